@@ -1,0 +1,1 @@
+"""Runs PyTorch programs without PyTorch."""

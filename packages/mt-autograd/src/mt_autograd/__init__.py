@@ -1,0 +1,1 @@
+"""Reverse-mode differentiation for mindtorch: recording layer, derivative rules, engine."""

@@ -1,0 +1,1 @@
+"""Ascend NPU backend of mindtorch: contract and entry point."""

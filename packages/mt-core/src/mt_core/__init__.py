@@ -1,0 +1,1 @@
+"""Tensors, operator declarations, shape rules, dispatch and plugin discovery of mindtorch."""

@@ -1,0 +1,1 @@
+"""Custom operators for mindtorch: torch.library and torch.ops."""

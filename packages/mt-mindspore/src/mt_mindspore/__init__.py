@@ -1,0 +1,1 @@
+"""Bridge between mindtorch and MindSpore: contract."""

@@ -1,0 +1,1 @@
+"""Neural network modules, optimizers and data loading of mindtorch."""
