@@ -71,7 +71,7 @@ def tests(session: nox.Session) -> None:
         ["--no-deps", *MODELS],
     )
     refuse_pytorch(session)
-    session.run("pytest", *(session.posargs or ["--numprocesses=auto", "--maxprocesses=4"]))
+    session.run("pytest", *(session.posargs or ["--numprocesses=auto", "--maxprocesses=4", "--timeout=600"]))
 
 
 @nox.session
@@ -125,7 +125,7 @@ def bench(session: nox.Session) -> None:
 def packaging(session: nox.Session) -> None:
     """Build every wheel and sdist with hatch and try each wheel in an environment of its own."""
     prepare(session, ["hatch>=1.14", "packaging", "pytest"])
-    built = Path(session.create_tmp()) / "dist"
+    built = Path(session.create_tmp()).resolve() / "dist"
     for stale in built.glob("*"):
         stale.unlink()
     for pyproject in sorted(PACKAGES.glob("*/pyproject.toml")):
