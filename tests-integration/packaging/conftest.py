@@ -76,9 +76,7 @@ def build_wheel(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Pat
 
 
 @pytest.fixture(scope="session")
-def environment(
-    tmp_path_factory: pytest.TempPathFactory, wheels: dict[str, Path]
-) -> Callable[..., Environment]:
+def environment(tmp_path_factory: pytest.TempPathFactory, wheels: dict[str, Path]) -> Callable[..., Environment]:
     """Make an environment of exactly these wheels and what they need from outside of this repository."""
 
     def make(*names: str | Path) -> Environment:
@@ -86,7 +84,9 @@ def environment(
         venv.create(root, with_pip=False)
         made = Environment(root)
         made.pip("install", "--quiet", "numpy", "ml-dtypes")
-        made.pip("install", "--quiet", "--no-deps", *(wheels[name] if isinstance(name, str) else name for name in names))
+        made.pip(
+            "install", "--quiet", "--no-deps", *(wheels[name] if isinstance(name, str) else name for name in names)
+        )
         made.pip("check")
         return made
 

@@ -23,9 +23,7 @@ def members(wheel: Path) -> dict[str, bytes]:
 
 
 def metadata_file(wheel: Path, name: str) -> str:
-    return next(
-        content.decode() for path, content in members(wheel).items() if path.endswith(f".dist-info/{name}")
-    )
+    return next(content.decode() for path, content in members(wheel).items() if path.endswith(f".dist-info/{name}"))
 
 
 def metadata(wheel: Path) -> Message:

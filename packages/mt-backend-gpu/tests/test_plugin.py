@@ -1,0 +1,36 @@
+"""The backend is found, follows the contract, and refuses work with a reason and a remedy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import mt_backend_gpu.plugin
+from mt_core.plugins.discovery import PluginError, find_backend
+from mt_core.plugins.protocols import CONTRACT, Backend
+
+
+def test_entry_point_leads_to_the_backend() -> None:
+    assert find_backend("cuda") is mt_backend_gpu.plugin.backend
+
+
+def test_follows_the_contract() -> None:
+    backend = find_backend("cuda")
+    assert isinstance(backend, Backend)
+    assert backend.contract == CONTRACT
+    assert backend.device_count() == 0
+
+
+def test_refuses_memory_and_kernels_with_reason_and_remedy() -> None:
+    backend = find_backend("cuda")
+    for refused in (
+        lambda: backend.empty((2, 3), np.dtype("float32"), None, None),
+        lambda: backend.from_host(np.zeros(3), np.dtype("float32"), 0),
+        lambda: backend.load("elementwise"),
+    ):
+        with pytest.raises(PluginError, match="device 'cuda' cannot be used: .*mt-backend-gpu.*Use device='cpu'"):
+            refused()
+
+
+def test_doctor_lines_hold_the_reason() -> None:
+    assert any("no CUDA kernels" in state for _, state in find_backend("cuda").diagnose())
