@@ -1,0 +1,41 @@
+"""Conversion between element types, as PyTorch converts where NumPy does otherwise."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+__all__ = ["cast"]
+
+
+def cast(array: np.ndarray, target: np.dtype) -> np.ndarray:
+    """The array in another element type; the array itself where it already has it.
+
+    Complex to real takes the real part without NumPy's warning; floating point goes to unsigned and small integers by way
+    of int64, so that values out of range wrap as in PyTorch instead of saturating by platform.
+    """
+    source = array.dtype
+    if source == target:
+        return array
+    kind, wanted = source.kind, target.kind
+    if kind == "c" and wanted not in "cb":
+        return cast(array.real, target)
+    if wanted in "iu" and target.itemsize < 8 and (kind == "f" or kind == "V" and source.names is None):
+        return array.astype(np.float64 if kind == "V" else source).astype(np.int64).astype(target)
+    if target.names is not None or source.names is not None:
+        return _cast_complex_half(array, target)
+    return array.astype(target)
+
+
+def _cast_complex_half(array: np.ndarray, target: np.dtype) -> np.ndarray:
+    """To or from complex32, stored as pairs of halves."""
+    if array.dtype.names is not None:
+        whole = array["real"].astype(np.float32) + 1j * array["imag"].astype(np.float32)
+        return whole.astype(np.complex64) if target == np.complex64 else cast(whole.astype(np.complex64), target)
+    whole = cast(array, np.dtype(np.complex64))
+    pairs = np.empty(array.shape, target)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # values beyond the half range become infinities, as in PyTorch
+        pairs["real"], pairs["imag"] = whole.real, whole.imag
+    return pairs

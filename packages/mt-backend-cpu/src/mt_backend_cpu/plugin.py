@@ -1,0 +1,86 @@
+"""The CPU backend: NumPy arrays as tensors' memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from mt_core.dispatch.registry import load_room
+from mt_core.dtypes import dtype
+from mt_core.plugins.protocols import CONTRACT
+
+from .convert import cast
+from .memory import owner_of
+
+__all__ = ["CpuBackend", "backend"]
+
+_asarray = np.asarray
+
+
+class CpuBackend:
+    """A `mt_core.plugins.protocols.Backend` over NumPy."""
+
+    contract = CONTRACT
+    device_type = "cpu"
+    array_type = np.ndarray
+
+    def device_count(self) -> int:
+        return 1
+
+    def diagnose(self) -> list[tuple[str, str]]:
+        from .diagnose import lines
+
+        return lines()
+
+    def empty(self, shape: tuple[int, ...], dtype: dtype, strides: tuple[int, ...] | None, index: int | None) -> np.ndarray:
+        if strides is None:
+            return np.empty(shape, dtype.np)
+        if not shape:
+            return np.empty((), dtype.np)
+        order = sorted(range(len(shape)), key=lambda i: (-strides[i], -shape[i], i))
+        dense = np.empty([shape[i] for i in order], dtype.np).transpose(np.argsort(order))
+        in_bytes = tuple(s * dtype.itemsize for s in strides)
+        if all(n <= 1 or a == b for n, a, b in zip(shape, dense.strides, in_bytes, strict=True)):
+            return dense
+        return _with_strides(shape, dtype, in_bytes)
+
+    def as_array(self, value: Any) -> np.ndarray:
+        return _asarray(value)
+
+    def copy(self, target: np.ndarray, source: np.ndarray) -> None:
+        if target.dtype != source.dtype:
+            source = cast(source, target.dtype)
+        np.copyto(target, source, casting="no")
+
+    def cast(self, array: np.ndarray, dtype: dtype) -> np.ndarray:
+        return array if array.dtype is dtype.np else cast(array, dtype.np)
+
+    def contiguous(self, array: np.ndarray) -> np.ndarray:
+        return array if array.flags.c_contiguous else np.ascontiguousarray(array)
+
+    def owner(self, array: np.ndarray) -> tuple[np.ndarray, int]:
+        return owner_of(array)
+
+    def as_strided(self, owner: np.ndarray, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: dtype) -> np.ndarray:
+        return np.ndarray(shape, dtype.np, owner, offset, strides)
+
+    def from_host(self, array: np.ndarray, dtype: dtype, index: int | None) -> np.ndarray:
+        return array
+
+    def to_host(self, array: np.ndarray) -> np.ndarray:
+        return array
+
+    def index_of(self, array: np.ndarray) -> None:
+        return None
+
+    def load(self, family: str) -> None:
+        load_room("mt_backend_cpu.kernels", family)
+
+
+def _with_strides(shape: tuple[int, ...], d: dtype, strides: tuple[int, ...]) -> np.ndarray:
+    """Memory for strides that leave gaps or overlap (``empty_strided``)."""
+    nbytes = 0 if 0 in shape else d.itemsize + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
+    return np.ndarray(shape, d.np, np.empty(nbytes, np.uint8), 0, strides)
+
+
+backend = CpuBackend()

@@ -1,0 +1,211 @@
+"""Python values against schema types: what each type accepts, how it is converted, and what PyTorch calls it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .. import dtypes
+from ..devices import device
+from ..dtypes import dtype
+from ..formats import layout, memory_format
+from ..schema import MISSING, Argument
+from ..tensor_types import TENSORS
+
+__all__ = ["REJECTED", "converter", "default_of", "type_name"]
+
+
+class _Rejected:
+    def __repr__(self) -> str:
+        return "REJECTED"
+
+
+#: What a converter returns for a value that its type does not accept.
+REJECTED: Any = _Rejected()
+
+Converter = Callable[[Any], Any]
+
+
+def _is_tensor(value: Any) -> bool:
+    return value.__class__ in TENSORS
+
+
+def _scalar_tensor(value: Any, kinds: str) -> bool:
+    """Whether a tensor may stand for a number: one element, no gradient needed, of a fitting category."""
+    if not _is_tensor(value) or value._array.ndim or value.requires_grad:
+        return False
+    d = value._dtype
+    return "f" in kinds or d.is_integral or d is dtypes.bool
+
+
+def _tensor(value: Any) -> Any:
+    return value if value.__class__ in TENSORS else REJECTED
+
+
+def _tensor_or_number(value: Any) -> Any:
+    if value.__class__ in TENSORS or isinstance(value, (int, float, complex)):
+        return value
+    return _number_like(value)
+
+
+def _number_like(value: Any) -> Any:
+    """NumPy scalars are numbers too."""
+    import numpy as np
+
+    return value.item() if isinstance(value, (np.number, np.bool_)) else REJECTED
+
+
+def _int(value: Any) -> Any:
+    if value.__class__ is int:
+        return value
+    if isinstance(value, (bool, float, complex, str)) or value is None:
+        return REJECTED
+    if _is_tensor(value):
+        return value.item() if _scalar_tensor(value, "i") else REJECTED
+    index = getattr(value, "__index__", None)
+    return index() if index is not None else REJECTED
+
+
+def _float(value: Any) -> Any:
+    if value.__class__ is float:
+        return value
+    if isinstance(value, (int, float)):
+        return float(value)
+    if _is_tensor(value):
+        return value.item() if _scalar_tensor(value, "if") and not value._dtype.is_complex else REJECTED
+    found = _number_like(value)
+    return float(found) if found is not REJECTED and not isinstance(found, complex) else REJECTED
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, (int, float, complex)):
+        return value
+    if _is_tensor(value):
+        return value.item() if _scalar_tensor(value, "if") else REJECTED
+    return _number_like(value)
+
+
+def _bool(value: Any) -> Any:
+    if value.__class__ is bool:
+        return value
+    found = _number_like(value)
+    return found if isinstance(found, bool) else REJECTED
+
+
+def _str(value: Any) -> Any:
+    return value if isinstance(value, str) else REJECTED
+
+
+_PYTHON_DTYPES = {float: dtypes.float64, int: dtypes.int64, bool: dtypes.bool}
+
+
+def _dtype(value: Any) -> Any:
+    if value.__class__ is dtype:
+        return value
+    if isinstance(value, type) and value in _PYTHON_DTYPES:
+        return dtypes.get_default_dtype() if value is float else _PYTHON_DTYPES[value]
+    return REJECTED
+
+
+def _device(value: Any) -> Any:
+    if value.__class__ is device:
+        return value
+    if isinstance(value, str) or isinstance(value, int) and not isinstance(value, bool):
+        return device(value)
+    return REJECTED
+
+
+def _instance(cls: type) -> Converter:
+    return lambda value: value if isinstance(value, cls) else REJECTED
+
+
+def _generator(value: Any) -> Any:
+    from ..random import Generator
+
+    return value if isinstance(value, Generator) else REJECTED
+
+
+def _any(value: Any) -> Any:
+    return value
+
+
+_SINGLE: dict[str, Converter] = {
+    "Tensor": _tensor, "int": _int, "float": _float, "Scalar": _number, "bool": _bool, "str": _str, "ScalarType": _dtype,
+    "Device": _device, "Layout": _instance(layout), "MemoryFormat": _instance(memory_format), "Generator": _generator,
+    "Any": _any, "Dimname": _str, "Storage": _any, "Stream": _any,
+}  # fmt: skip
+
+
+def _list_of(item: Converter, size: int | None, expand: bool) -> Converter:
+    def convert(value: Any) -> Any:
+        if isinstance(value, (tuple, list)):
+            items = tuple([item(v) for v in value])
+            return REJECTED if REJECTED in items else items
+        if expand:
+            single = item(value)
+            if single is not REJECTED:
+                return (single,) * size if size is not None else (single,)
+        return REJECTED
+
+    return convert
+
+
+def _tensors(value: Any) -> Any:
+    if not isinstance(value, (tuple, list)):
+        return REJECTED
+    for position, item in enumerate(value):
+        if item.__class__ not in TENSORS:
+            raise TypeError(f"expected Tensor as element {position} in argument 0, but got {type(item).__name__}")
+    return list(value)
+
+
+def _optional_tensors(value: Any) -> Any:
+    if not isinstance(value, (tuple, list)):
+        return REJECTED
+    return list(value) if all(v is None or v.__class__ in TENSORS for v in value) else REJECTED
+
+
+def _optional(inner: Converter) -> Converter:
+    return lambda value: None if value is None else inner(value)
+
+
+def converter(argument: Argument, number_ok: bool = False) -> Converter:
+    """The function that accepts, converts or rejects a value for an argument."""
+    if argument.is_list:
+        if argument.type == "Tensor":
+            convert: Converter = _optional_tensors if argument.optional_items else _tensors
+        else:
+            convert = _list_of(_SINGLE[argument.type], argument.size, argument.size is not None)
+    elif argument.type == "Tensor" and number_ok:
+        convert = _tensor_or_number
+    else:
+        convert = _SINGLE[argument.type]
+    return _optional(convert) if argument.optional else convert
+
+
+_TYPE_NAMES = {
+    "Tensor": "Tensor", "Scalar": "Number", "ScalarType": "torch.dtype", "Device": "torch.device", "Layout": "torch.layout",
+    "MemoryFormat": "torch.memory_format", "Generator": "torch.Generator", "Dimname": "name",
+}  # fmt: skip
+
+
+def type_name(argument: Argument) -> str:
+    """What PyTorch's messages call the argument's type: ``tuple of ints``, ``Number``, ``torch.dtype``."""
+    name = _TYPE_NAMES.get(argument.type, argument.type)
+    if argument.is_list:
+        plural = {"Scalar": "Scalars", "Tensor": "Tensors"}.get(argument.type, name + "s")
+        return f"tuple of {plural}"
+    return name
+
+
+def default_of(argument: Argument) -> Any:
+    """The default of an argument, with symbols of the schema language given their meaning."""
+    value = argument.default
+    if value is MISSING or not isinstance(value, str) or argument.type == "str":
+        if argument.is_list and argument.size is not None and isinstance(value, int) and not isinstance(value, bool):
+            return (value,) * argument.size
+        return float(value) if argument.type == "float" and type(value) is int else value
+    from .. import formats
+
+    symbols: dict[str, Any] = {"long": dtypes.int64, "strided": formats.strided, "inf": float("inf"), "nan": float("nan")}
+    return symbols.get(value) or getattr(formats, value)

@@ -1,0 +1,357 @@
+"""Binding Python arguments to overloads: the path for calls that a wrapper's shortest form does not cover.
+
+The overloads of a packet are tried in order; the first whose parameters accept the arguments is called. Where none does, the
+error is PyTorch's, word for word.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..dispatch.registry import Overload, Packet, find_overload
+from ..schema import MISSING, Argument, Schema
+from ..state import tls
+from ..tensor_types import TENSORS
+from .arguments import REJECTED, converter, default_of, type_name
+
+__all__ = ["bind_schema", "call_method", "call_packet"]
+
+#: Second names that NumPy users write.
+_NUMPY_NAMES = {"dim": ("axis",), "keepdim": ("keepdims",), "input": ("x", "a", "x1"), "other": ("x2",)}
+
+
+class Parameter:
+    """One Python parameter of an overload."""
+
+    __slots__ = ("name", "argument", "convert", "default", "kwarg_only", "second_names")
+
+    def __init__(self, name: str, argument: Argument, number_ok: bool) -> None:
+        self.name = name
+        self.argument = argument
+        self.convert = converter(argument, number_ok)
+        self.default = default_of(argument)
+        self.kwarg_only = argument.kwarg_only
+        self.second_names = _NUMPY_NAMES.get(name, ())
+
+    def __str__(self) -> str:
+        text = f"{type_name(self.argument)} {self.name}"
+        return text if self.default is MISSING else f"{text} = {_default_text(self.default)}"
+
+
+def _default_text(value: Any) -> str:
+    return repr(value) if not isinstance(value, str) else f'"{value}"'
+
+
+class Signature:
+    """The Python form of an overload: as a function (self is called ``input``) or as a method (self is not a parameter)."""
+
+    def __init__(self, overload: Overload, method: bool) -> None:
+        declaration = overload.declaration
+        arguments = declaration.schema.arguments
+        self.overload = overload
+        self.method = method
+        has_self = bool(arguments) and arguments[0].name == "self"
+        self.parameters: list[Parameter] = []
+        for position, argument in enumerate(arguments):
+            if method and position == 0:
+                continue
+            name = "input" if has_self and position == 0 and not method else argument.name
+            self.parameters.append(Parameter(name, argument, argument.name in declaration.numbers))
+        self.positional = [p for p in self.parameters if not p.kwarg_only]
+        self.required = sum(p.default is MISSING for p in self.positional)
+        self.out = find_overload(declaration.out) if declaration.out is not None and not method else None
+        self.out_count = len(self.out.schema.returns) if self.out is not None else 0
+        self.is_factory = any(a.name == "pin_memory" for a in arguments)
+        self.varargs = len(self.positional) == 1 and self._takes_ints(self.positional[0])
+
+    @staticmethod
+    def _takes_ints(parameter: Parameter) -> bool:
+        return parameter.argument.is_list and parameter.argument.type == "int"
+
+    def __str__(self) -> str:
+        parts = [str(p) for p in self.positional]
+        keyword = [str(p) for p in self.parameters if p.kwarg_only]
+        if self.out is not None:
+            keyword.append("Tensor out = None" if self.out_count == 1 else "tuple of Tensors out = None")
+        if self.is_factory:
+            keyword.append("bool requires_grad = False")
+        return f"({', '.join(parts + (['*'] + keyword if keyword else []))})"
+
+    def parameter_count(self) -> int:
+        return len(self.parameters) + (self.out is not None) + self.is_factory
+
+    def try_bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any] | None:
+        """The schema's arguments (without self for a method), or None when the Python arguments do not fit."""
+        if len(args) > len(self.positional):
+            if not self.varargs or not args or isinstance(args[0], (tuple, list)):
+                return None
+            args = (args,)
+        bound, used = [], 0
+        for position, parameter in enumerate(self.parameters):
+            if position < len(args) and not parameter.kwarg_only:
+                value = args[position]
+                if parameter.name in kwargs:
+                    return None
+            else:
+                value = kwargs.get(parameter.name, MISSING)
+                if value is MISSING:
+                    value = self._second_name(parameter, kwargs)
+                if value is MISSING:
+                    if parameter.default is MISSING:
+                        return None
+                    bound.append(parameter.default)
+                    continue
+                used += 1
+            if value is None and parameter.default is None:
+                bound.append(None)
+                continue
+            converted = parameter.convert(value)
+            if converted is REJECTED and self.varargs and position == 0 and len(args) == 1 and type(value) is int:
+                converted = (value,)
+            if converted is REJECTED and self.varargs and position == 0:
+                converted = parameter.convert((value,)) if not isinstance(value, (tuple, list)) else REJECTED
+            if converted is REJECTED:
+                return None
+            bound.append(converted)
+        return bound if used + self._extras(kwargs) == len(kwargs) else None
+
+    @staticmethod
+    def _second_name(parameter: Parameter, kwargs: dict[str, Any]) -> Any:
+        for name in parameter.second_names:
+            if name in kwargs:
+                return kwargs[name]
+        return MISSING
+
+    def _extras(self, kwargs: dict[str, Any]) -> int:
+        """How many keywords are ours to handle: ``out`` and ``requires_grad``."""
+        count = 0
+        if "out" in kwargs and (self.out is not None or kwargs["out"] is None):
+            count += 1
+        if "requires_grad" in kwargs and self.is_factory:
+            count += 1
+        return count
+
+    def call(self, bound: list[Any], kwargs: dict[str, Any]) -> Any:
+        out = kwargs.get("out")
+        if out is not None and self.out is not None:
+            return self._call_out(bound, out)
+        result = self.overload.call(*bound)
+        if self.is_factory and kwargs.get("requires_grad"):
+            result.requires_grad_(True)
+        return result
+
+    def _call_out(self, bound: list[Any], out: Any) -> Any:
+        assert self.out is not None
+        outs = [out] if self.out_count == 1 else list(out)
+        for tensor in outs:
+            if tensor.__class__ not in TENSORS:
+                expected = "Tensor" if self.out_count == 1 else "tuple of Tensors"
+                raise TypeError(f"{self.overload.packet_name}(): argument 'out' must be {expected}, not {type(out).__name__}")
+        check_no_grad_for_out(self.overload, [*bound, *outs])
+        rest = iter(bound)
+        writes = iter(outs)
+        return self.out.call(*[next(writes) if a.writes else next(rest) for a in self.out.schema.arguments])
+
+
+def check_no_grad_for_out(overload: Overload, values: list[Any]) -> None:
+    """Refuse ``out=`` where something requires grad, as PyTorch does."""
+    if not tls.grad_enabled:
+        return
+    for value in values:
+        for tensor in value if isinstance(value, list) else (value,):
+            if tensor.__class__ in TENSORS and tensor.requires_grad:
+                raise RuntimeError(
+                    f"{overload.declaration.python_name}(): functions with out=... arguments don't support automatic "
+                    "differentiation, but one of the arguments requires grad."
+                )
+
+
+def _signatures(packet: Packet, method: bool) -> list[Signature]:
+    cached = packet._signatures
+    if cached is None:
+        cached = packet._signatures = {}
+    found = cached.get(method)
+    if found is None:
+        wanted = "method" if method else "function"
+        found = cached[method] = [
+            Signature(o, method) for o in packet.overloads()
+            if wanted in o.declaration.variants or o.declaration.form == "functional" and not o.declaration.variants
+        ]  # fmt: skip
+    return found
+
+
+def call_packet(packet: Packet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call a packet as a function.
+
+    Raises
+    ------
+    TypeError
+        When no overload takes the arguments, in PyTorch's words.
+    """
+    overridden = override_of(args, kwargs)
+    if overridden is not None:
+        return overridden(packet, args, kwargs)
+    signatures = _signatures(packet, False)
+    for signature in signatures:
+        bound = signature.try_bind(args, kwargs)
+        if bound is not None:
+            return signature.call(bound, kwargs)
+    raise mismatch(packet, signatures, args, kwargs)
+
+
+def call_method(packet: Packet, self: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call a packet as a method of `self`; errors as `call_packet`."""
+    signatures = _signatures(packet, True)
+    for signature in signatures:
+        bound = signature.try_bind(args, kwargs)
+        if bound is not None:
+            return signature.call([self, *bound], kwargs)
+    raise mismatch(packet, signatures, args, kwargs)
+
+
+def override_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A non-tensor argument's ``__torch_function__`` protocol, or None."""
+    for value in args:
+        if value.__class__ not in TENSORS and hasattr(type(value), "__torch_function__"):
+            from ..overrides import call_override
+
+            return call_override
+    return None
+
+
+def bind_schema(schema: Schema, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """Bind by the schema's own names.
+
+    Raises
+    ------
+    TypeError
+        For missing, surplus or unacceptable arguments.
+    """
+    bound = []
+    kwargs = dict(kwargs)
+    for position, argument in enumerate(schema.arguments):
+        if position < len(args) and not argument.kwarg_only:
+            value = args[position]
+        else:
+            value = kwargs.pop(argument.name, default_of(argument))
+        if value is MISSING:
+            raise TypeError(f"{schema.full_name}() is missing value for argument '{argument.name}'. Declaration: {schema}")
+        converted = value if value is None and argument.optional else converter(argument, number_ok=True)(value)
+        if converted is REJECTED:
+            raise TypeError(
+                f"{schema.full_name}() Expected a value of type '{argument.type_text}' for argument '{argument.name}' "
+                f"but instead found type '{type(value).__name__}'. Declaration: {schema}"
+            )
+        bound.append(converted)
+    if kwargs:
+        raise TypeError(f"Unknown keyword argument '{next(iter(kwargs))}' for operator '{schema.full_name}'. Schema: {schema}")
+    if len(args) > len(schema.arguments):
+        raise TypeError(f"{schema.full_name}() takes {len(schema.arguments)} arguments but {len(args)} were given. Declaration: {schema}")
+    return bound
+
+
+# Errors
+
+
+def mismatch(packet: Packet, signatures: list[Signature], args: tuple[Any, ...], kwargs: dict[str, Any]) -> TypeError:
+    """The TypeError for arguments that no overload takes."""
+    name = _python_name(packet, signatures)
+    if not signatures:
+        return TypeError(f"{name}() has no overload for this form of call")
+    plausible = [s for s in signatures if _arity_fits(s, args)]
+    if len(signatures) == 1 or len(plausible) == 1:
+        return _single_mismatch(name, plausible[0] if plausible else signatures[0], args, kwargs)
+    if not plausible and all(len(args) > len(s.positional) for s in signatures):
+        return _single_mismatch(name, max(signatures, key=lambda s: len(s.positional)), args, kwargs)
+    got = ", ".join([type(a).__name__ for a in args] + [f"{k}={type(v).__name__}" for k, v in kwargs.items()])
+    if kwargs:
+        got += ", "
+    lines = []
+    for signature in signatures:
+        lines.append(f" * {signature}\n")
+        if len(args) + len(kwargs) == signature.parameter_count():
+            lines.append(_why_not(signature, args, kwargs))
+    return TypeError(
+        f"{name}() received an invalid combination of arguments - got ({got}), but expected one of:\n{''.join(lines)}"
+    )
+
+
+def _python_name(packet: Packet, signatures: list[Signature]) -> str:
+    return signatures[0].overload.declaration.python_name if signatures else packet.name
+
+
+def _arity_fits(signature: Signature, args: tuple[Any, ...]) -> bool:
+    return len(args) <= len(signature.positional) or signature.varargs
+
+
+def _why_not(signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    marks = []
+    for position, value in enumerate(args):
+        fits = position < len(signature.positional) and signature.positional[position].convert(value) is not REJECTED
+        text = type(value).__name__
+        marks.append(text if fits else f"!{text}!")
+    known = {p.name: p for p in signature.parameters}
+    unknown = [k for k in kwargs if k not in known]
+    if unknown:
+        return f"      didn't match because some of the keywords were incorrect: {', '.join(unknown)}\n"
+    for key, value in kwargs.items():
+        fits = known[key].convert(value) is not REJECTED
+        marks.append(f"{key}={type(value).__name__}" if fits else f"!{key}={type(value).__name__}!")
+    inner = ", ".join(marks)
+    return f"      didn't match because some of the arguments have invalid types: ({inner}{', ' if kwargs else ''})\n"
+
+
+def _single_mismatch(name: str, signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> TypeError:
+    most = len(signature.positional)
+    if len(args) > most and not signature.varargs:
+        if signature.method and most == 0:
+            return TypeError(f"TensorBase.{name}() takes no arguments ({len(args)} given)")
+        fewest = signature.required
+        plural = "s" if most != 1 else ""
+        if fewest < most:
+            return TypeError(f"{name}() takes from {fewest} to {most} positional arguments but {len(args)} were given")
+        was = "were" if len(args) != 1 else "was"
+        return TypeError(f"{name}() takes {most} positional argument{plural} but {len(args)} {was} given")
+    for position, parameter in enumerate(signature.parameters):
+        given_by_position = position < len(args) and not parameter.kwarg_only
+        if given_by_position and parameter.name in kwargs:
+            return TypeError(f"{name}() got multiple values for argument '{parameter.name}'")
+        value = args[position] if given_by_position else kwargs.get(parameter.name, MISSING)
+        if value is MISSING:
+            value = signature._second_name(parameter, kwargs)
+        if value is MISSING:
+            if parameter.default is MISSING:
+                return _missing_arguments(name, signature, position, kwargs)
+            continue
+        if value is None and parameter.default is None:
+            continue
+        if parameter.convert(value) is REJECTED:
+            return TypeError(_bad_argument(name, parameter, value, position if given_by_position else None))
+    for key in kwargs:
+        if all(key != p.name and key not in p.second_names for p in signature.parameters):
+            return TypeError(f"{name}() got an unexpected keyword argument '{key}'")
+    return TypeError(f"{name}() received an invalid combination of arguments")
+
+
+def _missing_arguments(name: str, signature: Signature, position: int, kwargs: dict[str, Any]) -> TypeError:
+    missing = [p.name for p in signature.positional[position:] if p.default is MISSING and p.name not in kwargs]
+    quoted = ", ".join(f'"{m}"' for m in missing)
+    return TypeError(f"{name}() missing {len(missing)} required positional arguments: {quoted}")
+
+
+def _bad_argument(name: str, parameter: Parameter, value: Any, position: int | None) -> str:
+    expected = type_name(parameter.argument)
+    if parameter.argument.is_list and parameter.argument.type != "Tensor" and isinstance(value, (tuple, list)):
+        for i, item in enumerate(value):
+            if converter_rejects(parameter, item):
+                return (
+                    f"{name}(): argument '{parameter.name}' must be {expected}, but found element of type "
+                    f"{type(item).__name__} at pos {i}"
+                )
+    where = f" (position {position + 1})" if position is not None else ""
+    return f"{name}(): argument '{parameter.name}'{where} must be {expected}, not {type(value).__name__}"
+
+
+def converter_rejects(parameter: Parameter, item: Any) -> bool:
+    """Whether one element of a list argument is unacceptable."""
+    return parameter.convert((item,)) is REJECTED

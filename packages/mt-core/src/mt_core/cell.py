@@ -1,0 +1,50 @@
+"""What a base tensor, its views and its `detach()` share: a version counter, the storage, and who they are."""
+
+from __future__ import annotations
+
+from typing import Any
+from weakref import ref
+
+__all__ = ["Cell", "cell_of"]
+
+#: The list of views is swept of dead entries when it grows past a limit, and the limit follows what was alive.
+_FIRST_SWEEP = 32
+
+
+class Cell:
+    """Made at the first view, detach, in-place operation or storage access of a tensor.
+
+    `members` are weak references to every tensor on this memory: whatever moves the buffer, or gives the base a gradient
+    history, must reach them all.
+    """
+
+    __slots__ = ("version", "storage", "members", "sweep_at", "__weakref__")
+
+    def __init__(self, tensor: Any) -> None:
+        self.version = 0
+        self.storage: Any = None
+        self.members = [ref(tensor)]
+        self.sweep_at = _FIRST_SWEEP
+
+    def add(self, tensor: Any) -> None:
+        members = self.members
+        members.append(ref(tensor))
+        if len(members) > self.sweep_at:
+            self.sweep()
+
+    def sweep(self) -> None:
+        """Forget the members that no longer exist."""
+        self.members = alive = [r for r in self.members if r() is not None]
+        self.sweep_at = 2 * len(alive) + _FIRST_SWEEP
+
+    def tensors(self) -> list[Any]:
+        """The living tensors on this memory."""
+        return [t for t in [r() for r in self.members] if t is not None]
+
+
+def cell_of(tensor: Any) -> Cell:
+    """The tensor's cell, made if it has none yet."""
+    cell = tensor._cell
+    if cell is None:
+        cell = tensor._cell = Cell(tensor)
+    return cell

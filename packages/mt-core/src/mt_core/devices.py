@@ -1,0 +1,129 @@
+"""``torch.device`` and the table from device types to dispatch keys."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from . import keys
+from .state import tls
+
+__all__ = ["device", "backend_key", "device_type_of"]
+
+#: Device types PyTorch's parser knows; a plugin adds its own through `backend_key`.
+_KEY_OF_TYPE: dict[str, int] = {"cpu": keys.CPU, "cuda": keys.CUDA, "npu": keys.NPU, "meta": keys.META}
+_TYPE_OF_KEY: dict[int, str] = {key: name for name, key in _KEY_OF_TYPE.items()}
+_KNOWN = (
+    "cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, meta, hpu, mtia, privateuseone"
+)
+_PATTERN = re.compile(r"([a-zA-Z_]+)(?::(0|[1-9]\d*))?\Z")
+
+
+class device:
+    """Where a tensor lives: a type (``"cpu"``, ``"meta"``, ``"npu"``) and an index or None.
+
+    As a context manager it sets the default device of factories: ``with torch.device("meta"): torch.empty(3)``.
+    """
+
+    __slots__ = ("type", "index")
+
+    type: str
+    index: int | None
+
+    def __init__(self, type: Any = None, index: int | None = None) -> None:
+        if type is None:
+            raise TypeError("device(): argument 'type' (position 1) must be str, not NoneType")
+        if isinstance(type, device):
+            self.type, self.index = type.type, type.index
+            return
+        if isinstance(type, int):
+            # A bare number is the accelerator of that index; without one it is an index no device has.
+            self.type, self.index = _accelerator_type(), type
+            return
+        self.type, self.index = _parse(type, index)
+
+    def __repr__(self) -> str:
+        if self.index is None:
+            return f"device(type='{self.type}')"
+        return f"device(type='{self.type}', index={self.index})"
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __eq__(self, other: object) -> bool:
+        return other.__class__ is device and self.type == other.type and self.index == other.index  # type: ignore[attr-defined]
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.index))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return device, ((self.type,) if self.index is None else (self.type, self.index))
+
+    def __enter__(self) -> device:
+        stack = tls.__dict__.setdefault("device_stack", [])
+        stack.append(tls.default_device)
+        tls.default_device = self
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        tls.default_device = tls.__dict__["device_stack"].pop()
+
+    def __call__(self, function: Any) -> Any:
+        import functools
+
+        @functools.wraps(function)
+        def on_device(*args: Any, **kwargs: Any) -> Any:
+            with self:
+                return function(*args, **kwargs)
+
+        return on_device
+
+
+def _parse(text: Any, index: int | None) -> tuple[str, int | None]:
+    if not isinstance(text, str):
+        raise TypeError(f"device(): argument 'type' (position 1) must be str, not {type(text).__name__}")
+    match = _PATTERN.match(text)
+    if match is None:
+        raise RuntimeError(f"Invalid device string: '{text}'")
+    name, number = match.groups()
+    if number is not None and index is not None:
+        raise RuntimeError(f"type (string) must not include an index because index was passed explicitly: {text}")
+    if name not in _KEY_OF_TYPE and name not in _KNOWN.split(", ") and not _claimed_by_plugin(name):
+        raise RuntimeError(f"Expected one of {_KNOWN} device type at start of device string: {name}")
+    return name, int(number) if number is not None else index
+
+
+def _claimed_by_plugin(name: str) -> bool:
+    from .plugins.discovery import backend_entry_points
+
+    return name in backend_entry_points()
+
+
+def _accelerator_type() -> str:
+    from .plugins.discovery import backend_entry_points
+
+    found = [name for name in ("cuda", "npu") if name in backend_entry_points()]
+    return found[0] if found else "cuda"
+
+
+def backend_key(type_: str) -> int:
+    """The dispatch key of a device type; a third party's type gets the next free private bit.
+
+    Raises
+    ------
+    RuntimeError
+        When all three private keys are taken.
+    """
+    key = _KEY_OF_TYPE.get(type_)
+    if key is None:
+        free = [k for k in (keys.PRIVATE_1, keys.PRIVATE_2, keys.PRIVATE_3) if k not in _TYPE_OF_KEY]
+        if not free:
+            raise RuntimeError(f"no dispatch key left for device type '{type_}': three third-party backends are in use")
+        key = _KEY_OF_TYPE[type_] = free[0]
+        _TYPE_OF_KEY[key] = type_
+    return key
+
+
+def device_type_of(key: int) -> str:
+    """The device type that a backend's dispatch key stands for."""
+    return _TYPE_OF_KEY[key]

@@ -1,0 +1,152 @@
+"""From a key set to the callable that handles it.
+
+Resolution happens once per operator and key set: the highest key with something registered wins, and what it returns is
+kept in the overload's cache. Nothing here knows an operator by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..devices import backend_key, device, device_type_of
+from ..keys import BACKEND_MASK, CPU, FLAGS, KEY_MASK, META, NAMES, describe
+from ..plugins.discovery import find_backend, find_layer
+from ..state import effective_keys, mode_code, mode_triple, tls
+from . import executors
+from .registry import COMPOSITES, KERNELS, KernelDef, Overload, load_room
+
+__all__ = ["backend_for", "keys_of", "layer_for", "register_layer", "resolve"]
+
+#: Key -> the layer that handles it, or the entry-point name under which to find it.
+_LAYERS: dict[int, Any] = {}
+_BACKENDS: dict[int, Any] = {}
+
+
+def register_layer(key: int, layer: Any) -> None:
+    """Enter a layer object, or the name of the entry point that provides it, for a dispatch key."""
+    _LAYERS[key] = layer
+
+
+def layer_for(key: int) -> Any:
+    """The layer of a key, loaded if it is still a name; None when the key has no layer."""
+    layer = _LAYERS.get(key)
+    if isinstance(layer, str):
+        layer = _LAYERS[key] = find_layer(layer)
+    return layer
+
+
+def backend_for(key: int) -> Any:
+    """The backend object behind a backend key."""
+    backend = _BACKENDS.get(key)
+    if backend is None:
+        if key == META:
+            from ..meta_backend import backend as meta
+
+            backend = meta
+        else:
+            backend = find_backend(device_type_of(key))
+        _BACKENDS[key] = backend
+    return backend
+
+
+def keys_of(overload: Overload, args: tuple[Any, ...]) -> int:
+    """The coded key set of a call whose arguments are bound to the schema."""
+    keys = tls.mode
+    for position in overload.tensor_positions:
+        keys |= getattr(args[position], "_keys", 0)
+    for position in overload.list_positions:
+        for item in args[position] or ():
+            if item is not None:
+                keys |= item._keys
+    if not keys & BACKEND_MASK:
+        keys |= _key_without_tensors(overload, args)
+    return keys
+
+
+def _key_without_tensors(overload: Overload, args: tuple[Any, ...]) -> int:
+    """The backend key of a call without tensors: its ``device=``, else the default device."""
+    for argument, value in zip(overload.schema.arguments, args, strict=True):
+        if argument.type == "Device" and value is not None:
+            return backend_key(value.type)
+    return default_backend_key()
+
+
+def default_backend_key() -> int:
+    """The backend key of the default device."""
+    default = tls.default_device
+    return CPU if default is None else backend_key(default.type)
+
+
+def backend_key_for(requested: device | None) -> int:
+    """The backend key of a factory's ``device=`` argument."""
+    return default_backend_key() if requested is None else backend_key(requested.type)
+
+
+def resolve(overload: Overload, coded: int) -> Callable[..., Any]:
+    """Find, build and cache the callable for a coded key set."""
+    found = overload.cache[coded] = _resolve(overload, coded)
+    return found
+
+
+def _resolve(overload: Overload, coded: int) -> Callable[..., Any]:
+    keys = effective_keys(coded) & ~FLAGS
+    while keys:
+        top = 1 << (keys.bit_length() - 1)
+        if top & BACKEND_MASK:
+            return _backend_callable(overload, top, coded)
+        layer = layer_for(top)
+        if layer is not None:
+            handled = layer.build(overload, coded, overload.cache[without(coded, top)])
+            if handled is not None:
+                return handled
+        keys &= ~top
+    raise _missing(overload, effective_keys(coded))
+
+
+def without(coded: int, key: int) -> int:
+    """A coded key set less one key, whether a tensor or the mode brought it."""
+    include, exclude, flags = mode_triple(coded)
+    mode = mode_code(include & ~key, exclude, flags)
+    return mode | (coded & KEY_MASK & ~key)
+
+
+def kernel_for(name: str, family: str, key: int) -> KernelDef | None:
+    """A backend's kernel for an operator, its family loaded first."""
+    if key != META:
+        backend_for(key).load(family)
+    return KERNELS.get(key, {}).get(name)
+
+
+def has_composite(overload: Overload) -> bool:
+    """Whether the operator is written in other operators for all to differentiate (an implicit composite)."""
+    load_room("mt_core.decomp", overload.family)
+    composite = COMPOSITES.get(overload.name)
+    return composite is not None and not composite.explicit
+
+
+def _backend_callable(overload: Overload, key: int, coded: int) -> Callable[..., Any]:
+    declaration = overload.declaration
+    kernel = kernel_for(overload.name, overload.family, key)
+    if kernel is None:
+        load_room("mt_core.decomp", overload.family)
+        composite = COMPOSITES.get(overload.name)
+        if composite is not None:
+            return composite.function
+        derived = executors.derived_form(overload, key, coded)
+        if derived is not None:
+            return derived
+    built = executors.build(overload, kernel, backend_for(key), key, coded)
+    if built is None:
+        raise _missing(overload, effective_keys(coded), declaration.kind)
+    return built
+
+
+def _missing(overload: Overload, keys: int, kind: str = "") -> NotImplementedError:
+    registered = [NAMES[key] for key, table in KERNELS.items() if overload.name in table]
+    if overload.name in COMPOSITES:
+        registered.append("Composite")
+    return NotImplementedError(
+        f"could not find kernel for op aten::{overload.name} with keys {describe(keys & ~FLAGS)}. "
+        f"It is registered for: {', '.join(registered) or 'nothing'}"
+    )

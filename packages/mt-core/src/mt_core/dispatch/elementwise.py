@@ -1,0 +1,350 @@
+"""Executors of elementwise operators.
+
+Contiguous tensors of one dtype that the kernel computes in directly take a path of a few lines (`_fast_unary`,
+`_fast_binary`, `_fast_ternary`); everything else goes through `Elementwise.general`, which broadcasts, promotes, lays the output out and
+converts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..cell import Cell, cell_of
+from ..dtypes import ALL_DTYPES, dtype
+from ..dtypes import bool as bool_dtype
+from ..keys import BACKEND_MASK, STRIDED
+from ..layout import broadcast_shapes, broadcast_strides, output_strides
+from ..promotion import KEEP, Promotion, result_type_of
+from ..spec import is_contiguous
+from ..state import tls
+from ..tensor import Tensor, new_tensor
+from .memory import check_no_internal_overlap, check_no_partial_overlap
+from .registry import KernelDef, Overload
+
+__all__ = ["Elementwise", "build", "build_inplace"]
+
+#: Whether an array and a Python number compute in the array's dtype whatever the number (NumPy 2; before it, the value and
+#: the number of dimensions had a say).
+WEAK_NUMBERS = np.lib.NumpyVersion(np.__version__) >= "2.0.0"
+
+
+class Elementwise:
+    """One elementwise operator on one backend, for arguments of any layout and dtype."""
+
+    def __init__(self, overload: Overload, kernel: KernelDef | None, backend: Any, keys: int) -> None:
+        declaration = overload.declaration
+        self.kernel = kernel
+        self.backend = backend
+        self.keys = keys
+        self.promotion: Promotion = declaration.promotion  # type: ignore[assignment]
+        self.check = declaration.check
+        arguments = overload.schema.arguments
+        self.tensors = overload.tensor_positions
+        self.promoting = tuple(i for i in self.tensors if arguments[i].name in declaration.promotes)
+
+    def dtypes(self, args: tuple[Any, ...]) -> tuple[dtype, dtype]:
+        """(dtype of the computation, dtype of the result)."""
+        if self.promotion is KEEP:
+            common = args[self.promoting[0]]._dtype
+        else:
+            common = result_type_of([args[i] for i in self.promoting])
+        if self.check is not None:
+            self.check(args, common)
+        return self.promotion.compute(common), self.promotion.result(common)
+
+    def operands(self, args: tuple[Any, ...]) -> list[Tensor]:
+        return [args[i] for i in self.tensors if isinstance(args[i], Tensor)]
+
+    def layout(self, args: tuple[Any, ...]) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
+        """Shape of the result and its strides (None: row-major)."""
+        tensors = self.operands(args)
+        check_same_device(tensors)
+        shape = broadcast_shapes([t._array.shape for t in tensors])
+        if not any(t._keys & STRIDED for t in tensors):
+            return shape, None
+        strides = output_strides(shape, [broadcast_strides(t._array.shape, t.stride(), shape) for t in tensors])
+        return shape, None if is_contiguous(shape, strides) else strides
+
+    def arrays(self, args: tuple[Any, ...], compute: dtype) -> list[Any]:
+        """The arguments as the kernel takes them: arrays of the computation dtype, numbers among them converted likewise."""
+        backend = self.backend
+        converted = list(args)
+        for i in self.tensors:
+            value = args[i]
+            if isinstance(value, Tensor):
+                converted[i] = backend.cast(value._array, compute if i in self.promoting else value._dtype)
+            elif value is not None:
+                converted[i] = number_array(value, compute)
+        return converted
+
+    def compute_dtype(self, wanted: dtype) -> dtype:
+        kernel = self.kernel
+        return wanted.compute if kernel is not None and kernel.half == "float32" else wanted
+
+    def general(self, *args: Any) -> Tensor:
+        compute, result = self.dtypes(args)
+        shape, strides = self.layout(args)
+        backend = self.backend
+        out = backend.empty(shape, result, strides, None)
+        if self.kernel is not None:
+            self.write(out, result, args, compute)
+        return new_tensor(out, result, self.keys if strides is None else self.keys | STRIDED)
+
+    def write(self, out: Any, result: dtype, args: tuple[Any, ...], compute: dtype) -> None:
+        """Compute into the array `out` of dtype `result`."""
+        kernel = self.kernel
+        assert kernel is not None
+        compute = self.compute_dtype(compute)
+        arrays = self.arrays(args, compute)
+        if kernel.ufunc and (result is compute or self.promotion.fixed_result is result):
+            tls.quiet(_into, kernel.function, arrays, out)
+        else:
+            self.backend.copy(out, self.backend.as_array(tls.quiet(kernel.function, *arrays)))
+
+    def general_inplace(self, self_: Tensor, *args: Any) -> Tensor:
+        args = (self_, *args)
+        compute, result = self.dtypes(args)
+        shape, _ = self.layout(args)
+        target = self_._dtype
+        if result is not target:
+            from .executors import check_castable
+
+            check_castable(result, target)
+        if shape != self_._array.shape:
+            raise RuntimeError(f"output with shape {list(self_.shape)} doesn't match the broadcast shape {list(shape)}")
+        check_no_internal_overlap(self_)
+        for other in self.operands(args)[1:]:
+            check_no_partial_overlap(self_, other)
+        if self.kernel is not None:
+            # What is read may be what is written (x.add_(x.t())): the result is complete before it is stored.
+            out = self.backend.empty(shape, target, None, None)
+            self.write(out, target, args, compute)
+            self.backend.copy(self_._array, out)
+        cell_of(self_).version += 1
+        return self_
+
+
+def _into(function: Any, arrays: list[Any], out: Any) -> None:
+    function(*arrays, out=out)
+
+
+def check_same_device(tensors: list[Tensor]) -> None:
+    """All tensors with dimensions on one device; 0-dim CPU tensors may join any.
+
+    Raises
+    ------
+    RuntimeError
+        In PyTorch's words.
+    """
+    if len(tensors) < 2:
+        return
+    first = next((t for t in tensors if t._array.ndim), tensors[0])
+    for t in tensors:
+        if (t._keys ^ first._keys) & BACKEND_MASK and not (t._array.ndim == 0 and t.device.type == "cpu"):
+            devices = [first.device, t.device]
+            raise RuntimeError(
+                f"Expected all tensors to be on the same device, but found at least two devices, {devices[0]} and {devices[1]}!"
+            )
+
+
+def number_array(value: Any, compute: dtype) -> np.ndarray:
+    """A Python number as a 0-dim array of a dtype, wrapping around where an integer does not fit, as PyTorch does."""
+    if compute.is_integral and isinstance(value, int) and not isinstance(value, bool):
+        bits = compute.itemsize * 8
+        value &= (1 << bits) - 1
+        if compute.is_signed and value >> (bits - 1):
+            value -= 1 << bits
+    return np.asarray(value, compute.np)
+
+
+def build(overload: Overload, kernel: KernelDef | None, backend: Any, keys: int, strided: bool) -> Callable[..., Tensor]:
+    """The executor for one operator; `strided` tells that some input is not contiguous."""
+    operator = Elementwise(overload, kernel, backend, keys)
+    tensors = operator.tensors
+    if kernel is None or strided or tensors != tuple(range(len(tensors))):
+        return operator.general
+    if len(tensors) == 1:
+        return _fast_unary(operator, kernel, keys)
+    if len(tensors) == 2:
+        return _fast_binary(operator, overload, kernel, keys)
+    if len(tensors) == 3:
+        return _fast_ternary(operator, overload, kernel, keys)
+    return operator.general
+
+
+def _finish(backend: Any, keys: int) -> Callable[[Any, dtype], Tensor]:
+    array_type, as_array, cast = backend.array_type, backend.as_array, backend.cast
+
+    def finish(value: Any, d: dtype) -> Tensor:
+        if value.__class__ is not array_type:
+            value = as_array(value)
+        if value.dtype is not d.np:
+            value = cast(value, d)
+        return new_tensor(value, d, keys)
+
+    return finish
+
+
+def _directs(promotion: Promotion) -> dict[dtype, dtype]:
+    """dtype of the inputs -> dtype of the result, for the dtypes that the kernel computes in without conversion."""
+    return {d: promotion.result(d) for d in ALL_DTYPES if getattr(d, promotion.direct)}
+
+
+def _fast_unary(operator: Elementwise, kernel: KernelDef, keys: int) -> Callable[..., Tensor]:
+    function, general, directs = kernel.function, operator.general, _directs(operator.promotion)
+    if operator.check is not None:
+        # What the check refuses must not slip through: only real floating types go straight to the kernel.
+        directs = {d: r for d, r in directs.items() if d.native_real_float}
+    array_type, as_array, finish = operator.backend.array_type, operator.backend.as_array, _finish(operator.backend, keys)
+    if kernel.ufunc:
+
+        def run(self: Tensor) -> Tensor:
+            d = directs.get(self._dtype)
+            if d is None:
+                return general(self)
+            value = tls.quiet(function, self._array)
+            if value.__class__ is not array_type:
+                value = as_array(value)
+            return new_tensor(value, d, keys)
+
+        return run
+
+    def run_params(self: Tensor, *params: Any) -> Tensor:
+        d = directs.get(self._dtype)
+        if d is None:
+            return general(self, *params)
+        return finish(tls.quiet(function, self._array, *params), d)
+
+    return run_params
+
+
+def _fast_binary(operator: Elementwise, overload: Overload, kernel: KernelDef, keys: int) -> Callable[..., Tensor]:
+    general, directs = operator.general, _directs(operator.promotion)
+    if operator.check is not None or operator.promoting != (0, 1):
+        directs = {d: r for d, r in directs.items() if d.native_real_float}
+    arguments = overload.schema.arguments
+    extra = [a.default for a in arguments[2:]]
+    function = kernel.function if kernel.fast is None else kernel.fast
+    array_type, as_array = operator.backend.array_type, operator.backend.as_array
+
+    def straight(self: Tensor, other: Any) -> Tensor:
+        d = self._dtype
+        result = directs.get(d)
+        if result is None:
+            return general(self, other, *extra)
+        if other.__class__ in NUMBERS:
+            if not (WEAK_NUMBERS and d.is_floating_point) or other.__class__ is complex:
+                return general(self, other, *extra)
+            operand = other
+        elif other._dtype is d:
+            operand = other._array
+        else:
+            return general(self, other, *extra)
+        try:
+            value = tls.quiet(function, self._array, operand)
+        except ValueError:  # shapes that do not broadcast: the general path says so in PyTorch's words
+            return general(self, other, *extra)
+        if value.__class__ is not array_type:
+            value = as_array(value)
+        return new_tensor(value, result, keys)
+
+    if not (kernel.ufunc or kernel.fast is not None) or operator.promoting != (0, 1):
+        return general
+    if not extra:
+        return straight
+    if len(extra) > 1:
+        default = tuple(extra)
+        return lambda self, other, *params: straight(self, other) if params == default else general(self, other, *params)
+    only = extra[0]
+
+    def run(self: Tensor, other: Any, parameter: Any) -> Tensor:
+        return straight(self, other) if parameter == only else general(self, other, parameter)
+
+    return run
+
+
+def _fast_ternary(operator: Elementwise, overload: Overload, kernel: KernelDef, keys: int) -> Callable[..., Tensor]:
+    general, directs = operator.general, _directs(operator.promotion)
+    directs = {d: r for d, r in directs.items() if d.native_real_float}
+    function, finish = kernel.function, _finish(operator.backend, keys)
+    first = 0 if 0 in operator.promoting else 1
+    condition = first == 1
+
+    def run(a: Any, b: Any, c: Any, *params: Any) -> Tensor:
+        if b.__class__ in NUMBERS or c.__class__ in NUMBERS:
+            return general(a, b, c, *params)
+        d = b._dtype
+        result = directs.get(d)
+        if result is None or c._dtype is not d or a._dtype is not (bool_dtype if condition else d):
+            return general(a, b, c, *params)
+        try:
+            return finish(tls.quiet(function, a._array, b._array, c._array, *params), result)
+        except ValueError:  # as in the binary path
+            return general(a, b, c, *params)
+
+    return run if operator.promoting in ((0, 1, 2), (1, 2)) else general
+
+
+def build_inplace(overload: Overload, kernel: KernelDef | None, backend: Any, strided: bool) -> Callable[..., Tensor]:
+    """The executor of the in-place form, from the functional kernel."""
+    operator = Elementwise(overload, kernel, backend, 0)
+    general = operator.general_inplace
+    if kernel is None or strided or not kernel.ufunc and kernel.fast is None:
+        return general
+    function = kernel.function if kernel.fast is None else kernel.fast
+    directs = frozenset(d for d, r in _directs(operator.promotion).items() if r is d and (operator.check is None or d.native_real_float))
+    extra = tuple(a.default for a in overload.schema.arguments[len(operator.tensors):])  # fmt: skip
+    if len(operator.tensors) == 1 and not extra:
+        return _fast_inplace_unary(general, function, directs)
+    if len(operator.tensors) == 2 and operator.promoting == (0, 1):
+        return _fast_inplace_binary(general, function, directs, extra)
+    return general
+
+
+def _fast_inplace_unary(general: Any, function: Any, directs: frozenset[dtype]) -> Callable[..., Tensor]:
+    def run(self: Tensor) -> Tensor:
+        if self._dtype not in directs:
+            return general(self)
+        array = self._array
+        tls.quiet(function, array, array)
+        cell = self._cell
+        if cell is None:
+            cell = self._cell = Cell(self)
+        cell.version += 1
+        return self
+
+    return run
+
+
+def _fast_inplace_binary(general: Any, function: Any, directs: frozenset[dtype], extra: tuple[Any, ...]) -> Callable[..., Tensor]:
+    def run(self: Tensor, other: Any, *params: Any) -> Tensor:
+        d = self._dtype
+        if d not in directs or params != extra:
+            return general(self, other, *params)
+        cell = self._cell
+        if other.__class__ in NUMBERS:
+            if not (WEAK_NUMBERS and d.is_floating_point) or other.__class__ is complex:
+                return general(self, other, *params)
+            operand = other
+        elif other._dtype is d and (cell is None or other._cell is None):
+            operand = other._array
+        else:
+            return general(self, other, *params)
+        array = self._array
+        try:
+            tls.quiet(function, array, operand, array)
+        except ValueError:  # the shapes do not fit: the general path says how
+            return general(self, other, *params)
+        if cell is None:
+            cell = self._cell = Cell(self)
+        cell.version += 1
+        return self
+
+    return run
+
+
+#: Classes of Python numbers that stand for 0-dim tensors.
+NUMBERS = frozenset((bool, int, float, complex))

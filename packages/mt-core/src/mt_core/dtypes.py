@@ -1,0 +1,320 @@
+"""Data types: PyTorch's names, their NumPy storage types, and the type-promotion lattice."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from typing import Any
+
+import numpy as np
+
+__all__ = ["dtype", "finfo", "iinfo", "from_numpy_dtype", "get_default_dtype", "promote_types", "set_default_dtype"]
+
+
+class dtype:
+    """A tensor's element type. Instances are unique: compare with ``is`` or ``==``.
+
+    Attributes
+    ----------
+    name : str
+        PyTorch's name without ``torch.``.
+    itemsize : int
+        Bytes per element.
+    np : numpy.dtype
+        How a NumPy array stores it. `ml_dtypes` is imported the first time one of its types is asked for.
+    compute : dtype
+        The type CPU kernels calculate in: itself, or float32 for the half and 8-bit floating types.
+    native : bool
+        Whether NumPy calculates in the type directly and correctly.
+    native_float : bool
+        `native`, and real or complex floating point: operators such as ``exp`` need no conversion.
+    native_real, native_real_float : bool
+        The same without the complex types.
+    """
+
+    __slots__ = (
+        "name", "itemsize", "is_floating_point", "is_complex", "is_signed", "np", "compute", "native", "native_float",
+        "native_real", "native_real_float", "is_integral", "category", "_storage",
+    )  # fmt: skip
+
+    def __init__(self, name: str, itemsize: int, kind: str, storage: Any, native: builtins.bool = True) -> None:
+        self.name = name
+        self.itemsize = itemsize
+        self.is_floating_point = kind == "f"
+        self.is_complex = kind == "c"
+        self.is_integral = kind in "iu"
+        self.is_signed = kind in "ifc"
+        self.category = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3, "q": 4}[kind]
+        self.native = native
+        self.native_float = native and kind in "fc"
+        self.native_real = native and kind != "c"
+        self.native_real_float = native and kind == "f"
+        self.compute = self
+        self._storage = storage
+        if not isinstance(storage, str):
+            self.np = np.dtype(storage)
+
+    def __getattr__(self, attribute: str) -> Any:
+        # Only `np` of the types that ml_dtypes stores is ever missing: it is filled in on first use.
+        if attribute == "np":
+            import ml_dtypes
+
+            self.np = np.dtype(getattr(ml_dtypes, self._storage))
+            return self.np
+        raise AttributeError(f"'torch.dtype' object has no attribute '{attribute}'")
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> str:
+        return self.name
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> dtype:
+        return self
+
+    def __copy__(self) -> dtype:
+        return self
+
+    def to_real(self) -> dtype:
+        """The type of the real part: float32 for complex64; itself for real types."""
+        return _REAL_OF.get(self, self)
+
+    def to_complex(self) -> dtype:
+        """The complex type whose parts have this type: complex64 for float32."""
+        if self.is_complex:
+            return self
+        try:
+            return _COMPLEX_OF[self]
+        except KeyError:
+            raise RuntimeError(f"Unexpected dtype {self!r}: it has no complex counterpart") from None
+
+
+uint8 = dtype("uint8", 1, "u", np.uint8)
+int8 = dtype("int8", 1, "i", np.int8)
+int16 = dtype("int16", 2, "i", np.int16)
+int32 = dtype("int32", 4, "i", np.int32)
+int64 = dtype("int64", 8, "i", np.int64)
+uint16 = dtype("uint16", 2, "u", np.uint16)
+uint32 = dtype("uint32", 4, "u", np.uint32)
+uint64 = dtype("uint64", 8, "u", np.uint64)
+bool = dtype("bool", 1, "b", np.bool_)
+float16 = dtype("float16", 2, "f", np.float16, native=False)
+float32 = dtype("float32", 4, "f", np.float32)
+float64 = dtype("float64", 8, "f", np.float64)
+# NumPy has no complex of halves; a pair of them keeps the bytes, and arithmetic is refused by name.
+complex32 = dtype("complex32", 4, "c", [("real", np.float16), ("imag", np.float16)], native=False)
+complex64 = dtype("complex64", 8, "c", np.complex64)
+complex128 = dtype("complex128", 16, "c", np.complex128)
+bfloat16 = dtype("bfloat16", 2, "f", "bfloat16", native=False)
+float8_e4m3fn = dtype("float8_e4m3fn", 1, "f", "float8_e4m3fn", native=False)
+float8_e4m3fnuz = dtype("float8_e4m3fnuz", 1, "f", "float8_e4m3fnuz", native=False)
+float8_e5m2 = dtype("float8_e5m2", 1, "f", "float8_e5m2", native=False)
+float8_e5m2fnuz = dtype("float8_e5m2fnuz", 1, "f", "float8_e5m2fnuz", native=False)
+float8_e8m0fnu = dtype("float8_e8m0fnu", 1, "f", "float8_e8m0fnu", native=False)
+# Types that PyTorch stores but (nearly) never calculates with: bytes with a name.
+float4_e2m1fn_x2 = dtype("float4_e2m1fn_x2", 1, "f", "V1", native=False)
+quint8 = dtype("quint8", 1, "q", "V1", native=False)
+qint8 = dtype("qint8", 1, "q", "V1", native=False)
+qint32 = dtype("qint32", 4, "q", "V4", native=False)
+quint4x2 = dtype("quint4x2", 1, "q", "V1", native=False)
+quint2x4 = dtype("quint2x4", 1, "q", "V1", native=False)
+bits1x8 = dtype("bits1x8", 1, "q", "V1", native=False)
+bits2x4 = dtype("bits2x4", 1, "q", "V1", native=False)
+bits4x2 = dtype("bits4x2", 1, "q", "V1", native=False)
+bits8 = dtype("bits8", 1, "q", "V1", native=False)
+bits16 = dtype("bits16", 2, "q", "V2", native=False)
+_SUB_BYTE = [dtype(f"{sign}int{n}", 1, "i" if not sign else "u", "V1", native=False) for sign in ("", "u") for n in range(1, 8)]
+int1, int2, int3, int4, int5, int6, int7, uint1, uint2, uint3, uint4, uint5, uint6, uint7 = _SUB_BYTE
+
+for _opaque in (float4_e2m1fn_x2, quint8, qint8, qint32, quint4x2, quint2x4, bits1x8, bits2x4, bits4x2, bits8, bits16, *_SUB_BYTE):
+    _opaque.np = np.dtype(_opaque._storage)
+for _half in (float16, bfloat16, float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, float8_e8m0fnu):
+    _half.compute = float32
+complex32.compute = complex64
+
+ALL_DTYPES: tuple[dtype, ...] = tuple(d for d in list(globals().values()) if isinstance(d, dtype))
+
+#: PyTorch's second names.
+ALIASES = {
+    "half": float16, "float": float32, "double": float64, "short": int16, "int": int32, "long": int64,
+    "chalf": complex32, "cfloat": complex64, "cdouble": complex128,
+}  # fmt: skip
+
+_REAL_OF = {complex32: float16, complex64: float32, complex128: float64}
+_COMPLEX_OF = {float16: complex32, bfloat16: complex64, float32: complex64, float64: complex128}
+
+_FROM_NUMPY = {
+    np.dtype(t): d
+    for t, d in (
+        ("uint8", uint8), ("int8", int8), ("int16", int16), ("int32", int32), ("int64", int64), ("uint16", uint16),
+        ("uint32", uint32), ("uint64", uint64), ("bool", bool), ("float16", float16), ("float32", float32),
+        ("float64", float64), ("complex64", complex64), ("complex128", complex128), ("longlong", int64), ("intc", int32),
+        ("ulonglong", uint64), ("uintc", uint32),
+    )
+}  # fmt: skip
+_ML_DTYPES = {d._storage: d for d in ALL_DTYPES if isinstance(d._storage, str) and d._storage[0] != "V"}
+
+
+def from_numpy_dtype(numpy_dtype: np.dtype) -> dtype:
+    """The dtype whose elements NumPy stores as `numpy_dtype`.
+
+    Raises
+    ------
+    TypeError
+        For types that tensors cannot hold, in PyTorch's words.
+    """
+    found = _FROM_NUMPY.get(numpy_dtype) or _ML_DTYPES.get(numpy_dtype.name)
+    if found is None:
+        raise TypeError(
+            f"can't convert np.ndarray of type {numpy_dtype.type.__module__}.{numpy_dtype.type.__name__}. The only "
+            "supported types are: float64, float32, float16, complex64, complex128, int64, int32, int16, int8, "
+            "uint64, uint32, uint16, uint8, and bool."
+        )
+    return found
+
+
+_default_dtype = float32
+
+
+def get_default_dtype() -> dtype:
+    """The floating dtype of ``torch.tensor(1.0)`` and of factories without ``dtype=``."""
+    return _default_dtype
+
+
+def set_default_dtype(d: dtype) -> None:
+    """Set the dtype that floating-point literals get; it must be a floating type."""
+    global _default_dtype
+    if not isinstance(d, dtype) or not d.is_floating_point:
+        raise TypeError(f"only floating-point types are supported as the default type, got {d!r}")
+    _default_dtype = d
+
+
+# Promotion. Categories rise bool < integer < floating < complex; within integers and floats PyTorch's table decides.
+_BAREBONES = {uint16, uint32, uint64}
+_FLOAT8 = {float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, float8_e8m0fnu, float4_e2m1fn_x2}
+_promotions: dict[tuple[dtype, dtype], dtype] = {}
+
+
+def promote_types(type1: dtype, type2: dtype) -> dtype:
+    """The smallest dtype that both promote to, as ``torch.promote_types``."""
+    if type1 is type2:
+        return type1
+    found = _promotions.get((type1, type2))
+    if found is None:
+        found = _promotions[type1, type2] = _promote(type1, type2)
+    return found
+
+
+def _promote(a: dtype, b: dtype) -> dtype:
+    for family, name in ((_FLOAT8, "Float8 Types"), (_BAREBONES, "uint16, uint32, uint64 types")):
+        if (a in family or b in family) and not (family is _BAREBONES and max(a.category, b.category) > 1):
+            raise RuntimeError(f"Promotion for {name} is not supported, attempted to promote {_scalar_name(a)} and {_scalar_name(b)}")
+    if max(a.category, b.category) == 4 or a in _SUB_BYTE or b in _SUB_BYTE:
+        raise RuntimeError(f"Promotion from {_scalar_name(a)} and {_scalar_name(b)} is unsupported.")
+    if a.category > b.category:
+        a, b = b, a
+    if b.category == 3:
+        return _promote_complex(a, b)
+    if a.category < b.category:
+        return b
+    return _promote_floats(a, b) if b.category == 2 else _promote_integers(a, b)
+
+
+def _promote_complex(a: dtype, b: dtype) -> dtype:
+    parts = a.to_real() if a.category >= 2 else b.to_real()
+    real = promote_types(parts, b.to_real())
+    return complex64 if real is bfloat16 else real.to_complex()
+
+
+def _promote_floats(a: dtype, b: dtype) -> dtype:
+    if {a, b} == {float16, bfloat16}:
+        return float32
+    return a if a.itemsize > b.itemsize else b
+
+
+def _promote_integers(a: dtype, b: dtype) -> dtype:
+    if uint8 not in (a, b):
+        return a if a.itemsize > b.itemsize else b
+    other = b if a is uint8 else a
+    return int16 if other is int8 else other
+
+
+_SCALAR_NAMES = {
+    "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long", "float16": "Half",
+    "float32": "Float", "float64": "Double", "complex32": "ComplexHalf", "complex64": "ComplexFloat",
+    "complex128": "ComplexDouble", "bool": "Bool", "bfloat16": "BFloat16", "uint16": "UInt16", "uint32": "UInt32",
+    "uint64": "UInt64", "quint8": "QUInt8", "qint8": "QInt8", "qint32": "QInt32",
+}  # fmt: skip
+
+
+def _scalar_name(d: dtype) -> str:
+    return _SCALAR_NAMES.get(d.name) or d.name[0].upper() + d.name[1:]
+
+
+def scalar_type_name(d: dtype) -> str:
+    """The C++ name that PyTorch's messages use: ``Float``, ``Long``, ``BFloat16``."""
+    return _scalar_name(d)
+
+
+def can_cast(from_: dtype, to: dtype) -> builtins.bool:
+    """Whether a result of type `from_` may be written to a tensor of type `to` (``torch.can_cast``)."""
+    if from_.is_complex and not to.is_complex:
+        return False
+    if from_.is_floating_point and to.category < 2:
+        return False
+    return not (from_.category > 0 and to.category == 0)
+
+
+class finfo:
+    """Numerical limits of a floating (or complex: its parts') dtype: ``bits eps max min tiny smallest_normal resolution``."""
+
+    def __init__(self, type: dtype | None = None) -> None:
+        d = type if type is not None else _default_dtype
+        if not (d.is_floating_point or d.is_complex):
+            raise TypeError(f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle '{d.name}'")
+        d = d.to_real()
+        if d in (float16, float32, float64):
+            info = np.finfo(d.np)
+        else:
+            import ml_dtypes
+
+            info = ml_dtypes.finfo(d.np)
+        self.bits = d.itemsize * 8
+        self.eps = builtins.float(info.eps)
+        self.max = builtins.float(info.max)
+        self.min = builtins.float(info.min)
+        self.tiny = self.smallest_normal = builtins.float(info.smallest_normal)
+        self.resolution = 10.0 ** -builtins.int(-math.log10(info.eps))
+        self.dtype = d.name
+
+    def __eq__(self, other: object) -> Any:
+        return isinstance(other, finfo) and self.dtype == other.dtype
+
+    def __hash__(self) -> builtins.int:
+        return hash(("finfo", self.dtype))
+
+    def __repr__(self) -> str:
+        fields = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
+        return f"finfo({', '.join(f'{f}={getattr(self, f):g}' for f in fields)}, dtype={self.dtype})"
+
+
+class iinfo:
+    """Limits of an integer dtype: ``bits max min``."""
+
+    def __init__(self, type: dtype) -> None:
+        if not type.is_integral:
+            raise TypeError(f"torch.iinfo() requires an integer input type. Use torch.finfo to handle '{type.name}'")
+        info = np.iinfo(type.np)
+        self.bits = type.itemsize * 8
+        self.max = builtins.int(info.max)
+        self.min = builtins.int(info.min)
+        self.dtype = type.name
+
+    def __eq__(self, other: object) -> Any:
+        return isinstance(other, iinfo) and self.dtype == other.dtype
+
+    def __hash__(self) -> builtins.int:
+        return hash(("iinfo", self.dtype))
+
+    def __repr__(self) -> str:
+        return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"

@@ -1,0 +1,89 @@
+"""Broadcasting, and the strides that PyTorch gives the result of an elementwise operator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .meta_array import contiguous_strides
+
+__all__ = ["broadcast_shapes", "broadcast_strides", "dense_order", "output_strides"]
+
+Ints = tuple[int, ...]
+
+
+def broadcast_shapes(shapes: Sequence[Ints]) -> Ints:
+    """The common shape under broadcasting.
+
+    Raises
+    ------
+    RuntimeError
+        In PyTorch's words where two sizes differ and neither is 1.
+    """
+    result: list[int] = list(shapes[0])
+    for shape in shapes[1:]:
+        if len(shape) > len(result):
+            result = [1] * (len(shape) - len(result)) + result
+        for i in range(1, len(shape) + 1):
+            a, b = result[-i], shape[-i]
+            if a == b or b == 1:
+                continue
+            if a != 1:
+                raise RuntimeError(
+                    f"The size of tensor a ({a}) must match the size of tensor b ({b}) "
+                    f"at non-singleton dimension {len(result) - i}"
+                )
+            result[-i] = b
+    return tuple(result)
+
+
+def broadcast_strides(shape: Ints, strides: Ints, target: Ints) -> Ints:
+    """Strides with which an array of `shape` reads as one of the `target` shape: 0 along every widened dimension."""
+    lead = len(target) - len(shape)
+    widened = [0 if size == 1 and full != 1 else step for size, step, full in zip(shape, strides, target[lead:], strict=True)]
+    return (0,) * lead + tuple(widened)
+
+
+def _compare(a: int, b: int, shape: Ints, operands: Sequence[Ints]) -> int:
+    """Which of two dimensions lies further out, by the first operand that tells: 1 when `a` does, -1 when `b`, 0 unknown."""
+    for strides in operands:
+        if strides[a] == 0 or strides[b] == 0:
+            continue
+        if strides[a] != strides[b]:
+            return 1 if strides[a] > strides[b] else -1
+        if shape[a] > shape[b]:
+            return 1
+    return 0
+
+
+def dense_order(shape: Ints, operands: Sequence[Ints]) -> list[int]:
+    """Dimensions from innermost to outermost, as the operands' strides order them; ties keep row-major order."""
+    order = list(reversed(range(len(shape))))
+    for i in range(1, len(order)):
+        moving = i
+        for other in reversed(range(i)):
+            verdict = _compare(order[other], order[moving], shape, operands)
+            if verdict > 0:
+                order[other], order[moving] = order[moving], order[other]
+                moving = other
+            elif verdict < 0:
+                break
+    return order
+
+
+def output_strides(shape: Ints, operands: Sequence[Ints]) -> Ints:
+    """Strides (elements) of a fresh result, given the operands' strides broadcast to `shape`.
+
+    Row-major operands give a row-major result; one dense layout shared by all is kept; else the dimensions are ordered as
+    the operands order theirs.
+    """
+    contiguous = contiguous_strides(shape)
+    order = dense_order(shape, operands)
+    strides = [0] * len(shape)
+    step = 1
+    for dim in order:
+        strides[dim] = step
+        step *= shape[dim] if shape[dim] > 1 else 1
+    ordered = tuple(strides)
+    if all(size <= 1 or a == b for size, a, b in zip(shape, ordered, contiguous, strict=True)):
+        return contiguous
+    return ordered

@@ -1,0 +1,181 @@
+"""The vocabulary of operator declarations: ``Family`` with one method per recurring shape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ..dispatch.registry import define
+from ..promotion import ARITHMETIC, BOOL, FLOAT, Promotion
+from ..schema import Schema, parse_schema
+
+__all__ = ["Declaration", "Family"]
+
+
+class Declaration:
+    """The facts of one overload.
+
+    Attributes
+    ----------
+    kind : {"elementwise", "view", "plain", "factory", "composite"}
+        Which executor carries it out (ARCHITECTURE.md).
+    variants : frozenset of {"function", "method"}
+        Where Python sees it.
+    namespace : str
+        Python module of the function form: ``torch``, ``torch.linalg``, ``torch._C._nn`` (functions of
+        ``torch.nn.functional`` only) ...; `python_name` its name there.
+    functional : str or None
+        For an in-place or out= form, the overload it derives from; `form` tells which it is.
+    numbers : frozenset of str
+        Tensor arguments for which Python accepts a number.
+    promotes : frozenset of str
+        Elementwise only: the tensor arguments whose dtypes promote together (all, unless declared); others pass as they are.
+    check
+        Elementwise only: called with (arguments, common dtype) off the fast path, raises for what PyTorch refuses.
+    """
+
+    __slots__ = (
+        "schema", "family", "kind", "promotion", "variants", "namespace", "python_name", "functional", "form", "numbers",
+        "check", "promotes", "doc", "tags", "inplace", "out",
+    )  # fmt: skip
+
+    def __init__(self, schema: Schema, family: str, kind: str, **facts: Any) -> None:
+        self.schema = schema
+        self.family = family
+        self.kind = kind
+        self.promotion: Promotion | None = facts.get("promotion")
+        self.variants: frozenset[str] = facts.get("variants", frozenset())
+        self.namespace: str = facts.get("namespace", "torch")
+        self.python_name: str = facts.get("python_name") or schema.name
+        self.functional: str | None = facts.get("functional")
+        self.form: str = facts.get("form", "functional")
+        self.numbers: frozenset[str] = facts.get("numbers", frozenset())
+        self.check: Callable[..., None] | None = facts.get("check")
+        self.promotes: frozenset[str] = facts.get("promotes") or frozenset(a.name for a in schema.arguments if a.is_tensor)
+        self.doc: str = facts.get("doc", "")
+        self.tags: frozenset[str] = facts.get("tags", frozenset())
+        self.inplace: str | None = None
+        self.out: str | None = None
+
+    @property
+    def name(self) -> str:
+        return self.schema.full_name
+
+
+def _words(text: str | Iterable[str]) -> frozenset[str]:
+    return frozenset(text.split() if isinstance(text, str) else text)
+
+
+class Family:
+    """Declares the operators of one family; every method takes a schema in PyTorch's own words.
+
+    Options common to all methods
+    -----------------------------
+    variants : str
+        ``"function method"`` (default), ``"function"``, ``"method"`` or ``""``.
+    inplace : bool
+        Also declare ``name_``: same arguments, writes and returns ``self``.
+    out : bool or str or tuple of str
+        Also declare the ``out=`` form. True: one tensor ``out``, overload name ``out`` (or ``<overload>_out``); a string is
+        the overload name; a tuple names the several tensors of a tuple result.
+    namespace, python_name : str
+        Where the function form stands in Python, and as what; default ``torch`` and the packet's name.
+    numbers : str
+        Tensor arguments for which Python also takes a number.
+    doc : str
+        What it computes, shapes, dtypes, errors; a formula's source.
+    tags : str
+        Words other parts ask for, such as ``nondeterministic_seeded``.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def elementwise(self, schema: str, *, promotion: Promotion = ARITHMETIC, **options: Any) -> None:
+        """Broadcasts its tensor arguments, promotes their dtypes, one output: the executor does all but the arithmetic."""
+        self._declare(schema, "elementwise", promotion=promotion, **options)
+
+    def unary(self, name: str, *, promotion: Promotion = FLOAT, inplace: bool = True, out: Any = True, **options: Any) -> None:
+        """``name(Tensor self) -> Tensor``, elementwise."""
+        self.elementwise(f"{name}(Tensor self) -> Tensor", promotion=promotion, inplace=inplace, out=out, **options)
+
+    def binary(self, name: str, *, promotion: Promotion = ARITHMETIC, inplace: bool = True, out: Any = True,
+               scalar: bool = False, numbers: str = "", **options: Any) -> None:  # fmt: skip
+        """``name(Tensor self, Tensor other) -> Tensor``, elementwise.
+
+        `name` may carry an overload (``mul.Tensor``). With `scalar`, ``other`` may be a Python number.
+        """
+        numbers = "other" if scalar else numbers
+        self.elementwise(f"{name}(Tensor self, Tensor other) -> Tensor", promotion=promotion, inplace=inplace, out=out,
+                         numbers=numbers, **options)  # fmt: skip
+
+    def comparison(self, name: str, **options: Any) -> None:
+        """A binary operator with a boolean result, with ``Tensor`` and ``Scalar`` overloads behind one name."""
+        self.binary(f"{name}.Tensor", promotion=BOOL, scalar=True, **options)
+
+    def view(self, schema: str, **options: Any) -> None:
+        """Shares its input's memory: the meta rule returns a `View` (or a tuple or list of them)."""
+        self._declare(schema, "view", **options)
+
+    def plain(self, schema: str, **options: Any) -> None:
+        """A meta rule gives the result's spec, a kernel its elements."""
+        self._declare(schema, "plain", **options)
+
+    def factory(self, schema: str, **options: Any) -> None:
+        """Makes a tensor on ``device=``; the schema has the arguments ``dtype, layout, device, pin_memory``."""
+        options.setdefault("variants", "function")
+        self._declare(schema, "factory", **options)
+
+    def composite(self, schema: str, **options: Any) -> None:
+        """Written in other operators, in `mt_core.decomp`."""
+        self._declare(schema, "composite", **options)
+
+    def _declare(
+        self, text: str, kind: str, *, variants: str = "function method", inplace: bool = False, out: Any = False,
+        numbers: str = "", promotes: str = "", tags: str = "", **facts: Any,
+    ) -> None:  # fmt: skip
+        schema = parse_schema(text)
+        facts.update(variants=_words(variants), numbers=_words(numbers), promotes=_words(promotes), tags=_words(tags))
+        declaration = Declaration(schema, self.name, kind, **facts)
+        define(declaration)
+        if inplace:
+            derived = Declaration(_inplace_schema(schema), self.name, kind, **{
+                **facts, "functional": schema.full_name, "form": "inplace",
+                "python_name": facts.get("python_name") and facts["python_name"] + "_",
+                "variants": _words("method" if not facts.get("inplace_function") else "method function"),
+            })  # fmt: skip
+            declaration.inplace = derived.name
+            define(derived)
+        if out:
+            derived = Declaration(_out_schema(schema, out), self.name, kind, **{
+                **facts, "functional": schema.full_name, "form": "out", "variants": frozenset()})  # fmt: skip
+            declaration.out = derived.name
+            define(derived)
+
+
+def _dotted(overload: str) -> str:
+    return f".{overload}" if overload else ""
+
+
+def _inplace_schema(schema: Schema) -> Schema:
+    body = schema.text.partition("(")[2].rpartition("->")[0].rstrip()
+    body = body.replace("Tensor self", "Tensor(a!) self", 1)
+    return parse_schema(f"{schema.name}_{_dotted(schema.overload)}({body} -> Tensor(a!)")
+
+
+def _out_schema(schema: Schema, out: Any) -> Schema:
+    names = out if isinstance(out, tuple) else ("out",)
+    overload = out if isinstance(out, str) else _out_overload(schema)
+    body = schema.text.partition("(")[2].rpartition("->")[0].rstrip()[:-1]
+    star = "" if any(a.kwarg_only for a in schema.arguments) else ", *"
+    letters = [chr(ord("a") + i) for i in range(len(names))]
+    writes = ", ".join(f"Tensor({letter}!) {name}" for letter, name in zip(letters, names, strict=True))
+    returns = ", ".join(f"Tensor({letter}!)" + (f" {r.name}" if r.name else "") for letter, r in zip(letters, schema.returns, strict=True))
+    returns = f"({returns})" if len(names) > 1 else returns
+    return parse_schema(f"{schema.name}.{overload}({body}{star}, {writes}) -> {returns}")
+
+
+def _out_overload(schema: Schema) -> str:
+    if schema.overload in ("", "Tensor"):
+        return "out"
+    return f"{schema.overload}_out"

@@ -1,0 +1,137 @@
+"""The contract between the core and what plugs into it: backends, layers, extensions.
+
+A distribution takes part by an entry point:
+
+``mindtorch.backends``
+    name = device type (``cpu``, ``npu``, or a name of your own), value = an object that follows `Backend`.
+``mindtorch.layers``
+    name = dispatch layer (``autograd``), value = an object that follows `Layer`.
+``mindtorch.extensions``
+    any name, value = a callable without arguments that declares operators and registers their kernels.
+
+Nothing is loaded at ``import``: a backend is loaded when its device is first used, a layer when a call first needs it.
+`mt_core.testing.null_backend` is a complete backend on one screen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+__all__ = ["CONTRACT", "Backend", "BackendArray", "Layer"]
+
+#: Version of this contract. A plugin states the one it was written for; another number is refused when it is loaded.
+CONTRACT = 1
+
+
+class BackendArray(Protocol):
+    """What the core reads of a backend's array: a strided block of elements on the device."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Distance between neighbours along each dimension, in bytes."""
+        ...
+
+    @property
+    def dtype(self) -> Any:
+        """A NumPy dtype: the storage type of the tensor's dtype."""
+        ...
+
+    @property
+    def itemsize(self) -> int: ...
+
+    @property
+    def ndim(self) -> int: ...
+
+
+@runtime_checkable
+class Backend(Protocol):
+    """A device type: how its memory is had, copied and viewed, and where its kernels are.
+
+    Every method takes and returns backend arrays. `dtype` arguments are `mt_core.dtypes.dtype`.
+    """
+
+    #: Version of the contract that the backend was written for (`CONTRACT`).
+    contract: int
+    #: The device type, as in ``torch.device("npu")``.
+    device_type: str
+    #: The class of its arrays; results of kernels that are of another class pass through `as_array`.
+    array_type: type
+
+    def device_count(self) -> int:
+        """How many devices of this type can be used now; 0 with the reason told by `diagnose`."""
+        ...
+
+    def diagnose(self) -> list[tuple[str, str]]:
+        """(what, state or remedy) lines for ``mindtorch doctor``."""
+        ...
+
+    def empty(self, shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...] | None, index: int | None) -> Any:
+        """Uninitialized array; `strides` in elements, None for row-major; `index` the device index or None for the current."""
+        ...
+
+    def as_array(self, value: Any) -> Any:
+        """An array from what a kernel may return in its place (a scalar of the array library)."""
+        ...
+
+    def copy(self, target: Any, source: Any) -> None:
+        """Write `source` (same device, broadcastable to `target`'s shape) into `target`, converting as PyTorch converts."""
+        ...
+
+    def cast(self, array: Any, dtype: Any) -> Any:
+        """The array in another dtype; itself where it already has it."""
+        ...
+
+    def contiguous(self, array: Any) -> Any:
+        """The array in row-major layout; itself where it already is."""
+        ...
+
+    def owner(self, array: Any) -> tuple[Any, int]:
+        """(flat byte array over the whole memory block that `array` lies in, byte offset of its first element)."""
+        ...
+
+    def as_strided(self, owner: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: Any) -> Any:
+        """An array on `owner`'s memory; strides and offset in bytes. Never copies."""
+        ...
+
+    def from_host(self, array: Any, dtype: Any, index: int | None) -> Any:
+        """A device array with the elements of a row-major NumPy array; the memory may be shared on the CPU."""
+        ...
+
+    def to_host(self, array: Any) -> Any:
+        """A NumPy array with the same elements; the memory may be shared on the CPU."""
+        ...
+
+    def index_of(self, array: Any) -> int | None:
+        """The device index of an array; None on backends with a single nameless device, such as the CPU."""
+        ...
+
+    def load(self, family: str) -> None:
+        """Import the modules that register the kernels of an operator family (`mt_core.dispatch.register_kernel`)."""
+        ...
+
+
+class Layer(Protocol):
+    """A dispatch layer: wraps operators in something that happens before the kernel, such as recording for autograd."""
+
+    contract: int
+
+    def build(self, overload: Any, keys: int, below: Callable[..., Any]) -> Callable[..., Any] | None:
+        """The callable for one operator and key set; None when the operator passes through unchanged.
+
+        Parameters
+        ----------
+        overload
+            The `mt_core.dispatch.registry.Overload`.
+        keys
+            The key set that was looked up, this layer's key included.
+        below
+            What handles the remaining keys. It takes all arguments of the schema positionally, as the result must.
+        """
+        ...
+
+
+Registrar = Callable[[Sequence[str]], Callable[..., Any]]

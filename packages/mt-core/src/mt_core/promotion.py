@@ -1,0 +1,108 @@
+"""Type promotion of operator arguments.
+
+Three kinds of argument count differently: tensors with dimensions, tensors without, and Python numbers. A kind contributes
+only where no stronger kind is of its category (bool < integer < floating < complex) or above.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from . import dtypes
+from .dtypes import dtype, promote_types
+
+__all__ = ["ARITHMETIC", "BOOL", "FLOAT", "FLOAT_REAL", "KEEP", "Promotion", "REAL", "dtype_of_number", "result_type_of"]
+
+
+def dtype_of_number(value: Any) -> dtype:
+    """The dtype that a Python number stands for in promotion."""
+    if isinstance(value, bool):
+        return dtypes.bool
+    if isinstance(value, int):
+        return dtypes.int64
+    if isinstance(value, float):
+        return dtypes.get_default_dtype()
+    if isinstance(value, complex):
+        return dtypes.get_default_dtype().to_complex() if dtypes.get_default_dtype() is not dtypes.bfloat16 else dtypes.complex64
+    raise TypeError(f"expected a number, got {type(value).__name__}")
+
+
+def _combine(higher: dtype | None, lower: dtype | None) -> dtype | None:
+    if higher is None or lower is None:
+        return higher or lower
+    if higher.is_complex:
+        return higher
+    if higher.is_floating_point:
+        return higher.to_complex() if lower.is_complex else higher
+    if higher is dtypes.bool or lower.category >= 2:
+        return promote_types(higher, lower)
+    return higher
+
+
+def result_type_of(arguments: Iterable[Any]) -> dtype:
+    """The dtype that tensors and Python numbers promote to together; None entries are skipped."""
+    with_dims: dtype | None = None
+    without_dims: dtype | None = None
+    numbers: dtype | None = None
+    for argument in arguments:
+        if argument is None:
+            continue
+        array = getattr(argument, "_array", None)
+        if array is None:
+            found = dtype_of_number(argument)
+            numbers = found if numbers is None else promote_types(numbers, found)
+        elif array.ndim:
+            found = argument._dtype
+            with_dims = found if with_dims is None else promote_types(with_dims, found)
+        else:
+            found = argument._dtype
+            without_dims = found if without_dims is None else promote_types(without_dims, found)
+    result = _combine(with_dims, _combine(without_dims, numbers))
+    if result is None:
+        raise ValueError("no argument to take a dtype from")
+    return result
+
+
+class Promotion:
+    """How an elementwise operator goes from the common dtype of its arguments to those of computation and result.
+
+    `direct` names the attribute of a dtype that tells whether one dtype on all sides needs neither conversion.
+    """
+
+    __slots__ = ("name", "compute", "result", "direct", "fixed_result")
+
+    def __init__(
+        self, name: str, compute: Callable[[dtype], dtype], result: Callable[[dtype], dtype], direct: str,
+        fixed_result: dtype | None = None,
+    ) -> None:  # fmt: skip
+        self.name = name
+        self.compute = compute
+        self.result = result
+        self.direct = direct
+        self.fixed_result = fixed_result
+
+    def __repr__(self) -> str:
+        return f"Promotion({self.name})"
+
+
+def _same(common: dtype) -> dtype:
+    return common
+
+
+def _to_float(common: dtype) -> dtype:
+    return common if common.category >= 2 else dtypes.get_default_dtype()
+
+
+#: Result and computation in the common type: add, mul, maximum.
+ARITHMETIC = Promotion("arithmetic", _same, _same, "native")
+#: Integers become the default float: exp, true division.
+FLOAT = Promotion("float", _to_float, _to_float, "native_float")
+#: As `FLOAT`, and complex becomes its real type: angle.
+FLOAT_REAL = Promotion("float_real", _to_float, lambda common: _to_float(common).to_real(), "native_real_float")
+#: Computed in the common type, and complex becomes its real type: abs.
+REAL = Promotion("real", _same, lambda common: common.to_real(), "native_real")
+#: Computed in the common type with a boolean result: comparisons, isnan.
+BOOL = Promotion("bool", _same, lambda common: dtypes.bool, "native", dtypes.bool)
+#: No promotion: the result has the dtype of the first argument.
+KEEP = Promotion("keep", _same, _same, "native")

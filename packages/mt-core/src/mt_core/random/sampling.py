@@ -1,0 +1,206 @@
+"""Samples whose elements depend on one another or need an unknown number of words: permutations, categories, counts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from .distributions import fill_exponential
+from .engine import MersenneTwister
+
+__all__ = [
+    "binomial",
+    "multinomial_with_replacement",
+    "multinomial_without_replacement",
+    "permutation",
+    "poisson",
+]
+
+Array = np.ndarray
+
+#: A permutation of at least this many numbers is shuffled inside out, with 64-bit words.
+_LARGE_PERMUTATION = (2**32 - 1) // 20
+
+
+def permutation(n: int, engine: MersenneTwister) -> Array:
+    """The numbers 0 to n - 1 in random order, int64, shape (n,)."""
+    with engine.lock:
+        numbers = _shuffled(n, engine) if n < _LARGE_PERMUTATION else _shuffled_inside_out(n, engine)
+    return np.array(numbers, np.int64)
+
+
+def _shuffled(n: int, engine: MersenneTwister) -> list[int]:
+    """Fisher and Yates' shuffle from the front: element i changes places with one at or behind it."""
+    numbers = list(range(n))
+    if n < 2:
+        return numbers
+    distances = engine.words(n - 1) % np.arange(n, 1, -1, dtype=np.uint64)
+    for i, j in enumerate((distances + np.arange(n - 1, dtype=np.uint64)).tolist()):
+        numbers[i], numbers[j] = numbers[j], numbers[i]
+    return numbers
+
+
+def _shuffled_inside_out(n: int, engine: MersenneTwister) -> Array:
+    """Number i is put at a random place up to i, and what stood there moves to the end."""
+    numbers = np.empty(n, np.int64)
+    block = 1 << 20
+    for start in range(0, n, block):
+        ends = np.arange(start, min(start + block, n), dtype=np.uint64)
+        places = engine.words64(ends.size) % (ends + np.uint64(1))
+        for i, place in enumerate(places.tolist(), start):
+            numbers[i] = numbers[place]
+            numbers[place] = i
+    return numbers
+
+
+def multinomial_without_replacement(weights: Array, count: int, engine: MersenneTwister) -> Array:
+    """`count` different categories for each row of `weights` (rows, categories), int64, shape (rows, count).
+
+    The greatest of weight / exponential number win (the "exponential race"), in that order; among equals the first. The
+    exponential numbers are drawn and divided in the dtype of `weights`.
+    """
+    races = np.empty(weights.shape, weights.dtype)
+    fill_exponential(races, 1.0, engine)
+    wide = np.float64 if weights.dtype == np.float64 else np.float32
+    scores = (weights.astype(wide) / races.astype(wide)).astype(weights.dtype).astype(wide)
+    if count == 1:
+        return scores.argmax(axis=1, keepdims=True)
+    winners: Array = np.argsort(-scores, axis=1, kind="stable")[:, :count]
+    return winners
+
+
+def multinomial_with_replacement(weights: Array, count: int, engine: MersenneTwister) -> Array:
+    """`count` categories for each row of `weights` (rows, categories), int64, shape (rows, count).
+
+    A uniform number is looked up in the cumulated weights, which are summed one by one in float32 (float64 for float64).
+    """
+    cumulated = np.cumsum(weights, axis=1, dtype=np.float64 if weights.dtype == np.float64 else np.float32)
+    cumulated /= cumulated[:, -1:].copy()
+    # Rounding must not leave a gap above the last category.
+    cumulated[:, -1] = 1
+    with engine.lock:
+        drawn = engine.uniform_double(weights.shape[0] * count).reshape(-1, count)
+    return np.stack([np.searchsorted(row, numbers) for row, numbers in zip(cumulated, drawn)]).astype(np.int64)
+
+
+def poisson(rates: Array, engine: MersenneTwister) -> Array:
+    """Poisson numbers of the given rates, float64, in the shape of `rates` and drawn in its row-major order."""
+    return _one_by_one(lambda uniform, rate: _poisson(rate, uniform), engine, rates)
+
+
+def binomial(counts: Array, probabilities: Array, engine: MersenneTwister) -> Array:
+    """Binomial numbers, float64, for arrays of one shape; drawn in row-major order."""
+    return _one_by_one(_binomial, engine, counts, probabilities)
+
+
+def _one_by_one(sample: Callable[..., float], engine: MersenneTwister, *parameters: Array) -> Array:
+    shape = parameters[0].shape
+    rows = zip(*(p.astype(np.float64).ravel().tolist() for p in parameters))
+    with engine.lock, engine.uniform_doubles() as uniform:
+        return np.array([sample(uniform, *row) for row in rows], np.float64).reshape(shape)
+
+
+def _poisson(rate: float, uniform: Iterator[float]) -> float:
+    if rate >= 10:
+        return _poisson_by_rejection(rate, uniform)
+    if rate == 0:
+        return 0.0
+    limit, product, count = math.exp(-rate), next(uniform), 0
+    while product > limit:
+        product *= next(uniform)
+        count += 1
+    return float(count)
+
+
+def _poisson_by_rejection(rate: float, uniform: Iterator[float]) -> float:
+    """W. Hörmann, "The transformed rejection method for generating Poisson random variables" (1993), algorithm PTRS."""
+    root, log_rate = math.sqrt(rate), math.log(rate)
+    b = 0.931 + 2.53 * root
+    a = -0.059 + 0.02483 * b
+    log_inverse_alpha = math.log(1.1239 + 1.1328 / (b - 3.4))
+    squeeze = 0.9277 - 3.6224 / (b - 2)
+    while True:
+        u, v = next(uniform) - 0.5, next(uniform)
+        us = 0.5 - abs(u)
+        k = math.floor((2 * a / us + b) * u + rate + 0.43)
+        if us >= 0.07 and v <= squeeze:
+            return float(k)
+        if k < 0 or (us < 0.013 and v > us):
+            continue
+        if math.log(v) + log_inverse_alpha - math.log(a / (us * us) + b) <= k * log_rate - rate - math.lgamma(k + 1):
+            return float(k)
+
+
+def _binomial(uniform: Iterator[float], count: float, probability: float) -> float:
+    if count <= 0 or probability <= 0:
+        return 0.0
+    if probability >= 1:
+        return count
+    if probability > 0.5:
+        return count - _binomial(uniform, count, 1.0 - probability)
+    if probability <= 0.5:
+        by = _binomial_by_rejection if count * probability >= 10 else _binomial_by_waiting
+        return by(uniform, count, probability)
+    return math.nan
+
+
+def _binomial_by_waiting(uniform: Iterator[float], count: float, probability: float) -> float:
+    """Successes counted by the geometric waiting times between them."""
+    scale, trials, successes = math.log1p(-probability), 0.0, 0
+    while True:
+        u = next(uniform)
+        trials += math.ceil(math.log(u) / scale) if u else math.inf
+        if trials > count:
+            return float(successes)
+        successes += 1
+
+
+def _binomial_by_rejection(uniform: Iterator[float], count: float, probability: float) -> float:
+    """W. Hörmann, "The generation of binomial random variates" (1993), algorithm BTRS."""
+    deviation = math.sqrt(count * probability * (1 - probability))
+    b = 1.15 + 2.53 * deviation
+    a = -0.0873 + 0.0248 * b + 0.01 * probability
+    c = count * probability + 0.5
+    squeeze = 0.92 - 4.2 / b
+    odds = probability / (1 - probability)
+    alpha = (2.83 + 5.1 / b) * deviation
+    mode = math.floor((count + 1) * probability)
+    while True:
+        u, v = next(uniform) - 0.5, next(uniform)
+        us = 0.5 - abs(u)
+        k = math.floor((2 * a / us + b) * u + c)
+        if us >= 0.07 and v <= squeeze:
+            return float(k)
+        if k < 0 or k > count:
+            continue
+        if math.log(v * alpha / (a / (us * us) + b)) <= _binomial_log_ratio(count, k, mode, odds):
+            return float(k)
+
+
+def _binomial_log_ratio(count: float, k: int, mode: int, odds: float) -> float:
+    """Logarithm of the probability of k relative to that of the mode."""
+    return (
+        (mode + 0.5) * math.log((mode + 1) / (odds * (count - mode + 1)))
+        + (count + 1) * math.log((count - mode + 1) / (count - k + 1))
+        + (k + 0.5) * math.log(odds * (count - k + 1) / (k + 1))
+        + _stirling_tail(mode)
+        + _stirling_tail(count - mode)
+        - _stirling_tail(k)
+        - _stirling_tail(count - k)
+    )
+
+
+#: ln(k!) minus Stirling's approximation, for small k.
+_STIRLING_TAILS = (
+    0.0810614667953272, 0.0413406959554092, 0.0276779256849983, 0.0207906721037650, 0.0166446911898211,
+    0.0138761288230707, 0.0118967099458917, 0.0104112652619720, 0.0092554621827127, 0.0083305634333628,
+)  # fmt: skip
+
+
+def _stirling_tail(k: float) -> float:
+    if k <= 9:
+        return _STIRLING_TAILS[int(k)]
+    square = (k + 1) * (k + 1)
+    return (1.0 / 12 - (1.0 / 360 - 1.0 / 1260 / square) / square) / (k + 1)

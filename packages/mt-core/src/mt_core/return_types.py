@@ -1,0 +1,56 @@
+"""``torch.return_types``: the named tuples of operators with several named results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["StructSequence", "result_type"]
+
+
+class StructSequence(tuple[Any, ...]):
+    """A tuple whose items also have names, printed as PyTorch prints them."""
+
+    __slots__ = ()
+    _fields: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        body = ",\n".join(f"{name}={value!r}" for name, value in zip(self._fields, self, strict=True))
+        return f"torch.return_types.{type(self).__name__}(\n{body})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return result_class, (type(self).__name__, self._fields, tuple(self))
+
+
+_classes: dict[tuple[str, tuple[str, ...]], type[StructSequence]] = {}
+
+
+def _field(position: int) -> property:
+    return property(lambda self: tuple.__getitem__(self, position))
+
+
+def struct_sequence(name: str, fields: tuple[str, ...]) -> type[StructSequence]:
+    """The class of results called `name` with these fields; one class per name and fields."""
+    found = _classes.get((name, fields))
+    if found is None:
+        members: dict[str, Any] = {"__slots__": (), "_fields": fields, "n_fields": len(fields), "n_sequence_fields": len(fields),
+                                   "n_unnamed_fields": 0}  # fmt: skip
+        members.update((f, _field(i)) for i, f in enumerate(fields))
+        found = _classes[name, fields] = type(name, (StructSequence,), members)
+    return found
+
+
+def result_class(name: str, fields: tuple[str, ...], values: tuple[Any, ...]) -> StructSequence:
+    """Rebuild a result when unpickling."""
+    return struct_sequence(name, fields)(values)
+
+
+def result_type(declaration: Any) -> Callable[[list[Any]], Any]:
+    """What an operator's several results are handed over in: list, tuple, or named tuple."""
+    returns = declaration.schema.returns
+    if len(returns) == 1 and returns[0].is_list:
+        return list if returns[0].alias is None else tuple
+    names = tuple(r.name for r in returns)
+    if None in names:
+        return tuple
+    return struct_sequence(declaration.python_name.rstrip("_") or declaration.schema.name, names)  # type: ignore[arg-type]

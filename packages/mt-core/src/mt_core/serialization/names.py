@@ -1,0 +1,137 @@
+"""PyTorch's names of our classes and functions, so that files travel both ways.
+
+A pickle names classes by module. ``torch.save`` writes ``torch.nn.modules.linear Linear`` where the class really is
+``mt_nn.modules.linear.Linear``, and ``torch.load`` finds it again. The core's own names stand in a table here. Other
+distributions add theirs by entry points of the group ``mindtorch.torch_names``, which are read without importing anything:
+
+``"torch.nn" = "mt_nn"``
+    a module and everything below it;
+``"torch._utils._rebuild_parameter" = "mt_nn.parameter:_rebuild_parameter"``
+    one class or function.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.util
+from collections.abc import Iterator
+from importlib.metadata import entry_points
+from typing import Any
+
+from ..dtypes import ALL_DTYPES
+
+__all__ = ["register_global_alias", "register_module_alias", "resolve", "torch_name"]
+
+Name = tuple[str, str]
+
+_STORAGES = (
+    "Double", "Float", "Half", "Long", "Int", "Short", "Char", "Byte", "Bool", "BFloat16", "ComplexDouble", "ComplexFloat",
+    "QUInt8", "QInt8", "QInt32", "QUInt4x2", "QUInt2x4",
+)  # fmt: skip
+_REBUILDERS = (
+    "_rebuild_tensor", "_rebuild_tensor_v2", "_rebuild_tensor_v3", "_rebuild_meta_tensor_no_storage",
+    "_rebuild_device_tensor_from_numpy", "_rebuild_device_tensor_from_cpu_tensor", "_rebuild_sparse_tensor",
+    "_rebuild_nested_tensor", "_rebuild_qtensor", "_rebuild_wrapper_subclass",
+)  # fmt: skip
+
+_own_of: dict[Name, Name] = {
+    ("torch", "Tensor"): ("mt_core.tensor", "Tensor"),
+    ("torch", "Size"): ("mt_core.size", "Size"),
+    ("torch", "device"): ("mt_core.devices", "device"),
+    ("torch", "dtype"): ("mt_core.dtypes", "dtype"),
+    ("torch._tensor", "_rebuild_from_type_v2"): ("mt_core.serialization.rebuild", "_rebuild_from_type_v2"),
+    ("torch.serialization", "_get_layout"): ("mt_core.serialization.rebuild", "_get_layout"),
+    ("torch.storage", "UntypedStorage"): ("mt_core.storage", "UntypedStorage"),
+    ("torch.storage", "TypedStorage"): ("mt_core.storage", "TypedStorage"),
+    ("torch.storage", "_load_from_bytes"): ("mt_core.serialization.rebuild", "_load_from_bytes"),
+    ("torch.utils.hooks", "RemovableHandle"): ("mt_core.hooks", "RemovableHandle"),
+    **{("torch", d.name): ("mt_core.dtypes", d.name) for d in ALL_DTYPES},
+    **{("torch", f"{name}Storage"): ("mt_core.storage", f"{name}Storage") for name in _STORAGES},
+    **{("torch._utils", name): ("mt_core.serialization.rebuild", name) for name in _REBUILDERS},
+    **{
+        ("torch.autograd.grad_mode", name): ("mt_core.autograd_state", name)
+        for name in ("enable_grad", "inference_mode", "no_grad", "set_grad_enabled")
+    },
+}
+_torch_of: dict[Name, Name] = {own: torch for torch, own in _own_of.items()}
+#: (PyTorch's module, our module), each standing for itself and everything below it.
+_modules: list[Name] = []
+
+
+def register_global_alias(own: Name, torch: Name) -> None:
+    """Let the class or function `own`, (module, qualified name), be called `torch` in files."""
+    _own_of[torch] = own
+    _torch_of[own] = torch
+
+
+def register_module_alias(own: str, torch: str) -> None:
+    """Let the module `own`, and every module below it, be called `torch` in files: ``("mt_nn", "torch.nn")``."""
+    if (torch, own) not in _modules:
+        _modules.append((torch, own))
+
+
+@functools.cache
+def _read_entry_points() -> None:
+    for point in entry_points(group="mindtorch.torch_names"):
+        if point.attr:
+            module, _, name = point.name.rpartition(".")
+            register_global_alias((point.module, point.attr), (module, name))
+        else:
+            register_module_alias(point.module, point.name)
+
+
+def _replace_prefix(module: str, old: str, new: str) -> str | None:
+    """`module` with its leading `old` replaced, or None if it is not in `old`."""
+    if module == old:
+        return new
+    return new + module[len(old) :] if module.startswith(old + ".") else None
+
+
+def torch_name(module: str, name: str) -> Name | None:
+    """What PyTorch calls our class or function `name` of `module`; None for what is not ours to rename."""
+    _read_entry_points()
+    found = _torch_of.get((module, name))
+    if found is not None:
+        return found
+    for torch, own in sorted(_modules, key=lambda pair: -len(pair[1])):
+        renamed = _replace_prefix(module, own, torch)
+        if renamed is not None:
+            return renamed, name
+    return None
+
+
+def _candidates(module: str, name: str) -> Iterator[Name]:
+    """Where an object that PyTorch calls `name` of `module` may be found here, most specific first."""
+    _read_entry_points()
+    if (module, name) in _own_of:
+        yield _own_of[module, name]
+    for torch, own in sorted(_modules, key=lambda pair: -len(pair[0])):
+        renamed = _replace_prefix(module, torch, own)
+        if renamed is not None:
+            yield renamed, name
+
+
+def resolve(module: str, name: str) -> Any:
+    """The object that a file calls `name` of `module`, if PyTorch's name leads to one of ours.
+
+    Raises
+    ------
+    LookupError
+        If it does not.
+    """
+    for own_module, own_name in _candidates(module, name):
+        if _module_exists(own_module):
+            found = importlib.import_module(own_module)
+            try:
+                return functools.reduce(getattr, own_name.split("."), found)
+            except AttributeError:
+                continue
+    raise LookupError(f"{module}.{name}")
+
+
+def _module_exists(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:  # a package above it is missing
+        return False

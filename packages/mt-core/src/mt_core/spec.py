@@ -1,0 +1,70 @@
+"""What a meta rule says about a result: `Spec` for fresh tensors, `View` for views."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .meta_array import contiguous_strides
+
+if TYPE_CHECKING:
+    from .dtypes import dtype
+
+__all__ = ["Spec", "View", "is_contiguous", "spec_of"]
+
+
+class Spec:
+    """Shape, dtype and strides (in elements; None: contiguous) of a tensor that an operator will make."""
+
+    __slots__ = ("shape", "dtype", "strides", "device")
+
+    def __init__(self, shape: Any, dtype: dtype, strides: tuple[int, ...] | None = None, device: Any = None) -> None:
+        self.shape: tuple[int, ...] = tuple(shape)
+        self.dtype = dtype
+        self.strides = strides
+        self.device = device
+
+    def stride(self) -> tuple[int, ...]:
+        """Strides in elements, whether given or implied."""
+        return contiguous_strides(self.shape) if self.strides is None else self.strides
+
+    def dim(self) -> int:
+        return len(self.shape)
+
+    def numel(self) -> int:
+        count = 1
+        for size in self.shape:
+            count *= size
+        return count
+
+    def __repr__(self) -> str:
+        return f"Spec({self.shape}, {self.dtype}, strides={self.strides})"
+
+
+class View:
+    """Geometry of a view in the elements of its base's storage; `dtype` only where the view reinterprets elements."""
+
+    __slots__ = ("shape", "strides", "offset", "dtype")
+
+    def __init__(self, shape: Any, strides: Any, offset: int, dtype: dtype | None = None) -> None:
+        self.shape: tuple[int, ...] = tuple(shape)
+        self.strides: tuple[int, ...] = tuple(strides)
+        self.offset = offset
+        self.dtype = dtype
+
+
+def spec_of(tensor: Any) -> Spec:
+    """The spec that describes an existing tensor."""
+    return Spec(tensor.shape, tensor.dtype, tensor.stride(), tensor.device)
+
+
+def is_contiguous(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    """Whether strides (elements) lay `shape` out row-major; dimensions of size 1 may have any stride."""
+    if 0 in shape:
+        return True
+    step = 1
+    for size, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if size != 1:
+            if stride != step:
+                return False
+            step *= size
+    return True

@@ -1,0 +1,315 @@
+"""The Tensor: metadata over a backend array.
+
+Slots
+-----
+_array
+    Backend array: ``numpy.ndarray`` on cpu, `MetaArray` on meta, the backend's own type elsewhere.
+_dtype
+    `mt_core.dtypes.dtype`.
+_keys
+    Dispatch keys and flags (`mt_core.keys`).
+_autograd
+    `AutogradMeta`, or None for a tensor that takes no part in differentiation.
+_cell
+    What it shares with its views (`mt_core.cell`), or None as long as there are none.
+_base
+    The tensor it is a view of, or None.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import dtypes
+from .api._methods import TensorMethods
+from .autograd_state import AutogradMeta
+from .cell import cell_of
+from .devices import device, device_type_of
+from .dtypes import dtype
+from .keys import AUTOGRAD, BACKEND_MASK, CONJUGATE, CPU, INFERENCE, META, NEGATIVE, STRIDED
+from .size import Size
+from .tensor_types import TENSORS
+
+__all__ = ["Tensor", "new_tensor"]
+
+_new_object = object.__new__
+_new_tuple = tuple.__new__
+_cpu = device("cpu")
+_meta = device("meta")
+
+
+class Tensor(TensorMethods):
+    """A multi-dimensional array of one dtype on one device, as ``torch.Tensor``."""
+
+    __slots__ = ("_array", "_dtype", "_keys", "_autograd", "_cell", "_base", "__dict__", "__weakref__")
+
+    # NumPy must not take over `array + tensor`: Python then asks the tensor.
+    __array_priority__ = 1000
+    __hash__ = object.__hash__
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        from .construct import legacy_tensor
+
+        return legacy_tensor(cls, *args, **kwargs)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Everything happens in ``__new__``; subclasses may override this freely."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        TENSORS.add(cls)
+
+    # Layout
+
+    @property
+    def shape(self) -> Size:
+        """Sizes of the dimensions."""
+        return _new_tuple(Size, self._array.shape)
+
+    def size(self, dim: int | None = None) -> Any:
+        """The shape, or the size of one dimension.
+
+        Raises
+        ------
+        IndexError
+            When `dim` is out of range.
+        """
+        if dim is None:
+            return _new_tuple(Size, self._array.shape)
+        shape = self._array.shape
+        return shape[wrap_dim(dim, len(shape))]
+
+    def stride(self, dim: int | None = None) -> Any:
+        """Steps between neighbours along each dimension (or one), in elements."""
+        array = self._array
+        size = array.itemsize
+        if dim is not None:
+            return array.strides[wrap_dim(dim, array.ndim)] // size
+        return tuple([step // size for step in array.strides])
+
+    def dim(self) -> int:
+        """Number of dimensions."""
+        return self._array.ndim
+
+    ndimension = dim
+
+    @property
+    def ndim(self) -> int:
+        return self._array.ndim
+
+    def numel(self) -> int:
+        """Number of elements."""
+        return self._array.size
+
+    nelement = numel
+
+    def element_size(self) -> int:
+        """Bytes per element."""
+        return self._dtype.itemsize
+
+    @property
+    def itemsize(self) -> int:
+        return self._dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self._array.size * self._dtype.itemsize
+
+    def storage_offset(self) -> int:
+        """Elements between the start of the storage and the first element."""
+        from .dispatch.executors import owner_of
+
+        return owner_of(self, self._backend)[1] // self._dtype.itemsize
+
+    @property
+    def dtype(self) -> dtype:
+        return self._dtype
+
+    @property
+    def device(self) -> device:
+        backend = self._keys & BACKEND_MASK
+        if backend == CPU:
+            return _cpu
+        if backend == META:
+            return _meta
+        return device(device_type_of(backend), self._backend.index_of(self._array))
+
+    @property
+    def _backend(self) -> Any:
+        from .dispatch.dispatcher import backend_for
+
+        return backend_for(self._keys & BACKEND_MASK)
+
+    # Differentiation: the slots are the core's, the work is the autograd layer's.
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether operations on this tensor are recorded."""
+        return self._keys & AUTOGRAD != 0
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.requires_grad_(value)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Switch recording for this leaf on or off, in place.
+
+        Raises
+        ------
+        RuntimeError
+            For integer tensors, for non-leaf tensors, and without mt-autograd (with the command that installs it).
+        """
+        if bool(requires_grad) == (self._keys & AUTOGRAD != 0):
+            return self
+        state = self._autograd
+        if not requires_grad and state is not None and state.grad_fn is not None:
+            raise RuntimeError(
+                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
+                "subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+            )
+        if requires_grad:
+            self._start_requiring_grad()
+        else:
+            state.requires_grad = False  # type: ignore[union-attr]
+            self._keys &= ~AUTOGRAD
+        return self
+
+    def _start_requiring_grad(self) -> None:
+        if not (self._dtype.is_floating_point or self._dtype.is_complex):
+            raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        if self._keys & INFERENCE:
+            raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+        from .dispatch.dispatcher import layer_for
+
+        layer_for(AUTOGRAD)
+        if self._autograd is None:
+            self._autograd = AutogradMeta()
+        self._autograd.requires_grad = True
+        self._keys |= AUTOGRAD
+
+    @property
+    def _version(self) -> int:
+        if self._keys & INFERENCE:
+            raise RuntimeError("Inference tensors do not track version counter.")
+        return 0 if self._cell is None else self._cell.version
+
+    def _is_view(self) -> bool:
+        return self._base is not None
+
+    def is_inference(self) -> bool:
+        """Whether it was made in inference mode."""
+        return self._keys & INFERENCE != 0
+
+    @property
+    def data(self) -> Tensor:
+        """The same memory as a tensor without history and with a version count of its own."""
+        from .storage import share_storage
+
+        alias = new_tensor(self._array, self._dtype, self._keys & ~AUTOGRAD)
+        share_storage(alias, self)
+        return alias
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        from .storage import rebind
+
+        rebind(self, value)
+
+    # Kinds of tensor
+
+    @property
+    def is_cpu(self) -> bool:
+        return self._keys & CPU != 0
+
+    @property
+    def is_cuda(self) -> bool:
+        return self.device.type == "cuda"
+
+    @property
+    def is_meta(self) -> bool:
+        return self._keys & META != 0
+
+    is_sparse = is_quantized = is_mkldnn = is_nested = is_sparse_csr = is_xpu = is_mps = is_vulkan = is_ipu = is_xla = is_maia = is_mtia = False
+
+    def is_floating_point(self) -> bool:
+        return self._dtype.is_floating_point
+
+    def is_complex(self) -> bool:
+        return self._dtype.is_complex
+
+    def is_signed(self) -> bool:
+        return self._dtype.is_signed
+
+    def is_conj(self) -> bool:
+        """Whether the elements are to be read conjugated (the lazy bit)."""
+        return self._keys & CONJUGATE != 0
+
+    def is_neg(self) -> bool:
+        """Whether the elements are to be read negated (the lazy bit)."""
+        return self._keys & NEGATIVE != 0
+
+    # Protocols of the language
+
+    def __len__(self) -> int:
+        shape = self._array.shape
+        if not shape:
+            raise TypeError("len() of a 0-d tensor")
+        return shape[0]
+
+    def __iter__(self) -> Any:
+        if not self._array.ndim:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(self.unbind(0))
+
+    def __contains__(self, element: Any) -> bool:
+        if isinstance(element, (Tensor, int, float, complex, bool)):
+            return bool((element == self).any().item())
+        raise RuntimeError(
+            f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
+        )
+
+    def __dir__(self) -> list[str]:
+        return sorted({*object.__dir__(self)} - {"_array", "_keys", "_cell"})
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """The default: call the function without overrides, and give the result this class."""
+        from .overrides import default_torch_function
+
+        return default_torch_function(cls, func, types, args, kwargs or {})
+
+
+TENSORS.add(Tensor)
+
+
+def new_tensor(array: Any, d: dtype, keys: int) -> Tensor:
+    """A Tensor on a backend array that belongs to it; `keys` must say whether the array is contiguous (`STRIDED`)."""
+    self = _new_object(Tensor)
+    self._array = array
+    self._dtype = d
+    self._keys = keys
+    self._autograd = self._cell = self._base = None
+    return self
+
+
+def wrap_dim(dim: int, ndim: int) -> int:
+    """A dimension counted from the front; 0-dim tensors have a dimension 0 (and -1).
+
+    Raises
+    ------
+    IndexError
+        In PyTorch's words when out of range.
+    """
+    extent = ndim or 1
+    if -extent <= dim < extent:
+        return dim + extent if dim < 0 else dim
+    raise IndexError(f"Dimension out of range (expected to be in range of [{-extent}, {extent - 1}], but got {dim})")
+
+
+def from_array(array: np.ndarray, d: dtype | None = None, keys: int = CPU) -> Tensor:
+    """A CPU tensor on a NumPy array, sharing its memory."""
+    if not array.flags.c_contiguous:
+        keys |= STRIDED
+    return new_tensor(array, d or dtypes.from_numpy_dtype(array.dtype), keys)

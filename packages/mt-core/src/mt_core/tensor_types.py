@@ -1,0 +1,8 @@
+"""The classes that count as tensors: `Tensor` and every subclass, entered as each is made.
+
+``value.__class__ in TENSORS`` is an exact test at a quarter of the price of ``isinstance``.
+"""
+
+from __future__ import annotations
+
+TENSORS: set[type] = set()
