@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["address_of", "owner_of"]
+__all__ = ["address_of", "flat_bytes"]
 
 
 def address_of(array: np.ndarray) -> int:
@@ -12,21 +12,7 @@ def address_of(array: np.ndarray) -> int:
     return array.__array_interface__["data"][0]
 
 
-def owner_of(array: np.ndarray) -> tuple[np.ndarray, int]:
-    """(flat byte array over the block that `array` lies in, byte offset of its first element).
-
-    The block is the outermost NumPy array in the chain of bases: what other views may reach.
-    """
-    outermost = array
-    while isinstance(outermost.base, np.ndarray):
-        outermost = outermost.base
-    flat = _flat_bytes(outermost)
-    if not flat.size:
-        return flat, 0
-    return flat, address_of(array) - address_of(flat)
-
-
-def _flat_bytes(array: np.ndarray) -> np.ndarray:
+def flat_bytes(array: np.ndarray) -> np.ndarray:
     """All bytes from an array's lowest to its highest address, as one writable-where-it-is byte array."""
     if array.size == 0:
         return np.empty(0, np.uint8)

@@ -10,7 +10,7 @@ from mt_core.dtypes import dtype
 from mt_core.plugins.protocols import CONTRACT
 
 from .convert import cast
-from .memory import owner_of
+from .memory import address_of, flat_bytes
 
 __all__ = ["CpuBackend", "backend"]
 
@@ -58,8 +58,11 @@ class CpuBackend:
     def contiguous(self, array: np.ndarray) -> np.ndarray:
         return array if array.flags.c_contiguous else np.ascontiguousarray(array)
 
-    def owner(self, array: np.ndarray) -> tuple[np.ndarray, int]:
-        return owner_of(array)
+    def owner(self, array: np.ndarray) -> np.ndarray:
+        return flat_bytes(array)
+
+    def offset(self, owner: np.ndarray, array: np.ndarray) -> int:
+        return address_of(array) - address_of(owner) if owner.size else 0
 
     def as_strided(self, owner: np.ndarray, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: dtype) -> np.ndarray:
         return np.ndarray(shape, dtype.np, owner, offset, strides)

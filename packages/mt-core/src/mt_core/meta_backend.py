@@ -41,9 +41,11 @@ class MetaBackend:
     def contiguous(self, array: MetaArray) -> MetaArray:
         return MetaArray(array.shape, array.dtype)
 
-    def owner(self, array: MetaArray) -> tuple[MetaArray, int]:
-        flat = MetaArray((array.nbytes_owned,), np.dtype(np.uint8))
-        return flat, array.offset
+    def owner(self, array: MetaArray) -> MetaArray:
+        return MetaArray((array.nbytes_owned,), np.dtype(np.uint8))
+
+    def offset(self, owner: MetaArray, array: MetaArray) -> int:
+        return array.offset
 
     def as_strided(self, owner: MetaArray, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: Any) -> MetaArray:
         return MetaArray(shape, dtype.np, strides, offset, owner.nbytes_owned)

@@ -25,7 +25,7 @@ import numpy as np
 from . import dtypes
 from .api._methods import TensorMethods
 from .autograd_state import AutogradMeta
-from .cell import cell_of
+from .block import block_of, rebind, share_block
 from .devices import device, device_type_of
 from .dtypes import dtype
 from .keys import AUTOGRAD, BACKEND_MASK, CONJUGATE, CPU, INFERENCE, META, NEGATIVE, STRIDED
@@ -119,9 +119,9 @@ class Tensor(TensorMethods):
 
     def storage_offset(self) -> int:
         """Elements between the start of the storage and the first element."""
-        from .dispatch.executors import owner_of
-
-        return owner_of(self, self._backend)[1] // self._dtype.itemsize
+        if self._cell is None:
+            return 0
+        return block_of(self).offset_of(self) // self._dtype.itemsize
 
     @property
     def dtype(self) -> dtype:
@@ -205,16 +205,12 @@ class Tensor(TensorMethods):
     @property
     def data(self) -> Tensor:
         """The same memory as a tensor without history and with a version count of its own."""
-        from .storage import share_storage
-
         alias = new_tensor(self._array, self._dtype, self._keys & ~AUTOGRAD)
-        share_storage(alias, self)
+        share_block(alias, self)
         return alias
 
     @data.setter
     def data(self, value: Tensor) -> None:
-        from .storage import rebind
-
         rebind(self, value)
 
     # Kinds of tensor

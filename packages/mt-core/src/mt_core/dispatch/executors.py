@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..block import block_of
 from ..cell import Cell, cell_of
 from ..dtypes import can_cast, scalar_type_name
 from ..keys import AUTOGRAD, META, MULTI_VIEW, NO_GRAD_VIEW, STRIDED
@@ -229,7 +230,7 @@ def _fast_view(general: Callable[..., Tensor], function: Any, keys: int, input_s
 
 def make_view(self: Tensor, view: View, backend: Any, keys: int) -> Tensor:
     """The tensor of a `View` on `self`'s memory."""
-    owner, _ = owner_of(self, backend)
+    owner = block_of(self).owner
     d = view.dtype or self._dtype
     size = d.itemsize
     array = backend.as_strided(owner, view.shape, tuple(s * size for s in view.strides), view.offset * size, d)
@@ -244,14 +245,6 @@ def link_view(out: Tensor, base: Tensor) -> Tensor:
     out._base = base if base._base is None else base._base
     cell.add(out)
     return out
-
-
-def owner_of(tensor: Tensor, backend: Any) -> tuple[Any, int]:
-    """(flat byte array of the tensor's storage, byte offset of its first element)."""
-    storage = tensor._cell.storage if tensor._cell is not None else None
-    if storage is not None:
-        return storage.owner, storage.offset_of(tensor)
-    return backend.owner(tensor._array)
 
 
 def _several_views(rule: Any, backend: Any, keys: int) -> Callable[..., Any]:

@@ -89,8 +89,12 @@ class Backend(Protocol):
         """The array in row-major layout; itself where it already is."""
         ...
 
-    def owner(self, array: Any) -> tuple[Any, int]:
-        """(flat byte array over the whole memory block that `array` lies in, byte offset of its first element)."""
+    def owner(self, array: Any) -> Any:
+        """A flat byte array over the memory from an array's lowest to its highest element."""
+        ...
+
+    def offset(self, owner: Any, array: Any) -> int:
+        """Byte offset of an array's first element in the flat byte array it lies on."""
         ...
 
     def as_strided(self, owner: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: Any) -> Any:

@@ -123,14 +123,17 @@ def fill_normal(out: Array, mean: float, std: float, engine: MersenneTwister) ->
 
 
 def _fill_by_sixteens(flat: Array, mean: float, std: float, engine: MersenneTwister) -> None:
-    """Box-Muller on blocks of 16 uniform numbers; a remainder is made good by drawing the last 16 elements anew."""
+    """Box-Muller on blocks of 16 uniform numbers; a remainder is made good by drawing the last 16 elements anew.
+
+    Uniform numbers are drawn for the elements of the remainder too, and dropped, except where the dtype is a half type.
+    """
     draw, transform = (engine.uniform_double, _box_muller_double) if _is_double(flat) else (engine.uniform_float, _box_muller_float)
     whole = flat.size - flat.size % _SIXTEEN
     for start in range(0, whole, _BLOCK):
         stop = min(start + _BLOCK, whole)
         flat[start:stop] = transform(draw(stop - start), mean, std)
     if whole < flat.size:
-        draw(flat.size - whole)
+        draw(flat.size - whole if flat.dtype.itemsize > 2 else 0)
         flat[-_SIXTEEN:] = transform(draw(_SIXTEEN), mean, std)
 
 
@@ -153,7 +156,7 @@ def _box_muller_double(uniform: Array, mean: float, std: float) -> Array:
 def _serial_normals(engine: MersenneTwister, count: int, mean: float, std: float, exact: bool) -> Array:
     """`count` float64 normal numbers in pairs; the second half of the last pair is kept in the engine for the next call.
 
-    Only with `exact` is every bit that of the C library; rounded to float32 the results are the same.
+    Only with `exact` is every bit that of the C library; rounded to float32 the results are the same. What is kept is exact.
     """
     kept = engine.next_double_normal
     start = 1 if kept is not None and count else 0
@@ -162,9 +165,10 @@ def _serial_normals(engine: MersenneTwister, count: int, mean: float, std: float
     if start:
         normals[0] = kept
         engine.next_double_normal = None
-    normals[start:] = _normal_pairs(engine.uniform_double(2 * pairs), exact)
+    uniform = engine.uniform_double(2 * pairs)
+    normals[start:] = _normal_pairs(uniform, exact)
     if normals.size > count:
-        engine.next_double_normal = float(normals[-1])
+        engine.next_double_normal = float(_normal_pairs(uniform[-2:], exact=True)[1])
     return fma_double(normals[:count], std, mean)
 
 
@@ -268,7 +272,7 @@ def fill_random_range(out: Array, low: int, span: int, engine: MersenneTwister) 
 
 def _fill_remainders(out: Array, low: int, span: int, engine: MersenneTwister, wide: bool) -> None:
     words = engine.words64 if wide else engine.words
-    base = np.uint64(low % 2**64)
+    base = np.uint64(0 if span == 2**64 else low % 2**64)
 
     def drawn(count: int) -> Array:
         drawn = words(count) if span == 2**64 else words(count) % np.uint64(span)

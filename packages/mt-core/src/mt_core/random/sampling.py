@@ -85,6 +85,10 @@ def multinomial_with_replacement(weights: Array, count: int, engine: MersenneTwi
     return np.stack([np.searchsorted(row, numbers) for row, numbers in zip(cumulated, drawn)]).astype(np.int64)
 
 
+#: Below every positive number that is drawn: stands for 0 where C would divide by it or take its logarithm.
+_SMALLEST = 2.0**-60
+
+
 def poisson(rates: Array, engine: MersenneTwister) -> Array:
     """Poisson numbers of the given rates, float64, in the shape of `rates` and drawn in its row-major order."""
     return _one_by_one(lambda uniform, rate: _poisson(rate, uniform), engine, rates)
@@ -122,8 +126,8 @@ def _poisson_by_rejection(rate: float, uniform: Iterator[float]) -> float:
     log_inverse_alpha = math.log(1.1239 + 1.1328 / (b - 3.4))
     squeeze = 0.9277 - 3.6224 / (b - 2)
     while True:
-        u, v = next(uniform) - 0.5, next(uniform)
-        us = 0.5 - abs(u)
+        u, v = next(uniform) - 0.5, max(next(uniform), _SMALLEST)
+        us = max(0.5 - abs(u), _SMALLEST)
         k = math.floor((2 * a / us + b) * u + rate + 0.43)
         if us >= 0.07 and v <= squeeze:
             return float(k)
@@ -168,8 +172,8 @@ def _binomial_by_rejection(uniform: Iterator[float], count: float, probability: 
     alpha = (2.83 + 5.1 / b) * deviation
     mode = math.floor((count + 1) * probability)
     while True:
-        u, v = next(uniform) - 0.5, next(uniform)
-        us = 0.5 - abs(u)
+        u, v = next(uniform) - 0.5, max(next(uniform), _SMALLEST)
+        us = max(0.5 - abs(u), _SMALLEST)
         k = math.floor((2 * a / us + b) * u + c)
         if us >= 0.07 and v <= squeeze:
             return float(k)

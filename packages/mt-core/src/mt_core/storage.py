@@ -1,0 +1,464 @@
+"""``torch.UntypedStorage``: the memory block under a tensor and its views, and how tensors share one.
+
+A tensor gets its storage object on first need (`storage_of`). From then on the block's bytes are reached through the
+storage alone, so that moving them (`resize_`, `share_memory_`) can put every tensor on the new block.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
+from weakref import ref
+
+import numpy as np
+
+from . import dtypes
+from .cell import Cell, cell_of
+from .devices import backend_key, device
+from .keys import AUTOGRAD, BACKEND_MASK, FLAGS, META
+
+__all__ = ["UntypedStorage", "rebind", "share_storage", "storage_of"]
+
+_uint8 = dtypes.uint8
+
+
+class UntypedStorage:
+    """A block of bytes on one device.
+
+    ``UntypedStorage()``, ``UntypedStorage(size)`` and ``UntypedStorage(bytes)`` make new ones, of zero, `size`
+    (uninitialized) and the given bytes; ``device=`` says where.
+
+    Attributes
+    ----------
+    owner
+        The backend's flat array of bytes.
+    """
+
+    is_sparse = is_sparse_csr = is_hpu = False
+
+    def __init__(self, *args: Any, device: Any = None, **unknown: Any) -> None:
+        if unknown or len(args) > 1:
+            raise TypeError(_bad_arguments(args, unknown))
+        place = _as_device(device)
+        content = args[0] if args else 0
+        backend = _backend_of(place)
+        if isinstance(content, int):
+            if content < 0:
+                raise RuntimeError(f"a storage cannot have a negative size, got {content}")
+            owner = backend.empty((content,), _uint8, None, place.index)
+        else:
+            owner = backend.from_host(_bytes_of(content), _uint8, place.index)
+        self._adopt(backend, owner, place, resizable=True)
+
+    def _adopt(self, backend: Any, owner: Any, place: device, resizable: bool) -> None:
+        self._backend = backend
+        self.owner = owner
+        self.device = place
+        self._resizable = resizable
+        self._start = backend.owner(owner)[1]
+        self._cells: list[ref[Cell]] = []
+        self._mapping: Any = None
+        #: Path of the file that the bytes are mapped from, if they are.
+        self.filename: str | None = None
+
+    @classmethod
+    def _over(cls, backend: Any, owner: Any, place: device, resizable: bool = True) -> UntypedStorage:
+        """A storage on a flat byte array that exists; `resizable` is False for memory that something else owns."""
+        self = cls.__new__(cls)
+        self._adopt(backend, owner, place, resizable)
+        return self
+
+    @classmethod
+    def _over_numpy(cls, memory: np.ndarray, resizable: bool = False) -> UntypedStorage:
+        """A CPU storage on a one-dimensional uint8 array, without a copy."""
+        place = device("cpu")
+        return cls._over(_backend_of(place), memory, place, resizable)
+
+    # Tensors on this storage
+
+    def _attach(self, cell: Cell) -> None:
+        cell.storage = self
+        self._cells = [r for r in self._cells if r() is not None]
+        self._cells.append(ref(cell))
+
+    def offset_of(self, tensor: Any) -> int:
+        """Bytes from the start of the storage to the first element of a tensor on it."""
+        return self._backend.owner(tensor._array)[1] - self._start
+
+    def _move_to(self, owner: Any) -> None:
+        """Put every tensor of this storage on another block, which begins with the same bytes."""
+        as_strided = self._backend.as_strided
+        moved = []
+        for cell in (r() for r in self._cells):
+            for tensor in cell.tensors() if cell is not None else ():
+                array = tensor._array
+                moved.append((tensor, as_strided(owner, array.shape, array.strides, self.offset_of(tensor), tensor._dtype)))
+        for tensor, array in moved:
+            tensor._array = array
+        self.owner = owner
+        self._start = self._backend.owner(owner)[1]
+
+    # Size
+
+    def nbytes(self) -> int:
+        """Size in bytes."""
+        return self.owner.shape[0]
+
+    size = __len__ = nbytes
+
+    def element_size(self) -> int:
+        """1: the elements are bytes."""
+        return 1
+
+    def resizable(self) -> bool:
+        """Whether `resize_` may change the size; not where something else owns the memory."""
+        return self._resizable
+
+    def resize_(self, size: int) -> UntypedStorage:
+        """Change the size in bytes, in place; new bytes are uninitialized. Tensors on the storage stay on it.
+
+        Raises
+        ------
+        RuntimeError
+            If the memory belongs to something else (an array, a file).
+        """
+        if size == self.nbytes():
+            return self
+        if not self._resizable:
+            raise RuntimeError("Trying to resize storage that is not resizable")
+        if size < 0:
+            raise RuntimeError(f"a storage cannot have a negative size, got {size}")
+        if size < self.nbytes():
+            # The block stays: tensors that still reach beyond the new end keep valid memory.
+            self.owner = self._slice(0, size)
+            return self
+        grown = self._backend.empty((size,), _uint8, None, self.device.index)
+        kept = self.nbytes()
+        self._backend.copy(self._backend.as_strided(grown, (kept,), (1,), 0, _uint8), self.owner)
+        self._move_to(grown)
+        return self
+
+    # Bytes
+
+    def _slice(self, start: int, length: int) -> Any:
+        return self._backend.as_strided(self.owner, (length,), (1,), start, _uint8)
+
+    def _host_bytes(self) -> np.ndarray:
+        """The bytes as a NumPy array; on the CPU, the very memory."""
+        if self.device.type == "meta":
+            raise NotImplementedError("Not available for 'meta' device type")
+        return self._backend.to_host(self.owner)
+
+    def _write(self, start: int, data: np.ndarray) -> None:
+        target = self._slice(start, data.shape[0])
+        self._backend.copy(target, self._backend.from_host(data, _uint8, self.device.index))
+
+    def data_ptr(self) -> int:
+        """Address of the first byte; 0 where there is none (empty, meta)."""
+        if self.device.type == "meta" or not self.nbytes():
+            return 0
+        return self._host_bytes().ctypes.data if self.device.type == "cpu" else self._backend.data_ptr(self.owner)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            start, length = self._span(index)
+            return UntypedStorage._over(self._backend, self._slice(start, length), self.device, resizable=False)
+        if not isinstance(index, int):
+            raise TypeError(f"can't index a torch.UntypedStorage with {type(index).__name__}")
+        return int(self._host_bytes()[self._position(index)])
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        byte = _byte(value)
+        if isinstance(index, slice):
+            start, length = self._span(index)
+            self._write(start, np.full(length, byte, np.uint8))
+            return
+        if not isinstance(index, int):
+            raise TypeError(f"can't index a torch.UntypedStorage with {type(index).__name__}")
+        if not 0 <= index < self.nbytes():
+            raise RuntimeError("out of bounds")
+        self._write(index, np.full(1, byte, np.uint8))
+
+    def _position(self, index: int) -> int:
+        size = self.nbytes()
+        position = index + size if index < 0 else index
+        if not 0 <= position < size:
+            raise IndexError(f"index {position} out of range for storage of size {size}")
+        return position
+
+    def _span(self, index: slice) -> tuple[int, int]:
+        start, stop, step = index.indices(self.nbytes())
+        if step != 1:
+            raise RuntimeError(f"Trying to slice with a step of {step}, but only a step of 1 is supported")
+        return start, max(0, stop - start)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.tolist())
+
+    def tolist(self) -> list[int]:
+        """The bytes as Python ints."""
+        return self._host_bytes().tolist()
+
+    def fill_(self, value: int) -> UntypedStorage:
+        """Set every byte, in place."""
+        self[:] = value
+        return self
+
+    def copy_(self, source: Any, non_blocking: bool | None = None) -> UntypedStorage:
+        """Take over the bytes of another storage of the same size.
+
+        Raises
+        ------
+        RuntimeError
+            If the sizes differ.
+        """
+        other = untyped(source)
+        if other.nbytes() != self.nbytes():
+            raise RuntimeError(f"size does not match, self was {self.nbytes()} bytes but src was {other.nbytes()} bytes")
+        self._write(0, other._host_bytes())
+        return self
+
+    def byteswap(self, dtype: dtypes.dtype) -> None:
+        """Reverse the byte order of each element, in place, the elements being of `dtype` (of each part, if complex)."""
+        width = dtype.to_real().itemsize
+        if width > 1:
+            whole = self.nbytes() // width * width
+            swapped = self._host_bytes()[:whole].reshape(-1, width)[:, ::-1]
+            self._write(0, np.ascontiguousarray(swapped).reshape(-1))
+
+    # Copies
+
+    def clone(self) -> UntypedStorage:
+        """A copy on the same device."""
+        copied = UntypedStorage(self.nbytes(), device=self.device)
+        if self.device.type != "meta":
+            self._backend.copy(copied.owner, self.owner)
+        return copied
+
+    def __copy__(self) -> UntypedStorage:
+        return self.clone()
+
+    def __deepcopy__(self, memo: dict[Any, Any]) -> UntypedStorage:
+        # Views copied together share the copy, as they share the original.
+        copies = memo.setdefault("torch", {})
+        if id(self) not in copies:
+            copies[id(self)] = self.clone()
+        return copies[id(self)]
+
+    def to(self, *, device: Any, non_blocking: bool = False) -> UntypedStorage:
+        """The storage on another device: itself where it already is there, otherwise a copy."""
+        place = _as_device(device)
+        if place.type == self.device.type and place.index in (None, self.device.index):
+            return self
+        if place.type == "meta":
+            return UntypedStorage(self.nbytes(), device=place)
+        if self.device.type == "meta":
+            raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+        backend = _backend_of(place)
+        host = self._host_bytes()
+        return UntypedStorage._over(backend, backend.from_host(host, _uint8, place.index), place)
+
+    def cpu(self) -> UntypedStorage:
+        """The storage in CPU memory: itself where it already is there."""
+        return self.to(device="cpu")
+
+    def cuda(self, device: Any = None, non_blocking: bool = False) -> UntypedStorage:
+        """The storage on a CUDA device."""
+        return self.to(device=_as_device("cuda" if device is None else device))
+
+    @property
+    def is_cuda(self) -> bool:
+        return self.device.type == "cuda"
+
+    def get_device(self) -> int:
+        """Index of the accelerator that holds the bytes; -1 for the CPU."""
+        return -1 if self.device.index is None else self.device.index
+
+    def is_pinned(self, device: Any = "cuda") -> bool:
+        """Whether the bytes lie in page-locked memory, which no backend here provides."""
+        return False
+
+    def untyped(self) -> UntypedStorage:
+        """Itself."""
+        return self
+
+    def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
+        """The class name, or the bytes converted to elements of another storage class."""
+        if dtype is None:
+            return "torch.storage.UntypedStorage"
+        raise NotImplementedError("UntypedStorage.type(dtype) is not supported: convert a tensor made on the storage")
+
+    # Files, buffers and other processes
+
+    @classmethod
+    def from_buffer(
+        cls, buffer: Any, byte_order: str | None = None, count: int = -1, offset: int = 0, *, dtype: dtypes.dtype
+    ) -> UntypedStorage:
+        """A storage with a copy of the elements of `dtype` that `buffer` holds in ``byte_order`` (little, big, native).
+
+        Raises
+        ------
+        RuntimeError, ValueError
+            If the byte order is missing or unknown, or the buffer does not hold `count` whole elements from `offset` on.
+        """
+        size = dtype.itemsize
+        if byte_order is None and size > 1:
+            raise RuntimeError("function missing required argument 'byte_order' (pos 2)")
+        data = np.frombuffer(buffer, np.uint8)[offset:]
+        if count < 0:
+            if data.nbytes % size:
+                raise ValueError(f"buffer size ({data.nbytes}) must be a multiple of element size ({size})")
+            count = data.nbytes // size
+        if count * size > data.nbytes:
+            raise ValueError(f"buffer has only {data.nbytes // size} elements after offset {offset}, but specified a size of {count}")
+        storage = cls(data[: count * size])
+        if byte_order not in (None, "native", sys.byteorder):
+            if byte_order not in ("little", "big"):
+                raise ValueError(f"invalid byte_order '{byte_order}' (expected 'big', 'little', or 'native')")
+            storage.byteswap(dtype)
+        return storage
+
+    @classmethod
+    def from_file(cls, filename: str, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
+        """A storage mapped from a file; see `mt_core.shared_memory.map_file`."""
+        from .shared_memory import map_file
+
+        storage = cls._over_numpy(map_file(filename, shared, nbytes))
+        storage.filename = str(filename)
+        return storage
+
+    def share_memory_(self) -> UntypedStorage:
+        """Move the bytes to memory that other processes can map, in place; tensors on the storage stay on it."""
+        from .shared_memory import move_to_shared_memory
+
+        move_to_shared_memory(self)
+        return self
+
+    def is_shared(self) -> bool:
+        """Whether other processes can map the bytes."""
+        return self._mapping is not None or self.device.type not in ("cpu", "meta")
+
+    @classmethod
+    def _new_shared(cls, size: int, *, device: Any = "cpu") -> UntypedStorage:
+        return cls(size, device=device).share_memory_()
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return _rebuild_storage, (self.cpu()._host_bytes().tobytes(), str(self.device))
+
+    def __repr__(self) -> str:
+        content = "..." if self.device.type == "meta" else "\n ".join(map(str, self.tolist()))
+        lead = "" if self.device.type == "meta" else " "
+        return f"{lead}{content}\n[torch.storage.UntypedStorage(device={self.device}) of size {len(self)}]"
+
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + self.nbytes()
+
+
+def _rebuild_storage(data: bytes, place: str) -> UntypedStorage:
+    return UntypedStorage(bytearray(data)).to(device=place)
+
+
+def _bad_arguments(args: Sequence[Any], keywords: dict[str, Any]) -> str:
+    got = ", ".join([type(a).__name__ for a in args] + [f"{name}={type(a).__name__}" for name, a in keywords.items()])
+    return (
+        f"torch.UntypedStorage() received an invalid combination of arguments - got ({got}), but expected one of:\n"
+        " * (*, int allocator = None, torch.device device = None)\n"
+        " * (int size, *, int allocator = None, torch.device device = None)\n"
+        " * (object sequence, *, int allocator = None, torch.device device = None)\n"
+    )
+
+
+def _bytes_of(content: Any) -> np.ndarray:
+    """A fresh array of the bytes in a buffer or a sequence of ints; ints wrap around."""
+    if isinstance(content, (bytes, bytearray, memoryview, np.ndarray)):
+        return np.frombuffer(content, np.uint8).copy()
+    for item in content:
+        if not isinstance(item, int):
+            raise RuntimeError(
+                f"torch.UntypedStorage(): tried to construct a storage from a sequence ({type(content).__name__}), but one "
+                f"of the items was of type {type(item).__name__} instead of int"
+            )
+    return np.array([item & 0xFF for item in content], np.uint8)
+
+
+def _byte(value: Any) -> int:
+    if not isinstance(value, int):
+        raise RuntimeError(f"can only set storage content with a int types, but got {type(value).__name__} instead")
+    return value & 0xFF
+
+
+def _as_device(place: Any) -> device:
+    return device("cpu") if place is None else device(place)
+
+
+def _backend_of(place: device) -> Any:
+    from .dispatch.dispatcher import backend_for
+
+    return backend_for(backend_key(place.type))
+
+
+def untyped(storage: Any) -> UntypedStorage:
+    """The bytes of a typed or untyped storage.
+
+    Raises
+    ------
+    TypeError
+        If it is neither.
+    """
+    if isinstance(storage, UntypedStorage):
+        return storage
+    wrapped = getattr(storage, "_untyped_storage", None)
+    if wrapped is None:
+        raise TypeError(f"expected a storage, got {type(storage).__name__}")
+    return wrapped
+
+
+# Tensors and their storage
+
+
+def storage_of(tensor: Any) -> UntypedStorage:
+    """The storage of a tensor, the same object for all tensors on one block."""
+    cell = cell_of(tensor)
+    if cell.storage is None:
+        backend = tensor._backend
+        UntypedStorage._over(backend, backend.owner(tensor._array)[0], tensor.device)._attach(cell)
+    return cell.storage
+
+
+def share_storage(alias: Any, source: Any) -> None:
+    """Enter `alias`, a new tensor on the memory of `source`, there; it counts versions of its own."""
+    storage_of(source)._attach(cell_of(alias))
+
+
+def place_on(tensor: Any, storage: UntypedStorage) -> None:
+    """Enter `tensor`, whose array lies in `storage`, there, with a version count that starts anew."""
+    tensor._cell = None
+    storage._attach(cell_of(tensor))
+
+
+def rebind(tensor: Any, value: Any) -> None:
+    """``tensor.data = value``: the memory, dtype and device of `value`, the history and version count of `tensor`.
+
+    Raises
+    ------
+    TypeError
+        If `value` is no tensor.
+    RuntimeError
+        If only one of the two is on the meta device, or gradients could not flow to the new dtype.
+    """
+    if not hasattr(value, "_array"):
+        raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+    if (tensor._keys ^ value._keys) & META:
+        raise RuntimeError(
+            "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type."
+        )
+    if tensor._keys & AUTOGRAD and not (value._dtype.is_floating_point or value._dtype.is_complex):
+        raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+    storage = storage_of(value)
+    version = 0 if tensor._cell is None else tensor._cell.version
+    tensor._array, tensor._dtype = value._array, value._dtype
+    layout = BACKEND_MASK | FLAGS
+    tensor._keys = tensor._keys & ~layout | value._keys & layout
+    place_on(tensor, storage)
+    tensor._cell.version = version

@@ -1,0 +1,171 @@
+"""The members of a tensor that concern differentiation: state is kept here, work is done by the autograd layer."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from .autograd_state import AutogradMeta
+from .keys import AUTOGRAD
+
+__all__ = ["AutogradMembers"]
+
+
+def _layer() -> Any:
+    from .dispatch.dispatcher import layer_for
+
+    return layer_for(AUTOGRAD)
+
+
+class AutogradMembers:
+    """Mixed into Tensor."""
+
+    __slots__ = ()
+
+    _autograd: AutogradMeta | None
+    _keys: int
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether it was made by the user, not by a recorded operation."""
+        state = self._autograd
+        return state is None or self.grad_fn is None
+
+    @property
+    def grad_fn(self) -> Any:
+        """The node that made this tensor, or None."""
+        if not self._keys & AUTOGRAD:
+            return None
+        if self._base is not None:  # type: ignore[attr-defined]
+            return _layer().grad_fn_of_view(self)
+        state = self._autograd
+        return None if state is None else state.grad_fn
+
+    @property
+    def output_nr(self) -> int:
+        """Which output of its `grad_fn` it is."""
+        return 0 if self._autograd is None else self._autograd.output_nr
+
+    @property
+    def grad(self) -> Any:
+        """The accumulated gradient of a leaf (or of a tensor that retains its own), None before the first backward."""
+        state = self._autograd
+        if state is None:
+            return None
+        if state.grad is None and not state.retains_grad and self._keys & AUTOGRAD and self.grad_fn is not None:
+            warnings.warn(
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
+                "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "
+                "Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure "
+                "you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more informations.",
+                stacklevel=2,
+            )
+        return state.grad
+
+    @grad.setter
+    def grad(self, value: Any) -> None:
+        state = self._autograd
+        if value is None:
+            if state is not None:
+                state.grad = None
+            return
+        _check_grad(self, value)
+        if state is None:
+            state = self._autograd = AutogradMeta()
+        state.grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        if self._autograd is not None:
+            self._autograd.grad = None
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether a non-leaf keeps its gradient."""
+        return self._autograd is not None and self._autograd.retains_grad
+
+    def backward(self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None) -> None:
+        """Compute the gradients of the graph's leaves with respect to this tensor and accumulate them into ``.grad``.
+
+        Raises
+        ------
+        RuntimeError
+            When it does not require grad, is no scalar and no `gradient` is given, or the graph was freed.
+        """
+        _layer().backward((self,), (gradient,), retain_graph, create_graph, inputs)
+
+    def register_hook(self, hook: Any) -> Any:
+        """Call ``hook(grad)`` whenever this tensor's gradient is computed; what it returns, if not None, takes its place."""
+        if not self._keys & AUTOGRAD:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        return _layer().register_hook(self, hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Any) -> Any:
+        """Call ``hook(tensor)`` after a leaf's ``.grad`` has been updated."""
+        if not self._keys & AUTOGRAD:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if self.grad_fn is not None:
+            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        return _layer().register_post_accumulate_grad_hook(self, hook)
+
+    def retain_grad(self) -> None:
+        """Keep ``.grad`` of a tensor that is not a leaf."""
+        if not self._keys & AUTOGRAD:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        if self.grad_fn is not None:
+            _layer().retain_grad(self)
+
+    def detach(self) -> Any:
+        """The same memory without history; in-place changes are seen by both and counted by one version."""
+        from .detaching import detach
+
+        return detach(self)
+
+    def detach_(self) -> Any:
+        """Cut this tensor from its history, in place.
+
+        Raises
+        ------
+        RuntimeError
+            For views, whose base would keep the history.
+        """
+        if self._base is not None:  # type: ignore[attr-defined]
+            raise RuntimeError("Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in torch/optim/optimizer.py as a solution.")
+        self._autograd = None
+        self._keys &= ~AUTOGRAD
+        return self
+
+    @property
+    def name(self) -> None:
+        """Names of variables belong to a PyTorch of long ago; always None."""
+        return None
+
+    def _make_subclass_state(self, requires_grad: bool) -> None:
+        if requires_grad:
+            self.requires_grad_(True)  # type: ignore[attr-defined]
+
+
+def _check_grad(self: Any, value: Any) -> None:
+    from .tensor import Tensor
+
+    if not isinstance(value, Tensor):
+        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
+    if value is self:
+        raise RuntimeError("can't assign Variable as its own grad")
+    if value.dtype is not self._dtype:
+        raise RuntimeError(
+            f"attempting to assign a gradient with dtype '{_text(value.dtype)}' to a tensor with grad_dtype '{_text(self._dtype)}'. "
+            "The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You can set the tensor's "
+            "grad_dtype attribute with a specific dtype, or None to allow any dtype. Set grad_dtype with caution. Diverging "
+            "the dtypes of a tensor and its gradient may break downstream systems that assume they match."
+        )
+    if value.device.type != self.device.type:
+        raise RuntimeError(f"attempting to assign a gradient with device type '{value.device.type}' to a tensor with device type '{self.device.type}'. Please ensure that the gradient and the tensor are on the same device")
+    if value.shape != self.shape:
+        raise RuntimeError(f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size '{list(self.shape)}'. Please ensure that the gradient and the tensor are the same size")
+
+
+def _text(d: Any) -> str:
+    from .dtypes import scalar_type_name
+
+    return scalar_type_name(d).lower() if d.name != "float32" else "float"
