@@ -1,0 +1,91 @@
+"""The device: strided arrays of a type of its own, in memory that NumPy holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["ToyArray", "ToyBackend", "backend"]
+
+
+class ToyArray:
+    """A block of the device's memory. Only this package looks into `block`."""
+
+    __slots__ = ("block",)
+
+    def __init__(self, block: np.ndarray) -> None:
+        self.block = block
+
+    shape = property(lambda self: self.block.shape)
+    strides = property(lambda self: self.block.strides)
+    dtype = property(lambda self: self.block.dtype)
+    itemsize = property(lambda self: self.block.itemsize)
+    ndim = property(lambda self: self.block.ndim)
+
+
+def block_of(array: Any) -> np.ndarray:
+    """The memory of an array; a number of the host arrives as a 0-dim NumPy array."""
+    return array.block if isinstance(array, ToyArray) else np.asarray(array)
+
+
+class ToyBackend:
+    """Follows `mt_core.plugins.protocols.Backend`."""
+
+    contract = 1
+    device_type = "toy"
+    array_type = ToyArray
+
+    def device_count(self) -> int:
+        return 1
+
+    def diagnose(self) -> list[tuple[str, str]]:
+        return [("toy", "one device in perfect working order")]
+
+    def empty(self, shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...] | None, index: int | None) -> ToyArray:
+        if strides is None:
+            return ToyArray(np.empty(shape, dtype.np))
+        extent = 0 if 0 in shape else 1 + sum((n - 1) * stride for n, stride in zip(shape, strides))
+        in_bytes = tuple(stride * dtype.itemsize for stride in strides)
+        return ToyArray(np.ndarray(shape, dtype.np, np.empty(extent, dtype.np), 0, in_bytes))
+
+    def as_array(self, value: Any) -> ToyArray:
+        return value if isinstance(value, ToyArray) else ToyArray(np.asarray(value))
+
+    def copy(self, target: ToyArray, source: ToyArray) -> None:
+        np.copyto(target.block, block_of(source), casting="unsafe")
+
+    def cast(self, array: ToyArray, dtype: Any) -> ToyArray:
+        return array if array.dtype == dtype.np else ToyArray(block_of(array).astype(dtype.np))
+
+    def contiguous(self, array: ToyArray) -> ToyArray:
+        return array if array.block.flags.c_contiguous else ToyArray(np.ascontiguousarray(array.block))
+
+    def owner(self, array: ToyArray) -> tuple[ToyArray, int]:
+        whole = array.block
+        while isinstance(whole.base, np.ndarray):
+            whole = whole.base
+        start, first = (block.__array_interface__["data"][0] for block in (whole, array.block))
+        return ToyArray(whole.reshape(-1).view(np.uint8)), first - start
+
+    def as_strided(
+        self, owner: ToyArray, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: Any
+    ) -> ToyArray:
+        return ToyArray(np.ndarray(shape, dtype.np, owner.block, offset, strides))
+
+    def from_host(self, array: np.ndarray, dtype: Any, index: int | None) -> ToyArray:
+        return ToyArray(array.copy())
+
+    def to_host(self, array: ToyArray) -> np.ndarray:
+        return array.block.copy()
+
+    def index_of(self, array: ToyArray) -> int | None:
+        return None
+
+    def load(self, family: str) -> None:
+        from toy_backend import kernels
+
+        kernels.register()
+
+
+backend = ToyBackend()
