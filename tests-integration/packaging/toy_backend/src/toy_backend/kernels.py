@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
 from mt_core.devices import backend_key
 from mt_core.dispatch.registry import register_kernel
-
 from toy_backend.plugin import ToyArray, block_of
 
 __all__ = ["calls", "register"]
