@@ -1,0 +1,100 @@
+"""Adagrad."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mt_core as mt
+
+from .optimizer import ParamsT
+from .per_parameter import (
+    Group,
+    PerParameterOptimizer,
+    State,
+    add_quotient_,
+    advance,
+    check_fused,
+    check_learning_rate,
+    check_not_negative,
+    learning_rate,
+    new_step,
+    with_weight_decay,
+)
+
+__all__ = ["Adagrad"]
+
+
+class Adagrad(PerParameterOptimizer):
+    """Adagrad: each element's rate falls with the square root of the sum of its squared gradients.
+
+    Duchi et al., "Adaptive Subgradient Methods for Online Learning and Stochastic Optimization" (2011). The state exists
+    from the start, so that :meth:`share_memory` can hand it to other processes before training.
+
+    Parameters
+    ----------
+    params
+        Tensors, groups, or named tensors.
+    lr, lr_decay, weight_decay, initial_accumulator_value, eps, maximize
+        Options of a group.
+    """
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float | mt.Tensor = 1e-2,
+        lr_decay: float = 0,
+        weight_decay: float = 0,
+        initial_accumulator_value: float = 0,
+        eps: float = 1e-10,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        check_learning_rate(lr)
+        check_not_negative("lr_decay value", lr_decay)
+        check_not_negative("weight_decay value", weight_decay)
+        check_not_negative("initial_accumulator_value value", initial_accumulator_value)
+        check_not_negative("epsilon value", eps)
+        defaults: dict[str, Any] = {
+            "lr": lr,
+            "lr_decay": lr_decay,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "initial_accumulator_value": initial_accumulator_value,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "fused": fused,
+        }
+        super().__init__(params, defaults)
+        check_fused(fused, foreach, differentiable)
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                self.state[parameter] = self._new_state(parameter, group)
+
+    def share_memory(self) -> None:
+        """Move the state to shared memory."""
+        for state in self.state.values():
+            state["step"].share_memory_()
+            state["sum"].share_memory_()
+
+    def _refuse_sparse_gradient(self) -> None:
+        raise NotImplementedError("Adagrad does not take sparse gradients here; use SparseAdam, or a dense gradient")
+
+    def _new_state(self, parameter: mt.Tensor, group: Group) -> State:
+        start = group["initial_accumulator_value"]
+        if parameter.is_complex():
+            start = complex(start, start)
+        return {
+            "step": new_step(parameter, group),
+            "sum": mt.full_like(parameter, start, memory_format=mt.preserve_format),
+        }
+
+    def _update(self, parameter: mt.Tensor, gradient: mt.Tensor, state: State, group: Group) -> None:
+        step = advance(state)
+        gradient = with_weight_decay(gradient, parameter, group["weight_decay"])
+        rate = learning_rate(group) / (1 + (step - 1) * group["lr_decay"])
+        state["sum"].addcmul_(gradient, gradient, value=1)
+        add_quotient_(parameter, gradient, state["sum"].sqrt() + group["eps"], -rate)

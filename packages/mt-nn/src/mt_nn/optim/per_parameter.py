@@ -1,0 +1,247 @@
+"""Optimizers that treat one parameter after another: the common course of ``step()``, and its arithmetic and checks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import mt_core as mt
+
+from .optimizer import Optimizer
+
+__all__: list[str] = []
+
+State = dict[str, Any]
+Group = dict[str, Any]
+
+#: Options that older checkpoints do not know, and what they meant then.
+_OPTIONS_ADDED_LATER = {
+    "amsgrad": False,
+    "capturable": False,
+    "centered": False,
+    "decoupled_weight_decay": False,
+    "differentiable": False,
+    "foreach": None,
+    "fused": None,
+    "maximize": False,
+    "momentum": 0,
+    "nesterov": False,
+}
+
+
+class PerParameterOptimizer(Optimizer):
+    """An optimizer given by what it remembers of a parameter and how it updates one.
+
+    Subclasses define :meth:`_new_state` and :meth:`_update`. Gradients are gathered and checked before the first
+    parameter changes, so that a refused gradient leaves all parameters of its group as they were.
+
+    ``foreach`` and ``fused`` choose between implementations of one arithmetic; here there is one, and both are checked
+    and kept in the group as PyTorch does. ``capturable`` is refused on devices that cannot capture a graph.
+    """
+
+    #: A complex parameter is updated as pairs of reals: real and imaginary parts independently.
+    _complex_as_pairs = True
+    #: What a capturable step demands to be on an accelerator, for the error message.
+    _capturable_tensors = "params and state_steps"
+    _capturable_devices = ["cuda", "xpu", "hpu", "privateuseone", "xla"]
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Update the parameters once.
+
+        Parameters
+        ----------
+        closure
+            Recomputes the loss, with gradients, and returns it.
+
+        Returns
+        -------
+        The result of the closure, or None.
+        """
+        with mt.set_grad_enabled(self.defaults.get("differentiable", False)):
+            loss = evaluate(closure)
+            for group in self.param_groups:
+                self._step_group(group)
+        return loss
+
+    def _step_group(self, group: Group) -> None:
+        self._check_group(group)
+        ready = [(p, self._gradient(p, group), self._state(p, group)) for p in group["params"] if p.grad is not None]
+        maximize = group.get("maximize", False)
+        for parameter, gradient, state in ready:
+            if self._complex_as_pairs and parameter.is_complex():
+                parameter, gradient, state = mt.view_as_real(parameter), mt.view_as_real(gradient), _as_pairs(state)
+            self._update(parameter, -gradient if maximize else gradient, state, group)
+
+    def _check_group(self, group: Group) -> None:
+        if group.get("foreach") and group.get("differentiable"):
+            raise AssertionError("_foreach ops don't support autograd")
+        if group.get("capturable") and not group.get("fused"):
+            self._check_capturable(group)
+
+    def _check_capturable(self, group: Group) -> None:
+        if any(p.device.type in ("cpu", "meta") for p in group["params"] if p.grad is not None):
+            raise AssertionError(
+                f"If capturable=True, {self._capturable_tensors} must be on supported devices: "
+                f"{self._capturable_devices}."
+            )
+
+    def _gradient(self, parameter: mt.Tensor, group: Group) -> mt.Tensor:
+        gradient = parameter.grad
+        if gradient.is_sparse:
+            self._refuse_sparse_gradient()
+        return gradient
+
+    def _refuse_sparse_gradient(self) -> None:
+        raise RuntimeError(f"{type(self).__name__} does not support sparse gradients")
+
+    def _state(self, parameter: mt.Tensor, group: Group) -> State:
+        state = self.state[parameter]
+        if not state:
+            state.update(self._new_state(parameter, group))
+        return state
+
+    def _new_state(self, parameter: mt.Tensor, group: Group) -> State:
+        """What is remembered of a parameter before its first update."""
+        raise NotImplementedError
+
+    def _update(self, parameter: mt.Tensor, gradient: mt.Tensor, state: State, group: Group) -> None:
+        """Change a parameter and its state in place."""
+        raise NotImplementedError
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:
+            for option, meaning in _OPTIONS_ADDED_LATER.items():
+                if option in self.defaults:
+                    group.setdefault(option, meaning)
+        for remembered in self.state.values():
+            # Older checkpoints count steps in a Python number.
+            if "step" in remembered and not isinstance(remembered["step"], mt.Tensor):
+                remembered["step"] = mt.tensor(float(remembered["step"]), dtype=scalar_dtype())
+
+
+def evaluate(closure: Callable[[], Any] | None) -> Any:
+    """The closure's loss, computed with gradients, or None without a closure."""
+    if closure is None:
+        return None
+    with mt.enable_grad():
+        return closure()
+
+
+def _as_pairs(state: State) -> State:
+    """The state with complex tensors seen as pairs of reals; views, so updates reach the state itself."""
+    return {
+        key: mt.view_as_real(value) if isinstance(value, mt.Tensor) and value.is_complex() else value
+        for key, value in state.items()
+    }
+
+
+# Counting -------------------------------------------------------------------------------------------------------------
+
+
+def scalar_dtype() -> mt.dtype:
+    """The dtype of counters: that of Python floats under the current default dtype, at least float32."""
+    return mt.float64 if mt.get_default_dtype() == mt.float64 else mt.float32
+
+
+def new_step(parameter: mt.Tensor, group: Group) -> mt.Tensor:
+    """A count of zero steps; next to its parameter where a fused or captured step reads it, else on the cpu."""
+    if group.get("fused"):
+        return mt.zeros((), dtype=mt.float32, device=parameter.device)
+    if group.get("capturable"):
+        return mt.zeros((), dtype=scalar_dtype(), device=parameter.device)
+    return mt.tensor(0.0, dtype=scalar_dtype())
+
+
+def advance(state: State) -> float:
+    """Count one step and return the new count."""
+    step = state["step"]
+    step.add_(1)
+    return step.item()
+
+
+# Arithmetic -----------------------------------------------------------------------------------------------------------
+
+
+def number(value: Any) -> Any:
+    """A Python number for a number or a tensor of one element."""
+    return value.item() if isinstance(value, mt.Tensor) else value
+
+
+def _needs_grad(value: Any) -> bool:
+    return isinstance(value, mt.Tensor) and value.requires_grad
+
+
+def learning_rate(group: Group) -> Any:
+    """``lr``, a tensor of one element without its dimensions."""
+    lr = group["lr"]
+    return lr.squeeze() if isinstance(lr, mt.Tensor) and lr.dim() else lr
+
+
+def add_scaled_(target: mt.Tensor, source: mt.Tensor, scale: Any) -> None:
+    """``target += scale * source``, differentiable in a tensor ``scale`` too."""
+    if _needs_grad(scale):
+        target.add_(source * scale)
+    else:
+        target.add_(source, alpha=number(scale))
+
+
+def add_quotient_(target: mt.Tensor, numerator: mt.Tensor, denominator: mt.Tensor, scale: Any) -> None:
+    """``target += scale * numerator / denominator``, differentiable in a tensor ``scale`` too."""
+    if _needs_grad(scale):
+        target.add_(numerator * scale / denominator)
+    else:
+        target.addcdiv_(numerator, denominator, value=number(scale))
+
+
+def with_weight_decay(gradient: mt.Tensor, parameter: mt.Tensor, weight_decay: Any) -> mt.Tensor:
+    """The gradient of the loss plus the L2 penalty ``weight_decay / 2 * |parameter|**2``."""
+    if _needs_grad(weight_decay):
+        return gradient + parameter * weight_decay
+    return gradient.add(parameter, alpha=number(weight_decay)) if number(weight_decay) != 0 else gradient
+
+
+def decay_weights_(parameter: mt.Tensor, group: Group) -> None:
+    """Decoupled weight decay: shrink the parameter itself, not through its gradient."""
+    weight_decay = group["weight_decay"]
+    if weight_decay != 0:
+        parameter.mul_(1 - learning_rate(group) * weight_decay)
+
+
+def average_square_(average: mt.Tensor, gradient: mt.Tensor, beta: Any) -> None:
+    """``average = beta * average + (1 - beta) * gradient**2``, differentiable in a tensor ``beta`` too."""
+    if _needs_grad(beta):
+        average.lerp_(gradient.square(), 1 - beta)
+    else:
+        average.mul_(beta).addcmul_(gradient, gradient, value=number(1 - beta))
+
+
+# Checks of options ----------------------------------------------------------------------------------------------------
+
+
+def check_learning_rate(lr: Any) -> None:
+    """Refuse a negative rate, or a tensor of several."""
+    if isinstance(lr, mt.Tensor) and lr.numel() != 1:
+        raise ValueError("Tensor lr must be 1-element")
+    check_not_negative("learning rate", lr)
+
+
+def check_not_negative(name: str, value: Any) -> None:
+    """Refuse a negative value, and NaN."""
+    if not 0.0 <= value:
+        raise ValueError(f"Invalid {name}: {value}")
+
+
+def check_betas(betas: Any) -> None:
+    """Refuse a decay rate outside [0, 1)."""
+    for index in (0, 1):
+        if not 0.0 <= betas[index] < 1.0:
+            raise ValueError(f"Invalid beta parameter at index {index}: {betas[index]}")
+
+
+def check_fused(fused: bool | None, foreach: bool | None, differentiable: bool) -> None:
+    """Refuse options that contradict ``fused=True``."""
+    if fused and differentiable:
+        raise RuntimeError("`fused` does not support `differentiable`")
+    if fused and foreach:
+        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
