@@ -1,10 +1,11 @@
 """Elementary functions whose last bit decides whether a stream is PyTorch's own.
 
-PyTorch's x86 build computes normal float32 numbers with the polynomials of the Cephes mathematical library (S. Moshier,
-``logf``, ``sinf``, ``cosf``) in fused multiply-adds, and float64 numbers with the C library. NumPy's own functions differ from
-both in the last bit, and between processors. Here the polynomials are spelled out, one fused multiply-add at a time; the C
-library is reached through `math`. Measured against PyTorch 2.13 (AVX2 and AVX-512 builds): no differing bit in
-134,217,728 float32 normals, nor in 1,000,000 float64 numbers of each distribution.
+PyTorch's x86 build computes normal float32 numbers with the polynomials of the Cephes mathematical library (S.
+Moshier, ``logf``, ``sinf``, ``cosf``) in fused multiply-adds, and float64 numbers with the C library. NumPy's own
+functions differ from both in the last bit, and between processors. Here the polynomials are spelled out, one fused
+multiply-add at a time; the C library is reached through `math`. Measured against PyTorch 2.13 on a processor with
+AVX-512: no differing bit in 134,217,728 float32 normals, nor in 2,000,000 float32 and float64 numbers of every other
+distribution.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ _f = np.float32
 def fma_float(a: np.ndarray, b: np.ndarray | np.float32, c: np.ndarray | np.float32) -> np.ndarray:
     """``a * b + c`` of float32 numbers, rounded once.
 
-    A product of two float32 numbers is exact in float64; the sum is rounded there first, which changes the float32 result
-    only where it falls within 2**-29 of a tie.
+    A product of two float32 numbers is exact in float64; the sum is rounded there first, which changes the float32
+    result only where it falls within 2**-29 of a tie.
     """
     exact = np.multiply(a, b, dtype=np.float64)
     exact += c
@@ -41,7 +42,7 @@ def _split(a: np.ndarray | float) -> tuple[np.ndarray | float, np.ndarray | floa
 
 
 def fma_double(a: np.ndarray, b: float, c: float) -> np.ndarray:
-    """``a * b + c`` of float64 numbers, rounded once: the errors of product and sum are computed and added at the end."""
+    """``a * b + c`` of float64 numbers, rounded once: the errors of product and sum are added at the end."""
     if b == 1.0:
         return a + c
     product = a * b

@@ -1,10 +1,8 @@
 """PyTorch's CPU streams: each function fills an array from an engine, bit for bit as PyTorch fills a tensor.
 
-Arrays are NumPy arrays of the tensor's storage dtype, in any layout without overlap. Numbers are drawn in the order in which
-the elements lie in memory, so that a transposed array is filled like the array it is a view of. Parameters are not checked.
-
-PyTorch's builds with MKL draw exponential numbers and Bernoulli numbers of a fixed probability from MKL's own generators on
-Intel processors only; these are the streams of every other processor.
+Arrays are NumPy arrays of the tensor's storage dtype, in any layout without overlap. Numbers are drawn in the order
+in which the elements lie in memory, so that a transposed array is filled like the array it is a view of. Parameters
+are not checked.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ __all__ = [
 ]
 
 #: Elements computed at a time: temporaries stay in the processor's cache.
-_BLOCK = 1 << 15
+_BLOCK = 1 << 14
 
 #: From this many elements on, contiguous arrays get normal numbers sixteen at a time.
 _SIXTEEN = 16
@@ -114,7 +112,7 @@ def _uniform_double(engine: MersenneTwister, count: int, low: float, high: float
 
 
 def fill_normal(out: Array, mean: float, std: float, engine: MersenneTwister) -> None:
-    """Normal numbers: sixteen at a time where `out` is contiguous and large enough, else pair by pair. Floating dtypes."""
+    """Normal numbers in floating dtypes: sixteen at a time in contiguous arrays of that size or more, else in pairs."""
     with engine.lock:
         if out.size >= _SIXTEEN and out.flags.c_contiguous:
             _fill_by_sixteens(out.reshape(-1), mean, std, engine)
@@ -127,7 +125,9 @@ def _fill_by_sixteens(flat: Array, mean: float, std: float, engine: MersenneTwis
 
     Uniform numbers are drawn for the elements of the remainder too, and dropped, except where the dtype is a half type.
     """
-    draw, transform = (engine.uniform_double, _box_muller_double) if _is_double(flat) else (engine.uniform_float, _box_muller_float)
+    double = _is_double(flat)
+    draw = engine.uniform_double if double else engine.uniform_float
+    transform = _box_muller_double if double else _box_muller_float
     whole = flat.size - flat.size % _SIXTEEN
     for start in range(0, whole, _BLOCK):
         stop = min(start + _BLOCK, whole)
@@ -154,9 +154,10 @@ def _box_muller_double(uniform: Array, mean: float, std: float) -> Array:
 
 
 def _serial_normals(engine: MersenneTwister, count: int, mean: float, std: float, exact: bool) -> Array:
-    """`count` float64 normal numbers in pairs; the second half of the last pair is kept in the engine for the next call.
+    """`count` float64 normal numbers in pairs; the odd one out is kept in the engine for the next call.
 
-    Only with `exact` is every bit that of the C library; rounded to float32 the results are the same. What is kept is exact.
+    Only with `exact` is every bit that of the C library; rounded to float32 the results are the same. The number that
+    is kept is always exact.
     """
     kept = engine.next_double_normal
     start = 1 if kept is not None and count else 0
@@ -213,8 +214,12 @@ def fill_exponential(out: Array, rate: float, engine: MersenneTwister) -> None:
 def fill_cauchy(out: Array, median: float, sigma: float, engine: MersenneTwister) -> None:
     """Cauchy numbers. Floating dtypes."""
     tan = _double(math.tan, np.tan, _is_double(out))
+
+    def drawn(count: int) -> Array:
+        return fma_double(tan(math.pi * (engine.uniform_double(count) - 0.5)), sigma, median)
+
     with engine.lock:
-        _fill_blockwise(out, lambda count: fma_double(tan(math.pi * (engine.uniform_double(count) - 0.5)), sigma, median))
+        _fill_blockwise(out, drawn)
 
 
 # Discrete distributions

@@ -11,8 +11,7 @@ __all__ = ["STATE_BYTES", "MersenneTwister"]
 
 _WORDS = 624
 
-#: What ``Generator.get_state()`` holds. The three numbers `normal_x`, `normal_rho` and the first word of padding are remnants
-#: of older versions that PyTorch keeps and never reads.
+#: What ``Generator.get_state()`` holds. `normal_x` and `normal_rho` are remnants that PyTorch keeps and never reads.
 _STATE = np.dtype(
     [
         ("seed", "<u8"),
@@ -45,7 +44,8 @@ class MersenneTwister:
     seed : int
         The seed that was last given, as an unsigned 64-bit number; the words depend on its lower 32 bits.
     next_double_normal, next_float_normal : float or None
-        Second halves of a pair of normal numbers, kept for the next call. The float one is part of the saved state only.
+        Second half of a pair of normal numbers, kept for the next call; no function draws the float one, states hold
+        it.
     lock : threading.Lock
         Held while a distribution draws what belongs together.
     """
@@ -118,7 +118,8 @@ class MersenneTwister:
         """
         if state.size != STATE_BYTES:
             raise RuntimeError(
-                f"Expected a CPUGeneratorImplState of size {STATE_BYTES} but found the input RNG state size to be {state.size}"
+                f"Expected a CPUGeneratorImplState of size {STATE_BYTES} but found the input RNG state size to be "
+                f"{state.size}"
             )
         record = np.frombuffer(state.tobytes(), _STATE)[0]
         position = _position(record)

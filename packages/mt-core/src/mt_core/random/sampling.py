@@ -74,7 +74,7 @@ def multinomial_without_replacement(weights: Array, count: int, engine: Mersenne
 def multinomial_with_replacement(weights: Array, count: int, engine: MersenneTwister) -> Array:
     """`count` categories for each row of `weights` (rows, categories), int64, shape (rows, count).
 
-    A uniform number is looked up in the cumulated weights, which are summed one by one in float32 (float64 for float64).
+    A uniform number is looked up in the cumulated weights, summed one by one in float32 (float64 for float64).
     """
     cumulated = np.cumsum(weights, axis=1, dtype=np.float64 if weights.dtype == np.float64 else np.float32)
     cumulated /= cumulated[:, -1:].copy()

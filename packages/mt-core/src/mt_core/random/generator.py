@@ -1,0 +1,159 @@
+"""``torch.Generator``: a random stream with a seed and a state that can be saved."""
+
+from __future__ import annotations
+
+import operator
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..devices import device as Device
+from .engine import MersenneTwister
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+__all__ = ["Generator", "default_generator"]
+
+#: The seed of a generator that was given none.
+DEFAULT_SEED = 67280421310721
+
+
+class Generator:
+    """A random stream of the CPU.
+
+    Parameters
+    ----------
+    device : device or str, optional
+        Must be the CPU.
+
+    Raises
+    ------
+    RuntimeError
+        For other devices.
+    """
+
+    __slots__ = ("__weakref__", "_device", "_engine", "_start_seed")
+
+    def __init__(self, device: Any = None) -> None:
+        self._device = Device("cpu") if device is None else Device(Device(device).type)
+        if self._device.type != "cpu":
+            raise RuntimeError(
+                f"Generator for device type '{self._device.type}' is not supported: generators are on 'cpu'; random "
+                "numbers of other devices come from their backends"
+            )
+        self._start_seed = DEFAULT_SEED
+        self._engine: MersenneTwister | None = None
+
+    @property
+    def engine(self) -> MersenneTwister:
+        """What draws the numbers. Made when first asked for, because `numpy.random` takes a while to import."""
+        if self._engine is None:
+            self._engine = MersenneTwister(self._start_seed)
+        return self._engine
+
+    @property
+    def device(self) -> Device:
+        """The device whose numbers are drawn."""
+        return self._device
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Start the stream of a seed: an integer from -2**63 to 2**64 - 1, negative ones counted from 2**64 down.
+
+        Raises
+        ------
+        RuntimeError
+            When `seed` is no integer.
+        ValueError
+            When it is out of range.
+        """
+        if not isinstance(seed, int) or isinstance(seed, bool):
+            raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}")
+        if not -(2**63) <= seed < 2**64:
+            raise ValueError("Overflow when unpacking long long")
+        self._restart(seed % 2**64)
+        return self
+
+    def _restart(self, seed: int) -> None:
+        self._start_seed = seed
+        if self._engine is not None:
+            with self._engine.lock:
+                self._engine.reseed(seed)
+
+    def seed(self) -> int:
+        """Start the stream of a seed from the operating system's entropy, and return it."""
+        self._restart(int.from_bytes(os.urandom(8), "little"))
+        return self._start_seed
+
+    def initial_seed(self) -> int:
+        """The seed that the stream started from."""
+        return self._start_seed if self._engine is None else self._engine.seed
+
+    def get_state(self) -> Tensor:
+        """A copy of the state: a uint8 tensor of 5056 elements in PyTorch's layout."""
+        from ..tensor import from_array
+
+        return from_array(self.engine.get_state())
+
+    def set_state(self, new_state: Tensor) -> None:
+        """Continue from a state that `get_state` returned, here or in PyTorch.
+
+        Raises
+        ------
+        TypeError
+            When it is no uint8 tensor of the CPU.
+        RuntimeError
+            When it is not contiguous, of another size, or no state; the generator is left as it was.
+        """
+        state = _bytes_of(new_state)
+        with self.engine.lock:
+            self.engine.set_state(state)
+
+    def clone_state(self) -> Generator:
+        """Another generator at the same point of the same stream."""
+        twin = Generator(self._device)
+        twin.engine.set_state(self.engine.get_state())
+        return twin
+
+    def get_offset(self) -> int:
+        """Raises: only generators of accelerators count an offset."""
+        raise RuntimeError("CPU Generator does not use offset")
+
+    def set_offset(self, offset: int) -> None:
+        """Raises: only generators of accelerators count an offset."""
+        raise RuntimeError("CPU Generator does not use offset")
+
+    def graphsafe_get_state(self) -> Generator:
+        """Raises: only CUDA generators have states that graphs can capture."""
+        raise NotImplementedError("graphsafe_get_state is not supported in this Generator")
+
+    def graphsafe_set_state(self, state: Generator) -> None:
+        """Raises: only CUDA generators have states that graphs can capture."""
+        raise NotImplementedError("graphsafe_set_state is not supported in this Generator")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._device,), (self.initial_seed(), None, self.get_state())
+
+    def __setstate__(self, state: tuple[int, int | None, Tensor]) -> None:
+        self.manual_seed(operator.index(state[0]))
+        self.set_state(state[2])
+
+
+def _bytes_of(state: Any) -> np.ndarray:
+    from .. import dtypes
+    from ..tensor import Tensor
+
+    if not isinstance(state, Tensor):
+        raise TypeError(f"expected a torch.ByteTensor, but got {type(state).__name__}")
+    if state.dtype is not dtypes.uint8 or not state.is_cpu:
+        raise TypeError("RNG state must be a torch.ByteTensor")
+    array: np.ndarray = state._array
+    if not array.flags.c_contiguous:
+        raise RuntimeError("RNG state must be contiguous")
+    return array
+
+
+#: The stream of every function that is given no generator.
+default_generator = Generator()
+default_generator.seed()
