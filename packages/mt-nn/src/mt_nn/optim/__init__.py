@@ -4,6 +4,7 @@ from mt_nn.optim import lr_scheduler as lr_scheduler
 from mt_nn.optim import swa_utils as swa_utils
 from mt_nn.optim._adafactor import Adafactor as Adafactor
 from mt_nn.optim._muon import Muon as Muon
+from mt_nn.optim._stateless import swap_in_optimizer_params_and_state as swap_in_optimizer_params_and_state
 from mt_nn.optim.adadelta import Adadelta as Adadelta
 from mt_nn.optim.adagrad import Adagrad as Adagrad
 from mt_nn.optim.adam import Adam as Adam
@@ -38,4 +39,5 @@ __all__ = [
     "SparseAdam",
     "lr_scheduler",
     "swa_utils",
+    "swap_in_optimizer_params_and_state",
 ]

@@ -27,8 +27,8 @@ __all__ = ["Adagrad"]
 class Adagrad(PerParameterOptimizer):
     """Adagrad: each element's rate falls with the square root of the sum of its squared gradients.
 
-    Duchi et al., "Adaptive Subgradient Methods for Online Learning and Stochastic Optimization" (2011). The state exists
-    from the start, so that :meth:`share_memory` can hand it to other processes before training.
+    Duchi et al., "Adaptive Subgradient Methods for Online Learning and Stochastic Optimization" (2011). The state
+    exists from the start, so that :meth:`share_memory` can hand it to other processes before training.
 
     Parameters
     ----------

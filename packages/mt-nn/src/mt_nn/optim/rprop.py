@@ -15,8 +15,9 @@ __all__ = ["Rprop"]
 class Rprop(PerParameterOptimizer):
     """Resilient backpropagation: each element has a step size of its own, and only the gradient's sign counts.
 
-    A step size grows while the sign stays, and shrinks when it changes; that step is then left out. Riedmiller and Braun,
-    "A Direct Adaptive Method for Faster Backpropagation Learning: The RPROP Algorithm" (1993). Made for full batches.
+    A step size grows while the sign stays, and shrinks when it changes; that step is then left out. Riedmiller and
+    Braun, "A Direct Adaptive Method for Faster Backpropagation Learning: The RPROP Algorithm" (1993). Made for full
+    batches.
 
     Parameters
     ----------

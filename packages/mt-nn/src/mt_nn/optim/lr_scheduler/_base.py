@@ -17,8 +17,8 @@ from ..optimizer import Optimizer
 EPOCH_DEPRECATION_WARNING = (
     "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please use "
     "`scheduler.step()` to step the scheduler. During the deprecation, if epoch is different from None, the closed "
-    "form is used instead of the new chainable form, where available. Please open an issue if you are unable to replicate "
-    "your use case: https://github.com/pytorch/pytorch/issues/new/choose."
+    "form is used instead of the new chainable form, where available. Please open an issue if you are unable to "
+    "replicate your use case: https://github.com/pytorch/pytorch/issues/new/choose."
 )
 _ADJUST_URL = "See more details at https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
 
@@ -127,8 +127,8 @@ class LRScheduler:
         elif not getattr(self.optimizer, "_opt_called", False):
             warnings.warn(
                 "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you "
-                "should call them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to do this "
-                f"will result in PyTorch skipping the first value of the learning rate schedule. {_ADJUST_URL}",
+                "should call them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  "
+                f"Failure to do this will result in PyTorch skipping the first value of the learning rate schedule. {_ADJUST_URL}",
                 UserWarning,
                 stacklevel=3,
             )
