@@ -128,7 +128,8 @@ class LRScheduler:
             warnings.warn(
                 "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you "
                 "should call them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  "
-                f"Failure to do this will result in PyTorch skipping the first value of the learning rate schedule. {_ADJUST_URL}",
+                "Failure to do this will result in PyTorch skipping the first value of the learning rate schedule. "
+                f"{_ADJUST_URL}",
                 UserWarning,
                 stacklevel=3,
             )
