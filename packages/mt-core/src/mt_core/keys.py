@@ -37,13 +37,15 @@ BATCHED = 1 << 20
 PIPELINE = 1 << 21
 FUNCTION_TRANSFORM = 1 << 22
 TORCH_FUNCTION = 1 << 23
+#: No layer of its own: a thread includes it while packing hooks or anomaly mode are on, and autograd builds closures for it.
+INSTRUMENTED = 1 << 24
 
 BACKENDS = (CPU, CUDA, NPU, PRIVATE_1, PRIVATE_2, PRIVATE_3, META)
 BACKEND_MASK = sum(BACKENDS)
 #: Bits of a tensor that say how it is stored; what a new output inherits is decided by the executor, not by these.
 FLAGS = STRIDED | INFERENCE | NO_GRAD_VIEW | MULTI_VIEW
 #: Key sets take this many bits; interned modes (`mt_core.state`) lie above.
-WIDTH = 24
+WIDTH = 25
 KEY_MASK = (1 << WIDTH) - 1
 
 NAMES = {
