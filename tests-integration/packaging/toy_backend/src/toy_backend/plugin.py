@@ -65,8 +65,7 @@ class ToyBackend:
         whole = array.block
         while isinstance(whole.base, np.ndarray):
             whole = whole.base
-        start, first = (block.__array_interface__["data"][0] for block in (whole, array.block))
-        return ToyArray(whole.reshape(-1).view(np.uint8)), first - start
+        return ToyArray(whole.reshape(-1).view(np.uint8)), self.address(array) - self.address(ToyArray(whole))
 
     def as_strided(
         self, owner: ToyArray, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: Any
@@ -78,6 +77,9 @@ class ToyBackend:
 
     def to_host(self, array: ToyArray) -> np.ndarray:
         return array.block.copy()
+
+    def address(self, array: ToyArray) -> int:
+        return array.block.__array_interface__["data"][0]
 
     def index_of(self, array: ToyArray) -> int | None:
         return None
