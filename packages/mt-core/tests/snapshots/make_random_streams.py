@@ -1,7 +1,8 @@
 """Record PyTorch's CPU random streams: ``python make_random_streams.py``, with PyTorch installed.
 
-`random_streams.json` has, for every distribution and dtype, one digest for each of a row of tensors that are filled one after
-the other from one seed, and a digest of the generator's state at the end. `random_samples.npz` has results as they are.
+`random_streams.json` has, for every distribution and dtype, one digest for each of a row of tensors that are filled
+one after the other from one seed, and a digest of the generator's state at the end. `random_samples.npz` has results
+as they are.
 """
 
 from __future__ import annotations
