@@ -4,7 +4,7 @@ python make_demo.py                         writes demo.npz; run it with PyTorch
 mindtorch run make_demo.py --check          compares mindtorch with what is stored
 
 PyTorch on one thread and on two threads computes the same embeddings, and losses that differ by at most 2.4e-7. With
-its kernels for processors without AVX2 (`ATEN_CPU_CAPABILITY=default`), embeddings differ by 1.6e-7 and losses by 2.4e-7.
+its kernels for processors without AVX2 (`ATEN_CPU_CAPABILITY=default`), embeddings differ by 1.6e-7, losses by 2.4e-7.
 The tolerances are 60 and 400 times as wide.
 """
 
