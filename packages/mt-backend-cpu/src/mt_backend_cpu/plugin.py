@@ -73,6 +73,9 @@ class CpuBackend:
     def to_host(self, array: np.ndarray) -> np.ndarray:
         return array
 
+    def address(self, array: np.ndarray) -> int:
+        return address_of(array)
+
     def index_of(self, array: np.ndarray) -> None:
         return None
 

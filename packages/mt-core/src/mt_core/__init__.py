@@ -2,9 +2,41 @@
 
 from __future__ import annotations
 
+from . import dtypes as _dtypes
 from .dispatch import dispatcher as _dispatcher
 from .keys import AUTOGRAD as _AUTOGRAD
-from .tensor import Tensor
+from .keys import TORCH_FUNCTION as _TORCH_FUNCTION
+from .tensor import Tensor as Tensor
 
 _dispatcher.register_layer(_AUTOGRAD, "autograd")
-from .api._functions import *  # noqa: E402, F403
+
+from .overrides import FunctionLayer as _FunctionLayer  # noqa: E402
+
+_dispatcher.register_layer(_TORCH_FUNCTION, _FunctionLayer())
+
+from .api._functions import *  # noqa: E402, F403 - the generated operators, listed in their __all__
+from .autograd_state import (  # noqa: E402
+    enable_grad as enable_grad,
+)
+from .autograd_state import (  # noqa: E402
+    inference_mode as inference_mode,
+)
+from .autograd_state import (  # noqa: E402
+    is_grad_enabled as is_grad_enabled,
+)
+from .autograd_state import (  # noqa: E402
+    is_inference_mode_enabled as is_inference_mode_enabled,
+)
+from .autograd_state import (  # noqa: E402
+    no_grad as no_grad,
+)
+from .autograd_state import (  # noqa: E402
+    set_grad_enabled as set_grad_enabled,
+)
+from .construct import tensor as tensor  # noqa: E402
+from .devices import device as device  # noqa: E402
+from .dtypes import *  # noqa: E402, F403
+from .formats import *  # noqa: E402, F403
+from .size import Size as Size  # noqa: E402
+
+globals().update({d.name: d for d in _dtypes.ALL_DTYPES}, **_dtypes.ALIASES)

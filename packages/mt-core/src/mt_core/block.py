@@ -13,7 +13,7 @@ from .cell import Cell, cell_of
 from .keys import AUTOGRAD, BACKEND_MASK, FLAGS, STRIDED
 from .spec import is_contiguous
 
-__all__ = ["Block", "block_of", "rebind", "resize_block", "set_geometry", "share_block"]
+__all__ = ["Block", "block_of", "move_block", "rebind", "resize_block", "set_geometry", "share_block"]
 
 
 class Block:
@@ -106,24 +106,38 @@ def mark_layout(tensor: Any, contiguous: bool) -> None:
 
 
 def resize_block(block: Block, nbytes: int) -> None:
-    """Give a block another size, keeping its bytes as far as they fit; every tensor on it follows."""
+    """Give a block another size, keeping its bytes as far as they fit; every tensor on it follows.
+
+    Raises
+    ------
+    RuntimeError
+        When the memory belongs to something else: an array, a file, a shared mapping.
+    """
     if nbytes == block.nbytes:
         return
+    if not block.attributes.get("resizable", True):
+        raise RuntimeError("Trying to resize storage that is not resizable")
     from . import dtypes
 
-    tensors = block.tensors()
-    offsets = [block.offset_of(t) for t in tensors]
     backend = block.backend
-    grown = backend.empty((nbytes,), dtypes.uint8, None, None)
+    resized = backend.empty((nbytes,), dtypes.uint8, None, backend.index_of(block.owner))
     common = min(nbytes, block.nbytes)
     if common:
-        backend.copy(_front(backend, grown, common), _front(backend, block.owner, common))
-    block.owner = grown
+        backend.copy(_front(backend, resized, common), _front(backend, block.owner, common))
+    move_block(block, resized)
+
+
+def move_block(block: Block, owner: Any) -> None:
+    """Put a block on other memory, which begins with the same bytes; every tensor that fits there follows."""
+    tensors = block.tensors()
+    offsets = [block.offset_of(t) for t in tensors]
+    nbytes = owner.shape[0]
+    block.owner = owner
     for tensor, offset in zip(tensors, offsets, strict=True):
         array = tensor._array
         end = offset + array.itemsize + sum((n - 1) * s for n, s in zip(array.shape, array.strides, strict=True))
         if 0 in array.shape or end <= nbytes:
-            tensor._array = backend.as_strided(grown, array.shape, array.strides, min(offset, nbytes), tensor._dtype)
+            tensor._array = block.backend.as_strided(owner, array.shape, array.strides, min(offset, nbytes), tensor._dtype)
 
 
 def _front(backend: Any, owner: Any, count: int) -> Any:

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from .block import move_block
+
 __all__ = ["map_file", "move_to_shared_memory"]
 
 
@@ -85,15 +87,14 @@ def move_to_shared_memory(storage: Any) -> None:
     nbytes = storage.nbytes()
     descriptor = _anonymous_file()
     os.ftruncate(descriptor, nbytes)
-    block = _mapped(descriptor, nbytes, mmap.ACCESS_WRITE)
-    block[...] = storage._host_bytes()
-    storage._move_to(block)
+    memory = _mapped(descriptor, nbytes, mmap.ACCESS_WRITE)
+    memory[...] = storage._host_bytes()
+    move_block(storage._block, memory)
     _mark_shared(storage, _Mapping(descriptor, nbytes))
 
 
 def _mark_shared(storage: Any, mapping: _Mapping) -> None:
-    storage._mapping = mapping
-    storage._resizable = False
+    storage._block.attributes.update(mapping=mapping, resizable=False)
     _register_with_multiprocessing()
 
 
@@ -106,11 +107,12 @@ def _register_with_multiprocessing() -> None:
 
 
 def _reduce_for_process(storage: Any) -> Any:
-    if storage._mapping is None:
+    mapping = storage._block.attributes.get("mapping")
+    if mapping is None:
         return storage.__reduce_ex__(2)
     from multiprocessing.reduction import DupFd
 
-    return _attach, (DupFd(storage._mapping.descriptor), storage._mapping.nbytes)
+    return _attach, (DupFd(mapping.descriptor), mapping.nbytes)
 
 
 def _attach(duplicate: Any, nbytes: int) -> Any:

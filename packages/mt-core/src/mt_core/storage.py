@@ -1,7 +1,6 @@
-"""``torch.UntypedStorage``: the memory block under a tensor and its views, and how tensors share one.
+"""``torch.UntypedStorage``: the memory block under a tensor and its views, as an object that programs can hold.
 
-A tensor gets its storage object on first need (`storage_of`). From then on the block's bytes are reached through the
-storage alone, so that moving them (`resize_`, `share_memory_`) can put every tensor on the new block.
+The block itself is `mt_core.block.Block`; a storage is a handle on one, and there is at most one at a time.
 """
 
 from __future__ import annotations
@@ -14,11 +13,10 @@ from weakref import ref
 import numpy as np
 
 from . import dtypes
-from .cell import Cell, cell_of
-from .devices import backend_key, device
-from .keys import AUTOGRAD, BACKEND_MASK, FLAGS, META
+from .block import Block, block_of, move_block, resize_block
+from .devices import backend_key, device, device_type_of
 
-__all__ = ["UntypedStorage", "rebind", "share_storage", "storage_of"]
+__all__ = ["UntypedStorage", "untyped", "untyped_storage_of"]
 
 _uint8 = dtypes.uint8
 
@@ -28,14 +26,10 @@ class UntypedStorage:
 
     ``UntypedStorage()``, ``UntypedStorage(size)`` and ``UntypedStorage(bytes)`` make new ones, of zero, `size`
     (uninitialized) and the given bytes; ``device=`` says where.
-
-    Attributes
-    ----------
-    owner
-        The backend's flat array of bytes.
     """
 
     is_sparse = is_sparse_csr = is_hpu = False
+    _block: Block
 
     def __init__(self, *args: Any, device: Any = None, **unknown: Any) -> None:
         if unknown or len(args) > 1:
@@ -49,61 +43,47 @@ class UntypedStorage:
             owner = backend.empty((content,), _uint8, None, place.index)
         else:
             owner = backend.from_host(_bytes_of(content), _uint8, place.index)
-        self._adopt(backend, owner, place, resizable=True)
+        self._hold(Block(owner, backend, backend_key(place.type)))
 
-    def _adopt(self, backend: Any, owner: Any, place: device, resizable: bool) -> None:
-        self._backend = backend
-        self.owner = owner
-        self.device = place
-        self._resizable = resizable
-        self._start = backend.owner(owner)[1]
-        self._cells: list[ref[Cell]] = []
-        self._mapping: Any = None
-        #: Path of the file that the bytes are mapped from, if they are.
-        self.filename: str | None = None
+    def _hold(self, block: Block) -> None:
+        self._block = block
+        # Weakly: a block must go with its last tensor, not wait for the garbage collector.
+        block.attributes["storage"] = ref(self)
 
     @classmethod
-    def _over(cls, backend: Any, owner: Any, place: device, resizable: bool = True) -> UntypedStorage:
-        """A storage on a flat byte array that exists; `resizable` is False for memory that something else owns."""
-        self = cls.__new__(cls)
-        self._adopt(backend, owner, place, resizable)
-        return self
+    def _of_block(cls, block: Block) -> UntypedStorage:
+        """The one storage object of a block."""
+        handle = block.attributes.get("storage")
+        found = handle() if handle is not None else None
+        if found is None:
+            found = cls.__new__(cls)
+            found._hold(block)
+        return found
 
     @classmethod
-    def _over_numpy(cls, memory: np.ndarray, resizable: bool = False) -> UntypedStorage:
-        """A CPU storage on a one-dimensional uint8 array, without a copy."""
+    def _over_numpy(cls, memory: np.ndarray) -> UntypedStorage:
+        """A CPU storage on a one-dimensional uint8 array that something else owns, without a copy."""
         place = device("cpu")
-        return cls._over(_backend_of(place), memory, place, resizable)
+        block = Block(memory, _backend_of(place), backend_key("cpu"))
+        block.attributes["resizable"] = False
+        return cls._of_block(block)
 
-    # Tensors on this storage
+    @property
+    def device(self) -> device:
+        """Where the bytes are."""
+        block = self._block
+        return device(device_type_of(block.keys), block.backend.index_of(block.owner))
 
-    def _attach(self, cell: Cell) -> None:
-        cell.storage = self
-        self._cells = [r for r in self._cells if r() is not None]
-        self._cells.append(ref(cell))
-
-    def offset_of(self, tensor: Any) -> int:
-        """Bytes from the start of the storage to the first element of a tensor on it."""
-        return self._backend.owner(tensor._array)[1] - self._start
-
-    def _move_to(self, owner: Any) -> None:
-        """Put every tensor of this storage on another block, which begins with the same bytes."""
-        as_strided = self._backend.as_strided
-        moved = []
-        for cell in (r() for r in self._cells):
-            for tensor in cell.tensors() if cell is not None else ():
-                array = tensor._array
-                moved.append((tensor, as_strided(owner, array.shape, array.strides, self.offset_of(tensor), tensor._dtype)))
-        for tensor, array in moved:
-            tensor._array = array
-        self.owner = owner
-        self._start = self._backend.owner(owner)[1]
+    @property
+    def filename(self) -> str | None:
+        """Path of the file that the bytes are mapped from, if they are."""
+        return self._block.attributes.get("filename")
 
     # Size
 
     def nbytes(self) -> int:
         """Size in bytes."""
-        return self.owner.shape[0]
+        return self._block.nbytes
 
     size = __len__ = nbytes
 
@@ -113,7 +93,7 @@ class UntypedStorage:
 
     def resizable(self) -> bool:
         """Whether `resize_` may change the size; not where something else owns the memory."""
-        return self._resizable
+        return self._block.attributes.get("resizable", True)
 
     def resize_(self, size: int) -> UntypedStorage:
         """Change the size in bytes, in place; new bytes are uninitialized. Tensors on the storage stay on it.
@@ -123,47 +103,37 @@ class UntypedStorage:
         RuntimeError
             If the memory belongs to something else (an array, a file).
         """
-        if size == self.nbytes():
-            return self
-        if not self._resizable:
-            raise RuntimeError("Trying to resize storage that is not resizable")
         if size < 0:
             raise RuntimeError(f"a storage cannot have a negative size, got {size}")
-        if size < self.nbytes():
-            # The block stays: tensors that still reach beyond the new end keep valid memory.
-            self.owner = self._slice(0, size)
-            return self
-        grown = self._backend.empty((size,), _uint8, None, self.device.index)
-        kept = self.nbytes()
-        self._backend.copy(self._backend.as_strided(grown, (kept,), (1,), 0, _uint8), self.owner)
-        self._move_to(grown)
+        resize_block(self._block, size)
         return self
 
     # Bytes
 
     def _slice(self, start: int, length: int) -> Any:
-        return self._backend.as_strided(self.owner, (length,), (1,), start, _uint8)
+        return self._block.backend.as_strided(self._block.owner, (length,), (1,), start, _uint8)
 
     def _host_bytes(self) -> np.ndarray:
         """The bytes as a NumPy array; on the CPU, the very memory."""
         if self.device.type == "meta":
             raise NotImplementedError("Not available for 'meta' device type")
-        return self._backend.to_host(self.owner)
+        return self._block.backend.to_host(self._block.owner)
 
     def _write(self, start: int, data: np.ndarray) -> None:
         target = self._slice(start, data.shape[0])
-        self._backend.copy(target, self._backend.from_host(data, _uint8, self.device.index))
+        backend = self._block.backend
+        backend.copy(target, backend.from_host(data, _uint8, self.device.index))
 
     def data_ptr(self) -> int:
         """Address of the first byte; 0 where there is none (empty, meta)."""
-        if self.device.type == "meta" or not self.nbytes():
-            return 0
-        return self._host_bytes().ctypes.data if self.device.type == "cpu" else self._backend.data_ptr(self.owner)
+        return self._block.backend.address(self._block.owner) if self.nbytes() else 0
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             start, length = self._span(index)
-            return UntypedStorage._over(self._backend, self._slice(start, length), self.device, resizable=False)
+            part = Block(self._slice(start, length), self._block.backend, self._block.keys)
+            part.attributes["resizable"] = False
+            return UntypedStorage._of_block(part)
         if not isinstance(index, int):
             raise TypeError(f"can't index a torch.UntypedStorage with {type(index).__name__}")
         return int(self._host_bytes()[self._position(index)])
@@ -233,7 +203,7 @@ class UntypedStorage:
         """A copy on the same device."""
         copied = UntypedStorage(self.nbytes(), device=self.device)
         if self.device.type != "meta":
-            self._backend.copy(copied.owner, self.owner)
+            self._block.backend.copy(copied._block.owner, self._block.owner)
         return copied
 
     def __copy__(self) -> UntypedStorage:
@@ -256,8 +226,8 @@ class UntypedStorage:
         if self.device.type == "meta":
             raise NotImplementedError("Cannot copy out of meta tensor; no data!")
         backend = _backend_of(place)
-        host = self._host_bytes()
-        return UntypedStorage._over(backend, backend.from_host(host, _uint8, place.index), place)
+        owner = backend.from_host(self._host_bytes(), _uint8, place.index)
+        return UntypedStorage._of_block(Block(owner, backend, backend_key(place.type)))
 
     def cpu(self) -> UntypedStorage:
         """The storage in CPU memory: itself where it already is there."""
@@ -325,7 +295,7 @@ class UntypedStorage:
         from .shared_memory import map_file
 
         storage = cls._over_numpy(map_file(filename, shared, nbytes))
-        storage.filename = str(filename)
+        storage._block.attributes["filename"] = str(filename)
         return storage
 
     def share_memory_(self) -> UntypedStorage:
@@ -337,7 +307,7 @@ class UntypedStorage:
 
     def is_shared(self) -> bool:
         """Whether other processes can map the bytes."""
-        return self._mapping is not None or self.device.type not in ("cpu", "meta")
+        return "mapping" in self._block.attributes or self.device.type not in ("cpu", "meta")
 
     @classmethod
     def _new_shared(cls, size: int, *, device: Any = "cpu") -> UntypedStorage:
@@ -414,51 +384,6 @@ def untyped(storage: Any) -> UntypedStorage:
     return wrapped
 
 
-# Tensors and their storage
-
-
-def storage_of(tensor: Any) -> UntypedStorage:
-    """The storage of a tensor, the same object for all tensors on one block."""
-    cell = cell_of(tensor)
-    if cell.storage is None:
-        backend = tensor._backend
-        UntypedStorage._over(backend, backend.owner(tensor._array)[0], tensor.device)._attach(cell)
-    return cell.storage
-
-
-def share_storage(alias: Any, source: Any) -> None:
-    """Enter `alias`, a new tensor on the memory of `source`, there; it counts versions of its own."""
-    storage_of(source)._attach(cell_of(alias))
-
-
-def place_on(tensor: Any, storage: UntypedStorage) -> None:
-    """Enter `tensor`, whose array lies in `storage`, there, with a version count that starts anew."""
-    tensor._cell = None
-    storage._attach(cell_of(tensor))
-
-
-def rebind(tensor: Any, value: Any) -> None:
-    """``tensor.data = value``: the memory, dtype and device of `value`, the history and version count of `tensor`.
-
-    Raises
-    ------
-    TypeError
-        If `value` is no tensor.
-    RuntimeError
-        If only one of the two is on the meta device, or gradients could not flow to the new dtype.
-    """
-    if not hasattr(value, "_array"):
-        raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
-    if (tensor._keys ^ value._keys) & META:
-        raise RuntimeError(
-            "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type."
-        )
-    if tensor._keys & AUTOGRAD and not (value._dtype.is_floating_point or value._dtype.is_complex):
-        raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
-    storage = storage_of(value)
-    version = 0 if tensor._cell is None else tensor._cell.version
-    tensor._array, tensor._dtype = value._array, value._dtype
-    layout = BACKEND_MASK | FLAGS
-    tensor._keys = tensor._keys & ~layout | value._keys & layout
-    place_on(tensor, storage)
-    tensor._cell.version = version
+def untyped_storage_of(tensor: Any) -> UntypedStorage:
+    """The storage of a tensor, the same object for all tensors on one block while any of them or anyone holds it."""
+    return UntypedStorage._of_block(block_of(tensor))

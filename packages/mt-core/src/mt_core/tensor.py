@@ -30,6 +30,10 @@ from .devices import device, device_type_of
 from .dtypes import dtype
 from .keys import AUTOGRAD, BACKEND_MASK, CONJUGATE, CPU, INFERENCE, META, NEGATIVE, STRIDED
 from .size import Size
+from .tensor_autograd import AutogradMembers
+from .tensor_cast import CastMembers
+from .tensor_convert import ConversionMembers
+from .tensor_index import IndexingMembers
 from .tensor_types import TENSORS
 
 __all__ = ["Tensor", "new_tensor"]
@@ -40,7 +44,7 @@ _cpu = device("cpu")
 _meta = device("meta")
 
 
-class Tensor(TensorMethods):
+class Tensor(TensorMethods, AutogradMembers, CastMembers, ConversionMembers, IndexingMembers):
     """A multi-dimensional array of one dtype on one device, as ``torch.Tensor``."""
 
     __slots__ = ("_array", "_dtype", "_keys", "_autograd", "_cell", "_base", "__dict__", "__weakref__")

@@ -356,8 +356,9 @@ def _add_conversion(name: str, d: dtype) -> None:
     def convert_bytes(self: UntypedStorage) -> TypedStorage:
         return TypedStorage(wrap_storage=self, dtype=dtypes.uint8, _internal=True)._converted(d)
 
-    for cls, function in ((TypedStorage, convert), (UntypedStorage, convert_bytes)):
-        method = type(convert)(function.__code__, globals(), name, None, function.__closure__)
+    for cls, method in ((TypedStorage, convert), (UntypedStorage, convert_bytes)):
+        method.__name__ = name
+        method.__qualname__ = f"{cls.__name__}.{name}"
         method.__doc__ = f"The elements converted to {d!r}."
         setattr(cls, name, method)
 

@@ -17,39 +17,154 @@ from ..tensor_types import TENSORS
 from ._quick import NUMBERS, OPERANDS, given, int_tuple, operator_fallback, reflected, sized_ints, tensors_keys
 from .binder import call_method, call_packet
 
-__all__ = ["add", "div", "exp", "mul", "neg", "sub"]
+__all__ = ["_to_copy", "add", "alias", "arange", "as_strided", "clone", "diagonal", "div", "empty", "empty_like", "empty_strided", "exp", "fill_", "flatten", "full", "full_like", "index", "index_put_", "mul", "narrow", "neg", "ones", "ones_like", "permute", "reshape", "scalar_tensor", "select", "slice", "split", "split_with_sizes", "squeeze", "sub", "t", "transpose", "unbind", "unsqueeze", "zero_", "zeros", "zeros_like"]
 
+__to_copy_packet = packet('_to_copy', 'creation', ('_to_copy',))
+__to_copy_kernels = overload('_to_copy', 'creation').cache
 _add_packet = packet('add', 'elementwise', ('add.Tensor',))
 _add_Tensor_kernels = overload('add.Tensor', 'elementwise').cache
 _add_out_kernels = overload('add.out', 'elementwise').cache
 _add__packet = packet('add_', 'elementwise', ('add_.Tensor',))
 _add__Tensor_kernels = overload('add_.Tensor', 'elementwise').cache
+_alias_packet = packet('alias', 'view', ('alias',))
+_alias_kernels = overload('alias', 'view').cache
+_arange_packet = packet('arange', 'creation', ('arange', 'arange.start', 'arange.start_step',))
+_arange_kernels = overload('arange', 'creation').cache
+_arange_start_kernels = overload('arange.start', 'creation').cache
+_arange_start_step_kernels = overload('arange.start_step', 'creation').cache
+_arange_out_kernels = overload('arange.out', 'creation').cache
+_arange_start_out_kernels = overload('arange.start_out', 'creation').cache
+_as_strided_packet = packet('as_strided', 'view', ('as_strided',))
+_as_strided_kernels = overload('as_strided', 'view').cache
+_clone_packet = packet('clone', 'creation', ('clone',))
+_clone_kernels = overload('clone', 'creation').cache
+_contiguous_packet = packet('contiguous', 'view', ('contiguous',))
+_contiguous_kernels = overload('contiguous', 'view').cache
+_copy__packet = packet('copy_', 'creation', ('copy_',))
+_copy__kernels = overload('copy_', 'creation').cache
+_diagonal_packet = packet('diagonal', 'view', ('diagonal',))
+_diagonal_kernels = overload('diagonal', 'view').cache
 _div_packet = packet('div', 'elementwise', ('div.Tensor',))
 _div_Tensor_kernels = overload('div.Tensor', 'elementwise').cache
 _div_out_kernels = overload('div.out', 'elementwise').cache
 _div__packet = packet('div_', 'elementwise', ('div_.Tensor',))
 _div__Tensor_kernels = overload('div_.Tensor', 'elementwise').cache
+_empty_packet = packet('empty', 'creation', ('empty.memory_format',))
+_empty_memory_format_kernels = overload('empty.memory_format', 'creation').cache
+_empty_like_packet = packet('empty_like', 'creation', ('empty_like',))
+_empty_like_kernels = overload('empty_like', 'creation').cache
+_empty_strided_packet = packet('empty_strided', 'creation', ('empty_strided',))
+_empty_strided_kernels = overload('empty_strided', 'creation').cache
 _exp_packet = packet('exp', 'elementwise', ('exp',))
 _exp_kernels = overload('exp', 'elementwise').cache
 _exp_out_kernels = overload('exp.out', 'elementwise').cache
 _exp__packet = packet('exp_', 'elementwise', ('exp_',))
 _exp__kernels = overload('exp_', 'elementwise').cache
+_expand_packet = packet('expand', 'view', ('expand',))
+_expand_kernels = overload('expand', 'view').cache
+_expand_as_packet = packet('expand_as', 'view', ('expand_as',))
+_expand_as_kernels = overload('expand_as', 'view').cache
+_fill__packet = packet('fill_', 'creation', ('fill_.Scalar', 'fill_.Tensor',))
+_fill__Scalar_kernels = overload('fill_.Scalar', 'creation').cache
+_fill__Tensor_kernels = overload('fill_.Tensor', 'creation').cache
+_flatten_packet = packet('flatten', 'view', ('flatten.using_ints',))
+_flatten_using_ints_kernels = overload('flatten.using_ints', 'view').cache
+_full_packet = packet('full', 'creation', ('full',))
+_full_kernels = overload('full', 'creation').cache
+_full_out_kernels = overload('full.out', 'creation').cache
+_full_like_packet = packet('full_like', 'creation', ('full_like',))
+_full_like_kernels = overload('full_like', 'creation').cache
+_index_packet = packet('index', 'indexing', ('index.Tensor',))
+_index_Tensor_kernels = overload('index.Tensor', 'indexing').cache
+_index_put__packet = packet('index_put_', 'indexing', ('index_put_',))
+_index_put__kernels = overload('index_put_', 'indexing').cache
 _mul_packet = packet('mul', 'elementwise', ('mul.Tensor',))
 _mul_Tensor_kernels = overload('mul.Tensor', 'elementwise').cache
 _mul_out_kernels = overload('mul.out', 'elementwise').cache
 _mul__packet = packet('mul_', 'elementwise', ('mul_.Tensor',))
 _mul__Tensor_kernels = overload('mul_.Tensor', 'elementwise').cache
+_narrow_packet = packet('narrow', 'view', ('narrow',))
+_narrow_kernels = overload('narrow', 'view').cache
 _neg_packet = packet('neg', 'elementwise', ('neg',))
 _neg_kernels = overload('neg', 'elementwise').cache
 _neg_out_kernels = overload('neg.out', 'elementwise').cache
 _neg__packet = packet('neg_', 'elementwise', ('neg_',))
 _neg__kernels = overload('neg_', 'elementwise').cache
+_new_empty_packet = packet('new_empty', 'creation', ('new_empty',))
+_new_empty_kernels = overload('new_empty', 'creation').cache
+_new_empty_strided_packet = packet('new_empty_strided', 'creation', ('new_empty_strided',))
+_new_empty_strided_kernels = overload('new_empty_strided', 'creation').cache
+_new_full_packet = packet('new_full', 'creation', ('new_full',))
+_new_full_kernels = overload('new_full', 'creation').cache
+_new_ones_packet = packet('new_ones', 'creation', ('new_ones',))
+_new_ones_kernels = overload('new_ones', 'creation').cache
+_new_zeros_packet = packet('new_zeros', 'creation', ('new_zeros',))
+_new_zeros_kernels = overload('new_zeros', 'creation').cache
+_ones_packet = packet('ones', 'creation', ('ones',))
+_ones_kernels = overload('ones', 'creation').cache
+_ones_out_kernels = overload('ones.out', 'creation').cache
+_ones_like_packet = packet('ones_like', 'creation', ('ones_like',))
+_ones_like_kernels = overload('ones_like', 'creation').cache
+_permute_packet = packet('permute', 'view', ('permute',))
+_permute_kernels = overload('permute', 'view').cache
+_reshape_packet = packet('reshape', 'view', ('reshape',))
+_reshape_kernels = overload('reshape', 'view').cache
+_scalar_tensor_packet = packet('scalar_tensor', 'creation', ('scalar_tensor',))
+_scalar_tensor_kernels = overload('scalar_tensor', 'creation').cache
+_select_packet = packet('select', 'view', ('select.int',))
+_select_int_kernels = overload('select.int', 'view').cache
+_slice_packet = packet('slice', 'view', ('slice.Tensor',))
+_slice_Tensor_kernels = overload('slice.Tensor', 'view').cache
+_split_packet = packet('split', 'view', ('split.Tensor',))
+_split_Tensor_kernels = overload('split.Tensor', 'view').cache
+_split_with_sizes_packet = packet('split_with_sizes', 'view', ('split_with_sizes',))
+_split_with_sizes_kernels = overload('split_with_sizes', 'view').cache
+_squeeze_packet = packet('squeeze', 'view', ('squeeze', 'squeeze.dim', 'squeeze.dims',))
+_squeeze_kernels = overload('squeeze', 'view').cache
+_squeeze_dim_kernels = overload('squeeze.dim', 'view').cache
+_squeeze_dims_kernels = overload('squeeze.dims', 'view').cache
 _sub_packet = packet('sub', 'elementwise', ('sub.Tensor',))
 _sub_Tensor_kernels = overload('sub.Tensor', 'elementwise').cache
 _sub_out_kernels = overload('sub.out', 'elementwise').cache
 _sub__packet = packet('sub_', 'elementwise', ('sub_.Tensor',))
 _sub__Tensor_kernels = overload('sub_.Tensor', 'elementwise').cache
+_t_packet = packet('t', 'view', ('t',))
+_t_kernels = overload('t', 'view').cache
+_transpose_packet = packet('transpose', 'view', ('transpose.int',))
+_transpose_int_kernels = overload('transpose.int', 'view').cache
+_unbind_packet = packet('unbind', 'view', ('unbind.int',))
+_unbind_int_kernels = overload('unbind.int', 'view').cache
+_unfold_packet = packet('unfold', 'view', ('unfold',))
+_unfold_kernels = overload('unfold', 'view').cache
+_unsqueeze_packet = packet('unsqueeze', 'view', ('unsqueeze',))
+_unsqueeze_kernels = overload('unsqueeze', 'view').cache
+_view_packet = packet('view', 'view', ('view', 'view.dtype',))
+_view_kernels = overload('view', 'view').cache
+_view_dtype_kernels = overload('view.dtype', 'view').cache
+_view_as_packet = packet('view_as', 'view', ('view_as',))
+_view_as_kernels = overload('view_as', 'view').cache
+_zero__packet = packet('zero_', 'creation', ('zero_',))
+_zero__kernels = overload('zero_', 'creation').cache
+_zeros_packet = packet('zeros', 'creation', ('zeros',))
+_zeros_kernels = overload('zeros', 'creation').cache
+_zeros_out_kernels = overload('zeros.out', 'creation').cache
+_zeros_like_packet = packet('zeros_like', 'creation', ('zeros_like',))
+_zeros_like_kernels = overload('zeros_like', 'creation').cache
 
+
+def _to_copy(input=MISSING, *args, dtype=None, layout=None, device=None, pin_memory=None, non_blocking=False, memory_format=None, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (dtype is None or dtype.__class__ is dtype) and layout is None and (device is None or device.__class__ is device) and (pin_memory is None or pin_memory.__class__ is bool) and non_blocking.__class__ is bool and memory_format is None:
+            return __to_copy_kernels[input._keys | tls.mode](input, dtype, layout, device, pin_memory, non_blocking, memory_format)
+    if not dtype is None: kwargs['dtype'] = dtype
+    if not layout is None: kwargs['layout'] = layout
+    if not device is None: kwargs['device'] = device
+    if not pin_memory is None: kwargs['pin_memory'] = pin_memory
+    if not non_blocking is False: kwargs['non_blocking'] = non_blocking
+    if not memory_format is None: kwargs['memory_format'] = memory_format
+    return call_packet(__to_copy_packet, given((('input', input),), args, kwargs), kwargs)
+
+_to_copy.packet = __to_copy_packet
 
 def add(input=MISSING, other=MISSING, *args, alpha=1, **kwargs):
     if not args and not kwargs:
@@ -60,6 +175,50 @@ def add(input=MISSING, other=MISSING, *args, alpha=1, **kwargs):
 
 add.packet = _add_packet
 
+def alias(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _alias_kernels[input._keys | tls.mode](input)
+    return call_packet(_alias_packet, given((('input', input),), args, kwargs), kwargs)
+
+alias.packet = _alias_packet
+
+def arange(start=MISSING, end=MISSING, step=MISSING, *args, dtype=None, layout=None, device=None, pin_memory=None, **kwargs):
+    if not dtype is None: kwargs['dtype'] = dtype
+    if not layout is None: kwargs['layout'] = layout
+    if not device is None: kwargs['device'] = device
+    if not pin_memory is None: kwargs['pin_memory'] = pin_memory
+    return call_packet(_arange_packet, given((('start', start), ('end', end), ('step', step)), args, kwargs), kwargs)
+
+arange.packet = _arange_packet
+
+def as_strided(input=MISSING, size=MISSING, stride=MISSING, storage_offset=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_size = int_tuple(size)
+        ints_of_stride = int_tuple(stride)
+        if input.__class__ in TENSORS and ints_of_size is not None and ints_of_stride is not None and (storage_offset is MISSING or (storage_offset is None or storage_offset.__class__ is int)):
+            return _as_strided_kernels[input._keys | tls.mode](input, ints_of_size, ints_of_stride, None if storage_offset is MISSING else storage_offset)
+    return call_packet(_as_strided_packet, given((('input', input), ('size', size), ('stride', stride), ('storage_offset', storage_offset)), args, kwargs), kwargs)
+
+as_strided.packet = _as_strided_packet
+
+def clone(input=MISSING, *args, memory_format=None, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and memory_format is None:
+            return _clone_kernels[input._keys | tls.mode](input, memory_format)
+    if not memory_format is None: kwargs['memory_format'] = memory_format
+    return call_packet(_clone_packet, given((('input', input),), args, kwargs), kwargs)
+
+clone.packet = _clone_packet
+
+def diagonal(input=MISSING, offset=MISSING, dim1=MISSING, dim2=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (offset is MISSING or offset.__class__ is int) and (dim1 is MISSING or dim1.__class__ is int) and (dim2 is MISSING or dim2.__class__ is int):
+            return _diagonal_kernels[input._keys | tls.mode](input, 0 if offset is MISSING else offset, 0 if dim1 is MISSING else dim1, 1 if dim2 is MISSING else dim2)
+    return call_packet(_diagonal_packet, given((('input', input), ('offset', offset), ('dim1', dim1), ('dim2', dim2)), args, kwargs), kwargs)
+
+diagonal.packet = _diagonal_packet
+
 def div(input=MISSING, other=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and (other.__class__ in TENSORS or other.__class__ in NUMBERS):
@@ -67,6 +226,35 @@ def div(input=MISSING, other=MISSING, *args, **kwargs):
     return call_packet(_div_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
 
 div.packet = _div_packet
+
+def empty(size=MISSING, *args, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None, **kwargs):
+    if not dtype is None: kwargs['dtype'] = dtype
+    if not layout is None: kwargs['layout'] = layout
+    if not device is None: kwargs['device'] = device
+    if not pin_memory is None: kwargs['pin_memory'] = pin_memory
+    if not memory_format is None: kwargs['memory_format'] = memory_format
+    return call_packet(_empty_packet, given((('size', size),), args, kwargs), kwargs)
+
+empty.packet = _empty_packet
+
+def empty_like(input=MISSING, *args, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None, **kwargs):
+    if not dtype is None: kwargs['dtype'] = dtype
+    if not layout is None: kwargs['layout'] = layout
+    if not device is None: kwargs['device'] = device
+    if not pin_memory is None: kwargs['pin_memory'] = pin_memory
+    if not memory_format is None: kwargs['memory_format'] = memory_format
+    return call_packet(_empty_like_packet, given((('input', input),), args, kwargs), kwargs)
+
+empty_like.packet = _empty_like_packet
+
+def empty_strided(size=MISSING, stride=MISSING, *args, dtype=None, layout=None, device=None, pin_memory=None, **kwargs):
+    if not dtype is None: kwargs['dtype'] = dtype
+    if not layout is None: kwargs['layout'] = layout
+    if not device is None: kwargs['device'] = device
+    if not pin_memory is None: kwargs['pin_memory'] = pin_memory
+    return call_packet(_empty_strided_packet, given((('size', size), ('stride', stride)), args, kwargs), kwargs)
+
+empty_strided.packet = _empty_strided_packet
 
 def exp(input=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -76,6 +264,53 @@ def exp(input=MISSING, *args, **kwargs):
 
 exp.packet = _exp_packet
 
+def fill_(input=MISSING, value=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and value.__class__ in NUMBERS:
+            return _fill__Scalar_kernels[input._keys | tls.mode](input, value)
+        if input.__class__ in TENSORS and value.__class__ in TENSORS:
+            return _fill__Tensor_kernels[input._keys | value._keys | tls.mode](input, value)
+    return call_packet(_fill__packet, given((('input', input), ('value', value)), args, kwargs), kwargs)
+
+fill_.packet = _fill__packet
+
+def flatten(input=MISSING, start_dim=MISSING, end_dim=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (start_dim is MISSING or start_dim.__class__ is int) and (end_dim is MISSING or end_dim.__class__ is int):
+            return _flatten_using_ints_kernels[input._keys | tls.mode](input, 0 if start_dim is MISSING else start_dim, -1 if end_dim is MISSING else end_dim)
+    return call_packet(_flatten_packet, given((('input', input), ('start_dim', start_dim), ('end_dim', end_dim)), args, kwargs), kwargs)
+
+flatten.packet = _flatten_packet
+
+def full(size=MISSING, fill_value=MISSING, *args, dtype=None, layout=None, device=None, pin_memory=None, **kwargs):
+    if not dtype is None: kwargs['dtype'] = dtype
+    if not layout is None: kwargs['layout'] = layout
+    if not device is None: kwargs['device'] = device
+    if not pin_memory is None: kwargs['pin_memory'] = pin_memory
+    return call_packet(_full_packet, given((('size', size), ('fill_value', fill_value)), args, kwargs), kwargs)
+
+full.packet = _full_packet
+
+def full_like(input=MISSING, fill_value=MISSING, *args, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None, **kwargs):
+    if not dtype is None: kwargs['dtype'] = dtype
+    if not layout is None: kwargs['layout'] = layout
+    if not device is None: kwargs['device'] = device
+    if not pin_memory is None: kwargs['pin_memory'] = pin_memory
+    if not memory_format is None: kwargs['memory_format'] = memory_format
+    return call_packet(_full_like_packet, given((('input', input), ('fill_value', fill_value)), args, kwargs), kwargs)
+
+full_like.packet = _full_like_packet
+
+def index(input=MISSING, indices=MISSING, *args, **kwargs):
+    return call_packet(_index_packet, given((('input', input), ('indices', indices)), args, kwargs), kwargs)
+
+index.packet = _index_packet
+
+def index_put_(input=MISSING, indices=MISSING, values=MISSING, accumulate=MISSING, *args, **kwargs):
+    return call_packet(_index_put__packet, given((('input', input), ('indices', indices), ('values', values), ('accumulate', accumulate)), args, kwargs), kwargs)
+
+index_put_.packet = _index_put__packet
+
 def mul(input=MISSING, other=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and (other.__class__ in TENSORS or other.__class__ in NUMBERS):
@@ -84,6 +319,14 @@ def mul(input=MISSING, other=MISSING, *args, **kwargs):
 
 mul.packet = _mul_packet
 
+def narrow(input=MISSING, dim=MISSING, start=MISSING, length=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and dim.__class__ is int and start.__class__ is int and length.__class__ is int:
+            return _narrow_kernels[input._keys | tls.mode](input, dim, start, length)
+    return call_packet(_narrow_packet, given((('input', input), ('dim', dim), ('start', start), ('length', length)), args, kwargs), kwargs)
+
+narrow.packet = _narrow_packet
+
 def neg(input=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS:
@@ -91,6 +334,98 @@ def neg(input=MISSING, *args, **kwargs):
     return call_packet(_neg_packet, given((('input', input),), args, kwargs), kwargs)
 
 neg.packet = _neg_packet
+
+def ones(size=MISSING, *args, dtype=None, layout=None, device=None, pin_memory=None, **kwargs):
+    if not dtype is None: kwargs['dtype'] = dtype
+    if not layout is None: kwargs['layout'] = layout
+    if not device is None: kwargs['device'] = device
+    if not pin_memory is None: kwargs['pin_memory'] = pin_memory
+    return call_packet(_ones_packet, given((('size', size),), args, kwargs), kwargs)
+
+ones.packet = _ones_packet
+
+def ones_like(input=MISSING, *args, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None, **kwargs):
+    if not dtype is None: kwargs['dtype'] = dtype
+    if not layout is None: kwargs['layout'] = layout
+    if not device is None: kwargs['device'] = device
+    if not pin_memory is None: kwargs['pin_memory'] = pin_memory
+    if not memory_format is None: kwargs['memory_format'] = memory_format
+    return call_packet(_ones_like_packet, given((('input', input),), args, kwargs), kwargs)
+
+ones_like.packet = _ones_like_packet
+
+def permute(input=MISSING, dims=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_dims = int_tuple(dims)
+        if input.__class__ in TENSORS and ints_of_dims is not None:
+            return _permute_kernels[input._keys | tls.mode](input, ints_of_dims)
+    return call_packet(_permute_packet, given((('input', input), ('dims', dims)), args, kwargs), kwargs)
+
+permute.packet = _permute_packet
+
+def reshape(input=MISSING, shape=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_shape = int_tuple(shape)
+        if input.__class__ in TENSORS and ints_of_shape is not None:
+            return _reshape_kernels[input._keys | tls.mode](input, ints_of_shape)
+    return call_packet(_reshape_packet, given((('input', input), ('shape', shape)), args, kwargs), kwargs)
+
+reshape.packet = _reshape_packet
+
+def scalar_tensor(s=MISSING, *args, dtype=None, layout=None, device=None, pin_memory=None, **kwargs):
+    if not dtype is None: kwargs['dtype'] = dtype
+    if not layout is None: kwargs['layout'] = layout
+    if not device is None: kwargs['device'] = device
+    if not pin_memory is None: kwargs['pin_memory'] = pin_memory
+    return call_packet(_scalar_tensor_packet, given((('s', s),), args, kwargs), kwargs)
+
+scalar_tensor.packet = _scalar_tensor_packet
+
+def select(input=MISSING, dim=MISSING, index=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and dim.__class__ is int and index.__class__ is int:
+            return _select_int_kernels[input._keys | tls.mode](input, dim, index)
+    return call_packet(_select_packet, given((('input', input), ('dim', dim), ('index', index)), args, kwargs), kwargs)
+
+select.packet = _select_packet
+
+def slice(input=MISSING, dim=MISSING, start=MISSING, end=MISSING, step=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (dim is MISSING or dim.__class__ is int) and (start is MISSING or (start is None or start.__class__ is int)) and (end is MISSING or (end is None or end.__class__ is int)) and (step is MISSING or step.__class__ is int):
+            return _slice_Tensor_kernels[input._keys | tls.mode](input, 0 if dim is MISSING else dim, None if start is MISSING else start, None if end is MISSING else end, 1 if step is MISSING else step)
+    return call_packet(_slice_packet, given((('input', input), ('dim', dim), ('start', start), ('end', end), ('step', step)), args, kwargs), kwargs)
+
+slice.packet = _slice_packet
+
+def split(input=MISSING, split_size=MISSING, dim=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and split_size.__class__ is int and (dim is MISSING or dim.__class__ is int):
+            return _split_Tensor_kernels[input._keys | tls.mode](input, split_size, 0 if dim is MISSING else dim)
+    return call_packet(_split_packet, given((('input', input), ('split_size', split_size), ('dim', dim)), args, kwargs), kwargs)
+
+split.packet = _split_packet
+
+def split_with_sizes(input=MISSING, split_sizes=MISSING, dim=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_split_sizes = int_tuple(split_sizes)
+        if input.__class__ in TENSORS and ints_of_split_sizes is not None and (dim is MISSING or dim.__class__ is int):
+            return _split_with_sizes_kernels[input._keys | tls.mode](input, ints_of_split_sizes, 0 if dim is MISSING else dim)
+    return call_packet(_split_with_sizes_packet, given((('input', input), ('split_sizes', split_sizes), ('dim', dim)), args, kwargs), kwargs)
+
+split_with_sizes.packet = _split_with_sizes_packet
+
+def squeeze(input=MISSING, dim=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and dim is MISSING:
+            return _squeeze_kernels[input._keys | tls.mode](input)
+        if input.__class__ in TENSORS and dim.__class__ is int:
+            return _squeeze_dim_kernels[input._keys | tls.mode](input, dim)
+        ints_of_dim = int_tuple(dim)
+        if input.__class__ in TENSORS and ints_of_dim is not None:
+            return _squeeze_dims_kernels[input._keys | tls.mode](input, ints_of_dim)
+    return call_packet(_squeeze_packet, given((('input', input), ('dim', dim)), args, kwargs), kwargs)
+
+squeeze.packet = _squeeze_packet
 
 def sub(input=MISSING, other=MISSING, *args, alpha=1, **kwargs):
     if not args and not kwargs:
@@ -101,7 +436,67 @@ def sub(input=MISSING, other=MISSING, *args, alpha=1, **kwargs):
 
 sub.packet = _sub_packet
 
+def t(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _t_kernels[input._keys | tls.mode](input)
+    return call_packet(_t_packet, given((('input', input),), args, kwargs), kwargs)
+
+t.packet = _t_packet
+
+def transpose(input=MISSING, dim0=MISSING, dim1=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and dim0.__class__ is int and dim1.__class__ is int:
+            return _transpose_int_kernels[input._keys | tls.mode](input, dim0, dim1)
+    return call_packet(_transpose_packet, given((('input', input), ('dim0', dim0), ('dim1', dim1)), args, kwargs), kwargs)
+
+transpose.packet = _transpose_packet
+
+def unbind(input=MISSING, dim=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (dim is MISSING or dim.__class__ is int):
+            return _unbind_int_kernels[input._keys | tls.mode](input, 0 if dim is MISSING else dim)
+    return call_packet(_unbind_packet, given((('input', input), ('dim', dim)), args, kwargs), kwargs)
+
+unbind.packet = _unbind_packet
+
+def unsqueeze(input=MISSING, dim=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and dim.__class__ is int:
+            return _unsqueeze_kernels[input._keys | tls.mode](input, dim)
+    return call_packet(_unsqueeze_packet, given((('input', input), ('dim', dim)), args, kwargs), kwargs)
+
+unsqueeze.packet = _unsqueeze_packet
+
+def zero_(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _zero__kernels[input._keys | tls.mode](input)
+    return call_packet(_zero__packet, given((('input', input),), args, kwargs), kwargs)
+
+zero_.packet = _zero__packet
+
+def zeros(size=MISSING, *args, dtype=None, layout=None, device=None, pin_memory=None, **kwargs):
+    if not dtype is None: kwargs['dtype'] = dtype
+    if not layout is None: kwargs['layout'] = layout
+    if not device is None: kwargs['device'] = device
+    if not pin_memory is None: kwargs['pin_memory'] = pin_memory
+    return call_packet(_zeros_packet, given((('size', size),), args, kwargs), kwargs)
+
+zeros.packet = _zeros_packet
+
+def zeros_like(input=MISSING, *args, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None, **kwargs):
+    if not dtype is None: kwargs['dtype'] = dtype
+    if not layout is None: kwargs['layout'] = layout
+    if not device is None: kwargs['device'] = device
+    if not pin_memory is None: kwargs['pin_memory'] = pin_memory
+    if not memory_format is None: kwargs['memory_format'] = memory_format
+    return call_packet(_zeros_like_packet, given((('input', input),), args, kwargs), kwargs)
+
+zeros_like.packet = _zeros_like_packet
+
 #: Python namespace -> ((public name, name here), ...)
 NAMESPACES = {
-    'torch': (('add', 'add'), ('div', 'div'), ('exp', 'exp'), ('mul', 'mul'), ('neg', 'neg'), ('sub', 'sub')),
+    'internal': (('alias', 'alias'), ('index', 'index'), ('slice', 'slice')),
+    'torch': (('_to_copy', '_to_copy'), ('add', 'add'), ('arange', 'arange'), ('as_strided', 'as_strided'), ('clone', 'clone'), ('diagonal', 'diagonal'), ('div', 'div'), ('empty', 'empty'), ('empty_like', 'empty_like'), ('empty_strided', 'empty_strided'), ('exp', 'exp'), ('fill_', 'fill_'), ('flatten', 'flatten'), ('full', 'full'), ('full_like', 'full_like'), ('index_put_', 'index_put_'), ('mul', 'mul'), ('narrow', 'narrow'), ('neg', 'neg'), ('ones', 'ones'), ('ones_like', 'ones_like'), ('permute', 'permute'), ('reshape', 'reshape'), ('scalar_tensor', 'scalar_tensor'), ('select', 'select'), ('split', 'split'), ('split_with_sizes', 'split_with_sizes'), ('squeeze', 'squeeze'), ('sub', 'sub'), ('t', 't'), ('transpose', 'transpose'), ('unbind', 'unbind'), ('unsqueeze', 'unsqueeze'), ('zero_', 'zero_'), ('zeros', 'zeros'), ('zeros_like', 'zeros_like')),
 }

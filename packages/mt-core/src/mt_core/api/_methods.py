@@ -22,6 +22,16 @@ _add_Tensor_kernels = overload('add.Tensor', 'elementwise').cache
 _add_out_kernels = overload('add.out', 'elementwise').cache
 _add__packet = packet('add_', 'elementwise', ('add_.Tensor',))
 _add__Tensor_kernels = overload('add_.Tensor', 'elementwise').cache
+_as_strided_packet = packet('as_strided', 'view', ('as_strided',))
+_as_strided_kernels = overload('as_strided', 'view').cache
+_clone_packet = packet('clone', 'creation', ('clone',))
+_clone_kernels = overload('clone', 'creation').cache
+_contiguous_packet = packet('contiguous', 'view', ('contiguous',))
+_contiguous_kernels = overload('contiguous', 'view').cache
+_copy__packet = packet('copy_', 'creation', ('copy_',))
+_copy__kernels = overload('copy_', 'creation').cache
+_diagonal_packet = packet('diagonal', 'view', ('diagonal',))
+_diagonal_kernels = overload('diagonal', 'view').cache
 _div_packet = packet('div', 'elementwise', ('div.Tensor',))
 _div_Tensor_kernels = overload('div.Tensor', 'elementwise').cache
 _div_out_kernels = overload('div.out', 'elementwise').cache
@@ -32,21 +42,75 @@ _exp_kernels = overload('exp', 'elementwise').cache
 _exp_out_kernels = overload('exp.out', 'elementwise').cache
 _exp__packet = packet('exp_', 'elementwise', ('exp_',))
 _exp__kernels = overload('exp_', 'elementwise').cache
+_expand_packet = packet('expand', 'view', ('expand',))
+_expand_kernels = overload('expand', 'view').cache
+_expand_as_packet = packet('expand_as', 'view', ('expand_as',))
+_expand_as_kernels = overload('expand_as', 'view').cache
+_fill__packet = packet('fill_', 'creation', ('fill_.Scalar', 'fill_.Tensor',))
+_fill__Scalar_kernels = overload('fill_.Scalar', 'creation').cache
+_fill__Tensor_kernels = overload('fill_.Tensor', 'creation').cache
+_flatten_packet = packet('flatten', 'view', ('flatten.using_ints',))
+_flatten_using_ints_kernels = overload('flatten.using_ints', 'view').cache
+_index_put__packet = packet('index_put_', 'indexing', ('index_put_',))
+_index_put__kernels = overload('index_put_', 'indexing').cache
 _mul_packet = packet('mul', 'elementwise', ('mul.Tensor',))
 _mul_Tensor_kernels = overload('mul.Tensor', 'elementwise').cache
 _mul_out_kernels = overload('mul.out', 'elementwise').cache
 _mul__packet = packet('mul_', 'elementwise', ('mul_.Tensor',))
 _mul__Tensor_kernels = overload('mul_.Tensor', 'elementwise').cache
+_narrow_packet = packet('narrow', 'view', ('narrow',))
+_narrow_kernels = overload('narrow', 'view').cache
 _neg_packet = packet('neg', 'elementwise', ('neg',))
 _neg_kernels = overload('neg', 'elementwise').cache
 _neg_out_kernels = overload('neg.out', 'elementwise').cache
 _neg__packet = packet('neg_', 'elementwise', ('neg_',))
 _neg__kernels = overload('neg_', 'elementwise').cache
+_new_empty_packet = packet('new_empty', 'creation', ('new_empty',))
+_new_empty_kernels = overload('new_empty', 'creation').cache
+_new_empty_strided_packet = packet('new_empty_strided', 'creation', ('new_empty_strided',))
+_new_empty_strided_kernels = overload('new_empty_strided', 'creation').cache
+_new_full_packet = packet('new_full', 'creation', ('new_full',))
+_new_full_kernels = overload('new_full', 'creation').cache
+_new_ones_packet = packet('new_ones', 'creation', ('new_ones',))
+_new_ones_kernels = overload('new_ones', 'creation').cache
+_new_zeros_packet = packet('new_zeros', 'creation', ('new_zeros',))
+_new_zeros_kernels = overload('new_zeros', 'creation').cache
+_permute_packet = packet('permute', 'view', ('permute',))
+_permute_kernels = overload('permute', 'view').cache
+_reshape_packet = packet('reshape', 'view', ('reshape',))
+_reshape_kernels = overload('reshape', 'view').cache
+_select_packet = packet('select', 'view', ('select.int',))
+_select_int_kernels = overload('select.int', 'view').cache
+_split_packet = packet('split', 'view', ('split.Tensor',))
+_split_Tensor_kernels = overload('split.Tensor', 'view').cache
+_split_with_sizes_packet = packet('split_with_sizes', 'view', ('split_with_sizes',))
+_split_with_sizes_kernels = overload('split_with_sizes', 'view').cache
+_squeeze_packet = packet('squeeze', 'view', ('squeeze', 'squeeze.dim', 'squeeze.dims',))
+_squeeze_kernels = overload('squeeze', 'view').cache
+_squeeze_dim_kernels = overload('squeeze.dim', 'view').cache
+_squeeze_dims_kernels = overload('squeeze.dims', 'view').cache
 _sub_packet = packet('sub', 'elementwise', ('sub.Tensor',))
 _sub_Tensor_kernels = overload('sub.Tensor', 'elementwise').cache
 _sub_out_kernels = overload('sub.out', 'elementwise').cache
 _sub__packet = packet('sub_', 'elementwise', ('sub_.Tensor',))
 _sub__Tensor_kernels = overload('sub_.Tensor', 'elementwise').cache
+_t_packet = packet('t', 'view', ('t',))
+_t_kernels = overload('t', 'view').cache
+_transpose_packet = packet('transpose', 'view', ('transpose.int',))
+_transpose_int_kernels = overload('transpose.int', 'view').cache
+_unbind_packet = packet('unbind', 'view', ('unbind.int',))
+_unbind_int_kernels = overload('unbind.int', 'view').cache
+_unfold_packet = packet('unfold', 'view', ('unfold',))
+_unfold_kernels = overload('unfold', 'view').cache
+_unsqueeze_packet = packet('unsqueeze', 'view', ('unsqueeze',))
+_unsqueeze_kernels = overload('unsqueeze', 'view').cache
+_view_packet = packet('view', 'view', ('view', 'view.dtype',))
+_view_kernels = overload('view', 'view').cache
+_view_dtype_kernels = overload('view.dtype', 'view').cache
+_view_as_packet = packet('view_as', 'view', ('view_as',))
+_view_as_kernels = overload('view_as', 'view').cache
+_zero__packet = packet('zero_', 'creation', ('zero_',))
+_zero__kernels = overload('zero_', 'creation').cache
 
 
 class TensorMethods:
@@ -67,6 +131,40 @@ class TensorMethods:
                 return _add__Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other, alpha)
         if not alpha == 1: kwargs['alpha'] = alpha
         return call_method(_add__packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def as_strided(self, size=MISSING, stride=MISSING, storage_offset=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            ints_of_size = int_tuple(size)
+            ints_of_stride = int_tuple(stride)
+            if ints_of_size is not None and ints_of_stride is not None and (storage_offset is MISSING or (storage_offset is None or storage_offset.__class__ is int)):
+                return _as_strided_kernels[self._keys | tls.mode](self, ints_of_size, ints_of_stride, None if storage_offset is MISSING else storage_offset)
+        return call_method(_as_strided_packet, self, given((('size', size), ('stride', stride), ('storage_offset', storage_offset)), args, kwargs), kwargs)
+
+    def clone(self, *args, memory_format=None, **kwargs):
+        if not args and not kwargs:
+            if memory_format is None:
+                return _clone_kernels[self._keys | tls.mode](self, memory_format)
+        if not memory_format is None: kwargs['memory_format'] = memory_format
+        return call_method(_clone_packet, self, given((), args, kwargs), kwargs)
+
+    def contiguous(self, *args, memory_format=contiguous_format, **kwargs):
+        if not args and not kwargs:
+            if memory_format.__class__ is memory_format:
+                return _contiguous_kernels[self._keys | tls.mode](self, memory_format)
+        if not memory_format is contiguous_format: kwargs['memory_format'] = memory_format
+        return call_method(_contiguous_packet, self, given((), args, kwargs), kwargs)
+
+    def copy_(self, src=MISSING, non_blocking=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if src.__class__ in TENSORS and (non_blocking is MISSING or non_blocking.__class__ is bool):
+                return _copy__kernels[self._keys | src._keys | tls.mode](self, src, False if non_blocking is MISSING else non_blocking)
+        return call_method(_copy__packet, self, given((('src', src), ('non_blocking', non_blocking)), args, kwargs), kwargs)
+
+    def diagonal(self, offset=MISSING, dim1=MISSING, dim2=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (offset is MISSING or offset.__class__ is int) and (dim1 is MISSING or dim1.__class__ is int) and (dim2 is MISSING or dim2.__class__ is int):
+                return _diagonal_kernels[self._keys | tls.mode](self, 0 if offset is MISSING else offset, 0 if dim1 is MISSING else dim1, 1 if dim2 is MISSING else dim2)
+        return call_method(_diagonal_packet, self, given((('offset', offset), ('dim1', dim1), ('dim2', dim2)), args, kwargs), kwargs)
 
     def div(self, other=MISSING, *args, **kwargs):
         if not args and not kwargs:
@@ -92,6 +190,36 @@ class TensorMethods:
                 return _exp__kernels[self._keys | tls.mode](self)
         return call_method(_exp__packet, self, given((), args, kwargs), kwargs)
 
+    def expand(self, *args, **kwargs):
+        if args and not kwargs:
+            ints = int_tuple(args if len(args) > 1 or args[0].__class__ is int else args[0])
+            if ints is not None:
+                return _expand_kernels[self._keys | tls.mode](self, ints, False)
+        return call_method(_expand_packet, self, args, kwargs)
+
+    def expand_as(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if other.__class__ in TENSORS:
+                return _expand_as_kernels[self._keys | other._keys | tls.mode](self, other)
+        return call_method(_expand_as_packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def fill_(self, value=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if value.__class__ in NUMBERS:
+                return _fill__Scalar_kernels[self._keys | tls.mode](self, value)
+            if value.__class__ in TENSORS:
+                return _fill__Tensor_kernels[self._keys | value._keys | tls.mode](self, value)
+        return call_method(_fill__packet, self, given((('value', value),), args, kwargs), kwargs)
+
+    def flatten(self, start_dim=MISSING, end_dim=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (start_dim is MISSING or start_dim.__class__ is int) and (end_dim is MISSING or end_dim.__class__ is int):
+                return _flatten_using_ints_kernels[self._keys | tls.mode](self, 0 if start_dim is MISSING else start_dim, -1 if end_dim is MISSING else end_dim)
+        return call_method(_flatten_packet, self, given((('start_dim', start_dim), ('end_dim', end_dim)), args, kwargs), kwargs)
+
+    def index_put_(self, indices=MISSING, values=MISSING, accumulate=MISSING, *args, **kwargs):
+        return call_method(_index_put__packet, self, given((('indices', indices), ('values', values), ('accumulate', accumulate)), args, kwargs), kwargs)
+
     def mul(self, other=MISSING, *args, **kwargs):
         if not args and not kwargs:
             if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
@@ -104,6 +232,12 @@ class TensorMethods:
                 return _mul__Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
         return call_method(_mul__packet, self, given((('other', other),), args, kwargs), kwargs)
 
+    def narrow(self, dim=MISSING, start=MISSING, length=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if dim.__class__ is int and start.__class__ is int and length.__class__ is int:
+                return _narrow_kernels[self._keys | tls.mode](self, dim, start, length)
+        return call_method(_narrow_packet, self, given((('dim', dim), ('start', start), ('length', length)), args, kwargs), kwargs)
+
     def neg(self, *args, **kwargs):
         if not args and not kwargs:
             if True:
@@ -115,6 +249,85 @@ class TensorMethods:
             if True:
                 return _neg__kernels[self._keys | tls.mode](self)
         return call_method(_neg__packet, self, given((), args, kwargs), kwargs)
+
+    def new_empty(self, *args, **kwargs):
+        if args and not kwargs:
+            ints = int_tuple(args if len(args) > 1 or args[0].__class__ is int else args[0])
+            if ints is not None:
+                return _new_empty_kernels[self._keys | tls.mode](self, ints, None, None, None, None)
+        return call_method(_new_empty_packet, self, args, kwargs)
+
+    def new_empty_strided(self, size=MISSING, stride=MISSING, *args, dtype=None, layout=None, device=None, pin_memory=None, **kwargs):
+        if not dtype is None: kwargs['dtype'] = dtype
+        if not layout is None: kwargs['layout'] = layout
+        if not device is None: kwargs['device'] = device
+        if not pin_memory is None: kwargs['pin_memory'] = pin_memory
+        return call_method(_new_empty_strided_packet, self, given((('size', size), ('stride', stride)), args, kwargs), kwargs)
+
+    def new_full(self, size=MISSING, fill_value=MISSING, *args, dtype=None, layout=None, device=None, pin_memory=None, **kwargs):
+        if not dtype is None: kwargs['dtype'] = dtype
+        if not layout is None: kwargs['layout'] = layout
+        if not device is None: kwargs['device'] = device
+        if not pin_memory is None: kwargs['pin_memory'] = pin_memory
+        return call_method(_new_full_packet, self, given((('size', size), ('fill_value', fill_value)), args, kwargs), kwargs)
+
+    def new_ones(self, *args, **kwargs):
+        if args and not kwargs:
+            ints = int_tuple(args if len(args) > 1 or args[0].__class__ is int else args[0])
+            if ints is not None:
+                return _new_ones_kernels[self._keys | tls.mode](self, ints, None, None, None, None)
+        return call_method(_new_ones_packet, self, args, kwargs)
+
+    def new_zeros(self, *args, **kwargs):
+        if args and not kwargs:
+            ints = int_tuple(args if len(args) > 1 or args[0].__class__ is int else args[0])
+            if ints is not None:
+                return _new_zeros_kernels[self._keys | tls.mode](self, ints, None, None, None, None)
+        return call_method(_new_zeros_packet, self, args, kwargs)
+
+    def permute(self, *args, **kwargs):
+        if args and not kwargs:
+            ints = int_tuple(args if len(args) > 1 or args[0].__class__ is int else args[0])
+            if ints is not None:
+                return _permute_kernels[self._keys | tls.mode](self, ints)
+        return call_method(_permute_packet, self, args, kwargs)
+
+    def reshape(self, *args, **kwargs):
+        if args and not kwargs:
+            ints = int_tuple(args if len(args) > 1 or args[0].__class__ is int else args[0])
+            if ints is not None:
+                return _reshape_kernels[self._keys | tls.mode](self, ints)
+        return call_method(_reshape_packet, self, args, kwargs)
+
+    def select(self, dim=MISSING, index=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if dim.__class__ is int and index.__class__ is int:
+                return _select_int_kernels[self._keys | tls.mode](self, dim, index)
+        return call_method(_select_packet, self, given((('dim', dim), ('index', index)), args, kwargs), kwargs)
+
+    def split(self, split_size=MISSING, dim=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if split_size.__class__ is int and (dim is MISSING or dim.__class__ is int):
+                return _split_Tensor_kernels[self._keys | tls.mode](self, split_size, 0 if dim is MISSING else dim)
+        return call_method(_split_packet, self, given((('split_size', split_size), ('dim', dim)), args, kwargs), kwargs)
+
+    def split_with_sizes(self, split_sizes=MISSING, dim=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            ints_of_split_sizes = int_tuple(split_sizes)
+            if ints_of_split_sizes is not None and (dim is MISSING or dim.__class__ is int):
+                return _split_with_sizes_kernels[self._keys | tls.mode](self, ints_of_split_sizes, 0 if dim is MISSING else dim)
+        return call_method(_split_with_sizes_packet, self, given((('split_sizes', split_sizes), ('dim', dim)), args, kwargs), kwargs)
+
+    def squeeze(self, dim=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if dim is MISSING:
+                return _squeeze_kernels[self._keys | tls.mode](self)
+            if dim.__class__ is int:
+                return _squeeze_dim_kernels[self._keys | tls.mode](self, dim)
+            ints_of_dim = int_tuple(dim)
+            if ints_of_dim is not None:
+                return _squeeze_dims_kernels[self._keys | tls.mode](self, ints_of_dim)
+        return call_method(_squeeze_packet, self, given((('dim', dim),), args, kwargs), kwargs)
 
     def sub(self, other=MISSING, *args, alpha=1, **kwargs):
         if not args and not kwargs:
@@ -129,6 +342,57 @@ class TensorMethods:
                 return _sub__Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other, alpha)
         if not alpha == 1: kwargs['alpha'] = alpha
         return call_method(_sub__packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def t(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _t_kernels[self._keys | tls.mode](self)
+        return call_method(_t_packet, self, given((), args, kwargs), kwargs)
+
+    def transpose(self, dim0=MISSING, dim1=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if dim0.__class__ is int and dim1.__class__ is int:
+                return _transpose_int_kernels[self._keys | tls.mode](self, dim0, dim1)
+        return call_method(_transpose_packet, self, given((('dim0', dim0), ('dim1', dim1)), args, kwargs), kwargs)
+
+    def unbind(self, dim=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (dim is MISSING or dim.__class__ is int):
+                return _unbind_int_kernels[self._keys | tls.mode](self, 0 if dim is MISSING else dim)
+        return call_method(_unbind_packet, self, given((('dim', dim),), args, kwargs), kwargs)
+
+    def unfold(self, dimension=MISSING, size=MISSING, step=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if dimension.__class__ is int and size.__class__ is int and step.__class__ is int:
+                return _unfold_kernels[self._keys | tls.mode](self, dimension, size, step)
+        return call_method(_unfold_packet, self, given((('dimension', dimension), ('size', size), ('step', step)), args, kwargs), kwargs)
+
+    def unsqueeze(self, dim=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if dim.__class__ is int:
+                return _unsqueeze_kernels[self._keys | tls.mode](self, dim)
+        return call_method(_unsqueeze_packet, self, given((('dim', dim),), args, kwargs), kwargs)
+
+    def view(self, size=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            ints_of_size = int_tuple(size)
+            if ints_of_size is not None:
+                return _view_kernels[self._keys | tls.mode](self, ints_of_size)
+            if size.__class__ is dtype:
+                return _view_dtype_kernels[self._keys | tls.mode](self, size)
+        return call_method(_view_packet, self, given((('size', size),), args, kwargs), kwargs)
+
+    def view_as(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if other.__class__ in TENSORS:
+                return _view_as_kernels[self._keys | other._keys | tls.mode](self, other)
+        return call_method(_view_as_packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def zero_(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _zero__kernels[self._keys | tls.mode](self)
+        return call_method(_zero__packet, self, given((), args, kwargs), kwargs)
 
     def __add__(self, other):
         kind = other.__class__

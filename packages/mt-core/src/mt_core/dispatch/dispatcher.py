@@ -10,11 +10,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ..devices import backend_key, device, device_type_of
-from ..keys import BACKEND_MASK, CPU, FLAGS, KEY_MASK, META, NAMES, describe
+from ..keys import AUTOGRAD, BACKEND_MASK, CPU, FLAGS, KEY_MASK, META, NAMES, describe
 from ..plugins.discovery import find_backend, find_layer
-from ..state import effective_keys, mode_code, mode_triple, tls
+from ..state import effective_keys, excluding, mode_code, mode_triple, tls
 from . import executors
-from .registry import COMPOSITES, KERNELS, KernelDef, Overload, load_room
+from .registry import COMPOSITES, GENERIC, KERNELS, KernelDef, Overload, load_room
 
 __all__ = ["backend_for", "keys_of", "layer_for", "register_layer", "resolve"]
 
@@ -129,10 +129,14 @@ def _backend_callable(overload: Overload, key: int, coded: int) -> Callable[...,
     declaration = overload.declaration
     kernel = kernel_for(overload.name, overload.family, key)
     if kernel is None:
+        load_room("mt_core.generic", overload.family)
+        generic = GENERIC.get(overload.name)
+        if generic is not None:
+            return generic
         load_room("mt_core.decomp", overload.family)
         composite = COMPOSITES.get(overload.name)
         if composite is not None:
-            return composite.function
+            return unrecorded(composite.function) if composite.explicit else composite.function
         derived = executors.derived_form(overload, key, coded)
         if derived is not None:
             return derived
@@ -140,6 +144,16 @@ def _backend_callable(overload: Overload, key: int, coded: int) -> Callable[...,
     if built is None:
         raise _missing(overload, effective_keys(coded), declaration.kind)
     return built
+
+
+def unrecorded(function: Callable[..., Any]) -> Callable[..., Any]:
+    """An explicit composite: autograd has recorded the whole, so its parts are not recorded again."""
+
+    def run(*args: Any) -> Any:
+        with excluding(AUTOGRAD):
+            return function(*args)
+
+    return run
 
 
 def _missing(overload: Overload, keys: int, kind: str = "") -> NotImplementedError:

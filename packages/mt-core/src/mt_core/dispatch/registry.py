@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "KernelDef", "Overload", "Packet", "define", "find_overload", "load_room", "overload", "packet", "register_composite",
-    "register_kernel", "register_meta",
+    "register_generic", "register_kernel", "register_meta",
 ]  # fmt: skip
 
 #: Overload name -> what has been declared under it; filled by importing `mt_core.ops.<family>`.
@@ -31,6 +31,8 @@ PACKETS: dict[str, Packet] = {}
 #: Meta rules and composites by overload name.
 META_RULES: dict[str, Callable[..., Any]] = {}
 COMPOSITES: dict[str, Composite] = {}
+#: Kernels on tensors that use nothing but the backend contract, by overload name.
+GENERIC: dict[str, Callable[..., Any]] = {}
 #: Backend key -> overload name -> kernel.
 KERNELS: dict[int, dict[str, KernelDef]] = {}
 
@@ -246,6 +248,18 @@ def register_meta(*names: str) -> Callable[[Callable[..., Any]], Callable[..., A
     def enter(function: Callable[..., Any]) -> Callable[..., Any]:
         for name in names:
             META_RULES[name] = function
+            _forget(name)
+        return function
+
+    return enter
+
+
+def register_generic(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorator: the function, written on the backend contract, is these operators' kernel where a backend has none."""
+
+    def enter(function: Callable[..., Any]) -> Callable[..., Any]:
+        for name in names:
+            GENERIC[name] = function
             _forget(name)
         return function
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..dispatch.registry import define
+from ..dispatch.registry import DECLARATIONS, define
 from ..promotion import ARITHMETIC, BOOL, FLOAT, Promotion
 from ..schema import Schema, parse_schema
 
@@ -29,14 +29,18 @@ class Declaration:
     numbers : frozenset of str
         Tensor arguments for which Python accepts a number.
     promotes : frozenset of str
-        Elementwise only: the tensor arguments whose dtypes promote together (all, unless declared); others pass as they are.
+        Elementwise only: the arguments whose dtypes promote together, tensors or Scalars (all tensors, unless declared);
+        others pass as they are.
     check
-        Elementwise only: called with (arguments, common dtype) off the fast path, raises for what PyTorch refuses.
+        Elementwise only: called with (arguments, common dtype) off the fast path, raises for what PyTorch refuses. Its
+        attribute ``accepted``, where it has one, holds the dtypes for which it refuses nothing.
+    alias_of : str or None
+        The overload that this one is a second name of.
     """
 
     __slots__ = (
         "schema", "family", "kind", "promotion", "variants", "namespace", "python_name", "functional", "form", "numbers",
-        "check", "promotes", "doc", "tags", "inplace", "out",
+        "check", "promotes", "doc", "tags", "inplace", "out", "alias_of",
     )  # fmt: skip
 
     def __init__(self, schema: Schema, family: str, kind: str, **facts: Any) -> None:
@@ -54,6 +58,7 @@ class Declaration:
         self.promotes: frozenset[str] = facts.get("promotes") or frozenset(a.name for a in schema.arguments if a.is_tensor)
         self.doc: str = facts.get("doc", "")
         self.tags: frozenset[str] = facts.get("tags", frozenset())
+        self.alias_of: str | None = facts.get("alias_of")
         self.inplace: str | None = None
         self.out: str | None = None
 
@@ -73,8 +78,11 @@ class Family:
     -----------------------------
     variants : str
         ``"function method"`` (default), ``"function"``, ``"method"`` or ``""``.
-    inplace : bool
-        Also declare ``name_``: same arguments, writes and returns ``self``.
+    inplace : bool or str
+        Also declare ``name_``: same arguments, writes and returns ``self``. A string is its overload name where PyTorch has
+        another than the functional form's.
+    inplace_variants : str
+        Where Python sees the in-place form: where `variants` says, but of a method and a function only the method.
     out : bool or str or tuple of str
         Also declare the ``out=`` form. True: one tensor ``out``, overload name ``out`` (or ``<overload>_out``); a string is
         the overload name; a tuple names the several tensors of a tuple result.
@@ -130,19 +138,37 @@ class Family:
         """Written in other operators, in `mt_core.decomp`."""
         self._declare(schema, "composite", **options)
 
+    def alias(self, name: str, of: str, **options: Any) -> None:
+        """A second name of an operator (``absolute`` of ``abs``, ``multiply.Tensor`` of ``mul.Tensor``) and of its in-place
+        and ``out=`` forms; `mt_core.decomp` forwards it.
+        """
+        target = DECLARATIONS[of]
+        facts = {
+            "variants": target.variants, "numbers": target.numbers, "inplace": target.inplace is not None,
+            "out": _overload_of(target.out), "doc": f"Second name of `{target.schema.name}`.", **options,
+        }  # fmt: skip
+        text = name + target.schema.text[target.schema.text.index("("):]
+        self._declare(text, "composite", alias_of=of, **facts)
+        derived = DECLARATIONS[name].inplace, DECLARATIONS[name].out
+        for own, other in zip(derived, (target.inplace, target.out), strict=True):
+            if own is not None:
+                DECLARATIONS[own].alias_of = other
+
     def _declare(
-        self, text: str, kind: str, *, variants: str = "function method", inplace: bool = False, out: Any = False,
-        numbers: str = "", promotes: str = "", tags: str = "", **facts: Any,
+        self, text: str, kind: str, *, variants: str | Iterable[str] = "function method", inplace: bool | str = False,
+        inplace_variants: str | None = None, out: Any = False, numbers: str | Iterable[str] = "", promotes: str = "",
+        tags: str = "", **facts: Any,
     ) -> None:  # fmt: skip
         schema = parse_schema(text)
         facts.update(variants=_words(variants), numbers=_words(numbers), promotes=_words(promotes), tags=_words(tags))
         declaration = Declaration(schema, self.name, kind, **facts)
         define(declaration)
         if inplace:
-            derived = Declaration(_inplace_schema(schema), self.name, kind, **{
-                **facts, "functional": schema.full_name, "form": "inplace",
+            if inplace_variants is None:
+                inplace_variants = "method" if "method" in facts["variants"] else variants
+            derived = Declaration(_inplace_schema(schema, inplace), self.name, kind, **{
+                **facts, "functional": schema.full_name, "form": "inplace", "variants": _words(inplace_variants),
                 "python_name": facts.get("python_name") and facts["python_name"] + "_",
-                "variants": _words("method" if not facts.get("inplace_function") else "method function"),
             })  # fmt: skip
             declaration.inplace = derived.name
             define(derived)
@@ -157,10 +183,15 @@ def _dotted(overload: str) -> str:
     return f".{overload}" if overload else ""
 
 
-def _inplace_schema(schema: Schema) -> Schema:
+def _overload_of(name: str | None) -> str | bool:
+    return name.partition(".")[2] if name is not None else False
+
+
+def _inplace_schema(schema: Schema, inplace: bool | str) -> Schema:
+    overload = inplace if isinstance(inplace, str) else schema.overload
     body = schema.text.partition("(")[2].rpartition("->")[0].rstrip()
     body = body.replace("Tensor self", "Tensor(a!) self", 1)
-    return parse_schema(f"{schema.name}_{_dotted(schema.overload)}({body} -> Tensor(a!)")
+    return parse_schema(f"{schema.name}_{_dotted(overload)}({body} -> Tensor(a!)")
 
 
 def _out_schema(schema: Schema, out: Any) -> Schema:

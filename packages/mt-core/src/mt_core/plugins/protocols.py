@@ -109,6 +109,10 @@ class Backend(Protocol):
         """A NumPy array with the same elements; the memory may be shared on the CPU."""
         ...
 
+    def address(self, array: Any) -> int:
+        """Address of an array's first element, as ``Tensor.data_ptr()`` gives it."""
+        ...
+
     def index_of(self, array: Any) -> int | None:
         """The device index of an array; None on backends with a single nameless device, such as the CPU."""
         ...

@@ -1,0 +1,30 @@
+"""Factories and fills over NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from mt_core.spec import Spec
+
+from ..registry import kernel
+
+
+@kernel("arange.start_step", half="native")
+def arange_step(start: Any, end: Any, step: Any, spec: Spec) -> np.ndarray:
+    d = spec.dtype.compute
+    if d.is_integral:
+        first, by = int(start), int(step)
+        return (first + by * np.arange(spec.shape[0], dtype=np.int64)).astype(d.np)
+    # PyTorch multiplies in the accumulation type, double for float32, and rounds once.
+    return (start + step * np.arange(spec.shape[0], dtype=np.float64)).astype(d.np)
+
+
+@kernel("arange.start", half="native")
+def arange_start(start: Any, end: Any, spec: Spec) -> np.ndarray:
+    return arange_step(start, end, 1, spec)
+
+
+@kernel("arange", half="native")
+def arange(end: Any, spec: Spec) -> np.ndarray:
+    return arange_step(0, end, 1, spec)

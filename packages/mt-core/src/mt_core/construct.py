@@ -1,0 +1,230 @@
+"""``torch.tensor`` and the constructors of old: from Python data to tensors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import dtypes
+from .devices import device
+from .dispatch.dispatcher import backend_for, backend_key_for
+from .dtypes import dtype, from_numpy_dtype
+from .keys import CPU
+from .state import mode_triple, tls
+from .tensor import Tensor, new_tensor
+
+__all__ = ["legacy_tensor", "tensor"]
+
+
+def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+    """A new tensor with a copy of the data: a number, nested sequences of numbers, an array or a tensor.
+
+    Without ``dtype=``, Python floats give the default dtype, ints int64, bools bool; arrays keep theirs.
+
+    Raises
+    ------
+    ValueError, TypeError, RuntimeError
+        For ragged sequences and for what is no number, in PyTorch's words.
+    """
+    if pin_memory:
+        raise RuntimeError("Cannot access accelerator device when none is available.")
+    if isinstance(data, Tensor):
+        import warnings
+
+        warnings.warn(
+            "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+            "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
+            stacklevel=2,
+        )
+        result = data.detach()._to_copy(dtype=_dtype(dtype), device=_device(device))
+    else:
+        result = from_data(data, _dtype(dtype), _device(device))
+    return result.requires_grad_(True) if requires_grad else result
+
+
+def _dtype(value: Any) -> dtype | None:
+    from .api.arguments import REJECTED, _dtype as convert
+
+    found = None if value is None else convert(value)
+    if found is REJECTED:
+        raise TypeError(f"tensor(): argument 'dtype' must be torch.dtype, not {type(value).__name__}")
+    return found
+
+
+def _device(value: Any) -> device | None:
+    return None if value is None else device(value)
+
+
+def from_data(data: Any, d: dtype | None, where: device | None) -> Tensor:
+    """A tensor of Python data on a device; `d` None infers the dtype."""
+    array, inferred = host_elements(data)
+    wanted = d or inferred
+    array = _converted(array, wanted)
+    wanted_device = where or tls.default_device
+    key = CPU if wanted_device is None else backend_key_for(wanted_device)
+    flags = mode_triple(tls.mode)[2]
+    backend = backend_for(key)
+    return new_tensor(backend.from_host(array, wanted, wanted_device.index if wanted_device else None), wanted, key | flags)
+
+
+def host_elements(data: Any) -> tuple[np.ndarray, dtype]:
+    """(a fresh row-major array of the data, the dtype PyTorch infers)."""
+    if isinstance(data, (np.ndarray, np.generic)):
+        return _copied_array(np.asarray(data))
+    if isinstance(data, (bool, int, float, complex)):
+        return _from_numbers(data, type(data))
+    if isinstance(data, (list, tuple, range)) or hasattr(data, "__len__") and hasattr(data, "__getitem__") and not isinstance(data, str):
+        return _from_sequence(data)
+    if hasattr(data, "__array__"):
+        return _copied_array(np.asarray(data))
+    if hasattr(data, "__index__"):
+        return _from_numbers(data.__index__(), int)
+    if hasattr(data, "__float__"):
+        return _from_numbers(float(data), float)
+    if isinstance(data, str):
+        raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
+    raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
+
+
+def _copied_array(array: np.ndarray) -> tuple[np.ndarray, dtype]:
+    found = from_numpy_dtype(array.dtype.newbyteorder("=") if array.dtype.isnative else array.dtype)
+    if not array.dtype.isnative:
+        raise ValueError("given numpy array has byte order different from the native byte order. Conversion between byte orders is currently not supported.")
+    return np.array(array, found.np, order="C"), found
+
+
+def _from_numbers(data: Any, leaf: type) -> tuple[np.ndarray, dtype]:
+    if issubclass(leaf, bool):
+        return np.asarray(data, np.bool_), dtypes.bool
+    if issubclass(leaf, int):
+        try:
+            return np.asarray(data, np.int64), dtypes.int64
+        except OverflowError:
+            raise RuntimeError("Overflow when unpacking long long") from None
+    default = dtypes.get_default_dtype()
+    if issubclass(leaf, float):
+        return np.asarray(data, np.float64), default
+    return np.asarray(data, np.complex128), default.to_complex() if default.name != "bfloat16" else dtypes.complex64
+
+
+def _from_sequence(data: Any) -> tuple[np.ndarray, dtype]:
+    shape = _shape_of(data)
+    leaves: list[Any] = []
+    _collect(data, shape, 0, leaves)
+    if not leaves:
+        return np.empty(shape, dtypes.get_default_dtype().np), dtypes.get_default_dtype()
+    inferred = _inferred(leaves)
+    values = [v.item() if isinstance(v, (Tensor, np.generic, np.ndarray)) else v for v in leaves]
+    if inferred is dtypes.bool or inferred.is_integral:
+        try:
+            return np.array(values, np.uint64 if inferred is dtypes.uint64 else np.int64).reshape(shape), inferred
+        except OverflowError:
+            raise RuntimeError("Overflow when unpacking long long") from None
+    return np.array(values, np.complex128 if inferred.is_complex else np.float64).reshape(shape), inferred
+
+
+def _is_sequence(item: Any) -> bool:
+    if isinstance(item, (list, tuple, range)):
+        return True
+    return isinstance(item, (np.ndarray, Tensor)) and item.ndim > 0
+
+
+def _shape_of(data: Any) -> tuple[int, ...]:
+    shape = []
+    while _is_sequence(data) or not shape:
+        shape.append(len(data))
+        if not len(data):
+            break
+        data = data[0]
+    return tuple(shape)
+
+
+def _collect(data: Any, shape: tuple[int, ...], depth: int, leaves: list[Any]) -> None:
+    if depth == len(shape):
+        if isinstance(data, str):
+            raise ValueError(f"too many dimensions '{type(data).__name__}'")
+        if _is_sequence(data):
+            raise TypeError(f"must be real number, not {type(data).__name__}")
+        leaves.append(data)
+        return
+    if not _is_sequence(data) and not (depth == 0 and hasattr(data, "__len__")):
+        raise TypeError("not a sequence")
+    if len(data) != shape[depth]:
+        raise ValueError(f"expected sequence of length {shape[depth]} at dim {depth} (got {len(data)})")
+    if depth + 1 == len(shape) and isinstance(data, (list, tuple)):
+        last = [item for item in data if _is_sequence(item) or isinstance(item, str)]
+        if not last:
+            leaves.extend(data)
+            return
+    for item in data:
+        _collect(item, shape, depth + 1, leaves)
+
+
+def _inferred(leaves: list[Any]) -> dtype:
+    """The dtype that all leaves promote to; Python numbers count by their kind."""
+    kinds = set(map(type, leaves))
+    result: dtype | None = None
+    for kind in kinds:
+        found = _kind_dtype(kind, leaves)
+        result = found if result is None else dtypes.promote_types(result, found)
+    assert result is not None
+    return result
+
+
+def _kind_dtype(kind: type, leaves: list[Any]) -> dtype:
+    if issubclass(kind, bool):
+        return dtypes.bool
+    if issubclass(kind, np.generic):
+        return from_numpy_dtype(np.dtype(kind))
+    if issubclass(kind, int):
+        return dtypes.int64
+    if issubclass(kind, float):
+        return dtypes.get_default_dtype()
+    if issubclass(kind, complex):
+        return dtypes.get_default_dtype().to_complex()
+    if issubclass(kind, (Tensor, np.ndarray)):
+        found = [v.dtype if isinstance(v, Tensor) else from_numpy_dtype(v.dtype) for v in leaves if type(v) is kind]
+        result = found[0]
+        for other in found[1:]:
+            result = dtypes.promote_types(result, other)
+        return result
+    raise RuntimeError(f"Could not infer dtype of {kind.__name__}")
+
+
+def _converted(array: np.ndarray, d: dtype) -> np.ndarray:
+    if array.dtype == d.np:
+        return array
+    if array.dtype.kind == "c" and not d.is_complex:
+        raise TypeError("can't convert complex to float" if d.is_floating_point else "can't convert complex to int")
+    return tls.quiet(_astype, array, d)
+
+
+def _astype(array: np.ndarray, d: dtype) -> np.ndarray:
+    if not d.native and d.is_complex:
+        pairs = np.empty(array.shape, d.np)
+        pairs["real"], pairs["imag"] = array.real, array.imag
+        return pairs
+    return array.astype(d.np)
+
+
+def legacy_tensor(cls: type, *args: Any, device: Any = None, **kwargs: Any) -> Any:
+    """``Tensor(2, 3)`` (sizes, uninitialized), ``Tensor([1, 2])`` (data), ``Tensor()``, in the default dtype."""
+    from .api import _functions as ops
+
+    d = dtypes.get_default_dtype()
+    where = _device(device)
+    if kwargs:
+        raise TypeError(f"new() received an invalid combination of arguments - got unexpected keyword {next(iter(kwargs))}")
+    if len(args) == 1 and isinstance(args[0], Tensor):
+        result = args[0].detach() if args[0]._dtype is d else None
+        if result is None:
+            raise TypeError(f"expected {d!r} (got {args[0]._dtype!r})")
+    elif len(args) == 1 and isinstance(args[0], (list, tuple, np.ndarray)) and type(args[0]).__name__ != "Size":
+        result = from_data(args[0], d, where)
+    else:
+        sizes = tuple(args[0]) if len(args) == 1 and isinstance(args[0], tuple) else args
+        if not all(isinstance(n, int) for n in sizes):
+            raise TypeError(f"new(): data must be a sequence (got {type(args[0]).__name__})")
+        result = ops.empty(sizes or (0,), dtype=d, device=where)
+    return result if cls is Tensor else result.as_subclass(cls)

@@ -1,0 +1,95 @@
+"""Changes of geometry written in other operators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..api import _functions as ops
+from ..dispatch.registry import register_composite as composite
+from ..formats import channels_last, channels_last_3d, contiguous_format, preserve_format
+from ..keys import STRIDED
+from ..meta.view import infer_size, view_strides
+from ..tensor import wrap_dim
+
+Ints = tuple[int, ...]
+
+
+@composite("reshape")
+def reshape(self: Any, shape: Ints) -> Any:
+    if not self._keys & STRIDED:
+        return self.view(shape)
+    new_shape = infer_size(shape, self.numel())
+    if view_strides(self._array.shape, self.stride(), new_shape) is not None:
+        return self.view(new_shape)
+    return self.clone(memory_format=contiguous_format).view(new_shape)
+
+
+@composite("flatten.using_ints")
+def flatten(self: Any, start_dim: int, end_dim: int) -> Any:
+    ndim = self.dim()
+    first, last = wrap_dim(start_dim, ndim), wrap_dim(end_dim, ndim)
+    if first > last:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    if not ndim:
+        return self.reshape((1,))
+    if first == last:
+        return self
+    shape = self._array.shape
+    merged = 1
+    for n in shape[first : last + 1]:
+        merged *= n
+    return self.reshape((*shape[:first], merged, *shape[last + 1 :]))
+
+
+@composite("narrow")
+def narrow(self: Any, dim: int, start: int, length: int) -> Any:
+    if not self.dim():
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    if length < 0:
+        raise RuntimeError("narrow(): length must be non-negative.")
+    at = wrap_dim(dim, self.dim())
+    size = self._array.shape[at]
+    if not -size <= start <= size:
+        raise IndexError(f"start out of range (expected to be in range of [{-size}, {size}], but got {start})")
+    begin = start + size if start < 0 else start
+    if begin + length > size:
+        raise RuntimeError(f"start ({begin}) + length ({length}) exceeds dimension size ({size}).")
+    return ops.slice(self, at, begin, begin + length, 1)
+
+
+@composite("expand_as")
+def expand_as(self: Any, other: Any) -> Any:
+    return self.expand(other._array.shape)
+
+
+@composite("view_as")
+def view_as(self: Any, other: Any) -> Any:
+    return self.view(other._array.shape)
+
+
+@composite("contiguous")
+def contiguous(self: Any, memory_format: Any) -> Any:
+    if memory_format is preserve_format:
+        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
+    if memory_format is contiguous_format:
+        return self.clone(memory_format=memory_format) if self._keys & STRIDED else self
+    return self if self.is_contiguous(memory_format=memory_format) else self.clone(memory_format=memory_format)
+
+
+def channels_last_strides(shape: Ints, memory_format: Any) -> Ints:
+    """Strides of the channels-last layout of a shape.
+
+    Raises
+    ------
+    RuntimeError
+        When the number of dimensions is not the format's.
+    """
+    ndim = {channels_last: 4, channels_last_3d: 5}[memory_format]
+    if len(shape) != ndim:
+        raise RuntimeError(f"required rank {ndim} tensor to use {memory_format.name} format")
+    strides = [0] * ndim
+    step = 1
+    for dim in (1, *reversed(range(2, ndim)), 0):
+        strides[dim] = step
+        step *= max(shape[dim], 1)
+    return tuple(strides)

@@ -1,0 +1,288 @@
+"""Making and copying tensors on any backend."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..cell import cell_of
+from ..decomp.view import channels_last_strides
+from ..devices import device
+from ..dispatch.dispatcher import backend_for, backend_key_for
+from ..dispatch.memory import check_no_internal_overlap, is_dense
+from ..dispatch.registry import register_generic as generic
+from ..dtypes import dtype
+from ..formats import channels_last, channels_last_3d, layout, memory_format, preserve_format, strided
+from ..keys import BACKEND_MASK, CONJUGATE, NEGATIVE, STRIDED
+from ..layout import output_strides
+from ..promotion import dtype_of_number
+from ..spec import is_contiguous
+from ..state import mode_triple, tls
+from ..tensor import Tensor, new_tensor
+
+Ints = tuple[int, ...]
+
+
+def allocate(shape: Ints, d: dtype, where: device | None, strides: Ints | None = None, like: Tensor | None = None) -> Tensor:
+    """An uninitialized tensor on a device, or on that of `like`.
+
+    Raises
+    ------
+    RuntimeError
+        For a negative size.
+    """
+    for n in shape:
+        if n < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(shape)}")
+    if like is not None and where is None:
+        key, index = like._keys & BACKEND_MASK, like.device.index
+    else:
+        wanted = where or tls.default_device
+        key, index = backend_key_for(wanted), None if wanted is None else wanted.index
+    flags = mode_triple(tls.mode)[2]
+    if strides is not None and is_contiguous(shape, strides):
+        ordinary = all(n != 1 for n in shape) and 0 not in shape
+        strides = None if ordinary else strides
+    elif strides is not None:
+        flags |= STRIDED
+    return new_tensor(backend_for(key).empty(tuple(shape), d, strides, index), d, key | flags)
+
+
+def check_options(requested: layout | None, pin_memory: bool | None) -> None:
+    """Refuse layouts and pinning that do not exist here.
+
+    Raises
+    ------
+    NotImplementedError, RuntimeError
+    """
+    if requested is not None and requested is not strided:
+        raise NotImplementedError(f"tensors of layout {requested!r} are not supported: only torch.strided is")
+    if pin_memory:
+        raise RuntimeError("Cannot access accelerator device when none is available.")
+
+
+def strides_for(format_: memory_format | None, shape: Ints) -> Ints | None:
+    """Strides that a memory format gives a fresh tensor; None for row-major."""
+    if format_ in (channels_last, channels_last_3d):
+        return channels_last_strides(shape, format_)
+    return None
+
+
+def strides_like(tensor: Tensor, format_: memory_format | None) -> Ints | None:
+    """Strides of a copy: those of the tensor when it is dense and they are to be preserved."""
+    if format_ is not None and format_ is not preserve_format:
+        return strides_for(format_, tensor._array.shape)
+    if not tensor._keys & STRIDED:
+        return None
+    shape, strides = tensor._array.shape, tensor.stride()
+    return strides if is_dense(tensor) else output_strides(shape, [strides])
+
+
+@generic("empty.memory_format")
+def empty(size: Ints, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Tensor:
+    check_options(layout, pin_memory)
+    if memory_format is preserve_format:
+        raise RuntimeError("unsupported memory format option Preserve")
+    return allocate(size, dtype or dtypes.get_default_dtype(), device, strides_for(memory_format, size))
+
+
+@generic("empty_strided")
+def empty_strided(size: Ints, stride: Ints, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Tensor:
+    check_options(layout, pin_memory)
+    if len(size) != len(stride):
+        raise RuntimeError(f"dimensionality of sizes ({len(size)}) must match dimensionality of strides ({len(stride)})")
+    if any(s < 0 for s in stride):
+        raise RuntimeError(f"empty_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
+    return allocate(size, dtype or dtypes.get_default_dtype(), device, stride)
+
+
+def _filled(result: Tensor, value: Any) -> Tensor:
+    write_number(result, value)
+    return result
+
+
+def write_number(tensor: Tensor, value: Any) -> None:
+    """Set every element of a tensor to a Python number.
+
+    Raises
+    ------
+    RuntimeError
+        When the number does not fit the dtype, in PyTorch's words.
+    """
+    d = tensor._dtype
+    check_number(value, d)
+    backend = tensor._backend
+    number = _element(value, d)
+    backend.copy(tensor._array, backend.from_host(number, d, None))
+
+
+def _element(value: Any, d: dtype) -> np.ndarray:
+    """A number as a 0-dim host array; unsigned types take negative numbers modulo their range."""
+    if d.is_complex and not d.native:
+        return np.asarray((complex(value).real, complex(value).imag), d.np)
+    if d.is_integral and not d.is_signed and value < 0:
+        value = int(value) % (1 << d.itemsize * 8)
+    if not d.is_complex and isinstance(value, complex):
+        value = value.real
+    return np.asarray(value, d.np)
+
+
+def check_number(value: Any, d: dtype) -> None:
+    """Refuse a number that a dtype cannot hold."""
+    if isinstance(value, complex) and not d.is_complex:
+        if value.imag:
+            raise RuntimeError(f"value cannot be converted to type {_c_name(d)} without overflow")
+    elif d.is_integral and not isinstance(value, bool):
+        if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+            raise RuntimeError(f"value cannot be converted to type {_c_name(d)} without overflow")
+        info = dtypes.iinfo(d)
+        if not info.min <= int(value) <= info.max and not (not d.is_signed and -info.max - 1 <= int(value) < 0):
+            raise RuntimeError(f"value cannot be converted to type {_c_name(d)} without overflow")
+
+
+_C_NAMES = {"int64": "int64_t", "int32": "int", "int16": "int16_t", "int8": "int8_t", "uint8": "uint8_t", "float32": "float",
+            "float64": "double", "float16": "at::Half", "bfloat16": "at::BFloat16", "bool": "bool"}  # fmt: skip
+
+
+def _c_name(d: dtype) -> str:
+    return _C_NAMES.get(d.name, d.name)
+
+
+@generic("zeros")
+def zeros(size: Ints, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Tensor:
+    check_options(layout, pin_memory)
+    return _filled(allocate(size, dtype or dtypes.get_default_dtype(), device), 0)
+
+
+@generic("ones")
+def ones(size: Ints, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Tensor:
+    check_options(layout, pin_memory)
+    return _filled(allocate(size, dtype or dtypes.get_default_dtype(), device), 1)
+
+
+@generic("full")
+def full(size: Ints, fill_value: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Tensor:
+    check_options(layout, pin_memory)
+    return _filled(allocate(size, dtype or dtype_of_number(fill_value), device), fill_value)
+
+
+@generic("scalar_tensor")
+def scalar_tensor(s: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Tensor:
+    return full((), s, dtype or dtypes.get_default_dtype(), layout, device, pin_memory)
+
+
+@generic("empty_like")
+def empty_like(self: Tensor, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Tensor:
+    check_options(layout, pin_memory)
+    return allocate(self._array.shape, dtype or self._dtype, device, strides_like(self, memory_format), like=self)
+
+
+@generic("zeros_like")
+def zeros_like(self: Tensor, *options: Any) -> Tensor:
+    return _filled(empty_like(self, *options), 0)
+
+
+@generic("ones_like")
+def ones_like(self: Tensor, *options: Any) -> Tensor:
+    return _filled(empty_like(self, *options), 1)
+
+
+@generic("full_like")
+def full_like(self: Tensor, fill_value: Any, *options: Any) -> Tensor:
+    return _filled(empty_like(self, *options), fill_value)
+
+
+@generic("new_empty")
+def new_empty(self: Tensor, size: Ints, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Tensor:
+    check_options(layout, pin_memory)
+    return allocate(size, dtype or self._dtype, device, like=self)
+
+
+@generic("new_empty_strided")
+def new_empty_strided(self: Tensor, size: Ints, stride: Ints, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Tensor:
+    check_options(layout, pin_memory)
+    return allocate(size, dtype or self._dtype, device, stride, like=self)
+
+
+@generic("new_zeros")
+def new_zeros(self: Tensor, size: Ints, *options: Any) -> Tensor:
+    return _filled(new_empty(self, size, *options), 0)
+
+
+@generic("new_ones")
+def new_ones(self: Tensor, size: Ints, *options: Any) -> Tensor:
+    return _filled(new_empty(self, size, *options), 1)
+
+
+@generic("new_full")
+def new_full(self: Tensor, size: Ints, fill_value: Any, *options: Any) -> Tensor:
+    return _filled(new_empty(self, size, *options), fill_value)
+
+
+@generic("clone")
+def clone(self: Tensor, memory_format: Any) -> Tensor:
+    keys = self._keys
+    backend = backend_for(keys & BACKEND_MASK)
+    strides = None
+    if keys & STRIDED or memory_format is not None:
+        strides = strides_like(self, memory_format)
+        if strides is not None and is_contiguous(self._array.shape, strides):
+            strides = None
+    array = backend.empty(self._array.shape, self._dtype, strides, None)
+    backend.copy(array, self._array)
+    flags = mode_triple(tls.mode)[2] | (STRIDED if strides is not None else 0)
+    return new_tensor(array, self._dtype, (keys & (BACKEND_MASK | CONJUGATE | NEGATIVE)) | flags)
+
+
+@generic("_to_copy")
+def to_copy(
+    self: Tensor, dtype: Any, layout: Any, device: Any, pin_memory: Any, non_blocking: bool, memory_format: Any
+) -> Tensor:
+    check_options(layout, pin_memory)
+    result = allocate(self._array.shape, dtype or self._dtype, device, strides_like(self, memory_format), like=self)
+    transfer(result, self)
+    return result
+
+
+def transfer(target: Tensor, source: Tensor) -> None:
+    """Write the source's elements into the target, across devices by way of the host."""
+    backend = target._backend
+    if (target._keys ^ source._keys) & BACKEND_MASK:
+        host = source._backend.to_host(source._array)
+        array = backend.from_host(np.ascontiguousarray(host) if host.ndim else host, source._dtype, target.device.index)
+    else:
+        array = source._array
+    backend.copy(target._array, array)
+
+
+@generic("copy_")
+def copy_(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
+    check_no_internal_overlap(self)
+    if src._array.shape != self._array.shape:
+        src = src.detach().expand(self._array.shape)
+    if src is not self:
+        transfer(self, src)
+    cell_of(self).version += 1
+    return self
+
+
+@generic("fill_.Scalar")
+def fill_(self: Tensor, value: Any) -> Tensor:
+    check_no_internal_overlap(self)
+    write_number(self, value)
+    cell_of(self).version += 1
+    return self
+
+
+@generic("fill_.Tensor")
+def fill_tensor_(self: Tensor, value: Tensor) -> Tensor:
+    if value._array.ndim:
+        raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value._array.ndim} dimensions.")
+    return copy_(self, value, False)
+
+
+@generic("zero_")
+def zero_(self: Tensor) -> Tensor:
+    return fill_(self, 0)

@@ -1,0 +1,299 @@
+"""``repr`` of tensors and ``torch.set_printoptions``.
+
+The text is made from a NumPy array, so that any backend's tensor is printed the same way once its elements are on the host.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import dtypes
+from .dtypes import dtype as DType
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
+
+__all__ = ["array_repr", "get_printoptions", "printoptions", "set_printoptions", "tensor_repr"]
+
+
+@dataclass(frozen=True)
+class PrintOptions:
+    """What `set_printoptions` sets; see there."""
+
+    precision: int = 4
+    threshold: float = 1000
+    edgeitems: int = 3
+    linewidth: int = 80
+    sci_mode: bool | None = None
+
+
+_PROFILES = {
+    "default": PrintOptions(),
+    "short": PrintOptions(precision=2, edgeitems=2),
+    "full": PrintOptions(threshold=math.inf),
+}
+_options = PrintOptions()
+
+
+def set_printoptions(
+    precision: int | None = None,
+    threshold: float | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: str | None = None,
+    sci_mode: bool | None = None,
+) -> None:
+    """Set how tensors are printed; an option that is None stays as it is, or as `profile` has it.
+
+    Parameters
+    ----------
+    precision
+        Digits behind the decimal point (default 4).
+    threshold
+        Tensors with more elements are shortened (default 1000).
+    edgeitems
+        Elements shown at both ends of a shortened dimension (default 3).
+    linewidth
+        Characters in a line (default 80).
+    profile : {"default", "short", "full"}
+        Values for all of the above, any upper case accepted; other names are ignored.
+    sci_mode
+        Scientific notation always (True), never (False), or where the numbers call for it (None). Unlike the others, every
+        call sets it.
+    """
+    global _options
+    base = _PROFILES.get(profile.lower(), _options) if profile is not None else _options
+    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    _options = replace(base, **{k: v for k, v in given.items() if v is not None}, sci_mode=sci_mode)  # type: ignore[arg-type]
+
+
+def get_printoptions() -> dict[str, Any]:
+    """The options in force, as a dictionary that `set_printoptions` takes."""
+    return dict(vars(_options))
+
+
+@contextlib.contextmanager
+def printoptions(**options: Any) -> Iterator[None]:
+    """`set_printoptions` for the length of a ``with`` block."""
+    global _options
+    before = _options
+    set_printoptions(**options)
+    try:
+        yield
+    finally:
+        _options = before
+
+
+def array_repr(
+    array: np.ndarray | None,
+    d: DType,
+    *,
+    shape: tuple[int, ...] | None = None,
+    prefix: str = "tensor(",
+    device: str | None = None,
+    requires_grad: bool = False,
+    grad_fn: str | None = None,
+    contents: str | None = None,
+) -> str:
+    """The text that PyTorch's ``repr`` gives for a tensor of these elements and properties.
+
+    Parameters
+    ----------
+    array
+        The elements, in the storage type of `d`; None for a tensor without data, whose `shape` is given instead.
+    prefix
+        Name of the class and an opening parenthesis.
+    device
+        What to print behind ``device=``; None for the default device.
+    grad_fn
+        Name of the node's class, or None.
+    contents
+        Printed in place of the elements.
+    """
+    suffixes = [] if device is None else [f"device='{device}'"]
+    if array is None or not array.size:
+        suffixes += _suffixes_without_elements(shape if array is None else array.shape, d, array is None)
+        text = "..." if array is None else "[]"
+    else:
+        if d not in (dtypes.get_default_dtype(), _default_complex(), dtypes.int64, dtypes.bool):
+            suffixes.append(f"dtype={d}")
+        text = "" if contents is not None else _elements_text(_printable(array, d), len(prefix))
+    if grad_fn is not None:
+        suffixes.append(f"grad_fn=<{grad_fn}>")
+    elif requires_grad:
+        suffixes.append("requires_grad=True")
+    return _with_suffixes(prefix + (text if contents is None else contents), suffixes, len(prefix))
+
+
+def _suffixes_without_elements(shape: tuple[int, ...] | None, d: DType, is_meta: bool) -> list[str]:
+    """Shape and dtype, which no elements tell."""
+    shape = tuple(shape or ())
+    size = [f"size={shape}"] if is_meta or len(shape) != 1 else []
+    return size if d is dtypes.get_default_dtype() else [*size, f"dtype={d}"]
+
+
+def _default_complex() -> DType:
+    return dtypes.get_default_dtype().to_complex()
+
+
+def _with_suffixes(text: str, suffixes: list[str], indent: int) -> str:
+    """Append what stands behind the elements, on a new line where the last one is full."""
+    used = len(text) - text.rfind("\n") + 1
+    for suffix in suffixes:
+        if used + len(suffix) + 2 > _options.linewidth:
+            text += ",\n" + " " * indent + suffix
+            used = indent + len(suffix)
+        else:
+            text += ", " + suffix
+            used += len(suffix) + 2
+    return text + ")"
+
+
+# Elements
+
+
+def _printable(array: np.ndarray, d: DType) -> np.ndarray:
+    """The elements in a type whose ``tolist`` gives Python numbers: half types widened, pairs of halves made complex."""
+    if d is dtypes.complex32:
+        return array["real"].astype(np.float32) + 1j * array["imag"].astype(np.float32)
+    if d.category == 4 or array.dtype.kind == "V" and d.compute is d:
+        raise NotImplementedError(f"printing tensors of dtype {d} is not supported")
+    return array.astype(d.compute.np, copy=False)
+
+
+def _elements_text(array: np.ndarray, indent: int) -> str:
+    summarize = array.size > _options.threshold
+    shown = _corners(array) if summarize else array
+    if array.dtype.kind == "c":
+        real, imaginary = _Column(shown.real), _Column(shown.imag)
+        write = _complex_writer(real, imaginary)
+        width = real.width + imaginary.width + 1
+    else:
+        column = _Column(shown)
+        write, width = column.write, column.width
+    return _nested_text(array, indent, summarize, write, width + len(", "))
+
+
+def _complex_writer(real: _Column, imaginary: _Column) -> Callable[[complex], str]:
+    def write(value: complex) -> str:
+        tail = (imaginary.write(value.imag) + "j").lstrip()
+        return real.write(value.real) + (tail if tail[0] in "+-" else "+" + tail)
+
+    return write
+
+
+def _corners(array: np.ndarray) -> np.ndarray:
+    """The elements that a shortened text shows: only they decide about width and notation."""
+    edge = _options.edgeitems
+    for axis, size in enumerate(array.shape):
+        if size > 2 * edge:
+            array = np.take(array, [*range(edge), *range(size - edge, size)], axis)
+    return array
+
+
+def _nested_text(
+    array: np.ndarray, indent: int, summarize: bool, write: Callable[[Any], str], element_width: int
+) -> str:
+    if array.ndim == 0:
+        return write(array.item())
+    if array.ndim == 1:
+        return _row_text(array, indent, summarize, write, element_width)
+    parts = [
+        "..." if row is None else _nested_text(row, indent + 1, summarize, write, element_width)
+        for row in _with_gap(array, summarize)
+    ]
+    return "[" + ("," + "\n" * (array.ndim - 1) + " " * (indent + 1)).join(parts) + "]"
+
+
+def _row_text(array: np.ndarray, indent: int, summarize: bool, write: Callable[[Any], str], element_width: int) -> str:
+    per_line = max(1, (_options.linewidth - indent) // element_width)
+    if summarize and not _options.edgeitems:
+        items = ["..."]
+    else:
+        items = [" ..." if item is None else write(item) for item in _with_gap(array, summarize)]
+    lines = [", ".join(items[i : i + per_line]) for i in range(0, len(items), per_line)]
+    return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
+
+
+def _with_gap(array: np.ndarray, summarize: bool) -> list[Any]:
+    """The rows (or elements) to show; None stands for those left out."""
+    edge = _options.edgeitems
+    if summarize and len(array) > 2 * edge:
+        return [*_rows(array[:edge]), None, *_rows(array[len(array) - edge :])]
+    return _rows(array)
+
+
+def _rows(array: np.ndarray) -> list[Any]:
+    return array.tolist() if array.ndim == 1 else list(array)
+
+
+class _Column:
+    """Notation and width shared by all numbers of a tensor.
+
+    Attributes
+    ----------
+    width : int
+        Characters of the widest number.
+    write : callable
+        A number's text, padded on the left to `width`.
+    """
+
+    def __init__(self, values: np.ndarray) -> None:
+        self.width = 1
+        if values.dtype.kind == "f":
+            self.write = self._write_float
+            self._choose_notation(values.astype(np.float64).ravel())
+        else:
+            self.write = self._write_integer
+            self.width = max([1, *(len(str(v)) for v in values.ravel().tolist())])
+
+    def _choose_notation(self, values: np.ndarray) -> None:
+        """Integers as ``3.``, others with fixed or, for far apart, large or tiny magnitudes, scientific notation."""
+        self._format = ".0f"
+        self._point = "."
+        finite = values[np.isfinite(values) & (values != 0)]
+        if finite.size:
+            self._choose_for(finite)
+        if _options.sci_mode is not None:
+            self._set_scientific(_options.sci_mode)
+
+    def _choose_for(self, finite: np.ndarray) -> None:
+        magnitudes = np.abs(finite)
+        low, high = float(magnitudes.min()), float(magnitudes.max())
+        self._whole = bool((finite == np.ceil(finite)).all())
+        scientific = high / low > 1000.0 or high > 1.0e8 or (not self._whole and low < 1.0e-4)
+        self._set_scientific(scientific)
+        self.width = max(1, *(len(self._plain(v)) for v in finite.tolist()))
+
+    _whole = True
+
+    def _set_scientific(self, scientific: bool) -> None:
+        self._point = "." if self._whole and not scientific else ""
+        if scientific:
+            self._format = f".{_options.precision}e"
+        else:
+            self._format = ".0f" if self._whole else f".{_options.precision}f"
+
+    def _plain(self, value: float) -> str:
+        text = format(value, self._format)
+        return text + self._point if math.isfinite(value) else text
+
+    def _write_float(self, value: float) -> str:
+        return self._plain(value).rjust(self.width)
+
+    def _write_integer(self, value: int) -> str:
+        return str(value).rjust(self.width)
+
+
+# Tensors
+
+
+def tensor_repr(tensor: Tensor, contents: str | None = None) -> str:
+    """``repr(tensor)``; `contents` replaces the text of the elements."""
+    raise NotImplementedError

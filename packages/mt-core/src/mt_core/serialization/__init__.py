@@ -1,0 +1,48 @@
+"""``torch.save``, ``torch.load`` and ``torch.serialization``.
+
+The file formats are PyTorch's. Files: `archive` (the zip container), `legacy` and `tar` (the formats before it), `pickler`
+and `names` (PyTorch's names for our classes), `weights_unpickler` and `safe_globals` (reading without running anything),
+`reduce` and `rebuild` (tensors to pickles and back), `locations` (devices).
+"""
+
+from .config import (
+    LoadEndianness,
+    get_crc32_options,
+    get_default_load_endianness,
+    get_default_mmap_options,
+    set_crc32_options,
+    set_default_load_endianness,
+    set_default_mmap_options,
+    skip_data,
+)
+from .legacy import SourceChangeWarning
+from .loading import get_unsafe_globals_in_checkpoint, load
+from .locations import default_restore_location, location_tag, register_package
+from .names import register_global_alias, register_module_alias
+from .safe_globals import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
+from .saving import DEFAULT_PROTOCOL, save
+
+__all__ = [
+    "DEFAULT_PROTOCOL",
+    "LoadEndianness",
+    "SourceChangeWarning",
+    "add_safe_globals",
+    "clear_safe_globals",
+    "default_restore_location",
+    "get_crc32_options",
+    "get_default_load_endianness",
+    "get_default_mmap_options",
+    "get_safe_globals",
+    "get_unsafe_globals_in_checkpoint",
+    "load",
+    "location_tag",
+    "register_global_alias",
+    "register_module_alias",
+    "register_package",
+    "safe_globals",
+    "save",
+    "set_crc32_options",
+    "set_default_load_endianness",
+    "set_default_mmap_options",
+    "skip_data",
+]

@@ -1,0 +1,238 @@
+"""``torch.load``."""
+
+from __future__ import annotations
+
+import io
+import mmap as mmap_module
+import os
+import pickle
+import warnings
+from typing import IO, Any
+
+import numpy as np
+
+from .. import dtypes
+from ..storage import UntypedStorage
+from ..typed_storage import TypedStorage
+from . import config
+from .archive import ArchiveReader, expected_size_error
+from .files import is_path, opened
+from .locations import discards_data, restorer
+from .pickler import unpickler_class
+from .weights_unpickler import WeightsUnpickler, explain, unsafe_globals
+
+__all__ = ["get_unsafe_globals_in_checkpoint", "load"]
+
+_ZIP_MAGIC = b"PK\x03\x04"
+_TRUE = ("1", "y", "yes", "true")
+
+
+def load(
+    f: Any,
+    map_location: Any = None,
+    pickle_module: Any = None,
+    *,
+    weights_only: bool | None = None,
+    mmap: bool | None = None,
+    **pickle_load_args: Any,
+) -> Any:
+    """Read an object that ``torch.save`` of mindtorch or of PyTorch wrote, in the zip format or one of those before it.
+
+    Parameters
+    ----------
+    f
+        A path, or a file-like object with ``read``, ``readline``, ``seek`` and ``tell``.
+    map_location
+        Where tensors go: None (the device they were saved from), a device or its name, a dict from names to names, or a
+        function of a storage and a name that returns a storage.
+    pickle_module
+        Where the unpickler comes from, if not weights_only.
+    weights_only
+        True (the default): tensors, numbers, strings and containers only, and nothing in the file is run. False: any
+        object; the file can run any code, so it must come from someone trusted.
+    mmap
+        Whether to map the file instead of reading it: tensors are read when used, and writing to them does not change the
+        file. Only for a path.
+
+    Raises
+    ------
+    pickle.UnpicklingError
+        If weights_only refuses the file's content; the message says what it was and what to do.
+    RuntimeError, EOFError
+        If the file is damaged.
+    """
+    weights_only = _weights_only(weights_only, pickle_module)
+    if mmap is None:
+        mmap = config.load.mmap
+    if mmap and not is_path(f):
+        raise ValueError("f must be a file path in order to use the mmap argument")
+    if weights_only and pickle_load_args:
+        warnings.warn("pickle_load_args only works if `weights_only=False`.", stacklevel=2)
+    reader = Reader(weights_only, pickle_module or pickle, map_location, {"encoding": "utf-8", **pickle_load_args})
+    with opened(f) as file:
+        if _is_zip(file):
+            return _load_archive(f, file, reader, mmap)
+        if mmap:
+            raise RuntimeError(
+                f"mmap can only be used with files saved with `torch.save({f}, _use_new_zipfile_serialization=True), "
+                "please torch.save your checkpoint with this option in order to use mmap."
+            )
+        from .legacy import load_legacy
+
+        return load_legacy(file, reader)
+
+
+class Reader:
+    """How one call of `load` turns pickles into objects and storages into storages on their device."""
+
+    def __init__(self, weights_only: bool, pickle_module: Any, map_location: Any, pickle_load_args: dict[str, Any]) -> None:
+        self.weights_only = weights_only
+        self.pickle_module = pickle_module
+        self.map_location = map_location
+        self.restore = restorer(map_location)
+        self._arguments = pickle_load_args
+
+    def unpickle(self, file: IO[bytes], persistent_load: Any) -> Any:
+        """The object that the pickle at the file's position describes."""
+        if not self.weights_only:
+            return unpickler_class(self.pickle_module, persistent_load)(file, **self._arguments).load()
+        try:
+            return WeightsUnpickler(file, persistent_load, **self._arguments).load()
+        except pickle.UnpicklingError as error:
+            raise explain(error) from None
+
+
+def _weights_only(requested: bool | None, pickle_module: Any) -> bool:
+    """What `weights_only` means, given the environment variables that PyTorch knows."""
+    forced = os.environ.get("TORCH_FORCE_WEIGHTS_ONLY_LOAD", "0") in _TRUE
+    forbidden = os.environ.get("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", "0") in _TRUE
+    if forced and forbidden:
+        raise RuntimeError(
+            "Only one of `TORCH_FORCE_WEIGHTS_ONLY_LOAD` or `TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD` should be set, but both were set."
+        )
+    weights_only = requested
+    if weights_only is None:
+        weights_only = pickle_module is None and not forbidden
+    if forced:
+        weights_only = True
+    if weights_only and pickle_module is not None:
+        raise RuntimeError("Can not safely load weights when explicit pickle_module is specified")
+    return weights_only
+
+
+def _is_zip(file: IO[bytes]) -> bool:
+    start = file.tell()
+    magic = file.read(len(_ZIP_MAGIC))
+    file.seek(start)
+    return magic == _ZIP_MAGIC
+
+
+def _load_archive(f: Any, file: IO[bytes], reader: Reader, mmap: bool) -> Any:
+    archive = ArchiveReader(file)
+    if "constants.pkl" in archive:
+        raise _torchscript_error(reader.weights_only)
+    storages = _ArchiveStorages(archive, reader, _mapped(f) if mmap else None)
+    pickled = io.BytesIO(archive.read("data.pkl"))
+    return reader.unpickle(pickled, storages.persistent_load)
+
+
+def _torchscript_error(weights_only: bool) -> RuntimeError:
+    if weights_only:
+        return RuntimeError(
+            "Cannot use ``weights_only=True`` with TorchScript archives passed to ``torch.load``: mindtorch does not run "
+            "TorchScript. Save the model's state_dict() with PyTorch and load that."
+        )
+    return RuntimeError(
+        "the file is a TorchScript archive, and mindtorch does not run TorchScript: save the model's state_dict() with "
+        "PyTorch and load that"
+    )
+
+
+def _mapped(path: Any) -> np.ndarray:
+    """A file's bytes, mapped; writable, and copied on write unless the mmap options say otherwise."""
+    shared = config.load.mmap_flags == config.MAP_SHARED
+    access = mmap_module.ACCESS_WRITE if shared else mmap_module.ACCESS_COPY
+    with open(path, "r+b" if shared else "rb") as file:
+        return np.frombuffer(mmap_module.mmap(file.fileno(), 0, access=access), np.uint8)
+
+
+def storage_request(saved_id: Any) -> tuple[Any, str, str, int]:
+    """(dtype, key, location, size in bytes) of the tuple that stands for a storage in a pickle.
+
+    Raises
+    ------
+    pickle.UnpicklingError
+        If the tuple does not describe a storage.
+    """
+    if not isinstance(saved_id, tuple) or not saved_id or _text(saved_id[0]) != "storage":
+        raise pickle.UnpicklingError(f"Unknown typename for persistent_load, expected 'storage' but got {saved_id!r:.100}")
+    if len(saved_id) < 5:
+        raise pickle.UnpicklingError("the description of a storage is incomplete: the file is corrupt")
+    kind, key, location, numel = saved_id[1:5]
+    d = dtypes.uint8 if kind is UntypedStorage else getattr(kind, "dtype", None)
+    well_formed = isinstance(kind, type) and issubclass(kind, (UntypedStorage, TypedStorage)) and d is not None
+    if not well_formed or type(numel) is not int or numel < 0:
+        raise pickle.UnpicklingError("the description of a storage makes no sense: the file is corrupt")
+    return d, _text(key), _text(location), numel * d.itemsize
+
+
+def _text(value: Any) -> Any:
+    """Text that Python 2 may have written as bytes."""
+    if isinstance(value, bytes):
+        return value.decode("ascii", "replace")
+    return value if isinstance(value, str) else str(value) if isinstance(value, int) else ""
+
+
+class _ArchiveStorages:
+    """The storages of an archive, each made when the pickle first asks for it."""
+
+    def __init__(self, archive: ArchiveReader, reader: Reader, mapped: np.ndarray | None) -> None:
+        self._archive = archive
+        self._reader = reader
+        self._mapped = mapped
+        recorded = archive.read("byteorder") if "byteorder" in archive else None
+        self._byteswapped = config.is_byteswapped(recorded)
+        self._storages: dict[str, UntypedStorage] = {}
+
+    def persistent_load(self, saved_id: Any) -> TypedStorage:
+        """The storage that a tuple in the pickle stands for."""
+        d, key, location, nbytes = storage_request(saved_id)
+        if key not in self._storages:
+            self._storages[key] = self._load(f"data/{key}", d, location, nbytes)
+        return TypedStorage(wrap_storage=self._storages[key], dtype=d, _internal=True)
+
+    def _load(self, record: str, d: Any, location: str, nbytes: int) -> UntypedStorage:
+        if discards_data(self._reader.map_location, location):
+            return UntypedStorage(nbytes, device="meta")
+        if self._archive.size(record) != nbytes:
+            raise expected_size_error(self._archive.size(record), nbytes)
+        storage = UntypedStorage._over_numpy(self._bytes(record, nbytes))
+        if self._byteswapped:
+            storage.byteswap(d)
+        return self._reader.restore(storage, location)
+
+    def _bytes(self, record: str, nbytes: int) -> np.ndarray:
+        if self._mapped is not None:
+            offset = self._archive.offset(record)
+            return self._mapped[offset : offset + nbytes]
+        memory = np.empty(nbytes, np.uint8)
+        if not config.is_skipping_data():
+            self._archive.read_into(record, memory)
+        return memory
+
+
+def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
+    """Full names of the classes and functions in a file that ``weights_only=True`` would refuse. Nothing is loaded.
+
+    Raises
+    ------
+    ValueError
+        If the file is not in the zip format.
+    """
+    with opened(f) as file:
+        if not _is_zip(file):
+            raise ValueError("Expected input to be a checkpoint returned by torch.save")
+        archive = ArchiveReader(file)
+        if "constants.pkl" in archive:
+            raise ValueError("Expected input to be a checkpoint returned by torch.save but got a torchscript checkpoint")
+        return unsafe_globals(io.BytesIO(archive.read("data.pkl")))

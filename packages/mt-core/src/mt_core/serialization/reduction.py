@@ -1,0 +1,67 @@
+"""What a tensor tells a pickler about itself: the function that rebuilds it, and that function's arguments."""
+
+from __future__ import annotations
+
+import copyreg
+import warnings
+from collections import OrderedDict
+from typing import Any
+
+from ..storage import untyped_storage_of
+from ..tensor import Tensor
+from ..typed_storage import TypedStorage, storage_class_of
+from . import rebuild
+
+__all__ = ["reduce_tensor"]
+
+Reduced = tuple[Any, tuple[Any, ...]]
+
+
+def reduce_tensor(tensor: Tensor, protocol: Any) -> Reduced:
+    """``Tensor.__reduce_ex__``: geometry and storage, and, for subclasses or tensors with attributes, class and state."""
+    state = object_state(tensor)
+    function, args = _reduce_data(tensor)
+    if type(tensor) is Tensor and not state:
+        return function, args
+    return rebuild._rebuild_from_type_v2, (function, type(tensor), args, state)
+
+
+def _reduce_data(tensor: Tensor) -> Reduced:
+    _warn_about_hooks(tensor)
+    size, stride, d = tuple(tensor.size()), tensor.stride(), tensor.dtype
+    requires_grad = bool(tensor.requires_grad)
+    if tensor.is_meta:
+        return rebuild._rebuild_meta_tensor_no_storage, (d, size, stride, requires_grad)
+    bits = {name: True for name, on in (("conj", tensor.is_conj()), ("neg", tensor.is_neg())) if on}
+    metadata = (bits,) if bits else ()
+    storage = untyped_storage_of(tensor)
+    if storage_class_of(d) is None:
+        args = (storage, tensor.storage_offset(), size, stride, requires_grad, OrderedDict(), d, *metadata)
+        return rebuild._rebuild_tensor_v3, args
+    typed = TypedStorage(wrap_storage=storage, dtype=d, _internal=True)
+    args = (typed, tensor.storage_offset(), size, stride, requires_grad, OrderedDict(), *metadata)
+    return rebuild._rebuild_tensor_v2, args
+
+
+def _warn_about_hooks(tensor: Tensor) -> None:
+    state = tensor._autograd
+    for hook in (state.hooks or {}).values() if state is not None else ():
+        if not hasattr(hook, "__torch_unserializable__"):
+            warnings.warn(
+                f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can decorate the "
+                "function with @torch.utils.hooks.unserializable_hook to suppress this warning",
+                stacklevel=5,
+            )
+
+
+def object_state(tensor: Tensor) -> Any:
+    """The attributes that a subclass or a user gave a tensor: a dict, a (dict, slots) pair, or None."""
+    get_state = getattr(type(tensor), "__getstate__", None)
+    if get_state is not None and get_state is not getattr(object, "__getstate__", None):
+        return get_state(tensor)
+    attributes = dict(tensor.__dict__) or None
+    own = set(copyreg._slotnames(Tensor))  # type: ignore[attr-defined]
+    names = [n for n in copyreg._slotnames(type(tensor)) if n not in own and hasattr(tensor, n)]  # type: ignore[attr-defined]
+    if names:
+        return attributes, {name: getattr(tensor, name) for name in names}
+    return attributes

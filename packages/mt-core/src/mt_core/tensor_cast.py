@@ -1,0 +1,271 @@
+"""The members of a tensor that change its dtype, device, layout or class."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from . import dtypes
+from .block import block_of, resize_block, set_geometry
+from .cell import cell_of
+from .devices import device
+from .dtypes import dtype, scalar_type_name
+from .formats import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format, strided
+from .keys import AUTOGRAD, STRIDED
+from .meta_array import contiguous_strides
+
+__all__ = ["CastMembers"]
+
+
+class CastMembers:
+    """Mixed into Tensor."""
+
+    __slots__ = ()
+
+    layout = strided
+
+    def to(self: Any, *args: Any, dtype: Any = None, device: Any = None, non_blocking: bool = False, copy: bool = False,
+           memory_format: Any = None, other: Any = None) -> Any:  # fmt: skip
+        """The tensor in another dtype, device or memory format; itself where nothing changes and `copy` is false.
+
+        Called as ``to(dtype)``, ``to(device, dtype)`` or ``to(other)``, each with ``non_blocking`` and ``copy`` after it.
+        """
+        if args:
+            dtype, device, non_blocking, copy = _parse_to(args, dtype, device, non_blocking, copy)
+        if other is not None:
+            dtype, device = other._dtype, other.device
+        d = self._dtype if dtype is None else _as_dtype(dtype)
+        where = None if device is None else _as_device(device)
+        stays = where is None or _same_device(where, self)
+        if d is self._dtype and stays and not copy and _has_format(self, memory_format):
+            return self
+        from .api._functions import _to_copy
+
+        return _to_copy(self, dtype=d, device=None if stays else where, non_blocking=non_blocking, memory_format=memory_format)
+
+    def type(self: Any, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
+        """The type's name (``torch.FloatTensor``), or the tensor converted to a dtype or type name."""
+        if dtype is None:
+            where = "" if self.device.type == "cpu" else f"{self.device.type}."
+            return f"torch.{where}{scalar_type_name(self._dtype)}Tensor"
+        return self.to(_dtype_of_type(dtype), non_blocking=non_blocking)
+
+    def type_as(self: Any, other: Any) -> Any:
+        """The tensor in the dtype (and on the device) of another."""
+        return self.to(other)
+
+    def cpu(self: Any, memory_format: Any = None) -> Any:
+        return self.to("cpu", memory_format=memory_format)
+
+    def cuda(self: Any, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Any:
+        where = "cuda" if device is None else device
+        return self.to(where, non_blocking=non_blocking, memory_format=memory_format)
+
+    def npu(self: Any, device: Any = None, non_blocking: bool = False) -> Any:
+        return self.to("npu" if device is None else device, non_blocking=non_blocking)
+
+    def is_contiguous(self: Any, memory_format: Any = contiguous_format) -> bool:
+        """Whether the strides are those of a memory format."""
+        if memory_format is contiguous_format:
+            return not self._keys & STRIDED
+        return _is_channels_last(self, memory_format)
+
+    def is_shared(self: Any) -> bool:
+        """Whether the memory is shared between processes."""
+        return self.untyped_storage().is_shared()
+
+    def share_memory_(self: Any) -> Any:
+        """Move the memory where other processes can map it; every tensor on it follows."""
+        self.untyped_storage().share_memory_()
+        return self
+
+    def is_pinned(self: Any, device: Any = None) -> bool:
+        """Whether the memory is page-locked; never on the CPU alone."""
+        return False
+
+    def pin_memory(self: Any, device: Any = None) -> Any:
+        raise RuntimeError("Cannot access accelerator device when none is available.")
+
+    def is_same_size(self: Any, other: Any) -> bool:
+        return self._array.shape == other._array.shape
+
+    def is_set_to(self: Any, tensor: Any) -> bool:
+        """Whether both have the same storage, offset, sizes and strides."""
+        same = self._array.shape == tensor._array.shape and self.stride() == tensor.stride()
+        return same and self.data_ptr() == tensor.data_ptr()
+
+    def get_device(self: Any) -> int:
+        """The device index; -1 on the CPU."""
+        return -1 if self.device.index is None else self.device.index
+
+    def dim_order(self: Any, ambiguity_check: Any = False) -> tuple[int, ...]:
+        """Dimensions from outermost to innermost in memory."""
+        strides = self.stride()
+        return tuple(sorted(range(len(strides)), key=lambda i: -strides[i]))
+
+    def as_subclass(self: Any, cls: Any) -> Any:
+        """The same tensor as an instance of a subclass, sharing memory and history."""
+        made = object.__new__(cls)
+        for slot in ("_array", "_dtype", "_autograd", "_cell", "_base"):
+            setattr(made, slot, getattr(self, slot))
+        made._keys = self._keys | subclass_keys(cls)
+        cell_of(self).add(made)
+        made._cell = self._cell
+        return made
+
+    @classmethod
+    def _make_subclass(cls: Any, data: Any, require_grad: bool = False) -> Any:
+        """A `cls` on the data's memory, outside its history."""
+        made = data.detach().as_subclass(cls)
+        return made.requires_grad_(True) if require_grad else made
+
+    # Resizing
+
+    def resize_(self: Any, *sizes: Any, memory_format: Any = None) -> Any:
+        """Give the tensor another shape in place; memory grows when it must, and new elements are uninitialized.
+
+        Raises
+        ------
+        RuntimeError
+            When the tensor requires grad.
+        """
+        shape = tuple(sizes[0]) if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes
+        if self._keys & AUTOGRAD:
+            raise RuntimeError("cannot resize variables that require grad")
+        if any(n < 0 for n in shape):
+            raise RuntimeError(f"requested resize to {list(shape)} ({math.prod(shape)} elements in total)")
+        if shape == self._array.shape and memory_format is None:
+            return self
+        block = block_of(self)
+        offset = block.offset_of(self)
+        needed = offset + math.prod(shape) * self._dtype.itemsize
+        if needed > block.nbytes:
+            resize_block(block, needed)
+        strides = contiguous_strides(shape)
+        if memory_format in (channels_last, channels_last_3d):
+            from .decomp.view import channels_last_strides
+
+            strides = channels_last_strides(shape, memory_format)
+        set_geometry(self, shape, strides, offset // self._dtype.itemsize)
+        cell_of(self).version += 1
+        return self
+
+    def resize_as_(self: Any, the_template: Any, *, memory_format: Any = None) -> Any:
+        """`resize_` to the shape of another tensor."""
+        return self.resize_(tuple(the_template.shape), memory_format=memory_format)
+
+    def set_(self: Any, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Any:
+        """Make the tensor look at another tensor's or storage's memory, with a geometry of choice."""
+        from .storage import set_tensor
+
+        return set_tensor(self, source, storage_offset, size, stride)
+
+
+def subclass_keys(cls: type) -> int:
+    """Key bits that mark instances of a tensor class for ``__torch_function__``."""
+    from .keys import TORCH_FUNCTION
+    from .tensor import Tensor
+
+    own = cls.__torch_function__  # type: ignore[attr-defined]
+    return 0 if getattr(own, "__func__", own) is Tensor.__torch_function__.__func__ or own is disabled_torch_function else TORCH_FUNCTION
+
+
+def disabled_torch_function(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """A ``__torch_function__`` that overrides nothing: assign it in a subclass to keep the fast path (as `Parameter` does)."""
+    return func(*args, **(kwargs or {}))
+
+
+
+def _parse_to(args: tuple[Any, ...], dtype: Any, device: Any, non_blocking: bool, copy: bool) -> tuple[Any, Any, bool, bool]:
+    first, rest = args[0], list(args[1:])
+    from .tensor_types import TENSORS
+
+    if first.__class__ in TENSORS:
+        dtype, device = first._dtype, first.device
+    elif first.__class__ is dtypes.dtype or isinstance(first, type):
+        dtype = first
+    elif first is None or isinstance(first, (str, int)) or first.__class__ is _device_class:
+        device = first
+        if rest and not isinstance(rest[0], bool):
+            dtype = rest.pop(0)
+    else:
+        raise TypeError(
+            f"to() received an invalid combination of arguments - got ({', '.join(type(a).__name__ for a in args)}), but expected one of:\n"
+            " * (torch.device device = None, torch.dtype dtype = None, bool non_blocking = False, bool copy = False, *, torch.memory_format memory_format = None)\n"
+            " * (torch.dtype dtype, bool non_blocking = False, bool copy = False, *, torch.memory_format memory_format = None)\n"
+            " * (Tensor tensor, bool non_blocking = False, bool copy = False, *, torch.memory_format memory_format = None)\n"
+        )
+    if rest:
+        non_blocking = rest.pop(0)
+    if rest:
+        copy = rest.pop(0)
+    return dtype, device, non_blocking, copy
+
+
+_device_class = device
+
+
+def _as_dtype(value: Any) -> dtype:
+    from .api.arguments import REJECTED, _dtype
+
+    found = _dtype(value)
+    if found is REJECTED:
+        raise TypeError(f"to(): argument 'dtype' must be torch.dtype, not {type(value).__name__}")
+    return found
+
+
+def _as_device(value: Any) -> device:
+    return value if value.__class__ is device else device(value)
+
+
+def _same_device(wanted: device, tensor: Any) -> bool:
+    have = tensor.device
+    return wanted.type == have.type and (wanted.index is None or wanted.index == have.index or have.index is None and wanted.index == 0)
+
+
+def _has_format(tensor: Any, wanted: memory_format | None) -> bool:
+    return wanted is None or wanted is preserve_format or tensor.is_contiguous(memory_format=wanted)
+
+
+def _is_channels_last(tensor: Any, wanted: memory_format) -> bool:
+    shape, strides = tensor._array.shape, tensor.stride()
+    if len(shape) != {channels_last: 4, channels_last_3d: 5}.get(wanted):
+        return False
+    step = 1
+    for dim in (1, *reversed(range(2, len(shape))), 0):
+        if shape[dim] != 1:
+            if strides[dim] != step:
+                return False
+            step *= shape[dim]
+    return True
+
+
+def _dtype_of_type(value: Any) -> dtype:
+    if value.__class__ is dtype:
+        return value
+    name = value if isinstance(value, str) else f"{value.__module__}.{value.__name__}"
+    short = name.rpartition(".")[2]
+    for d in dtypes.ALL_DTYPES:
+        if short == f"{scalar_type_name(d)}Tensor":
+            return d
+    if value in (float, int, bool):
+        return _as_dtype(value)
+    raise ValueError(f"invalid type: '{name}'")
+
+
+def _caster(d: dtype) -> Any:
+    def cast(self: Any, memory_format: Any = None) -> Any:
+        return self.to(d, memory_format=memory_format)
+
+    cast.__doc__ = f"The tensor as {d!r}; itself where it is already."
+    return cast
+
+
+for _name, _target in {
+    "float": dtypes.float32, "double": dtypes.float64, "half": dtypes.float16, "bfloat16": dtypes.bfloat16, "int": dtypes.int32,
+    "long": dtypes.int64, "short": dtypes.int16, "char": dtypes.int8, "byte": dtypes.uint8, "bool": dtypes.bool,
+    "cfloat": dtypes.complex64, "cdouble": dtypes.complex128, "chalf": dtypes.complex32,
+}.items():  # fmt: skip
+    _cast = _caster(_target)
+    _cast.__name__ = _name
+    setattr(CastMembers, _name, _cast)

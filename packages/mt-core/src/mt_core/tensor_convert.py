@@ -1,0 +1,205 @@
+"""The members of a tensor that lead out of it: Python numbers, NumPy, text, copies, pickles."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+
+from . import dtypes
+from .keys import AUTOGRAD, CONJUGATE, CPU, FLAGS, META, NEGATIVE, STRIDED
+
+__all__ = ["ConversionMembers"]
+
+
+class ConversionMembers:
+    """Mixed into Tensor."""
+
+    __slots__ = ()
+
+    def item(self: Any) -> Any:
+        """The value of a one-element tensor as a Python number.
+
+        Raises
+        ------
+        RuntimeError
+            When it has not exactly one element, or no data (meta).
+        """
+        array = self._array
+        if array.size != 1:
+            raise RuntimeError(f"a Tensor with {array.size} elements cannot be converted to Scalar")
+        if self._keys & META:
+            raise RuntimeError("Tensor.item() cannot be called on meta tensors")
+        value = host_array(self).reshape(-1)[0]
+        if self._dtype.native:
+            return value.item()
+        return complex(value["real"], value["imag"]) if self._dtype.is_complex else float(value)
+
+    def tolist(self: Any) -> Any:
+        """Nested lists of Python numbers; a number for a 0-dim tensor."""
+        array = host_array(self)
+        if not self._dtype.native:
+            array = self._backend.to_host(self._backend.cast(self._array, self._dtype.compute))
+        return array.tolist()
+
+    def numpy(self: Any, *, force: bool = False) -> np.ndarray:
+        """The elements as a NumPy array on the same memory.
+
+        With `force`, whatever stands in the way is undone first (``detach``, copy to the CPU, lazy bits).
+
+        Raises
+        ------
+        RuntimeError, TypeError
+            For tensors that require grad, have lazy bits, lie elsewhere, or have a dtype NumPy lacks.
+        """
+        if force:
+            return self.detach().cpu().resolve_conj().resolve_neg().numpy()
+        return exported(self)
+
+    def __array__(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        array = self.numpy()
+        if dtype is not None:
+            array = array.astype(dtype, copy=False)
+        return array.copy() if copy else array
+
+    def __array_wrap__(self: Any, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        from .interop import from_numpy
+
+        array = np.asarray(array)
+        if array.dtype == np.bool_:
+            array = array.astype(np.uint8).view(np.bool_)
+        return from_numpy(array)
+
+    def __bool__(self: Any) -> bool:
+        array = self._array
+        if array.size != 1:
+            if array.size == 0:
+                raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
+            raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
+        return bool(self.item())
+
+    def __int__(self: Any) -> int:
+        return int(self.item())
+
+    def __float__(self: Any) -> float:
+        return float(self.item())
+
+    def __complex__(self: Any) -> complex:
+        return complex(self.item())
+
+    def __index__(self: Any) -> int:
+        if self._array.size != 1 or not (self._dtype.is_integral or self._dtype is dtypes.bool):
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self.item())
+
+    def __repr__(self: Any, *, tensor_contents: str | None = None) -> str:
+        from .printing import tensor_text
+
+        return tensor_text(self)
+
+    def __format__(self: Any, spec: str) -> str:
+        if self._array.ndim == 0 and not self._keys & META and type(self).__name__ == "Tensor":
+            return self.item().__format__(spec)
+        return object.__format__(self, spec)
+
+    def __deepcopy__(self: Any, memo: dict[int, Any]) -> Any:
+        """A copy of a leaf with its own memory, flags, ``.grad`` and attributes.
+
+        Raises
+        ------
+        RuntimeError
+            For tensors that were computed from others.
+        """
+        if self._autograd is not None and not self.is_leaf:
+            raise RuntimeError(
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If "
+                "you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
+                "https://github.com/pytorch/pytorch/pull/103001"
+            )
+        if id(self) in memo:
+            return memo[id(self)]
+        return copied_leaf(self, memo)
+
+    def __reduce_ex__(self: Any, protocol: Any) -> Any:
+        from .serialization.reduction import reduce_tensor
+
+        return reduce_tensor(self, protocol)
+
+    def __setstate__(self: Any, state: Any) -> None:
+        if isinstance(state, dict):
+            self.__dict__.update(state)
+            return
+        raise RuntimeError("tensors are rebuilt by torch._utils._rebuild_tensor_v2, not from a state tuple")
+
+    def storage(self: Any) -> Any:
+        """The typed storage (deprecated in PyTorch; `untyped_storage` is the current form)."""
+        from .typed_storage import TypedStorage
+
+        return TypedStorage(wrap_storage=self.untyped_storage(), dtype=self._dtype, _internal=True)
+
+    def untyped_storage(self: Any) -> Any:
+        """The bytes this tensor lies on; one object per block of memory."""
+        from .storage import untyped_storage_of
+
+        return untyped_storage_of(self)
+
+    def data_ptr(self: Any) -> int:
+        """Address of the first element; 0 for tensors without elements."""
+        if self._array.size == 0 or self._keys & META:
+            return 0
+        return self._backend.address(self._array)
+
+
+def host_array(tensor: Any) -> np.ndarray:
+    """The elements on the host with lazy bits resolved, in the storage type; may share memory."""
+    if tensor._keys & (CONJUGATE | NEGATIVE):
+        tensor = tensor.detach().resolve_conj().resolve_neg()
+    return tensor._backend.to_host(tensor._array)
+
+
+def exported(tensor: Any) -> np.ndarray:
+    """The NumPy array of a plain CPU tensor, or PyTorch's error that says what is in the way."""
+    if tensor._keys & AUTOGRAD:
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+    if not tensor._keys & CPU:
+        raise TypeError(
+            f"can't convert {tensor.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
+        )
+    for bit, name in ((CONJUGATE, "conj"), (NEGATIVE, "neg")):
+        if tensor._keys & bit:
+            what = "conjugate" if name == "conj" else "negative"
+            raise RuntimeError(f"Can't call numpy() on Tensor that has {what} bit set. Use tensor.resolve_{name}().numpy() instead.")
+    if not tensor._dtype.native and tensor._dtype is not dtypes.float16:
+        raise TypeError(f"Got unsupported ScalarType {dtypes.scalar_type_name(tensor._dtype)}")
+    return tensor._array
+
+
+def copied_leaf(self: Any, memo: dict[int, Any]) -> Any:
+    """The deep copy of a leaf: its storage is copied once for all tensors on it."""
+    from .block import Block, block_of
+    from .cell import Cell
+    from .tensor import new_tensor
+
+    block = block_of(self)
+    copied_block = memo.get(id(block))
+    backend = block.backend
+    if copied_block is None:
+        owner = backend.empty((block.nbytes,), dtypes.uint8, None, None)
+        backend.copy(owner, block.owner)
+        copied_block = memo[id(block)] = Block(owner, backend, block.keys)
+    array = self._array
+    laid_out = backend.as_strided(copied_block.owner, array.shape, array.strides, block.offset_of(self), self._dtype)
+    result = new_tensor(laid_out, self._dtype, self._keys & ~(AUTOGRAD | FLAGS) | self._keys & STRIDED)
+    cell = result._cell = Cell(result)
+    copied_block.enter(cell)
+    if type(self) is not type(result):
+        result = result.as_subclass(type(self))
+    memo[id(self)] = result
+    if self.requires_grad:
+        result.requires_grad_(True)
+    if self._autograd is not None and self._autograd.grad is not None:
+        result.grad = copy.deepcopy(self._autograd.grad, memo)
+    if self.__dict__:
+        result.__dict__.update(copy.deepcopy(self.__dict__, memo))
+    return result

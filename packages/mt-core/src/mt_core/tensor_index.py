@@ -1,0 +1,240 @@
+"""``x[...]`` and ``x[...] = v``: Python's indexing taken apart into operators.
+
+Integers, slices, None and Ellipsis become views one after another; what is left of tensors, masks and sequences becomes one
+`index` or `index_put_`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import dtypes
+from .dispatch.registry import overload
+from .state import tls
+from .tensor_types import TENSORS
+
+__all__ = ["IndexingMembers"]
+
+_select = overload("select.int", "view").cache
+_slice = overload("slice.Tensor", "view").cache
+_unsqueeze = overload("unsqueeze", "view").cache
+_alias = overload("alias", "view").cache
+_index = overload("index.Tensor", "indexing")
+_index_put = overload("index_put_", "indexing")
+
+_EVERYTHING = slice(None)
+
+
+class IndexingMembers:
+    """Mixed into Tensor."""
+
+    __slots__ = ()
+
+    def __getitem__(self: Any, key: Any) -> Any:
+        kind = key.__class__
+        if kind is int:
+            size = self._array.shape
+            if size and -size[0] <= key < size[0]:
+                return _select[self._keys | tls.mode](self, 0, key)
+        elif kind is slice and self._array.ndim:
+            start, stop, step = key.start, key.stop, key.step
+            if (start is None or start.__class__ is int) and (stop is None or stop.__class__ is int) and (step is None or step.__class__ is int):
+                if step is None:
+                    step = 1
+                if step > 0:
+                    return _slice[self._keys | tls.mode](self, 0, start, stop, step)
+        view, indices = applied(self, key)
+        if indices:
+            return _index.call(view, indices)
+        return _alias[self._keys | tls.mode](self) if view is self else view
+
+    def __setitem__(self: Any, key: Any, value: Any) -> None:
+        view, indices = applied(self, key)
+        if not indices:
+            _assign(view, value)
+            return
+        _index_put.call(view, indices, _value_for_put(view, value, indices), False)
+
+    def __delitem__(self, key: Any) -> None:
+        raise TypeError("Tensor does not support deleting items")
+
+
+def _assign(view: Any, value: Any) -> None:
+    """Write a number or a tensor (leading dimensions of size 1 dropped) into a view."""
+    if value.__class__ in (int, float, bool, complex):
+        view.fill_(value)
+        return
+    source = _as_value(view, value)
+    view.copy_(_without_leading_ones(source, view))
+
+
+def _without_leading_ones(source: Any, target: Any) -> Any:
+    shape = source._array.shape
+    surplus = len(shape) - len(target._array.shape)
+    if surplus > 0 and all(n == 1 for n in shape[:surplus]):
+        return source.reshape(shape[surplus:])
+    if surplus > 0:
+        raise RuntimeError(
+            f"expand(torch.{dtypes.scalar_type_name(source._dtype)}Tensor{{{list(shape)}}}, size={list(target.shape)}): the number of sizes "
+            f"provided ({len(target.shape)}) must be greater or equal to the number of dimensions in the tensor ({len(shape)})"
+        )
+    return source
+
+
+def _as_value(view: Any, value: Any) -> Any:
+    if value.__class__ in TENSORS:
+        return value
+    from .construct import tensor
+
+    if isinstance(value, (int, float, complex, np.number, np.bool_)):
+        return tensor(value, dtype=view._dtype, device=view.device)
+    raise TypeError(f"can't assign a {type(value).__name__} to a {view.type()}")
+
+
+def _value_for_put(view: Any, value: Any, indices: list[Any]) -> Any:
+    source = _as_value(view, value)
+    if source._dtype is not view._dtype:
+        source = source.to(view._dtype)
+    if source.device != view.device:
+        source = source.to(view.device)
+    shape = source._array.shape
+    while shape and shape[0] == 1 and len(shape) > 1:
+        shape = shape[1:]
+    return source if shape == source._array.shape else source.reshape(shape)
+
+
+# Taking an index apart
+
+
+def applied(self: Any, key: Any) -> tuple[Any, list[Any]]:
+    """(the tensor with all basic parts of the index applied, tensor indices per remaining dimension or ``[]``).
+
+    Raises
+    ------
+    IndexError, TypeError, ValueError
+        In PyTorch's words.
+    """
+    items = _as_items(key)
+    ndim = self._array.ndim
+    specified = sum(_consumes(item) for item in items)
+    if specified > ndim:
+        raise IndexError(f"too many indices for tensor of dimension {ndim}")
+    indices: list[Any] = []
+    view, dim = self, 0
+    for item in items:
+        if item is Ellipsis:
+            dim += ndim - specified
+        elif item is None:
+            view = _unsqueeze[view._keys | tls.mode](view, dim)
+            dim += 1
+        elif item.__class__ is slice:
+            view = _sliced(view, dim, item)
+            dim += 1
+        elif isinstance(item, (bool, np.bool_)):
+            view = _unsqueeze[view._keys | tls.mode](view, dim)
+            dim = _record(indices, dim, _truth(item, view))
+        elif item.__class__ in TENSORS:
+            view, dim = _tensor_item(view, dim, item, indices)
+        else:
+            view = _selected(view, dim, item)
+    return view, indices
+
+
+def _as_items(key: Any) -> tuple[Any, ...]:
+    if key.__class__ is tuple:
+        items = key
+    elif isinstance(key, (list, np.ndarray)) and not _list_is_tuple(key):
+        items = (key,)
+    elif isinstance(key, tuple):
+        items = tuple(key)
+    else:
+        items = tuple(key) if isinstance(key, list) else (key,)
+    return tuple([_as_tensor(item) if isinstance(item, (list, tuple, range, np.ndarray)) and item.__class__ not in TENSORS else item for item in items])
+
+
+def _list_is_tuple(key: Any) -> bool:
+    """Whether a list stands for a tuple of indices: when it holds a slice, None, Ellipsis (as NumPy once had it)."""
+    return isinstance(key, list) and len(key) < 32 and any(isinstance(k, slice) or k is None or k is Ellipsis for k in key)
+
+
+def _as_tensor(item: Any) -> Any:
+    from .construct import tensor
+
+    made = tensor(item)
+    if not made._array.size and not isinstance(item, np.ndarray):
+        return made.to(dtypes.int64)
+    return made
+
+
+def _consumes(item: Any) -> int:
+    """How many dimensions one part of an index uses up."""
+    if item is None or item is Ellipsis or isinstance(item, (bool, np.bool_)):
+        return 0
+    if item.__class__ in TENSORS and item._dtype in (dtypes.bool, dtypes.uint8):
+        return item._array.ndim
+    return 1
+
+
+def _selected(view: Any, dim: int, item: Any) -> Any:
+    if not hasattr(item, "__index__"):
+        raise IndexError(
+            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
+            f"(got {type(item).__name__})"
+        )
+    index = item.__index__()
+    shape = view._array.shape
+    if dim == 0 and not shape:
+        raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a number")
+    size = shape[dim]
+    if not -size <= index < size:
+        raise IndexError(f"index {index} is out of bounds for dimension {dim} with size {size}")
+    return _select[view._keys | tls.mode](view, dim, index)
+
+
+def _bound(value: Any) -> int | None:
+    if value is None or value.__class__ is int:
+        return value
+    if not hasattr(value, "__index__"):
+        raise TypeError("slice indices must be integers or None or have an __index__ method")
+    return value.__index__()
+
+
+def _sliced(view: Any, dim: int, item: slice) -> Any:
+    if item == _EVERYTHING:
+        return view
+    step = _bound(item.step)
+    if step is None:
+        step = 1
+    if step <= 0:
+        raise ValueError("step must be greater than zero")
+    return _slice[view._keys | tls.mode](view, dim, _bound(item.start), _bound(item.stop), step)
+
+
+def _truth(item: Any, view: Any) -> Any:
+    from .construct import tensor
+
+    return tensor([bool(item)], device=view.device)
+
+
+def _record(indices: list[Any], dim: int, index: Any) -> int:
+    """Enter a tensor index at a dimension; returns the dimension after it."""
+    indices.extend([None] * (dim + 1 - len(indices)))
+    indices[dim] = index
+    return dim + 1
+
+
+def _tensor_item(view: Any, dim: int, item: Any, indices: list[Any]) -> tuple[Any, int]:
+    d = item._dtype
+    if item._array.ndim == 0 and (d.is_integral or d is dtypes.bool):
+        if d is dtypes.bool or d is dtypes.uint8:
+            view = _unsqueeze[view._keys | tls.mode](view, dim)
+            return view, _record(indices, dim, item.reshape(1).to(dtypes.bool))
+        return _selected(view, dim, item.item()), dim
+    if d not in (dtypes.int64, dtypes.int32, dtypes.int16, dtypes.int8, dtypes.bool, dtypes.uint8):
+        raise IndexError(
+            "tensors used as indices must be long, int, byte or bool tensors"
+        )
+    after = _record(indices, dim, item)
+    return view, after + (item._array.ndim - 1 if d in (dtypes.bool, dtypes.uint8) else 0)
