@@ -1,0 +1,135 @@
+"""Anomaly mode: errors of backward say which forward call they come from, and NaN gradients are errors."""
+
+from __future__ import annotations
+
+import threading
+import traceback
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from .modes import set_instrumented
+from .node import Node
+
+__all__ = ["checked_apply", "detect_anomaly", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "note_forward", "set_detect_anomaly"]
+
+
+class _Anomaly:
+    """The process-wide switch, and per thread the node whose backward is running."""
+
+    def __init__(self) -> None:
+        self.enabled = False
+        self.check_nan = True
+        self.thread = threading.local()
+
+    def set(self, enabled: bool, check_nan: bool) -> None:
+        self.enabled = enabled
+        self.check_nan = check_nan
+        set_instrumented("anomaly", enabled)
+
+
+_anomaly = _Anomaly()
+
+
+def is_anomaly_enabled() -> bool:
+    return _anomaly.enabled
+
+
+def is_anomaly_check_nan_enabled() -> bool:
+    return _anomaly.check_nan
+
+
+class detect_anomaly:
+    """Context manager that enables anomaly detection, ``torch.autograd.detect_anomaly``.
+
+    While it is on, recorded operations note where they were called, an error in backward warns with that place, and with
+    `check_nan` a NaN among the results of a backward is an error.
+    """
+
+    def __init__(self, check_nan: bool = True) -> None:
+        self.check_nan = check_nan
+        self.prev = _anomaly.enabled
+        self.prev_check_nan = _anomaly.check_nan
+        warnings.warn(
+            "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging.",
+            stacklevel=2,
+        )
+
+    def __enter__(self) -> None:
+        _anomaly.set(True, self.check_nan)
+
+    def __exit__(self, *exc_info: object) -> None:
+        _anomaly.set(self.prev, self.prev_check_nan)
+
+
+class set_detect_anomaly:
+    """Switch anomaly detection on or off, at once; as a context manager, until its end."""
+
+    def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        self.prev = _anomaly.enabled
+        self.prev_check_nan = _anomaly.check_nan
+        _anomaly.set(mode, check_nan)
+
+    def __enter__(self) -> None:
+        """The switch was thrown when the object was made."""
+
+    def __exit__(self, *exc_info: object) -> None:
+        _anomaly.set(self.prev, self.prev_check_nan)
+
+
+def note_forward(node: Node) -> None:
+    """Leave at a node where in the program it was made, and during which backward."""
+    if not _anomaly.enabled:
+        return
+    metadata = node.metadata
+    metadata["traceback_"] = traceback.format_stack()[:-3]
+    parent = getattr(_anomaly.thread, "node", None)
+    if parent is not None:
+        metadata["parent_"] = parent
+
+
+def checked_apply(node: Node, grads: list[Any], needed: Sequence[bool] | None) -> Sequence[Any]:
+    """``node.apply``, under the watch of anomaly mode if that is on."""
+    if not _anomaly.enabled:
+        return node.apply(grads, needed)
+    outer = getattr(_anomaly.thread, "node", None)
+    _anomaly.thread.node = node
+    try:
+        results = node.apply(grads, needed)
+        if _anomaly.check_nan:
+            _refuse_nan(node, results)
+    except Exception:
+        _warn_of_origin(node)
+        raise
+    finally:
+        _anomaly.thread.node = outer
+    return results
+
+
+def _refuse_nan(node: Node, results: Sequence[Any]) -> None:
+    for index, result in enumerate(results):
+        if result is not None and bool((result != result).any().item()):
+            raise RuntimeError(f"Function '{node.name()}' returned nan values in its {index}th output.")
+
+
+def _warn_of_origin(node: Node) -> None:
+    metadata = node.metadata
+    stack = metadata.get("traceback_")
+    if stack is None:
+        warnings.warn(
+            f"Error detected in {node.name()}. No forward pass information available. Enable detect anomaly during forward pass "
+            "for more information.",
+            stacklevel=4,
+        )
+        return
+    warnings.warn(f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{''.join(stack)}", stacklevel=4)
+    parent = metadata.get("parent_")
+    while parent is not None:
+        stack = parent.metadata.get("traceback_")
+        origin = (
+            f"Traceback of forward call that induced the previous calculation:\n{''.join(stack)}"
+            if stack is not None
+            else "No forward pass information available. Enable detect anomaly during forward pass for more information."
+        )
+        warnings.warn(f"\n\nPrevious calculation was induced by {parent.name()}. {origin}", stacklevel=4)
+        parent = parent.metadata.get("parent_")

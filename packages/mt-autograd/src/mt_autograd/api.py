@@ -1,0 +1,265 @@
+"""``torch.autograd.backward`` and ``torch.autograd.grad``."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from mt_core.api import _functions as ops
+from mt_core.keys import AUTOGRAD
+from mt_core.tensor import Tensor
+
+from .engine import run_backward
+from .node import Edge, Node
+from .views import edge_of
+
+__all__ = ["GradientEdge", "backward", "get_gradient_edge", "grad"]
+
+
+class GradientEdge(NamedTuple):
+    """Where a tensor's gradient goes: its node, and as which output of it. Stands for the tensor in `backward` and `grad`."""
+
+    node: Node
+    output_nr: int
+    ownership_token: Any = None
+
+
+def get_gradient_edge(tensor: Tensor) -> GradientEdge:
+    """The gradient edge of a tensor that requires grad."""
+    from .hooks import node_of
+
+    if not tensor.requires_grad:
+        raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
+    return GradientEdge(*node_of(tensor))
+
+
+def backward(
+    tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
+) -> None:
+    """Compute the gradients of leaves and add them to their ``.grad``.
+
+    Parameters
+    ----------
+    tensors
+        One tensor or gradient edge, or a sequence of them, from which to go back.
+    grad_tensors
+        Their gradients, one each; None for a scalar's is 1.
+    retain_graph
+        Keep what the graph saved, so that it can be run again; by default as `create_graph`.
+    create_graph
+        Record the computation of the gradients, so that they can be differentiated.
+    inputs
+        Fill ``.grad`` of these only; they need not be leaves.
+
+    Raises
+    ------
+    RuntimeError
+        In PyTorch's words: for tensors that do not require grad, gradients of the wrong shape, a graph already freed.
+    """
+    outputs = as_tuple(tensors)
+    grads = make_gradients(outputs, as_tuple(grad_tensors, len(outputs)))
+    targets = None
+    if inputs is not None:
+        chosen = as_tuple(inputs)
+        if not chosen:
+            raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+        targets = [_accumulating_edge(tensor) for tensor in chosen]
+    if create_graph:
+        warnings.warn(
+            "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which "
+            "can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use "
+            "this function, make sure to reset the .grad fields of your parameters to None after use to break the cycle and avoid "
+            "the leak.",
+            stacklevel=3,
+        )
+    retain = create_graph if retain_graph is None else retain_graph
+    run_backward(root_edges(outputs), grads, retain_graph=retain, create_graph=create_graph, targets=targets)
+
+
+def grad(
+    outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
+    only_inputs: bool = True, allow_unused: bool | None = None, is_grads_batched: bool = False, materialize_grads: bool = False,
+) -> tuple[Tensor | None, ...]:  # fmt: skip
+    """The gradients of the sum of `outputs` with respect to `inputs`, without touching any ``.grad``.
+
+    Parameters
+    ----------
+    outputs, grad_outputs, retain_graph, create_graph
+        As in `backward`.
+    inputs
+        Tensors or gradient edges, leaves or not.
+    allow_unused
+        Return None for inputs that the outputs do not depend on, instead of raising.
+    is_grads_batched
+        The first dimension of every gradient in `grad_outputs` counts independent gradients, and so does that of the results.
+    materialize_grads
+        Return zeros in place of None.
+
+    Raises
+    ------
+    RuntimeError
+        As `backward`; and for an unused input.
+    """
+    if materialize_grads:
+        if allow_unused is False:
+            raise ValueError(
+                "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+            )
+        allow_unused = True
+    if not only_inputs:
+        warnings.warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other parts of "
+            "the graph, please use torch.autograd.backward.",
+            FutureWarning,
+            stacklevel=2,
+        )
+    outputs, inputs = as_tuple(outputs), as_tuple(inputs)
+    grads = make_gradients(outputs, as_tuple(grad_outputs, len(outputs)), batched=is_grads_batched)
+    if not inputs:
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
+    retain = create_graph if retain_graph is None else retain_graph
+    if is_grads_batched:
+        results = _batched(outputs, inputs, grads, retain, create_graph)
+    else:
+        results = _gradients(outputs, inputs, grads, retain, create_graph)
+    if not allow_unused:
+        _refuse_unused(results)
+    if materialize_grads:
+        results = [_zeros_like(x) if g is None else g for g, x in zip(results, inputs, strict=True)]
+    return tuple(results)
+
+
+def _gradients(outputs: Sequence[Any], inputs: Sequence[Any], grads: Sequence[Any], retain: bool, create_graph: bool) -> list[Any]:
+    targets = [_target_edge(x) for x in inputs]
+    return run_backward(
+        root_edges(outputs), grads, retain_graph=retain, create_graph=create_graph, targets=targets, accumulate=False
+    )
+
+
+def _batched(outputs: Sequence[Any], inputs: Sequence[Any], grads: Sequence[Any], retain: bool, create_graph: bool) -> list[Any]:
+    """One run for each gradient of the batch; results are stacked."""
+    size = next(g.shape[0] for g in grads if g is not None)
+    runs = [
+        _gradients(outputs, inputs, [None if g is None else g[i] for g in grads], retain or i < size - 1, create_graph)
+        for i in range(size)
+    ]
+    return [None if column[0] is None else ops.stack(list(column)) for column in zip(*runs, strict=True)]
+
+
+def _refuse_unused(results: Sequence[Any]) -> None:
+    for index, result in enumerate(results):
+        if result is None:
+            raise RuntimeError(
+                f"The differentiated Tensor at index {index} appears to not have been used in the graph. Set allow_unused=True if "
+                "this is the desired behavior."
+            )
+
+
+def _zeros_like(target: Any) -> Tensor:
+    if isinstance(target, GradientEdge):
+        from .operator_node import zeros_for
+
+        return zeros_for(target.node.output_specs[target.output_nr], ())  # type: ignore[no-any-return]
+    return ops.zeros_like(target)
+
+
+# Arguments
+
+
+def as_tuple(value: Any, length: int = 1) -> tuple[Any, ...]:
+    """Tensors as a tuple: one stands for itself, None for `length` times None."""
+    if value is None:
+        return (None,) * length
+    return (value,) if isinstance(value, (Tensor, GradientEdge)) else tuple(value)
+
+
+def root_edges(outputs: Sequence[Any]) -> list[Edge]:
+    """The edges from which to go back.
+
+    Raises
+    ------
+    RuntimeError
+        In PyTorch's words for an output without history.
+    """
+    edges = []
+    for index, output in enumerate(outputs):
+        edge = _edge(output)
+        if edge is None:
+            raise RuntimeError(f"element {index} of tensors does not require grad and does not have a grad_fn")
+        edges.append(edge)
+    return edges
+
+
+def _edge(tensor: Any) -> Edge | None:
+    if isinstance(tensor, GradientEdge):
+        return tensor.node, tensor.output_nr
+    return edge_of(tensor) if tensor._keys & AUTOGRAD else None
+
+
+def _target_edge(tensor: Any) -> Edge | None:
+    if not isinstance(tensor, GradientEdge) and not tensor.requires_grad:
+        raise RuntimeError("One of the differentiated Tensors does not require grad")
+    return _edge(tensor)
+
+
+def _accumulating_edge(tensor: Any) -> Edge | None:
+    if not isinstance(tensor, GradientEdge):
+        tensor.retain_grad()
+    return _edge(tensor)
+
+
+def make_gradients(outputs: Sequence[Any], grads: Sequence[Any], *, batched: bool = False) -> list[Any]:
+    """The gradients to start from: those given, checked against their outputs, and 1 for scalars without.
+
+    Raises
+    ------
+    RuntimeError, TypeError
+        In PyTorch's words, where a gradient does not fit or cannot be made.
+    """
+    if len(grads) != len(outputs):
+        raise RuntimeError(f"got {len(outputs)} tensors and {len(grads)} gradients")
+    return [_gradient_for(i, output, g, batched) for i, (output, g) in enumerate(zip(outputs, grads, strict=True))]
+
+
+def _gradient_for(index: int, output: Any, grad: Any, batched: bool) -> Any:
+    if isinstance(grad, Tensor):
+        _check_gradient(index, output, grad, batched)
+        return grad
+    if grad is not None:
+        raise TypeError(f"gradients can be either Tensors or None, but got {type(grad).__name__}")
+    shape, dtype = _shape_and_dtype(output)
+    if not isinstance(output, GradientEdge) and not output.requires_grad:
+        return None
+    if any(size != 1 for size in shape):
+        raise RuntimeError("grad can be implicitly created only for scalar outputs")
+    if not dtype.is_floating_point:
+        raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {dtype}")
+    if isinstance(output, GradientEdge):
+        return ops.ones(shape, dtype=dtype)
+    return ops.ones_like(output)
+
+
+def _shape_and_dtype(output: Any) -> tuple[Any, Any]:
+    if isinstance(output, GradientEdge):
+        metadata = output.node._input_metadata[output.output_nr]
+        return metadata.shape, metadata.dtype
+    return output.shape, output.dtype
+
+
+def _check_gradient(index: int, output: Any, grad: Tensor, batched: bool) -> None:
+    shape, dtype = _shape_and_dtype(output)
+    given = grad.shape[1:] if batched else grad.shape
+    if given != shape:
+        hint = (
+            " If you only want some tensors in `grad_output` to be considered batched, consider using vmap." if batched else ""
+        )
+        subject = "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding output, but a mismatch was detected: " if batched else "Mismatch in shape: "  # fmt: skip
+        raise RuntimeError(
+            f"{subject}grad_output[{index}] has a shape of {grad.shape} and output[{index}] has a shape of {shape}.{hint}"
+        )
+    if dtype.is_complex != grad.dtype.is_complex:
+        raise RuntimeError(
+            "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
+            f"grad_output[{index}] has a dtype of {grad.dtype} and output[{index}] has a dtype of {dtype}."
+        )

@@ -1,0 +1,249 @@
+"""The engine: runs a graph backwards, each node once, when all gradients for it have arrived.
+
+It is a loop over a heap, so a chain of any length needs no stack, and it keeps no state outside a `GraphTask`, so threads
+may run it at once and a node may start another backward from within.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from mt_core.tensor import Tensor
+
+from .anomaly import checked_apply, is_anomaly_enabled
+from .hooks import run_post_hooks, run_pre_hooks, run_tensor_hooks
+from .modes import recording
+from .node import LEAF, AccumulateGrad, Edge, Node, accumulator_of
+from .validation import fit_gradient
+
+__all__ = ["GraphTask", "current_task", "queue_callback", "run_backward"]
+
+_task_ids = itertools.count()
+
+
+class _Tasks(threading.local):
+    """The graph tasks that this thread is running, innermost last."""
+
+    def __init__(self) -> None:
+        self.stack: list[GraphTask] = []
+
+
+_tasks = _Tasks()
+
+
+def current_task() -> GraphTask | None:
+    """The backward that this thread is in, or None."""
+    return _tasks.stack[-1] if _tasks.stack else None
+
+
+def queue_callback(callback: Callable[[], Any]) -> None:
+    """Call a function when the running backward is complete.
+
+    Raises
+    ------
+    RuntimeError
+        Outside of a backward.
+    """
+    task = current_task()
+    if task is None:
+        raise RuntimeError("Final callbacks can only be installed during backward pass.")
+    task.callbacks.append(callback)
+
+
+class GraphTask:
+    """One backward pass.
+
+    Parameters
+    ----------
+    roots, grads
+        Edges to start from, and the gradients that arrive there.
+    retain_graph
+        Whether nodes keep what they saved.
+    targets
+        Edges whose gradients are wanted, or None to run to all leaves.
+    accumulate
+        With `targets`: whether to fill ``.grad`` there, instead of returning the gradients.
+    """
+
+    def __init__(
+        self, roots: Sequence[Edge], grads: Sequence[Any], retain_graph: bool, targets: Sequence[Edge | None] | None, accumulate: bool
+    ) -> None:
+        self.id = next(_task_ids)
+        self.retain_graph = retain_graph
+        #: Node -> [(output number, index in `captured`)].
+        self.captures: dict[Node, list[tuple[int, int]]] = {}
+        self.captured: list[Any] = [None] * len(targets or ())
+        self.callbacks: list[Callable[[], Any]] = []
+        self.to_all_leaves = targets is None
+        self._buffers: dict[Node, list[Any]] = {}
+        self._ready: list[tuple[int, int, Node]] = []
+        self._ticks = itertools.count().__next__
+        self._roots = [_with_node(root) for root in roots]
+        #: With targets: the nodes to run. Their other neighbours are left alone.
+        self._needed: set[Node] | None = None
+        if targets is not None:
+            self._restrict(targets, accumulate)
+        self._dependencies = self._count_dependencies()
+        for index, ((node, output_nr), grad) in enumerate(zip(self._roots, grads, strict=True)):
+            self._add(node, output_nr, None if grad is None else fit_gradient(grad, node.output_specs[output_nr], node, index))
+        for node in dict.fromkeys(node for node, _ in self._roots):
+            if not self._dependencies.get(node) and self._is_wanted(node):
+                self._push(node)
+
+    # What to run
+
+    def _restrict(self, targets: Sequence[Edge | None], accumulate: bool) -> None:
+        """Work out which nodes lie on a way to a target."""
+        ends = []
+        for index, target in enumerate(targets):
+            if target is None:
+                continue
+            node, output_nr = _with_node(target)
+            ends.append(node)
+            if not (accumulate and isinstance(node, AccumulateGrad)):
+                self.captures.setdefault(node, []).append((output_nr, index))
+        sources = self._sources()
+        needed = {node for node in ends if accumulate and isinstance(node, AccumulateGrad)}
+        stack = list(ends)
+        while stack:
+            for source in sources.get(stack.pop(), ()):
+                if source not in needed:
+                    needed.add(source)
+                    stack.append(source)
+        self._needed = needed
+
+    def _sources(self) -> dict[Node, list[Node]]:
+        """For every node that the roots reach: the nodes whose gradients flow into it."""
+        sources: dict[Node, list[Node]] = {}
+        stack = [node for node, _ in self._roots]
+        seen = set(stack)
+        while stack:
+            node = stack.pop()
+            for edge in node.next_edges:
+                if edge is not None:
+                    target, _ = _with_node(edge)
+                    sources.setdefault(target, []).append(node)
+                    if target not in seen:
+                        seen.add(target)
+                        stack.append(target)
+        return sources
+
+    def _is_wanted(self, node: Node) -> bool:
+        return self._needed is None or node in self._needed or node in self.captures
+
+    def _count_dependencies(self) -> dict[Node, int]:
+        """How many gradients each node waits for."""
+        needed = self._needed
+        dependencies: dict[Node, int] = {}
+        seen = {node for node, _ in self._roots}
+        stack = [node for node in seen if needed is None or node in needed]
+        while stack:
+            for edge in stack.pop().next_edges:
+                if edge is None:
+                    continue
+                node, output_nr = edge
+                if output_nr == LEAF:
+                    node = accumulator_of(node)
+                dependencies[node] = dependencies.get(node, 0) + 1
+                if node not in seen:
+                    seen.add(node)
+                    if needed is None or node in needed:
+                        stack.append(node)
+        return dependencies
+
+    # Running
+
+    def run(self) -> list[Any]:
+        """Run to the end; the captured gradients."""
+        _tasks.stack.append(self)
+        try:
+            while self._ready:
+                self._evaluate(heapq.heappop(self._ready)[2])
+            # Callbacks may queue further ones.
+            while self.callbacks:
+                self.callbacks.pop(0)()
+        finally:
+            _tasks.stack.pop()
+        return self.captured
+
+    def _push(self, node: Node) -> None:
+        heapq.heappush(self._ready, (-node.sequence_nr, self._ticks(), node))
+
+    def _add(self, node: Node, output_nr: int, grad: Any) -> None:
+        """Add a gradient to what has arrived at a node's output."""
+        buffer = self._buffers.get(node)
+        if buffer is None:
+            buffer = self._buffers[node] = [None] * len(node.output_specs)
+        if grad is not None:
+            present = buffer[output_nr]
+            buffer[output_nr] = grad if present is None else present + grad
+
+    def _evaluate(self, node: Node) -> None:
+        grads = self._buffers.pop(node)
+        if node.hooks is not None or node.__class__ is AccumulateGrad:
+            grads = run_tensor_hooks(node, grads)
+        for output_nr, index in self.captures.get(node, ()):
+            self.captured[index] = grads[output_nr]
+        needed = self._needed
+        if needed is not None and node not in needed:
+            return
+        if node.hooks is None and needed is None and not is_anomaly_enabled():
+            results = node.apply(grads, None)
+        else:
+            results = self._apply_with_hooks(node, grads)
+        if not self.retain_graph:
+            node.release()
+        del grads
+        self._distribute(node, results)
+
+    def _apply_with_hooks(self, node: Node, grads: list[Any]) -> Sequence[Any]:
+        mask = None
+        if self._needed is not None:
+            mask = [edge is not None and self._is_wanted(_with_node(edge)[0]) for edge in node.next_edges]
+        if node.hooks is not None:
+            grads = run_pre_hooks(node, grads)
+            results = checked_apply(node, grads, mask)
+            return run_post_hooks(node, results, grads)
+        return checked_apply(node, grads, mask)
+
+    def _distribute(self, node: Node, results: Sequence[Any]) -> None:
+        """Hand a node's results to the nodes that wait for them."""
+        dependencies = self._dependencies
+        edges = node.next_edges
+        if len(results) != len(edges):
+            raise RuntimeError(f"Function {node.name()} returned an incorrect number of gradients (expected {len(edges)}, got {len(results)})")
+        for index, edge in enumerate(edges):
+            if edge is None:
+                continue
+            target, output_nr = edge
+            if output_nr == LEAF:
+                target, output_nr = accumulator_of(target), 0
+            if self._needed is not None and not self._is_wanted(target):
+                continue
+            grad = results[index]
+            if grad is not None:
+                spec = target.output_specs[output_nr]
+                if grad._array.shape != spec[0] or grad._dtype is not spec[1]:
+                    grad = fit_gradient(grad, spec, node, index)
+            self._add(target, output_nr, grad)
+            waiting = dependencies[target] = dependencies[target] - 1
+            if not waiting:
+                self._push(target)
+
+
+def _with_node(edge: Edge) -> tuple[Node, int]:
+    target, output_nr = edge
+    return (accumulator_of(target), 0) if output_nr == LEAF else edge
+
+
+def run_backward(
+    roots: Sequence[Edge], grads: Sequence[Tensor | None], *, retain_graph: bool, create_graph: bool,
+    targets: Sequence[Edge | None] | None = None, accumulate: bool = True,
+) -> list[Any]:  # fmt: skip
+    """Run the graph from `roots`; the gradients of `targets` unless they are accumulated (see `GraphTask`)."""
+    with recording(create_graph):
+        return GraphTask(roots, grads, retain_graph, targets, accumulate).run()

@@ -1,0 +1,165 @@
+"""Recording of in-place operators: checks, and the new history of what was written to.
+
+A tensor that is no view simply gets the operator's node. When a view is written to, it is its base that changes: the base's
+new node, `CopySlices`, lets the operator's node see the window only, and passes the rest of the gradient on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+from weakref import ref
+
+from mt_core.autograd_state import AutogradMeta
+from mt_core.keys import AUTOGRAD, INFERENCE
+from mt_core.tensor import Tensor
+
+from .modes import recording
+from .node import Edge, Node, is_leaf, output_spec
+from .operator_node import OperatorNode, save_inputs, save_outputs
+from .recording import DIFFERENTIABLE, edges_and_mask, fill_node
+from .saved import FREED, with_history
+from .validation import fitted
+from .views import ViewGeometry, edge_of, mark_stale, move_retained, refuse_rebase
+
+__all__ = ["CopySlices", "check_inplace", "record_inplace", "set_history"]
+
+
+def record_inplace(cls: type[OperatorNode], below: Callable[..., Any], instrumented: bool) -> Callable[..., Any]:
+    """The closure that records an operator which writes to, and returns, its first argument."""
+    plan = cls.plan
+    needs_original = [slot.wanted_by for slot in plan.saved if slot.position == 0 and not slot.is_result]
+    original_mask = needs_original[0] if needs_original else 0
+
+    def record(self: Any, *others: Any) -> Any:
+        edges, wanted = edges_and_mask(plan, (self, *others))
+        if not wanted or self._dtype not in DIFFERENTIABLE:
+            return below(self, *others)
+        check_inplace(self)
+        node = cls()
+        fill_node(node, (self, *others), edges, instrumented)
+        # A formula that asks for the old value gets a copy: the memory is about to be written to.
+        original = self.clone() if original_mask & wanted else self
+        saved = save_inputs(plan, (original, *others), wanted)
+        result = below(self, *others)
+        if plan.saved:
+            node.saved = tuple(saved + save_outputs(plan, (self,), wanted))
+        node.output_specs = (output_spec(self),)
+        set_history(self, node)
+        return result
+
+    return record
+
+
+def check_inplace(tensor: Tensor) -> None:
+    """Refuse to record an in-place operation where it would leave a leaf, or a view, without a true history.
+
+    Raises
+    ------
+    RuntimeError
+        In PyTorch's words.
+    """
+    if tensor._keys & INFERENCE:
+        raise RuntimeError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal "
+            "tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
+        )
+    requires_grad = tensor._keys & AUTOGRAD
+    if tensor._base is not None:
+        refuse_rebase(tensor, indirect=False)
+        if requires_grad and is_leaf(tensor._base):
+            raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+    if requires_grad and tensor.grad_fn is None:
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+
+
+def set_history(tensor: Tensor, node: Node) -> None:
+    """Enter a node as what made the present value of a tensor that was written to."""
+    base = tensor._base
+    if base is None:
+        _give_history(tensor, node)
+        return
+    _give_history(base, CopySlices(base, tensor, node))
+    if tensor._autograd is None:
+        tensor._autograd = AutogradMeta()
+    tensor._autograd.attr_version = -1
+    tensor._keys |= AUTOGRAD
+
+
+def _give_history(base: Tensor, node: Node) -> None:
+    had_none = not base._keys & AUTOGRAD
+    meta = base._autograd
+    if meta is None:
+        meta = base._autograd = AutogradMeta()
+    old = meta.grad_fn
+    meta.grad_fn, meta.output_nr = node, 0
+    move_retained(old, meta)
+    base._keys |= AUTOGRAD
+    if had_none:
+        mark_stale(base)
+
+
+class CopySlices(Node):
+    """The node of a base, one of whose views was written to by the operation of node `fn`."""
+
+    __slots__ = ("_fn", "_geometry", "_strides")
+
+    def __init__(self, base: Tensor, view: Tensor, fn: Node) -> None:
+        first = edge_of(base) if base._keys & AUTOGRAD else None
+        # The inner node needs to know only whether the gradient of the old value is wanted.
+        fn.next_edges = (first, *fn.next_edges[1:])
+        self.attach(fn.next_edges, (output_spec(base),))
+        self._fn: Node | None = fn
+        self._geometry = ViewGeometry(view, base)
+        self._strides = base.stride()
+        if isinstance(fn, OperatorNode) and "inplace_view" in type(fn).__slots__:
+            fn.inplace_view = ref(self)
+
+    def name(self) -> str:
+        return "torch::autograd::CopySlices"
+
+    def apply(self, grads: Sequence[Any], needed: Sequence[bool] | None) -> Sequence[Any]:
+        fn = self._fn
+        if fn is None:
+            raise RuntimeError(FREED)
+        grad = grads[0]
+        if grad is None:
+            return [None] * len(self.next_edges)
+        whole = grad.new_empty_strided(grad.shape, self._strides)
+        whole.copy_(grad)
+        window = self._geometry.replay(whole)
+        results = list(fn.apply([window.clone()], needed))
+        if self.next_edges[0] is not None and (needed is None or needed[0]):
+            _overwrite(window, fitted(results[0], fn, 0, self._geometry.shape, window.dtype))
+            results[0] = whole
+        return results
+
+    def release(self) -> None:
+        if self._fn is not None:
+            self._fn.release()
+            self._fn = None
+
+    def view_edge(self) -> Edge:
+        """The edge of the written view's new value: the window of this node's output."""
+        shape, dtype, keys = self.output_specs[0]
+        with recording(False):
+            base = _empty(shape, self._strides, dtype, keys)
+        with recording():
+            view = self._geometry.replay(with_history(base, (self, 0)))
+        meta = view._autograd
+        return meta.grad_fn, meta.output_nr
+
+
+def _overwrite(window: Tensor, value: Any) -> None:
+    if value is None:
+        window.zero_()
+    else:
+        window.copy_(value)
+
+
+def _empty(shape: Sequence[int], strides: Sequence[int], dtype: Any, keys: int) -> Tensor:
+    from mt_core.api import _functions as ops
+
+    from .node import device_of_keys
+
+    return ops.empty_strided(shape, strides, dtype=dtype, device=device_of_keys(keys))

@@ -1,0 +1,167 @@
+"""The autograd layer: what the dispatcher and the tensor ask of this package (`mt_core.plugins.protocols.Layer`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+from mt_core.dispatch.dispatcher import has_composite
+from mt_core.dispatch.executors import check_castable
+from mt_core.dispatch.registry import COMPOSITES, Overload, find_overload
+from mt_core.keys import INSTRUMENTED, KEY_MASK
+from mt_core.plugins.protocols import CONTRACT
+from mt_core.schema import Schema
+from mt_core.state import mode_triple
+from mt_core.tensor import Tensor
+
+from . import hooks
+from .api import backward
+from .inplace import check_inplace, record_inplace, set_history
+from .node import Node, output_spec
+from .operator_node import OperatorNode, node_class
+from .recording import DIFFERENTIABLE, make_output, recorder, tensors_among
+from .rules import Rule, find_rule, plan_for, zero
+from .views import current_meta, edge_of
+
+__all__ = ["AutogradLayer", "layer"]
+
+Callee = Callable[..., Any]
+
+
+class AutogradLayer:
+    """Builds, per operator and key set, the closure that records it, and serves the tensor's autograd members."""
+
+    contract = CONTRACT
+
+    def build(self, overload: Overload, keys: int, below: Callee) -> Callee | None:
+        """The recording closure, or None where the operator passes through."""
+        if overload.declaration.form == "out":
+            return refuse_out(overload, below)
+        rule = find_rule(overload)
+        if rule is None:
+            return unrecorded(overload, below)
+        writes = writes_first(overload.schema)
+        if not rule.formulas and not writes:
+            return below
+        instrumented = bool(mode_triple(keys)[0] & INSTRUMENTED)
+        cls = class_for(overload)
+        if writes:
+            return record_inplace(cls, below, instrumented)
+        return recorder(cls, below, keys & KEY_MASK, instrumented)
+
+    # Members of a tensor (mt_core.tensor_autograd)
+
+    backward = staticmethod(backward)
+    register_hook = staticmethod(hooks.register_tensor_hook)
+    register_post_accumulate_grad_hook = staticmethod(hooks.register_post_accumulate_grad_hook)
+    retain_grad = staticmethod(hooks.retain_grad)
+
+    @staticmethod
+    def grad_fn_of_view(view: Tensor) -> Node | None:
+        """The node of a view that requires grad, up to date with what happened to its base."""
+        meta = current_meta(view)
+        return None if meta is None else meta.grad_fn
+
+
+def writes_first(schema: Schema) -> bool:
+    """Whether an operator writes to its first argument."""
+    return bool(schema.arguments) and schema.arguments[0].writes
+
+
+@cache
+def class_for(overload: Overload) -> type[OperatorNode]:
+    """The node class of an overload that has a rule."""
+    rule = find_rule(overload)
+    assert rule is not None
+    writes = writes_first(overload.schema)
+    if writes:
+        rule = _with_first_argument(rule, overload.schema)
+    return node_class(plan_for(rule, overload.schema), inplace=writes)
+
+
+def _with_first_argument(rule: Rule, schema: Schema) -> Rule:
+    """A rule whose first argument is among the differentiable ones: in place, its history always goes on or ends here."""
+    first = schema.arguments[0].name
+    if first in rule.formulas or first in rule.joint:
+        return rule
+    if rule.joint:
+        raise ValueError(f"the joint derivative of {rule.name} lacks '{first}', which {schema.full_name} writes to")
+    return Rule(rule.name, {first: zero, **rule.formulas}, (), rule.node_name, None)
+
+
+# Operators without a rule
+
+
+def refuse_out(overload: Overload, below: Callee) -> Callee:
+    """``out=`` forms are not differentiable."""
+    name = overload.declaration.python_name
+
+    def refuse(*args: Any) -> Any:
+        raise RuntimeError(
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
+            "requires grad."
+        )
+
+    return refuse
+
+
+def unrecorded(overload: Overload, below: Callee) -> Callee:
+    """An operator without a rule: its parts are recorded if it is a composite, else its result cannot be differentiated."""
+    if has_composite(overload):
+        return COMPOSITES[overload.name].function
+    functional = overload.declaration.functional
+    if overload.declaration.form == "inplace" and functional is not None and has_composite(find_overload(functional)):
+        return _inplace_of_composite(find_overload(functional))
+    cls = type("NotImplemented", (NotImplementedNode,), {"__slots__": (), "operator": overload.name})
+    return record_not_implemented(cls, overload, below)
+
+
+def _inplace_of_composite(functional: Overload) -> Callee:
+    """Compute the composite, recorded, and copy the result, recorded."""
+
+    def run(self: Tensor, *others: Any) -> Tensor:
+        result = functional.call(self, *others)
+        check_castable(result._dtype, self._dtype)
+        if result.shape != self.shape:
+            raise RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(result.shape)}")
+        return self.copy_(result)
+
+    return run
+
+
+class NotImplementedNode(Node):
+    """Stands in the graph where an operator has no derivative, and says so when a gradient arrives."""
+
+    __slots__ = ()
+    operator = ""
+
+    def apply(self, grads: Sequence[Any], needed: Sequence[bool] | None) -> Sequence[Any]:
+        raise NotImplementedError(
+            f"the derivative for 'aten::{self.operator}' is not implemented: declare it with mt_autograd.rules.derivative, or "
+            "call the operator under torch.no_grad()"
+        )
+
+
+def record_not_implemented(cls: type[NotImplementedNode], overload: Overload, below: Callee) -> Callee:
+    """Run the operator, and give its results a node that refuses to be differentiated."""
+    writes = writes_first(overload.schema)
+
+    def record(*args: Any) -> Any:
+        edges = [edge_of(t) for t in tensors_among(args) if t.requires_grad]
+        if writes:
+            check_inplace(args[0])
+        result = below(*args)
+        outputs = [t for t in tensors_among((result,)) if t._dtype in DIFFERENTIABLE]
+        node = cls().attach(edges, [output_spec(t) for t in outputs])
+        for nr, output in enumerate(outputs):
+            if writes and output is args[0]:
+                set_history(output, node)
+            else:
+                make_output(output, node, nr, output._base is not None)
+        return result
+
+    return record
+
+
+layer = AutogradLayer()

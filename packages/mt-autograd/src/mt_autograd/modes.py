@@ -1,0 +1,50 @@
+"""Thread state around the layer's own work."""
+
+from __future__ import annotations
+
+import threading
+
+from mt_core.keys import INSTRUMENTED
+from mt_core.state import tls
+
+__all__ = ["is_instrumented", "recording", "set_instrumented"]
+
+
+class recording:
+    """Context manager: grad mode on (or as told), inference mode off, in this thread."""
+
+    __slots__ = ("_enabled", "_previous")
+
+    def __init__(self, enabled: bool = True) -> None:
+        self._enabled = enabled
+
+    def __enter__(self) -> None:
+        self._previous = (tls.grad_enabled, tls.inference)
+        tls.grad_enabled, tls.inference = self._enabled, False
+        tls.refresh()
+
+    def __exit__(self, *exc_info: object) -> None:
+        tls.grad_enabled, tls.inference = self._previous
+        tls.refresh()
+
+
+class _Reasons(threading.local):
+    """Why this thread's recorded calls are watched; several features may ask for it at once."""
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+
+
+_reasons = _Reasons()
+
+
+def set_instrumented(reason: str, enabled: bool) -> None:
+    """Have autograd use, in this thread, the closures that look for packing hooks and anomaly mode; or no longer."""
+    (_reasons.names.add if enabled else _reasons.names.discard)(reason)
+    tls.include = tls.include | INSTRUMENTED if _reasons.names else tls.include & ~INSTRUMENTED
+    tls.refresh()
+
+
+def is_instrumented() -> bool:
+    """Whether packing hooks or anomaly mode may be on in this thread."""
+    return bool(_reasons.names)

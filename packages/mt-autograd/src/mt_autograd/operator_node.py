@@ -1,0 +1,266 @@
+"""Nodes of operators: they keep what their rule's formulas ask for, and apply the formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mt_core.autograd_state import is_grad_enabled
+from mt_core.keys import AUTOGRAD, STRIDED
+from mt_core.spec import Spec
+from mt_core.tensor import Tensor
+
+from .node import Edge, Node, OutputSpec, device_of_keys
+from .rules import Plan, SavedSlot
+from .saved import FREED, Packed, SavedOutput, SavedTensor, check_version, pack, packing_hooks, refuse_inference, unpack_input, version_of
+from .views import edge_of
+
+__all__ = ["InputSpec", "OperatorNode", "input_spec", "node_class", "save_inputs", "save_outputs"]
+
+#: (shape, dtype, key bits, strides in bytes or None where contiguous) of an input.
+InputSpec = tuple[tuple[int, ...], Any, int, Any]
+
+
+def input_spec(tensor: Any) -> InputSpec:
+    """What `<argument>_spec` is made of."""
+    keys = tensor._keys
+    array = tensor._array
+    return array.shape, tensor._dtype, keys, array.strides if keys & STRIDED else None
+
+
+def as_spec(saved: Any, is_list: bool) -> Any:
+    """The `Spec` that formulas see of an `InputSpec`; a tuple of them for a list of tensors."""
+    if saved is None:
+        return None
+    if is_list:
+        return tuple(as_spec(item, False) for item in saved)
+    shape, dtype, keys, strides = saved
+    in_elements = None if strides is None else tuple(step // dtype.itemsize for step in strides)
+    return Spec(shape, dtype, in_elements, device_of_keys(keys))
+
+
+class OperatorNode(Node):
+    """The node of one operator call.
+
+    Attributes
+    ----------
+    plan : Plan
+        On the class.
+    saved : tuple or None
+        (tensor, expected version) flattened, per slot of the plan; None once released. A list of tensors stands in its slot
+        as a tuple, its versions likewise.
+    values, specs : tuple
+        Arguments that are not tensors, and layouts of those that are, in the plan's order.
+    list_sizes : tuple of int
+        How many edges each differentiable argument has, where one of them is a list.
+    inplace_view : weakref or None
+        For an in-place operation on a view: the `CopySlices` that holds this node.
+    """
+
+    __slots__ = ()
+
+    plan: Plan
+    saved: tuple[Any, ...] | None = ()
+    values: tuple[Any, ...] = ()
+    specs: tuple[Any, ...] = ()
+    list_sizes: tuple[int, ...] = ()
+    inplace_view: Any = None
+
+    def apply(self, grads: Sequence[Any], needed: Sequence[bool] | None) -> Sequence[Any]:
+        plan = self.plan
+        wanted = self._wanted(needed)
+        saved = self._unpack(wanted)
+        grad = None
+        if plan.uses_grad:
+            grad = grads[0]
+            if grad is None:
+                grad = zeros_for(self.output_specs[0], grads)
+        mask = [bool(wanted >> i & 1) for i in range(len(plan.positions))]
+        specs = [as_spec(s, is_list) for s, (_, _, is_list) in zip(self.specs, plan.specs)]
+        pool = [grad, grads, mask, *saved, *self.values, *specs]
+        if plan.joint:
+            formula = plan.formulas[0]
+            results = formula.function(*[pool[i] for i in formula.pool_indexes])
+        else:
+            results = [
+                formula.function(*[pool[i] for i in formula.pool_indexes]) if wanted >> ordinal & 1 else None
+                for ordinal, formula in enumerate(plan.formulas)
+            ]
+        return flattened(results, self.list_sizes) if self.list_sizes else results
+
+    def _wanted(self, needed: Sequence[bool] | None) -> int:
+        """Bit mask of the differentiable arguments whose gradient goes somewhere."""
+        edges = self.next_edges
+        wanted = 0
+        if not self.list_sizes:
+            for i, edge in enumerate(edges):
+                if edge is not None and (needed is None or needed[i]):
+                    wanted |= 1 << i
+            return wanted
+        start = 0
+        for ordinal, size in enumerate(self.list_sizes):
+            if any(edges[i] is not None and (needed is None or needed[i]) for i in range(start, start + size)):
+                wanted |= 1 << ordinal
+            start += size
+        return wanted
+
+    def _unpack(self, wanted: int) -> list[Any]:
+        """The saved tensors that formulas of the wanted arguments use; None for the others."""
+        slots = self.plan.saved
+        if not slots:
+            return []
+        saved = self.saved
+        if saved is None:
+            raise RuntimeError(FREED)
+        return [
+            self.unpack_slot(slot, saved[2 * i], saved[2 * i + 1]) if slot.wanted_by & wanted else None
+            for i, slot in enumerate(slots)
+        ]
+
+    def unpack_slot(self, slot: SavedSlot, item: Any, version: Any) -> Any:
+        """A saved item as a tensor (or list of them), its version checked."""
+        if slot.is_result:
+            return self._unpack_output(item, version, slot.position)
+        if slot.is_list and item is not None:
+            return tuple(unpack_input(t, v) for t, v in zip(item, version, strict=True))
+        return unpack_input(item, version)
+
+    def _unpack_output(self, item: Any, version: int, output_nr: int) -> Any:
+        if item is None:
+            return None
+        edge = self.own_edge(output_nr) if is_grad_enabled() else None
+        if isinstance(item, Packed):
+            return item.unpack(edge)
+        alias = item.tensor(edge)
+        check_version(alias, item.cell.version, version, (self, output_nr))
+        return alias
+
+    def own_edge(self, output_nr: int) -> Edge:
+        """Where gradients of an output of this node go: here, or through the view that an in-place operation changed."""
+        if self.inplace_view is not None:
+            copy_slices = self.inplace_view()
+            if copy_slices is not None:
+                return copy_slices.view_edge()  # type: ignore[no-any-return]
+        return self, output_nr
+
+    def release(self) -> None:
+        if self.plan.saved:
+            self.saved = None
+
+    def __getattr__(self, name: str) -> Any:
+        """``_saved_<what>`` and ``_raw_saved_<what>``: what the node keeps for backward."""
+        if name.startswith("_saved_"):
+            return self._saved_value(name[7:])
+        if name.startswith("_raw_saved_"):
+            return self._raw_saved(name[11:])
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def _saved_value(self, wanted: str) -> Any:
+        for i, slot in enumerate(self.plan.saved):
+            if slot.name == wanted:
+                if self.saved is None:
+                    raise RuntimeError(FREED)
+                return self.unpack_slot(slot, self.saved[2 * i], self.saved[2 * i + 1])
+        for (name, _), value in zip(self.plan.values, self.values, strict=True):
+            if name == wanted:
+                return value
+        for (name, _, is_list), spec in zip(self.plan.specs, self.specs, strict=True):
+            if wanted == name:
+                return as_spec(spec, is_list)
+            if wanted == name[:-5] + "_sym_sizes" and not is_list:
+                return spec[0]
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '_saved_{wanted}'")
+
+    def _raw_saved(self, wanted: str) -> Any:
+        for i, slot in enumerate(self.plan.saved):
+            if slot.name == wanted:
+                if slot.is_list:
+                    return tuple(SavedTensor(self, i, k) for k in range(len(self.saved[2 * i]) if self.saved else 0))
+                return SavedTensor(self, i)
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '_raw_saved_{wanted}'")
+
+    def __dir__(self) -> list[str]:
+        kept = [f"_saved_{s.name}" for s in self.plan.saved] + [f"_raw_saved_{s.name}" for s in self.plan.saved]
+        return [*super().__dir__(), *kept, *(f"_saved_{name}" for name, _ in self.plan.values)]
+
+
+def flattened(results: Sequence[Any], sizes: tuple[int, ...]) -> list[Any]:
+    """Gradients per argument to gradients per edge: those of a list argument stand in line."""
+    flat: list[Any] = []
+    for result, size in zip(results, sizes, strict=True):
+        if result is None:
+            flat.extend([None] * size)
+        elif isinstance(result, (list, tuple)):
+            flat.extend(result)
+        else:
+            flat.append(result)
+    return flat
+
+
+def zeros_for(spec: OutputSpec, like: Sequence[Any]) -> Any:
+    """Zeros in the shape of an output; `like` gives, if any is defined, the device."""
+    import mt_core.api as api
+
+    shape, dtype, keys = spec
+    present = next((g for g in like if g is not None), None)
+    device = device_of_keys(keys) if present is None else present.device
+    return api.zeros(shape, dtype=dtype, device=device)
+
+
+def node_class(plan: Plan, *, inplace: bool) -> type[OperatorNode]:
+    """The class of an operator's nodes, with a slot for each thing that its plan keeps."""
+    slots = [
+        name
+        for name, used in (
+            ("saved", plan.saved), ("values", plan.values), ("specs", plan.specs), ("list_sizes", any(plan.lists)),
+            ("inplace_view", inplace and any(slot.is_result for slot in plan.saved)),
+        )
+        if used
+    ]  # fmt: skip
+    return type(plan.rule.node_name, (OperatorNode,), {"__slots__": tuple(slots), "plan": plan, "__module__": __name__})
+
+
+# Saving
+
+
+def save_one(tensor: Any) -> tuple[Any, int]:
+    """(what is kept of an input, the version it must still have at backward)."""
+    if not isinstance(tensor, Tensor):
+        return tensor, 0  # a number in a tensor's place, or None
+    refuse_inference(tensor)
+    edge = edge_of(tensor) if tensor._keys & AUTOGRAD else None
+    return pack(tensor, edge), version_of(tensor)
+
+
+def save_inputs(plan: Plan, args: Sequence[Any], wanted: int) -> list[Any]:
+    """The `saved` list of a node as far as inputs go; results are appended by `save_outputs`."""
+    saved: list[Any] = []
+    for slot in plan.saved:
+        if slot.is_result:
+            break
+        value = args[slot.position] if slot.wanted_by & wanted else None
+        if slot.is_list and value is not None:
+            pairs = [save_one(t) for t in value]
+            saved += (tuple(t for t, _ in pairs), tuple(v for _, v in pairs))
+        else:
+            saved += save_one(value)
+    return saved
+
+
+def save_outputs(plan: Plan, outputs: Sequence[Any], wanted: int) -> list[Any]:
+    """The rest of the `saved` list: outputs that formulas use."""
+    saved: list[Any] = []
+    for slot in plan.saved:
+        if not slot.is_result:
+            continue
+        if not slot.wanted_by & wanted or outputs[slot.position] is None:
+            saved += (None, 0)
+            continue
+        output = SavedOutput(outputs[slot.position], slot.position)
+        saved += (pack_output(output), output.cell.version)
+    return saved
+
+
+def pack_output(output: SavedOutput) -> Any:
+    """The output as a pack hook would have it saved; itself when there is none."""
+    return pack(output.tensor(None), None) if packing_hooks.stack else output

@@ -1,0 +1,390 @@
+"""Recording closures: one is built per operator and key set, and does the least that this operator needs.
+
+Each runs the operator below autograd and makes the node of its result. The short ones repeat the same few lines instead of
+sharing a function: a Python call costs as much as they do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from operator import itemgetter
+from typing import Any
+
+from mt_core.autograd_state import AutogradMeta
+from mt_core.dtypes import ALL_DTYPES
+from mt_core.keys import AUTOGRAD, INFERENCE
+from mt_core.schema import Schema
+from mt_core.tensor import Tensor
+
+from .node import LEAF, Edge, next_sequence_nr, output_spec
+from .operator_node import OperatorNode, input_spec, save_inputs, save_outputs
+from .rules import Plan
+from .saved import SavedOutput
+from .views import edge_of
+
+__all__ = ["edges_and_mask", "fill_node", "make_output", "recorder", "tensors_among"]
+
+Callee = Callable[..., Any]
+
+#: Results of other dtypes have no history.
+DIFFERENTIABLE = frozenset(d for d in ALL_DTYPES if d.is_floating_point or d.is_complex)
+
+
+def recorder(cls: type[OperatorNode], below: Callee, keys: int, instrumented: bool) -> Callee:
+    """The closure that records an operator which makes new tensors or views.
+
+    Parameters
+    ----------
+    cls
+        The operator's node class.
+    below
+        The operator without autograd; takes all of the schema's arguments.
+    keys
+        The key set that the closure is for.
+    instrumented
+        Whether packing hooks or anomaly mode may be on in this thread.
+    """
+    plan = cls.plan
+    schema = plan.schema
+    if len(schema.returns) != 1 or schema.returns[0].is_list:
+        return record_outputs(cls, below, instrumented)
+    if not instrumented and not keys & INFERENCE:
+        if _is_unary(plan, schema):
+            return record_unary(cls, below)
+        if _is_binary(plan, schema, 2) and not plan.values:
+            return record_binary(cls, below)
+        if _is_binary(plan, schema, 3) and not plan.saved:
+            return record_binary_with_parameter(cls, below)
+        if _is_first_only(plan, schema):
+            return record_first(cls, below)
+    return record_any(cls, below, instrumented)
+
+
+def _saves_inputs_only(plan: Plan) -> bool:
+    return not any(slot.is_result for slot in plan.saved)
+
+
+def _is_unary(plan: Plan, schema: Schema) -> bool:
+    return len(schema.arguments) == 1 and plan.lists == (False,) and not plan.specs and not _is_view(schema)
+
+
+def _is_binary(plan: Plan, schema: Schema, arguments: int) -> bool:
+    return (
+        len(schema.arguments) == arguments and plan.positions == (0, 1) and plan.lists == (False, False)
+        and not plan.specs and _saves_inputs_only(plan)
+    )  # fmt: skip
+
+
+def _is_first_only(plan: Plan, schema: Schema) -> bool:
+    """One tensor, the first argument; whatever else the schema has is no tensor."""
+    return (
+        plan.positions == (0,) and plan.lists == (False,) and not any(a.is_tensor for a in schema.arguments[1:])
+        and all(slot.position == 0 for slot in plan.saved)
+    )  # fmt: skip
+
+
+def _is_view(schema: Schema) -> bool:
+    return schema.returns[0].alias is not None
+
+
+# The short forms
+
+
+def record_unary(cls: type[OperatorNode], below: Callee) -> Callee:
+    """``f(self)``, which may save its argument and its result."""
+    names = [slot.name for slot in cls.plan.saved]
+    saves_self, saves_result = bool(names) and names[0] != "result", "result" in names or "result0" in names
+
+    def record(self: Any) -> Any:
+        result = below(self)
+        node = cls()
+        if self._base is None:
+            meta = self._autograd
+            grad_fn = meta.grad_fn
+            node.next_edges = ((self, LEAF) if grad_fn is None else (grad_fn, meta.output_nr),)
+        else:
+            node.next_edges = (edge_of(self),)
+        node.sequence_nr = next_sequence_nr()
+        node.hooks = None
+        if saves_self:
+            cell = self._cell
+            node.saved = (self, 0 if cell is None else cell.version)
+            if saves_result:
+                node.saved += (SavedOutput(result, 0), 0)
+        elif saves_result:
+            node.saved = (SavedOutput(result, 0), 0)
+        node.output_specs = ((result._array.shape, result._dtype, result._keys),)
+        meta = result._autograd = AutogradMeta()
+        meta.grad_fn = node
+        result._keys |= AUTOGRAD
+        return result
+
+    return record
+
+
+def record_binary(cls: type[OperatorNode], below: Callee) -> Callee:
+    """``f(self, other)``, which may save its arguments; either may be a number."""
+    masks = {slot.position: slot.wanted_by for slot in cls.plan.saved}
+    saves_self, saves_other = masks.get(0, 0), masks.get(1, 0)
+    both = len(masks) == 2
+
+    def record(self: Any, other: Any) -> Any:
+        result = below(self, other)
+        node = cls()
+        first = second = None
+        wanted = 0
+        if getattr(self, "_keys", 0) & AUTOGRAD:
+            wanted = 1
+            if self._base is None:
+                meta = self._autograd
+                grad_fn = meta.grad_fn
+                first = (self, LEAF) if grad_fn is None else (grad_fn, meta.output_nr)
+            else:
+                first = edge_of(self)
+        if getattr(other, "_keys", 0) & AUTOGRAD:
+            wanted |= 2
+            if other._base is None:
+                meta = other._autograd
+                grad_fn = meta.grad_fn
+                second = (other, LEAF) if grad_fn is None else (grad_fn, meta.output_nr)
+            else:
+                second = edge_of(other)
+        node.next_edges = (first, second)
+        node.sequence_nr = next_sequence_nr()
+        node.hooks = None
+        if masks:
+            kept_self = kept_other = None
+            version_self = version_other = 0
+            if saves_self & wanted:
+                kept_self = self
+                cell = getattr(self, "_cell", None)
+                if cell is not None:
+                    version_self = cell.version
+            if saves_other & wanted:
+                kept_other = other
+                cell = getattr(other, "_cell", None)
+                if cell is not None:
+                    version_other = cell.version
+            if both:
+                node.saved = (kept_self, version_self, kept_other, version_other)
+            elif saves_self:
+                node.saved = (kept_self, version_self)
+            else:
+                node.saved = (kept_other, version_other)
+        node.output_specs = ((result._array.shape, result._dtype, result._keys),)
+        meta = result._autograd = AutogradMeta()
+        meta.grad_fn = node
+        result._keys |= AUTOGRAD
+        return result
+
+    return record
+
+
+def record_binary_with_parameter(cls: type[OperatorNode], below: Callee) -> Callee:
+    """``f(self, other, alpha)``, which saves no tensor."""
+    keeps_parameter = bool(cls.plan.values)
+
+    def record(self: Any, other: Any, parameter: Any) -> Any:
+        result = below(self, other, parameter)
+        node = cls()
+        first = second = None
+        if getattr(self, "_keys", 0) & AUTOGRAD:
+            if self._base is None:
+                meta = self._autograd
+                grad_fn = meta.grad_fn
+                first = (self, LEAF) if grad_fn is None else (grad_fn, meta.output_nr)
+            else:
+                first = edge_of(self)
+        if getattr(other, "_keys", 0) & AUTOGRAD:
+            if other._base is None:
+                meta = other._autograd
+                grad_fn = meta.grad_fn
+                second = (other, LEAF) if grad_fn is None else (grad_fn, meta.output_nr)
+            else:
+                second = edge_of(other)
+        node.next_edges = (first, second)
+        node.sequence_nr = next_sequence_nr()
+        node.hooks = None
+        if keeps_parameter:
+            node.values = (parameter,)
+        node.output_specs = ((result._array.shape, result._dtype, result._keys),)
+        meta = result._autograd = AutogradMeta()
+        meta.grad_fn = node
+        result._keys |= AUTOGRAD
+        return result
+
+    return record
+
+
+def record_first(cls: type[OperatorNode], below: Callee) -> Callee:
+    """``f(self, *not_tensors)`` with one result, which may be a view."""
+    plan = cls.plan
+    keeps_specs = bool(plan.specs)
+    pick = _picker([position - 1 for _, position in plan.values], len(plan.schema.arguments) - 1)
+    names = [slot.name for slot in plan.saved]
+    saves_self, saves_result = bool(names) and names[0] != "result", "result" in names
+    is_view = _is_view(plan.schema)
+
+    def record(self: Any, *others: Any) -> Any:
+        result = below(self, *others)
+        if not result._dtype in DIFFERENTIABLE:
+            return result
+        node = cls()
+        if self._base is None:
+            meta = self._autograd
+            grad_fn = meta.grad_fn
+            node.next_edges = ((self, LEAF) if grad_fn is None else (grad_fn, meta.output_nr),)
+        else:
+            node.next_edges = (edge_of(self),)
+        node.sequence_nr = next_sequence_nr()
+        node.hooks = None
+        if pick is not None:
+            node.values = pick(others)
+        if keeps_specs:
+            node.specs = (input_spec(self),)
+        if saves_self:
+            cell = self._cell
+            node.saved = (self, 0 if cell is None else cell.version)
+            if saves_result:
+                node.saved += (SavedOutput(result, 0), 0)
+        elif saves_result:
+            node.saved = (SavedOutput(result, 0), 0)
+        node.output_specs = ((result._array.shape, result._dtype, result._keys),)
+        meta = result._autograd = AutogradMeta()
+        meta.grad_fn = node
+        if is_view:
+            meta.attr_version = result._cell.version
+        result._keys |= AUTOGRAD
+        return result
+
+    return record
+
+
+def _picker(positions: list[int], count: int) -> Callable[[tuple[Any, ...]], tuple[Any, ...]] | None:
+    """Chooses items of a tuple, always as a tuple; None when there is nothing to choose."""
+    if not positions:
+        return None
+    if positions == list(range(count)):
+        return tuple
+    if len(positions) == 1:
+        only = positions[0]
+        return lambda items: (items[only],)
+    return itemgetter(*positions)
+
+
+# The general form, in pieces that in-place recording uses too
+
+
+def edges_and_mask(plan: Plan, args: tuple[Any, ...]) -> tuple[tuple[Edge | None, ...], int]:
+    """The edges of a call, one per differentiable tensor, and a bit for each argument that has any."""
+    edges: list[Edge | None] = []
+    wanted = 0
+    for ordinal, position in enumerate(plan.positions):
+        value = args[position]
+        for tensor in (value or ()) if plan.lists[ordinal] else (value,):
+            if getattr(tensor, "_keys", 0) & AUTOGRAD:
+                wanted |= 1 << ordinal
+                edges.append(edge_of(tensor))
+            else:
+                edges.append(None)
+    return tuple(edges), wanted
+
+
+def fill_node(node: OperatorNode, args: tuple[Any, ...], edges: tuple[Edge | None, ...], instrumented: bool) -> None:
+    """Everything of a node that is known before the operator has run, saved tensors aside."""
+    plan = node.plan
+    node.next_edges = edges
+    node.sequence_nr = next_sequence_nr()
+    node.hooks = None
+    if plan.values:
+        node.values = tuple([args[position] for _, position in plan.values])
+    if plan.specs:
+        node.specs = tuple([
+            (tuple(map(input_spec, args[position])) if is_list else tensor_spec(args[position]))
+            for _, position, is_list in plan.specs
+        ])  # fmt: skip
+    if any(plan.lists):
+        node.list_sizes = tuple([
+            len(args[position] or ()) if is_list else 1 for position, is_list in zip(plan.positions, plan.lists, strict=True)
+        ])  # fmt: skip
+    if instrumented:
+        from .anomaly import note_forward
+
+        note_forward(node)
+
+
+def tensors_among(values: Iterable[Any]) -> Iterator[Any]:
+    """The tensors among arguments or results, those in lists and tuples included."""
+    for value in values:
+        if isinstance(value, Tensor):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            yield from tensors_among(value)
+
+
+def tensor_spec(value: Any) -> Any:
+    """The layout of a tensor argument; None for a number or None in its place."""
+    return input_spec(value) if hasattr(value, "_array") else None
+
+
+def make_output(result: Any, node: Any, output_nr: int, is_view: bool) -> None:
+    """Give a tensor the history that an operator just made."""
+    meta = result._autograd = AutogradMeta()
+    meta.grad_fn = node
+    meta.output_nr = output_nr
+    if is_view:
+        meta.attr_version = result._cell.version
+    result._keys |= AUTOGRAD
+
+
+def record_any(cls: type[OperatorNode], below: Callee, instrumented: bool) -> Callee:
+    """Any operator with one result."""
+    plan = cls.plan
+    is_view = _is_view(plan.schema)
+
+    def record(*args: Any) -> Any:
+        edges, wanted = edges_and_mask(plan, args)
+        if not wanted:
+            return below(*args)
+        node = cls()
+        fill_node(node, args, edges, instrumented)
+        if plan.saved:
+            saved = save_inputs(plan, args, wanted)
+            result = below(*args)
+            node.saved = tuple(saved + save_outputs(plan, (result,), wanted))
+        else:
+            result = below(*args)
+        if result._dtype in DIFFERENTIABLE:
+            node.output_specs = (output_spec(result),)
+            make_output(result, node, 0, is_view)
+        return result
+
+    return record
+
+
+def record_outputs(cls: type[OperatorNode], below: Callee, instrumented: bool) -> Callee:
+    """An operator with several results: a tuple, or a list of any length."""
+    plan = cls.plan
+    is_view = _is_view(plan.schema)
+    chosen = plan.rule.differentiable_outputs
+
+    def record(*args: Any) -> Any:
+        edges, wanted = edges_and_mask(plan, args)
+        if not wanted:
+            return below(*args)
+        node = cls()
+        fill_node(node, args, edges, instrumented)
+        saved = save_inputs(plan, args, wanted)
+        results = below(*args)
+        if plan.saved:
+            node.saved = tuple(saved + save_outputs(plan, results, wanted))
+        node.output_specs = tuple([_EMPTY_SPEC if r is None else output_spec(r) for r in results])
+        for nr, result in enumerate(results):
+            if result is not None and result._dtype in DIFFERENTIABLE and (chosen is None or chosen[nr]):
+                make_output(result, node, nr, is_view)
+        return results
+
+    return record
+
+
+_EMPTY_SPEC = ((), None, 0)

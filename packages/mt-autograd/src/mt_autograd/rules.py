@@ -1,0 +1,231 @@
+"""Derivative rules: how they are declared, found, and prepared for recording.
+
+A rule gives one formula per differentiable argument. The names of a formula's parameters choose what is saved for it:
+
+======================  ===============================================================================================
+``grad``                gradient of the first output; zeros where none arrived
+``grads``               gradients of all outputs, None where none arrived
+``mask``                which of the arguments of a joint formula want a gradient
+``<argument>``          an argument of the operator; a list of tensors arrives as a tuple. A tensor argument for which
+                        Python accepts a number may arrive as that number
+``<argument>_spec``     shape, dtype, strides and device of a tensor argument (`mt_core.spec.Spec`), without its memory
+``result``, ``resultN`` the only output, output number N
+======================  ===============================================================================================
+
+A formula returns a tensor, or None for zero; for a list argument, a sequence of these. It need not undo broadcasting or
+dtype promotion: the engine sums a gradient to the argument's shape and converts it to its dtype.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from mt_core.dispatch.registry import Overload, load_room
+from mt_core.schema import Schema
+
+__all__ = ["Formula", "Plan", "Rule", "derivative", "find_rule", "joint_derivative", "non_differentiable", "plan_for", "zero"]
+
+Function = Callable[..., Any]
+
+#: Positions of the pool that formulas draw their arguments from; saved tensors follow, then values, then specs.
+GRAD, GRADS, MASK, FIRST_SAVED = range(4)
+
+
+class Rule:
+    """What has been declared for one overload; without formulas, that it is not differentiable."""
+
+    __slots__ = ("differentiable_outputs", "formulas", "joint", "name", "node_name")
+
+    def __init__(
+        self, name: str, formulas: dict[str, Function], joint: tuple[str, ...], node_name: str,
+        differentiable_outputs: tuple[bool, ...] | None,
+    ) -> None:  # fmt: skip
+        self.name = name
+        self.formulas = formulas
+        #: Arguments whose gradients one formula, under the key "", computes together.
+        self.joint = joint
+        self.node_name = node_name
+        self.differentiable_outputs = differentiable_outputs
+
+
+_RULES: dict[str, Rule] = {}
+
+
+def derivative(
+    name: str, /, *, node: str | None = None, differentiable_outputs: tuple[bool, ...] | None = None, **formulas: Function
+) -> None:
+    """Declare the derivative of an operator: one formula per differentiable argument.
+
+    Parameters
+    ----------
+    name
+        The overload, as in ``"mul.Tensor"``. In-place forms follow the functional one unless declared themselves.
+    node
+        Name of ``grad_fn``; by default ``MulBackward0``, counting the overloads of one operator in the order in which they
+        are declared.
+    differentiable_outputs
+        For operators with several outputs; by default all of floating point dtype.
+    """
+    _enter(name, formulas, (), node, differentiable_outputs)
+
+
+def joint_derivative(
+    name: str, arguments: Sequence[str], formula: Function, /, *, node: str | None = None,
+    differentiable_outputs: tuple[bool, ...] | None = None,
+) -> None:  # fmt: skip
+    """Declare one formula for several arguments: it returns a tuple of their gradients; parameter ``mask`` tells which are used."""
+    _enter(name, {"": formula}, tuple(arguments), node, differentiable_outputs)
+
+
+def non_differentiable(*names: str) -> None:
+    """Declare that results of these operators have no gradient; their in-place forms cut the tensor off its history."""
+    for name in names:
+        _enter(name, {}, (), None, None)
+
+
+def zero() -> None:
+    """The formula of an argument that does not influence the result, such as the old value in ``fill_``."""
+
+
+def _enter(
+    name: str, formulas: dict[str, Function], joint: tuple[str, ...], node: str | None,
+    differentiable_outputs: tuple[bool, ...] | None,
+) -> None:  # fmt: skip
+    if name in _RULES:
+        raise ValueError(f"the derivative of {name} is declared twice")
+    packet = name.partition(".")[0]
+    if node is None:
+        node = f"{camel_case(packet)}Backward{_COUNTS.get(packet, 0)}"
+    _COUNTS[packet] = _COUNTS.get(packet, 0) + 1
+    _RULES[name] = Rule(name, formulas, joint, node, differentiable_outputs)
+
+
+_COUNTS: dict[str, int] = {}
+
+
+def camel_case(packet: str) -> str:
+    """``native_layer_norm`` to ``NativeLayerNorm``, as the names of graph nodes are made."""
+    return "".join(part.title() for part in packet.split("_"))
+
+
+def find_rule(overload: Overload) -> Rule | None:
+    """The rule of an overload: its own, else that of the functional form it derives from; None when nothing is declared."""
+    load_room("mt_autograd.derivatives", overload.family)
+    rule = _RULES.get(overload.name)
+    if rule is None and overload.declaration.functional is not None:
+        rule = _RULES.get(overload.declaration.functional)
+    return rule
+
+
+class Formula:
+    """A formula and where its arguments lie in the pool; `saves` are the saved tensors among them, by their number."""
+
+    __slots__ = ("function", "pool_indexes", "saves")
+
+    def __init__(self, function: Function, pool_indexes: tuple[int, ...], saves: frozenset[int]) -> None:
+        self.function = function
+        self.pool_indexes = pool_indexes
+        self.saves = saves
+
+
+class SavedSlot:
+    """A tensor that some formula asks for.
+
+    Attributes
+    ----------
+    name : str
+        As the formula spells it: an argument, or ``result``.
+    position : int
+        Of the argument in the schema, or of the output.
+    wanted_by : int
+        Bit mask over the differentiable arguments: it is saved if one of them has an edge.
+    """
+
+    __slots__ = ("is_list", "is_result", "name", "position", "wanted_by")
+
+    def __init__(self, name: str, position: int, wanted_by: int, is_result: bool, is_list: bool) -> None:
+        self.name = name
+        self.position = position
+        self.wanted_by = wanted_by
+        self.is_result = is_result
+        self.is_list = is_list
+
+
+class Plan:
+    """A rule worked out against a schema.
+
+    Attributes
+    ----------
+    positions : tuple of int
+        Schema positions of the differentiable arguments, in the schema's order; `lists` tells which take several tensors.
+    formulas : tuple of Formula
+        One per differentiable argument; with `joint`, one in all.
+    saved : tuple of SavedSlot
+        Tensors to save; `values` are (name, position) of other arguments to keep, `specs` (name, position, whether a list)
+        of tensors whose layout to keep.
+    """
+
+    __slots__ = ("formulas", "joint", "lists", "positions", "rule", "saved", "schema", "specs", "uses_grad", "values")
+
+    def __init__(self, rule: Rule, schema: Schema) -> None:
+        self.rule = rule
+        self.schema = schema
+        self.joint = bool(rule.joint)
+        index = {argument.name: i for i, argument in enumerate(schema.arguments)}
+        names = rule.joint or tuple(rule.formulas)
+        for name in names:
+            if name not in index:
+                raise ValueError(f"the derivative of {rule.name} names an argument '{name}' that {schema} does not have")
+        ordered = tuple(sorted(names, key=index.__getitem__))
+        if self.joint and ordered != rule.joint:
+            raise ValueError(f"the arguments of the joint derivative of {rule.name} must follow the schema: {', '.join(ordered)}")
+        self.positions = tuple(index[name] for name in ordered)
+        self.lists = tuple(schema.arguments[i].is_list for i in self.positions)
+        functions = [rule.formulas[""]] if self.joint else [rule.formulas[name] for name in ordered]
+        wanted = [(1 << len(ordered)) - 1] if self.joint else [1 << i for i in range(len(ordered))]
+        parameters = [tuple(inspect.signature(function).parameters) for function in functions]
+        self._collect(index, list(zip(parameters, wanted, strict=True)))
+        where = self._pool()
+        self.formulas = tuple(
+            Formula(function, tuple(where[p] for p in names), frozenset(i for i, s in enumerate(self.saved) if s.name in names))
+            for function, names in zip(functions, parameters, strict=True)
+        )
+        self.uses_grad = any("grad" in names for names in parameters)
+
+    def _collect(self, index: dict[str, int], wants: list[tuple[tuple[str, ...], int]]) -> None:
+        """Sort what the formulas ask for into saved tensors, values and specs."""
+        masks: dict[str, int] = {}
+        for names, bit in wants:
+            for name in names:
+                masks[name] = masks.get(name, 0) | bit
+        saved, values, specs = [], [], []
+        for name, mask in masks.items():
+            if name in ("grad", "grads", "mask"):
+                continue
+            if name in index:
+                argument = self.schema.arguments[index[name]]
+                if argument.is_tensor:
+                    saved.append(SavedSlot(name, index[name], mask, False, argument.is_list))
+                else:
+                    values.append((name, index[name]))
+            elif name.endswith("_spec") and name[:-5] in index:
+                position = index[name[:-5]]
+                specs.append((name, position, self.schema.arguments[position].is_list))
+            elif name.startswith("result") and (name == "result" or name[6:].isdecimal()):
+                saved.append(SavedSlot(name, int(name[6:] or 0), mask, True, False))
+            else:
+                raise ValueError(f"a formula of {self.rule.name} asks for '{name}', which {self.schema} does not have")
+        self.saved = tuple(sorted(saved, key=lambda slot: (slot.is_result, slot.position)))
+        self.values = tuple(values)
+        self.specs = tuple(specs)
+
+    def _pool(self) -> dict[str, int]:
+        names = [s.name for s in self.saved] + [name for name, _ in self.values] + [name for name, _, _ in self.specs]
+        return {"grad": GRAD, "grads": GRADS, "mask": MASK, **{name: FIRST_SAVED + i for i, name in enumerate(names)}}
+
+
+def plan_for(rule: Rule, schema: Schema) -> Plan:
+    """The rule prepared for operators of this schema."""
+    return Plan(rule, schema)

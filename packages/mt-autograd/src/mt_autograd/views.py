@@ -1,0 +1,187 @@
+"""Views and history: where the gradient of a view goes, before and after its base has been written to.
+
+A view made by a recorded operator has that operator's node. Once the base's memory has been written to, through whichever
+alias, that node no longer tells the truth, and the view's history is made anew as a strided window of what the base then is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mt_core.autograd_state import AutogradMeta
+from mt_core.dtypes import dtype
+from mt_core.keys import AUTOGRAD, MULTI_VIEW, NO_GRAD_VIEW
+from mt_core.tensor import Tensor
+
+from .modes import recording
+from .node import LEAF, Edge, Node
+
+__all__ = ["ViewGeometry", "current_meta", "edge_of", "mark_stale", "refuse_rebase"]
+
+
+class ViewGeometry:
+    """Where a view lies in its base: offset from the base's first element, in elements of the view's dtype."""
+
+    __slots__ = ("base_dtype", "dtype", "offset", "shape", "strides")
+
+    def __init__(self, view: Tensor, base: Tensor) -> None:
+        self.dtype: dtype = view._dtype
+        self.base_dtype: dtype = base._dtype
+        self.shape = tuple(view._array.shape)
+        self.strides = view.stride()
+        start = view.storage_offset() * view._dtype.itemsize - base.storage_offset() * base._dtype.itemsize
+        self.offset = start // view._dtype.itemsize
+
+    def replay(self, base: Tensor) -> Tensor:
+        """The same window of another tensor with the base's layout.
+
+        Raises
+        ------
+        NotImplementedError
+            For a view that reinterprets its base's elements otherwise than between complex numbers and pairs of reals.
+        """
+        if self.dtype is self.base_dtype:
+            return base.as_strided(self.shape, self.strides, base.storage_offset() + self.offset)
+        if self.base_dtype.is_complex and self.dtype is self.base_dtype.to_real():
+            reals = base.view_as_real()
+            return reals.as_strided(self.shape, self.strides, reals.storage_offset() + self.offset)
+        if self.dtype.is_complex and self.base_dtype is self.dtype.to_real():
+            return self._replay_as_complex(base)
+        raise NotImplementedError(
+            f"gradients through an in-place change of a view that reads {self.base_dtype} as {self.dtype} are not implemented; "
+            "clone the view before changing it"
+        )
+
+    def _replay_as_complex(self, base: Tensor) -> Tensor:
+        extent = 1 + sum((size - 1) * stride for size, stride in zip(self.shape, self.strides, strict=True))
+        pairs = base.as_strided((extent, 2), (2, 1), base.storage_offset() + 2 * self.offset)
+        numbers = pairs.view_as_complex()
+        return numbers.as_strided(self.shape, self.strides, numbers.storage_offset())
+
+
+def edge_of(tensor: Tensor) -> Edge | None:
+    """Where the gradient of a tensor that requires grad goes; None for a view that was cut off from its base."""
+    meta = tensor._autograd if tensor._base is None else current_meta(tensor)
+    if meta is None:
+        return None
+    if meta.grad_fn is not None:
+        return meta.grad_fn, meta.output_nr
+    return (tensor, LEAF) if meta.requires_grad else None
+
+
+def current_meta(view: Tensor) -> AutogradMeta | None:
+    """The autograd slots of a view, its history made anew if the base's memory was written to since.
+
+    Raises
+    ------
+    RuntimeError
+        In PyTorch's words, where a view made without grad mode, or one of several made at once, would need new history.
+    """
+    meta = view._autograd
+    if meta is None or meta.attr_version == view._cell.version:
+        return meta
+    if meta.grad_fn is None and not view._base._keys & AUTOGRAD:
+        return meta
+    refuse_rebase(view, indirect=True)
+    old = meta.grad_fn
+    meta.grad_fn, meta.output_nr = _replayed_edge(view)
+    meta.attr_version = view._cell.version
+    move_retained(old, meta)
+    return meta
+
+
+def _replayed_edge(view: Tensor) -> Edge:
+    base = view._base
+    with recording():
+        replayed = ViewGeometry(view, base).replay(base)
+    meta = replayed._autograd
+    return meta.grad_fn, meta.output_nr
+
+
+def move_retained(old: Node | None, meta: AutogradMeta) -> None:
+    """Let the node that now makes a tensor fill its ``.grad``, where the old one was to (``retain_grad``)."""
+    if meta.retains_grad and old is not None and old.hooks is not None:
+        kept = {nr: r for nr, r in old.hooks.retains.items() if (t := r()) is not None and t._autograd is meta}
+        for nr, reference in kept.items():
+            del old.hooks.retains[nr]
+            meta.grad_fn._own_hooks().retains[meta.output_nr] = reference
+
+
+def mark_stale(base: Tensor) -> None:
+    """Let the views of a base that has just gained history require grad, with history to be made when first asked for."""
+    cell = base._cell
+    if cell is None:
+        return
+    for tensor in cell.tensors():
+        if tensor._base is base and not tensor._keys & AUTOGRAD:
+            if tensor._autograd is None:
+                tensor._autograd = AutogradMeta()
+            tensor._autograd.attr_version = -1
+            tensor._keys |= AUTOGRAD
+
+
+# What may not be rebased
+
+_AMBIGUOUS = (
+    " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view "
+    "and the inplace either both inside the {block} block (if you don't want the inplace to be tracked) or both outside (if you "
+    "want the inplace to be tracked)."
+)
+_SEVERAL = (
+    " This view is the output of a function that returns multiple views. Such functions do not allow the output views to be "
+    "modified inplace. You should replace the inplace operation by an out-of-place one."
+)
+_CUSTOM = (
+    " This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to handle "
+    "view+inplace would override the custom backward associated with the custom Function, leading to incorrect gradients. This "
+    "behavior is forbidden. You can fix this by cloning the output of the custom Function."
+)
+#: `AutogradMeta.creation_meta` of a view that a custom Function returned.
+IN_CUSTOM_FUNCTION = "custom Function"
+#: ... and of a view that was made in inference mode.
+IN_INFERENCE_MODE = "inference mode"
+
+
+def refuse_rebase(view: Tensor, *, indirect: bool) -> None:
+    """Raise where a view must not be written to while recording (`indirect`: it is its base that was).
+
+    Raises
+    ------
+    RuntimeError
+        In PyTorch's words: for views made without grad mode, several at once, or inside a custom Function.
+    """
+    flags = view._keys & (NO_GRAD_VIEW | MULTI_VIEW)
+    meta = view._autograd
+    creation = meta.creation_meta if meta is not None else None
+    if not flags and creation is None:
+        return
+    grad_fn = meta.grad_fn if meta is not None else None
+    modified = " and its base or another view of its base has been modified inplace" if indirect else " and is being modified inplace"
+    raise RuntimeError(_subject(grad_fn, meta, flags, creation) + modified + _reason(grad_fn, flags, creation))
+
+
+def _subject(grad_fn: Node | None, meta: AutogradMeta | None, flags: int, creation: Any) -> str:
+    from .saved import operation_name
+
+    mode = _mode_of(flags, creation)
+    if grad_fn is None or meta is None:
+        return f"A view was created in {mode or 'no_grad mode'}"
+    subject = f"Output {meta.output_nr} of {operation_name(grad_fn)} is a view"
+    return f"{subject} of a view which was created in {mode}" if mode else subject
+
+
+def _mode_of(flags: int, creation: Any) -> str:
+    if creation == IN_INFERENCE_MODE:
+        return "inference mode"
+    return "no_grad mode" if flags & NO_GRAD_VIEW else ""
+
+
+def _reason(grad_fn: Node | None, flags: int, creation: Any) -> str:
+    mode = _mode_of(flags, creation)
+    if mode == "inference mode":
+        return " in normal mode." + _AMBIGUOUS.format(block="inference_mode")
+    if mode:
+        return " with grad mode enabled." + _AMBIGUOUS.format(block="no_grad")
+    enabled = " with grad mode enabled." if grad_fn is None else "."
+    return enabled + (_CUSTOM if creation == IN_CUSTOM_FUNCTION else _SEVERAL)
+
