@@ -94,9 +94,9 @@ class ConversionMembers:
         return int(self.item())
 
     def __repr__(self: Any, *, tensor_contents: str | None = None) -> str:
-        from .printing import tensor_text
+        from .printing import tensor_repr
 
-        return tensor_text(self)
+        return tensor_repr(self, tensor_contents)
 
     def __format__(self: Any, spec: str) -> str:
         if self._array.ndim == 0 and not self._keys & META and type(self).__name__ == "Tensor":

@@ -43,11 +43,11 @@ _own_of: dict[Name, Name] = {
     ("torch._tensor", "_rebuild_from_type_v2"): ("mt_core.serialization.rebuild", "_rebuild_from_type_v2"),
     ("torch.serialization", "_get_layout"): ("mt_core.serialization.rebuild", "_get_layout"),
     ("torch.storage", "UntypedStorage"): ("mt_core.storage", "UntypedStorage"),
-    ("torch.storage", "TypedStorage"): ("mt_core.storage", "TypedStorage"),
+    ("torch.storage", "TypedStorage"): ("mt_core.typed_storage", "TypedStorage"),
     ("torch.storage", "_load_from_bytes"): ("mt_core.serialization.rebuild", "_load_from_bytes"),
     ("torch.utils.hooks", "RemovableHandle"): ("mt_core.hooks", "RemovableHandle"),
     **{("torch", d.name): ("mt_core.dtypes", d.name) for d in ALL_DTYPES},
-    **{("torch", f"{name}Storage"): ("mt_core.storage", f"{name}Storage") for name in _STORAGES},
+    **{("torch", f"{name}Storage"): ("mt_core.typed_storage", f"{name}Storage") for name in _STORAGES},
     **{("torch._utils", name): ("mt_core.serialization.rebuild", name) for name in _REBUILDERS},
     **{
         ("torch.autograd.grad_mode", name): ("mt_core.autograd_state", name)

@@ -7,6 +7,7 @@ import functools
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pickle import UnpicklingError
 from typing import Any
 
 from . import names
@@ -101,14 +102,55 @@ def _bytearray(*args: Any) -> bytearray:
     return bytearray(*args)
 
 
-#: Full name -> what REDUCE calls for it.
-_PYTHON_FUNCTIONS: dict[str, Any] = {
-    "_codecs.encode": _encode,
-    "builtins.bytearray": _bytearray,
-    "builtins.complex": complex,
-    "builtins.set": set,
-    "collections.Counter": Counter,
-    "collections.OrderedDict": OrderedDict,
+def check_key(key: Any, depth: int = 0) -> None:
+    """Refuse what cannot be a key, and tuples nested so deep that hashing them would exhaust the interpreter's stack.
+
+    Raises
+    ------
+    pickle.UnpicklingError
+        If the value is one of these.
+    """
+    if type(key) is tuple:
+        if depth == _MAX_KEY_DEPTH:
+            raise UnpicklingError("a key of tuples nested too deep: the file is corrupt or hostile")
+        for item in key:
+            check_key(item, depth + 1)
+    elif type(key).__hash__ is None:
+        raise UnpicklingError(f"unhashable type: '{type(key).__name__}' as a key: the file is corrupt")
+
+
+def _set(items: Any = ()) -> set[Any]:
+    for item in items:
+        check_key(item)
+    return set(items)
+
+
+def _ordered_dict(items: Any = ()) -> OrderedDict[Any, Any]:
+    return _filled(OrderedDict(), items)
+
+
+def _counter(counts: Any = ()) -> Counter[Any]:
+    return _filled(Counter(), counts)
+
+
+def _filled(target: Any, items: Any) -> Any:
+    """`target` with the items of a dict or of a sequence of pairs, as the two mappings pickle theirs."""
+    for key, value in items.items() if type(items) is dict else items:
+        check_key(key)
+        target[key] = value
+    return target
+
+
+_MAX_KEY_DEPTH = 32
+
+#: Full name -> (what a file gets for it, what REDUCE calls in its place).
+_PYTHON_GLOBALS: dict[str, tuple[Any, Any]] = {
+    "_codecs.encode": (_codecs.encode, _encode),
+    "builtins.bytearray": (bytearray, _bytearray),
+    "builtins.complex": (complex, complex),
+    "builtins.set": (set, _set),
+    "collections.Counter": (Counter, _counter),
+    "collections.OrderedDict": (OrderedDict, _ordered_dict),
 }
 #: PyTorch's names of ours that a weights file may call or build.
 _CALLABLES = frozenset({
@@ -120,7 +162,7 @@ _CALLABLES = frozenset({
 
 def is_callable_name(name: str) -> bool:
     """Whether a weights file may call what it names so; the rest of the allowed names are data (dtypes, classes)."""
-    return name in _CALLABLES or name in _PYTHON_FUNCTIONS
+    return name in _CALLABLES or name in _PYTHON_GLOBALS
 
 
 @functools.cache
@@ -138,10 +180,16 @@ def is_allowed_name(name: str) -> bool:
     return is_callable_name(name) or name in _data_names()
 
 
-def find_allowed(name: str) -> Any:
-    """The object behind a name that `is_allowed_name`."""
-    found = _PYTHON_FUNCTIONS.get(name)
-    if found is not None:
-        return found
+def find_allowed(name: str) -> tuple[Any, Any]:
+    """(the object behind a name that `is_allowed_name`, what to call when the file calls it).
+
+    Raises
+    ------
+    LookupError
+        If the part of mindtorch that has it is not installed.
+    """
+    if name in _PYTHON_GLOBALS:
+        return _PYTHON_GLOBALS[name]
     module, _, attribute = name.rpartition(".")
-    return names.resolve(module, attribute)
+    found = names.resolve(module, attribute)
+    return found, found

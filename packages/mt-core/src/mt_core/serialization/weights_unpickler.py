@@ -77,8 +77,8 @@ class WeightsUnpickler:
         self._memo: dict[int, Any] = {}
         self._user = safe_globals.user_globals()
         self._user_values = list(self._user.values())
-        #: Callables that the file has named, by identity: only these may be called.
-        self._callables: dict[int, Any] = {}
+        #: What the file has named and may call, by identity, and what is called in its place.
+        self._calls: dict[int, tuple[Any, Any]] = {}
 
     def load(self) -> Any:
         """The object that the pickle describes."""
@@ -144,15 +144,18 @@ class WeightsUnpickler:
             raise _BlockedGlobalError(f"Trying to load unsupported GLOBAL {full_name} whose module {module} is blocked.")
         if full_name in self._user:
             found = self._user[full_name]
-            self._callables[id(found)] = found
+            self._calls[id(found)] = found, found
             return found
         if safe_globals.is_allowed_name(full_name):
             try:
-                found = safe_globals.find_allowed(full_name)
+                found, function = safe_globals.find_allowed(full_name)
             except LookupError:
-                raise UnpicklingError(f"{full_name} is not available in this installation of mindtorch") from None
+                raise RuntimeError(
+                    f"the file names {full_name}, which belongs to a part of mindtorch that is not installed: "
+                    "pip install mindtorch"
+                ) from None
             if safe_globals.is_callable_name(full_name):
-                self._callables[id(found)] = found
+                self._calls[id(found)] = found, function
             return found
         raise _UnsupportedGlobalError(_unsupported_global(full_name))
 
@@ -168,9 +171,10 @@ class WeightsUnpickler:
     def _reduce(self) -> None:
         args = self._pop_tuple("the arguments of a call")
         function = self._pop()
-        if self._callables.get(id(function)) is not function:
-            raise UnpicklingError(f"Trying to call reduce for unrecognized function {function}")
-        self._stack.append(function(*args))
+        named, called = self._calls.get(id(function), (None, None))
+        if named is not function:
+            raise UnpicklingError(f"Trying to call reduce for unrecognized function {_described(function)}")
+        self._stack.append(called(*args))
 
     @_Instruction(pickle.NEWOBJ)
     def _new_object(self) -> None:
@@ -185,7 +189,7 @@ class WeightsUnpickler:
         else:
             raise UnpicklingError(
                 "Can only create new object for nn.Parameter or classes allowlisted via `add_safe_globals` but got "
-                f"{cls}"
+                f"{_described(cls)}"
             )
 
     @_Instruction(pickle.BUILD)
@@ -253,7 +257,7 @@ class WeightsUnpickler:
         if len(items) % 2:
             raise UnpicklingError("a key without a value: the file is corrupt")
         for key, value in zip(items[::2], items[1::2], strict=True):
-            _check_hashable(key)
+            safe_globals.check_key(key)
             target[key] = value
 
     @_Instruction(pickle.MARK)
@@ -401,12 +405,9 @@ def _decoded(data: bytes, encoding: str, errors: str = "strict") -> str:
         raise UnpicklingError(f"text that is not {encoding}: {error}") from error
 
 
-def _check_hashable(key: Any) -> None:
-    # Tensors hash by identity; anything else that is hashable is a number, a string or a tuple of them.
-    try:
-        hash(key)
-    except TypeError as error:
-        raise UnpicklingError(f"{error} as a key: the file is corrupt") from error
+def _described(value: Any) -> str:
+    """What the file put in a place, briefly: the text of a container can be made endless by one that holds itself twice."""
+    return f"of {type(value)}" if isinstance(value, (tuple, list, set, dict)) else f"{value!s:.200}"
 
 
 def _update_attributes(instance: OrderedDict, state: Any) -> None:
