@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..devices import backend_key, device, device_type_of
-from ..keys import AUTOGRAD, BACKEND_MASK, CPU, FLAGS, KEY_MASK, META, NAMES, describe
+from ..keys import AUTOGRAD, BACKEND_MASK, CPU, FLAGS, KEY_MASK, META, NAMES, STRIDED, describe
 from ..plugins.discovery import find_backend, find_layer
 from ..state import effective_keys, excluding, mode_code, mode_triple, tls
 from . import executors
@@ -51,10 +51,13 @@ def backend_for(key: int) -> Any:
 
 
 def keys_of(overload: Overload, args: tuple[Any, ...]) -> int:
-    """The coded key set of a call whose arguments are bound to the schema."""
+    """The coded key set of a call whose arguments are bound to the schema.
+
+    A number or None in a tensor's place counts as `STRIDED`: executors then leave their shortest path.
+    """
     keys = tls.mode
     for position in overload.tensor_positions:
-        keys |= getattr(args[position], "_keys", 0)
+        keys |= getattr(args[position], "_keys", STRIDED)
     for position in overload.list_positions:
         for item in args[position] or ():
             if item is not None:

@@ -21,6 +21,7 @@ from ..promotion import KEEP, Promotion, result_type_of
 from ..spec import is_contiguous
 from ..state import tls
 from ..tensor import Tensor, new_tensor
+from ..tensor_types import TENSORS
 from .memory import check_no_internal_overlap, check_no_partial_overlap
 from .registry import KernelDef, Overload
 
@@ -28,7 +29,7 @@ __all__ = ["Elementwise", "build", "build_inplace"]
 
 #: Whether an array and a Python number compute in the array's dtype whatever the number (NumPy 2; before it, the value and
 #: the number of dimensions had a say).
-WEAK_NUMBERS = np.lib.NumpyVersion(np.__version__) >= "2.0.0"
+WEAKLY_TYPED = np.lib.NumpyVersion(np.__version__) >= "2.0.0"
 
 
 class Elementwise:
@@ -42,8 +43,9 @@ class Elementwise:
         self.promotion: Promotion = declaration.promotion  # type: ignore[assignment]
         self.check = declaration.check
         arguments = overload.schema.arguments
-        self.tensors = overload.tensor_positions
-        self.promoting = tuple(i for i in self.tensors if arguments[i].name in declaration.promotes)
+        #: Positions of the operands: tensors, and Scalars that promote with them.
+        self.operands_at = tuple(i for i, a in enumerate(arguments) if a.is_tensor or a.name in declaration.promotes)
+        self.promoting = tuple(i for i in self.operands_at if arguments[i].name in declaration.promotes)
 
     def dtypes(self, args: tuple[Any, ...]) -> tuple[dtype, dtype]:
         """(dtype of the computation, dtype of the result)."""
@@ -55,12 +57,12 @@ class Elementwise:
             self.check(args, common)
         return self.promotion.compute(common), self.promotion.result(common)
 
-    def operands(self, args: tuple[Any, ...]) -> list[Tensor]:
-        return [args[i] for i in self.tensors if isinstance(args[i], Tensor)]
+    def tensors(self, args: tuple[Any, ...]) -> list[Tensor]:
+        return [args[i] for i in self.operands_at if isinstance(args[i], Tensor)]
 
     def layout(self, args: tuple[Any, ...]) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
         """Shape of the result and its strides (None: row-major)."""
-        tensors = self.operands(args)
+        tensors = self.tensors(args)
         check_same_device(tensors)
         shape = broadcast_shapes([t._array.shape for t in tensors])
         if not any(t._keys & STRIDED for t in tensors):
@@ -72,7 +74,7 @@ class Elementwise:
         """The arguments as the kernel takes them: arrays of the computation dtype, numbers among them converted likewise."""
         backend = self.backend
         converted = list(args)
-        for i in self.tensors:
+        for i in self.operands_at:
             value = args[i]
             if isinstance(value, Tensor):
                 converted[i] = backend.cast(value._array, compute if i in self.promoting else value._dtype)
@@ -116,7 +118,7 @@ class Elementwise:
         if shape != self_._array.shape:
             raise RuntimeError(f"output with shape {list(self_.shape)} doesn't match the broadcast shape {list(shape)}")
         check_no_internal_overlap(self_)
-        for other in self.operands(args)[1:]:
+        for other in self.tensors(args)[1:]:
             check_no_partial_overlap(self_, other)
         if self.kernel is not None:
             # What is read may be what is written (x.add_(x.t())): the result is complete before it is stored.
@@ -163,11 +165,14 @@ def number_array(value: Any, compute: dtype) -> np.ndarray:
 def build(overload: Overload, kernel: KernelDef | None, backend: Any, keys: int, strided: bool) -> Callable[..., Tensor]:
     """The executor for one operator; `strided` tells that some input is not contiguous."""
     operator = Elementwise(overload, kernel, backend, keys)
-    tensors = operator.tensors
-    if kernel is None or strided or tensors != tuple(range(len(tensors))):
+    operands = operator.operands_at
+    if kernel is None or strided or operands != tuple(range(len(operands))):
         return operator.general
-    if len(tensors) == 1:
-        return _fast_unary(operator, kernel, keys)
+    tensors = overload.tensor_positions
+    if tensors == (0,):
+        return _fast_unary(operator, kernel, keys) if len(operands) == 1 else _fast_with_numbers(operator, kernel, keys)
+    if tensors != operands:
+        return operator.general
     if len(tensors) == 2:
         return _fast_binary(operator, overload, kernel, keys)
     if len(tensors) == 3:
@@ -188,16 +193,15 @@ def _finish(backend: Any, keys: int) -> Callable[[Any, dtype], Tensor]:
     return finish
 
 
-def _directs(promotion: Promotion) -> dict[dtype, dtype]:
-    """dtype of the inputs -> dtype of the result, for the dtypes that the kernel computes in without conversion."""
-    return {d: promotion.result(d) for d in ALL_DTYPES if getattr(d, promotion.direct)}
+def _directs(operator: Elementwise) -> dict[dtype, dtype]:
+    """dtype of the inputs -> dtype of the result, where the kernel computes without conversion and no check is needed."""
+    promotion, check = operator.promotion, operator.check
+    unchecked = ALL_DTYPES if check is None else getattr(check, "accepted", REAL_FLOATS)
+    return {d: promotion.result(d) for d in unchecked if getattr(d, promotion.direct)}
 
 
 def _fast_unary(operator: Elementwise, kernel: KernelDef, keys: int) -> Callable[..., Tensor]:
-    function, general, directs = kernel.function, operator.general, _directs(operator.promotion)
-    if operator.check is not None:
-        # What the check refuses must not slip through: only real floating types go straight to the kernel.
-        directs = {d: r for d, r in directs.items() if d.native_real_float}
+    function, general, directs = kernel.function, operator.general, _directs(operator)
     array_type, as_array, finish = operator.backend.array_type, operator.backend.as_array, _finish(operator.backend, keys)
     if kernel.ufunc:
 
@@ -221,40 +225,31 @@ def _fast_unary(operator: Elementwise, kernel: KernelDef, keys: int) -> Callable
     return run_params
 
 
+def _fast_with_numbers(operator: Elementwise, kernel: KernelDef, keys: int) -> Callable[..., Tensor]:
+    """A tensor, then numbers (or None) that promote with it: a real floating dtype stays what it is beside real numbers."""
+    general = operator.general
+    directs = {d: r for d, r in _directs(operator).items() if d.native_real_float and WEAKLY_TYPED}
+    function, finish, last = kernel.function, _finish(operator.backend, keys), len(operator.operands_at) - 1
+
+    def run(self: Tensor, *rest: Any) -> Tensor:
+        d = directs.get(self._dtype)
+        if d is None or not all([n is None or n.__class__ in REAL_NUMBERS for n in rest[:last]]):
+            return general(self, *rest)
+        return finish(tls.quiet(function, self._array, *rest), d)
+
+    return run
+
+
 def _fast_binary(operator: Elementwise, overload: Overload, kernel: KernelDef, keys: int) -> Callable[..., Tensor]:
-    general, directs = operator.general, _directs(operator.promotion)
-    if operator.check is not None or operator.promoting != (0, 1):
-        directs = {d: r for d, r in directs.items() if d.native_real_float}
-    arguments = overload.schema.arguments
-    extra = [a.default for a in arguments[2:]]
-    function = kernel.function if kernel.fast is None else kernel.fast
-    array_type, as_array = operator.backend.array_type, operator.backend.as_array
-
-    def straight(self: Tensor, other: Any) -> Tensor:
-        d = self._dtype
-        result = directs.get(d)
-        if result is None:
-            return general(self, other, *extra)
-        if other.__class__ in NUMBERS:
-            if not (WEAK_NUMBERS and d.is_floating_point) or other.__class__ is complex:
-                return general(self, other, *extra)
-            operand = other
-        elif other._dtype is d:
-            operand = other._array
-        else:
-            return general(self, other, *extra)
-        try:
-            value = tls.quiet(function, self._array, operand)
-        except ValueError:  # shapes that do not broadcast: the general path says so in PyTorch's words
-            return general(self, other, *extra)
-        if value.__class__ is not array_type:
-            value = as_array(value)
-        return new_tensor(value, result, keys)
-
-    if not (kernel.ufunc or kernel.fast is not None) or operator.promoting != (0, 1):
-        return general
+    if operator.promoting != (0, 1):
+        return operator.general
+    extra = [a.default for a in overload.schema.arguments[2:]]
+    if not kernel.ufunc and kernel.fast is None:
+        return _fast_binary_with_parameters(operator, kernel, keys)
+    straight = _fast_binary_ufunc(operator, kernel, keys, extra)
     if not extra:
         return straight
+    general = operator.general
     if len(extra) > 1:
         default = tuple(extra)
         return lambda self, other, *params: straight(self, other) if params == default else general(self, other, *params)
@@ -266,15 +261,60 @@ def _fast_binary(operator: Elementwise, overload: Overload, kernel: KernelDef, k
     return run
 
 
+def _fast_binary_ufunc(operator: Elementwise, kernel: KernelDef, keys: int, extra: list[Any]) -> Callable[..., Tensor]:
+    general, directs = operator.general, _directs(operator)
+    function = kernel.function if kernel.fast is None else kernel.fast
+    array_type, as_array = operator.backend.array_type, operator.backend.as_array
+
+    def straight(self: Tensor, other: Any) -> Tensor:
+        d = self._dtype
+        result = directs.get(d)
+        if result is None:
+            return general(self, other, *extra)
+        if other.__class__ in NUMBERS:
+            if other.__class__ not in WEAK_NUMBERS[d]:
+                return general(self, other, *extra)
+            operand = other
+        elif other._dtype is d:
+            operand = other._array
+        else:
+            return general(self, other, *extra)
+        try:
+            value = tls.quiet(function, self._array, operand)
+        except (ValueError, OverflowError):  # shapes or numbers that do not fit: the general path knows PyTorch's answer
+            return general(self, other, *extra)
+        if value.__class__ is not array_type:
+            value = as_array(value)
+        return new_tensor(value, result, keys)
+
+    return straight
+
+
+def _fast_binary_with_parameters(operator: Elementwise, kernel: KernelDef, keys: int) -> Callable[..., Tensor]:
+    general, directs = operator.general, _directs(operator)
+    function, finish = kernel.function, _finish(operator.backend, keys)
+
+    def run(self: Tensor, other: Any, *params: Any) -> Tensor:
+        d = self._dtype
+        result = directs.get(d)
+        if result is None or other.__class__ not in TENSORS or other._dtype is not d:
+            return general(self, other, *params)
+        try:
+            return finish(tls.quiet(function, self._array, other._array, *params), result)
+        except ValueError:  # as above
+            return general(self, other, *params)
+
+    return run
+
+
 def _fast_ternary(operator: Elementwise, overload: Overload, kernel: KernelDef, keys: int) -> Callable[..., Tensor]:
-    general, directs = operator.general, _directs(operator.promotion)
-    directs = {d: r for d, r in directs.items() if d.native_real_float}
+    general, directs = operator.general, _directs(operator)
     function, finish = kernel.function, _finish(operator.backend, keys)
     first = 0 if 0 in operator.promoting else 1
     condition = first == 1
 
     def run(a: Any, b: Any, c: Any, *params: Any) -> Tensor:
-        if b.__class__ in NUMBERS or c.__class__ in NUMBERS:
+        if b.__class__ not in TENSORS or c.__class__ not in TENSORS or a.__class__ not in TENSORS:
             return general(a, b, c, *params)
         d = b._dtype
         result = directs.get(d)
@@ -295,11 +335,12 @@ def build_inplace(overload: Overload, kernel: KernelDef | None, backend: Any, st
     if kernel is None or strided or not kernel.ufunc and kernel.fast is None:
         return general
     function = kernel.function if kernel.fast is None else kernel.fast
-    directs = frozenset(d for d, r in _directs(operator.promotion).items() if r is d and (operator.check is None or d.native_real_float))
-    extra = tuple(a.default for a in overload.schema.arguments[len(operator.tensors):])  # fmt: skip
-    if len(operator.tensors) == 1 and not extra:
+    directs = frozenset(d for d, r in _directs(operator).items() if r is d)
+    operands = operator.operands_at
+    extra = tuple(a.default for a in overload.schema.arguments[len(operands):])  # fmt: skip
+    if len(operands) == 1 and not extra:
         return _fast_inplace_unary(general, function, directs)
-    if len(operator.tensors) == 2 and operator.promoting == (0, 1):
+    if operands == operator.promoting == overload.tensor_positions == (0, 1):
         return _fast_inplace_binary(general, function, directs, extra)
     return general
 
@@ -326,7 +367,7 @@ def _fast_inplace_binary(general: Any, function: Any, directs: frozenset[dtype],
             return general(self, other, *params)
         cell = self._cell
         if other.__class__ in NUMBERS:
-            if not (WEAK_NUMBERS and d.is_floating_point) or other.__class__ is complex:
+            if other.__class__ not in WEAK_NUMBERS[d]:
                 return general(self, other, *params)
             operand = other
         elif other._dtype is d and (cell is None or other._cell is None):
@@ -336,7 +377,7 @@ def _fast_inplace_binary(general: Any, function: Any, directs: frozenset[dtype],
         array = self._array
         try:
             tls.quiet(function, array, operand, array)
-        except ValueError:  # the shapes do not fit: the general path says how
+        except (ValueError, OverflowError):  # the shapes or the number do not fit: the general path says how
             return general(self, other, *params)
         if cell is None:
             cell = self._cell = Cell(self)
@@ -348,3 +389,9 @@ def _fast_inplace_binary(general: Any, function: Any, directs: frozenset[dtype],
 
 #: Classes of Python numbers that stand for 0-dim tensors.
 NUMBERS = frozenset((bool, int, float, complex))
+REAL_NUMBERS = frozenset((bool, int, float))
+REAL_FLOATS = frozenset(d for d in ALL_DTYPES if d.native_real_float)
+#: dtype -> classes of numbers that take it, in PyTorch's promotion as in NumPy's.
+WEAK_NUMBERS = {
+    d: frozenset((bool, int, float, complex)[: d.category + 1]) if WEAKLY_TYPED else frozenset() for d in ALL_DTYPES if d.native
+}  # fmt: skip
