@@ -1,6 +1,7 @@
 """``repr`` of tensors and ``torch.set_printoptions``.
 
-The text is made from a NumPy array, so that any backend's tensor is printed the same way once its elements are on the host.
+The text is made from a NumPy array, so that any backend's tensor is printed the same way once its elements are on the
+host.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 
 from . import dtypes
 from .dtypes import dtype as DType
+from .tensor_convert import host_array
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -64,13 +66,14 @@ def set_printoptions(
     profile : {"default", "short", "full"}
         Values for all of the above, any upper case accepted; other names are ignored.
     sci_mode
-        Scientific notation always (True), never (False), or where the numbers call for it (None). Unlike the others, every
-        call sets it.
+        Scientific notation always (True), never (False), or where the numbers call for it (None). Unlike the others,
+        every call sets it.
     """
     global _options
     base = _PROFILES.get(profile.lower(), _options) if profile is not None else _options
     given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
-    _options = replace(base, **{k: v for k, v in given.items() if v is not None}, sci_mode=sci_mode)  # type: ignore[arg-type]
+    changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    _options = replace(base, **changes, sci_mode=sci_mode)
 
 
 def get_printoptions() -> dict[str, Any]:
@@ -117,29 +120,33 @@ def array_repr(
         Printed in place of the elements.
     """
     suffixes = [] if device is None else [f"device='{device}'"]
-    if array is None or not array.size:
-        suffixes += _suffixes_without_elements(shape if array is None else array.shape, d, array is None)
-        text = "..." if array is None else "[]"
+    if array is None:
+        suffixes += _suffixes_without_elements(shape or (), d, show_size=True)
+        text = contents or "..."
+    elif not array.size:
+        suffixes += _suffixes_without_elements(array.shape, d, show_size=array.ndim != 1)
+        text = "[]"
     else:
+        if not _options.edgeitems:
+            suffixes.append(f"size={array.shape}")
         if d not in (dtypes.get_default_dtype(), _default_complex(), dtypes.int64, dtypes.bool):
             suffixes.append(f"dtype={d}")
-        text = "" if contents is not None else _elements_text(_printable(array, d), len(prefix))
+        text = contents or _elements_text(array, d, len(prefix))
     if grad_fn is not None:
         suffixes.append(f"grad_fn=<{grad_fn}>")
     elif requires_grad:
         suffixes.append("requires_grad=True")
-    return _with_suffixes(prefix + (text if contents is None else contents), suffixes, len(prefix))
+    return _with_suffixes(prefix + text, suffixes, len(prefix))
 
 
-def _suffixes_without_elements(shape: tuple[int, ...] | None, d: DType, is_meta: bool) -> list[str]:
+def _suffixes_without_elements(shape: tuple[int, ...], d: DType, show_size: bool) -> list[str]:
     """Shape and dtype, which no elements tell."""
-    shape = tuple(shape or ())
-    size = [f"size={shape}"] if is_meta or len(shape) != 1 else []
+    size = [f"size={tuple(shape)}"] if show_size else []
     return size if d is dtypes.get_default_dtype() else [*size, f"dtype={d}"]
 
 
 def _default_complex() -> DType:
-    return dtypes.get_default_dtype().to_complex()
+    return dtypes.complex128 if dtypes.get_default_dtype() is dtypes.float64 else dtypes.complex64
 
 
 def _with_suffixes(text: str, suffixes: list[str], indent: int) -> str:
@@ -159,15 +166,17 @@ def _with_suffixes(text: str, suffixes: list[str], indent: int) -> str:
 
 
 def _printable(array: np.ndarray, d: DType) -> np.ndarray:
-    """The elements in a type whose ``tolist`` gives Python numbers: half types widened, pairs of halves made complex."""
+    """The elements as Python-readable numbers: half types widened, pairs of halves made complex."""
     if d is dtypes.complex32:
-        return array["real"].astype(np.float32) + 1j * array["imag"].astype(np.float32)
+        parts = np.stack([array["real"], array["imag"]], axis=-1).astype(np.float32)
+        return parts.view(np.complex64)[..., 0]
     if d.category == 4 or array.dtype.kind == "V" and d.compute is d:
         raise NotImplementedError(f"printing tensors of dtype {d} is not supported")
     return array.astype(d.compute.np, copy=False)
 
 
-def _elements_text(array: np.ndarray, indent: int) -> str:
+def _elements_text(stored: np.ndarray, d: DType, indent: int) -> str:
+    array = _printable(stored, d)
     summarize = array.size > _options.threshold
     shown = _corners(array) if summarize else array
     if array.dtype.kind == "c":
@@ -175,7 +184,7 @@ def _elements_text(array: np.ndarray, indent: int) -> str:
         write = _complex_writer(real, imaginary)
         width = real.width + imaginary.width + 1
     else:
-        column = _Column(shown)
+        column = _Column(shown, has_zero=d is not dtypes.float8_e8m0fnu)
         write, width = column.write, column.width
     return _nested_text(array, indent, summarize, write, width + len(", "))
 
@@ -236,64 +245,73 @@ def _rows(array: np.ndarray) -> list[Any]:
 class _Column:
     """Notation and width shared by all numbers of a tensor.
 
+    Parameters
+    ----------
+    values
+        The numbers; real.
+    has_zero
+        False for the type whose byte 0 is a number: PyTorch leaves that one out in place of 0, and no NaNs.
+
     Attributes
     ----------
     width : int
         Characters of the widest number.
-    write : callable
-        A number's text, padded on the left to `width`.
     """
 
-    def __init__(self, values: np.ndarray) -> None:
-        self.width = 1
+    def __init__(self, values: np.ndarray, has_zero: bool = True) -> None:
+        self._plain: Callable[[Any], str] = str
+        decisive = values
         if values.dtype.kind == "f":
-            self.write = self._write_float
-            self._choose_notation(values.astype(np.float64).ravel())
-        else:
-            self.write = self._write_integer
-            self.width = max([1, *(len(str(v)) for v in values.ravel().tolist())])
+            wide = values.astype(np.float64)
+            decisive = wide[np.isfinite(wide) & (wide != 0)] if has_zero else wide[~(wide <= 2.0**-127)]
+            self._plain = _float_format(decisive)
+        self.width = max([1, *(len(self._plain(v)) for v in decisive.ravel().tolist())])
 
-    def _choose_notation(self, values: np.ndarray) -> None:
-        """Integers as ``3.``, others with fixed or, for far apart, large or tiny magnitudes, scientific notation."""
-        self._format = ".0f"
-        self._point = "."
-        finite = values[np.isfinite(values) & (values != 0)]
-        if finite.size:
-            self._choose_for(finite)
-        if _options.sci_mode is not None:
-            self._set_scientific(_options.sci_mode)
-
-    def _choose_for(self, finite: np.ndarray) -> None:
-        magnitudes = np.abs(finite)
-        low, high = float(magnitudes.min()), float(magnitudes.max())
-        self._whole = bool((finite == np.ceil(finite)).all())
-        scientific = high / low > 1000.0 or high > 1.0e8 or (not self._whole and low < 1.0e-4)
-        self._set_scientific(scientific)
-        self.width = max(1, *(len(self._plain(v)) for v in finite.tolist()))
-
-    _whole = True
-
-    def _set_scientific(self, scientific: bool) -> None:
-        self._point = "." if self._whole and not scientific else ""
-        if scientific:
-            self._format = f".{_options.precision}e"
-        else:
-            self._format = ".0f" if self._whole else f".{_options.precision}f"
-
-    def _plain(self, value: float) -> str:
-        text = format(value, self._format)
-        return text + self._point if math.isfinite(value) else text
-
-    def _write_float(self, value: float) -> str:
+    def write(self, value: Any) -> str:
         return self._plain(value).rjust(self.width)
 
-    def _write_integer(self, value: int) -> str:
-        return str(value).rjust(self.width)
+
+def _float_format(numbers: np.ndarray) -> Callable[[float], str]:
+    """How to write these numbers and the zeros, infinities and NaNs among them."""
+    if not numbers.size:
+        return _write_whole
+    magnitudes = np.abs(numbers)
+    low, high = float(magnitudes.min()), float(magnitudes.max())
+    whole = bool((numbers == np.ceil(numbers)).all())
+    scientific = _options.sci_mode
+    if scientific is None:
+        scientific = high / low > 1000.0 or high > 1.0e8 or (not whole and low < 1.0e-4)
+    if scientific:
+        return f"{{:.{_options.precision}e}}".format
+    return _write_whole if whole else f"{{:.{_options.precision}f}}".format
+
+
+def _write_whole(number: float) -> str:
+    """Without digits behind the point, which stays to tell the type."""
+    return f"{number:.0f}." if math.isfinite(number) else f"{number:.0f}"
 
 
 # Tensors
 
 
 def tensor_repr(tensor: Tensor, contents: str | None = None) -> str:
-    """``repr(tensor)``; `contents` replaces the text of the elements."""
-    raise NotImplementedError
+    """``repr(tensor)``; `contents` replaces the text of the elements.
+
+    A subclass is named in the text; one that is marked as a parameter (`_is_param`) is wrapped in ``Parameter(...)``.
+    """
+    from .tensor import Tensor
+
+    plain = type(tensor) is Tensor or type(tensor).__name__ == "Parameter"
+    where = tensor.device
+    grad_fn = tensor.grad_fn
+    text = array_repr(
+        None if tensor.is_meta else host_array(tensor),
+        tensor.dtype,
+        shape=tuple(tensor.shape),
+        prefix="tensor(" if plain else f"{type(tensor).__name__}(",
+        device=None if where.type == "cpu" else str(where),
+        requires_grad=tensor.requires_grad,
+        grad_fn=None if grad_fn is None else type(grad_fn).__name__,
+        contents=contents,
+    )
+    return text if plain or not getattr(tensor, "_is_param", False) else f"Parameter({text})"
