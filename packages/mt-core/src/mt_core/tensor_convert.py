@@ -132,6 +132,31 @@ class ConversionMembers:
             return
         raise RuntimeError("tensors are rebuilt by torch._utils._rebuild_tensor_v2, not from a state tuple")
 
+    def __dlpack__(
+        self: Any, *, stream: Any = -1, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
+    ) -> Any:
+        """A DLPack capsule on the tensor's memory (a copy of it if `copy`).
+
+        Raises
+        ------
+        BufferError
+            When the tensor cannot be shared as it is, or not with the device asked for.
+        """
+        from . import dlpack
+
+        if not (stream is None or isinstance(stream, int)):
+            raise TypeError("stream must be ``int`` or ``none``")
+        if self.is_cpu and stream not in (None, -1):
+            raise AssertionError("stream should be None on cpu.")
+        if dl_device is not None and tuple(dl_device) != dlpack.device_of(self):
+            raise BufferError(f"cannot export a tensor on {self.device} to DLPack device {tuple(dl_device)}: move it there first")
+        return dlpack.capsule_of(self.clone() if copy else self, max_version)
+
+    def __dlpack_device__(self: Any) -> tuple[int, int]:
+        from . import dlpack
+
+        return dlpack.device_of(self)
+
     def storage(self: Any) -> Any:
         """The typed storage (deprecated in PyTorch; `untyped_storage` is the current form)."""
         from .typed_storage import TypedStorage
