@@ -73,11 +73,11 @@ def check_inplace(tensor: Tensor) -> None:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
 
 
-def set_history(tensor: Tensor, node: Node) -> None:
+def set_history(tensor: Tensor, node: Node, output_nr: int = 0) -> None:
     """Enter a node as what made the present value of a tensor that was written to."""
     base = tensor._base
     if base is None:
-        _give_history(tensor, node)
+        _give_history(tensor, node, output_nr)
         return
     _give_history(base, CopySlices(base, tensor, node))
     if tensor._autograd is None:
@@ -86,13 +86,13 @@ def set_history(tensor: Tensor, node: Node) -> None:
     tensor._keys |= AUTOGRAD
 
 
-def _give_history(base: Tensor, node: Node) -> None:
+def _give_history(base: Tensor, node: Node, output_nr: int = 0) -> None:
     had_none = not base._keys & AUTOGRAD
     meta = base._autograd
     if meta is None:
         meta = base._autograd = AutogradMeta()
     old = meta.grad_fn
-    meta.grad_fn, meta.output_nr = node, 0
+    meta.grad_fn, meta.output_nr = node, output_nr
     move_retained(old, meta)
     base._keys |= AUTOGRAD
     if had_none:

@@ -134,6 +134,9 @@ class Node:
     def release(self) -> None:
         """Forget what was saved for backward."""
 
+    #: Whether the engine refuses complex gradients of real inputs, instead of taking the real part as formulas expect.
+    strict_gradients = False
+
     # What Python programs see
 
     def __call__(self, *grads: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from mt_core.api import _functions as ops
 from mt_core.autograd_state import is_grad_enabled
 from mt_core.keys import AUTOGRAD, STRIDED
 from mt_core.spec import Spec
@@ -15,7 +16,7 @@ from .rules import Plan, SavedSlot
 from .saved import FREED, Packed, SavedOutput, SavedTensor, check_version, pack, packing_hooks, refuse_inference, unpack_input, version_of
 from .views import edge_of
 
-__all__ = ["InputSpec", "OperatorNode", "input_spec", "node_class", "save_inputs", "save_outputs"]
+__all__ = ["InputSpec", "OperatorNode", "input_spec", "keep_spec", "node_class", "save_inputs", "save_outputs"]
 
 #: (shape, dtype, key bits, strides in bytes or None where contiguous) of an input.
 InputSpec = tuple[tuple[int, ...], Any, int, Any]
@@ -28,12 +29,21 @@ def input_spec(tensor: Any) -> InputSpec:
     return array.shape, tensor._dtype, keys, array.strides if keys & STRIDED else None
 
 
-def as_spec(saved: Any, is_list: bool) -> Any:
-    """The `Spec` that formulas see of an `InputSpec`; a tuple of them for a list of tensors."""
-    if saved is None:
+def keep_spec(value: Any, kind: str) -> Any:
+    """What a node keeps of a tensor argument's layout; None for a number or None in its place."""
+    if kind == "list":
+        return tuple([keep_spec(item, "spec") for item in value])
+    if not isinstance(value, Tensor):
         return None
-    if is_list:
-        return tuple(as_spec(item, False) for item in saved)
+    return input_spec(value) if kind == "spec" else value.storage_offset()
+
+
+def as_spec(saved: Any, kind: str) -> Any:
+    """What formulas see of a kept layout: a `Spec`, a tuple of them, or an offset."""
+    if saved is None or kind == "offset":
+        return saved
+    if kind == "list":
+        return tuple([as_spec(item, "spec") for item in saved])
     shape, dtype, keys, strides = saved
     in_elements = None if strides is None else tuple(step // dtype.itemsize for step in strides)
     return Spec(shape, dtype, in_elements, device_of_keys(keys))
@@ -68,15 +78,16 @@ class OperatorNode(Node):
 
     def apply(self, grads: Sequence[Any], needed: Sequence[bool] | None) -> Sequence[Any]:
         plan = self.plan
+        grad = grads[0]
+        if grad is None:
+            if not any(g is not None for g in grads):
+                return [None] * len(self.next_edges)
+            if plan.uses_grad:
+                grad = zeros_for(self.output_specs[0], grads)
         wanted = self._wanted(needed)
         saved = self._unpack(wanted)
-        grad = None
-        if plan.uses_grad:
-            grad = grads[0]
-            if grad is None:
-                grad = zeros_for(self.output_specs[0], grads)
         mask = [bool(wanted >> i & 1) for i in range(len(plan.positions))]
-        specs = [as_spec(s, is_list) for s, (_, _, is_list) in zip(self.specs, plan.specs)]
+        specs = [as_spec(s, kind) for s, (_, _, kind) in zip(self.specs, plan.specs)]
         pool = [grad, grads, mask, *saved, *self.values, *specs]
         if plan.joint:
             formula = plan.formulas[0]
@@ -164,10 +175,10 @@ class OperatorNode(Node):
         for (name, _), value in zip(self.plan.values, self.values, strict=True):
             if name == wanted:
                 return value
-        for (name, _, is_list), spec in zip(self.plan.specs, self.specs, strict=True):
+        for (name, _, kind), spec in zip(self.plan.specs, self.specs, strict=True):
             if wanted == name:
-                return as_spec(spec, is_list)
-            if wanted == name[:-5] + "_sym_sizes" and not is_list:
+                return as_spec(spec, kind)
+            if wanted == name[:-5] + "_sym_sizes" and kind == "spec":
                 return spec[0]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '_saved_{wanted}'")
 
@@ -199,12 +210,10 @@ def flattened(results: Sequence[Any], sizes: tuple[int, ...]) -> list[Any]:
 
 def zeros_for(spec: OutputSpec, like: Sequence[Any]) -> Any:
     """Zeros in the shape of an output; `like` gives, if any is defined, the device."""
-    import mt_core.api as api
-
     shape, dtype, keys = spec
     present = next((g for g in like if g is not None), None)
     device = device_of_keys(keys) if present is None else present.device
-    return api.zeros(shape, dtype=dtype, device=device)
+    return ops.zeros(shape, dtype=dtype, device=device)
 
 
 def node_class(plan: Plan, *, inplace: bool) -> type[OperatorNode]:

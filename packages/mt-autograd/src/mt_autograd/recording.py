@@ -17,7 +17,7 @@ from mt_core.schema import Schema
 from mt_core.tensor import Tensor
 
 from .node import LEAF, Edge, next_sequence_nr, output_spec
-from .operator_node import OperatorNode, input_spec, save_inputs, save_outputs
+from .operator_node import OperatorNode, input_spec, keep_spec, save_inputs, save_outputs
 from .rules import Plan
 from .saved import SavedOutput
 from .views import edge_of
@@ -26,6 +26,8 @@ __all__ = ["edges_and_mask", "fill_node", "make_output", "recorder", "tensors_am
 
 Callee = Callable[..., Any]
 
+#: The output specification of what is no tensor.
+EMPTY_SPEC: tuple[Any, ...] = ((), None, 0)
 #: Results of other dtypes have no history.
 DIFFERENTIABLE = frozenset(d for d in ALL_DTYPES if d.is_floating_point or d.is_complex)
 
@@ -79,7 +81,7 @@ def _is_first_only(plan: Plan, schema: Schema) -> bool:
     """One tensor, the first argument; whatever else the schema has is no tensor."""
     return (
         plan.positions == (0,) and plan.lists == (False,) and not any(a.is_tensor for a in schema.arguments[1:])
-        and all(slot.position == 0 for slot in plan.saved)
+        and all(slot.position == 0 for slot in plan.saved) and all(kind == "spec" for _, _, kind in plan.specs)
     )  # fmt: skip
 
 
@@ -299,10 +301,7 @@ def fill_node(node: OperatorNode, args: tuple[Any, ...], edges: tuple[Edge | Non
     if plan.values:
         node.values = tuple([args[position] for _, position in plan.values])
     if plan.specs:
-        node.specs = tuple([
-            (tuple(map(input_spec, args[position])) if is_list else tensor_spec(args[position]))
-            for _, position, is_list in plan.specs
-        ])  # fmt: skip
+        node.specs = tuple([keep_spec(args[position], kind) for _, position, kind in plan.specs])
     if any(plan.lists):
         node.list_sizes = tuple([
             len(args[position] or ()) if is_list else 1 for position, is_list in zip(plan.positions, plan.lists, strict=True)
@@ -320,11 +319,6 @@ def tensors_among(values: Iterable[Any]) -> Iterator[Any]:
             yield value
         elif isinstance(value, (list, tuple)):
             yield from tensors_among(value)
-
-
-def tensor_spec(value: Any) -> Any:
-    """The layout of a tensor argument; None for a number or None in its place."""
-    return input_spec(value) if hasattr(value, "_array") else None
 
 
 def make_output(result: Any, node: Any, output_nr: int, is_view: bool) -> None:
@@ -378,7 +372,7 @@ def record_outputs(cls: type[OperatorNode], below: Callee, instrumented: bool) -
         results = below(*args)
         if plan.saved:
             node.saved = tuple(saved + save_outputs(plan, results, wanted))
-        node.output_specs = tuple([_EMPTY_SPEC if r is None else output_spec(r) for r in results])
+        node.output_specs = tuple([EMPTY_SPEC if r is None else output_spec(r) for r in results])
         for nr, result in enumerate(results):
             if result is not None and result._dtype in DIFFERENTIABLE and (chosen is None or chosen[nr]):
                 make_output(result, node, nr, is_view)
@@ -386,5 +380,3 @@ def record_outputs(cls: type[OperatorNode], below: Callee, instrumented: bool) -
 
     return record
 
-
-_EMPTY_SPEC = ((), None, 0)

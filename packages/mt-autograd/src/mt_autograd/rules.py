@@ -9,6 +9,7 @@ A rule gives one formula per differentiable argument. The names of a formula's p
 ``<argument>``          an argument of the operator; a list of tensors arrives as a tuple. A tensor argument for which
                         Python accepts a number may arrive as that number
 ``<argument>_spec``     shape, dtype, strides and device of a tensor argument (`mt_core.spec.Spec`), without its memory
+``<argument>_offset``   storage offset of a tensor argument, in elements
 ``result``, ``resultN`` the only output, output number N
 ======================  ===============================================================================================
 
@@ -163,8 +164,8 @@ class Plan:
     formulas : tuple of Formula
         One per differentiable argument; with `joint`, one in all.
     saved : tuple of SavedSlot
-        Tensors to save; `values` are (name, position) of other arguments to keep, `specs` (name, position, whether a list)
-        of tensors whose layout to keep.
+        Tensors to save; `values` are (name, position) of other arguments to keep, `specs` (name, position, kind) of tensors
+        whose layout to keep: its ``"spec"``, the specs of a ``"list"``, or its ``"offset"``.
     """
 
     __slots__ = ("formulas", "joint", "lists", "positions", "rule", "saved", "schema", "specs", "uses_grad", "values")
@@ -212,7 +213,9 @@ class Plan:
                     values.append((name, index[name]))
             elif name.endswith("_spec") and name[:-5] in index:
                 position = index[name[:-5]]
-                specs.append((name, position, self.schema.arguments[position].is_list))
+                specs.append((name, position, "list" if self.schema.arguments[position].is_list else "spec"))
+            elif name.endswith("_offset") and name[:-7] in index:
+                specs.append((name, index[name[:-7]], "offset"))
             elif name.startswith("result") and (name == "result" or name[6:].isdecimal()):
                 saved.append(SavedSlot(name, int(name[6:] or 0), mask, True, False))
             else:

@@ -28,6 +28,10 @@ def fit_gradient(grad: Any, spec: OutputSpec, producer: Node, index: int) -> Ten
         grad = _summed(grad, shape, producer, index)
     if grad._dtype is not dtype:
         if grad._dtype.is_complex and not dtype.is_complex:
+            if producer.strict_gradients:
+                raise RuntimeError(
+                    f"Function {producer.name()} returned a complex gradient at index {index} for an input of dtype {dtype}"
+                )
             grad = grad.real
         grad = grad.to(dtype)
     if (grad._keys ^ keys) & BACKEND_MASK:

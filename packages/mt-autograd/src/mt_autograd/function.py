@@ -1,0 +1,460 @@
+"""``torch.autograd.Function``: operations whose backward the user writes.
+
+The object that ``forward`` and ``backward`` get as ``ctx`` is itself the node in the graph.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from mt_core.autograd_state import is_grad_enabled, no_grad
+from mt_core.cell import cell_of
+from mt_core.keys import AUTOGRAD, MULTI_VIEW, NO_GRAD_VIEW
+from mt_core.tensor import Tensor
+
+from .anomaly import note_forward
+from .inplace import set_history
+from .modes import is_instrumented
+from .node import Edge, Node, output_spec
+from .operator_node import pack_output, zeros_for
+from .recording import DIFFERENTIABLE, EMPTY_SPEC, make_output, tensors_among
+from .saved import (
+    FREED,
+    Packed,
+    SavedOutput,
+    check_version,
+    pack,
+    refuse_inference,
+    unpack_input,
+    version_of,
+)
+from .views import IN_CUSTOM_FUNCTION, edge_of
+
+__all__ = [
+    "BackwardCFunction", "Function", "FunctionCtx", "FunctionMeta", "InplaceFunction", "NestedIOFunction", "once_differentiable",
+]  # fmt: skip
+
+
+class FunctionCtx:
+    """What ``forward`` tells about itself, for ``backward`` and for the engine."""
+
+    to_save: tuple[Any, ...] = ()
+    saved_for_forward: tuple[Any, ...] = ()
+    dirty_tensors: tuple[Any, ...] = ()
+    non_differentiable: tuple[Any, ...] = ()
+    materialize_grads = True
+    needs_input_grad: tuple[bool, ...] = ()
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        """Save tensors, or None, for ``backward``, where they are ``ctx.saved_tensors``; to be called once, in forward.
+
+        Changes made to them in place before backward are noticed; inputs and outputs saved so keep no memory longer than
+        needed. Other values may simply be set as attributes of ``ctx``.
+        """
+        self.to_save = tensors
+
+    def save_for_forward(self, *tensors: Any) -> None:
+        """Save tensors for ``jvp``."""
+        self.saved_for_forward = tensors
+
+    def mark_dirty(self, *args: Any) -> None:
+        """Name the inputs that forward changes in place; they must be among its outputs."""
+        self.dirty_tensors = args
+
+    def mark_non_differentiable(self, *args: Any) -> None:
+        """Name the outputs that have no gradient."""
+        self.non_differentiable = args
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether backward gets zeros for outputs without a gradient (the default), or None."""
+        self.materialize_grads = value
+
+    def mark_shared_storage(self, *pairs: Any) -> None:
+        """Without effect: PyTorch does not need it any more either."""
+        warnings.warn(
+            "function 'mark_shared_storage' is deprecated. Tensors with shared storages are automatically tracked. Note that "
+            "calls to `set_()` are not tracked",
+            FutureWarning,
+            stacklevel=2,
+        )
+
+
+class BackwardCFunction(Node, FunctionCtx):
+    """The node of a custom function; one subclass for each, named after it."""
+
+    strict_gradients = True
+    _forward_cls: type[Function]
+    _saved: tuple[tuple[Any, int, int | None], ...] | None = ()
+
+    def __init__(self, args: Sequence[Any]) -> None:
+        self.needs_input_grad = tuple(isinstance(a, Tensor) and a.requires_grad for a in args)
+        #: Which arguments are tensors; those have an edge each.
+        self._is_tensor = tuple(isinstance(a, Tensor) for a in args)
+        recorded = is_grad_enabled() and any(self.needs_input_grad)
+        edges: list[Edge | None] = [
+            edge_of(a) if recorded and a._keys & AUTOGRAD else None for a in args if isinstance(a, Tensor)
+        ]
+        self.attach(edges, ())
+        if recorded and is_instrumented():
+            note_forward(self)
+
+    # Saving
+
+    def save(self) -> None:
+        """Save what forward has asked for, now that its outputs have their history."""
+        entries = []
+        for index, tensor in enumerate(self.to_save):
+            if tensor is not None and not isinstance(tensor, Tensor):
+                raise TypeError(
+                    f"save_for_backward can only save variables, but argument {index} is of type {type(tensor).__name__}"
+                )
+            entries.append(self._entry(tensor))
+        self._saved = tuple(entries)
+        self.to_save = ()
+
+    def _entry(self, tensor: Any) -> tuple[Any, int, int | None]:
+        if tensor is None:
+            return None, 0, None
+        refuse_inference(tensor)
+        edge = edge_of(tensor) if tensor._keys & AUTOGRAD else None
+        if edge is not None and edge[0] is self:
+            output = SavedOutput(tensor, edge[1])
+            return pack_output(output), output.cell.version, edge[1]
+        return pack(tensor, edge), version_of(tensor), None
+
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]:
+        """The tensors given to ``save_for_backward``.
+
+        Raises
+        ------
+        RuntimeError
+            In PyTorch's words, when they have been freed or changed in place.
+        """
+        if self._saved is None:
+            raise RuntimeError(FREED)
+        return tuple(self._unpack(*entry) for entry in self._saved)
+
+    def _unpack(self, item: Any, version: int, output_nr: int | None) -> Any:
+        if output_nr is None:
+            return unpack_input(item, version)
+        edge = (self, output_nr) if is_grad_enabled() else None
+        if isinstance(item, Packed):
+            return item.unpack(edge)
+        tensor = item.tensor(edge)
+        check_version(tensor, item.cell.version, version, (self, output_nr))
+        return tensor
+
+    saved_variables = saved_tensors
+
+    def release(self) -> None:
+        self._saved = None
+
+    def maybe_clear_saved_tensors(self) -> None:
+        """Free what was saved."""
+        self.release()
+
+    # Backward
+
+    def apply(self, grads: Sequence[Any], needed: Sequence[bool] | None) -> Sequence[Any]:
+        if self.materialize_grads:
+            grads = [
+                zeros_for(spec, grads) if g is None and spec is not EMPTY_SPEC else g for g, spec in zip(grads, self.output_specs)
+            ]
+        results = _backward_of(self._forward_cls)(self, *grads)
+        results = results if isinstance(results, tuple) else (results,)
+        return self._per_edge(results)
+
+    def _per_edge(self, results: tuple[Any, ...]) -> list[Any]:
+        """Gradients of the tensor arguments, from what backward returned for all arguments."""
+        count = len(self._is_tensor)
+        if len(results) < count or any(r is not None for r in results[count:]):
+            raise RuntimeError(
+                f"function {self.name()} returned an incorrect number of gradients (expected {count}, got {len(results)})"
+            )
+        kept = []
+        for position, (result, is_tensor) in enumerate(zip(results, self._is_tensor)):
+            if not is_tensor:
+                if result is not None:
+                    raise RuntimeError(
+                        f"function {self.name()} returned a gradient different than None at position {position + 1}, but the "
+                        "corresponding forward input was not a Variable"
+                    )
+                continue
+            if result is not None and not isinstance(result, Tensor):
+                raise RuntimeError(f"expected Variable or None (got {type(result).__name__})")
+            kept.append(result)
+        return kept
+
+
+def _backward_of(cls: type[Function]) -> Callable[..., Any]:
+    has_backward = cls.backward is not Function.backward
+    if has_backward and cls.vjp is not Function.vjp:
+        raise RuntimeError(
+            "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of them."
+        )
+    return cls.backward if has_backward else cls.vjp
+
+
+class FunctionMeta(type):
+    """Gives each function class the class of its nodes."""
+
+    def __init__(cls, name: str, bases: tuple[type, ...], attributes: dict[str, Any]) -> None:
+        cls._backward_cls = type(f"{name}Backward", (BackwardCFunction,), {"_forward_cls": cls, "__module__": __name__})
+        super().__init__(name, bases, attributes)
+
+
+class Function(FunctionCtx, metaclass=FunctionMeta):
+    """Base of custom differentiable operations.
+
+    Subclasses define static methods ``forward(ctx, *args)`` and ``backward(ctx, *grad_outputs)``; or ``forward(*args)``,
+    ``setup_context(ctx, inputs, output)`` and ``backward``. They are called by ``apply``, never instantiated.
+    """
+
+    _backward_cls: type[BackwardCFunction]
+    generate_vmap_rule = False
+    is_traceable = False
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        warnings.warn(
+            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should invoke them on "
+            "the class itself. Instantiating an autograd function will raise an error in a future version of PyTorch.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError(
+            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function with "
+            "static forward method. (Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
+        )
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        """Compute the result; tensors in it are recorded as results of this function."""
+        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
+        """Save for backward what it needs, where ``forward`` does not take ``ctx``."""
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """Gradients of the arguments from those of the outputs; None for arguments without one."""
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward "
+            "mode AD."
+        )
+
+    vjp = backward
+
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """Forward mode, which is not supported."""
+        raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with forward mode AD.")
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
+        """Batching rule of ``torch.func.vmap``."""
+        raise NotImplementedError(
+            "To use autograd.Function with vmap, you must either override the vmap staticmethod or set generate_vmap_rule=True."
+        )
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Run ``forward`` and record it.
+
+        Raises
+        ------
+        RuntimeError, TypeError
+            In PyTorch's words, for a ``ctx`` used wrongly.
+        """
+        separate_setup = cls.setup_context is not Function.setup_context
+        args = _bound(cls, args, kwargs, separate_setup)
+        ctx = cls._backward_cls(args)
+        with no_grad():
+            if separate_setup:
+                output = cls.forward(*args)
+                cls.setup_context(ctx, args, output)
+            else:
+                output = cls.forward(ctx, *args)
+        outputs = output if isinstance(output, tuple) else (output,)
+        wrapped = _Outputs(ctx, args, outputs).wrapped()
+        return wrapped if isinstance(output, tuple) else wrapped[0]
+
+
+def _bound(cls: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any], separate_setup: bool) -> tuple[Any, ...]:
+    """The arguments in the order of forward's parameters, with its defaults."""
+    if not kwargs and not separate_setup:
+        return args
+    context = () if separate_setup else (None,)
+    bound = inspect.signature(cls.forward).bind(*context, *args, **kwargs)
+    bound.apply_defaults()
+    return bound.args[len(context) :]
+
+
+class _Outputs:
+    """The results of a forward, to be given their history."""
+
+    def __init__(self, ctx: BackwardCFunction, args: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
+        self.ctx = ctx
+        self.inputs = [a for a in args if isinstance(a, Tensor)]
+        self.outputs = outputs
+        self.recorded = any(edge is not None for edge in ctx.next_edges)
+        self.dirty = ctx.dirty_tensors
+        self._check_dirty()
+        self.differentiable = [
+            isinstance(t, Tensor) and self.recorded and t._dtype in DIFFERENTIABLE and not _among(t, ctx.non_differentiable)
+            for t in outputs
+        ]
+
+    def _check_dirty(self) -> None:
+        for tensor in self.dirty:
+            if not isinstance(tensor, Tensor):
+                raise RuntimeError(f"mark_dirty can only accept variables, but argument is of type {type(tensor).__name__}")
+            if not _among(tensor, self.outputs):
+                raise RuntimeError(
+                    "Some elements marked as dirty during the forward method were not returned as output. The inputs that are "
+                    "modified inplace must all be outputs of the Function."
+                )
+
+    def wrapped(self) -> tuple[Any, ...]:
+        ctx = self.ctx
+        ctx.output_specs = tuple(output_spec(t) if isinstance(t, Tensor) else EMPTY_SPEC for t in self.outputs)
+        results = tuple(self._wrap(nr, value) for nr, value in enumerate(self.outputs))
+        ctx.dirty_tensors = ctx.non_differentiable = ()
+        if self.recorded:
+            ctx.save()
+        else:
+            ctx.to_save = ()
+        return results
+
+    def _wrap(self, nr: int, value: Any) -> Any:
+        if not isinstance(value, Tensor):
+            return value
+        is_input = _among(value, self.inputs)
+        if not self.differentiable[nr]:
+            return self._without_history(value, is_input)
+        if _among(value, self.dirty):
+            self._change(nr, value, is_input)
+            return value
+        if is_input:
+            with no_grad():
+                value = value.view_as(value)
+        self._enter(nr, value)
+        return value
+
+    def _without_history(self, value: Tensor, is_input: bool) -> Tensor:
+        if is_input and not _among(value, self.dirty):
+            return value.detach() if value.requires_grad else value.view_as(value)
+        if value.requires_grad and value._base is None and not is_input:
+            value.detach_()
+        return value
+
+    def _enter(self, nr: int, value: Tensor) -> None:
+        """Make a tensor output number `nr` of the node; a view keeps its base, but may not be written to."""
+        is_view = value._base is not None
+        make_output(value, self.ctx, nr, is_view)
+        if is_view:
+            several = sum(self.differentiable) > 1
+            value._keys = value._keys & ~NO_GRAD_VIEW | (MULTI_VIEW if several else 0)
+            value._autograd.creation_meta = None if several else IN_CUSTOM_FUNCTION  # type: ignore[union-attr]
+
+    def _change(self, nr: int, value: Tensor, is_input: bool) -> None:
+        """Give an input that forward wrote to its new history."""
+        if not is_input:
+            self._enter(nr, value)
+            return
+        if value.requires_grad and value.grad_fn is None and value._base is None:
+            raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
+        if value._base is not None:
+            self._check_view(value)
+        cell_of(value).version += 1
+        set_history(value, self.ctx, nr)
+
+    def _check_view(self, value: Tensor) -> None:
+        if len(list(tensors_among(self.outputs))) > 1:
+            raise RuntimeError(
+                "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more "
+                "than one Tensor. This is not supported by the current autograd engine. You should either make sure the input is "
+                "not a view (using .clone() for example) or make your Function only return one Tensor (potentially splitting it "
+                "into two Functions: one doing the inplace that returns a single Tensor and a second one that does the other "
+                "operations). You can ask on the forum https://discuss.pytorch.org/ if you need help to do this change."
+            )
+        if self.inputs[0] is not value:
+            raise RuntimeError(
+                f"{self.ctx.name()} modifies inplace an input that is a view of another Tensor: it must be its first tensor input"
+            )
+
+
+def _among(tensor: Any, tensors: Sequence[Any]) -> bool:
+    return any(tensor is other for other in tensors)
+
+
+# Differentiable once
+
+
+class Error(Node):
+    """Stands where a gradient has no derivative of its own, and says so."""
+
+    __slots__ = ("message",)
+
+    def apply(self, grads: Sequence[Any], needed: Sequence[bool] | None) -> Sequence[Any]:
+        raise RuntimeError(self.message)
+
+
+def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorate a ``backward`` that cannot itself be differentiated: doing so is an error instead of a wrong result."""
+
+    @functools.wraps(fn)
+    def wrapper(ctx: Any, *args: Any) -> Any:
+        with no_grad():
+            outputs = fn(ctx, *args)
+        if not is_grad_enabled() or not any(isinstance(a, Tensor) and a.requires_grad for a in args):
+            return outputs
+        as_tuple = outputs if isinstance(outputs, tuple) else (outputs,)
+        refusing = _refusing(as_tuple, [a for a in args if isinstance(a, Tensor)])
+        return refusing if isinstance(outputs, tuple) else refusing[0]
+
+    return wrapper
+
+
+def _refusing(outputs: tuple[Any, ...], sources: Sequence[Tensor]) -> tuple[Any, ...]:
+    """The tensors with a history that ends in an error."""
+    node = Error()
+    node.message = "trying to differentiate twice a function that was marked with @once_differentiable"
+    node.attach(
+        [edge_of(t) if t._keys & AUTOGRAD else None for t in sources],
+        [EMPTY_SPEC if t is None else output_spec(t) for t in outputs],
+    )
+    results = []
+    for nr, output in enumerate(outputs):
+        if output is not None:
+            output = output.detach()
+            make_output(output, node, nr, False)
+        results.append(output)
+    return tuple(results)
+
+
+# Older spellings
+
+
+class InplaceFunction(Function):
+    """A function that may work in place; the flag is for its subclasses to look at."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+
+class NestedIOFunction(Function):
+    """Functions of nested arguments, which PyTorch keeps for its own old code only."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        raise NotImplementedError("NestedIOFunction is not supported: flatten the arguments and use torch.autograd.Function")
+
