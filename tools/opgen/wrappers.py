@@ -161,10 +161,11 @@ class Wrapper:
     # One int[] parameter: sizes may come as separate arguments
 
     def takes_varargs(self) -> bool:
-        if len(self.overloads) != 1 or not self.method:
+        if not self.overloads or not self.method:
             return False
         rest = python_parameters(self.overloads[0], True)[1:]
         positional = [p for p in rest if not p.argument.kwarg_only]
+        # Other overloads (``view(dtype)``) take no ints and are left to the binder.
         return len(positional) == 1 and positional[0].argument.is_list and positional[0].argument.type == "int"
 
     def varargs_lines(self, name: str) -> list[str]:
@@ -174,7 +175,7 @@ class Wrapper:
         return [
             f"def {name}(self, *args, **kwargs):",
             "    if args and not kwargs:",
-            "        ints = int_tuple(args if len(args) > 1 or args[0].__class__ is int else args[0])",
+            "        ints = int_tuple(args if args[0].__class__ is int else args[0] if len(args) == 1 else None)",
             "        if ints is not None:",
             f"            return {cache_name(declaration)}[self._keys | tls.mode](self, ints{defaults})",
             f"    return call_method({self.packet.identifier}, self, args, kwargs)",

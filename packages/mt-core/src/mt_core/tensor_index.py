@@ -39,12 +39,9 @@ class IndexingMembers:
             if size and -size[0] <= key < size[0]:
                 return _select[self._keys | tls.mode](self, 0, key)
         elif kind is slice and self._array.ndim:
-            start, stop, step = key.start, key.stop, key.step
-            if (start is None or start.__class__ is int) and (stop is None or stop.__class__ is int) and (step is None or step.__class__ is int):
-                if step is None:
-                    step = 1
-                if step > 0:
-                    return _slice[self._keys | tls.mode](self, 0, start, stop, step)
+            start, stop = key.start, key.stop
+            if key.step is None and (start is None or start.__class__ is int) and (stop is None or stop.__class__ is int):
+                return _slice[self._keys | tls.mode](self, 0, start, stop, 1)
         view, indices = applied(self, key)
         if indices:
             return _index.call(view, indices)

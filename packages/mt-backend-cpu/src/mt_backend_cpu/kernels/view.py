@@ -13,20 +13,40 @@ from ..registry import kernel
 
 @kernel("view", half="native")
 def view(self: Any, size: Any) -> Any:
-    if not self.flags.c_contiguous or not self.size or -1 in size and size.count(-1) > 1:
+    # NumPy invents strides for arrays without elements, and reads every negative size as -1.
+    if not self.flags.c_contiguous or not self.size:
         return None
     try:
-        return self.reshape(size)
+        array = self.reshape(size)
     except ValueError:
         return None
+    return array if array.shape == size or min(size) == -1 else None
+
+
+@kernel("unsqueeze", half="native")
+def unsqueeze(self: Any, dim: int) -> Any:
+    ndim = self.ndim
+    if not self.flags.c_contiguous or not self.size or not -ndim - 1 <= dim <= ndim:
+        return None
+    shape = list(self.shape)
+    shape.insert(dim + ndim + 1 if dim < 0 else dim, 1)
+    return self.reshape(shape)
+
+
+@kernel("squeeze.dim", half="native")
+def squeeze_dim(self: Any, dim: int) -> Any:
+    ndim = self.ndim
+    if not self.flags.c_contiguous or not self.size or not -ndim <= dim < ndim:
+        return None
+    return self.squeeze(dim) if self.shape[dim] == 1 else self[...]
 
 
 @kernel("transpose.int", half="native")
 def transpose(self: Any, dim0: int, dim1: int) -> Any:
-    ndim = self.ndim
-    if -ndim <= dim0 < ndim and -ndim <= dim1 < ndim:
+    try:
         return self.swapaxes(dim0, dim1)
-    return None
+    except ValueError:  # AxisError among them
+        return None
 
 
 @kernel("t", half="native")
@@ -47,12 +67,15 @@ _ALL = slice(None)
 
 @kernel("select.int", half="native")
 def select(self: Any, dim: int, index: int) -> Any:
-    ndim = self.ndim
-    if dim < 0:
-        dim += ndim
-    if 0 <= dim < ndim and -self.shape[dim] <= index < self.shape[dim]:
-        return self[(_ALL,) * dim + (index, ...)]
-    return None
+    try:
+        if dim == 0:
+            return self[index, ...]
+        ndim = self.ndim
+        if dim < 0:
+            dim += ndim
+        return self[(_ALL,) * dim + (index, ...)] if 0 <= dim < ndim else None
+    except IndexError:
+        return None
 
 
 @kernel("slice.Tensor", half="native")
@@ -62,4 +85,6 @@ def slice_(self: Any, dim: int, start: Any, end: Any, step: int) -> Any:
         dim += ndim
     if not 0 <= dim < ndim or step <= 0 or not self.size:
         return None
+    if dim == 0:
+        return self[start:end:step, ...]
     return self[(_ALL,) * dim + (slice(start, end, step), ...)]

@@ -17,25 +17,94 @@ from ..tensor_types import TENSORS
 from ._quick import NUMBERS, OPERANDS, given, int_tuple, operator_fallback, reflected, sized_ints, tensors_keys
 from .binder import call_method, call_packet
 
-__all__ = ["_to_copy", "add", "alias", "arange", "as_strided", "clone", "diagonal", "div", "empty", "empty_like", "empty_strided", "exp", "fill_", "flatten", "full", "full_like", "index", "index_put_", "mul", "narrow", "neg", "ones", "ones_like", "permute", "reshape", "scalar_tensor", "select", "slice", "split", "split_with_sizes", "squeeze", "sub", "t", "transpose", "unbind", "unsqueeze", "zero_", "zeros", "zeros_like"]
+__all__ = ["_to_copy", "abs", "abs_", "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "alias", "all", "amax", "amin", "any", "arange", "argmax", "argmin", "as_strided", "baddbmm", "bmm", "clone", "diagonal", "div", "dot", "empty", "empty_like", "empty_strided", "fill_", "flatten", "floor_divide", "fmod", "full", "full_like", "ger", "index", "index_put_", "linear", "logsumexp", "matmul", "max", "mean", "min", "mm", "mul", "mv", "narrow", "neg", "neg_", "ones", "ones_like", "outer", "permute", "positive", "prod", "remainder", "reshape", "rsub", "scalar_tensor", "select", "sgn", "sign", "slice", "split", "split_with_sizes", "squeeze", "std", "std_mean", "sub", "sum", "t", "transpose", "unbind", "unsqueeze", "var", "var_mean", "vdot", "zero_", "zeros", "zeros_like"]
 
 __to_copy_packet = packet('_to_copy', 'creation', ('_to_copy',))
 __to_copy_kernels = overload('_to_copy', 'creation').cache
+_abs_packet = packet('abs', 'elementwise', ('abs',))
+_abs_kernels = overload('abs', 'elementwise').cache
+_abs_out_kernels = overload('abs.out', 'elementwise').cache
+_abs__packet = packet('abs_', 'elementwise', ('abs_',))
+_abs__kernels = overload('abs_', 'elementwise').cache
 _add_packet = packet('add', 'elementwise', ('add.Tensor',))
 _add_Tensor_kernels = overload('add.Tensor', 'elementwise').cache
 _add_out_kernels = overload('add.out', 'elementwise').cache
 _add__packet = packet('add_', 'elementwise', ('add_.Tensor',))
 _add__Tensor_kernels = overload('add_.Tensor', 'elementwise').cache
+_addbmm_packet = packet('addbmm', 'matmul', ('addbmm',))
+_addbmm_kernels = overload('addbmm', 'matmul').cache
+_addbmm_out_kernels = overload('addbmm.out', 'matmul').cache
+_addbmm__packet = packet('addbmm_', 'matmul', ('addbmm_',))
+_addbmm__kernels = overload('addbmm_', 'matmul').cache
+_addcdiv_packet = packet('addcdiv', 'elementwise', ('addcdiv',))
+_addcdiv_kernels = overload('addcdiv', 'elementwise').cache
+_addcdiv_out_kernels = overload('addcdiv.out', 'elementwise').cache
+_addcdiv__packet = packet('addcdiv_', 'elementwise', ('addcdiv_',))
+_addcdiv__kernels = overload('addcdiv_', 'elementwise').cache
+_addcmul_packet = packet('addcmul', 'elementwise', ('addcmul',))
+_addcmul_kernels = overload('addcmul', 'elementwise').cache
+_addcmul_out_kernels = overload('addcmul.out', 'elementwise').cache
+_addcmul__packet = packet('addcmul_', 'elementwise', ('addcmul_',))
+_addcmul__kernels = overload('addcmul_', 'elementwise').cache
+_addmm_packet = packet('addmm', 'matmul', ('addmm',))
+_addmm_kernels = overload('addmm', 'matmul').cache
+_addmm_out_kernels = overload('addmm.out', 'matmul').cache
+_addmm__packet = packet('addmm_', 'matmul', ('addmm_',))
+_addmm__kernels = overload('addmm_', 'matmul').cache
+_addmv_packet = packet('addmv', 'matmul', ('addmv',))
+_addmv_kernels = overload('addmv', 'matmul').cache
+_addmv_out_kernels = overload('addmv.out', 'matmul').cache
+_addmv__packet = packet('addmv_', 'matmul', ('addmv_',))
+_addmv__kernels = overload('addmv_', 'matmul').cache
+_addr_packet = packet('addr', 'matmul', ('addr',))
+_addr_kernels = overload('addr', 'matmul').cache
+_addr_out_kernels = overload('addr.out', 'matmul').cache
+_addr__packet = packet('addr_', 'matmul', ('addr_',))
+_addr__kernels = overload('addr_', 'matmul').cache
 _alias_packet = packet('alias', 'view', ('alias',))
 _alias_kernels = overload('alias', 'view').cache
+_all_packet = packet('all', 'reduction', ('all', 'all.dim', 'all.dims',))
+_all_kernels = overload('all', 'reduction').cache
+_all_dim_kernels = overload('all.dim', 'reduction').cache
+_all_dims_kernels = overload('all.dims', 'reduction').cache
+_all_all_out_kernels = overload('all.all_out', 'reduction').cache
+_all_out_kernels = overload('all.out', 'reduction').cache
+_all_dims_out_kernels = overload('all.dims_out', 'reduction').cache
+_amax_packet = packet('amax', 'reduction', ('amax',))
+_amax_kernels = overload('amax', 'reduction').cache
+_amax_out_kernels = overload('amax.out', 'reduction').cache
+_amin_packet = packet('amin', 'reduction', ('amin',))
+_amin_kernels = overload('amin', 'reduction').cache
+_amin_out_kernels = overload('amin.out', 'reduction').cache
+_any_packet = packet('any', 'reduction', ('any', 'any.dim', 'any.dims',))
+_any_kernels = overload('any', 'reduction').cache
+_any_dim_kernels = overload('any.dim', 'reduction').cache
+_any_dims_kernels = overload('any.dims', 'reduction').cache
+_any_all_out_kernels = overload('any.all_out', 'reduction').cache
+_any_out_kernels = overload('any.out', 'reduction').cache
+_any_dims_out_kernels = overload('any.dims_out', 'reduction').cache
 _arange_packet = packet('arange', 'creation', ('arange', 'arange.start', 'arange.start_step',))
 _arange_kernels = overload('arange', 'creation').cache
 _arange_start_kernels = overload('arange.start', 'creation').cache
 _arange_start_step_kernels = overload('arange.start_step', 'creation').cache
 _arange_out_kernels = overload('arange.out', 'creation').cache
 _arange_start_out_kernels = overload('arange.start_out', 'creation').cache
+_argmax_packet = packet('argmax', 'reduction', ('argmax',))
+_argmax_kernels = overload('argmax', 'reduction').cache
+_argmax_out_kernels = overload('argmax.out', 'reduction').cache
+_argmin_packet = packet('argmin', 'reduction', ('argmin',))
+_argmin_kernels = overload('argmin', 'reduction').cache
+_argmin_out_kernels = overload('argmin.out', 'reduction').cache
 _as_strided_packet = packet('as_strided', 'view', ('as_strided',))
 _as_strided_kernels = overload('as_strided', 'view').cache
+_baddbmm_packet = packet('baddbmm', 'matmul', ('baddbmm',))
+_baddbmm_kernels = overload('baddbmm', 'matmul').cache
+_baddbmm_out_kernels = overload('baddbmm.out', 'matmul').cache
+_baddbmm__packet = packet('baddbmm_', 'matmul', ('baddbmm_',))
+_baddbmm__kernels = overload('baddbmm_', 'matmul').cache
+_bmm_packet = packet('bmm', 'matmul', ('bmm',))
+_bmm_kernels = overload('bmm', 'matmul').cache
+_bmm_out_kernels = overload('bmm.out', 'matmul').cache
 _clone_packet = packet('clone', 'creation', ('clone',))
 _clone_kernels = overload('clone', 'creation').cache
 _contiguous_packet = packet('contiguous', 'view', ('contiguous',))
@@ -44,22 +113,23 @@ _copy__packet = packet('copy_', 'creation', ('copy_',))
 _copy__kernels = overload('copy_', 'creation').cache
 _diagonal_packet = packet('diagonal', 'view', ('diagonal',))
 _diagonal_kernels = overload('diagonal', 'view').cache
-_div_packet = packet('div', 'elementwise', ('div.Tensor',))
+_div_packet = packet('div', 'elementwise', ('div.Tensor', 'div.Tensor_mode',))
 _div_Tensor_kernels = overload('div.Tensor', 'elementwise').cache
+_div_Tensor_mode_kernels = overload('div.Tensor_mode', 'elementwise').cache
 _div_out_kernels = overload('div.out', 'elementwise').cache
-_div__packet = packet('div_', 'elementwise', ('div_.Tensor',))
+_div_out_mode_kernels = overload('div.out_mode', 'elementwise').cache
+_div__packet = packet('div_', 'elementwise', ('div_.Tensor', 'div_.Tensor_mode',))
 _div__Tensor_kernels = overload('div_.Tensor', 'elementwise').cache
+_div__Tensor_mode_kernels = overload('div_.Tensor_mode', 'elementwise').cache
+_dot_packet = packet('dot', 'matmul', ('dot',))
+_dot_kernels = overload('dot', 'matmul').cache
+_dot_out_kernels = overload('dot.out', 'matmul').cache
 _empty_packet = packet('empty', 'creation', ('empty.memory_format',))
 _empty_memory_format_kernels = overload('empty.memory_format', 'creation').cache
 _empty_like_packet = packet('empty_like', 'creation', ('empty_like',))
 _empty_like_kernels = overload('empty_like', 'creation').cache
 _empty_strided_packet = packet('empty_strided', 'creation', ('empty_strided',))
 _empty_strided_kernels = overload('empty_strided', 'creation').cache
-_exp_packet = packet('exp', 'elementwise', ('exp',))
-_exp_kernels = overload('exp', 'elementwise').cache
-_exp_out_kernels = overload('exp.out', 'elementwise').cache
-_exp__packet = packet('exp_', 'elementwise', ('exp_',))
-_exp__kernels = overload('exp_', 'elementwise').cache
 _expand_packet = packet('expand', 'view', ('expand',))
 _expand_kernels = overload('expand', 'view').cache
 _expand_as_packet = packet('expand_as', 'view', ('expand_as',))
@@ -69,20 +139,66 @@ _fill__Scalar_kernels = overload('fill_.Scalar', 'creation').cache
 _fill__Tensor_kernels = overload('fill_.Tensor', 'creation').cache
 _flatten_packet = packet('flatten', 'view', ('flatten.using_ints',))
 _flatten_using_ints_kernels = overload('flatten.using_ints', 'view').cache
+_floor_divide_packet = packet('floor_divide', 'elementwise', ('floor_divide',))
+_floor_divide_kernels = overload('floor_divide', 'elementwise').cache
+_floor_divide_out_kernels = overload('floor_divide.out', 'elementwise').cache
+_floor_divide__packet = packet('floor_divide_', 'elementwise', ('floor_divide_.Tensor',))
+_floor_divide__Tensor_kernels = overload('floor_divide_.Tensor', 'elementwise').cache
+_fmod_packet = packet('fmod', 'elementwise', ('fmod.Tensor',))
+_fmod_Tensor_kernels = overload('fmod.Tensor', 'elementwise').cache
+_fmod_out_kernels = overload('fmod.out', 'elementwise').cache
+_fmod__packet = packet('fmod_', 'elementwise', ('fmod_.Tensor',))
+_fmod__Tensor_kernels = overload('fmod_.Tensor', 'elementwise').cache
 _full_packet = packet('full', 'creation', ('full',))
 _full_kernels = overload('full', 'creation').cache
 _full_out_kernels = overload('full.out', 'creation').cache
 _full_like_packet = packet('full_like', 'creation', ('full_like',))
 _full_like_kernels = overload('full_like', 'creation').cache
+_ger_packet = packet('ger', 'matmul', ('ger',))
+_ger_kernels = overload('ger', 'matmul').cache
+_ger_out_kernels = overload('ger.out', 'matmul').cache
 _index_packet = packet('index', 'indexing', ('index.Tensor',))
 _index_Tensor_kernels = overload('index.Tensor', 'indexing').cache
 _index_put__packet = packet('index_put_', 'indexing', ('index_put_',))
 _index_put__kernels = overload('index_put_', 'indexing').cache
+_linear_packet = packet('linear', 'matmul', ('linear',))
+_linear_kernels = overload('linear', 'matmul').cache
+_logsumexp_packet = packet('logsumexp', 'reduction', ('logsumexp',))
+_logsumexp_kernels = overload('logsumexp', 'reduction').cache
+_logsumexp_out_kernels = overload('logsumexp.out', 'reduction').cache
+_matmul_packet = packet('matmul', 'matmul', ('matmul',))
+_matmul_kernels = overload('matmul', 'matmul').cache
+_matmul_out_kernels = overload('matmul.out', 'matmul').cache
+_max_packet = packet('max', 'reduction', ('max', 'max.dim', 'max.other',))
+_max_kernels = overload('max', 'reduction').cache
+_max_dim_kernels = overload('max.dim', 'reduction').cache
+_max_other_kernels = overload('max.other', 'reduction').cache
+_max_unary_out_kernels = overload('max.unary_out', 'reduction').cache
+_max_dim_max_kernels = overload('max.dim_max', 'reduction').cache
+_max_out_kernels = overload('max.out', 'reduction').cache
+_mean_packet = packet('mean', 'reduction', ('mean', 'mean.dim',))
+_mean_kernels = overload('mean', 'reduction').cache
+_mean_dim_kernels = overload('mean.dim', 'reduction').cache
+_mean_dtype_out_kernels = overload('mean.dtype_out', 'reduction').cache
+_mean_out_kernels = overload('mean.out', 'reduction').cache
+_min_packet = packet('min', 'reduction', ('min', 'min.dim', 'min.other',))
+_min_kernels = overload('min', 'reduction').cache
+_min_dim_kernels = overload('min.dim', 'reduction').cache
+_min_other_kernels = overload('min.other', 'reduction').cache
+_min_unary_out_kernels = overload('min.unary_out', 'reduction').cache
+_min_dim_min_kernels = overload('min.dim_min', 'reduction').cache
+_min_out_kernels = overload('min.out', 'reduction').cache
+_mm_packet = packet('mm', 'matmul', ('mm',))
+_mm_kernels = overload('mm', 'matmul').cache
+_mm_out_kernels = overload('mm.out', 'matmul').cache
 _mul_packet = packet('mul', 'elementwise', ('mul.Tensor',))
 _mul_Tensor_kernels = overload('mul.Tensor', 'elementwise').cache
 _mul_out_kernels = overload('mul.out', 'elementwise').cache
 _mul__packet = packet('mul_', 'elementwise', ('mul_.Tensor',))
 _mul__Tensor_kernels = overload('mul_.Tensor', 'elementwise').cache
+_mv_packet = packet('mv', 'matmul', ('mv',))
+_mv_kernels = overload('mv', 'matmul').cache
+_mv_out_kernels = overload('mv.out', 'matmul').cache
 _narrow_packet = packet('narrow', 'view', ('narrow',))
 _narrow_kernels = overload('narrow', 'view').cache
 _neg_packet = packet('neg', 'elementwise', ('neg',))
@@ -105,14 +221,41 @@ _ones_kernels = overload('ones', 'creation').cache
 _ones_out_kernels = overload('ones.out', 'creation').cache
 _ones_like_packet = packet('ones_like', 'creation', ('ones_like',))
 _ones_like_kernels = overload('ones_like', 'creation').cache
+_outer_packet = packet('outer', 'matmul', ('outer',))
+_outer_kernels = overload('outer', 'matmul').cache
+_outer_out_kernels = overload('outer.out', 'matmul').cache
 _permute_packet = packet('permute', 'view', ('permute',))
 _permute_kernels = overload('permute', 'view').cache
+_positive_packet = packet('positive', 'elementwise', ('positive',))
+_positive_kernels = overload('positive', 'elementwise').cache
+_prod_packet = packet('prod', 'reduction', ('prod', 'prod.dim_int',))
+_prod_kernels = overload('prod', 'reduction').cache
+_prod_dim_int_kernels = overload('prod.dim_int', 'reduction').cache
+_prod_out_kernels = overload('prod.out', 'reduction').cache
+_prod_int_out_kernels = overload('prod.int_out', 'reduction').cache
+_remainder_packet = packet('remainder', 'elementwise', ('remainder.Tensor',))
+_remainder_Tensor_kernels = overload('remainder.Tensor', 'elementwise').cache
+_remainder_out_kernels = overload('remainder.out', 'elementwise').cache
+_remainder__packet = packet('remainder_', 'elementwise', ('remainder_.Tensor',))
+_remainder__Tensor_kernels = overload('remainder_.Tensor', 'elementwise').cache
 _reshape_packet = packet('reshape', 'view', ('reshape',))
 _reshape_kernels = overload('reshape', 'view').cache
+_rsub_packet = packet('rsub', 'elementwise', ('rsub.Tensor',))
+_rsub_Tensor_kernels = overload('rsub.Tensor', 'elementwise').cache
 _scalar_tensor_packet = packet('scalar_tensor', 'creation', ('scalar_tensor',))
 _scalar_tensor_kernels = overload('scalar_tensor', 'creation').cache
 _select_packet = packet('select', 'view', ('select.int',))
 _select_int_kernels = overload('select.int', 'view').cache
+_sgn_packet = packet('sgn', 'elementwise', ('sgn',))
+_sgn_kernels = overload('sgn', 'elementwise').cache
+_sgn_out_kernels = overload('sgn.out', 'elementwise').cache
+_sgn__packet = packet('sgn_', 'elementwise', ('sgn_',))
+_sgn__kernels = overload('sgn_', 'elementwise').cache
+_sign_packet = packet('sign', 'elementwise', ('sign',))
+_sign_kernels = overload('sign', 'elementwise').cache
+_sign_out_kernels = overload('sign.out', 'elementwise').cache
+_sign__packet = packet('sign_', 'elementwise', ('sign_',))
+_sign__kernels = overload('sign_', 'elementwise').cache
 _slice_packet = packet('slice', 'view', ('slice.Tensor',))
 _slice_Tensor_kernels = overload('slice.Tensor', 'view').cache
 _split_packet = packet('split', 'view', ('split.Tensor',))
@@ -123,11 +266,28 @@ _squeeze_packet = packet('squeeze', 'view', ('squeeze', 'squeeze.dim', 'squeeze.
 _squeeze_kernels = overload('squeeze', 'view').cache
 _squeeze_dim_kernels = overload('squeeze.dim', 'view').cache
 _squeeze_dims_kernels = overload('squeeze.dims', 'view').cache
+_std_packet = packet('std', 'reduction', ('std', 'std.dim', 'std.correction',))
+_std_kernels = overload('std', 'reduction').cache
+_std_dim_kernels = overload('std.dim', 'reduction').cache
+_std_correction_kernels = overload('std.correction', 'reduction').cache
+_std_out_kernels = overload('std.out', 'reduction').cache
+_std_correction_out_kernels = overload('std.correction_out', 'reduction').cache
+_std_mean_packet = packet('std_mean', 'reduction', ('std_mean', 'std_mean.dim', 'std_mean.correction',))
+_std_mean_kernels = overload('std_mean', 'reduction').cache
+_std_mean_dim_kernels = overload('std_mean.dim', 'reduction').cache
+_std_mean_correction_kernels = overload('std_mean.correction', 'reduction').cache
 _sub_packet = packet('sub', 'elementwise', ('sub.Tensor',))
 _sub_Tensor_kernels = overload('sub.Tensor', 'elementwise').cache
 _sub_out_kernels = overload('sub.out', 'elementwise').cache
 _sub__packet = packet('sub_', 'elementwise', ('sub_.Tensor',))
 _sub__Tensor_kernels = overload('sub_.Tensor', 'elementwise').cache
+_sum_packet = packet('sum', 'reduction', ('sum', 'sum.dim_IntList',))
+_sum_kernels = overload('sum', 'reduction').cache
+_sum_dim_IntList_kernels = overload('sum.dim_IntList', 'reduction').cache
+_sum_out_kernels = overload('sum.out', 'reduction').cache
+_sum_IntList_out_kernels = overload('sum.IntList_out', 'reduction').cache
+_sum_to_size_packet = packet('sum_to_size', 'reduction', ('sum_to_size',))
+_sum_to_size_kernels = overload('sum_to_size', 'reduction').cache
 _t_packet = packet('t', 'view', ('t',))
 _t_kernels = overload('t', 'view').cache
 _transpose_packet = packet('transpose', 'view', ('transpose.int',))
@@ -138,6 +298,19 @@ _unfold_packet = packet('unfold', 'view', ('unfold',))
 _unfold_kernels = overload('unfold', 'view').cache
 _unsqueeze_packet = packet('unsqueeze', 'view', ('unsqueeze',))
 _unsqueeze_kernels = overload('unsqueeze', 'view').cache
+_var_packet = packet('var', 'reduction', ('var', 'var.dim', 'var.correction',))
+_var_kernels = overload('var', 'reduction').cache
+_var_dim_kernels = overload('var.dim', 'reduction').cache
+_var_correction_kernels = overload('var.correction', 'reduction').cache
+_var_out_kernels = overload('var.out', 'reduction').cache
+_var_correction_out_kernels = overload('var.correction_out', 'reduction').cache
+_var_mean_packet = packet('var_mean', 'reduction', ('var_mean', 'var_mean.dim', 'var_mean.correction',))
+_var_mean_kernels = overload('var_mean', 'reduction').cache
+_var_mean_dim_kernels = overload('var_mean.dim', 'reduction').cache
+_var_mean_correction_kernels = overload('var_mean.correction', 'reduction').cache
+_vdot_packet = packet('vdot', 'matmul', ('vdot',))
+_vdot_kernels = overload('vdot', 'matmul').cache
+_vdot_out_kernels = overload('vdot.out', 'matmul').cache
 _view_packet = packet('view', 'view', ('view', 'view.dtype',))
 _view_kernels = overload('view', 'view').cache
 _view_dtype_kernels = overload('view.dtype', 'view').cache
@@ -166,6 +339,22 @@ def _to_copy(input=MISSING, *args, dtype=None, layout=None, device=None, pin_mem
 
 _to_copy.packet = __to_copy_packet
 
+def abs(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _abs_kernels[input._keys | tls.mode](input)
+    return call_packet(_abs_packet, given((('input', input),), args, kwargs), kwargs)
+
+abs.packet = _abs_packet
+
+def abs_(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _abs__kernels[input._keys | tls.mode](input)
+    return call_packet(_abs__packet, given((('input', input),), args, kwargs), kwargs)
+
+abs_.packet = _abs__packet
+
 def add(input=MISSING, other=MISSING, *args, alpha=1, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and (other.__class__ in TENSORS or other.__class__ in NUMBERS) and alpha.__class__ in NUMBERS:
@@ -175,6 +364,64 @@ def add(input=MISSING, other=MISSING, *args, alpha=1, **kwargs):
 
 add.packet = _add_packet
 
+def addbmm(input=MISSING, batch1=MISSING, batch2=MISSING, *args, beta=1, alpha=1, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and batch1.__class__ in TENSORS and batch2.__class__ in TENSORS and beta.__class__ in NUMBERS and alpha.__class__ in NUMBERS:
+            return _addbmm_kernels[input._keys | batch1._keys | batch2._keys | tls.mode](input, batch1, batch2, beta, alpha)
+    if not beta == 1: kwargs['beta'] = beta
+    if not alpha == 1: kwargs['alpha'] = alpha
+    return call_packet(_addbmm_packet, given((('input', input), ('batch1', batch1), ('batch2', batch2)), args, kwargs), kwargs)
+
+addbmm.packet = _addbmm_packet
+
+def addcdiv(input=MISSING, tensor1=MISSING, tensor2=MISSING, *args, value=1, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and tensor1.__class__ in TENSORS and tensor2.__class__ in TENSORS and value.__class__ in NUMBERS:
+            return _addcdiv_kernels[input._keys | tensor1._keys | tensor2._keys | tls.mode](input, tensor1, tensor2, value)
+    if not value == 1: kwargs['value'] = value
+    return call_packet(_addcdiv_packet, given((('input', input), ('tensor1', tensor1), ('tensor2', tensor2)), args, kwargs), kwargs)
+
+addcdiv.packet = _addcdiv_packet
+
+def addcmul(input=MISSING, tensor1=MISSING, tensor2=MISSING, *args, value=1, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and tensor1.__class__ in TENSORS and tensor2.__class__ in TENSORS and value.__class__ in NUMBERS:
+            return _addcmul_kernels[input._keys | tensor1._keys | tensor2._keys | tls.mode](input, tensor1, tensor2, value)
+    if not value == 1: kwargs['value'] = value
+    return call_packet(_addcmul_packet, given((('input', input), ('tensor1', tensor1), ('tensor2', tensor2)), args, kwargs), kwargs)
+
+addcmul.packet = _addcmul_packet
+
+def addmm(input=MISSING, mat1=MISSING, mat2=MISSING, *args, beta=1, alpha=1, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and mat1.__class__ in TENSORS and mat2.__class__ in TENSORS and beta.__class__ in NUMBERS and alpha.__class__ in NUMBERS:
+            return _addmm_kernels[input._keys | mat1._keys | mat2._keys | tls.mode](input, mat1, mat2, beta, alpha)
+    if not beta == 1: kwargs['beta'] = beta
+    if not alpha == 1: kwargs['alpha'] = alpha
+    return call_packet(_addmm_packet, given((('input', input), ('mat1', mat1), ('mat2', mat2)), args, kwargs), kwargs)
+
+addmm.packet = _addmm_packet
+
+def addmv(input=MISSING, mat=MISSING, vec=MISSING, *args, beta=1, alpha=1, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and mat.__class__ in TENSORS and vec.__class__ in TENSORS and beta.__class__ in NUMBERS and alpha.__class__ in NUMBERS:
+            return _addmv_kernels[input._keys | mat._keys | vec._keys | tls.mode](input, mat, vec, beta, alpha)
+    if not beta == 1: kwargs['beta'] = beta
+    if not alpha == 1: kwargs['alpha'] = alpha
+    return call_packet(_addmv_packet, given((('input', input), ('mat', mat), ('vec', vec)), args, kwargs), kwargs)
+
+addmv.packet = _addmv_packet
+
+def addr(input=MISSING, vec1=MISSING, vec2=MISSING, *args, beta=1, alpha=1, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and vec1.__class__ in TENSORS and vec2.__class__ in TENSORS and beta.__class__ in NUMBERS and alpha.__class__ in NUMBERS:
+            return _addr_kernels[input._keys | vec1._keys | vec2._keys | tls.mode](input, vec1, vec2, beta, alpha)
+    if not beta == 1: kwargs['beta'] = beta
+    if not alpha == 1: kwargs['alpha'] = alpha
+    return call_packet(_addr_packet, given((('input', input), ('vec1', vec1), ('vec2', vec2)), args, kwargs), kwargs)
+
+addr.packet = _addr_packet
+
 def alias(input=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS:
@@ -182,6 +429,50 @@ def alias(input=MISSING, *args, **kwargs):
     return call_packet(_alias_packet, given((('input', input),), args, kwargs), kwargs)
 
 alias.packet = _alias_packet
+
+def all(input=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and dim is MISSING and keepdim is MISSING:
+            return _all_kernels[input._keys | tls.mode](input)
+        if input.__class__ in TENSORS and dim.__class__ is int and (keepdim is MISSING or keepdim.__class__ is bool):
+            return _all_dim_kernels[input._keys | tls.mode](input, dim, False if keepdim is MISSING else keepdim)
+        ints_of_dim = None if dim is MISSING else int_tuple(dim)
+        if input.__class__ in TENSORS and (ints_of_dim is not None or dim is None or dim is MISSING) and (keepdim is MISSING or keepdim.__class__ is bool):
+            return _all_dims_kernels[input._keys | tls.mode](input, ints_of_dim, False if keepdim is MISSING else keepdim)
+    return call_packet(_all_packet, given((('input', input), ('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
+
+all.packet = _all_packet
+
+def amax(input=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_dim = () if dim is MISSING else sized_ints(dim, 1)
+        if input.__class__ in TENSORS and ints_of_dim is not None and (keepdim is MISSING or keepdim.__class__ is bool):
+            return _amax_kernels[input._keys | tls.mode](input, ints_of_dim, False if keepdim is MISSING else keepdim)
+    return call_packet(_amax_packet, given((('input', input), ('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
+
+amax.packet = _amax_packet
+
+def amin(input=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_dim = () if dim is MISSING else sized_ints(dim, 1)
+        if input.__class__ in TENSORS and ints_of_dim is not None and (keepdim is MISSING or keepdim.__class__ is bool):
+            return _amin_kernels[input._keys | tls.mode](input, ints_of_dim, False if keepdim is MISSING else keepdim)
+    return call_packet(_amin_packet, given((('input', input), ('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
+
+amin.packet = _amin_packet
+
+def any(input=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and dim is MISSING and keepdim is MISSING:
+            return _any_kernels[input._keys | tls.mode](input)
+        if input.__class__ in TENSORS and dim.__class__ is int and (keepdim is MISSING or keepdim.__class__ is bool):
+            return _any_dim_kernels[input._keys | tls.mode](input, dim, False if keepdim is MISSING else keepdim)
+        ints_of_dim = None if dim is MISSING else int_tuple(dim)
+        if input.__class__ in TENSORS and (ints_of_dim is not None or dim is None or dim is MISSING) and (keepdim is MISSING or keepdim.__class__ is bool):
+            return _any_dims_kernels[input._keys | tls.mode](input, ints_of_dim, False if keepdim is MISSING else keepdim)
+    return call_packet(_any_packet, given((('input', input), ('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
+
+any.packet = _any_packet
 
 def arange(start=MISSING, end=MISSING, step=MISSING, *args, dtype=None, layout=None, device=None, pin_memory=None, **kwargs):
     if not dtype is None: kwargs['dtype'] = dtype
@@ -192,6 +483,22 @@ def arange(start=MISSING, end=MISSING, step=MISSING, *args, dtype=None, layout=N
 
 arange.packet = _arange_packet
 
+def argmax(input=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (dim is MISSING or (dim is None or dim.__class__ is int)) and (keepdim is MISSING or keepdim.__class__ is bool):
+            return _argmax_kernels[input._keys | tls.mode](input, None if dim is MISSING else dim, False if keepdim is MISSING else keepdim)
+    return call_packet(_argmax_packet, given((('input', input), ('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
+
+argmax.packet = _argmax_packet
+
+def argmin(input=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (dim is MISSING or (dim is None or dim.__class__ is int)) and (keepdim is MISSING or keepdim.__class__ is bool):
+            return _argmin_kernels[input._keys | tls.mode](input, None if dim is MISSING else dim, False if keepdim is MISSING else keepdim)
+    return call_packet(_argmin_packet, given((('input', input), ('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
+
+argmin.packet = _argmin_packet
+
 def as_strided(input=MISSING, size=MISSING, stride=MISSING, storage_offset=MISSING, *args, **kwargs):
     if not args and not kwargs:
         ints_of_size = int_tuple(size)
@@ -201,6 +508,24 @@ def as_strided(input=MISSING, size=MISSING, stride=MISSING, storage_offset=MISSI
     return call_packet(_as_strided_packet, given((('input', input), ('size', size), ('stride', stride), ('storage_offset', storage_offset)), args, kwargs), kwargs)
 
 as_strided.packet = _as_strided_packet
+
+def baddbmm(input=MISSING, batch1=MISSING, batch2=MISSING, *args, beta=1, alpha=1, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and batch1.__class__ in TENSORS and batch2.__class__ in TENSORS and beta.__class__ in NUMBERS and alpha.__class__ in NUMBERS:
+            return _baddbmm_kernels[input._keys | batch1._keys | batch2._keys | tls.mode](input, batch1, batch2, beta, alpha)
+    if not beta == 1: kwargs['beta'] = beta
+    if not alpha == 1: kwargs['alpha'] = alpha
+    return call_packet(_baddbmm_packet, given((('input', input), ('batch1', batch1), ('batch2', batch2)), args, kwargs), kwargs)
+
+baddbmm.packet = _baddbmm_packet
+
+def bmm(input=MISSING, mat2=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and mat2.__class__ in TENSORS:
+            return _bmm_kernels[input._keys | mat2._keys | tls.mode](input, mat2)
+    return call_packet(_bmm_packet, given((('input', input), ('mat2', mat2)), args, kwargs), kwargs)
+
+bmm.packet = _bmm_packet
 
 def clone(input=MISSING, *args, memory_format=None, **kwargs):
     if not args and not kwargs:
@@ -219,13 +544,24 @@ def diagonal(input=MISSING, offset=MISSING, dim1=MISSING, dim2=MISSING, *args, *
 
 diagonal.packet = _diagonal_packet
 
-def div(input=MISSING, other=MISSING, *args, **kwargs):
+def div(input=MISSING, other=MISSING, *args, rounding_mode=MISSING, **kwargs):
     if not args and not kwargs:
-        if input.__class__ in TENSORS and (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+        if input.__class__ in TENSORS and (other.__class__ in TENSORS or other.__class__ in NUMBERS) and rounding_mode is MISSING:
             return _div_Tensor_kernels[input._keys | getattr(other, '_keys', 0) | tls.mode](input, other)
+        if input.__class__ in TENSORS and (other.__class__ in TENSORS or other.__class__ in NUMBERS) and (rounding_mode is None or rounding_mode.__class__ is str):
+            return _div_Tensor_mode_kernels[input._keys | getattr(other, '_keys', 0) | tls.mode](input, other, rounding_mode)
+    if not rounding_mode is MISSING: kwargs['rounding_mode'] = rounding_mode
     return call_packet(_div_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
 
 div.packet = _div_packet
+
+def dot(input=MISSING, tensor=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and tensor.__class__ in TENSORS:
+            return _dot_kernels[input._keys | tensor._keys | tls.mode](input, tensor)
+    return call_packet(_dot_packet, given((('input', input), ('tensor', tensor)), args, kwargs), kwargs)
+
+dot.packet = _dot_packet
 
 def empty(size=MISSING, *args, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None, **kwargs):
     if not dtype is None: kwargs['dtype'] = dtype
@@ -256,14 +592,6 @@ def empty_strided(size=MISSING, stride=MISSING, *args, dtype=None, layout=None, 
 
 empty_strided.packet = _empty_strided_packet
 
-def exp(input=MISSING, *args, **kwargs):
-    if not args and not kwargs:
-        if input.__class__ in TENSORS:
-            return _exp_kernels[input._keys | tls.mode](input)
-    return call_packet(_exp_packet, given((('input', input),), args, kwargs), kwargs)
-
-exp.packet = _exp_packet
-
 def fill_(input=MISSING, value=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and value.__class__ in NUMBERS:
@@ -281,6 +609,22 @@ def flatten(input=MISSING, start_dim=MISSING, end_dim=MISSING, *args, **kwargs):
     return call_packet(_flatten_packet, given((('input', input), ('start_dim', start_dim), ('end_dim', end_dim)), args, kwargs), kwargs)
 
 flatten.packet = _flatten_packet
+
+def floor_divide(input=MISSING, other=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+            return _floor_divide_kernels[input._keys | getattr(other, '_keys', 0) | tls.mode](input, other)
+    return call_packet(_floor_divide_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+floor_divide.packet = _floor_divide_packet
+
+def fmod(input=MISSING, other=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+            return _fmod_Tensor_kernels[input._keys | getattr(other, '_keys', 0) | tls.mode](input, other)
+    return call_packet(_fmod_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+fmod.packet = _fmod_packet
 
 def full(size=MISSING, fill_value=MISSING, *args, dtype=None, layout=None, device=None, pin_memory=None, **kwargs):
     if not dtype is None: kwargs['dtype'] = dtype
@@ -301,6 +645,14 @@ def full_like(input=MISSING, fill_value=MISSING, *args, dtype=None, layout=None,
 
 full_like.packet = _full_like_packet
 
+def ger(input=MISSING, vec2=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and vec2.__class__ in TENSORS:
+            return _ger_kernels[input._keys | vec2._keys | tls.mode](input, vec2)
+    return call_packet(_ger_packet, given((('input', input), ('vec2', vec2)), args, kwargs), kwargs)
+
+ger.packet = _ger_packet
+
 def index(input=MISSING, indices=MISSING, *args, **kwargs):
     return call_packet(_index_packet, given((('input', input), ('indices', indices)), args, kwargs), kwargs)
 
@@ -311,6 +663,75 @@ def index_put_(input=MISSING, indices=MISSING, values=MISSING, accumulate=MISSIN
 
 index_put_.packet = _index_put__packet
 
+def linear(input=MISSING, weight=MISSING, bias=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and weight.__class__ in TENSORS and (bias is MISSING or (bias is None or bias.__class__ in TENSORS)):
+            return _linear_kernels[input._keys | weight._keys | getattr(bias, '_keys', 0) | tls.mode](input, weight, None if bias is MISSING else bias)
+    return call_packet(_linear_packet, given((('input', input), ('weight', weight), ('bias', bias)), args, kwargs), kwargs)
+
+linear.packet = _linear_packet
+
+def logsumexp(input=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_dim = sized_ints(dim, 1)
+        if input.__class__ in TENSORS and ints_of_dim is not None and (keepdim is MISSING or keepdim.__class__ is bool):
+            return _logsumexp_kernels[input._keys | tls.mode](input, ints_of_dim, False if keepdim is MISSING else keepdim)
+    return call_packet(_logsumexp_packet, given((('input', input), ('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
+
+logsumexp.packet = _logsumexp_packet
+
+def matmul(input=MISSING, other=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and other.__class__ in TENSORS:
+            return _matmul_kernels[input._keys | other._keys | tls.mode](input, other)
+    return call_packet(_matmul_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+matmul.packet = _matmul_packet
+
+def max(input=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and dim is MISSING and keepdim is MISSING:
+            return _max_kernels[input._keys | tls.mode](input)
+        if input.__class__ in TENSORS and dim.__class__ is int and (keepdim is MISSING or keepdim.__class__ is bool):
+            return _max_dim_kernels[input._keys | tls.mode](input, dim, False if keepdim is MISSING else keepdim)
+        if input.__class__ in TENSORS and dim.__class__ in TENSORS and keepdim is MISSING:
+            return _max_other_kernels[input._keys | dim._keys | tls.mode](input, dim)
+    return call_packet(_max_packet, given((('input', input), ('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
+
+max.packet = _max_packet
+
+def mean(input=MISSING, dim=MISSING, keepdim=MISSING, *args, dtype=None, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (dtype is None or dtype.__class__ is dtype) and dim is MISSING and keepdim is MISSING:
+            return _mean_kernels[input._keys | tls.mode](input, dtype)
+        ints_of_dim = sized_ints(dim, 1)
+        if input.__class__ in TENSORS and (ints_of_dim is not None or dim is None) and (keepdim is MISSING or keepdim.__class__ is bool) and (dtype is None or dtype.__class__ is dtype):
+            return _mean_dim_kernels[input._keys | tls.mode](input, ints_of_dim, False if keepdim is MISSING else keepdim, dtype)
+    if not dtype is None: kwargs['dtype'] = dtype
+    return call_packet(_mean_packet, given((('input', input), ('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
+
+mean.packet = _mean_packet
+
+def min(input=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and dim is MISSING and keepdim is MISSING:
+            return _min_kernels[input._keys | tls.mode](input)
+        if input.__class__ in TENSORS and dim.__class__ is int and (keepdim is MISSING or keepdim.__class__ is bool):
+            return _min_dim_kernels[input._keys | tls.mode](input, dim, False if keepdim is MISSING else keepdim)
+        if input.__class__ in TENSORS and dim.__class__ in TENSORS and keepdim is MISSING:
+            return _min_other_kernels[input._keys | dim._keys | tls.mode](input, dim)
+    return call_packet(_min_packet, given((('input', input), ('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
+
+min.packet = _min_packet
+
+def mm(input=MISSING, mat2=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and mat2.__class__ in TENSORS:
+            return _mm_kernels[input._keys | mat2._keys | tls.mode](input, mat2)
+    return call_packet(_mm_packet, given((('input', input), ('mat2', mat2)), args, kwargs), kwargs)
+
+mm.packet = _mm_packet
+
 def mul(input=MISSING, other=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and (other.__class__ in TENSORS or other.__class__ in NUMBERS):
@@ -318,6 +739,14 @@ def mul(input=MISSING, other=MISSING, *args, **kwargs):
     return call_packet(_mul_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
 
 mul.packet = _mul_packet
+
+def mv(input=MISSING, vec=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and vec.__class__ in TENSORS:
+            return _mv_kernels[input._keys | vec._keys | tls.mode](input, vec)
+    return call_packet(_mv_packet, given((('input', input), ('vec', vec)), args, kwargs), kwargs)
+
+mv.packet = _mv_packet
 
 def narrow(input=MISSING, dim=MISSING, start=MISSING, length=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -334,6 +763,14 @@ def neg(input=MISSING, *args, **kwargs):
     return call_packet(_neg_packet, given((('input', input),), args, kwargs), kwargs)
 
 neg.packet = _neg_packet
+
+def neg_(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _neg__kernels[input._keys | tls.mode](input)
+    return call_packet(_neg__packet, given((('input', input),), args, kwargs), kwargs)
+
+neg_.packet = _neg__packet
 
 def ones(size=MISSING, *args, dtype=None, layout=None, device=None, pin_memory=None, **kwargs):
     if not dtype is None: kwargs['dtype'] = dtype
@@ -354,6 +791,14 @@ def ones_like(input=MISSING, *args, dtype=None, layout=None, device=None, pin_me
 
 ones_like.packet = _ones_like_packet
 
+def outer(input=MISSING, vec2=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and vec2.__class__ in TENSORS:
+            return _outer_kernels[input._keys | vec2._keys | tls.mode](input, vec2)
+    return call_packet(_outer_packet, given((('input', input), ('vec2', vec2)), args, kwargs), kwargs)
+
+outer.packet = _outer_packet
+
 def permute(input=MISSING, dims=MISSING, *args, **kwargs):
     if not args and not kwargs:
         ints_of_dims = int_tuple(dims)
@@ -363,6 +808,33 @@ def permute(input=MISSING, dims=MISSING, *args, **kwargs):
 
 permute.packet = _permute_packet
 
+def positive(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _positive_kernels[input._keys | tls.mode](input)
+    return call_packet(_positive_packet, given((('input', input),), args, kwargs), kwargs)
+
+positive.packet = _positive_packet
+
+def prod(input=MISSING, dim=MISSING, keepdim=MISSING, *args, dtype=None, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (dtype is None or dtype.__class__ is dtype) and dim is MISSING and keepdim is MISSING:
+            return _prod_kernels[input._keys | tls.mode](input, dtype)
+        if input.__class__ in TENSORS and dim.__class__ is int and (keepdim is MISSING or keepdim.__class__ is bool) and (dtype is None or dtype.__class__ is dtype):
+            return _prod_dim_int_kernels[input._keys | tls.mode](input, dim, False if keepdim is MISSING else keepdim, dtype)
+    if not dtype is None: kwargs['dtype'] = dtype
+    return call_packet(_prod_packet, given((('input', input), ('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
+
+prod.packet = _prod_packet
+
+def remainder(input=MISSING, other=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+            return _remainder_Tensor_kernels[input._keys | getattr(other, '_keys', 0) | tls.mode](input, other)
+    return call_packet(_remainder_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+remainder.packet = _remainder_packet
+
 def reshape(input=MISSING, shape=MISSING, *args, **kwargs):
     if not args and not kwargs:
         ints_of_shape = int_tuple(shape)
@@ -371,6 +843,15 @@ def reshape(input=MISSING, shape=MISSING, *args, **kwargs):
     return call_packet(_reshape_packet, given((('input', input), ('shape', shape)), args, kwargs), kwargs)
 
 reshape.packet = _reshape_packet
+
+def rsub(input=MISSING, other=MISSING, *args, alpha=1, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (other.__class__ in TENSORS or other.__class__ in NUMBERS) and alpha.__class__ in NUMBERS:
+            return _rsub_Tensor_kernels[input._keys | getattr(other, '_keys', 0) | tls.mode](input, other, alpha)
+    if not alpha == 1: kwargs['alpha'] = alpha
+    return call_packet(_rsub_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+rsub.packet = _rsub_packet
 
 def scalar_tensor(s=MISSING, *args, dtype=None, layout=None, device=None, pin_memory=None, **kwargs):
     if not dtype is None: kwargs['dtype'] = dtype
@@ -388,6 +869,22 @@ def select(input=MISSING, dim=MISSING, index=MISSING, *args, **kwargs):
     return call_packet(_select_packet, given((('input', input), ('dim', dim), ('index', index)), args, kwargs), kwargs)
 
 select.packet = _select_packet
+
+def sgn(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _sgn_kernels[input._keys | tls.mode](input)
+    return call_packet(_sgn_packet, given((('input', input),), args, kwargs), kwargs)
+
+sgn.packet = _sgn_packet
+
+def sign(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _sign_kernels[input._keys | tls.mode](input)
+    return call_packet(_sign_packet, given((('input', input),), args, kwargs), kwargs)
+
+sign.packet = _sign_packet
 
 def slice(input=MISSING, dim=MISSING, start=MISSING, end=MISSING, step=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -427,6 +924,30 @@ def squeeze(input=MISSING, dim=MISSING, *args, **kwargs):
 
 squeeze.packet = _squeeze_packet
 
+def std(input=MISSING, dim=MISSING, unbiased=MISSING, keepdim=MISSING, *args, correction=None, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (dim is MISSING or dim.__class__ is bool) and unbiased is MISSING and keepdim is MISSING and correction is None:
+            return _std_kernels[input._keys | tls.mode](input, True if dim is MISSING else dim)
+        ints_of_dim = sized_ints(dim, 1)
+        if input.__class__ in TENSORS and (ints_of_dim is not None or dim is None) and (unbiased is MISSING or unbiased.__class__ is bool) and (keepdim is MISSING or keepdim.__class__ is bool) and correction is None:
+            return _std_dim_kernels[input._keys | tls.mode](input, ints_of_dim, True if unbiased is MISSING else unbiased, False if keepdim is MISSING else keepdim)
+    if not correction is None: kwargs['correction'] = correction
+    return call_packet(_std_packet, given((('input', input), ('dim', dim), ('unbiased', unbiased), ('keepdim', keepdim)), args, kwargs), kwargs)
+
+std.packet = _std_packet
+
+def std_mean(input=MISSING, dim=MISSING, unbiased=MISSING, keepdim=MISSING, *args, correction=None, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (dim is MISSING or dim.__class__ is bool) and unbiased is MISSING and keepdim is MISSING and correction is None:
+            return _std_mean_kernels[input._keys | tls.mode](input, True if dim is MISSING else dim)
+        ints_of_dim = sized_ints(dim, 1)
+        if input.__class__ in TENSORS and (ints_of_dim is not None or dim is None) and (unbiased is MISSING or unbiased.__class__ is bool) and (keepdim is MISSING or keepdim.__class__ is bool) and correction is None:
+            return _std_mean_dim_kernels[input._keys | tls.mode](input, ints_of_dim, True if unbiased is MISSING else unbiased, False if keepdim is MISSING else keepdim)
+    if not correction is None: kwargs['correction'] = correction
+    return call_packet(_std_mean_packet, given((('input', input), ('dim', dim), ('unbiased', unbiased), ('keepdim', keepdim)), args, kwargs), kwargs)
+
+std_mean.packet = _std_mean_packet
+
 def sub(input=MISSING, other=MISSING, *args, alpha=1, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and (other.__class__ in TENSORS or other.__class__ in NUMBERS) and alpha.__class__ in NUMBERS:
@@ -435,6 +956,18 @@ def sub(input=MISSING, other=MISSING, *args, alpha=1, **kwargs):
     return call_packet(_sub_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
 
 sub.packet = _sub_packet
+
+def sum(input=MISSING, dim=MISSING, keepdim=MISSING, *args, dtype=None, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (dtype is None or dtype.__class__ is dtype) and dim is MISSING and keepdim is MISSING:
+            return _sum_kernels[input._keys | tls.mode](input, dtype)
+        ints_of_dim = sized_ints(dim, 1)
+        if input.__class__ in TENSORS and (ints_of_dim is not None or dim is None) and (keepdim is MISSING or keepdim.__class__ is bool) and (dtype is None or dtype.__class__ is dtype):
+            return _sum_dim_IntList_kernels[input._keys | tls.mode](input, ints_of_dim, False if keepdim is MISSING else keepdim, dtype)
+    if not dtype is None: kwargs['dtype'] = dtype
+    return call_packet(_sum_packet, given((('input', input), ('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
+
+sum.packet = _sum_packet
 
 def t(input=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -468,6 +1001,38 @@ def unsqueeze(input=MISSING, dim=MISSING, *args, **kwargs):
 
 unsqueeze.packet = _unsqueeze_packet
 
+def var(input=MISSING, dim=MISSING, unbiased=MISSING, keepdim=MISSING, *args, correction=None, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (dim is MISSING or dim.__class__ is bool) and unbiased is MISSING and keepdim is MISSING and correction is None:
+            return _var_kernels[input._keys | tls.mode](input, True if dim is MISSING else dim)
+        ints_of_dim = sized_ints(dim, 1)
+        if input.__class__ in TENSORS and (ints_of_dim is not None or dim is None) and (unbiased is MISSING or unbiased.__class__ is bool) and (keepdim is MISSING or keepdim.__class__ is bool) and correction is None:
+            return _var_dim_kernels[input._keys | tls.mode](input, ints_of_dim, True if unbiased is MISSING else unbiased, False if keepdim is MISSING else keepdim)
+    if not correction is None: kwargs['correction'] = correction
+    return call_packet(_var_packet, given((('input', input), ('dim', dim), ('unbiased', unbiased), ('keepdim', keepdim)), args, kwargs), kwargs)
+
+var.packet = _var_packet
+
+def var_mean(input=MISSING, dim=MISSING, unbiased=MISSING, keepdim=MISSING, *args, correction=None, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (dim is MISSING or dim.__class__ is bool) and unbiased is MISSING and keepdim is MISSING and correction is None:
+            return _var_mean_kernels[input._keys | tls.mode](input, True if dim is MISSING else dim)
+        ints_of_dim = sized_ints(dim, 1)
+        if input.__class__ in TENSORS and (ints_of_dim is not None or dim is None) and (unbiased is MISSING or unbiased.__class__ is bool) and (keepdim is MISSING or keepdim.__class__ is bool) and correction is None:
+            return _var_mean_dim_kernels[input._keys | tls.mode](input, ints_of_dim, True if unbiased is MISSING else unbiased, False if keepdim is MISSING else keepdim)
+    if not correction is None: kwargs['correction'] = correction
+    return call_packet(_var_mean_packet, given((('input', input), ('dim', dim), ('unbiased', unbiased), ('keepdim', keepdim)), args, kwargs), kwargs)
+
+var_mean.packet = _var_mean_packet
+
+def vdot(input=MISSING, other=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and other.__class__ in TENSORS:
+            return _vdot_kernels[input._keys | other._keys | tls.mode](input, other)
+    return call_packet(_vdot_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+vdot.packet = _vdot_packet
+
 def zero_(input=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS:
@@ -498,5 +1063,6 @@ zeros_like.packet = _zeros_like_packet
 #: Python namespace -> ((public name, name here), ...)
 NAMESPACES = {
     'internal': (('alias', 'alias'), ('index', 'index'), ('slice', 'slice')),
-    'torch': (('_to_copy', '_to_copy'), ('add', 'add'), ('arange', 'arange'), ('as_strided', 'as_strided'), ('clone', 'clone'), ('diagonal', 'diagonal'), ('div', 'div'), ('empty', 'empty'), ('empty_like', 'empty_like'), ('empty_strided', 'empty_strided'), ('exp', 'exp'), ('fill_', 'fill_'), ('flatten', 'flatten'), ('full', 'full'), ('full_like', 'full_like'), ('index_put_', 'index_put_'), ('mul', 'mul'), ('narrow', 'narrow'), ('neg', 'neg'), ('ones', 'ones'), ('ones_like', 'ones_like'), ('permute', 'permute'), ('reshape', 'reshape'), ('scalar_tensor', 'scalar_tensor'), ('select', 'select'), ('split', 'split'), ('split_with_sizes', 'split_with_sizes'), ('squeeze', 'squeeze'), ('sub', 'sub'), ('t', 't'), ('transpose', 'transpose'), ('unbind', 'unbind'), ('unsqueeze', 'unsqueeze'), ('zero_', 'zero_'), ('zeros', 'zeros'), ('zeros_like', 'zeros_like')),
+    'torch': (('_to_copy', '_to_copy'), ('abs', 'abs'), ('abs_', 'abs_'), ('add', 'add'), ('addbmm', 'addbmm'), ('addcdiv', 'addcdiv'), ('addcmul', 'addcmul'), ('addmm', 'addmm'), ('addmv', 'addmv'), ('addr', 'addr'), ('all', 'all'), ('amax', 'amax'), ('amin', 'amin'), ('any', 'any'), ('arange', 'arange'), ('argmax', 'argmax'), ('argmin', 'argmin'), ('as_strided', 'as_strided'), ('baddbmm', 'baddbmm'), ('bmm', 'bmm'), ('clone', 'clone'), ('diagonal', 'diagonal'), ('div', 'div'), ('dot', 'dot'), ('empty', 'empty'), ('empty_like', 'empty_like'), ('empty_strided', 'empty_strided'), ('fill_', 'fill_'), ('flatten', 'flatten'), ('floor_divide', 'floor_divide'), ('fmod', 'fmod'), ('full', 'full'), ('full_like', 'full_like'), ('ger', 'ger'), ('index_put_', 'index_put_'), ('logsumexp', 'logsumexp'), ('matmul', 'matmul'), ('max', 'max'), ('mean', 'mean'), ('min', 'min'), ('mm', 'mm'), ('mul', 'mul'), ('mv', 'mv'), ('narrow', 'narrow'), ('neg', 'neg'), ('neg_', 'neg_'), ('ones', 'ones'), ('ones_like', 'ones_like'), ('outer', 'outer'), ('permute', 'permute'), ('positive', 'positive'), ('prod', 'prod'), ('remainder', 'remainder'), ('reshape', 'reshape'), ('rsub', 'rsub'), ('scalar_tensor', 'scalar_tensor'), ('select', 'select'), ('sgn', 'sgn'), ('sign', 'sign'), ('split', 'split'), ('split_with_sizes', 'split_with_sizes'), ('squeeze', 'squeeze'), ('std', 'std'), ('std_mean', 'std_mean'), ('sub', 'sub'), ('sum', 'sum'), ('t', 't'), ('transpose', 'transpose'), ('unbind', 'unbind'), ('unsqueeze', 'unsqueeze'), ('var', 'var'), ('var_mean', 'var_mean'), ('vdot', 'vdot'), ('zero_', 'zero_'), ('zeros', 'zeros'), ('zeros_like', 'zeros_like')),
+    'torch._C._nn': (('linear', 'linear'),),
 }

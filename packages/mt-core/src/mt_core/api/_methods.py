@@ -17,13 +17,82 @@ from ..tensor_types import TENSORS
 from ._quick import NUMBERS, OPERANDS, given, int_tuple, operator_fallback, reflected, sized_ints, tensors_keys
 from .binder import call_method, call_packet
 
+_abs_packet = packet('abs', 'elementwise', ('abs',))
+_abs_kernels = overload('abs', 'elementwise').cache
+_abs_out_kernels = overload('abs.out', 'elementwise').cache
+_abs__packet = packet('abs_', 'elementwise', ('abs_',))
+_abs__kernels = overload('abs_', 'elementwise').cache
 _add_packet = packet('add', 'elementwise', ('add.Tensor',))
 _add_Tensor_kernels = overload('add.Tensor', 'elementwise').cache
 _add_out_kernels = overload('add.out', 'elementwise').cache
 _add__packet = packet('add_', 'elementwise', ('add_.Tensor',))
 _add__Tensor_kernels = overload('add_.Tensor', 'elementwise').cache
+_addbmm_packet = packet('addbmm', 'matmul', ('addbmm',))
+_addbmm_kernels = overload('addbmm', 'matmul').cache
+_addbmm_out_kernels = overload('addbmm.out', 'matmul').cache
+_addbmm__packet = packet('addbmm_', 'matmul', ('addbmm_',))
+_addbmm__kernels = overload('addbmm_', 'matmul').cache
+_addcdiv_packet = packet('addcdiv', 'elementwise', ('addcdiv',))
+_addcdiv_kernels = overload('addcdiv', 'elementwise').cache
+_addcdiv_out_kernels = overload('addcdiv.out', 'elementwise').cache
+_addcdiv__packet = packet('addcdiv_', 'elementwise', ('addcdiv_',))
+_addcdiv__kernels = overload('addcdiv_', 'elementwise').cache
+_addcmul_packet = packet('addcmul', 'elementwise', ('addcmul',))
+_addcmul_kernels = overload('addcmul', 'elementwise').cache
+_addcmul_out_kernels = overload('addcmul.out', 'elementwise').cache
+_addcmul__packet = packet('addcmul_', 'elementwise', ('addcmul_',))
+_addcmul__kernels = overload('addcmul_', 'elementwise').cache
+_addmm_packet = packet('addmm', 'matmul', ('addmm',))
+_addmm_kernels = overload('addmm', 'matmul').cache
+_addmm_out_kernels = overload('addmm.out', 'matmul').cache
+_addmm__packet = packet('addmm_', 'matmul', ('addmm_',))
+_addmm__kernels = overload('addmm_', 'matmul').cache
+_addmv_packet = packet('addmv', 'matmul', ('addmv',))
+_addmv_kernels = overload('addmv', 'matmul').cache
+_addmv_out_kernels = overload('addmv.out', 'matmul').cache
+_addmv__packet = packet('addmv_', 'matmul', ('addmv_',))
+_addmv__kernels = overload('addmv_', 'matmul').cache
+_addr_packet = packet('addr', 'matmul', ('addr',))
+_addr_kernels = overload('addr', 'matmul').cache
+_addr_out_kernels = overload('addr.out', 'matmul').cache
+_addr__packet = packet('addr_', 'matmul', ('addr_',))
+_addr__kernels = overload('addr_', 'matmul').cache
+_all_packet = packet('all', 'reduction', ('all', 'all.dim', 'all.dims',))
+_all_kernels = overload('all', 'reduction').cache
+_all_dim_kernels = overload('all.dim', 'reduction').cache
+_all_dims_kernels = overload('all.dims', 'reduction').cache
+_all_all_out_kernels = overload('all.all_out', 'reduction').cache
+_all_out_kernels = overload('all.out', 'reduction').cache
+_all_dims_out_kernels = overload('all.dims_out', 'reduction').cache
+_amax_packet = packet('amax', 'reduction', ('amax',))
+_amax_kernels = overload('amax', 'reduction').cache
+_amax_out_kernels = overload('amax.out', 'reduction').cache
+_amin_packet = packet('amin', 'reduction', ('amin',))
+_amin_kernels = overload('amin', 'reduction').cache
+_amin_out_kernels = overload('amin.out', 'reduction').cache
+_any_packet = packet('any', 'reduction', ('any', 'any.dim', 'any.dims',))
+_any_kernels = overload('any', 'reduction').cache
+_any_dim_kernels = overload('any.dim', 'reduction').cache
+_any_dims_kernels = overload('any.dims', 'reduction').cache
+_any_all_out_kernels = overload('any.all_out', 'reduction').cache
+_any_out_kernels = overload('any.out', 'reduction').cache
+_any_dims_out_kernels = overload('any.dims_out', 'reduction').cache
+_argmax_packet = packet('argmax', 'reduction', ('argmax',))
+_argmax_kernels = overload('argmax', 'reduction').cache
+_argmax_out_kernels = overload('argmax.out', 'reduction').cache
+_argmin_packet = packet('argmin', 'reduction', ('argmin',))
+_argmin_kernels = overload('argmin', 'reduction').cache
+_argmin_out_kernels = overload('argmin.out', 'reduction').cache
 _as_strided_packet = packet('as_strided', 'view', ('as_strided',))
 _as_strided_kernels = overload('as_strided', 'view').cache
+_baddbmm_packet = packet('baddbmm', 'matmul', ('baddbmm',))
+_baddbmm_kernels = overload('baddbmm', 'matmul').cache
+_baddbmm_out_kernels = overload('baddbmm.out', 'matmul').cache
+_baddbmm__packet = packet('baddbmm_', 'matmul', ('baddbmm_',))
+_baddbmm__kernels = overload('baddbmm_', 'matmul').cache
+_bmm_packet = packet('bmm', 'matmul', ('bmm',))
+_bmm_kernels = overload('bmm', 'matmul').cache
+_bmm_out_kernels = overload('bmm.out', 'matmul').cache
 _clone_packet = packet('clone', 'creation', ('clone',))
 _clone_kernels = overload('clone', 'creation').cache
 _contiguous_packet = packet('contiguous', 'view', ('contiguous',))
@@ -32,16 +101,17 @@ _copy__packet = packet('copy_', 'creation', ('copy_',))
 _copy__kernels = overload('copy_', 'creation').cache
 _diagonal_packet = packet('diagonal', 'view', ('diagonal',))
 _diagonal_kernels = overload('diagonal', 'view').cache
-_div_packet = packet('div', 'elementwise', ('div.Tensor',))
+_div_packet = packet('div', 'elementwise', ('div.Tensor', 'div.Tensor_mode',))
 _div_Tensor_kernels = overload('div.Tensor', 'elementwise').cache
+_div_Tensor_mode_kernels = overload('div.Tensor_mode', 'elementwise').cache
 _div_out_kernels = overload('div.out', 'elementwise').cache
-_div__packet = packet('div_', 'elementwise', ('div_.Tensor',))
+_div_out_mode_kernels = overload('div.out_mode', 'elementwise').cache
+_div__packet = packet('div_', 'elementwise', ('div_.Tensor', 'div_.Tensor_mode',))
 _div__Tensor_kernels = overload('div_.Tensor', 'elementwise').cache
-_exp_packet = packet('exp', 'elementwise', ('exp',))
-_exp_kernels = overload('exp', 'elementwise').cache
-_exp_out_kernels = overload('exp.out', 'elementwise').cache
-_exp__packet = packet('exp_', 'elementwise', ('exp_',))
-_exp__kernels = overload('exp_', 'elementwise').cache
+_div__Tensor_mode_kernels = overload('div_.Tensor_mode', 'elementwise').cache
+_dot_packet = packet('dot', 'matmul', ('dot',))
+_dot_kernels = overload('dot', 'matmul').cache
+_dot_out_kernels = overload('dot.out', 'matmul').cache
 _expand_packet = packet('expand', 'view', ('expand',))
 _expand_kernels = overload('expand', 'view').cache
 _expand_as_packet = packet('expand_as', 'view', ('expand_as',))
@@ -51,13 +121,57 @@ _fill__Scalar_kernels = overload('fill_.Scalar', 'creation').cache
 _fill__Tensor_kernels = overload('fill_.Tensor', 'creation').cache
 _flatten_packet = packet('flatten', 'view', ('flatten.using_ints',))
 _flatten_using_ints_kernels = overload('flatten.using_ints', 'view').cache
+_floor_divide_packet = packet('floor_divide', 'elementwise', ('floor_divide',))
+_floor_divide_kernels = overload('floor_divide', 'elementwise').cache
+_floor_divide_out_kernels = overload('floor_divide.out', 'elementwise').cache
+_floor_divide__packet = packet('floor_divide_', 'elementwise', ('floor_divide_.Tensor',))
+_floor_divide__Tensor_kernels = overload('floor_divide_.Tensor', 'elementwise').cache
+_fmod_packet = packet('fmod', 'elementwise', ('fmod.Tensor',))
+_fmod_Tensor_kernels = overload('fmod.Tensor', 'elementwise').cache
+_fmod_out_kernels = overload('fmod.out', 'elementwise').cache
+_fmod__packet = packet('fmod_', 'elementwise', ('fmod_.Tensor',))
+_fmod__Tensor_kernels = overload('fmod_.Tensor', 'elementwise').cache
+_ger_packet = packet('ger', 'matmul', ('ger',))
+_ger_kernels = overload('ger', 'matmul').cache
+_ger_out_kernels = overload('ger.out', 'matmul').cache
 _index_put__packet = packet('index_put_', 'indexing', ('index_put_',))
 _index_put__kernels = overload('index_put_', 'indexing').cache
+_logsumexp_packet = packet('logsumexp', 'reduction', ('logsumexp',))
+_logsumexp_kernels = overload('logsumexp', 'reduction').cache
+_logsumexp_out_kernels = overload('logsumexp.out', 'reduction').cache
+_matmul_packet = packet('matmul', 'matmul', ('matmul',))
+_matmul_kernels = overload('matmul', 'matmul').cache
+_matmul_out_kernels = overload('matmul.out', 'matmul').cache
+_max_packet = packet('max', 'reduction', ('max', 'max.dim', 'max.other',))
+_max_kernels = overload('max', 'reduction').cache
+_max_dim_kernels = overload('max.dim', 'reduction').cache
+_max_other_kernels = overload('max.other', 'reduction').cache
+_max_unary_out_kernels = overload('max.unary_out', 'reduction').cache
+_max_dim_max_kernels = overload('max.dim_max', 'reduction').cache
+_max_out_kernels = overload('max.out', 'reduction').cache
+_mean_packet = packet('mean', 'reduction', ('mean', 'mean.dim',))
+_mean_kernels = overload('mean', 'reduction').cache
+_mean_dim_kernels = overload('mean.dim', 'reduction').cache
+_mean_dtype_out_kernels = overload('mean.dtype_out', 'reduction').cache
+_mean_out_kernels = overload('mean.out', 'reduction').cache
+_min_packet = packet('min', 'reduction', ('min', 'min.dim', 'min.other',))
+_min_kernels = overload('min', 'reduction').cache
+_min_dim_kernels = overload('min.dim', 'reduction').cache
+_min_other_kernels = overload('min.other', 'reduction').cache
+_min_unary_out_kernels = overload('min.unary_out', 'reduction').cache
+_min_dim_min_kernels = overload('min.dim_min', 'reduction').cache
+_min_out_kernels = overload('min.out', 'reduction').cache
+_mm_packet = packet('mm', 'matmul', ('mm',))
+_mm_kernels = overload('mm', 'matmul').cache
+_mm_out_kernels = overload('mm.out', 'matmul').cache
 _mul_packet = packet('mul', 'elementwise', ('mul.Tensor',))
 _mul_Tensor_kernels = overload('mul.Tensor', 'elementwise').cache
 _mul_out_kernels = overload('mul.out', 'elementwise').cache
 _mul__packet = packet('mul_', 'elementwise', ('mul_.Tensor',))
 _mul__Tensor_kernels = overload('mul_.Tensor', 'elementwise').cache
+_mv_packet = packet('mv', 'matmul', ('mv',))
+_mv_kernels = overload('mv', 'matmul').cache
+_mv_out_kernels = overload('mv.out', 'matmul').cache
 _narrow_packet = packet('narrow', 'view', ('narrow',))
 _narrow_kernels = overload('narrow', 'view').cache
 _neg_packet = packet('neg', 'elementwise', ('neg',))
@@ -75,12 +189,39 @@ _new_ones_packet = packet('new_ones', 'creation', ('new_ones',))
 _new_ones_kernels = overload('new_ones', 'creation').cache
 _new_zeros_packet = packet('new_zeros', 'creation', ('new_zeros',))
 _new_zeros_kernels = overload('new_zeros', 'creation').cache
+_outer_packet = packet('outer', 'matmul', ('outer',))
+_outer_kernels = overload('outer', 'matmul').cache
+_outer_out_kernels = overload('outer.out', 'matmul').cache
 _permute_packet = packet('permute', 'view', ('permute',))
 _permute_kernels = overload('permute', 'view').cache
+_positive_packet = packet('positive', 'elementwise', ('positive',))
+_positive_kernels = overload('positive', 'elementwise').cache
+_prod_packet = packet('prod', 'reduction', ('prod', 'prod.dim_int',))
+_prod_kernels = overload('prod', 'reduction').cache
+_prod_dim_int_kernels = overload('prod.dim_int', 'reduction').cache
+_prod_out_kernels = overload('prod.out', 'reduction').cache
+_prod_int_out_kernels = overload('prod.int_out', 'reduction').cache
+_remainder_packet = packet('remainder', 'elementwise', ('remainder.Tensor',))
+_remainder_Tensor_kernels = overload('remainder.Tensor', 'elementwise').cache
+_remainder_out_kernels = overload('remainder.out', 'elementwise').cache
+_remainder__packet = packet('remainder_', 'elementwise', ('remainder_.Tensor',))
+_remainder__Tensor_kernels = overload('remainder_.Tensor', 'elementwise').cache
 _reshape_packet = packet('reshape', 'view', ('reshape',))
 _reshape_kernels = overload('reshape', 'view').cache
+_rsub_packet = packet('rsub', 'elementwise', ('rsub.Tensor',))
+_rsub_Tensor_kernels = overload('rsub.Tensor', 'elementwise').cache
 _select_packet = packet('select', 'view', ('select.int',))
 _select_int_kernels = overload('select.int', 'view').cache
+_sgn_packet = packet('sgn', 'elementwise', ('sgn',))
+_sgn_kernels = overload('sgn', 'elementwise').cache
+_sgn_out_kernels = overload('sgn.out', 'elementwise').cache
+_sgn__packet = packet('sgn_', 'elementwise', ('sgn_',))
+_sgn__kernels = overload('sgn_', 'elementwise').cache
+_sign_packet = packet('sign', 'elementwise', ('sign',))
+_sign_kernels = overload('sign', 'elementwise').cache
+_sign_out_kernels = overload('sign.out', 'elementwise').cache
+_sign__packet = packet('sign_', 'elementwise', ('sign_',))
+_sign__kernels = overload('sign_', 'elementwise').cache
 _split_packet = packet('split', 'view', ('split.Tensor',))
 _split_Tensor_kernels = overload('split.Tensor', 'view').cache
 _split_with_sizes_packet = packet('split_with_sizes', 'view', ('split_with_sizes',))
@@ -89,11 +230,28 @@ _squeeze_packet = packet('squeeze', 'view', ('squeeze', 'squeeze.dim', 'squeeze.
 _squeeze_kernels = overload('squeeze', 'view').cache
 _squeeze_dim_kernels = overload('squeeze.dim', 'view').cache
 _squeeze_dims_kernels = overload('squeeze.dims', 'view').cache
+_std_packet = packet('std', 'reduction', ('std', 'std.dim', 'std.correction',))
+_std_kernels = overload('std', 'reduction').cache
+_std_dim_kernels = overload('std.dim', 'reduction').cache
+_std_correction_kernels = overload('std.correction', 'reduction').cache
+_std_out_kernels = overload('std.out', 'reduction').cache
+_std_correction_out_kernels = overload('std.correction_out', 'reduction').cache
+_std_mean_packet = packet('std_mean', 'reduction', ('std_mean', 'std_mean.dim', 'std_mean.correction',))
+_std_mean_kernels = overload('std_mean', 'reduction').cache
+_std_mean_dim_kernels = overload('std_mean.dim', 'reduction').cache
+_std_mean_correction_kernels = overload('std_mean.correction', 'reduction').cache
 _sub_packet = packet('sub', 'elementwise', ('sub.Tensor',))
 _sub_Tensor_kernels = overload('sub.Tensor', 'elementwise').cache
 _sub_out_kernels = overload('sub.out', 'elementwise').cache
 _sub__packet = packet('sub_', 'elementwise', ('sub_.Tensor',))
 _sub__Tensor_kernels = overload('sub_.Tensor', 'elementwise').cache
+_sum_packet = packet('sum', 'reduction', ('sum', 'sum.dim_IntList',))
+_sum_kernels = overload('sum', 'reduction').cache
+_sum_dim_IntList_kernels = overload('sum.dim_IntList', 'reduction').cache
+_sum_out_kernels = overload('sum.out', 'reduction').cache
+_sum_IntList_out_kernels = overload('sum.IntList_out', 'reduction').cache
+_sum_to_size_packet = packet('sum_to_size', 'reduction', ('sum_to_size',))
+_sum_to_size_kernels = overload('sum_to_size', 'reduction').cache
 _t_packet = packet('t', 'view', ('t',))
 _t_kernels = overload('t', 'view').cache
 _transpose_packet = packet('transpose', 'view', ('transpose.int',))
@@ -104,6 +262,19 @@ _unfold_packet = packet('unfold', 'view', ('unfold',))
 _unfold_kernels = overload('unfold', 'view').cache
 _unsqueeze_packet = packet('unsqueeze', 'view', ('unsqueeze',))
 _unsqueeze_kernels = overload('unsqueeze', 'view').cache
+_var_packet = packet('var', 'reduction', ('var', 'var.dim', 'var.correction',))
+_var_kernels = overload('var', 'reduction').cache
+_var_dim_kernels = overload('var.dim', 'reduction').cache
+_var_correction_kernels = overload('var.correction', 'reduction').cache
+_var_out_kernels = overload('var.out', 'reduction').cache
+_var_correction_out_kernels = overload('var.correction_out', 'reduction').cache
+_var_mean_packet = packet('var_mean', 'reduction', ('var_mean', 'var_mean.dim', 'var_mean.correction',))
+_var_mean_kernels = overload('var_mean', 'reduction').cache
+_var_mean_dim_kernels = overload('var_mean.dim', 'reduction').cache
+_var_mean_correction_kernels = overload('var_mean.correction', 'reduction').cache
+_vdot_packet = packet('vdot', 'matmul', ('vdot',))
+_vdot_kernels = overload('vdot', 'matmul').cache
+_vdot_out_kernels = overload('vdot.out', 'matmul').cache
 _view_packet = packet('view', 'view', ('view', 'view.dtype',))
 _view_kernels = overload('view', 'view').cache
 _view_dtype_kernels = overload('view.dtype', 'view').cache
@@ -117,6 +288,18 @@ class TensorMethods:
     """Base of Tensor: the generated part of its interface."""
 
     __slots__ = ()
+
+    def abs(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _abs_kernels[self._keys | tls.mode](self)
+        return call_method(_abs_packet, self, given((), args, kwargs), kwargs)
+
+    def abs_(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _abs__kernels[self._keys | tls.mode](self)
+        return call_method(_abs__packet, self, given((), args, kwargs), kwargs)
 
     def add(self, other=MISSING, *args, alpha=1, **kwargs):
         if not args and not kwargs:
@@ -132,6 +315,146 @@ class TensorMethods:
         if not alpha == 1: kwargs['alpha'] = alpha
         return call_method(_add__packet, self, given((('other', other),), args, kwargs), kwargs)
 
+    def addbmm(self, batch1=MISSING, batch2=MISSING, *args, beta=1, alpha=1, **kwargs):
+        if not args and not kwargs:
+            if batch1.__class__ in TENSORS and batch2.__class__ in TENSORS and beta.__class__ in NUMBERS and alpha.__class__ in NUMBERS:
+                return _addbmm_kernels[self._keys | batch1._keys | batch2._keys | tls.mode](self, batch1, batch2, beta, alpha)
+        if not beta == 1: kwargs['beta'] = beta
+        if not alpha == 1: kwargs['alpha'] = alpha
+        return call_method(_addbmm_packet, self, given((('batch1', batch1), ('batch2', batch2)), args, kwargs), kwargs)
+
+    def addbmm_(self, batch1=MISSING, batch2=MISSING, *args, beta=1, alpha=1, **kwargs):
+        if not args and not kwargs:
+            if batch1.__class__ in TENSORS and batch2.__class__ in TENSORS and beta.__class__ in NUMBERS and alpha.__class__ in NUMBERS:
+                return _addbmm__kernels[self._keys | batch1._keys | batch2._keys | tls.mode](self, batch1, batch2, beta, alpha)
+        if not beta == 1: kwargs['beta'] = beta
+        if not alpha == 1: kwargs['alpha'] = alpha
+        return call_method(_addbmm__packet, self, given((('batch1', batch1), ('batch2', batch2)), args, kwargs), kwargs)
+
+    def addcdiv(self, tensor1=MISSING, tensor2=MISSING, *args, value=1, **kwargs):
+        if not args and not kwargs:
+            if tensor1.__class__ in TENSORS and tensor2.__class__ in TENSORS and value.__class__ in NUMBERS:
+                return _addcdiv_kernels[self._keys | tensor1._keys | tensor2._keys | tls.mode](self, tensor1, tensor2, value)
+        if not value == 1: kwargs['value'] = value
+        return call_method(_addcdiv_packet, self, given((('tensor1', tensor1), ('tensor2', tensor2)), args, kwargs), kwargs)
+
+    def addcdiv_(self, tensor1=MISSING, tensor2=MISSING, *args, value=1, **kwargs):
+        if not args and not kwargs:
+            if tensor1.__class__ in TENSORS and tensor2.__class__ in TENSORS and value.__class__ in NUMBERS:
+                return _addcdiv__kernels[self._keys | tensor1._keys | tensor2._keys | tls.mode](self, tensor1, tensor2, value)
+        if not value == 1: kwargs['value'] = value
+        return call_method(_addcdiv__packet, self, given((('tensor1', tensor1), ('tensor2', tensor2)), args, kwargs), kwargs)
+
+    def addcmul(self, tensor1=MISSING, tensor2=MISSING, *args, value=1, **kwargs):
+        if not args and not kwargs:
+            if tensor1.__class__ in TENSORS and tensor2.__class__ in TENSORS and value.__class__ in NUMBERS:
+                return _addcmul_kernels[self._keys | tensor1._keys | tensor2._keys | tls.mode](self, tensor1, tensor2, value)
+        if not value == 1: kwargs['value'] = value
+        return call_method(_addcmul_packet, self, given((('tensor1', tensor1), ('tensor2', tensor2)), args, kwargs), kwargs)
+
+    def addcmul_(self, tensor1=MISSING, tensor2=MISSING, *args, value=1, **kwargs):
+        if not args and not kwargs:
+            if tensor1.__class__ in TENSORS and tensor2.__class__ in TENSORS and value.__class__ in NUMBERS:
+                return _addcmul__kernels[self._keys | tensor1._keys | tensor2._keys | tls.mode](self, tensor1, tensor2, value)
+        if not value == 1: kwargs['value'] = value
+        return call_method(_addcmul__packet, self, given((('tensor1', tensor1), ('tensor2', tensor2)), args, kwargs), kwargs)
+
+    def addmm(self, mat1=MISSING, mat2=MISSING, *args, beta=1, alpha=1, **kwargs):
+        if not args and not kwargs:
+            if mat1.__class__ in TENSORS and mat2.__class__ in TENSORS and beta.__class__ in NUMBERS and alpha.__class__ in NUMBERS:
+                return _addmm_kernels[self._keys | mat1._keys | mat2._keys | tls.mode](self, mat1, mat2, beta, alpha)
+        if not beta == 1: kwargs['beta'] = beta
+        if not alpha == 1: kwargs['alpha'] = alpha
+        return call_method(_addmm_packet, self, given((('mat1', mat1), ('mat2', mat2)), args, kwargs), kwargs)
+
+    def addmm_(self, mat1=MISSING, mat2=MISSING, *args, beta=1, alpha=1, **kwargs):
+        if not args and not kwargs:
+            if mat1.__class__ in TENSORS and mat2.__class__ in TENSORS and beta.__class__ in NUMBERS and alpha.__class__ in NUMBERS:
+                return _addmm__kernels[self._keys | mat1._keys | mat2._keys | tls.mode](self, mat1, mat2, beta, alpha)
+        if not beta == 1: kwargs['beta'] = beta
+        if not alpha == 1: kwargs['alpha'] = alpha
+        return call_method(_addmm__packet, self, given((('mat1', mat1), ('mat2', mat2)), args, kwargs), kwargs)
+
+    def addmv(self, mat=MISSING, vec=MISSING, *args, beta=1, alpha=1, **kwargs):
+        if not args and not kwargs:
+            if mat.__class__ in TENSORS and vec.__class__ in TENSORS and beta.__class__ in NUMBERS and alpha.__class__ in NUMBERS:
+                return _addmv_kernels[self._keys | mat._keys | vec._keys | tls.mode](self, mat, vec, beta, alpha)
+        if not beta == 1: kwargs['beta'] = beta
+        if not alpha == 1: kwargs['alpha'] = alpha
+        return call_method(_addmv_packet, self, given((('mat', mat), ('vec', vec)), args, kwargs), kwargs)
+
+    def addmv_(self, mat=MISSING, vec=MISSING, *args, beta=1, alpha=1, **kwargs):
+        if not args and not kwargs:
+            if mat.__class__ in TENSORS and vec.__class__ in TENSORS and beta.__class__ in NUMBERS and alpha.__class__ in NUMBERS:
+                return _addmv__kernels[self._keys | mat._keys | vec._keys | tls.mode](self, mat, vec, beta, alpha)
+        if not beta == 1: kwargs['beta'] = beta
+        if not alpha == 1: kwargs['alpha'] = alpha
+        return call_method(_addmv__packet, self, given((('mat', mat), ('vec', vec)), args, kwargs), kwargs)
+
+    def addr(self, vec1=MISSING, vec2=MISSING, *args, beta=1, alpha=1, **kwargs):
+        if not args and not kwargs:
+            if vec1.__class__ in TENSORS and vec2.__class__ in TENSORS and beta.__class__ in NUMBERS and alpha.__class__ in NUMBERS:
+                return _addr_kernels[self._keys | vec1._keys | vec2._keys | tls.mode](self, vec1, vec2, beta, alpha)
+        if not beta == 1: kwargs['beta'] = beta
+        if not alpha == 1: kwargs['alpha'] = alpha
+        return call_method(_addr_packet, self, given((('vec1', vec1), ('vec2', vec2)), args, kwargs), kwargs)
+
+    def addr_(self, vec1=MISSING, vec2=MISSING, *args, beta=1, alpha=1, **kwargs):
+        if not args and not kwargs:
+            if vec1.__class__ in TENSORS and vec2.__class__ in TENSORS and beta.__class__ in NUMBERS and alpha.__class__ in NUMBERS:
+                return _addr__kernels[self._keys | vec1._keys | vec2._keys | tls.mode](self, vec1, vec2, beta, alpha)
+        if not beta == 1: kwargs['beta'] = beta
+        if not alpha == 1: kwargs['alpha'] = alpha
+        return call_method(_addr__packet, self, given((('vec1', vec1), ('vec2', vec2)), args, kwargs), kwargs)
+
+    def all(self, dim=MISSING, keepdim=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if dim is MISSING and keepdim is MISSING:
+                return _all_kernels[self._keys | tls.mode](self)
+            if dim.__class__ is int and (keepdim is MISSING or keepdim.__class__ is bool):
+                return _all_dim_kernels[self._keys | tls.mode](self, dim, False if keepdim is MISSING else keepdim)
+            ints_of_dim = None if dim is MISSING else int_tuple(dim)
+            if (ints_of_dim is not None or dim is None or dim is MISSING) and (keepdim is MISSING or keepdim.__class__ is bool):
+                return _all_dims_kernels[self._keys | tls.mode](self, ints_of_dim, False if keepdim is MISSING else keepdim)
+        return call_method(_all_packet, self, given((('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
+
+    def amax(self, dim=MISSING, keepdim=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            ints_of_dim = () if dim is MISSING else sized_ints(dim, 1)
+            if ints_of_dim is not None and (keepdim is MISSING or keepdim.__class__ is bool):
+                return _amax_kernels[self._keys | tls.mode](self, ints_of_dim, False if keepdim is MISSING else keepdim)
+        return call_method(_amax_packet, self, given((('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
+
+    def amin(self, dim=MISSING, keepdim=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            ints_of_dim = () if dim is MISSING else sized_ints(dim, 1)
+            if ints_of_dim is not None and (keepdim is MISSING or keepdim.__class__ is bool):
+                return _amin_kernels[self._keys | tls.mode](self, ints_of_dim, False if keepdim is MISSING else keepdim)
+        return call_method(_amin_packet, self, given((('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
+
+    def any(self, dim=MISSING, keepdim=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if dim is MISSING and keepdim is MISSING:
+                return _any_kernels[self._keys | tls.mode](self)
+            if dim.__class__ is int and (keepdim is MISSING or keepdim.__class__ is bool):
+                return _any_dim_kernels[self._keys | tls.mode](self, dim, False if keepdim is MISSING else keepdim)
+            ints_of_dim = None if dim is MISSING else int_tuple(dim)
+            if (ints_of_dim is not None or dim is None or dim is MISSING) and (keepdim is MISSING or keepdim.__class__ is bool):
+                return _any_dims_kernels[self._keys | tls.mode](self, ints_of_dim, False if keepdim is MISSING else keepdim)
+        return call_method(_any_packet, self, given((('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
+
+    def argmax(self, dim=MISSING, keepdim=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (dim is MISSING or (dim is None or dim.__class__ is int)) and (keepdim is MISSING or keepdim.__class__ is bool):
+                return _argmax_kernels[self._keys | tls.mode](self, None if dim is MISSING else dim, False if keepdim is MISSING else keepdim)
+        return call_method(_argmax_packet, self, given((('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
+
+    def argmin(self, dim=MISSING, keepdim=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (dim is MISSING or (dim is None or dim.__class__ is int)) and (keepdim is MISSING or keepdim.__class__ is bool):
+                return _argmin_kernels[self._keys | tls.mode](self, None if dim is MISSING else dim, False if keepdim is MISSING else keepdim)
+        return call_method(_argmin_packet, self, given((('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
+
     def as_strided(self, size=MISSING, stride=MISSING, storage_offset=MISSING, *args, **kwargs):
         if not args and not kwargs:
             ints_of_size = int_tuple(size)
@@ -139,6 +462,28 @@ class TensorMethods:
             if ints_of_size is not None and ints_of_stride is not None and (storage_offset is MISSING or (storage_offset is None or storage_offset.__class__ is int)):
                 return _as_strided_kernels[self._keys | tls.mode](self, ints_of_size, ints_of_stride, None if storage_offset is MISSING else storage_offset)
         return call_method(_as_strided_packet, self, given((('size', size), ('stride', stride), ('storage_offset', storage_offset)), args, kwargs), kwargs)
+
+    def baddbmm(self, batch1=MISSING, batch2=MISSING, *args, beta=1, alpha=1, **kwargs):
+        if not args and not kwargs:
+            if batch1.__class__ in TENSORS and batch2.__class__ in TENSORS and beta.__class__ in NUMBERS and alpha.__class__ in NUMBERS:
+                return _baddbmm_kernels[self._keys | batch1._keys | batch2._keys | tls.mode](self, batch1, batch2, beta, alpha)
+        if not beta == 1: kwargs['beta'] = beta
+        if not alpha == 1: kwargs['alpha'] = alpha
+        return call_method(_baddbmm_packet, self, given((('batch1', batch1), ('batch2', batch2)), args, kwargs), kwargs)
+
+    def baddbmm_(self, batch1=MISSING, batch2=MISSING, *args, beta=1, alpha=1, **kwargs):
+        if not args and not kwargs:
+            if batch1.__class__ in TENSORS and batch2.__class__ in TENSORS and beta.__class__ in NUMBERS and alpha.__class__ in NUMBERS:
+                return _baddbmm__kernels[self._keys | batch1._keys | batch2._keys | tls.mode](self, batch1, batch2, beta, alpha)
+        if not beta == 1: kwargs['beta'] = beta
+        if not alpha == 1: kwargs['alpha'] = alpha
+        return call_method(_baddbmm__packet, self, given((('batch1', batch1), ('batch2', batch2)), args, kwargs), kwargs)
+
+    def bmm(self, mat2=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if mat2.__class__ in TENSORS:
+                return _bmm_kernels[self._keys | mat2._keys | tls.mode](self, mat2)
+        return call_method(_bmm_packet, self, given((('mat2', mat2),), args, kwargs), kwargs)
 
     def clone(self, *args, memory_format=None, **kwargs):
         if not args and not kwargs:
@@ -166,33 +511,33 @@ class TensorMethods:
                 return _diagonal_kernels[self._keys | tls.mode](self, 0 if offset is MISSING else offset, 0 if dim1 is MISSING else dim1, 1 if dim2 is MISSING else dim2)
         return call_method(_diagonal_packet, self, given((('offset', offset), ('dim1', dim1), ('dim2', dim2)), args, kwargs), kwargs)
 
-    def div(self, other=MISSING, *args, **kwargs):
+    def div(self, other=MISSING, *args, rounding_mode=MISSING, **kwargs):
         if not args and not kwargs:
-            if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+            if (other.__class__ in TENSORS or other.__class__ in NUMBERS) and rounding_mode is MISSING:
                 return _div_Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
+            if (other.__class__ in TENSORS or other.__class__ in NUMBERS) and (rounding_mode is None or rounding_mode.__class__ is str):
+                return _div_Tensor_mode_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other, rounding_mode)
+        if not rounding_mode is MISSING: kwargs['rounding_mode'] = rounding_mode
         return call_method(_div_packet, self, given((('other', other),), args, kwargs), kwargs)
 
-    def div_(self, other=MISSING, *args, **kwargs):
+    def div_(self, other=MISSING, *args, rounding_mode=MISSING, **kwargs):
         if not args and not kwargs:
-            if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+            if (other.__class__ in TENSORS or other.__class__ in NUMBERS) and rounding_mode is MISSING:
                 return _div__Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
+            if (other.__class__ in TENSORS or other.__class__ in NUMBERS) and (rounding_mode is None or rounding_mode.__class__ is str):
+                return _div__Tensor_mode_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other, rounding_mode)
+        if not rounding_mode is MISSING: kwargs['rounding_mode'] = rounding_mode
         return call_method(_div__packet, self, given((('other', other),), args, kwargs), kwargs)
 
-    def exp(self, *args, **kwargs):
+    def dot(self, tensor=MISSING, *args, **kwargs):
         if not args and not kwargs:
-            if True:
-                return _exp_kernels[self._keys | tls.mode](self)
-        return call_method(_exp_packet, self, given((), args, kwargs), kwargs)
-
-    def exp_(self, *args, **kwargs):
-        if not args and not kwargs:
-            if True:
-                return _exp__kernels[self._keys | tls.mode](self)
-        return call_method(_exp__packet, self, given((), args, kwargs), kwargs)
+            if tensor.__class__ in TENSORS:
+                return _dot_kernels[self._keys | tensor._keys | tls.mode](self, tensor)
+        return call_method(_dot_packet, self, given((('tensor', tensor),), args, kwargs), kwargs)
 
     def expand(self, *args, **kwargs):
         if args and not kwargs:
-            ints = int_tuple(args if len(args) > 1 or args[0].__class__ is int else args[0])
+            ints = int_tuple(args if args[0].__class__ is int else args[0] if len(args) == 1 else None)
             if ints is not None:
                 return _expand_kernels[self._keys | tls.mode](self, ints, False)
         return call_method(_expand_packet, self, args, kwargs)
@@ -217,8 +562,87 @@ class TensorMethods:
                 return _flatten_using_ints_kernels[self._keys | tls.mode](self, 0 if start_dim is MISSING else start_dim, -1 if end_dim is MISSING else end_dim)
         return call_method(_flatten_packet, self, given((('start_dim', start_dim), ('end_dim', end_dim)), args, kwargs), kwargs)
 
+    def floor_divide(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+                return _floor_divide_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
+        return call_method(_floor_divide_packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def floor_divide_(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+                return _floor_divide__Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
+        return call_method(_floor_divide__packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def fmod(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+                return _fmod_Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
+        return call_method(_fmod_packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def fmod_(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+                return _fmod__Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
+        return call_method(_fmod__packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def ger(self, vec2=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if vec2.__class__ in TENSORS:
+                return _ger_kernels[self._keys | vec2._keys | tls.mode](self, vec2)
+        return call_method(_ger_packet, self, given((('vec2', vec2),), args, kwargs), kwargs)
+
     def index_put_(self, indices=MISSING, values=MISSING, accumulate=MISSING, *args, **kwargs):
         return call_method(_index_put__packet, self, given((('indices', indices), ('values', values), ('accumulate', accumulate)), args, kwargs), kwargs)
+
+    def logsumexp(self, dim=MISSING, keepdim=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            ints_of_dim = sized_ints(dim, 1)
+            if ints_of_dim is not None and (keepdim is MISSING or keepdim.__class__ is bool):
+                return _logsumexp_kernels[self._keys | tls.mode](self, ints_of_dim, False if keepdim is MISSING else keepdim)
+        return call_method(_logsumexp_packet, self, given((('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
+
+    def matmul(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if other.__class__ in TENSORS:
+                return _matmul_kernels[self._keys | other._keys | tls.mode](self, other)
+        return call_method(_matmul_packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def max(self, dim=MISSING, keepdim=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if dim is MISSING and keepdim is MISSING:
+                return _max_kernels[self._keys | tls.mode](self)
+            if dim.__class__ is int and (keepdim is MISSING or keepdim.__class__ is bool):
+                return _max_dim_kernels[self._keys | tls.mode](self, dim, False if keepdim is MISSING else keepdim)
+            if dim.__class__ in TENSORS and keepdim is MISSING:
+                return _max_other_kernels[self._keys | dim._keys | tls.mode](self, dim)
+        return call_method(_max_packet, self, given((('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
+
+    def mean(self, dim=MISSING, keepdim=MISSING, *args, dtype=None, **kwargs):
+        if not args and not kwargs:
+            if (dtype is None or dtype.__class__ is dtype) and dim is MISSING and keepdim is MISSING:
+                return _mean_kernels[self._keys | tls.mode](self, dtype)
+            ints_of_dim = sized_ints(dim, 1)
+            if (ints_of_dim is not None or dim is None) and (keepdim is MISSING or keepdim.__class__ is bool) and (dtype is None or dtype.__class__ is dtype):
+                return _mean_dim_kernels[self._keys | tls.mode](self, ints_of_dim, False if keepdim is MISSING else keepdim, dtype)
+        if not dtype is None: kwargs['dtype'] = dtype
+        return call_method(_mean_packet, self, given((('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
+
+    def min(self, dim=MISSING, keepdim=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if dim is MISSING and keepdim is MISSING:
+                return _min_kernels[self._keys | tls.mode](self)
+            if dim.__class__ is int and (keepdim is MISSING or keepdim.__class__ is bool):
+                return _min_dim_kernels[self._keys | tls.mode](self, dim, False if keepdim is MISSING else keepdim)
+            if dim.__class__ in TENSORS and keepdim is MISSING:
+                return _min_other_kernels[self._keys | dim._keys | tls.mode](self, dim)
+        return call_method(_min_packet, self, given((('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
+
+    def mm(self, mat2=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if mat2.__class__ in TENSORS:
+                return _mm_kernels[self._keys | mat2._keys | tls.mode](self, mat2)
+        return call_method(_mm_packet, self, given((('mat2', mat2),), args, kwargs), kwargs)
 
     def mul(self, other=MISSING, *args, **kwargs):
         if not args and not kwargs:
@@ -231,6 +655,12 @@ class TensorMethods:
             if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
                 return _mul__Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
         return call_method(_mul__packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def mv(self, vec=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if vec.__class__ in TENSORS:
+                return _mv_kernels[self._keys | vec._keys | tls.mode](self, vec)
+        return call_method(_mv_packet, self, given((('vec', vec),), args, kwargs), kwargs)
 
     def narrow(self, dim=MISSING, start=MISSING, length=MISSING, *args, **kwargs):
         if not args and not kwargs:
@@ -252,7 +682,7 @@ class TensorMethods:
 
     def new_empty(self, *args, **kwargs):
         if args and not kwargs:
-            ints = int_tuple(args if len(args) > 1 or args[0].__class__ is int else args[0])
+            ints = int_tuple(args if args[0].__class__ is int else args[0] if len(args) == 1 else None)
             if ints is not None:
                 return _new_empty_kernels[self._keys | tls.mode](self, ints, None, None, None, None)
         return call_method(_new_empty_packet, self, args, kwargs)
@@ -273,37 +703,101 @@ class TensorMethods:
 
     def new_ones(self, *args, **kwargs):
         if args and not kwargs:
-            ints = int_tuple(args if len(args) > 1 or args[0].__class__ is int else args[0])
+            ints = int_tuple(args if args[0].__class__ is int else args[0] if len(args) == 1 else None)
             if ints is not None:
                 return _new_ones_kernels[self._keys | tls.mode](self, ints, None, None, None, None)
         return call_method(_new_ones_packet, self, args, kwargs)
 
     def new_zeros(self, *args, **kwargs):
         if args and not kwargs:
-            ints = int_tuple(args if len(args) > 1 or args[0].__class__ is int else args[0])
+            ints = int_tuple(args if args[0].__class__ is int else args[0] if len(args) == 1 else None)
             if ints is not None:
                 return _new_zeros_kernels[self._keys | tls.mode](self, ints, None, None, None, None)
         return call_method(_new_zeros_packet, self, args, kwargs)
 
+    def outer(self, vec2=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if vec2.__class__ in TENSORS:
+                return _outer_kernels[self._keys | vec2._keys | tls.mode](self, vec2)
+        return call_method(_outer_packet, self, given((('vec2', vec2),), args, kwargs), kwargs)
+
     def permute(self, *args, **kwargs):
         if args and not kwargs:
-            ints = int_tuple(args if len(args) > 1 or args[0].__class__ is int else args[0])
+            ints = int_tuple(args if args[0].__class__ is int else args[0] if len(args) == 1 else None)
             if ints is not None:
                 return _permute_kernels[self._keys | tls.mode](self, ints)
         return call_method(_permute_packet, self, args, kwargs)
 
+    def positive(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _positive_kernels[self._keys | tls.mode](self)
+        return call_method(_positive_packet, self, given((), args, kwargs), kwargs)
+
+    def prod(self, dim=MISSING, keepdim=MISSING, *args, dtype=None, **kwargs):
+        if not args and not kwargs:
+            if (dtype is None or dtype.__class__ is dtype) and dim is MISSING and keepdim is MISSING:
+                return _prod_kernels[self._keys | tls.mode](self, dtype)
+            if dim.__class__ is int and (keepdim is MISSING or keepdim.__class__ is bool) and (dtype is None or dtype.__class__ is dtype):
+                return _prod_dim_int_kernels[self._keys | tls.mode](self, dim, False if keepdim is MISSING else keepdim, dtype)
+        if not dtype is None: kwargs['dtype'] = dtype
+        return call_method(_prod_packet, self, given((('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
+
+    def remainder(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+                return _remainder_Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
+        return call_method(_remainder_packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def remainder_(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+                return _remainder__Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
+        return call_method(_remainder__packet, self, given((('other', other),), args, kwargs), kwargs)
+
     def reshape(self, *args, **kwargs):
         if args and not kwargs:
-            ints = int_tuple(args if len(args) > 1 or args[0].__class__ is int else args[0])
+            ints = int_tuple(args if args[0].__class__ is int else args[0] if len(args) == 1 else None)
             if ints is not None:
                 return _reshape_kernels[self._keys | tls.mode](self, ints)
         return call_method(_reshape_packet, self, args, kwargs)
+
+    def rsub(self, other=MISSING, *args, alpha=1, **kwargs):
+        if not args and not kwargs:
+            if (other.__class__ in TENSORS or other.__class__ in NUMBERS) and alpha.__class__ in NUMBERS:
+                return _rsub_Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other, alpha)
+        if not alpha == 1: kwargs['alpha'] = alpha
+        return call_method(_rsub_packet, self, given((('other', other),), args, kwargs), kwargs)
 
     def select(self, dim=MISSING, index=MISSING, *args, **kwargs):
         if not args and not kwargs:
             if dim.__class__ is int and index.__class__ is int:
                 return _select_int_kernels[self._keys | tls.mode](self, dim, index)
         return call_method(_select_packet, self, given((('dim', dim), ('index', index)), args, kwargs), kwargs)
+
+    def sgn(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _sgn_kernels[self._keys | tls.mode](self)
+        return call_method(_sgn_packet, self, given((), args, kwargs), kwargs)
+
+    def sgn_(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _sgn__kernels[self._keys | tls.mode](self)
+        return call_method(_sgn__packet, self, given((), args, kwargs), kwargs)
+
+    def sign(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _sign_kernels[self._keys | tls.mode](self)
+        return call_method(_sign_packet, self, given((), args, kwargs), kwargs)
+
+    def sign_(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _sign__kernels[self._keys | tls.mode](self)
+        return call_method(_sign__packet, self, given((), args, kwargs), kwargs)
 
     def split(self, split_size=MISSING, dim=MISSING, *args, **kwargs):
         if not args and not kwargs:
@@ -329,6 +823,26 @@ class TensorMethods:
                 return _squeeze_dims_kernels[self._keys | tls.mode](self, ints_of_dim)
         return call_method(_squeeze_packet, self, given((('dim', dim),), args, kwargs), kwargs)
 
+    def std(self, dim=MISSING, unbiased=MISSING, keepdim=MISSING, *args, correction=None, **kwargs):
+        if not args and not kwargs:
+            if (dim is MISSING or dim.__class__ is bool) and unbiased is MISSING and keepdim is MISSING and correction is None:
+                return _std_kernels[self._keys | tls.mode](self, True if dim is MISSING else dim)
+            ints_of_dim = sized_ints(dim, 1)
+            if (ints_of_dim is not None or dim is None) and (unbiased is MISSING or unbiased.__class__ is bool) and (keepdim is MISSING or keepdim.__class__ is bool) and correction is None:
+                return _std_dim_kernels[self._keys | tls.mode](self, ints_of_dim, True if unbiased is MISSING else unbiased, False if keepdim is MISSING else keepdim)
+        if not correction is None: kwargs['correction'] = correction
+        return call_method(_std_packet, self, given((('dim', dim), ('unbiased', unbiased), ('keepdim', keepdim)), args, kwargs), kwargs)
+
+    def std_mean(self, dim=MISSING, unbiased=MISSING, keepdim=MISSING, *args, correction=None, **kwargs):
+        if not args and not kwargs:
+            if (dim is MISSING or dim.__class__ is bool) and unbiased is MISSING and keepdim is MISSING and correction is None:
+                return _std_mean_kernels[self._keys | tls.mode](self, True if dim is MISSING else dim)
+            ints_of_dim = sized_ints(dim, 1)
+            if (ints_of_dim is not None or dim is None) and (unbiased is MISSING or unbiased.__class__ is bool) and (keepdim is MISSING or keepdim.__class__ is bool) and correction is None:
+                return _std_mean_dim_kernels[self._keys | tls.mode](self, ints_of_dim, True if unbiased is MISSING else unbiased, False if keepdim is MISSING else keepdim)
+        if not correction is None: kwargs['correction'] = correction
+        return call_method(_std_mean_packet, self, given((('dim', dim), ('unbiased', unbiased), ('keepdim', keepdim)), args, kwargs), kwargs)
+
     def sub(self, other=MISSING, *args, alpha=1, **kwargs):
         if not args and not kwargs:
             if (other.__class__ in TENSORS or other.__class__ in NUMBERS) and alpha.__class__ in NUMBERS:
@@ -342,6 +856,23 @@ class TensorMethods:
                 return _sub__Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other, alpha)
         if not alpha == 1: kwargs['alpha'] = alpha
         return call_method(_sub__packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def sum(self, dim=MISSING, keepdim=MISSING, *args, dtype=None, **kwargs):
+        if not args and not kwargs:
+            if (dtype is None or dtype.__class__ is dtype) and dim is MISSING and keepdim is MISSING:
+                return _sum_kernels[self._keys | tls.mode](self, dtype)
+            ints_of_dim = sized_ints(dim, 1)
+            if (ints_of_dim is not None or dim is None) and (keepdim is MISSING or keepdim.__class__ is bool) and (dtype is None or dtype.__class__ is dtype):
+                return _sum_dim_IntList_kernels[self._keys | tls.mode](self, ints_of_dim, False if keepdim is MISSING else keepdim, dtype)
+        if not dtype is None: kwargs['dtype'] = dtype
+        return call_method(_sum_packet, self, given((('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
+
+    def sum_to_size(self, *args, **kwargs):
+        if args and not kwargs:
+            ints = int_tuple(args if args[0].__class__ is int else args[0] if len(args) == 1 else None)
+            if ints is not None:
+                return _sum_to_size_kernels[self._keys | tls.mode](self, ints)
+        return call_method(_sum_to_size_packet, self, args, kwargs)
 
     def t(self, *args, **kwargs):
         if not args and not kwargs:
@@ -373,14 +904,38 @@ class TensorMethods:
                 return _unsqueeze_kernels[self._keys | tls.mode](self, dim)
         return call_method(_unsqueeze_packet, self, given((('dim', dim),), args, kwargs), kwargs)
 
-    def view(self, size=MISSING, *args, **kwargs):
+    def var(self, dim=MISSING, unbiased=MISSING, keepdim=MISSING, *args, correction=None, **kwargs):
         if not args and not kwargs:
-            ints_of_size = int_tuple(size)
-            if ints_of_size is not None:
-                return _view_kernels[self._keys | tls.mode](self, ints_of_size)
-            if size.__class__ is dtype:
-                return _view_dtype_kernels[self._keys | tls.mode](self, size)
-        return call_method(_view_packet, self, given((('size', size),), args, kwargs), kwargs)
+            if (dim is MISSING or dim.__class__ is bool) and unbiased is MISSING and keepdim is MISSING and correction is None:
+                return _var_kernels[self._keys | tls.mode](self, True if dim is MISSING else dim)
+            ints_of_dim = sized_ints(dim, 1)
+            if (ints_of_dim is not None or dim is None) and (unbiased is MISSING or unbiased.__class__ is bool) and (keepdim is MISSING or keepdim.__class__ is bool) and correction is None:
+                return _var_dim_kernels[self._keys | tls.mode](self, ints_of_dim, True if unbiased is MISSING else unbiased, False if keepdim is MISSING else keepdim)
+        if not correction is None: kwargs['correction'] = correction
+        return call_method(_var_packet, self, given((('dim', dim), ('unbiased', unbiased), ('keepdim', keepdim)), args, kwargs), kwargs)
+
+    def var_mean(self, dim=MISSING, unbiased=MISSING, keepdim=MISSING, *args, correction=None, **kwargs):
+        if not args and not kwargs:
+            if (dim is MISSING or dim.__class__ is bool) and unbiased is MISSING and keepdim is MISSING and correction is None:
+                return _var_mean_kernels[self._keys | tls.mode](self, True if dim is MISSING else dim)
+            ints_of_dim = sized_ints(dim, 1)
+            if (ints_of_dim is not None or dim is None) and (unbiased is MISSING or unbiased.__class__ is bool) and (keepdim is MISSING or keepdim.__class__ is bool) and correction is None:
+                return _var_mean_dim_kernels[self._keys | tls.mode](self, ints_of_dim, True if unbiased is MISSING else unbiased, False if keepdim is MISSING else keepdim)
+        if not correction is None: kwargs['correction'] = correction
+        return call_method(_var_mean_packet, self, given((('dim', dim), ('unbiased', unbiased), ('keepdim', keepdim)), args, kwargs), kwargs)
+
+    def vdot(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if other.__class__ in TENSORS:
+                return _vdot_kernels[self._keys | other._keys | tls.mode](self, other)
+        return call_method(_vdot_packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def view(self, *args, **kwargs):
+        if args and not kwargs:
+            ints = int_tuple(args if args[0].__class__ is int else args[0] if len(args) == 1 else None)
+            if ints is not None:
+                return _view_kernels[self._keys | tls.mode](self, ints)
+        return call_method(_view_packet, self, args, kwargs)
 
     def view_as(self, other=MISSING, *args, **kwargs):
         if not args and not kwargs:
@@ -425,6 +980,22 @@ class TensorMethods:
         if kind in NUMBERS:
             return _div_Tensor_kernels[self._keys | tls.mode](self, other)
         return operator_fallback(self, other, "__truediv__")
+
+    def __floordiv__(self, other):
+        kind = other.__class__
+        if kind in TENSORS:
+            return _floor_divide_kernels[self._keys | other._keys | tls.mode](self, other)
+        if kind in NUMBERS:
+            return _floor_divide_kernels[self._keys | tls.mode](self, other)
+        return operator_fallback(self, other, "__floordiv__")
+
+    def __mod__(self, other):
+        kind = other.__class__
+        if kind in TENSORS:
+            return _remainder_Tensor_kernels[self._keys | other._keys | tls.mode](self, other)
+        if kind in NUMBERS:
+            return _remainder_Tensor_kernels[self._keys | tls.mode](self, other)
+        return operator_fallback(self, other, "__mod__")
 
     def __radd__(self, other):
         kind = other.__class__
@@ -474,11 +1045,58 @@ class TensorMethods:
             return _div__Tensor_kernels[self._keys | tls.mode](self, other)
         return operator_fallback(self, other, "__itruediv__")
 
+    def __ifloordiv__(self, other):
+        kind = other.__class__
+        if kind in TENSORS:
+            return _floor_divide__kernels[self._keys | other._keys | tls.mode](self, other)
+        if kind in NUMBERS:
+            return _floor_divide__kernels[self._keys | tls.mode](self, other)
+        return operator_fallback(self, other, "__ifloordiv__")
+
+    def __imod__(self, other):
+        kind = other.__class__
+        if kind in TENSORS:
+            return _remainder__Tensor_kernels[self._keys | other._keys | tls.mode](self, other)
+        if kind in NUMBERS:
+            return _remainder__Tensor_kernels[self._keys | tls.mode](self, other)
+        return operator_fallback(self, other, "__imod__")
+
     def __neg__(self):
         return _neg_kernels[self._keys | tls.mode](self)
+
+    def __pos__(self):
+        return _positive_kernels[self._keys | tls.mode](self)
+
+    def __abs__(self):
+        return _abs_kernels[self._keys | tls.mode](self)
+
+    def __matmul__(self, other):
+        if other.__class__ in TENSORS:
+            return _matmul_kernels[self._keys | other._keys | tls.mode](self, other)
+        return NotImplemented
+
+    def __rmatmul__(self, other):
+        if other.__class__ in TENSORS:
+            return _matmul_kernels[self._keys | other._keys | tls.mode](other, self)
+        return NotImplemented
+
+    def __rsub__(self, other):
+        if other.__class__ in OPERANDS:
+            return call_method(_rsub_packet, self, (other,), {})
+        return operator_fallback(self, other, "__rsub__")
 
     def __rtruediv__(self, other):
         if other.__class__ in NUMBERS:
             return reflected(_div_packet, self, other)
         return operator_fallback(self, other, "__rtruediv__")
+
+    def __rfloordiv__(self, other):
+        if other.__class__ in NUMBERS:
+            return reflected(_floor_divide_packet, self, other)
+        return operator_fallback(self, other, "__rfloordiv__")
+
+    def __rmod__(self, other):
+        if other.__class__ in NUMBERS:
+            return reflected(_remainder_packet, self, other)
+        return operator_fallback(self, other, "__rmod__")
 

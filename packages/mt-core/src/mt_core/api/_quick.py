@@ -26,13 +26,15 @@ class _Operands:
 OPERANDS = _Operands()
 
 _SEQUENCES = frozenset((tuple, list, Size))
-_ONLY_INTS = {int}
 
 
 def int_tuple(value: Any) -> tuple[int, ...] | None:
     """A tuple of exact ints from a tuple, list or Size of them; None for anything else."""
-    if value.__class__ in _SEQUENCES and (not value or set(map(type, value)) == _ONLY_INTS):
-        return tuple(value)
+    if value.__class__ in _SEQUENCES:
+        for item in value:
+            if item.__class__ is not int:
+                return None
+        return value if value.__class__ is tuple else tuple(value)
     return None
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from weakref import ref
 
 from ..block import block_of
 from ..cell import Cell, cell_of
@@ -21,6 +22,8 @@ from .memory import check_no_internal_overlap, check_no_partial_overlap
 from .registry import COMPOSITES, META_RULES, KernelDef, Overload, find_overload, load_room
 
 __all__ = ["build", "derived_form", "write_result"]
+
+new_object = object.__new__
 
 
 def build(overload: Overload, kernel: KernelDef | None, backend: Any, key: int, coded: int) -> Callable[..., Any] | None:
@@ -103,7 +106,7 @@ def _plain(overload: Overload, rule: Any, kernel: KernelDef | None, backend: Any
             spec = rule(*args)
             return wrap(tls.quiet(function, *convert(args)), spec)
 
-        return run_one
+        return run_one if kernel.short is None else _with_short_way(overload, kernel.short, run_one, keys, backend)
 
     result_type = _result_type(overload)
 
@@ -113,6 +116,69 @@ def _plain(overload: Overload, rule: Any, kernel: KernelDef | None, backend: Any
         return result_type([wrap(a, s) if s is not None else None for a, s in zip(arrays, specs, strict=True)])
 
     return run_many
+
+
+def _with_short_way(overload: Overload, short: Any, general: Callable[..., Tensor], keys: int, backend: Any) -> Callable[..., Tensor]:
+    """Try the kernel's short form where all tensors have one plain floating dtype; see `KernelDef.short`."""
+    if overload.list_positions:
+        return _short_way_of_lists(overload, short, general, keys)
+    positions = overload.tensor_positions
+    array_type, as_array = backend.array_type, backend.as_array
+
+    def finish(array: Any, d: Any) -> Tensor:
+        return new_tensor(array if array.__class__ is array_type else as_array(array), d, keys)
+
+    def run_one(self: Tensor, *rest: Any) -> Tensor:
+        d = self._dtype
+        if d.native_real_float:
+            array = tls.quiet(short, self._array, *rest)
+            if array is not None:
+                return finish(array, d)
+        return general(self, *rest)
+
+    def run_two(self: Tensor, other: Tensor, *rest: Any) -> Tensor:
+        d = self._dtype
+        if d.native_real_float and d is other._dtype:
+            array = tls.quiet(short, self._array, other._array, *rest)
+            if array is not None:
+                return finish(array, d)
+        return general(self, other, *rest)
+
+    def run_any(*args: Any) -> Tensor:
+        d = args[positions[0]]._dtype
+        if d.native_real_float:
+            arrays = list(args)
+            for i in positions:
+                tensor = args[i]
+                if tensor is not None:
+                    if tensor._dtype is not d:
+                        return general(*args)
+                    arrays[i] = tensor._array
+            array = tls.quiet(short, *arrays)
+            if array is not None:
+                return finish(array, d)
+        return general(*args)
+
+    required = [a for a in overload.schema.arguments if a.is_tensor and not a.optional]
+    if len(required) == len(positions) and positions in ((0,), (0, 1)):
+        return run_one if positions == (0,) else run_two
+    return run_any
+
+
+def _short_way_of_lists(overload: Overload, short: Any, general: Callable[..., Tensor], keys: int) -> Callable[..., Tensor]:
+    """The same for an operator whose first argument is its only one with tensors, a list."""
+
+    def run(tensors: list[Tensor], *rest: Any) -> Tensor:
+        d = tensors[0]._dtype
+        if d.native:
+            arrays = [t._array for t in tensors if t._dtype is d]
+            if len(arrays) == len(tensors):
+                array = tls.quiet(short, arrays, *rest)
+                if array is not None:
+                    return new_tensor(array, d, keys)
+        return general(tensors, *rest)
+
+    return run
 
 
 def _result_type(overload: Overload) -> Callable[[list[Any]], Any]:
@@ -205,27 +271,41 @@ def _view(overload: Overload, rule: Any, kernel: KernelDef | None, backend: Any,
 
     if kernel is None:
         return general
-    return _fast_view(general, kernel.function, keys, bool(coded & STRIDED))
+    return _fast_view(general, kernel.function, keys, len(overload.schema.arguments))
 
 
-def _fast_view(general: Callable[..., Tensor], function: Any, keys: int, input_strided: bool) -> Callable[..., Tensor]:
+def _fast_view(general: Callable[..., Tensor], function: Any, keys: int, arguments: int) -> Callable[..., Tensor]:
     """A backend's own view kernel: array -> array, or None to have the general rule decide (and raise)."""
+    strided = keys | STRIDED
+    # What `new_tensor` and `link_view` do, written out: views are the most frequent calls, and half their time is calling.
 
-    def run(self: Tensor, *args: Any) -> Tensor:
-        array = function(self._array, *args)
-        if array is None:
-            return general(self, *args)
+    def finish(self: Tensor, array: Any) -> Tensor:
         cell = self._cell
         if cell is None:
             cell = self._cell = Cell(self)
-        out = new_tensor(array, self._dtype, keys if array.flags.c_contiguous else keys | STRIDED)
+        out = new_object(Tensor)
+        out._array = array
+        out._dtype = self._dtype
+        out._keys = keys if array.flags.c_contiguous else strided
+        out._autograd = None
         out._cell = cell
         base = self._base
         out._base = self if base is None else base
-        cell.add(out)
+        members = cell.members
+        members.append(ref(out))
+        if len(members) > cell.sweep_at:
+            cell.sweep()
         return out
 
-    return run
+    def run_two(self: Tensor, first: Any, second: Any) -> Tensor:
+        array = function(self._array, first, second)
+        return general(self, first, second) if array is None else finish(self, array)
+
+    def run(self: Tensor, *args: Any) -> Tensor:
+        array = function(self._array, *args)
+        return general(self, *args) if array is None else finish(self, array)
+
+    return run_two if arguments == 3 else run
 
 
 def make_view(self: Tensor, view: View, backend: Any, keys: int) -> Tensor:

@@ -49,16 +49,21 @@ class KernelDef:
     ufunc : bool
         Whether it accepts ``out=`` and broadcasts by itself.
     fast
-        A ufunc that gives the same when all arguments after the tensors have their defaults.
+        Elementwise: a ufunc that gives the same when all arguments after the tensors have their defaults.
+    short
+        Plain: tried first, without a meta rule, when all tensors are of one real floating dtype that NumPy computes in. It takes
+        what the kernel takes and returns a fresh row-major array of that same dtype, or None to have the call take the
+        ordinary way (which also finds the words for wrong arguments).
     """
 
-    __slots__ = ("function", "half", "ufunc", "fast")
+    __slots__ = ("function", "half", "ufunc", "fast", "short")
 
-    def __init__(self, function: Callable[..., Any], half: str, ufunc: bool, fast: Any) -> None:
+    def __init__(self, function: Callable[..., Any], half: str, ufunc: bool, fast: Any, short: Any = None) -> None:
         self.function = function
         self.half = half
         self.ufunc = ufunc
         self.fast = fast
+        self.short = short
 
 
 class Composite:
@@ -233,12 +238,13 @@ def _forget(name: str) -> None:
 
 
 def register_kernel(
-    key: int, names: Iterable[str], function: Callable[..., Any], *, half: str = "float32", ufunc: bool = False, fast: Any = None
-) -> None:
+    key: int, names: Iterable[str], function: Callable[..., Any], *, half: str = "float32", ufunc: bool = False, fast: Any = None,
+    short: Any = None,
+) -> None:  # fmt: skip
     """Enter a backend's kernel for operators; a later registration replaces an earlier one."""
     table = KERNELS.setdefault(key, {})
     for name in names:
-        table[name] = KernelDef(function, half, ufunc, fast)
+        table[name] = KernelDef(function, half, ufunc, fast, short)
         _forget(name)
 
 

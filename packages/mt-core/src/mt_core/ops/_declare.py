@@ -129,6 +129,15 @@ class Family:
         """A meta rule gives the result's spec, a kernel its elements."""
         self._declare(schema, "plain", **options)
 
+    def reduction(self, name: str, *, dtype: bool = False, dim: str = "int[1]? dim=None", overload: str = "", **options: Any) -> None:
+        """``name(Tensor self, <dim>, bool keepdim=False[, *, ScalarType? dtype=None]) -> Tensor``: dimensions combined to one value.
+
+        Without `keepdim` the reduced dimensions disappear; no dimension (None or ``()``) means all of them.
+        """
+        tail = ", *, ScalarType? dtype=None" if dtype else ""
+        options.setdefault("out", True)
+        self.plain(f"{name}{_dotted(overload)}(Tensor self, {dim}, bool keepdim=False{tail}) -> Tensor", **options)
+
     def factory(self, schema: str, **options: Any) -> None:
         """Makes a tensor on ``device=``; the schema has the arguments ``dtype, layout, device, pin_memory``."""
         options.setdefault("variants", "function")
@@ -196,7 +205,7 @@ def _inplace_schema(schema: Schema, inplace: bool | str) -> Schema:
 
 def _out_schema(schema: Schema, out: Any) -> Schema:
     names = out if isinstance(out, tuple) else ("out",)
-    overload = out if isinstance(out, str) else _out_overload(schema)
+    overload = out if isinstance(out, str) else _out_overload(schema, names)
     body = schema.text.partition("(")[2].rpartition("->")[0].rstrip()[:-1]
     star = "" if any(a.kwarg_only for a in schema.arguments) else ", *"
     letters = [chr(ord("a") + i) for i in range(len(names))]
@@ -206,7 +215,8 @@ def _out_schema(schema: Schema, out: Any) -> Schema:
     return parse_schema(f"{schema.name}.{overload}({body}{star}, {writes}) -> {returns}")
 
 
-def _out_overload(schema: Schema) -> str:
+def _out_overload(schema: Schema, names: tuple[str, ...]) -> str:
     if schema.overload in ("", "Tensor"):
         return "out"
-    return f"{schema.overload}_out"
+    # PyTorch names the out= form of `max.dim`, which fills two tensors, after the first of them.
+    return f"{schema.overload}_{names[0]}" if len(names) > 1 and names[0] == schema.name else f"{schema.overload}_out"

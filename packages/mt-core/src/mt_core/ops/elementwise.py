@@ -5,10 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from ..dtypes import bool as bool_dtype
-from ..promotion import ARITHMETIC, FLOAT
+from ..promotion import ARITHMETIC, FLOAT, REAL as REAL_RESULT
+from ._checks import BOOL, COMPLEX, COMPLEX_HALF, FLOAT8, FLOATS, INTEGERS, REAL, UNSIGNED, Refusal, Supported
 from ._declare import Family
 
 ops = Family("elementwise")
+
+_NUMBERS = REAL | COMPLEX
+_ADDABLE = _NUMBERS | COMPLEX_HALF
+#: What integers become floating point for: everything but the types that PyTorch only stores.
+_DIVISIBLE = _NUMBERS | UNSIGNED
+_ORDERED = INTEGERS | FLOATS
 
 
 def _check_alpha(args: tuple[Any, ...], common: Any) -> None:
@@ -21,31 +28,87 @@ def _check_alpha(args: tuple[Any, ...], common: Any) -> None:
         raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
 
 
+def _is_bool(operand: Any) -> bool:
+    return operand.__class__ is bool or getattr(operand, "_dtype", None) is bool_dtype
+
+
 def _check_sub(args: tuple[Any, ...], common: Any) -> None:
     _check_alpha(args, common)
-    self, other = args[0], args[1]
-    if getattr(self, "_dtype", None) is bool_dtype and getattr(other, "_dtype", bool_dtype if other is True or other is False else None) is bool_dtype:
+    bools = _is_bool(args[0]) + _is_bool(args[1])
+    if bools == 2:
         raise RuntimeError(
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead."
         )
-    if bool_dtype in (getattr(self, "_dtype", None), getattr(other, "_dtype", None)):
+    if bools:
         raise RuntimeError(
             "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the "
             "`~` or `logical_not()` operator instead."
         )
 
 
+def _check_rounding_mode(args: tuple[Any, ...], common: Any) -> None:
+    mode = args[2]
+    if mode not in (None, "trunc", "floor"):
+        raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{mode}'")
+    if mode is not None:
+        Supported(f"div_{mode}_cpu", _ORDERED)(args, common)
+
+
 ops.elementwise(
     "add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
-    promotion=ARITHMETIC, inplace=True, out=True, numbers="self other", check=_check_alpha,
+    inplace=True, out=True, numbers="self other", check=Supported("add_stub", _ADDABLE, also=_check_alpha),
     doc="self + alpha * other, broadcast.",
 )  # fmt: skip
 ops.elementwise(
     "sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
-    promotion=ARITHMETIC, inplace=True, out=True, numbers="self other", check=_check_sub,
+    inplace=True, out=True, numbers="self other", check=Supported("add_stub", _ADDABLE - BOOL, also=_check_sub),
     doc="self - alpha * other, broadcast; bool tensors are refused.",
 )  # fmt: skip
+ops.elementwise(
+    "rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+    numbers="self other", check=Supported("add_stub", _ADDABLE - BOOL, also=_check_sub), doc="other - alpha * self, broadcast.",
+)  # fmt: skip
 ops.binary("mul.Tensor", numbers="self other", doc="self * other, broadcast.")
-ops.binary("div.Tensor", promotion=FLOAT, numbers="self other", doc="self / other, broadcast; integers give the default float.")
-ops.unary("exp", doc="e to the power of each element.")
-ops.unary("neg", promotion=ARITHMETIC)
+ops.binary("div.Tensor", promotion=FLOAT, numbers="self other", check=Supported("div_cpu", _DIVISIBLE),
+           doc="self / other, broadcast; integers give the default float.")  # fmt: skip
+ops.elementwise(
+    "div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor",
+    promotion=ARITHMETIC, inplace=True, out="out_mode", numbers="self other", check=_check_rounding_mode,
+    doc="self / other, rounded towards zero (``'trunc'``), down (``'floor'``) or not at all (None); rounding keeps the dtype.",
+)  # fmt: skip
+ops.binary("floor_divide", inplace="Tensor", numbers="self other", check=Supported("div_floor_cpu", _ORDERED),
+           doc="self / other rounded down; an integer divided by zero raises.")  # fmt: skip
+ops.binary("remainder.Tensor", numbers="self other", check=Supported("remainder_cpu", _ORDERED),
+           doc="What is left of self after division by other, with the sign of other.")  # fmt: skip
+ops.binary("fmod.Tensor", numbers="self other", check=Supported("fmod_cpu", _ORDERED),
+           doc="What is left of self after division by other, with the sign of self.")  # fmt: skip
+
+ops.unary("neg", promotion=ARITHMETIC, inplace_variants="function method", check=Supported(
+    "neg_cpu", _ADDABLE - BOOL, Refusal(
+        BOOL, "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
+        "`logical_not()` operator instead.",
+    )), doc="-self.")  # fmt: skip
+ops.composite("positive(Tensor(a) self) -> Tensor(a)", doc="self, unchanged; bool tensors are refused.")
+ops.unary("abs", promotion=REAL_RESULT, inplace_variants="function method", doc="Absolute value; the modulus of complex numbers.",
+          check=Supported("abs_cpu", _ADDABLE - BOOL | FLOAT8))  # fmt: skip
+ops.unary("sign", promotion=ARITHMETIC, doc="-1, 0 or 1; 0 for NaN.", check=Supported("sign_cpu", REAL, Refusal(
+    COMPLEX | COMPLEX_HALF, "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead.",
+    NotImplementedError)))  # fmt: skip
+ops.unary("sgn", promotion=ARITHMETIC, check=Supported("sign_cpu", _ADDABLE),
+          doc="As `sign`; a complex number divided by its modulus.")  # fmt: skip
+
+ops.elementwise(
+    "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
+    inplace=True, out=True, check=Supported("addcmul_cpu_out", _ADDABLE - BOOL), doc="self + value * tensor1 * tensor2, broadcast.",
+)  # fmt: skip
+ops.elementwise(
+    "addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
+    inplace=True, out=True, doc="self + value * tensor1 / tensor2, broadcast; not for integers.",
+    check=Supported("addcdiv_cpu_out", FLOATS | COMPLEX, Refusal(
+        BOOL | INTEGERS | UNSIGNED,
+        "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true division of "
+        "tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * torch.trunc(tensor1 / "
+        "tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) for float inputs. The future "
+        "addcdiv behavior is just the latter implementation: (input + value * tensor1 / tensor2), for all dtypes.",
+    )),
+)  # fmt: skip

@@ -1,0 +1,228 @@
+"""Reductions over NumPy."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from mt_core.meta.reduction import reduced_dims
+
+from ..registry import kernel
+
+#: Rows added up naively before partial sums are combined; NumPy itself adds pairwise only along the last axis.
+_BLOCK = 128
+
+
+def accurate_sum(array: np.ndarray, axes: tuple[int, ...], dtype: Any = None) -> np.ndarray:
+    """Sum over axes whose rounding error grows with the logarithm of the count, on every axis.
+
+    NumPy's `add.reduce` is pairwise along a contiguous last axis and naive along all others (over 1M x 2 float32 elements,
+    axis 0, it is 100 times less accurate): long leading axes are summed in blocks, and the blocks in blocks.
+    """
+    if array.dtype.kind not in "fc" or dtype is not None:
+        return np.add.reduce(array, axes, dtype=dtype)
+    inner = tuple(a for a in axes if all(b in axes for b in range(a, array.ndim)))
+    outer = tuple(a for a in axes if a not in inner)
+    if inner and not array.flags.c_contiguous:
+        array = np.ascontiguousarray(array)
+    partial = np.add.reduce(array, inner) if inner else array
+    if not outer:
+        return partial
+    if math.prod(array.shape[a] for a in outer) <= _BLOCK:
+        return np.add.reduce(partial, outer)
+    kept = [a for a in range(partial.ndim) if a not in outer]
+    rows = partial.transpose([*outer, *kept]).reshape(-1, *[partial.shape[a] for a in kept])
+    return _sum_rows(rows)
+
+
+def _sum_rows(rows: np.ndarray) -> np.ndarray:
+    while rows.shape[0] > _BLOCK:
+        whole = rows.shape[0] // _BLOCK * _BLOCK
+        blocks = np.add.reduce(rows[:whole].reshape(-1, _BLOCK, *rows.shape[1:]), 1)
+        rest = rows[whole:]
+        rows = np.concatenate([blocks, np.add.reduce(rest, 0)[None]]) if rest.size else blocks
+    return np.add.reduce(rows, 0)
+
+
+def _keep(array: Any, like: np.ndarray, axes: tuple[int, ...], keepdim: bool) -> Any:
+    if not keepdim:
+        return array
+    return np.reshape(array, [1 if i in axes else n for i, n in enumerate(like.shape)])
+
+
+def _widened(self: np.ndarray, dtype: Any) -> np.ndarray:
+    """The input in the type that sums are computed in: int64 for integers, else the requested type."""
+    if dtype is not None:
+        wanted = dtype.compute.np
+        return self if self.dtype == wanted else self.astype(wanted) if self.dtype.kind != "c" or wanted.kind == "c" else self.real.astype(wanted)
+    return self.astype(np.int64) if self.dtype.kind in "iub" else self
+
+
+_add_reduce = np.add.reduce
+
+
+def _short_sum(self: np.ndarray, dtype: Any) -> Any:
+    return _add_reduce(self, None) if dtype is None and self.flags.c_contiguous else None
+
+
+@kernel("sum", short=_short_sum)
+def sum_all(self: np.ndarray, dtype: Any) -> Any:
+    return accurate_sum(_widened(self, dtype), tuple(range(self.ndim)))
+
+
+@kernel("sum.dim_IntList")
+def sum_dims(self: np.ndarray, dim: Any, keepdim: bool, dtype: Any) -> Any:
+    axes = reduced_dims(dim, self.ndim)
+    return _keep(accurate_sum(_widened(self, dtype), axes), self, axes, keepdim)
+
+
+@kernel("mean")
+def mean_all(self: np.ndarray, dtype: Any) -> Any:
+    return mean_dims(self, None, False, dtype)
+
+
+def _short_mean(self: np.ndarray, dim: Any, keepdim: bool, dtype: Any) -> Any:
+    ndim = self.ndim
+    if dtype is not None or dim is None or len(dim) != 1 or dim[0] not in (-1, ndim - 1) or not ndim or not self.flags.c_contiguous:
+        return None
+    total = _add_reduce(self, -1, None, None, keepdim)
+    return np.true_divide(total, self.shape[-1]) if total.__class__ is not np.ndarray else np.true_divide(total, self.shape[-1], total)
+
+
+@kernel("mean.dim", short=_short_mean)
+def mean_dims(self: np.ndarray, dim: Any, keepdim: bool, dtype: Any) -> Any:
+    axes = reduced_dims(dim, self.ndim)
+    array = _widened(self, dtype)
+    count = math.prod(self.shape[a] for a in axes)
+    total = accurate_sum(array, axes)
+    return _keep(np.true_divide(total, np.asarray(count, array.dtype)), self, axes, keepdim)
+
+
+@kernel("prod")
+def prod_all(self: np.ndarray, dtype: Any) -> Any:
+    return np.multiply.reduce(_widened(self, dtype), None)
+
+
+@kernel("prod.dim_int")
+def prod_dim(self: np.ndarray, dim: int, keepdim: bool, dtype: Any) -> Any:
+    axes = reduced_dims(dim, self.ndim)
+    return _keep(np.multiply.reduce(_widened(self, dtype), axes), self, axes, keepdim)
+
+
+def _short_extreme(reduce: Any) -> Any:
+    def short(self: np.ndarray, dim: Any, keepdim: bool) -> Any:
+        if len(dim) != 1 or not self.size or not -self.ndim <= dim[0] < self.ndim:
+            return None
+        return reduce(self, dim[0], None, None, keepdim)
+
+    return short
+
+
+@kernel("amax", short=_short_extreme(np.maximum.reduce))
+def amax(self: np.ndarray, dim: Any, keepdim: bool) -> Any:
+    return np.maximum.reduce(self, reduced_dims(dim, self.ndim), keepdims=keepdim)
+
+
+@kernel("amin", short=_short_extreme(np.minimum.reduce))
+def amin(self: np.ndarray, dim: Any, keepdim: bool) -> Any:
+    return np.minimum.reduce(self, reduced_dims(dim, self.ndim), keepdims=keepdim)
+
+
+@kernel("max")
+def max_all(self: np.ndarray) -> Any:
+    return np.maximum.reduce(self, None)
+
+
+@kernel("min")
+def min_all(self: np.ndarray) -> Any:
+    return np.minimum.reduce(self, None)
+
+
+def _with_index(array: np.ndarray, index: np.ndarray, dim: int, keepdim: bool) -> tuple[Any, Any]:
+    if not array.ndim:
+        return array.copy(), np.zeros((), np.int64)
+    at = np.expand_dims(index, dim)
+    values = np.take_along_axis(array, at, dim)
+    return (values, at) if keepdim else (values.squeeze(dim), index)
+
+
+@kernel("max.dim")
+def max_dim(self: np.ndarray, dim: int, keepdim: bool) -> tuple[Any, Any]:
+    return _with_index(self, np.argmax(self, dim) if self.ndim else np.int64(0), dim, keepdim)
+
+
+@kernel("min.dim")
+def min_dim(self: np.ndarray, dim: int, keepdim: bool) -> tuple[Any, Any]:
+    return _with_index(self, np.argmin(self, dim) if self.ndim else np.int64(0), dim, keepdim)
+
+
+def _arg(self: np.ndarray, find: Any, dim: int | None, keepdim: bool) -> Any:
+    if dim is None or not self.ndim:
+        found = np.asarray(find(self.reshape(-1)))
+        return found.reshape((1,) * self.ndim) if keepdim else found
+    found = find(self, dim)
+    return np.expand_dims(found, dim) if keepdim else found
+
+
+@kernel("argmax")
+def argmax(self: np.ndarray, dim: int | None, keepdim: bool) -> Any:
+    return _arg(self, np.argmax, dim, keepdim)
+
+
+@kernel("argmin")
+def argmin(self: np.ndarray, dim: int | None, keepdim: bool) -> Any:
+    return _arg(self, np.argmin, dim, keepdim)
+
+
+@kernel("any")
+def any_all(self: np.ndarray) -> Any:
+    return np.any(self)
+
+
+@kernel("all")
+def all_all(self: np.ndarray) -> Any:
+    return np.all(self)
+
+
+@kernel("any.dim", "any.dims")
+def any_dims(self: np.ndarray, dim: Any, keepdim: bool) -> Any:
+    return np.any(self, axis=reduced_dims(dim, self.ndim), keepdims=keepdim)
+
+
+@kernel("all.dim", "all.dims")
+def all_dims(self: np.ndarray, dim: Any, keepdim: bool) -> Any:
+    return np.all(self, axis=reduced_dims(dim, self.ndim), keepdims=keepdim)
+
+
+def variance(self: np.ndarray, axes: tuple[int, ...], correction: Any, keepdim: bool) -> Any:
+    """Mean squared distance from the mean, in two passes; divided by count - correction, at least 0."""
+    count = math.prod(self.shape[a] for a in axes)
+    total = _keep(accurate_sum(self, axes), self, axes, True)
+    distance = self - total / np.asarray(count, self.real.dtype)
+    squares = distance.real**2 + distance.imag**2 if self.dtype.kind == "c" else distance * distance
+    freedom = np.asarray(max(count - (1 if correction is None else correction), 0), squares.dtype)
+    return _keep(np.true_divide(accurate_sum(squares, axes), freedom), self, axes, keepdim)
+
+
+@kernel("var.correction")
+def var(self: np.ndarray, dim: Any, correction: Any, keepdim: bool) -> Any:
+    return variance(self, reduced_dims(dim, self.ndim), correction, keepdim)
+
+
+@kernel("std.correction")
+def std(self: np.ndarray, dim: Any, correction: Any, keepdim: bool) -> Any:
+    return np.sqrt(variance(self, reduced_dims(dim, self.ndim), correction, keepdim))
+
+
+@kernel("logsumexp")
+def logsumexp(self: np.ndarray, dim: Any, keepdim: bool) -> Any:
+    if self.dtype.kind in "iub":
+        self = self.astype(np.float32)
+    axes = reduced_dims(dim, self.ndim)
+    if not self.size:
+        return np.log(np.sum(np.exp(self), axis=axes, keepdims=keepdim))
+    largest = np.max(self.real, axis=axes, keepdims=True)
+    largest[~np.isfinite(largest)] = 0
+    total = accurate_sum(np.exp(self - largest), axes)
+    return np.log(_keep(total, self, axes, keepdim)) + (largest if keepdim else largest.reshape(np.shape(total)))

@@ -1,0 +1,79 @@
+"""Products written in `mm`, `bmm`, `mv` and `dot`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..api import _functions as ops
+from ..dispatch.registry import overload
+from ..dispatch.registry import register_composite as composite
+from ..layout import broadcast_shapes
+from ..state import tls
+
+_mm = overload("mm", "matmul").cache
+
+
+@composite("matmul")
+def matmul(self: Any, other: Any) -> Any:
+    a, b = self._array.ndim, other._array.ndim
+    if a == 2 and b == 2:
+        return _mm[self._keys | other._keys | tls.mode](self, other)
+    if a == 0 or b == 0:
+        raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {a}D and {b}D")
+    if a == 1 and b == 1:
+        return self.dot(other)
+    if b == 1:
+        return self.mv(other) if a == 2 else _rows_times(self, other.unsqueeze(1)).squeeze(-1)
+    if a == 1:
+        return _batched(self.unsqueeze(0), other).squeeze(-2) if b > 2 else other.t().mv(self)
+    if b == 2:
+        return _rows_times(self, other)
+    return _batched(self, other)
+
+
+def _rows_times(self: Any, matrix: Any) -> Any:
+    """(..., n, k) @ (k, m): all leading dimensions are rows of one product."""
+    shape = self._array.shape
+    rows = self.reshape(math.prod(shape[:-1]), shape[-1])
+    return rows.mm(matrix).view((*shape[:-1], matrix._array.shape[1]))
+
+
+def _batched(self: Any, other: Any) -> Any:
+    """Batches broadcast against each other, then one `bmm`."""
+    a, b = self._array.shape, other._array.shape
+    batch = broadcast_shapes([a[:-2], b[:-2]])
+    count = math.prod(batch)
+    left = self.expand((*batch, *a[-2:])).reshape((count, *a[-2:]))
+    right = other.expand((*batch, *b[-2:])).reshape((count, *b[-2:]))
+    return left.bmm(right).view((*batch, a[-2], b[-1]))
+
+
+@composite("outer", "ger")
+def outer(self: Any, vec2: Any) -> Any:
+    if self._array.ndim != 1 or vec2._array.ndim != 1:
+        which = ("self", self) if self._array.ndim != 1 else ("vec2", vec2)
+        raise RuntimeError(f"outer: Expected 1-D argument {which[0]}, but got {which[1]._array.ndim}-D")
+    return self.unsqueeze(1) * vec2
+
+
+@composite("addbmm")
+def addbmm(self: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any) -> Any:
+    product = ops.bmm(batch1, batch2).sum(0)
+    return combine(self, product, beta, alpha)
+
+
+@composite("addr")
+def addr(self: Any, vec1: Any, vec2: Any, beta: Any, alpha: Any) -> Any:
+    if vec1._array.ndim != 1 or vec2._array.ndim != 1:
+        which, tensor = ("vec1", vec1) if vec1._array.ndim != 1 else ("vec2", vec2)
+        raise RuntimeError(f"addr: Expected 1-D argument {which}, but got {tensor._array.ndim}-D")
+    return combine(self, outer(vec1, vec2), beta, alpha)
+
+
+def combine(self: Any, product: Any, beta: Any, alpha: Any) -> Any:
+    """beta * self + alpha * product, where a beta of 0 ignores even NaN in self."""
+    scaled = product if alpha == 1 else product * alpha
+    if beta == 0:
+        return scaled
+    return scaled + (self if beta == 1 else self * beta)

@@ -1,0 +1,173 @@
+"""Shape rules of products."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..dispatch.registry import register_meta as meta
+from ..dtypes import scalar_type_name
+from ..spec import Spec
+
+
+def _shape_text(tensor: Any) -> str:
+    return "x".join(map(str, tensor._array.shape))
+
+
+def _one_dtype(first: Any, second: Any, words: str) -> None:
+    if first._dtype is not second._dtype:
+        raise RuntimeError(words.format(_c_name(first._dtype), _c_name(second._dtype)))
+
+
+_C_NAMES = {"float32": "float", "float64": "double", "int64": "long", "int32": "int", "int16": "short", "int8": "signed char",
+            "uint8": "unsigned char", "bool": "bool", "float16": "c10::Half", "bfloat16": "c10::BFloat16",
+            "complex64": "c10::complex<float>", "complex128": "c10::complex<double>"}  # fmt: skip
+
+
+def _c_name(d: Any) -> str:
+    return _C_NAMES.get(d.name, scalar_type_name(d))
+
+
+_MISMATCH = "expected m1 and m2 to have the same dtype, but got: {} != {}"
+
+
+@meta("mm")
+def mm(self: Any, mat2: Any) -> Spec:
+    a, b = self._array.shape, mat2._array.shape
+    if len(a) != 2:
+        raise RuntimeError("self must be a matrix")
+    if len(b) != 2:
+        raise RuntimeError("mat2 must be a matrix")
+    if a[1] != b[0]:
+        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({a[0]}x{a[1]} and {b[0]}x{b[1]})")
+    _one_dtype(self, mat2, _MISMATCH)
+    _check_product_dtype(self._dtype, "addmm_impl_cpu_")
+    return Spec((a[0], b[1]), self._dtype)
+
+
+def _check_product_dtype(d: Any, name: str) -> None:
+    if d.name == "bool":
+        raise NotImplementedError(f"\"{name}\" not implemented for 'Bool'")
+
+
+@meta("bmm")
+def bmm(self: Any, mat2: Any) -> Spec:
+    a, b = self._array.shape, mat2._array.shape
+    if len(a) != 3:
+        raise RuntimeError("batch1 must be a 3D tensor")
+    if len(b) != 3:
+        raise RuntimeError("batch2 must be a 3D tensor")
+    if a[0] != b[0] or a[2] != b[1]:
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: [{a[0]}, {a[2]}] but got: [{b[0]}, {b[1]}]."
+        )
+    _one_dtype(self, mat2, "expected scalar type {} but found {}")
+    return Spec((a[0], a[1], b[2]), self._dtype)
+
+
+@meta("mv")
+def mv(self: Any, vec: Any) -> Spec:
+    a, b = self._array.shape, vec._array.shape
+    if len(a) != 2 or len(b) != 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got {1 if len(b) == 1 else 0}, {len(a)}, {len(b)}")
+    if a[1] != b[0]:
+        raise RuntimeError(f"size mismatch, got input ({a[0]}), mat ({a[0]}x{a[1]}), vec ({b[0]})")
+    _one_dtype(self, vec, "expected m1 and m2 to have the same dtype, but got: {} != {}")
+    return Spec((a[0],), self._dtype)
+
+
+@meta("dot", "vdot")
+def dot(self: Any, tensor: Any) -> Spec:
+    a, b = self._array.shape, tensor._array.shape
+    if len(a) != 1 or len(b) != 1:
+        raise RuntimeError(f"1D tensors expected, but got {len(a)}D and {len(b)}D tensors")
+    if self._dtype is not tensor._dtype:
+        raise RuntimeError(
+            f"dot : expected both vectors to have same dtype, but found {scalar_type_name(self._dtype)} and {scalar_type_name(tensor._dtype)}"
+        )
+    if a != b:
+        raise RuntimeError(f"inconsistent tensor size, expected tensor [{a[0]}] and src [{b[0]}] to have the same number of elements, but got {a[0]} and {b[0]} elements respectively")
+    return Spec((), self._dtype)
+
+
+def _expandable(self: Any, target: tuple[int, ...]) -> None:
+    shape = self._array.shape
+    fits = len(shape) <= len(target) and all(n in (1, t) for n, t in zip(reversed(shape), reversed(target), strict=False))
+    if not fits:
+        bad = next((i for i in range(1, len(shape) + 1) if i > len(target) or shape[-i] not in (1, target[-i])), 1)
+        if len(shape) > len(target):
+            raise RuntimeError(
+                f"expand(torch.{scalar_type_name(self._dtype)}Tensor{{{list(shape)}}}, size={list(target)}): the number of sizes provided "
+                f"({len(target)}) must be greater or equal to the number of dimensions in the tensor ({len(shape)})"
+            )
+        raise RuntimeError(
+            f"The expanded size of the tensor ({target[-bad]}) must match the existing size ({shape[-bad]}) at non-singleton dimension "
+            f"{len(target) - bad}.  Target sizes: {list(target)}.  Tensor sizes: {list(shape)}"
+        )
+
+
+def _scalars_fit(d: Any, *scalars: Any) -> None:
+    if not (d.is_floating_point or d.is_complex) and any(isinstance(s, (float, complex)) for s in scalars):
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+
+
+@meta("addmm")
+def addmm(self: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> Spec:
+    a, b = mat1._array.shape, mat2._array.shape
+    if len(a) != 2:
+        raise RuntimeError(f"mat1 must be a matrix, got {len(a)}-D tensor")
+    if len(b) != 2:
+        raise RuntimeError(f"mat2 must be a matrix, got {len(b)}-D tensor")
+    if a[1] != b[0]:
+        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({a[0]}x{a[1]} and {b[0]}x{b[1]})")
+    _one_dtype(mat1, mat2, _MISMATCH)
+    if self._dtype is not mat1._dtype:
+        raise RuntimeError(f"self and mat2 must have the same dtype, but got {scalar_type_name(self._dtype)} and {scalar_type_name(mat2._dtype)}")
+    _scalars_fit(self._dtype, alpha, beta)
+    _check_product_dtype(self._dtype, "addmm_impl_cpu_")
+    _expandable(self, (a[0], b[1]))
+    return Spec((a[0], b[1]), self._dtype)
+
+
+@meta("addmv")
+def addmv(self: Any, mat: Any, vec: Any, beta: Any, alpha: Any) -> Spec:
+    a, b, c = mat._array.shape, vec._array.shape, self._array.shape
+    if len(a) != 2 or len(b) != 1 or len(c) > 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got {len(c)}, {len(a)}, {len(b)}")
+    if a[1] != b[0] or (c and c[0] not in (1, a[0])):
+        raise RuntimeError(f"size mismatch, got input ({c[0] if c else 1}), mat ({a[0]}x{a[1]}), vec ({b[0]})")
+    _one_dtype(mat, vec, _MISMATCH)
+    _scalars_fit(self._dtype, alpha, beta)
+    return Spec((a[0],), self._dtype)
+
+
+@meta("baddbmm")
+def baddbmm(self: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any) -> Spec:
+    spec = bmm(batch1, batch2)
+    if self._dtype is not batch1._dtype:
+        raise RuntimeError(f"Input dtypes must be the same, got: input {_c_name(self._dtype)}, batch1: {_c_name(batch1._dtype)}, batch2: {_c_name(batch2._dtype)}")
+    _scalars_fit(self._dtype, alpha, beta)
+    _expandable(self, spec.shape)
+    return spec
+
+
+@meta("linear")
+def linear(input: Any, weight: Any, bias: Any) -> Spec:
+    x, w = input._array.shape, weight._array.shape
+    if len(w) not in (1, 2):
+        raise RuntimeError(f"linear(): weight must be 1-D or 2-D, got {len(w)}-D")
+    if not x or x[-1] != w[-1]:
+        rows = 1
+        for n in x[:-1]:
+            rows *= n
+        if not x:
+            raise RuntimeError("both arguments to linear need to be at least 1D, but they are 0D and 2D")
+        if len(w) == 2:
+            raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({rows}x{x[-1]} and {w[1]}x{w[0]})")
+        raise RuntimeError(f"size mismatch, got input ({rows}), mat ({rows}x{x[-1]}), vec ({w[0]})")
+    for other in (weight, bias):
+        if other is not None and other._dtype is not input._dtype:
+            raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {scalar_type_name(input._dtype)} and {scalar_type_name(other._dtype)}")
+    shape = (*x[:-1], *w[:-1])
+    if bias is not None:
+        _expandable(bias, shape)
+    return Spec(shape, input._dtype)

@@ -1,0 +1,193 @@
+"""Shape rules of reductions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import dtypes
+from ..dispatch.registry import register_meta as meta
+from ..dtypes import dtype, scalar_type_name
+from ..spec import Spec
+from ..tensor import wrap_dim
+
+Ints = tuple[int, ...]
+
+
+def reduced_dims(dim: Any, ndim: int) -> Ints:
+    """The dimensions that a ``dim`` argument names, sorted; None and ``()`` name all.
+
+    Raises
+    ------
+    IndexError, RuntimeError
+        Out of range, or named twice.
+    """
+    if dim is None or not isinstance(dim, int) and len(dim) == 0:
+        return tuple(range(ndim))
+    if isinstance(dim, int):
+        return (wrap_dim(dim, ndim),) if ndim else _checked_scalar_dim(dim)
+    named = [wrap_dim(d, ndim) for d in dim]
+    if len(set(named)) != len(named):
+        twice = next(d for i, d in enumerate(named) if d in named[:i])
+        raise RuntimeError(f"dim {twice} appears multiple times in the list of dims")
+    return tuple(sorted(named)) if ndim else ()
+
+
+def _checked_scalar_dim(dim: int) -> Ints:
+    wrap_dim(dim, 0)
+    return ()
+
+
+def reduced_shape(shape: Ints, dims: Ints, keepdim: bool) -> Ints:
+    """Shape after reducing some dimensions."""
+    if keepdim:
+        return tuple(1 if i in dims else n for i, n in enumerate(shape))
+    return tuple(n for i, n in enumerate(shape) if i not in dims)
+
+
+def _sum_dtype(self: Any, requested: dtype | None) -> dtype:
+    if requested is not None:
+        return requested
+    return dtypes.int64 if self._dtype.category < 2 else self._dtype
+
+
+@meta("sum", "prod")
+def sum_all(self: Any, dtype: Any) -> Spec:
+    return Spec((), _sum_dtype(self, dtype))
+
+
+@meta("sum.dim_IntList", "prod.dim_int")
+def sum_dims(self: Any, dim: Any, keepdim: bool, dtype: Any) -> Spec:
+    shape = self._array.shape
+    return Spec(reduced_shape(shape, reduced_dims(dim, len(shape)), keepdim), _sum_dtype(self, dtype))
+
+
+def _mean_dtype(self: Any, requested: dtype | None) -> dtype:
+    d = requested or self._dtype
+    if d.category < 2:
+        what = "could not infer output dtype. Input dtype" if requested is None else "Optional dtype"
+        raise RuntimeError(f"mean(): {what} must be either a floating point or complex dtype. Got: {scalar_type_name(d)}")
+    return d
+
+
+@meta("mean")
+def mean_all(self: Any, dtype: Any) -> Spec:
+    return Spec((), _mean_dtype(self, dtype))
+
+
+@meta("mean.dim")
+def mean_dims(self: Any, dim: Any, keepdim: bool, dtype: Any) -> Spec:
+    shape = self._array.shape
+    return Spec(reduced_shape(shape, reduced_dims(dim, len(shape)), keepdim), _mean_dtype(self, dtype))
+
+
+def _no_empty(self: Any, dims: Ints, name: str) -> None:
+    shape = self._array.shape
+    for d in dims:
+        if shape[d] == 0:
+            raise IndexError(f"{name}: Expected reduction dim {d} to have non-zero size.")
+
+
+def _extreme_dims(name: str) -> Any:
+    def rule(self: Any, dim: Any, keepdim: bool) -> Spec:
+        _no_complex(self, name)
+        shape = self._array.shape
+        dims = reduced_dims(dim, len(shape))
+        if self._array.size == 0 and not dim and 0 in shape:
+            raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.")
+        _no_empty(self, dims, f"{name}()")
+        return Spec(reduced_shape(shape, dims, keepdim), self._dtype)
+
+    return rule
+
+
+def _no_complex(self: Any, name: str) -> None:
+    if self._dtype.is_complex:
+        raise RuntimeError(f"\"{name}\" not implemented for '{scalar_type_name(self._dtype)}'")
+
+
+meta("amax")(_extreme_dims("amax"))
+meta("amin")(_extreme_dims("amin"))
+
+
+def _extreme_all(name: str) -> Any:
+    def rule(self: Any) -> Spec:
+        _no_complex(self, f"{name}_all")
+        if not self._array.size:
+            raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.")
+        return Spec((), self._dtype)
+
+    return rule
+
+
+meta("max")(_extreme_all("max"))
+meta("min")(_extreme_all("min"))
+
+
+def _extreme_dim(name: str) -> Any:
+    def rule(self: Any, dim: int, keepdim: bool) -> tuple[Spec, Spec]:
+        if self._dtype.is_complex:
+            raise RuntimeError(f"{name}(): does not support complex input")
+        shape = self._array.shape
+        dims = reduced_dims(dim, len(shape))
+        _no_empty(self, dims, f"{name}()")
+        result = reduced_shape(shape, dims, keepdim)
+        return Spec(result, self._dtype), Spec(result, dtypes.int64)
+
+    return rule
+
+
+meta("max.dim")(_extreme_dim("max"))
+meta("min.dim")(_extreme_dim("min"))
+
+
+def _arg_extreme(name: str) -> Any:
+    def rule(self: Any, dim: int | None, keepdim: bool) -> Spec:
+        _no_complex(self, f"{name}_cpu")
+        shape = self._array.shape
+        dims = reduced_dims(dim, len(shape))
+        if dim is None and not self._array.size:
+            raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0.")
+        _no_empty(self, dims, f"{name}()")
+        return Spec(reduced_shape(shape, dims, keepdim), dtypes.int64)
+
+    return rule
+
+
+meta("argmax")(_arg_extreme("argmax"))
+meta("argmin")(_arg_extreme("argmin"))
+
+
+def _truth_dtype(self: Any) -> dtype:
+    return dtypes.uint8 if self._dtype is dtypes.uint8 else dtypes.bool
+
+
+@meta("any", "all")
+def truth_all(self: Any) -> Spec:
+    return Spec((), _truth_dtype(self))
+
+
+@meta("any.dim", "all.dim", "any.dims", "all.dims")
+def truth_dims(self: Any, dim: Any, keepdim: bool) -> Spec:
+    shape = self._array.shape
+    return Spec(reduced_shape(shape, reduced_dims(dim, len(shape)), keepdim), _truth_dtype(self))
+
+
+def _variance(name: str) -> Any:
+    def rule(self: Any, dim: Any, correction: Any, keepdim: bool) -> Spec:
+        if self._dtype.category < 2:
+            raise RuntimeError(f"{name} only support floating point and complex dtypes")
+        shape = self._array.shape
+        return Spec(reduced_shape(shape, reduced_dims(dim, len(shape)), keepdim), self._dtype.to_real())
+
+    return rule
+
+
+meta("var.correction")(_variance("std and var"))
+meta("std.correction")(_variance("std and var"))
+
+
+@meta("logsumexp")
+def logsumexp(self: Any, dim: Any, keepdim: bool) -> Spec:
+    shape = self._array.shape
+    d = self._dtype if self._dtype.category >= 2 else dtypes.get_default_dtype()
+    return Spec(reduced_shape(shape, reduced_dims(dim, len(shape)), keepdim), d)
