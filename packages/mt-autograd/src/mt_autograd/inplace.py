@@ -11,7 +11,7 @@ from typing import Any
 from weakref import ref
 
 from mt_core.autograd_state import AutogradMeta
-from mt_core.keys import AUTOGRAD, INFERENCE
+from mt_core.keys import AUTOGRAD
 from mt_core.tensor import Tensor
 
 from .modes import recording
@@ -59,11 +59,6 @@ def check_inplace(tensor: Tensor) -> None:
     RuntimeError
         In PyTorch's words.
     """
-    if tensor._keys & INFERENCE:
-        raise RuntimeError(
-            "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal "
-            "tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
-        )
     requires_grad = tensor._keys & AUTOGRAD
     if tensor._base is not None:
         refuse_rebase(tensor, indirect=False)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mt_core.autograd_state import AutogradMeta
+from mt_core.autograd_state import INFERENCE_VIEW, AutogradMeta
 from mt_core.dtypes import dtype
 from mt_core.keys import AUTOGRAD, MULTI_VIEW, NO_GRAD_VIEW
 from mt_core.tensor import Tensor
@@ -138,8 +138,6 @@ _CUSTOM = (
 )
 #: `AutogradMeta.creation_meta` of a view that a custom Function returned.
 IN_CUSTOM_FUNCTION = "custom Function"
-#: ... and of a view that was made in inference mode.
-IN_INFERENCE_MODE = "inference mode"
 
 
 def refuse_rebase(view: Tensor, *, indirect: bool) -> None:
@@ -171,7 +169,7 @@ def _subject(grad_fn: Node | None, meta: AutogradMeta | None, flags: int, creati
 
 
 def _mode_of(flags: int, creation: Any) -> str:
-    if creation == IN_INFERENCE_MODE:
+    if creation == INFERENCE_VIEW:
         return "inference mode"
     return "no_grad mode" if flags & NO_GRAD_VIEW else ""
 

@@ -88,8 +88,26 @@ def backend_key_for(requested: device | None) -> int:
 
 def resolve(overload: Overload, coded: int) -> Callable[..., Any]:
     """Find, build and cache the callable for a coded key set."""
-    found = overload.cache[coded] = _resolve(overload, coded)
+    found = _resolve(overload, coded)
+    if coded & INFERENCE and not mode_triple(coded)[2] & INFERENCE and overload.schema.is_mutable:
+        found = _guarded(overload, found)
+    overload.cache[coded] = found
     return found
+
+
+def _guarded(overload: Overload, callee: Callable[..., Any]) -> Callable[..., Any]:
+    """Refuse to write to inference tensors outside of inference mode, as PyTorch does."""
+    written = [i for i, a in enumerate(overload.schema.arguments) if a.writes]
+
+    def check(*args: Any) -> Any:
+        if any(getattr(args[i], "_keys", 0) & INFERENCE for i in written):
+            raise RuntimeError(
+                "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal "
+                "tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
+            )
+        return callee(*args)
+
+    return check
 
 
 def _resolve(overload: Overload, coded: int) -> Callable[..., Any]:

@@ -55,7 +55,8 @@ class Elementwise:
             common = result_type_of([args[i] for i in self.promoting])
         if self.check is not None:
             self.check(args, common)
-        return self.promotion.compute(common), self.promotion.result(common)
+        promotion = self.promotion.chosen(args)
+        return promotion.compute(common), promotion.result(common)
 
     def tensors(self, args: tuple[Any, ...]) -> list[Tensor]:
         return [args[i] for i in self.operands_at if isinstance(args[i], Tensor)]
@@ -153,7 +154,15 @@ def check_same_device(tensors: list[Tensor]) -> None:
 
 
 def number_array(value: Any, compute: dtype) -> np.ndarray:
-    """A Python number as a 0-dim array of a dtype, wrapping around where an integer does not fit, as PyTorch does."""
+    """A Python number as a 0-dim array of a dtype, wrapping around where an integer does not fit, as PyTorch does.
+
+    Raises
+    ------
+    OverflowError
+        For integers beyond 64 bits.
+    """
+    if value.__class__ is int and not -(1 << 63) <= value < 1 << 64:
+        raise OverflowError("int too big to convert")
     if compute.is_integral and isinstance(value, int) and not isinstance(value, bool):
         bits = compute.itemsize * 8
         value &= (1 << bits) - 1
@@ -256,7 +265,7 @@ def _fast_binary(operator: Elementwise, overload: Overload, kernel: KernelDef, k
     only = extra[0]
 
     def run(self: Tensor, other: Any, parameter: Any) -> Tensor:
-        return straight(self, other) if parameter == only else general(self, other, parameter)
+        return straight(self, other) if parameter is only else general(self, other, parameter)
 
     return run
 
@@ -272,7 +281,7 @@ def _fast_binary_ufunc(operator: Elementwise, kernel: KernelDef, keys: int, extr
         if result is None:
             return general(self, other, *extra)
         if other.__class__ in NUMBERS:
-            if other.__class__ not in WEAK_NUMBERS[d]:
+            if other.__class__ not in WEAK_NUMBERS[d] or other.__class__ is int and not 0 <= other <= 127:
                 return general(self, other, *extra)
             operand = other
         elif other._dtype is d:
@@ -281,7 +290,7 @@ def _fast_binary_ufunc(operator: Elementwise, kernel: KernelDef, keys: int, extr
             return general(self, other, *extra)
         try:
             value = tls.quiet(function, self._array, operand)
-        except (ValueError, OverflowError):  # shapes or numbers that do not fit: the general path knows PyTorch's answer
+        except ValueError:  # shapes that do not broadcast: the general path says so in PyTorch's words
             return general(self, other, *extra)
         if value.__class__ is not array_type:
             value = as_array(value)
@@ -367,7 +376,7 @@ def _fast_inplace_binary(general: Any, function: Any, directs: frozenset[dtype],
             return general(self, other, *params)
         cell = self._cell
         if other.__class__ in NUMBERS:
-            if other.__class__ not in WEAK_NUMBERS[d]:
+            if other.__class__ not in WEAK_NUMBERS[d] or other.__class__ is int and not 0 <= other <= 127:
                 return general(self, other, *params)
             operand = other
         elif other._dtype is d and (cell is None or other._cell is None):
@@ -377,7 +386,7 @@ def _fast_inplace_binary(general: Any, function: Any, directs: frozenset[dtype],
         array = self._array
         try:
             tls.quiet(function, array, operand, array)
-        except (ValueError, OverflowError):  # the shapes or the number do not fit: the general path says how
+        except ValueError:  # the shapes do not fit: the general path says how
             return general(self, other, *params)
         if cell is None:
             cell = self._cell = Cell(self)
@@ -391,7 +400,8 @@ def _fast_inplace_binary(general: Any, function: Any, directs: frozenset[dtype],
 NUMBERS = frozenset((bool, int, float, complex))
 REAL_NUMBERS = frozenset((bool, int, float))
 REAL_FLOATS = frozenset(d for d in ALL_DTYPES if d.native_real_float)
-#: dtype -> classes of numbers that take it, in PyTorch's promotion as in NumPy's.
+#: dtype -> classes of numbers that take it, in PyTorch's promotion as in NumPy's. Integers moreover must fit every integer
+#: dtype: PyTorch wraps around those that do not.
 WEAK_NUMBERS = {
     d: frozenset((bool, int, float, complex)[: d.category + 1]) if WEAKLY_TYPED else frozenset() for d in ALL_DTYPES if d.native
 }  # fmt: skip

@@ -11,9 +11,10 @@ from typing import Any
 from weakref import ref
 
 from ..block import block_of
+from ..autograd_state import INFERENCE_VIEW, AutogradMeta
 from ..cell import Cell, cell_of
 from ..dtypes import can_cast, scalar_type_name
-from ..keys import AUTOGRAD, META, MULTI_VIEW, NO_GRAD_VIEW, STRIDED
+from ..keys import AUTOGRAD, INFERENCE, META, MULTI_VIEW, NO_GRAD_VIEW, STRIDED
 from ..spec import Spec, View, is_contiguous
 from ..state import excluding, mode_triple, tls
 from ..tensor import Tensor, new_tensor
@@ -37,7 +38,7 @@ def build(overload: Overload, kernel: KernelDef | None, backend: Any, key: int, 
     load_room("mt_core.meta", overload.family)
     rule = META_RULES.get(overload.name)
     if kind == "view":
-        return _view(overload, rule, kernel, backend, key | flags, coded)
+        return _view(overload, rule, kernel, backend, _view_keys(key, coded), coded)
     if kernel is None and key != META:
         return None
     if overload.schema.is_mutable:
@@ -259,9 +260,35 @@ def _mutating(overload: Overload, rule: Any, kernel: KernelDef | None, backend: 
 def _view(overload: Overload, rule: Any, kernel: KernelDef | None, backend: Any, keys: int, coded: int) -> Callable[..., Any] | None:
     if rule is None:
         return None
-    exclude = mode_triple(coded)[1]
-    if exclude & AUTOGRAD:
-        keys |= NO_GRAD_VIEW
+    make = _view_maker(overload, rule, kernel, backend, keys)
+    return _cut_off(make, coded) if coded & AUTOGRAD and mode_triple(coded)[1] & AUTOGRAD else make
+
+
+def _view_keys(key: int, coded: int) -> int:
+    """Key bits of a view: the flags of what it is a view of, and whether it was made without recording.
+
+    A view made without recording still requires grad if its base does, as in PyTorch; only its gradient goes nowhere.
+    """
+    keys = key | coded & (INFERENCE | NO_GRAD_VIEW | MULTI_VIEW)
+    return keys | NO_GRAD_VIEW | coded & AUTOGRAD if mode_triple(coded)[1] & AUTOGRAD else keys
+
+
+def _cut_off(make: Callable[..., Any], coded: int) -> Callable[..., Any]:
+    """Views, made without recording, of a tensor that requires grad: they remember the version they were made at."""
+    creation_meta = INFERENCE_VIEW if mode_triple(coded)[2] & INFERENCE else None
+
+    def run(self: Tensor, *args: Any) -> Any:
+        made = make(self, *args)
+        for view in made if isinstance(made, (list, tuple)) else (made,):
+            state = view._autograd = AutogradMeta()
+            state.attr_version = view._cell.version
+            state.creation_meta = creation_meta
+        return made
+
+    return run
+
+
+def _view_maker(overload: Overload, rule: Any, kernel: KernelDef | None, backend: Any, keys: int) -> Callable[..., Any]:
     many = overload.schema.returns[0].is_list or len(overload.schema.returns) > 1
     if many:
         return _several_views(rule, backend, keys | MULTI_VIEW)
