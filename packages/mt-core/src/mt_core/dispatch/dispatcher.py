@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..devices import backend_key, device, device_type_of
-from ..keys import AUTOGRAD, BACKEND_MASK, CPU, FLAGS, KEY_MASK, META, NAMES, STRIDED, describe
+from ..keys import AUTOGRAD, BACKEND_MASK, CPU, FLAGS, INFERENCE, KEY_MASK, META, NAMES, STRIDED, describe
 from ..plugins.discovery import find_backend, find_layer
 from ..state import effective_keys, excluding, mode_code, mode_triple, tls
 from . import executors
