@@ -35,6 +35,11 @@ _REBUILDERS = (
     "_rebuild_nested_tensor", "_rebuild_qtensor", "_rebuild_wrapper_subclass",
 )  # fmt: skip
 
+_QUANTIZATION_SCHEMES = (
+    "per_tensor_affine", "per_channel_affine", "per_tensor_symmetric", "per_channel_symmetric",
+    "per_channel_affine_float_qparams",
+)  # fmt: skip
+
 _own_of: dict[Name, Name] = {
     ("torch", "Tensor"): ("mt_core.tensor", "Tensor"),
     ("torch", "Size"): ("mt_core.size", "Size"),
@@ -46,9 +51,11 @@ _own_of: dict[Name, Name] = {
     ("torch.storage", "TypedStorage"): ("mt_core.typed_storage", "TypedStorage"),
     ("torch.storage", "_load_from_bytes"): ("mt_core.serialization.rebuild", "_load_from_bytes"),
     ("torch.utils.hooks", "RemovableHandle"): ("mt_core.hooks", "RemovableHandle"),
+    ("torch._C", "Generator"): ("mt_core.random.generator", "Generator"),
     **{("torch", d.name): ("mt_core.dtypes", d.name) for d in ALL_DTYPES},
     **{("torch", f"{name}Storage"): ("mt_core.typed_storage", f"{name}Storage") for name in _STORAGES},
     **{("torch._utils", name): ("mt_core.serialization.rebuild", name) for name in _REBUILDERS},
+    **{("torch", name): ("mt_core.serialization.rebuild", name) for name in _QUANTIZATION_SCHEMES},
     **{
         ("torch.autograd.grad_mode", name): ("mt_core.autograd_state", name)
         for name in ("enable_grad", "inference_mode", "no_grad", "set_grad_enabled")

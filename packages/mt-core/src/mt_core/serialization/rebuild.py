@@ -6,6 +6,7 @@ Each checks all it is given: a file may have been damaged, or written to do harm
 from __future__ import annotations
 
 import io
+import math
 import warnings
 from typing import Any
 
@@ -71,13 +72,13 @@ def _checked_geometry(offset: Any, size: Any, stride: Any) -> tuple[tuple[int, .
 
 
 def _check_bounds(storage: UntypedStorage, d: dtype, offset: int, size: tuple[int, ...], stride: tuple[int, ...]) -> None:
-    count = needed = 1
-    for n, step in zip(size, stride, strict=True):
-        count *= n
-        needed += (n - 1) * step
-    needed = (offset + needed) * d.itemsize if count else 0
-    if max(count * d.itemsize, needed, offset * d.itemsize, *(s * d.itemsize for s in stride), 0) > _MAX_BYTES:
+    width = d.itemsize
+    extent = width * (offset + 1 + sum((n - 1) * step for n, step in zip(size, stride, strict=True)))
+    # Empty dimensions count as 1: the array library multiplies the others all the same.
+    largest = max(width * math.prod(max(n, 1) for n in size), extent, width * max(stride, default=0))
+    if largest > _MAX_BYTES:
         raise RuntimeError(f"numel: integer multiplication overflow with sizes={list(size)} and strides={list(stride)}")
+    needed = 0 if 0 in size else extent
     if needed > storage.nbytes():
         raise RuntimeError(
             f"Trying to resize storage that is not resizable: sizes {list(size)}, strides {list(stride)} and storage offset "

@@ -169,10 +169,10 @@ def is_callable_name(name: str) -> bool:
 def _data_names() -> frozenset[str]:
     from ..dtypes import ALL_DTYPES
 
+    schemes = [f"torch.{name}" for name in names._QUANTIZATION_SCHEMES]
     storages = [f"{prefix}.{name}Storage" for name in names._STORAGES for prefix in ("torch", "torch.cuda")]
-    tensors = [f"{prefix}.{name}Tensor" for name in names._STORAGES[:10] for prefix in ("torch", "torch.cuda")]
     classes = ["torch.Tensor", "torch.storage.UntypedStorage", "torch.storage.TypedStorage"]
-    return frozenset([*storages, *tensors, *classes, *(f"torch.{d.name}" for d in ALL_DTYPES)])
+    return frozenset([*storages, *classes, *schemes, *(f"torch.{d.name}" for d in ALL_DTYPES)])
 
 
 def is_allowed_name(name: str) -> bool:
