@@ -22,8 +22,13 @@ def members(wheel: Path) -> dict[str, bytes]:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
+def stem(wheel: Path) -> str:
+    """``mt_core-0.1.0`` of ``mt_core-0.1.0-py3-none-any.whl``."""
+    return wheel.name.split("-py3")[0]
+
+
 def metadata_file(wheel: Path, name: str) -> str:
-    return next(content.decode() for path, content in members(wheel).items() if path.endswith(f".dist-info/{name}"))
+    return members(wheel)[f"{stem(wheel)}.dist-info/{name}"].decode()
 
 
 def metadata(wheel: Path) -> Message:
@@ -39,7 +44,7 @@ def test_every_distribution_was_built(wheels: dict[str, Path], distributions: Pa
 def test_wheel_holds_its_package_and_nothing_else(wheels: dict[str, Path], name: str) -> None:
     package = name.replace("-", "_")
     roots = {path.split("/")[0] for path in members(wheels[name])}
-    assert roots == {package, wheels[name].name.split("-py3")[0] + ".dist-info"}
+    assert roots == {package, f"{stem(wheels[name])}.dist-info"}
     assert f"{package}/py.typed" in members(wheels[name])
 
 
@@ -66,9 +71,9 @@ def test_metadata(wheels: dict[str, Path], name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_sdist_builds_the_same_wheel(distributions: Path, wheels: dict[str, Path], name: str) -> None:
     """What the wheel holds can be made from the sdist alone."""
-    stem = wheels[name].name.split("-py3")[0]
-    with tarfile.open(distributions / f"{stem}.tar.gz") as archive:
-        held = {path.removeprefix(f"{stem}/src/") for path in archive.getnames() if path.startswith(f"{stem}/src/")}
+    source = f"{stem(wheels[name])}/src/"
+    with tarfile.open(distributions / f"{stem(wheels[name])}.tar.gz") as archive:
+        held = {path.removeprefix(source) for path in archive.getnames() if path.startswith(source)}
     package = name.replace("-", "_")
     assert {path for path in members(wheels[name]) if path.startswith(f"{package}/")} <= held
 
