@@ -12,7 +12,9 @@ from typing import Any
 from . import dtypes
 from .dtypes import dtype, promote_types
 
-__all__ = ["ARITHMETIC", "BOOL", "FLOAT", "FLOAT_REAL", "KEEP", "Promotion", "REAL", "dtype_of_number", "result_type_of"]
+__all__ = [
+    "ARITHMETIC", "BOOL", "DIVISION", "FLOAT", "FLOAT_REAL", "KEEP", "Promotion", "REAL", "dtype_of_number", "result_type_of",
+]  # fmt: skip
 
 
 def dtype_of_number(value: Any) -> dtype:
@@ -85,6 +87,23 @@ class Promotion:
     def __repr__(self) -> str:
         return f"Promotion({self.name})"
 
+    def chosen(self, args: tuple[Any, ...]) -> Promotion:
+        """The promotion for a call with these arguments: itself, unless a parameter decides."""
+        return self
+
+
+class ChosenPromotion(Promotion):
+    """A promotion that a parameter decides: `choose` gets the call's arguments. The inherited rules are those of real floats."""
+
+    __slots__ = ("choose",)
+
+    def __init__(self, name: str, choose: Callable[[tuple[Any, ...]], Promotion]) -> None:
+        super().__init__(name, _same, _same, "native_real_float")
+        self.choose = choose
+
+    def chosen(self, args: tuple[Any, ...]) -> Promotion:
+        return self.choose(args)
+
 
 def _same(common: dtype) -> dtype:
     return common
@@ -106,3 +125,5 @@ REAL = Promotion("real", _same, lambda common: common.to_real(), "native_real")
 BOOL = Promotion("bool", _same, lambda common: dtypes.bool, "native", dtypes.bool)
 #: No promotion: the result has the dtype of the first argument.
 KEEP = Promotion("keep", _same, _same, "native")
+#: Division with a rounding mode, the third argument: only without one do integers become floating point.
+DIVISION = ChosenPromotion("division", lambda args: FLOAT if args[2] is None else ARITHMETIC)

@@ -17,7 +17,7 @@ from ..tensor_types import TENSORS
 from ._quick import NUMBERS, OPERANDS, given, int_tuple, operator_fallback, reflected, sized_ints, tensors_keys
 from .binder import call_method, call_packet
 
-__all__ = ["_to_copy", "abs", "abs_", "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "alias", "all", "amax", "amin", "any", "arange", "argmax", "argmin", "as_strided", "baddbmm", "bmm", "clone", "diagonal", "div", "dot", "empty", "empty_like", "empty_strided", "fill_", "flatten", "floor_divide", "fmod", "full", "full_like", "ger", "index", "index_put_", "linear", "logsumexp", "matmul", "max", "mean", "min", "mm", "mul", "mv", "narrow", "neg", "neg_", "ones", "ones_like", "outer", "permute", "positive", "prod", "remainder", "reshape", "rsub", "scalar_tensor", "select", "sgn", "sign", "slice", "split", "split_with_sizes", "squeeze", "std", "std_mean", "sub", "sum", "t", "transpose", "unbind", "unsqueeze", "var", "var_mean", "vdot", "zero_", "zeros", "zeros_like"]
+__all__ = ["_to_copy", "abs", "abs_", "absolute", "acos", "acos_", "acosh", "acosh_", "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "alias", "all", "amax", "amin", "angle", "any", "arange", "arccos", "arccos_", "arccosh", "arccosh_", "arcsin", "arcsin_", "arcsinh", "arcsinh_", "arctan", "arctan2", "arctan_", "arctanh", "arctanh_", "argmax", "argmin", "as_strided", "asin", "asin_", "asinh", "asinh_", "atan", "atan2", "atan_", "atanh", "atanh_", "baddbmm", "batch_norm", "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "bmm", "ceil", "ceil_", "clone", "complex", "conj", "conj_physical", "conj_physical_", "copysign", "cos", "cos_", "cosh", "cosh_", "deg2rad", "deg2rad_", "diagonal", "dist", "div", "divide", "dot", "empty", "empty_like", "empty_strided", "exp", "exp2", "exp2_", "exp_", "expm1", "expm1_", "fill_", "fix", "fix_", "flatten", "float_power", "floor", "floor_", "floor_divide", "fmod", "frac", "frac_", "frexp", "full", "full_like", "gcd", "gcd_", "ger", "group_norm", "hypot", "imag", "index", "index_put_", "instance_norm", "layer_norm", "lcm", "lcm_", "ldexp", "linear", "log", "log10", "log10_", "log1p", "log1p_", "log2", "log2_", "log_", "logaddexp", "logaddexp2", "logsumexp", "matmul", "max", "mean", "min", "mm", "mul", "multiply", "mv", "narrow", "native_batch_norm", "native_group_norm", "native_layer_norm", "native_layer_norm_backward", "neg", "neg_", "negative", "negative_", "nextafter", "ones", "ones_like", "outer", "permute", "polar", "positive", "pow", "prod", "rad2deg", "rad2deg_", "real", "reciprocal", "reciprocal_", "remainder", "reshape", "resolve_conj", "resolve_neg", "rms_norm", "round", "round_", "rsqrt", "rsqrt_", "rsub", "scalar_tensor", "select", "sgn", "sign", "sin", "sin_", "sinh", "sinh_", "slice", "split", "split_with_sizes", "sqrt", "sqrt_", "square", "square_", "squeeze", "std", "std_mean", "sub", "subtract", "sum", "t", "tan", "tan_", "transpose", "true_divide", "trunc", "trunc_", "unbind", "unsqueeze", "var", "var_mean", "vdot", "view_as_complex", "view_as_real", "zero_", "zeros", "zeros_like"]
 
 __to_copy_packet = packet('_to_copy', 'creation', ('_to_copy',))
 __to_copy_kernels = overload('_to_copy', 'creation').cache
@@ -26,6 +26,21 @@ _abs_kernels = overload('abs', 'elementwise').cache
 _abs_out_kernels = overload('abs.out', 'elementwise').cache
 _abs__packet = packet('abs_', 'elementwise', ('abs_',))
 _abs__kernels = overload('abs_', 'elementwise').cache
+_absolute_packet = packet('absolute', 'elementwise', ('absolute',))
+_absolute_kernels = overload('absolute', 'elementwise').cache
+_absolute_out_kernels = overload('absolute.out', 'elementwise').cache
+_absolute__packet = packet('absolute_', 'elementwise', ('absolute_',))
+_absolute__kernels = overload('absolute_', 'elementwise').cache
+_acos_packet = packet('acos', 'elementwise', ('acos',))
+_acos_kernels = overload('acos', 'elementwise').cache
+_acos_out_kernels = overload('acos.out', 'elementwise').cache
+_acos__packet = packet('acos_', 'elementwise', ('acos_',))
+_acos__kernels = overload('acos_', 'elementwise').cache
+_acosh_packet = packet('acosh', 'elementwise', ('acosh',))
+_acosh_kernels = overload('acosh', 'elementwise').cache
+_acosh_out_kernels = overload('acosh.out', 'elementwise').cache
+_acosh__packet = packet('acosh_', 'elementwise', ('acosh_',))
+_acosh__kernels = overload('acosh_', 'elementwise').cache
 _add_packet = packet('add', 'elementwise', ('add.Tensor',))
 _add_Tensor_kernels = overload('add.Tensor', 'elementwise').cache
 _add_out_kernels = overload('add.out', 'elementwise').cache
@@ -76,6 +91,9 @@ _amax_out_kernels = overload('amax.out', 'reduction').cache
 _amin_packet = packet('amin', 'reduction', ('amin',))
 _amin_kernels = overload('amin', 'reduction').cache
 _amin_out_kernels = overload('amin.out', 'reduction').cache
+_angle_packet = packet('angle', 'elementwise', ('angle',))
+_angle_kernels = overload('angle', 'elementwise').cache
+_angle_out_kernels = overload('angle.out', 'elementwise').cache
 _any_packet = packet('any', 'reduction', ('any', 'any.dim', 'any.dims',))
 _any_kernels = overload('any', 'reduction').cache
 _any_dim_kernels = overload('any.dim', 'reduction').cache
@@ -89,6 +107,41 @@ _arange_start_kernels = overload('arange.start', 'creation').cache
 _arange_start_step_kernels = overload('arange.start_step', 'creation').cache
 _arange_out_kernels = overload('arange.out', 'creation').cache
 _arange_start_out_kernels = overload('arange.start_out', 'creation').cache
+_arccos_packet = packet('arccos', 'elementwise', ('arccos',))
+_arccos_kernels = overload('arccos', 'elementwise').cache
+_arccos_out_kernels = overload('arccos.out', 'elementwise').cache
+_arccos__packet = packet('arccos_', 'elementwise', ('arccos_',))
+_arccos__kernels = overload('arccos_', 'elementwise').cache
+_arccosh_packet = packet('arccosh', 'elementwise', ('arccosh',))
+_arccosh_kernels = overload('arccosh', 'elementwise').cache
+_arccosh_out_kernels = overload('arccosh.out', 'elementwise').cache
+_arccosh__packet = packet('arccosh_', 'elementwise', ('arccosh_',))
+_arccosh__kernels = overload('arccosh_', 'elementwise').cache
+_arcsin_packet = packet('arcsin', 'elementwise', ('arcsin',))
+_arcsin_kernels = overload('arcsin', 'elementwise').cache
+_arcsin_out_kernels = overload('arcsin.out', 'elementwise').cache
+_arcsin__packet = packet('arcsin_', 'elementwise', ('arcsin_',))
+_arcsin__kernels = overload('arcsin_', 'elementwise').cache
+_arcsinh_packet = packet('arcsinh', 'elementwise', ('arcsinh',))
+_arcsinh_kernels = overload('arcsinh', 'elementwise').cache
+_arcsinh_out_kernels = overload('arcsinh.out', 'elementwise').cache
+_arcsinh__packet = packet('arcsinh_', 'elementwise', ('arcsinh_',))
+_arcsinh__kernels = overload('arcsinh_', 'elementwise').cache
+_arctan_packet = packet('arctan', 'elementwise', ('arctan',))
+_arctan_kernels = overload('arctan', 'elementwise').cache
+_arctan_out_kernels = overload('arctan.out', 'elementwise').cache
+_arctan2_packet = packet('arctan2', 'elementwise', ('arctan2',))
+_arctan2_kernels = overload('arctan2', 'elementwise').cache
+_arctan2_out_kernels = overload('arctan2.out', 'elementwise').cache
+_arctan2__packet = packet('arctan2_', 'elementwise', ('arctan2_',))
+_arctan2__kernels = overload('arctan2_', 'elementwise').cache
+_arctan__packet = packet('arctan_', 'elementwise', ('arctan_',))
+_arctan__kernels = overload('arctan_', 'elementwise').cache
+_arctanh_packet = packet('arctanh', 'elementwise', ('arctanh',))
+_arctanh_kernels = overload('arctanh', 'elementwise').cache
+_arctanh_out_kernels = overload('arctanh.out', 'elementwise').cache
+_arctanh__packet = packet('arctanh_', 'elementwise', ('arctanh_',))
+_arctanh__kernels = overload('arctanh_', 'elementwise').cache
 _argmax_packet = packet('argmax', 'reduction', ('argmax',))
 _argmax_kernels = overload('argmax', 'reduction').cache
 _argmax_out_kernels = overload('argmax.out', 'reduction').cache
@@ -97,22 +150,119 @@ _argmin_kernels = overload('argmin', 'reduction').cache
 _argmin_out_kernels = overload('argmin.out', 'reduction').cache
 _as_strided_packet = packet('as_strided', 'view', ('as_strided',))
 _as_strided_kernels = overload('as_strided', 'view').cache
+_asin_packet = packet('asin', 'elementwise', ('asin',))
+_asin_kernels = overload('asin', 'elementwise').cache
+_asin_out_kernels = overload('asin.out', 'elementwise').cache
+_asin__packet = packet('asin_', 'elementwise', ('asin_',))
+_asin__kernels = overload('asin_', 'elementwise').cache
+_asinh_packet = packet('asinh', 'elementwise', ('asinh',))
+_asinh_kernels = overload('asinh', 'elementwise').cache
+_asinh_out_kernels = overload('asinh.out', 'elementwise').cache
+_asinh__packet = packet('asinh_', 'elementwise', ('asinh_',))
+_asinh__kernels = overload('asinh_', 'elementwise').cache
+_atan_packet = packet('atan', 'elementwise', ('atan',))
+_atan_kernels = overload('atan', 'elementwise').cache
+_atan_out_kernels = overload('atan.out', 'elementwise').cache
+_atan2_packet = packet('atan2', 'elementwise', ('atan2',))
+_atan2_kernels = overload('atan2', 'elementwise').cache
+_atan2_out_kernels = overload('atan2.out', 'elementwise').cache
+_atan2__packet = packet('atan2_', 'elementwise', ('atan2_',))
+_atan2__kernels = overload('atan2_', 'elementwise').cache
+_atan__packet = packet('atan_', 'elementwise', ('atan_',))
+_atan__kernels = overload('atan_', 'elementwise').cache
+_atanh_packet = packet('atanh', 'elementwise', ('atanh',))
+_atanh_kernels = overload('atanh', 'elementwise').cache
+_atanh_out_kernels = overload('atanh.out', 'elementwise').cache
+_atanh__packet = packet('atanh_', 'elementwise', ('atanh_',))
+_atanh__kernels = overload('atanh_', 'elementwise').cache
 _baddbmm_packet = packet('baddbmm', 'matmul', ('baddbmm',))
 _baddbmm_kernels = overload('baddbmm', 'matmul').cache
 _baddbmm_out_kernels = overload('baddbmm.out', 'matmul').cache
 _baddbmm__packet = packet('baddbmm_', 'matmul', ('baddbmm_',))
 _baddbmm__kernels = overload('baddbmm_', 'matmul').cache
+_batch_norm_packet = packet('batch_norm', 'norm', ('batch_norm',))
+_batch_norm_kernels = overload('batch_norm', 'norm').cache
+_bitwise_and_packet = packet('bitwise_and', 'elementwise', ('bitwise_and.Tensor',))
+_bitwise_and_Tensor_kernels = overload('bitwise_and.Tensor', 'elementwise').cache
+_bitwise_and_out_kernels = overload('bitwise_and.out', 'elementwise').cache
+_bitwise_and__packet = packet('bitwise_and_', 'elementwise', ('bitwise_and_.Tensor',))
+_bitwise_and__Tensor_kernels = overload('bitwise_and_.Tensor', 'elementwise').cache
+_bitwise_left_shift_packet = packet('bitwise_left_shift', 'elementwise', ('bitwise_left_shift.Tensor',))
+_bitwise_left_shift_Tensor_kernels = overload('bitwise_left_shift.Tensor', 'elementwise').cache
+_bitwise_left_shift_out_kernels = overload('bitwise_left_shift.out', 'elementwise').cache
+_bitwise_left_shift__packet = packet('bitwise_left_shift_', 'elementwise', ('bitwise_left_shift_.Tensor',))
+_bitwise_left_shift__Tensor_kernels = overload('bitwise_left_shift_.Tensor', 'elementwise').cache
+_bitwise_not_packet = packet('bitwise_not', 'elementwise', ('bitwise_not',))
+_bitwise_not_kernels = overload('bitwise_not', 'elementwise').cache
+_bitwise_not_out_kernels = overload('bitwise_not.out', 'elementwise').cache
+_bitwise_not__packet = packet('bitwise_not_', 'elementwise', ('bitwise_not_',))
+_bitwise_not__kernels = overload('bitwise_not_', 'elementwise').cache
+_bitwise_or_packet = packet('bitwise_or', 'elementwise', ('bitwise_or.Tensor',))
+_bitwise_or_Tensor_kernels = overload('bitwise_or.Tensor', 'elementwise').cache
+_bitwise_or_out_kernels = overload('bitwise_or.out', 'elementwise').cache
+_bitwise_or__packet = packet('bitwise_or_', 'elementwise', ('bitwise_or_.Tensor',))
+_bitwise_or__Tensor_kernels = overload('bitwise_or_.Tensor', 'elementwise').cache
+_bitwise_right_shift_packet = packet('bitwise_right_shift', 'elementwise', ('bitwise_right_shift.Tensor',))
+_bitwise_right_shift_Tensor_kernels = overload('bitwise_right_shift.Tensor', 'elementwise').cache
+_bitwise_right_shift_out_kernels = overload('bitwise_right_shift.out', 'elementwise').cache
+_bitwise_right_shift__packet = packet('bitwise_right_shift_', 'elementwise', ('bitwise_right_shift_.Tensor',))
+_bitwise_right_shift__Tensor_kernels = overload('bitwise_right_shift_.Tensor', 'elementwise').cache
+_bitwise_xor_packet = packet('bitwise_xor', 'elementwise', ('bitwise_xor.Tensor',))
+_bitwise_xor_Tensor_kernels = overload('bitwise_xor.Tensor', 'elementwise').cache
+_bitwise_xor_out_kernels = overload('bitwise_xor.out', 'elementwise').cache
+_bitwise_xor__packet = packet('bitwise_xor_', 'elementwise', ('bitwise_xor_.Tensor',))
+_bitwise_xor__Tensor_kernels = overload('bitwise_xor_.Tensor', 'elementwise').cache
 _bmm_packet = packet('bmm', 'matmul', ('bmm',))
 _bmm_kernels = overload('bmm', 'matmul').cache
 _bmm_out_kernels = overload('bmm.out', 'matmul').cache
+_ceil_packet = packet('ceil', 'elementwise', ('ceil',))
+_ceil_kernels = overload('ceil', 'elementwise').cache
+_ceil_out_kernels = overload('ceil.out', 'elementwise').cache
+_ceil__packet = packet('ceil_', 'elementwise', ('ceil_',))
+_ceil__kernels = overload('ceil_', 'elementwise').cache
 _clone_packet = packet('clone', 'creation', ('clone',))
 _clone_kernels = overload('clone', 'creation').cache
+_complex_packet = packet('complex', 'elementwise', ('complex',))
+_complex_kernels = overload('complex', 'elementwise').cache
+_complex_out_kernels = overload('complex.out', 'elementwise').cache
+_conj_packet = packet('conj', 'elementwise', ('conj',))
+_conj_kernels = overload('conj', 'elementwise').cache
+_conj_physical_packet = packet('conj_physical', 'elementwise', ('conj_physical',))
+_conj_physical_kernels = overload('conj_physical', 'elementwise').cache
+_conj_physical_out_kernels = overload('conj_physical.out', 'elementwise').cache
+_conj_physical__packet = packet('conj_physical_', 'elementwise', ('conj_physical_',))
+_conj_physical__kernels = overload('conj_physical_', 'elementwise').cache
 _contiguous_packet = packet('contiguous', 'view', ('contiguous',))
 _contiguous_kernels = overload('contiguous', 'view').cache
 _copy__packet = packet('copy_', 'creation', ('copy_',))
 _copy__kernels = overload('copy_', 'creation').cache
+_copysign_packet = packet('copysign', 'elementwise', ('copysign.Tensor', 'copysign.Scalar',))
+_copysign_Tensor_kernels = overload('copysign.Tensor', 'elementwise').cache
+_copysign_Scalar_kernels = overload('copysign.Scalar', 'elementwise').cache
+_copysign_out_kernels = overload('copysign.out', 'elementwise').cache
+_copysign_Scalar_out_kernels = overload('copysign.Scalar_out', 'elementwise').cache
+_copysign__packet = packet('copysign_', 'elementwise', ('copysign_.Tensor', 'copysign_.Scalar',))
+_copysign__Tensor_kernels = overload('copysign_.Tensor', 'elementwise').cache
+_copysign__Scalar_kernels = overload('copysign_.Scalar', 'elementwise').cache
+_cos_packet = packet('cos', 'elementwise', ('cos',))
+_cos_kernels = overload('cos', 'elementwise').cache
+_cos_out_kernels = overload('cos.out', 'elementwise').cache
+_cos__packet = packet('cos_', 'elementwise', ('cos_',))
+_cos__kernels = overload('cos_', 'elementwise').cache
+_cosh_packet = packet('cosh', 'elementwise', ('cosh',))
+_cosh_kernels = overload('cosh', 'elementwise').cache
+_cosh_out_kernels = overload('cosh.out', 'elementwise').cache
+_cosh__packet = packet('cosh_', 'elementwise', ('cosh_',))
+_cosh__kernels = overload('cosh_', 'elementwise').cache
+_deg2rad_packet = packet('deg2rad', 'elementwise', ('deg2rad',))
+_deg2rad_kernels = overload('deg2rad', 'elementwise').cache
+_deg2rad_out_kernels = overload('deg2rad.out', 'elementwise').cache
+_deg2rad__packet = packet('deg2rad_', 'elementwise', ('deg2rad_',))
+_deg2rad__kernels = overload('deg2rad_', 'elementwise').cache
 _diagonal_packet = packet('diagonal', 'view', ('diagonal',))
 _diagonal_kernels = overload('diagonal', 'view').cache
+_dist_packet = packet('dist', 'elementwise', ('dist',))
+_dist_kernels = overload('dist', 'elementwise').cache
 _div_packet = packet('div', 'elementwise', ('div.Tensor', 'div.Tensor_mode',))
 _div_Tensor_kernels = overload('div.Tensor', 'elementwise').cache
 _div_Tensor_mode_kernels = overload('div.Tensor_mode', 'elementwise').cache
@@ -121,6 +271,14 @@ _div_out_mode_kernels = overload('div.out_mode', 'elementwise').cache
 _div__packet = packet('div_', 'elementwise', ('div_.Tensor', 'div_.Tensor_mode',))
 _div__Tensor_kernels = overload('div_.Tensor', 'elementwise').cache
 _div__Tensor_mode_kernels = overload('div_.Tensor_mode', 'elementwise').cache
+_divide_packet = packet('divide', 'elementwise', ('divide.Tensor', 'divide.Tensor_mode',))
+_divide_Tensor_kernels = overload('divide.Tensor', 'elementwise').cache
+_divide_Tensor_mode_kernels = overload('divide.Tensor_mode', 'elementwise').cache
+_divide_out_kernels = overload('divide.out', 'elementwise').cache
+_divide_out_mode_kernels = overload('divide.out_mode', 'elementwise').cache
+_divide__packet = packet('divide_', 'elementwise', ('divide_.Tensor', 'divide_.Tensor_mode',))
+_divide__Tensor_kernels = overload('divide_.Tensor', 'elementwise').cache
+_divide__Tensor_mode_kernels = overload('divide_.Tensor_mode', 'elementwise').cache
 _dot_packet = packet('dot', 'matmul', ('dot',))
 _dot_kernels = overload('dot', 'matmul').cache
 _dot_out_kernels = overload('dot.out', 'matmul').cache
@@ -130,39 +288,137 @@ _empty_like_packet = packet('empty_like', 'creation', ('empty_like',))
 _empty_like_kernels = overload('empty_like', 'creation').cache
 _empty_strided_packet = packet('empty_strided', 'creation', ('empty_strided',))
 _empty_strided_kernels = overload('empty_strided', 'creation').cache
+_exp_packet = packet('exp', 'elementwise', ('exp',))
+_exp_kernels = overload('exp', 'elementwise').cache
+_exp_out_kernels = overload('exp.out', 'elementwise').cache
+_exp2_packet = packet('exp2', 'elementwise', ('exp2',))
+_exp2_kernels = overload('exp2', 'elementwise').cache
+_exp2_out_kernels = overload('exp2.out', 'elementwise').cache
+_exp2__packet = packet('exp2_', 'elementwise', ('exp2_',))
+_exp2__kernels = overload('exp2_', 'elementwise').cache
+_exp__packet = packet('exp_', 'elementwise', ('exp_',))
+_exp__kernels = overload('exp_', 'elementwise').cache
 _expand_packet = packet('expand', 'view', ('expand',))
 _expand_kernels = overload('expand', 'view').cache
 _expand_as_packet = packet('expand_as', 'view', ('expand_as',))
 _expand_as_kernels = overload('expand_as', 'view').cache
+_expm1_packet = packet('expm1', 'elementwise', ('expm1',))
+_expm1_kernels = overload('expm1', 'elementwise').cache
+_expm1_out_kernels = overload('expm1.out', 'elementwise').cache
+_expm1__packet = packet('expm1_', 'elementwise', ('expm1_',))
+_expm1__kernels = overload('expm1_', 'elementwise').cache
 _fill__packet = packet('fill_', 'creation', ('fill_.Scalar', 'fill_.Tensor',))
 _fill__Scalar_kernels = overload('fill_.Scalar', 'creation').cache
 _fill__Tensor_kernels = overload('fill_.Tensor', 'creation').cache
+_fix_packet = packet('fix', 'elementwise', ('fix',))
+_fix_kernels = overload('fix', 'elementwise').cache
+_fix_out_kernels = overload('fix.out', 'elementwise').cache
+_fix__packet = packet('fix_', 'elementwise', ('fix_',))
+_fix__kernels = overload('fix_', 'elementwise').cache
 _flatten_packet = packet('flatten', 'view', ('flatten.using_ints',))
 _flatten_using_ints_kernels = overload('flatten.using_ints', 'view').cache
+_float_power_packet = packet('float_power', 'elementwise', ('float_power.Tensor_Tensor', 'float_power.Scalar', 'float_power.Tensor_Scalar',))
+_float_power_Tensor_Tensor_kernels = overload('float_power.Tensor_Tensor', 'elementwise').cache
+_float_power_Scalar_kernels = overload('float_power.Scalar', 'elementwise').cache
+_float_power_Tensor_Scalar_kernels = overload('float_power.Tensor_Scalar', 'elementwise').cache
+_float_power_Tensor_Tensor_out_kernels = overload('float_power.Tensor_Tensor_out', 'elementwise').cache
+_float_power_Scalar_out_kernels = overload('float_power.Scalar_out', 'elementwise').cache
+_float_power_Tensor_Scalar_out_kernels = overload('float_power.Tensor_Scalar_out', 'elementwise').cache
+_float_power__packet = packet('float_power_', 'elementwise', ('float_power_.Tensor', 'float_power_.Scalar',))
+_float_power__Tensor_kernels = overload('float_power_.Tensor', 'elementwise').cache
+_float_power__Scalar_kernels = overload('float_power_.Scalar', 'elementwise').cache
+_floor_packet = packet('floor', 'elementwise', ('floor',))
+_floor_kernels = overload('floor', 'elementwise').cache
+_floor_out_kernels = overload('floor.out', 'elementwise').cache
+_floor__packet = packet('floor_', 'elementwise', ('floor_',))
+_floor__kernels = overload('floor_', 'elementwise').cache
 _floor_divide_packet = packet('floor_divide', 'elementwise', ('floor_divide',))
 _floor_divide_kernels = overload('floor_divide', 'elementwise').cache
 _floor_divide_out_kernels = overload('floor_divide.out', 'elementwise').cache
 _floor_divide__packet = packet('floor_divide_', 'elementwise', ('floor_divide_.Tensor',))
 _floor_divide__Tensor_kernels = overload('floor_divide_.Tensor', 'elementwise').cache
-_fmod_packet = packet('fmod', 'elementwise', ('fmod.Tensor',))
+_fmod_packet = packet('fmod', 'elementwise', ('fmod.Tensor', 'fmod.Scalar',))
 _fmod_Tensor_kernels = overload('fmod.Tensor', 'elementwise').cache
+_fmod_Scalar_kernels = overload('fmod.Scalar', 'elementwise').cache
 _fmod_out_kernels = overload('fmod.out', 'elementwise').cache
-_fmod__packet = packet('fmod_', 'elementwise', ('fmod_.Tensor',))
+_fmod_Scalar_out_kernels = overload('fmod.Scalar_out', 'elementwise').cache
+_fmod__packet = packet('fmod_', 'elementwise', ('fmod_.Tensor', 'fmod_.Scalar',))
 _fmod__Tensor_kernels = overload('fmod_.Tensor', 'elementwise').cache
+_fmod__Scalar_kernels = overload('fmod_.Scalar', 'elementwise').cache
+_frac_packet = packet('frac', 'elementwise', ('frac',))
+_frac_kernels = overload('frac', 'elementwise').cache
+_frac_out_kernels = overload('frac.out', 'elementwise').cache
+_frac__packet = packet('frac_', 'elementwise', ('frac_',))
+_frac__kernels = overload('frac_', 'elementwise').cache
+_frexp_packet = packet('frexp', 'elementwise', ('frexp.Tensor',))
+_frexp_Tensor_kernels = overload('frexp.Tensor', 'elementwise').cache
+_frexp_out_kernels = overload('frexp.out', 'elementwise').cache
 _full_packet = packet('full', 'creation', ('full',))
 _full_kernels = overload('full', 'creation').cache
 _full_out_kernels = overload('full.out', 'creation').cache
 _full_like_packet = packet('full_like', 'creation', ('full_like',))
 _full_like_kernels = overload('full_like', 'creation').cache
+_gcd_packet = packet('gcd', 'elementwise', ('gcd',))
+_gcd_kernels = overload('gcd', 'elementwise').cache
+_gcd_out_kernels = overload('gcd.out', 'elementwise').cache
+_gcd__packet = packet('gcd_', 'elementwise', ('gcd_',))
+_gcd__kernels = overload('gcd_', 'elementwise').cache
 _ger_packet = packet('ger', 'matmul', ('ger',))
 _ger_kernels = overload('ger', 'matmul').cache
 _ger_out_kernels = overload('ger.out', 'matmul').cache
+_group_norm_packet = packet('group_norm', 'norm', ('group_norm',))
+_group_norm_kernels = overload('group_norm', 'norm').cache
+_hypot_packet = packet('hypot', 'elementwise', ('hypot',))
+_hypot_kernels = overload('hypot', 'elementwise').cache
+_hypot_out_kernels = overload('hypot.out', 'elementwise').cache
+_hypot__packet = packet('hypot_', 'elementwise', ('hypot_',))
+_hypot__kernels = overload('hypot_', 'elementwise').cache
+_imag_packet = packet('imag', 'elementwise', ('imag',))
+_imag_kernels = overload('imag', 'elementwise').cache
 _index_packet = packet('index', 'indexing', ('index.Tensor',))
 _index_Tensor_kernels = overload('index.Tensor', 'indexing').cache
 _index_put__packet = packet('index_put_', 'indexing', ('index_put_',))
 _index_put__kernels = overload('index_put_', 'indexing').cache
+_instance_norm_packet = packet('instance_norm', 'norm', ('instance_norm',))
+_instance_norm_kernels = overload('instance_norm', 'norm').cache
+_layer_norm_packet = packet('layer_norm', 'norm', ('layer_norm',))
+_layer_norm_kernels = overload('layer_norm', 'norm').cache
+_lcm_packet = packet('lcm', 'elementwise', ('lcm',))
+_lcm_kernels = overload('lcm', 'elementwise').cache
+_lcm_out_kernels = overload('lcm.out', 'elementwise').cache
+_lcm__packet = packet('lcm_', 'elementwise', ('lcm_',))
+_lcm__kernels = overload('lcm_', 'elementwise').cache
+_ldexp_packet = packet('ldexp', 'elementwise', ('ldexp.Tensor',))
+_ldexp_Tensor_kernels = overload('ldexp.Tensor', 'elementwise').cache
+_ldexp_out_kernels = overload('ldexp.out', 'elementwise').cache
 _linear_packet = packet('linear', 'matmul', ('linear',))
 _linear_kernels = overload('linear', 'matmul').cache
+_log_packet = packet('log', 'elementwise', ('log',))
+_log_kernels = overload('log', 'elementwise').cache
+_log_out_kernels = overload('log.out', 'elementwise').cache
+_log10_packet = packet('log10', 'elementwise', ('log10',))
+_log10_kernels = overload('log10', 'elementwise').cache
+_log10_out_kernels = overload('log10.out', 'elementwise').cache
+_log10__packet = packet('log10_', 'elementwise', ('log10_',))
+_log10__kernels = overload('log10_', 'elementwise').cache
+_log1p_packet = packet('log1p', 'elementwise', ('log1p',))
+_log1p_kernels = overload('log1p', 'elementwise').cache
+_log1p_out_kernels = overload('log1p.out', 'elementwise').cache
+_log1p__packet = packet('log1p_', 'elementwise', ('log1p_',))
+_log1p__kernels = overload('log1p_', 'elementwise').cache
+_log2_packet = packet('log2', 'elementwise', ('log2',))
+_log2_kernels = overload('log2', 'elementwise').cache
+_log2_out_kernels = overload('log2.out', 'elementwise').cache
+_log2__packet = packet('log2_', 'elementwise', ('log2_',))
+_log2__kernels = overload('log2_', 'elementwise').cache
+_log__packet = packet('log_', 'elementwise', ('log_',))
+_log__kernels = overload('log_', 'elementwise').cache
+_logaddexp_packet = packet('logaddexp', 'elementwise', ('logaddexp',))
+_logaddexp_kernels = overload('logaddexp', 'elementwise').cache
+_logaddexp_out_kernels = overload('logaddexp.out', 'elementwise').cache
+_logaddexp2_packet = packet('logaddexp2', 'elementwise', ('logaddexp2',))
+_logaddexp2_kernels = overload('logaddexp2', 'elementwise').cache
+_logaddexp2_out_kernels = overload('logaddexp2.out', 'elementwise').cache
 _logsumexp_packet = packet('logsumexp', 'reduction', ('logsumexp',))
 _logsumexp_kernels = overload('logsumexp', 'reduction').cache
 _logsumexp_out_kernels = overload('logsumexp.out', 'reduction').cache
@@ -196,16 +452,34 @@ _mul_Tensor_kernels = overload('mul.Tensor', 'elementwise').cache
 _mul_out_kernels = overload('mul.out', 'elementwise').cache
 _mul__packet = packet('mul_', 'elementwise', ('mul_.Tensor',))
 _mul__Tensor_kernels = overload('mul_.Tensor', 'elementwise').cache
+_multiply_packet = packet('multiply', 'elementwise', ('multiply.Tensor',))
+_multiply_Tensor_kernels = overload('multiply.Tensor', 'elementwise').cache
+_multiply_out_kernels = overload('multiply.out', 'elementwise').cache
+_multiply__packet = packet('multiply_', 'elementwise', ('multiply_.Tensor',))
+_multiply__Tensor_kernels = overload('multiply_.Tensor', 'elementwise').cache
 _mv_packet = packet('mv', 'matmul', ('mv',))
 _mv_kernels = overload('mv', 'matmul').cache
 _mv_out_kernels = overload('mv.out', 'matmul').cache
 _narrow_packet = packet('narrow', 'view', ('narrow',))
 _narrow_kernels = overload('narrow', 'view').cache
+_native_batch_norm_packet = packet('native_batch_norm', 'norm', ('native_batch_norm',))
+_native_batch_norm_kernels = overload('native_batch_norm', 'norm').cache
+_native_group_norm_packet = packet('native_group_norm', 'norm', ('native_group_norm',))
+_native_group_norm_kernels = overload('native_group_norm', 'norm').cache
+_native_layer_norm_packet = packet('native_layer_norm', 'norm', ('native_layer_norm',))
+_native_layer_norm_kernels = overload('native_layer_norm', 'norm').cache
+_native_layer_norm_backward_packet = packet('native_layer_norm_backward', 'norm', ('native_layer_norm_backward',))
+_native_layer_norm_backward_kernels = overload('native_layer_norm_backward', 'norm').cache
 _neg_packet = packet('neg', 'elementwise', ('neg',))
 _neg_kernels = overload('neg', 'elementwise').cache
 _neg_out_kernels = overload('neg.out', 'elementwise').cache
 _neg__packet = packet('neg_', 'elementwise', ('neg_',))
 _neg__kernels = overload('neg_', 'elementwise').cache
+_negative_packet = packet('negative', 'elementwise', ('negative',))
+_negative_kernels = overload('negative', 'elementwise').cache
+_negative_out_kernels = overload('negative.out', 'elementwise').cache
+_negative__packet = packet('negative_', 'elementwise', ('negative_',))
+_negative__kernels = overload('negative_', 'elementwise').cache
 _new_empty_packet = packet('new_empty', 'creation', ('new_empty',))
 _new_empty_kernels = overload('new_empty', 'creation').cache
 _new_empty_strided_packet = packet('new_empty_strided', 'creation', ('new_empty_strided',))
@@ -216,6 +490,11 @@ _new_ones_packet = packet('new_ones', 'creation', ('new_ones',))
 _new_ones_kernels = overload('new_ones', 'creation').cache
 _new_zeros_packet = packet('new_zeros', 'creation', ('new_zeros',))
 _new_zeros_kernels = overload('new_zeros', 'creation').cache
+_nextafter_packet = packet('nextafter', 'elementwise', ('nextafter',))
+_nextafter_kernels = overload('nextafter', 'elementwise').cache
+_nextafter_out_kernels = overload('nextafter.out', 'elementwise').cache
+_nextafter__packet = packet('nextafter_', 'elementwise', ('nextafter_',))
+_nextafter__kernels = overload('nextafter_', 'elementwise').cache
 _ones_packet = packet('ones', 'creation', ('ones',))
 _ones_kernels = overload('ones', 'creation').cache
 _ones_out_kernels = overload('ones.out', 'creation').cache
@@ -226,22 +505,71 @@ _outer_kernels = overload('outer', 'matmul').cache
 _outer_out_kernels = overload('outer.out', 'matmul').cache
 _permute_packet = packet('permute', 'view', ('permute',))
 _permute_kernels = overload('permute', 'view').cache
+_polar_packet = packet('polar', 'elementwise', ('polar',))
+_polar_kernels = overload('polar', 'elementwise').cache
+_polar_out_kernels = overload('polar.out', 'elementwise').cache
 _positive_packet = packet('positive', 'elementwise', ('positive',))
 _positive_kernels = overload('positive', 'elementwise').cache
+_pow_packet = packet('pow', 'elementwise', ('pow.Tensor_Tensor', 'pow.Scalar', 'pow.Tensor_Scalar',))
+_pow_Tensor_Tensor_kernels = overload('pow.Tensor_Tensor', 'elementwise').cache
+_pow_Scalar_kernels = overload('pow.Scalar', 'elementwise').cache
+_pow_Tensor_Scalar_kernels = overload('pow.Tensor_Scalar', 'elementwise').cache
+_pow_Tensor_Tensor_out_kernels = overload('pow.Tensor_Tensor_out', 'elementwise').cache
+_pow_Scalar_out_kernels = overload('pow.Scalar_out', 'elementwise').cache
+_pow_Tensor_Scalar_out_kernels = overload('pow.Tensor_Scalar_out', 'elementwise').cache
+_pow__packet = packet('pow_', 'elementwise', ('pow_.Tensor', 'pow_.Scalar',))
+_pow__Tensor_kernels = overload('pow_.Tensor', 'elementwise').cache
+_pow__Scalar_kernels = overload('pow_.Scalar', 'elementwise').cache
 _prod_packet = packet('prod', 'reduction', ('prod', 'prod.dim_int',))
 _prod_kernels = overload('prod', 'reduction').cache
 _prod_dim_int_kernels = overload('prod.dim_int', 'reduction').cache
 _prod_out_kernels = overload('prod.out', 'reduction').cache
 _prod_int_out_kernels = overload('prod.int_out', 'reduction').cache
-_remainder_packet = packet('remainder', 'elementwise', ('remainder.Tensor',))
+_rad2deg_packet = packet('rad2deg', 'elementwise', ('rad2deg',))
+_rad2deg_kernels = overload('rad2deg', 'elementwise').cache
+_rad2deg_out_kernels = overload('rad2deg.out', 'elementwise').cache
+_rad2deg__packet = packet('rad2deg_', 'elementwise', ('rad2deg_',))
+_rad2deg__kernels = overload('rad2deg_', 'elementwise').cache
+_real_packet = packet('real', 'elementwise', ('real',))
+_real_kernels = overload('real', 'elementwise').cache
+_reciprocal_packet = packet('reciprocal', 'elementwise', ('reciprocal',))
+_reciprocal_kernels = overload('reciprocal', 'elementwise').cache
+_reciprocal_out_kernels = overload('reciprocal.out', 'elementwise').cache
+_reciprocal__packet = packet('reciprocal_', 'elementwise', ('reciprocal_',))
+_reciprocal__kernels = overload('reciprocal_', 'elementwise').cache
+_remainder_packet = packet('remainder', 'elementwise', ('remainder.Tensor', 'remainder.Scalar_Tensor', 'remainder.Scalar',))
 _remainder_Tensor_kernels = overload('remainder.Tensor', 'elementwise').cache
+_remainder_Scalar_Tensor_kernels = overload('remainder.Scalar_Tensor', 'elementwise').cache
+_remainder_Scalar_kernels = overload('remainder.Scalar', 'elementwise').cache
 _remainder_out_kernels = overload('remainder.out', 'elementwise').cache
-_remainder__packet = packet('remainder_', 'elementwise', ('remainder_.Tensor',))
+_remainder_Scalar_out_kernels = overload('remainder.Scalar_out', 'elementwise').cache
+_remainder__packet = packet('remainder_', 'elementwise', ('remainder_.Tensor', 'remainder_.Scalar',))
 _remainder__Tensor_kernels = overload('remainder_.Tensor', 'elementwise').cache
+_remainder__Scalar_kernels = overload('remainder_.Scalar', 'elementwise').cache
 _reshape_packet = packet('reshape', 'view', ('reshape',))
 _reshape_kernels = overload('reshape', 'view').cache
-_rsub_packet = packet('rsub', 'elementwise', ('rsub.Tensor',))
+_resolve_conj_packet = packet('resolve_conj', 'elementwise', ('resolve_conj',))
+_resolve_conj_kernels = overload('resolve_conj', 'elementwise').cache
+_resolve_neg_packet = packet('resolve_neg', 'elementwise', ('resolve_neg',))
+_resolve_neg_kernels = overload('resolve_neg', 'elementwise').cache
+_rms_norm_packet = packet('rms_norm', 'norm', ('rms_norm',))
+_rms_norm_kernels = overload('rms_norm', 'norm').cache
+_round_packet = packet('round', 'elementwise', ('round', 'round.decimals',))
+_round_kernels = overload('round', 'elementwise').cache
+_round_decimals_kernels = overload('round.decimals', 'elementwise').cache
+_round_out_kernels = overload('round.out', 'elementwise').cache
+_round_decimals_out_kernels = overload('round.decimals_out', 'elementwise').cache
+_round__packet = packet('round_', 'elementwise', ('round_', 'round_.decimals',))
+_round__kernels = overload('round_', 'elementwise').cache
+_round__decimals_kernels = overload('round_.decimals', 'elementwise').cache
+_rsqrt_packet = packet('rsqrt', 'elementwise', ('rsqrt',))
+_rsqrt_kernels = overload('rsqrt', 'elementwise').cache
+_rsqrt_out_kernels = overload('rsqrt.out', 'elementwise').cache
+_rsqrt__packet = packet('rsqrt_', 'elementwise', ('rsqrt_',))
+_rsqrt__kernels = overload('rsqrt_', 'elementwise').cache
+_rsub_packet = packet('rsub', 'elementwise', ('rsub.Tensor', 'rsub.Scalar',))
 _rsub_Tensor_kernels = overload('rsub.Tensor', 'elementwise').cache
+_rsub_Scalar_kernels = overload('rsub.Scalar', 'elementwise').cache
 _scalar_tensor_packet = packet('scalar_tensor', 'creation', ('scalar_tensor',))
 _scalar_tensor_kernels = overload('scalar_tensor', 'creation').cache
 _select_packet = packet('select', 'view', ('select.int',))
@@ -256,12 +584,32 @@ _sign_kernels = overload('sign', 'elementwise').cache
 _sign_out_kernels = overload('sign.out', 'elementwise').cache
 _sign__packet = packet('sign_', 'elementwise', ('sign_',))
 _sign__kernels = overload('sign_', 'elementwise').cache
+_sin_packet = packet('sin', 'elementwise', ('sin',))
+_sin_kernels = overload('sin', 'elementwise').cache
+_sin_out_kernels = overload('sin.out', 'elementwise').cache
+_sin__packet = packet('sin_', 'elementwise', ('sin_',))
+_sin__kernels = overload('sin_', 'elementwise').cache
+_sinh_packet = packet('sinh', 'elementwise', ('sinh',))
+_sinh_kernels = overload('sinh', 'elementwise').cache
+_sinh_out_kernels = overload('sinh.out', 'elementwise').cache
+_sinh__packet = packet('sinh_', 'elementwise', ('sinh_',))
+_sinh__kernels = overload('sinh_', 'elementwise').cache
 _slice_packet = packet('slice', 'view', ('slice.Tensor',))
 _slice_Tensor_kernels = overload('slice.Tensor', 'view').cache
 _split_packet = packet('split', 'view', ('split.Tensor',))
 _split_Tensor_kernels = overload('split.Tensor', 'view').cache
 _split_with_sizes_packet = packet('split_with_sizes', 'view', ('split_with_sizes',))
 _split_with_sizes_kernels = overload('split_with_sizes', 'view').cache
+_sqrt_packet = packet('sqrt', 'elementwise', ('sqrt',))
+_sqrt_kernels = overload('sqrt', 'elementwise').cache
+_sqrt_out_kernels = overload('sqrt.out', 'elementwise').cache
+_sqrt__packet = packet('sqrt_', 'elementwise', ('sqrt_',))
+_sqrt__kernels = overload('sqrt_', 'elementwise').cache
+_square_packet = packet('square', 'elementwise', ('square',))
+_square_kernels = overload('square', 'elementwise').cache
+_square_out_kernels = overload('square.out', 'elementwise').cache
+_square__packet = packet('square_', 'elementwise', ('square_',))
+_square__kernels = overload('square_', 'elementwise').cache
 _squeeze_packet = packet('squeeze', 'view', ('squeeze', 'squeeze.dim', 'squeeze.dims',))
 _squeeze_kernels = overload('squeeze', 'view').cache
 _squeeze_dim_kernels = overload('squeeze.dim', 'view').cache
@@ -281,6 +629,11 @@ _sub_Tensor_kernels = overload('sub.Tensor', 'elementwise').cache
 _sub_out_kernels = overload('sub.out', 'elementwise').cache
 _sub__packet = packet('sub_', 'elementwise', ('sub_.Tensor',))
 _sub__Tensor_kernels = overload('sub_.Tensor', 'elementwise').cache
+_subtract_packet = packet('subtract', 'elementwise', ('subtract.Tensor',))
+_subtract_Tensor_kernels = overload('subtract.Tensor', 'elementwise').cache
+_subtract_out_kernels = overload('subtract.out', 'elementwise').cache
+_subtract__packet = packet('subtract_', 'elementwise', ('subtract_.Tensor',))
+_subtract__Tensor_kernels = overload('subtract_.Tensor', 'elementwise').cache
 _sum_packet = packet('sum', 'reduction', ('sum', 'sum.dim_IntList',))
 _sum_kernels = overload('sum', 'reduction').cache
 _sum_dim_IntList_kernels = overload('sum.dim_IntList', 'reduction').cache
@@ -290,8 +643,23 @@ _sum_to_size_packet = packet('sum_to_size', 'reduction', ('sum_to_size',))
 _sum_to_size_kernels = overload('sum_to_size', 'reduction').cache
 _t_packet = packet('t', 'view', ('t',))
 _t_kernels = overload('t', 'view').cache
+_tan_packet = packet('tan', 'elementwise', ('tan',))
+_tan_kernels = overload('tan', 'elementwise').cache
+_tan_out_kernels = overload('tan.out', 'elementwise').cache
+_tan__packet = packet('tan_', 'elementwise', ('tan_',))
+_tan__kernels = overload('tan_', 'elementwise').cache
 _transpose_packet = packet('transpose', 'view', ('transpose.int',))
 _transpose_int_kernels = overload('transpose.int', 'view').cache
+_true_divide_packet = packet('true_divide', 'elementwise', ('true_divide.Tensor',))
+_true_divide_Tensor_kernels = overload('true_divide.Tensor', 'elementwise').cache
+_true_divide_out_kernels = overload('true_divide.out', 'elementwise').cache
+_true_divide__packet = packet('true_divide_', 'elementwise', ('true_divide_.Tensor',))
+_true_divide__Tensor_kernels = overload('true_divide_.Tensor', 'elementwise').cache
+_trunc_packet = packet('trunc', 'elementwise', ('trunc',))
+_trunc_kernels = overload('trunc', 'elementwise').cache
+_trunc_out_kernels = overload('trunc.out', 'elementwise').cache
+_trunc__packet = packet('trunc_', 'elementwise', ('trunc_',))
+_trunc__kernels = overload('trunc_', 'elementwise').cache
 _unbind_packet = packet('unbind', 'view', ('unbind.int',))
 _unbind_int_kernels = overload('unbind.int', 'view').cache
 _unfold_packet = packet('unfold', 'view', ('unfold',))
@@ -316,6 +684,10 @@ _view_kernels = overload('view', 'view').cache
 _view_dtype_kernels = overload('view.dtype', 'view').cache
 _view_as_packet = packet('view_as', 'view', ('view_as',))
 _view_as_kernels = overload('view_as', 'view').cache
+_view_as_complex_packet = packet('view_as_complex', 'elementwise', ('view_as_complex',))
+_view_as_complex_kernels = overload('view_as_complex', 'elementwise').cache
+_view_as_real_packet = packet('view_as_real', 'elementwise', ('view_as_real',))
+_view_as_real_kernels = overload('view_as_real', 'elementwise').cache
 _zero__packet = packet('zero_', 'creation', ('zero_',))
 _zero__kernels = overload('zero_', 'creation').cache
 _zeros_packet = packet('zeros', 'creation', ('zeros',))
@@ -354,6 +726,46 @@ def abs_(input=MISSING, *args, **kwargs):
     return call_packet(_abs__packet, given((('input', input),), args, kwargs), kwargs)
 
 abs_.packet = _abs__packet
+
+def absolute(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _absolute_kernels[input._keys | tls.mode](input)
+    return call_packet(_absolute_packet, given((('input', input),), args, kwargs), kwargs)
+
+absolute.packet = _absolute_packet
+
+def acos(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _acos_kernels[input._keys | tls.mode](input)
+    return call_packet(_acos_packet, given((('input', input),), args, kwargs), kwargs)
+
+acos.packet = _acos_packet
+
+def acos_(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _acos__kernels[input._keys | tls.mode](input)
+    return call_packet(_acos__packet, given((('input', input),), args, kwargs), kwargs)
+
+acos_.packet = _acos__packet
+
+def acosh(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _acosh_kernels[input._keys | tls.mode](input)
+    return call_packet(_acosh_packet, given((('input', input),), args, kwargs), kwargs)
+
+acosh.packet = _acosh_packet
+
+def acosh_(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _acosh__kernels[input._keys | tls.mode](input)
+    return call_packet(_acosh__packet, given((('input', input),), args, kwargs), kwargs)
+
+acosh_.packet = _acosh__packet
 
 def add(input=MISSING, other=MISSING, *args, alpha=1, **kwargs):
     if not args and not kwargs:
@@ -461,6 +873,14 @@ def amin(input=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
 
 amin.packet = _amin_packet
 
+def angle(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _angle_kernels[input._keys | tls.mode](input)
+    return call_packet(_angle_packet, given((('input', input),), args, kwargs), kwargs)
+
+angle.packet = _angle_packet
+
 def any(input=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and dim is MISSING and keepdim is MISSING:
@@ -482,6 +902,110 @@ def arange(start=MISSING, end=MISSING, step=MISSING, *args, dtype=None, layout=N
     return call_packet(_arange_packet, given((('start', start), ('end', end), ('step', step)), args, kwargs), kwargs)
 
 arange.packet = _arange_packet
+
+def arccos(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _arccos_kernels[input._keys | tls.mode](input)
+    return call_packet(_arccos_packet, given((('input', input),), args, kwargs), kwargs)
+
+arccos.packet = _arccos_packet
+
+def arccos_(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _arccos__kernels[input._keys | tls.mode](input)
+    return call_packet(_arccos__packet, given((('input', input),), args, kwargs), kwargs)
+
+arccos_.packet = _arccos__packet
+
+def arccosh(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _arccosh_kernels[input._keys | tls.mode](input)
+    return call_packet(_arccosh_packet, given((('input', input),), args, kwargs), kwargs)
+
+arccosh.packet = _arccosh_packet
+
+def arccosh_(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _arccosh__kernels[input._keys | tls.mode](input)
+    return call_packet(_arccosh__packet, given((('input', input),), args, kwargs), kwargs)
+
+arccosh_.packet = _arccosh__packet
+
+def arcsin(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _arcsin_kernels[input._keys | tls.mode](input)
+    return call_packet(_arcsin_packet, given((('input', input),), args, kwargs), kwargs)
+
+arcsin.packet = _arcsin_packet
+
+def arcsin_(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _arcsin__kernels[input._keys | tls.mode](input)
+    return call_packet(_arcsin__packet, given((('input', input),), args, kwargs), kwargs)
+
+arcsin_.packet = _arcsin__packet
+
+def arcsinh(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _arcsinh_kernels[input._keys | tls.mode](input)
+    return call_packet(_arcsinh_packet, given((('input', input),), args, kwargs), kwargs)
+
+arcsinh.packet = _arcsinh_packet
+
+def arcsinh_(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _arcsinh__kernels[input._keys | tls.mode](input)
+    return call_packet(_arcsinh__packet, given((('input', input),), args, kwargs), kwargs)
+
+arcsinh_.packet = _arcsinh__packet
+
+def arctan(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _arctan_kernels[input._keys | tls.mode](input)
+    return call_packet(_arctan_packet, given((('input', input),), args, kwargs), kwargs)
+
+arctan.packet = _arctan_packet
+
+def arctan2(input=MISSING, other=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and other.__class__ in TENSORS:
+            return _arctan2_kernels[input._keys | other._keys | tls.mode](input, other)
+    return call_packet(_arctan2_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+arctan2.packet = _arctan2_packet
+
+def arctan_(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _arctan__kernels[input._keys | tls.mode](input)
+    return call_packet(_arctan__packet, given((('input', input),), args, kwargs), kwargs)
+
+arctan_.packet = _arctan__packet
+
+def arctanh(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _arctanh_kernels[input._keys | tls.mode](input)
+    return call_packet(_arctanh_packet, given((('input', input),), args, kwargs), kwargs)
+
+arctanh.packet = _arctanh_packet
+
+def arctanh_(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _arctanh__kernels[input._keys | tls.mode](input)
+    return call_packet(_arctanh__packet, given((('input', input),), args, kwargs), kwargs)
+
+arctanh_.packet = _arctanh__packet
 
 def argmax(input=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -509,6 +1033,78 @@ def as_strided(input=MISSING, size=MISSING, stride=MISSING, storage_offset=MISSI
 
 as_strided.packet = _as_strided_packet
 
+def asin(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _asin_kernels[input._keys | tls.mode](input)
+    return call_packet(_asin_packet, given((('input', input),), args, kwargs), kwargs)
+
+asin.packet = _asin_packet
+
+def asin_(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _asin__kernels[input._keys | tls.mode](input)
+    return call_packet(_asin__packet, given((('input', input),), args, kwargs), kwargs)
+
+asin_.packet = _asin__packet
+
+def asinh(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _asinh_kernels[input._keys | tls.mode](input)
+    return call_packet(_asinh_packet, given((('input', input),), args, kwargs), kwargs)
+
+asinh.packet = _asinh_packet
+
+def asinh_(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _asinh__kernels[input._keys | tls.mode](input)
+    return call_packet(_asinh__packet, given((('input', input),), args, kwargs), kwargs)
+
+asinh_.packet = _asinh__packet
+
+def atan(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _atan_kernels[input._keys | tls.mode](input)
+    return call_packet(_atan_packet, given((('input', input),), args, kwargs), kwargs)
+
+atan.packet = _atan_packet
+
+def atan2(input=MISSING, other=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and other.__class__ in TENSORS:
+            return _atan2_kernels[input._keys | other._keys | tls.mode](input, other)
+    return call_packet(_atan2_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+atan2.packet = _atan2_packet
+
+def atan_(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _atan__kernels[input._keys | tls.mode](input)
+    return call_packet(_atan__packet, given((('input', input),), args, kwargs), kwargs)
+
+atan_.packet = _atan__packet
+
+def atanh(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _atanh_kernels[input._keys | tls.mode](input)
+    return call_packet(_atanh_packet, given((('input', input),), args, kwargs), kwargs)
+
+atanh.packet = _atanh_packet
+
+def atanh_(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _atanh__kernels[input._keys | tls.mode](input)
+    return call_packet(_atanh__packet, given((('input', input),), args, kwargs), kwargs)
+
+atanh_.packet = _atanh__packet
+
 def baddbmm(input=MISSING, batch1=MISSING, batch2=MISSING, *args, beta=1, alpha=1, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and batch1.__class__ in TENSORS and batch2.__class__ in TENSORS and beta.__class__ in NUMBERS and alpha.__class__ in NUMBERS:
@@ -519,6 +1115,62 @@ def baddbmm(input=MISSING, batch1=MISSING, batch2=MISSING, *args, beta=1, alpha=
 
 baddbmm.packet = _baddbmm_packet
 
+def batch_norm(input=MISSING, weight=MISSING, bias=MISSING, running_mean=MISSING, running_var=MISSING, training=MISSING, momentum=MISSING, eps=MISSING, cudnn_enabled=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (weight is None or weight.__class__ in TENSORS) and (bias is None or bias.__class__ in TENSORS) and (running_mean is None or running_mean.__class__ in TENSORS) and (running_var is None or running_var.__class__ in TENSORS) and training.__class__ is bool and momentum.__class__ is float and eps.__class__ is float and cudnn_enabled.__class__ is bool:
+            return _batch_norm_kernels[input._keys | getattr(weight, '_keys', 0) | getattr(bias, '_keys', 0) | getattr(running_mean, '_keys', 0) | getattr(running_var, '_keys', 0) | tls.mode](input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled)
+    return call_packet(_batch_norm_packet, given((('input', input), ('weight', weight), ('bias', bias), ('running_mean', running_mean), ('running_var', running_var), ('training', training), ('momentum', momentum), ('eps', eps), ('cudnn_enabled', cudnn_enabled)), args, kwargs), kwargs)
+
+batch_norm.packet = _batch_norm_packet
+
+def bitwise_and(input=MISSING, other=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+            return _bitwise_and_Tensor_kernels[input._keys | getattr(other, '_keys', 0) | tls.mode](input, other)
+    return call_packet(_bitwise_and_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+bitwise_and.packet = _bitwise_and_packet
+
+def bitwise_left_shift(input=MISSING, other=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+            return _bitwise_left_shift_Tensor_kernels[input._keys | getattr(other, '_keys', 0) | tls.mode](input, other)
+    return call_packet(_bitwise_left_shift_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+bitwise_left_shift.packet = _bitwise_left_shift_packet
+
+def bitwise_not(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _bitwise_not_kernels[input._keys | tls.mode](input)
+    return call_packet(_bitwise_not_packet, given((('input', input),), args, kwargs), kwargs)
+
+bitwise_not.packet = _bitwise_not_packet
+
+def bitwise_or(input=MISSING, other=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+            return _bitwise_or_Tensor_kernels[input._keys | getattr(other, '_keys', 0) | tls.mode](input, other)
+    return call_packet(_bitwise_or_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+bitwise_or.packet = _bitwise_or_packet
+
+def bitwise_right_shift(input=MISSING, other=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+            return _bitwise_right_shift_Tensor_kernels[input._keys | getattr(other, '_keys', 0) | tls.mode](input, other)
+    return call_packet(_bitwise_right_shift_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+bitwise_right_shift.packet = _bitwise_right_shift_packet
+
+def bitwise_xor(input=MISSING, other=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+            return _bitwise_xor_Tensor_kernels[input._keys | getattr(other, '_keys', 0) | tls.mode](input, other)
+    return call_packet(_bitwise_xor_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+bitwise_xor.packet = _bitwise_xor_packet
+
 def bmm(input=MISSING, mat2=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and mat2.__class__ in TENSORS:
@@ -526,6 +1178,22 @@ def bmm(input=MISSING, mat2=MISSING, *args, **kwargs):
     return call_packet(_bmm_packet, given((('input', input), ('mat2', mat2)), args, kwargs), kwargs)
 
 bmm.packet = _bmm_packet
+
+def ceil(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _ceil_kernels[input._keys | tls.mode](input)
+    return call_packet(_ceil_packet, given((('input', input),), args, kwargs), kwargs)
+
+ceil.packet = _ceil_packet
+
+def ceil_(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _ceil__kernels[input._keys | tls.mode](input)
+    return call_packet(_ceil__packet, given((('input', input),), args, kwargs), kwargs)
+
+ceil_.packet = _ceil__packet
 
 def clone(input=MISSING, *args, memory_format=None, **kwargs):
     if not args and not kwargs:
@@ -536,6 +1204,96 @@ def clone(input=MISSING, *args, memory_format=None, **kwargs):
 
 clone.packet = _clone_packet
 
+def complex(real=MISSING, imag=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if real.__class__ in TENSORS and imag.__class__ in TENSORS:
+            return _complex_kernels[real._keys | imag._keys | tls.mode](real, imag)
+    return call_packet(_complex_packet, given((('real', real), ('imag', imag)), args, kwargs), kwargs)
+
+complex.packet = _complex_packet
+
+def conj(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _conj_kernels[input._keys | tls.mode](input)
+    return call_packet(_conj_packet, given((('input', input),), args, kwargs), kwargs)
+
+conj.packet = _conj_packet
+
+def conj_physical(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _conj_physical_kernels[input._keys | tls.mode](input)
+    return call_packet(_conj_physical_packet, given((('input', input),), args, kwargs), kwargs)
+
+conj_physical.packet = _conj_physical_packet
+
+def conj_physical_(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _conj_physical__kernels[input._keys | tls.mode](input)
+    return call_packet(_conj_physical__packet, given((('input', input),), args, kwargs), kwargs)
+
+conj_physical_.packet = _conj_physical__packet
+
+def copysign(input=MISSING, other=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and other.__class__ in TENSORS:
+            return _copysign_Tensor_kernels[input._keys | other._keys | tls.mode](input, other)
+        if input.__class__ in TENSORS and other.__class__ in NUMBERS:
+            return _copysign_Scalar_kernels[input._keys | tls.mode](input, other)
+    return call_packet(_copysign_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+copysign.packet = _copysign_packet
+
+def cos(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _cos_kernels[input._keys | tls.mode](input)
+    return call_packet(_cos_packet, given((('input', input),), args, kwargs), kwargs)
+
+cos.packet = _cos_packet
+
+def cos_(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _cos__kernels[input._keys | tls.mode](input)
+    return call_packet(_cos__packet, given((('input', input),), args, kwargs), kwargs)
+
+cos_.packet = _cos__packet
+
+def cosh(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _cosh_kernels[input._keys | tls.mode](input)
+    return call_packet(_cosh_packet, given((('input', input),), args, kwargs), kwargs)
+
+cosh.packet = _cosh_packet
+
+def cosh_(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _cosh__kernels[input._keys | tls.mode](input)
+    return call_packet(_cosh__packet, given((('input', input),), args, kwargs), kwargs)
+
+cosh_.packet = _cosh__packet
+
+def deg2rad(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _deg2rad_kernels[input._keys | tls.mode](input)
+    return call_packet(_deg2rad_packet, given((('input', input),), args, kwargs), kwargs)
+
+deg2rad.packet = _deg2rad_packet
+
+def deg2rad_(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _deg2rad__kernels[input._keys | tls.mode](input)
+    return call_packet(_deg2rad__packet, given((('input', input),), args, kwargs), kwargs)
+
+deg2rad_.packet = _deg2rad__packet
+
 def diagonal(input=MISSING, offset=MISSING, dim1=MISSING, dim2=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and (offset is MISSING or offset.__class__ is int) and (dim1 is MISSING or dim1.__class__ is int) and (dim2 is MISSING or dim2.__class__ is int):
@@ -543,6 +1301,14 @@ def diagonal(input=MISSING, offset=MISSING, dim1=MISSING, dim2=MISSING, *args, *
     return call_packet(_diagonal_packet, given((('input', input), ('offset', offset), ('dim1', dim1), ('dim2', dim2)), args, kwargs), kwargs)
 
 diagonal.packet = _diagonal_packet
+
+def dist(input=MISSING, other=MISSING, p=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and other.__class__ in TENSORS and (p is MISSING or p.__class__ in NUMBERS):
+            return _dist_kernels[input._keys | other._keys | tls.mode](input, other, 2 if p is MISSING else p)
+    return call_packet(_dist_packet, given((('input', input), ('other', other), ('p', p)), args, kwargs), kwargs)
+
+dist.packet = _dist_packet
 
 def div(input=MISSING, other=MISSING, *args, rounding_mode=MISSING, **kwargs):
     if not args and not kwargs:
@@ -554,6 +1320,17 @@ def div(input=MISSING, other=MISSING, *args, rounding_mode=MISSING, **kwargs):
     return call_packet(_div_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
 
 div.packet = _div_packet
+
+def divide(input=MISSING, other=MISSING, *args, rounding_mode=MISSING, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (other.__class__ in TENSORS or other.__class__ in NUMBERS) and rounding_mode is MISSING:
+            return _divide_Tensor_kernels[input._keys | getattr(other, '_keys', 0) | tls.mode](input, other)
+        if input.__class__ in TENSORS and (other.__class__ in TENSORS or other.__class__ in NUMBERS) and (rounding_mode is None or rounding_mode.__class__ is str):
+            return _divide_Tensor_mode_kernels[input._keys | getattr(other, '_keys', 0) | tls.mode](input, other, rounding_mode)
+    if not rounding_mode is MISSING: kwargs['rounding_mode'] = rounding_mode
+    return call_packet(_divide_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+divide.packet = _divide_packet
 
 def dot(input=MISSING, tensor=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -592,6 +1369,54 @@ def empty_strided(size=MISSING, stride=MISSING, *args, dtype=None, layout=None, 
 
 empty_strided.packet = _empty_strided_packet
 
+def exp(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _exp_kernels[input._keys | tls.mode](input)
+    return call_packet(_exp_packet, given((('input', input),), args, kwargs), kwargs)
+
+exp.packet = _exp_packet
+
+def exp2(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _exp2_kernels[input._keys | tls.mode](input)
+    return call_packet(_exp2_packet, given((('input', input),), args, kwargs), kwargs)
+
+exp2.packet = _exp2_packet
+
+def exp2_(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _exp2__kernels[input._keys | tls.mode](input)
+    return call_packet(_exp2__packet, given((('input', input),), args, kwargs), kwargs)
+
+exp2_.packet = _exp2__packet
+
+def exp_(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _exp__kernels[input._keys | tls.mode](input)
+    return call_packet(_exp__packet, given((('input', input),), args, kwargs), kwargs)
+
+exp_.packet = _exp__packet
+
+def expm1(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _expm1_kernels[input._keys | tls.mode](input)
+    return call_packet(_expm1_packet, given((('input', input),), args, kwargs), kwargs)
+
+expm1.packet = _expm1_packet
+
+def expm1_(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _expm1__kernels[input._keys | tls.mode](input)
+    return call_packet(_expm1__packet, given((('input', input),), args, kwargs), kwargs)
+
+expm1_.packet = _expm1__packet
+
 def fill_(input=MISSING, value=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and value.__class__ in NUMBERS:
@@ -602,6 +1427,22 @@ def fill_(input=MISSING, value=MISSING, *args, **kwargs):
 
 fill_.packet = _fill__packet
 
+def fix(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _fix_kernels[input._keys | tls.mode](input)
+    return call_packet(_fix_packet, given((('input', input),), args, kwargs), kwargs)
+
+fix.packet = _fix_packet
+
+def fix_(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _fix__kernels[input._keys | tls.mode](input)
+    return call_packet(_fix__packet, given((('input', input),), args, kwargs), kwargs)
+
+fix_.packet = _fix__packet
+
 def flatten(input=MISSING, start_dim=MISSING, end_dim=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and (start_dim is MISSING or start_dim.__class__ is int) and (end_dim is MISSING or end_dim.__class__ is int):
@@ -609,6 +1450,34 @@ def flatten(input=MISSING, start_dim=MISSING, end_dim=MISSING, *args, **kwargs):
     return call_packet(_flatten_packet, given((('input', input), ('start_dim', start_dim), ('end_dim', end_dim)), args, kwargs), kwargs)
 
 flatten.packet = _flatten_packet
+
+def float_power(input=MISSING, exponent=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and exponent.__class__ in TENSORS:
+            return _float_power_Tensor_Tensor_kernels[input._keys | exponent._keys | tls.mode](input, exponent)
+        if input.__class__ in NUMBERS and exponent.__class__ in TENSORS:
+            return _float_power_Scalar_kernels[exponent._keys | tls.mode](input, exponent)
+        if input.__class__ in TENSORS and exponent.__class__ in NUMBERS:
+            return _float_power_Tensor_Scalar_kernels[input._keys | tls.mode](input, exponent)
+    return call_packet(_float_power_packet, given((('input', input), ('exponent', exponent)), args, kwargs), kwargs)
+
+float_power.packet = _float_power_packet
+
+def floor(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _floor_kernels[input._keys | tls.mode](input)
+    return call_packet(_floor_packet, given((('input', input),), args, kwargs), kwargs)
+
+floor.packet = _floor_packet
+
+def floor_(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _floor__kernels[input._keys | tls.mode](input)
+    return call_packet(_floor__packet, given((('input', input),), args, kwargs), kwargs)
+
+floor_.packet = _floor__packet
 
 def floor_divide(input=MISSING, other=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -620,11 +1489,37 @@ floor_divide.packet = _floor_divide_packet
 
 def fmod(input=MISSING, other=MISSING, *args, **kwargs):
     if not args and not kwargs:
-        if input.__class__ in TENSORS and (other.__class__ in TENSORS or other.__class__ in NUMBERS):
-            return _fmod_Tensor_kernels[input._keys | getattr(other, '_keys', 0) | tls.mode](input, other)
+        if input.__class__ in TENSORS and other.__class__ in TENSORS:
+            return _fmod_Tensor_kernels[input._keys | other._keys | tls.mode](input, other)
+        if input.__class__ in TENSORS and other.__class__ in NUMBERS:
+            return _fmod_Scalar_kernels[input._keys | tls.mode](input, other)
     return call_packet(_fmod_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
 
 fmod.packet = _fmod_packet
+
+def frac(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _frac_kernels[input._keys | tls.mode](input)
+    return call_packet(_frac_packet, given((('input', input),), args, kwargs), kwargs)
+
+frac.packet = _frac_packet
+
+def frac_(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _frac__kernels[input._keys | tls.mode](input)
+    return call_packet(_frac__packet, given((('input', input),), args, kwargs), kwargs)
+
+frac_.packet = _frac__packet
+
+def frexp(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _frexp_Tensor_kernels[input._keys | tls.mode](input)
+    return call_packet(_frexp_packet, given((('input', input),), args, kwargs), kwargs)
+
+frexp.packet = _frexp_packet
 
 def full(size=MISSING, fill_value=MISSING, *args, dtype=None, layout=None, device=None, pin_memory=None, **kwargs):
     if not dtype is None: kwargs['dtype'] = dtype
@@ -645,6 +1540,22 @@ def full_like(input=MISSING, fill_value=MISSING, *args, dtype=None, layout=None,
 
 full_like.packet = _full_like_packet
 
+def gcd(input=MISSING, other=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and other.__class__ in TENSORS:
+            return _gcd_kernels[input._keys | other._keys | tls.mode](input, other)
+    return call_packet(_gcd_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+gcd.packet = _gcd_packet
+
+def gcd_(input=MISSING, other=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and other.__class__ in TENSORS:
+            return _gcd__kernels[input._keys | other._keys | tls.mode](input, other)
+    return call_packet(_gcd__packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+gcd_.packet = _gcd__packet
+
 def ger(input=MISSING, vec2=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and vec2.__class__ in TENSORS:
@@ -652,6 +1563,30 @@ def ger(input=MISSING, vec2=MISSING, *args, **kwargs):
     return call_packet(_ger_packet, given((('input', input), ('vec2', vec2)), args, kwargs), kwargs)
 
 ger.packet = _ger_packet
+
+def group_norm(input=MISSING, num_groups=MISSING, weight=MISSING, bias=MISSING, eps=MISSING, cudnn_enabled=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and num_groups.__class__ is int and (weight is MISSING or (weight is None or weight.__class__ in TENSORS)) and (bias is MISSING or (bias is None or bias.__class__ in TENSORS)) and (eps is MISSING or eps.__class__ is float) and (cudnn_enabled is MISSING or cudnn_enabled.__class__ is bool):
+            return _group_norm_kernels[input._keys | getattr(weight, '_keys', 0) | getattr(bias, '_keys', 0) | tls.mode](input, num_groups, None if weight is MISSING else weight, None if bias is MISSING else bias, 1e-05 if eps is MISSING else eps, True if cudnn_enabled is MISSING else cudnn_enabled)
+    return call_packet(_group_norm_packet, given((('input', input), ('num_groups', num_groups), ('weight', weight), ('bias', bias), ('eps', eps), ('cudnn_enabled', cudnn_enabled)), args, kwargs), kwargs)
+
+group_norm.packet = _group_norm_packet
+
+def hypot(input=MISSING, other=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and other.__class__ in TENSORS:
+            return _hypot_kernels[input._keys | other._keys | tls.mode](input, other)
+    return call_packet(_hypot_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+hypot.packet = _hypot_packet
+
+def imag(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _imag_kernels[input._keys | tls.mode](input)
+    return call_packet(_imag_packet, given((('input', input),), args, kwargs), kwargs)
+
+imag.packet = _imag_packet
 
 def index(input=MISSING, indices=MISSING, *args, **kwargs):
     return call_packet(_index_packet, given((('input', input), ('indices', indices)), args, kwargs), kwargs)
@@ -663,6 +1598,47 @@ def index_put_(input=MISSING, indices=MISSING, values=MISSING, accumulate=MISSIN
 
 index_put_.packet = _index_put__packet
 
+def instance_norm(input=MISSING, weight=MISSING, bias=MISSING, running_mean=MISSING, running_var=MISSING, use_input_stats=MISSING, momentum=MISSING, eps=MISSING, cudnn_enabled=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (weight is None or weight.__class__ in TENSORS) and (bias is None or bias.__class__ in TENSORS) and (running_mean is None or running_mean.__class__ in TENSORS) and (running_var is None or running_var.__class__ in TENSORS) and use_input_stats.__class__ is bool and momentum.__class__ is float and eps.__class__ is float and cudnn_enabled.__class__ is bool:
+            return _instance_norm_kernels[input._keys | getattr(weight, '_keys', 0) | getattr(bias, '_keys', 0) | getattr(running_mean, '_keys', 0) | getattr(running_var, '_keys', 0) | tls.mode](input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled)
+    return call_packet(_instance_norm_packet, given((('input', input), ('weight', weight), ('bias', bias), ('running_mean', running_mean), ('running_var', running_var), ('use_input_stats', use_input_stats), ('momentum', momentum), ('eps', eps), ('cudnn_enabled', cudnn_enabled)), args, kwargs), kwargs)
+
+instance_norm.packet = _instance_norm_packet
+
+def layer_norm(input=MISSING, normalized_shape=MISSING, weight=MISSING, bias=MISSING, eps=MISSING, cudnn_enable=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_normalized_shape = int_tuple(normalized_shape)
+        if input.__class__ in TENSORS and ints_of_normalized_shape is not None and (weight is MISSING or (weight is None or weight.__class__ in TENSORS)) and (bias is MISSING or (bias is None or bias.__class__ in TENSORS)) and (eps is MISSING or eps.__class__ is float) and (cudnn_enable is MISSING or cudnn_enable.__class__ is bool):
+            return _layer_norm_kernels[input._keys | getattr(weight, '_keys', 0) | getattr(bias, '_keys', 0) | tls.mode](input, ints_of_normalized_shape, None if weight is MISSING else weight, None if bias is MISSING else bias, 1e-05 if eps is MISSING else eps, True if cudnn_enable is MISSING else cudnn_enable)
+    return call_packet(_layer_norm_packet, given((('input', input), ('normalized_shape', normalized_shape), ('weight', weight), ('bias', bias), ('eps', eps), ('cudnn_enable', cudnn_enable)), args, kwargs), kwargs)
+
+layer_norm.packet = _layer_norm_packet
+
+def lcm(input=MISSING, other=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and other.__class__ in TENSORS:
+            return _lcm_kernels[input._keys | other._keys | tls.mode](input, other)
+    return call_packet(_lcm_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+lcm.packet = _lcm_packet
+
+def lcm_(input=MISSING, other=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and other.__class__ in TENSORS:
+            return _lcm__kernels[input._keys | other._keys | tls.mode](input, other)
+    return call_packet(_lcm__packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+lcm_.packet = _lcm__packet
+
+def ldexp(input=MISSING, other=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and other.__class__ in TENSORS:
+            return _ldexp_Tensor_kernels[input._keys | other._keys | tls.mode](input, other)
+    return call_packet(_ldexp_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+ldexp.packet = _ldexp_packet
+
 def linear(input=MISSING, weight=MISSING, bias=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and weight.__class__ in TENSORS and (bias is MISSING or (bias is None or bias.__class__ in TENSORS)):
@@ -670,6 +1646,86 @@ def linear(input=MISSING, weight=MISSING, bias=MISSING, *args, **kwargs):
     return call_packet(_linear_packet, given((('input', input), ('weight', weight), ('bias', bias)), args, kwargs), kwargs)
 
 linear.packet = _linear_packet
+
+def log(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _log_kernels[input._keys | tls.mode](input)
+    return call_packet(_log_packet, given((('input', input),), args, kwargs), kwargs)
+
+log.packet = _log_packet
+
+def log10(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _log10_kernels[input._keys | tls.mode](input)
+    return call_packet(_log10_packet, given((('input', input),), args, kwargs), kwargs)
+
+log10.packet = _log10_packet
+
+def log10_(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _log10__kernels[input._keys | tls.mode](input)
+    return call_packet(_log10__packet, given((('input', input),), args, kwargs), kwargs)
+
+log10_.packet = _log10__packet
+
+def log1p(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _log1p_kernels[input._keys | tls.mode](input)
+    return call_packet(_log1p_packet, given((('input', input),), args, kwargs), kwargs)
+
+log1p.packet = _log1p_packet
+
+def log1p_(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _log1p__kernels[input._keys | tls.mode](input)
+    return call_packet(_log1p__packet, given((('input', input),), args, kwargs), kwargs)
+
+log1p_.packet = _log1p__packet
+
+def log2(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _log2_kernels[input._keys | tls.mode](input)
+    return call_packet(_log2_packet, given((('input', input),), args, kwargs), kwargs)
+
+log2.packet = _log2_packet
+
+def log2_(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _log2__kernels[input._keys | tls.mode](input)
+    return call_packet(_log2__packet, given((('input', input),), args, kwargs), kwargs)
+
+log2_.packet = _log2__packet
+
+def log_(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _log__kernels[input._keys | tls.mode](input)
+    return call_packet(_log__packet, given((('input', input),), args, kwargs), kwargs)
+
+log_.packet = _log__packet
+
+def logaddexp(input=MISSING, other=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and other.__class__ in TENSORS:
+            return _logaddexp_kernels[input._keys | other._keys | tls.mode](input, other)
+    return call_packet(_logaddexp_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+logaddexp.packet = _logaddexp_packet
+
+def logaddexp2(input=MISSING, other=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and other.__class__ in TENSORS:
+            return _logaddexp2_kernels[input._keys | other._keys | tls.mode](input, other)
+    return call_packet(_logaddexp2_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+logaddexp2.packet = _logaddexp2_packet
 
 def logsumexp(input=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -740,6 +1796,14 @@ def mul(input=MISSING, other=MISSING, *args, **kwargs):
 
 mul.packet = _mul_packet
 
+def multiply(input=MISSING, other=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+            return _multiply_Tensor_kernels[input._keys | getattr(other, '_keys', 0) | tls.mode](input, other)
+    return call_packet(_multiply_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+multiply.packet = _multiply_packet
+
 def mv(input=MISSING, vec=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and vec.__class__ in TENSORS:
@@ -756,6 +1820,36 @@ def narrow(input=MISSING, dim=MISSING, start=MISSING, length=MISSING, *args, **k
 
 narrow.packet = _narrow_packet
 
+def native_batch_norm(input=MISSING, weight=MISSING, bias=MISSING, running_mean=MISSING, running_var=MISSING, training=MISSING, momentum=MISSING, eps=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (weight is None or weight.__class__ in TENSORS) and (bias is None or bias.__class__ in TENSORS) and (running_mean is None or running_mean.__class__ in TENSORS) and (running_var is None or running_var.__class__ in TENSORS) and training.__class__ is bool and momentum.__class__ is float and eps.__class__ is float:
+            return _native_batch_norm_kernels[input._keys | getattr(weight, '_keys', 0) | getattr(bias, '_keys', 0) | getattr(running_mean, '_keys', 0) | getattr(running_var, '_keys', 0) | tls.mode](input, weight, bias, running_mean, running_var, training, momentum, eps)
+    return call_packet(_native_batch_norm_packet, given((('input', input), ('weight', weight), ('bias', bias), ('running_mean', running_mean), ('running_var', running_var), ('training', training), ('momentum', momentum), ('eps', eps)), args, kwargs), kwargs)
+
+native_batch_norm.packet = _native_batch_norm_packet
+
+def native_group_norm(input=MISSING, weight=MISSING, bias=MISSING, N=MISSING, C=MISSING, HxW=MISSING, group=MISSING, eps=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (weight is None or weight.__class__ in TENSORS) and (bias is None or bias.__class__ in TENSORS) and N.__class__ is int and C.__class__ is int and HxW.__class__ is int and group.__class__ is int and eps.__class__ is float:
+            return _native_group_norm_kernels[input._keys | getattr(weight, '_keys', 0) | getattr(bias, '_keys', 0) | tls.mode](input, weight, bias, N, C, HxW, group, eps)
+    return call_packet(_native_group_norm_packet, given((('input', input), ('weight', weight), ('bias', bias), ('N', N), ('C', C), ('HxW', HxW), ('group', group), ('eps', eps)), args, kwargs), kwargs)
+
+native_group_norm.packet = _native_group_norm_packet
+
+def native_layer_norm(input=MISSING, normalized_shape=MISSING, weight=MISSING, bias=MISSING, eps=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_normalized_shape = int_tuple(normalized_shape)
+        if input.__class__ in TENSORS and ints_of_normalized_shape is not None and (weight is None or weight.__class__ in TENSORS) and (bias is None or bias.__class__ in TENSORS) and eps.__class__ is float:
+            return _native_layer_norm_kernels[input._keys | getattr(weight, '_keys', 0) | getattr(bias, '_keys', 0) | tls.mode](input, ints_of_normalized_shape, weight, bias, eps)
+    return call_packet(_native_layer_norm_packet, given((('input', input), ('normalized_shape', normalized_shape), ('weight', weight), ('bias', bias), ('eps', eps)), args, kwargs), kwargs)
+
+native_layer_norm.packet = _native_layer_norm_packet
+
+def native_layer_norm_backward(grad_out=MISSING, input=MISSING, normalized_shape=MISSING, mean=MISSING, rstd=MISSING, weight=MISSING, bias=MISSING, output_mask=MISSING, *args, **kwargs):
+    return call_packet(_native_layer_norm_backward_packet, given((('grad_out', grad_out), ('input', input), ('normalized_shape', normalized_shape), ('mean', mean), ('rstd', rstd), ('weight', weight), ('bias', bias), ('output_mask', output_mask)), args, kwargs), kwargs)
+
+native_layer_norm_backward.packet = _native_layer_norm_backward_packet
+
 def neg(input=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS:
@@ -771,6 +1865,30 @@ def neg_(input=MISSING, *args, **kwargs):
     return call_packet(_neg__packet, given((('input', input),), args, kwargs), kwargs)
 
 neg_.packet = _neg__packet
+
+def negative(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _negative_kernels[input._keys | tls.mode](input)
+    return call_packet(_negative_packet, given((('input', input),), args, kwargs), kwargs)
+
+negative.packet = _negative_packet
+
+def negative_(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _negative__kernels[input._keys | tls.mode](input)
+    return call_packet(_negative__packet, given((('input', input),), args, kwargs), kwargs)
+
+negative_.packet = _negative__packet
+
+def nextafter(input=MISSING, other=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and other.__class__ in TENSORS:
+            return _nextafter_kernels[input._keys | other._keys | tls.mode](input, other)
+    return call_packet(_nextafter_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+nextafter.packet = _nextafter_packet
 
 def ones(size=MISSING, *args, dtype=None, layout=None, device=None, pin_memory=None, **kwargs):
     if not dtype is None: kwargs['dtype'] = dtype
@@ -808,6 +1926,14 @@ def permute(input=MISSING, dims=MISSING, *args, **kwargs):
 
 permute.packet = _permute_packet
 
+def polar(abs=MISSING, angle=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if abs.__class__ in TENSORS and angle.__class__ in TENSORS:
+            return _polar_kernels[abs._keys | angle._keys | tls.mode](abs, angle)
+    return call_packet(_polar_packet, given((('abs', abs), ('angle', angle)), args, kwargs), kwargs)
+
+polar.packet = _polar_packet
+
 def positive(input=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS:
@@ -815,6 +1941,18 @@ def positive(input=MISSING, *args, **kwargs):
     return call_packet(_positive_packet, given((('input', input),), args, kwargs), kwargs)
 
 positive.packet = _positive_packet
+
+def pow(input=MISSING, exponent=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and exponent.__class__ in TENSORS:
+            return _pow_Tensor_Tensor_kernels[input._keys | exponent._keys | tls.mode](input, exponent)
+        if input.__class__ in NUMBERS and exponent.__class__ in TENSORS:
+            return _pow_Scalar_kernels[exponent._keys | tls.mode](input, exponent)
+        if input.__class__ in TENSORS and exponent.__class__ in NUMBERS:
+            return _pow_Tensor_Scalar_kernels[input._keys | tls.mode](input, exponent)
+    return call_packet(_pow_packet, given((('input', input), ('exponent', exponent)), args, kwargs), kwargs)
+
+pow.packet = _pow_packet
 
 def prod(input=MISSING, dim=MISSING, keepdim=MISSING, *args, dtype=None, **kwargs):
     if not args and not kwargs:
@@ -827,10 +1965,54 @@ def prod(input=MISSING, dim=MISSING, keepdim=MISSING, *args, dtype=None, **kwarg
 
 prod.packet = _prod_packet
 
+def rad2deg(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _rad2deg_kernels[input._keys | tls.mode](input)
+    return call_packet(_rad2deg_packet, given((('input', input),), args, kwargs), kwargs)
+
+rad2deg.packet = _rad2deg_packet
+
+def rad2deg_(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _rad2deg__kernels[input._keys | tls.mode](input)
+    return call_packet(_rad2deg__packet, given((('input', input),), args, kwargs), kwargs)
+
+rad2deg_.packet = _rad2deg__packet
+
+def real(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _real_kernels[input._keys | tls.mode](input)
+    return call_packet(_real_packet, given((('input', input),), args, kwargs), kwargs)
+
+real.packet = _real_packet
+
+def reciprocal(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _reciprocal_kernels[input._keys | tls.mode](input)
+    return call_packet(_reciprocal_packet, given((('input', input),), args, kwargs), kwargs)
+
+reciprocal.packet = _reciprocal_packet
+
+def reciprocal_(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _reciprocal__kernels[input._keys | tls.mode](input)
+    return call_packet(_reciprocal__packet, given((('input', input),), args, kwargs), kwargs)
+
+reciprocal_.packet = _reciprocal__packet
+
 def remainder(input=MISSING, other=MISSING, *args, **kwargs):
     if not args and not kwargs:
-        if input.__class__ in TENSORS and (other.__class__ in TENSORS or other.__class__ in NUMBERS):
-            return _remainder_Tensor_kernels[input._keys | getattr(other, '_keys', 0) | tls.mode](input, other)
+        if input.__class__ in TENSORS and other.__class__ in TENSORS:
+            return _remainder_Tensor_kernels[input._keys | other._keys | tls.mode](input, other)
+        if input.__class__ in NUMBERS and other.__class__ in TENSORS:
+            return _remainder_Scalar_Tensor_kernels[other._keys | tls.mode](input, other)
+        if input.__class__ in TENSORS and other.__class__ in NUMBERS:
+            return _remainder_Scalar_kernels[input._keys | tls.mode](input, other)
     return call_packet(_remainder_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
 
 remainder.packet = _remainder_packet
@@ -844,12 +2026,74 @@ def reshape(input=MISSING, shape=MISSING, *args, **kwargs):
 
 reshape.packet = _reshape_packet
 
-def rsub(input=MISSING, other=MISSING, *args, alpha=1, **kwargs):
+def resolve_conj(input=MISSING, *args, **kwargs):
     if not args and not kwargs:
-        if input.__class__ in TENSORS and (other.__class__ in TENSORS or other.__class__ in NUMBERS) and alpha.__class__ in NUMBERS:
-            return _rsub_Tensor_kernels[input._keys | getattr(other, '_keys', 0) | tls.mode](input, other, alpha)
-    if not alpha == 1: kwargs['alpha'] = alpha
-    return call_packet(_rsub_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+        if input.__class__ in TENSORS:
+            return _resolve_conj_kernels[input._keys | tls.mode](input)
+    return call_packet(_resolve_conj_packet, given((('input', input),), args, kwargs), kwargs)
+
+resolve_conj.packet = _resolve_conj_packet
+
+def resolve_neg(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _resolve_neg_kernels[input._keys | tls.mode](input)
+    return call_packet(_resolve_neg_packet, given((('input', input),), args, kwargs), kwargs)
+
+resolve_neg.packet = _resolve_neg_packet
+
+def rms_norm(input=MISSING, normalized_shape=MISSING, weight=MISSING, eps=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_normalized_shape = int_tuple(normalized_shape)
+        if input.__class__ in TENSORS and ints_of_normalized_shape is not None and (weight is MISSING or (weight is None or weight.__class__ in TENSORS)) and (eps is MISSING or (eps is None or eps.__class__ is float)):
+            return _rms_norm_kernels[input._keys | getattr(weight, '_keys', 0) | tls.mode](input, ints_of_normalized_shape, None if weight is MISSING else weight, None if eps is MISSING else eps)
+    return call_packet(_rms_norm_packet, given((('input', input), ('normalized_shape', normalized_shape), ('weight', weight), ('eps', eps)), args, kwargs), kwargs)
+
+rms_norm.packet = _rms_norm_packet
+
+def round(input=MISSING, *args, decimals=MISSING, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and decimals is MISSING:
+            return _round_kernels[input._keys | tls.mode](input)
+        if input.__class__ in TENSORS and decimals.__class__ is int:
+            return _round_decimals_kernels[input._keys | tls.mode](input, decimals)
+    if not decimals is MISSING: kwargs['decimals'] = decimals
+    return call_packet(_round_packet, given((('input', input),), args, kwargs), kwargs)
+
+round.packet = _round_packet
+
+def round_(input=MISSING, *args, decimals=MISSING, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and decimals is MISSING:
+            return _round__kernels[input._keys | tls.mode](input)
+        if input.__class__ in TENSORS and decimals.__class__ is int:
+            return _round__decimals_kernels[input._keys | tls.mode](input, decimals)
+    if not decimals is MISSING: kwargs['decimals'] = decimals
+    return call_packet(_round__packet, given((('input', input),), args, kwargs), kwargs)
+
+round_.packet = _round__packet
+
+def rsqrt(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _rsqrt_kernels[input._keys | tls.mode](input)
+    return call_packet(_rsqrt_packet, given((('input', input),), args, kwargs), kwargs)
+
+rsqrt.packet = _rsqrt_packet
+
+def rsqrt_(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _rsqrt__kernels[input._keys | tls.mode](input)
+    return call_packet(_rsqrt__packet, given((('input', input),), args, kwargs), kwargs)
+
+rsqrt_.packet = _rsqrt__packet
+
+def rsub(input=MISSING, other=MISSING, alpha=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and other.__class__ in NUMBERS and (alpha is MISSING or alpha.__class__ in NUMBERS):
+            return _rsub_Scalar_kernels[input._keys | tls.mode](input, other, 1 if alpha is MISSING else alpha)
+    return call_packet(_rsub_packet, given((('input', input), ('other', other), ('alpha', alpha)), args, kwargs), kwargs)
 
 rsub.packet = _rsub_packet
 
@@ -886,6 +2130,38 @@ def sign(input=MISSING, *args, **kwargs):
 
 sign.packet = _sign_packet
 
+def sin(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _sin_kernels[input._keys | tls.mode](input)
+    return call_packet(_sin_packet, given((('input', input),), args, kwargs), kwargs)
+
+sin.packet = _sin_packet
+
+def sin_(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _sin__kernels[input._keys | tls.mode](input)
+    return call_packet(_sin__packet, given((('input', input),), args, kwargs), kwargs)
+
+sin_.packet = _sin__packet
+
+def sinh(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _sinh_kernels[input._keys | tls.mode](input)
+    return call_packet(_sinh_packet, given((('input', input),), args, kwargs), kwargs)
+
+sinh.packet = _sinh_packet
+
+def sinh_(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _sinh__kernels[input._keys | tls.mode](input)
+    return call_packet(_sinh__packet, given((('input', input),), args, kwargs), kwargs)
+
+sinh_.packet = _sinh__packet
+
 def slice(input=MISSING, dim=MISSING, start=MISSING, end=MISSING, step=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and (dim is MISSING or dim.__class__ is int) and (start is MISSING or (start is None or start.__class__ is int)) and (end is MISSING or (end is None or end.__class__ is int)) and (step is MISSING or step.__class__ is int):
@@ -910,6 +2186,38 @@ def split_with_sizes(input=MISSING, split_sizes=MISSING, dim=MISSING, *args, **k
     return call_packet(_split_with_sizes_packet, given((('input', input), ('split_sizes', split_sizes), ('dim', dim)), args, kwargs), kwargs)
 
 split_with_sizes.packet = _split_with_sizes_packet
+
+def sqrt(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _sqrt_kernels[input._keys | tls.mode](input)
+    return call_packet(_sqrt_packet, given((('input', input),), args, kwargs), kwargs)
+
+sqrt.packet = _sqrt_packet
+
+def sqrt_(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _sqrt__kernels[input._keys | tls.mode](input)
+    return call_packet(_sqrt__packet, given((('input', input),), args, kwargs), kwargs)
+
+sqrt_.packet = _sqrt__packet
+
+def square(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _square_kernels[input._keys | tls.mode](input)
+    return call_packet(_square_packet, given((('input', input),), args, kwargs), kwargs)
+
+square.packet = _square_packet
+
+def square_(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _square__kernels[input._keys | tls.mode](input)
+    return call_packet(_square__packet, given((('input', input),), args, kwargs), kwargs)
+
+square_.packet = _square__packet
 
 def squeeze(input=MISSING, dim=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -957,6 +2265,15 @@ def sub(input=MISSING, other=MISSING, *args, alpha=1, **kwargs):
 
 sub.packet = _sub_packet
 
+def subtract(input=MISSING, other=MISSING, *args, alpha=1, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (other.__class__ in TENSORS or other.__class__ in NUMBERS) and alpha.__class__ in NUMBERS:
+            return _subtract_Tensor_kernels[input._keys | getattr(other, '_keys', 0) | tls.mode](input, other, alpha)
+    if not alpha == 1: kwargs['alpha'] = alpha
+    return call_packet(_subtract_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+subtract.packet = _subtract_packet
+
 def sum(input=MISSING, dim=MISSING, keepdim=MISSING, *args, dtype=None, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and (dtype is None or dtype.__class__ is dtype) and dim is MISSING and keepdim is MISSING:
@@ -977,6 +2294,22 @@ def t(input=MISSING, *args, **kwargs):
 
 t.packet = _t_packet
 
+def tan(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _tan_kernels[input._keys | tls.mode](input)
+    return call_packet(_tan_packet, given((('input', input),), args, kwargs), kwargs)
+
+tan.packet = _tan_packet
+
+def tan_(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _tan__kernels[input._keys | tls.mode](input)
+    return call_packet(_tan__packet, given((('input', input),), args, kwargs), kwargs)
+
+tan_.packet = _tan__packet
+
 def transpose(input=MISSING, dim0=MISSING, dim1=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and dim0.__class__ is int and dim1.__class__ is int:
@@ -984,6 +2317,30 @@ def transpose(input=MISSING, dim0=MISSING, dim1=MISSING, *args, **kwargs):
     return call_packet(_transpose_packet, given((('input', input), ('dim0', dim0), ('dim1', dim1)), args, kwargs), kwargs)
 
 transpose.packet = _transpose_packet
+
+def true_divide(input=MISSING, other=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+            return _true_divide_Tensor_kernels[input._keys | getattr(other, '_keys', 0) | tls.mode](input, other)
+    return call_packet(_true_divide_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+true_divide.packet = _true_divide_packet
+
+def trunc(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _trunc_kernels[input._keys | tls.mode](input)
+    return call_packet(_trunc_packet, given((('input', input),), args, kwargs), kwargs)
+
+trunc.packet = _trunc_packet
+
+def trunc_(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _trunc__kernels[input._keys | tls.mode](input)
+    return call_packet(_trunc__packet, given((('input', input),), args, kwargs), kwargs)
+
+trunc_.packet = _trunc__packet
 
 def unbind(input=MISSING, dim=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -1033,6 +2390,22 @@ def vdot(input=MISSING, other=MISSING, *args, **kwargs):
 
 vdot.packet = _vdot_packet
 
+def view_as_complex(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _view_as_complex_kernels[input._keys | tls.mode](input)
+    return call_packet(_view_as_complex_packet, given((('input', input),), args, kwargs), kwargs)
+
+view_as_complex.packet = _view_as_complex_packet
+
+def view_as_real(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _view_as_real_kernels[input._keys | tls.mode](input)
+    return call_packet(_view_as_real_packet, given((('input', input),), args, kwargs), kwargs)
+
+view_as_real.packet = _view_as_real_packet
+
 def zero_(input=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS:
@@ -1062,7 +2435,7 @@ zeros_like.packet = _zeros_like_packet
 
 #: Python namespace -> ((public name, name here), ...)
 NAMESPACES = {
-    'internal': (('alias', 'alias'), ('index', 'index'), ('slice', 'slice')),
-    'torch': (('_to_copy', '_to_copy'), ('abs', 'abs'), ('abs_', 'abs_'), ('add', 'add'), ('addbmm', 'addbmm'), ('addcdiv', 'addcdiv'), ('addcmul', 'addcmul'), ('addmm', 'addmm'), ('addmv', 'addmv'), ('addr', 'addr'), ('all', 'all'), ('amax', 'amax'), ('amin', 'amin'), ('any', 'any'), ('arange', 'arange'), ('argmax', 'argmax'), ('argmin', 'argmin'), ('as_strided', 'as_strided'), ('baddbmm', 'baddbmm'), ('bmm', 'bmm'), ('clone', 'clone'), ('diagonal', 'diagonal'), ('div', 'div'), ('dot', 'dot'), ('empty', 'empty'), ('empty_like', 'empty_like'), ('empty_strided', 'empty_strided'), ('fill_', 'fill_'), ('flatten', 'flatten'), ('floor_divide', 'floor_divide'), ('fmod', 'fmod'), ('full', 'full'), ('full_like', 'full_like'), ('ger', 'ger'), ('index_put_', 'index_put_'), ('logsumexp', 'logsumexp'), ('matmul', 'matmul'), ('max', 'max'), ('mean', 'mean'), ('min', 'min'), ('mm', 'mm'), ('mul', 'mul'), ('mv', 'mv'), ('narrow', 'narrow'), ('neg', 'neg'), ('neg_', 'neg_'), ('ones', 'ones'), ('ones_like', 'ones_like'), ('outer', 'outer'), ('permute', 'permute'), ('positive', 'positive'), ('prod', 'prod'), ('remainder', 'remainder'), ('reshape', 'reshape'), ('rsub', 'rsub'), ('scalar_tensor', 'scalar_tensor'), ('select', 'select'), ('sgn', 'sgn'), ('sign', 'sign'), ('split', 'split'), ('split_with_sizes', 'split_with_sizes'), ('squeeze', 'squeeze'), ('std', 'std'), ('std_mean', 'std_mean'), ('sub', 'sub'), ('sum', 'sum'), ('t', 't'), ('transpose', 'transpose'), ('unbind', 'unbind'), ('unsqueeze', 'unsqueeze'), ('var', 'var'), ('var_mean', 'var_mean'), ('vdot', 'vdot'), ('zero_', 'zero_'), ('zeros', 'zeros'), ('zeros_like', 'zeros_like')),
+    'internal': (('alias', 'alias'), ('index', 'index'), ('native_layer_norm_backward', 'native_layer_norm_backward'), ('slice', 'slice')),
+    'torch': (('_to_copy', '_to_copy'), ('abs', 'abs'), ('abs_', 'abs_'), ('absolute', 'absolute'), ('acos', 'acos'), ('acos_', 'acos_'), ('acosh', 'acosh'), ('acosh_', 'acosh_'), ('add', 'add'), ('addbmm', 'addbmm'), ('addcdiv', 'addcdiv'), ('addcmul', 'addcmul'), ('addmm', 'addmm'), ('addmv', 'addmv'), ('addr', 'addr'), ('all', 'all'), ('amax', 'amax'), ('amin', 'amin'), ('angle', 'angle'), ('any', 'any'), ('arange', 'arange'), ('arccos', 'arccos'), ('arccos_', 'arccos_'), ('arccosh', 'arccosh'), ('arccosh_', 'arccosh_'), ('arcsin', 'arcsin'), ('arcsin_', 'arcsin_'), ('arcsinh', 'arcsinh'), ('arcsinh_', 'arcsinh_'), ('arctan', 'arctan'), ('arctan2', 'arctan2'), ('arctan_', 'arctan_'), ('arctanh', 'arctanh'), ('arctanh_', 'arctanh_'), ('argmax', 'argmax'), ('argmin', 'argmin'), ('as_strided', 'as_strided'), ('asin', 'asin'), ('asin_', 'asin_'), ('asinh', 'asinh'), ('asinh_', 'asinh_'), ('atan', 'atan'), ('atan2', 'atan2'), ('atan_', 'atan_'), ('atanh', 'atanh'), ('atanh_', 'atanh_'), ('baddbmm', 'baddbmm'), ('batch_norm', 'batch_norm'), ('bitwise_and', 'bitwise_and'), ('bitwise_left_shift', 'bitwise_left_shift'), ('bitwise_not', 'bitwise_not'), ('bitwise_or', 'bitwise_or'), ('bitwise_right_shift', 'bitwise_right_shift'), ('bitwise_xor', 'bitwise_xor'), ('bmm', 'bmm'), ('ceil', 'ceil'), ('ceil_', 'ceil_'), ('clone', 'clone'), ('complex', 'complex'), ('conj', 'conj'), ('conj_physical', 'conj_physical'), ('conj_physical_', 'conj_physical_'), ('copysign', 'copysign'), ('cos', 'cos'), ('cos_', 'cos_'), ('cosh', 'cosh'), ('cosh_', 'cosh_'), ('deg2rad', 'deg2rad'), ('deg2rad_', 'deg2rad_'), ('diagonal', 'diagonal'), ('dist', 'dist'), ('div', 'div'), ('divide', 'divide'), ('dot', 'dot'), ('empty', 'empty'), ('empty_like', 'empty_like'), ('empty_strided', 'empty_strided'), ('exp', 'exp'), ('exp2', 'exp2'), ('exp2_', 'exp2_'), ('exp_', 'exp_'), ('expm1', 'expm1'), ('expm1_', 'expm1_'), ('fill_', 'fill_'), ('fix', 'fix'), ('fix_', 'fix_'), ('flatten', 'flatten'), ('float_power', 'float_power'), ('floor', 'floor'), ('floor_', 'floor_'), ('floor_divide', 'floor_divide'), ('fmod', 'fmod'), ('frac', 'frac'), ('frac_', 'frac_'), ('frexp', 'frexp'), ('full', 'full'), ('full_like', 'full_like'), ('gcd', 'gcd'), ('gcd_', 'gcd_'), ('ger', 'ger'), ('group_norm', 'group_norm'), ('hypot', 'hypot'), ('imag', 'imag'), ('index_put_', 'index_put_'), ('instance_norm', 'instance_norm'), ('layer_norm', 'layer_norm'), ('lcm', 'lcm'), ('lcm_', 'lcm_'), ('ldexp', 'ldexp'), ('log', 'log'), ('log10', 'log10'), ('log10_', 'log10_'), ('log1p', 'log1p'), ('log1p_', 'log1p_'), ('log2', 'log2'), ('log2_', 'log2_'), ('log_', 'log_'), ('logaddexp', 'logaddexp'), ('logaddexp2', 'logaddexp2'), ('logsumexp', 'logsumexp'), ('matmul', 'matmul'), ('max', 'max'), ('mean', 'mean'), ('min', 'min'), ('mm', 'mm'), ('mul', 'mul'), ('multiply', 'multiply'), ('mv', 'mv'), ('narrow', 'narrow'), ('native_batch_norm', 'native_batch_norm'), ('native_group_norm', 'native_group_norm'), ('native_layer_norm', 'native_layer_norm'), ('neg', 'neg'), ('neg_', 'neg_'), ('negative', 'negative'), ('negative_', 'negative_'), ('nextafter', 'nextafter'), ('ones', 'ones'), ('ones_like', 'ones_like'), ('outer', 'outer'), ('permute', 'permute'), ('polar', 'polar'), ('positive', 'positive'), ('pow', 'pow'), ('prod', 'prod'), ('rad2deg', 'rad2deg'), ('rad2deg_', 'rad2deg_'), ('real', 'real'), ('reciprocal', 'reciprocal'), ('reciprocal_', 'reciprocal_'), ('remainder', 'remainder'), ('reshape', 'reshape'), ('resolve_conj', 'resolve_conj'), ('resolve_neg', 'resolve_neg'), ('rms_norm', 'rms_norm'), ('round', 'round'), ('round_', 'round_'), ('rsqrt', 'rsqrt'), ('rsqrt_', 'rsqrt_'), ('rsub', 'rsub'), ('scalar_tensor', 'scalar_tensor'), ('select', 'select'), ('sgn', 'sgn'), ('sign', 'sign'), ('sin', 'sin'), ('sin_', 'sin_'), ('sinh', 'sinh'), ('sinh_', 'sinh_'), ('split', 'split'), ('split_with_sizes', 'split_with_sizes'), ('sqrt', 'sqrt'), ('sqrt_', 'sqrt_'), ('square', 'square'), ('square_', 'square_'), ('squeeze', 'squeeze'), ('std', 'std'), ('std_mean', 'std_mean'), ('sub', 'sub'), ('subtract', 'subtract'), ('sum', 'sum'), ('t', 't'), ('tan', 'tan'), ('tan_', 'tan_'), ('transpose', 'transpose'), ('true_divide', 'true_divide'), ('trunc', 'trunc'), ('trunc_', 'trunc_'), ('unbind', 'unbind'), ('unsqueeze', 'unsqueeze'), ('var', 'var'), ('var_mean', 'var_mean'), ('vdot', 'vdot'), ('view_as_complex', 'view_as_complex'), ('view_as_real', 'view_as_real'), ('zero_', 'zero_'), ('zeros', 'zeros'), ('zeros_like', 'zeros_like')),
     'torch._C._nn': (('linear', 'linear'),),
 }

@@ -22,6 +22,21 @@ _abs_kernels = overload('abs', 'elementwise').cache
 _abs_out_kernels = overload('abs.out', 'elementwise').cache
 _abs__packet = packet('abs_', 'elementwise', ('abs_',))
 _abs__kernels = overload('abs_', 'elementwise').cache
+_absolute_packet = packet('absolute', 'elementwise', ('absolute',))
+_absolute_kernels = overload('absolute', 'elementwise').cache
+_absolute_out_kernels = overload('absolute.out', 'elementwise').cache
+_absolute__packet = packet('absolute_', 'elementwise', ('absolute_',))
+_absolute__kernels = overload('absolute_', 'elementwise').cache
+_acos_packet = packet('acos', 'elementwise', ('acos',))
+_acos_kernels = overload('acos', 'elementwise').cache
+_acos_out_kernels = overload('acos.out', 'elementwise').cache
+_acos__packet = packet('acos_', 'elementwise', ('acos_',))
+_acos__kernels = overload('acos_', 'elementwise').cache
+_acosh_packet = packet('acosh', 'elementwise', ('acosh',))
+_acosh_kernels = overload('acosh', 'elementwise').cache
+_acosh_out_kernels = overload('acosh.out', 'elementwise').cache
+_acosh__packet = packet('acosh_', 'elementwise', ('acosh_',))
+_acosh__kernels = overload('acosh_', 'elementwise').cache
 _add_packet = packet('add', 'elementwise', ('add.Tensor',))
 _add_Tensor_kernels = overload('add.Tensor', 'elementwise').cache
 _add_out_kernels = overload('add.out', 'elementwise').cache
@@ -70,6 +85,9 @@ _amax_out_kernels = overload('amax.out', 'reduction').cache
 _amin_packet = packet('amin', 'reduction', ('amin',))
 _amin_kernels = overload('amin', 'reduction').cache
 _amin_out_kernels = overload('amin.out', 'reduction').cache
+_angle_packet = packet('angle', 'elementwise', ('angle',))
+_angle_kernels = overload('angle', 'elementwise').cache
+_angle_out_kernels = overload('angle.out', 'elementwise').cache
 _any_packet = packet('any', 'reduction', ('any', 'any.dim', 'any.dims',))
 _any_kernels = overload('any', 'reduction').cache
 _any_dim_kernels = overload('any.dim', 'reduction').cache
@@ -77,6 +95,41 @@ _any_dims_kernels = overload('any.dims', 'reduction').cache
 _any_all_out_kernels = overload('any.all_out', 'reduction').cache
 _any_out_kernels = overload('any.out', 'reduction').cache
 _any_dims_out_kernels = overload('any.dims_out', 'reduction').cache
+_arccos_packet = packet('arccos', 'elementwise', ('arccos',))
+_arccos_kernels = overload('arccos', 'elementwise').cache
+_arccos_out_kernels = overload('arccos.out', 'elementwise').cache
+_arccos__packet = packet('arccos_', 'elementwise', ('arccos_',))
+_arccos__kernels = overload('arccos_', 'elementwise').cache
+_arccosh_packet = packet('arccosh', 'elementwise', ('arccosh',))
+_arccosh_kernels = overload('arccosh', 'elementwise').cache
+_arccosh_out_kernels = overload('arccosh.out', 'elementwise').cache
+_arccosh__packet = packet('arccosh_', 'elementwise', ('arccosh_',))
+_arccosh__kernels = overload('arccosh_', 'elementwise').cache
+_arcsin_packet = packet('arcsin', 'elementwise', ('arcsin',))
+_arcsin_kernels = overload('arcsin', 'elementwise').cache
+_arcsin_out_kernels = overload('arcsin.out', 'elementwise').cache
+_arcsin__packet = packet('arcsin_', 'elementwise', ('arcsin_',))
+_arcsin__kernels = overload('arcsin_', 'elementwise').cache
+_arcsinh_packet = packet('arcsinh', 'elementwise', ('arcsinh',))
+_arcsinh_kernels = overload('arcsinh', 'elementwise').cache
+_arcsinh_out_kernels = overload('arcsinh.out', 'elementwise').cache
+_arcsinh__packet = packet('arcsinh_', 'elementwise', ('arcsinh_',))
+_arcsinh__kernels = overload('arcsinh_', 'elementwise').cache
+_arctan_packet = packet('arctan', 'elementwise', ('arctan',))
+_arctan_kernels = overload('arctan', 'elementwise').cache
+_arctan_out_kernels = overload('arctan.out', 'elementwise').cache
+_arctan2_packet = packet('arctan2', 'elementwise', ('arctan2',))
+_arctan2_kernels = overload('arctan2', 'elementwise').cache
+_arctan2_out_kernels = overload('arctan2.out', 'elementwise').cache
+_arctan2__packet = packet('arctan2_', 'elementwise', ('arctan2_',))
+_arctan2__kernels = overload('arctan2_', 'elementwise').cache
+_arctan__packet = packet('arctan_', 'elementwise', ('arctan_',))
+_arctan__kernels = overload('arctan_', 'elementwise').cache
+_arctanh_packet = packet('arctanh', 'elementwise', ('arctanh',))
+_arctanh_kernels = overload('arctanh', 'elementwise').cache
+_arctanh_out_kernels = overload('arctanh.out', 'elementwise').cache
+_arctanh__packet = packet('arctanh_', 'elementwise', ('arctanh_',))
+_arctanh__kernels = overload('arctanh_', 'elementwise').cache
 _argmax_packet = packet('argmax', 'reduction', ('argmax',))
 _argmax_kernels = overload('argmax', 'reduction').cache
 _argmax_out_kernels = overload('argmax.out', 'reduction').cache
@@ -85,22 +138,114 @@ _argmin_kernels = overload('argmin', 'reduction').cache
 _argmin_out_kernels = overload('argmin.out', 'reduction').cache
 _as_strided_packet = packet('as_strided', 'view', ('as_strided',))
 _as_strided_kernels = overload('as_strided', 'view').cache
+_asin_packet = packet('asin', 'elementwise', ('asin',))
+_asin_kernels = overload('asin', 'elementwise').cache
+_asin_out_kernels = overload('asin.out', 'elementwise').cache
+_asin__packet = packet('asin_', 'elementwise', ('asin_',))
+_asin__kernels = overload('asin_', 'elementwise').cache
+_asinh_packet = packet('asinh', 'elementwise', ('asinh',))
+_asinh_kernels = overload('asinh', 'elementwise').cache
+_asinh_out_kernels = overload('asinh.out', 'elementwise').cache
+_asinh__packet = packet('asinh_', 'elementwise', ('asinh_',))
+_asinh__kernels = overload('asinh_', 'elementwise').cache
+_atan_packet = packet('atan', 'elementwise', ('atan',))
+_atan_kernels = overload('atan', 'elementwise').cache
+_atan_out_kernels = overload('atan.out', 'elementwise').cache
+_atan2_packet = packet('atan2', 'elementwise', ('atan2',))
+_atan2_kernels = overload('atan2', 'elementwise').cache
+_atan2_out_kernels = overload('atan2.out', 'elementwise').cache
+_atan2__packet = packet('atan2_', 'elementwise', ('atan2_',))
+_atan2__kernels = overload('atan2_', 'elementwise').cache
+_atan__packet = packet('atan_', 'elementwise', ('atan_',))
+_atan__kernels = overload('atan_', 'elementwise').cache
+_atanh_packet = packet('atanh', 'elementwise', ('atanh',))
+_atanh_kernels = overload('atanh', 'elementwise').cache
+_atanh_out_kernels = overload('atanh.out', 'elementwise').cache
+_atanh__packet = packet('atanh_', 'elementwise', ('atanh_',))
+_atanh__kernels = overload('atanh_', 'elementwise').cache
 _baddbmm_packet = packet('baddbmm', 'matmul', ('baddbmm',))
 _baddbmm_kernels = overload('baddbmm', 'matmul').cache
 _baddbmm_out_kernels = overload('baddbmm.out', 'matmul').cache
 _baddbmm__packet = packet('baddbmm_', 'matmul', ('baddbmm_',))
 _baddbmm__kernels = overload('baddbmm_', 'matmul').cache
+_bitwise_and_packet = packet('bitwise_and', 'elementwise', ('bitwise_and.Tensor',))
+_bitwise_and_Tensor_kernels = overload('bitwise_and.Tensor', 'elementwise').cache
+_bitwise_and_out_kernels = overload('bitwise_and.out', 'elementwise').cache
+_bitwise_and__packet = packet('bitwise_and_', 'elementwise', ('bitwise_and_.Tensor',))
+_bitwise_and__Tensor_kernels = overload('bitwise_and_.Tensor', 'elementwise').cache
+_bitwise_left_shift_packet = packet('bitwise_left_shift', 'elementwise', ('bitwise_left_shift.Tensor',))
+_bitwise_left_shift_Tensor_kernels = overload('bitwise_left_shift.Tensor', 'elementwise').cache
+_bitwise_left_shift_out_kernels = overload('bitwise_left_shift.out', 'elementwise').cache
+_bitwise_left_shift__packet = packet('bitwise_left_shift_', 'elementwise', ('bitwise_left_shift_.Tensor',))
+_bitwise_left_shift__Tensor_kernels = overload('bitwise_left_shift_.Tensor', 'elementwise').cache
+_bitwise_not_packet = packet('bitwise_not', 'elementwise', ('bitwise_not',))
+_bitwise_not_kernels = overload('bitwise_not', 'elementwise').cache
+_bitwise_not_out_kernels = overload('bitwise_not.out', 'elementwise').cache
+_bitwise_not__packet = packet('bitwise_not_', 'elementwise', ('bitwise_not_',))
+_bitwise_not__kernels = overload('bitwise_not_', 'elementwise').cache
+_bitwise_or_packet = packet('bitwise_or', 'elementwise', ('bitwise_or.Tensor',))
+_bitwise_or_Tensor_kernels = overload('bitwise_or.Tensor', 'elementwise').cache
+_bitwise_or_out_kernels = overload('bitwise_or.out', 'elementwise').cache
+_bitwise_or__packet = packet('bitwise_or_', 'elementwise', ('bitwise_or_.Tensor',))
+_bitwise_or__Tensor_kernels = overload('bitwise_or_.Tensor', 'elementwise').cache
+_bitwise_right_shift_packet = packet('bitwise_right_shift', 'elementwise', ('bitwise_right_shift.Tensor',))
+_bitwise_right_shift_Tensor_kernels = overload('bitwise_right_shift.Tensor', 'elementwise').cache
+_bitwise_right_shift_out_kernels = overload('bitwise_right_shift.out', 'elementwise').cache
+_bitwise_right_shift__packet = packet('bitwise_right_shift_', 'elementwise', ('bitwise_right_shift_.Tensor',))
+_bitwise_right_shift__Tensor_kernels = overload('bitwise_right_shift_.Tensor', 'elementwise').cache
+_bitwise_xor_packet = packet('bitwise_xor', 'elementwise', ('bitwise_xor.Tensor',))
+_bitwise_xor_Tensor_kernels = overload('bitwise_xor.Tensor', 'elementwise').cache
+_bitwise_xor_out_kernels = overload('bitwise_xor.out', 'elementwise').cache
+_bitwise_xor__packet = packet('bitwise_xor_', 'elementwise', ('bitwise_xor_.Tensor',))
+_bitwise_xor__Tensor_kernels = overload('bitwise_xor_.Tensor', 'elementwise').cache
 _bmm_packet = packet('bmm', 'matmul', ('bmm',))
 _bmm_kernels = overload('bmm', 'matmul').cache
 _bmm_out_kernels = overload('bmm.out', 'matmul').cache
+_ceil_packet = packet('ceil', 'elementwise', ('ceil',))
+_ceil_kernels = overload('ceil', 'elementwise').cache
+_ceil_out_kernels = overload('ceil.out', 'elementwise').cache
+_ceil__packet = packet('ceil_', 'elementwise', ('ceil_',))
+_ceil__kernels = overload('ceil_', 'elementwise').cache
 _clone_packet = packet('clone', 'creation', ('clone',))
 _clone_kernels = overload('clone', 'creation').cache
+_conj_packet = packet('conj', 'elementwise', ('conj',))
+_conj_kernels = overload('conj', 'elementwise').cache
+_conj_physical_packet = packet('conj_physical', 'elementwise', ('conj_physical',))
+_conj_physical_kernels = overload('conj_physical', 'elementwise').cache
+_conj_physical_out_kernels = overload('conj_physical.out', 'elementwise').cache
+_conj_physical__packet = packet('conj_physical_', 'elementwise', ('conj_physical_',))
+_conj_physical__kernels = overload('conj_physical_', 'elementwise').cache
 _contiguous_packet = packet('contiguous', 'view', ('contiguous',))
 _contiguous_kernels = overload('contiguous', 'view').cache
 _copy__packet = packet('copy_', 'creation', ('copy_',))
 _copy__kernels = overload('copy_', 'creation').cache
+_copysign_packet = packet('copysign', 'elementwise', ('copysign.Tensor', 'copysign.Scalar',))
+_copysign_Tensor_kernels = overload('copysign.Tensor', 'elementwise').cache
+_copysign_Scalar_kernels = overload('copysign.Scalar', 'elementwise').cache
+_copysign_out_kernels = overload('copysign.out', 'elementwise').cache
+_copysign_Scalar_out_kernels = overload('copysign.Scalar_out', 'elementwise').cache
+_copysign__packet = packet('copysign_', 'elementwise', ('copysign_.Tensor', 'copysign_.Scalar',))
+_copysign__Tensor_kernels = overload('copysign_.Tensor', 'elementwise').cache
+_copysign__Scalar_kernels = overload('copysign_.Scalar', 'elementwise').cache
+_cos_packet = packet('cos', 'elementwise', ('cos',))
+_cos_kernels = overload('cos', 'elementwise').cache
+_cos_out_kernels = overload('cos.out', 'elementwise').cache
+_cos__packet = packet('cos_', 'elementwise', ('cos_',))
+_cos__kernels = overload('cos_', 'elementwise').cache
+_cosh_packet = packet('cosh', 'elementwise', ('cosh',))
+_cosh_kernels = overload('cosh', 'elementwise').cache
+_cosh_out_kernels = overload('cosh.out', 'elementwise').cache
+_cosh__packet = packet('cosh_', 'elementwise', ('cosh_',))
+_cosh__kernels = overload('cosh_', 'elementwise').cache
+_deg2rad_packet = packet('deg2rad', 'elementwise', ('deg2rad',))
+_deg2rad_kernels = overload('deg2rad', 'elementwise').cache
+_deg2rad_out_kernels = overload('deg2rad.out', 'elementwise').cache
+_deg2rad__packet = packet('deg2rad_', 'elementwise', ('deg2rad_',))
+_deg2rad__kernels = overload('deg2rad_', 'elementwise').cache
 _diagonal_packet = packet('diagonal', 'view', ('diagonal',))
 _diagonal_kernels = overload('diagonal', 'view').cache
+_dist_packet = packet('dist', 'elementwise', ('dist',))
+_dist_kernels = overload('dist', 'elementwise').cache
 _div_packet = packet('div', 'elementwise', ('div.Tensor', 'div.Tensor_mode',))
 _div_Tensor_kernels = overload('div.Tensor', 'elementwise').cache
 _div_Tensor_mode_kernels = overload('div.Tensor_mode', 'elementwise').cache
@@ -109,33 +254,131 @@ _div_out_mode_kernels = overload('div.out_mode', 'elementwise').cache
 _div__packet = packet('div_', 'elementwise', ('div_.Tensor', 'div_.Tensor_mode',))
 _div__Tensor_kernels = overload('div_.Tensor', 'elementwise').cache
 _div__Tensor_mode_kernels = overload('div_.Tensor_mode', 'elementwise').cache
+_divide_packet = packet('divide', 'elementwise', ('divide.Tensor', 'divide.Tensor_mode',))
+_divide_Tensor_kernels = overload('divide.Tensor', 'elementwise').cache
+_divide_Tensor_mode_kernels = overload('divide.Tensor_mode', 'elementwise').cache
+_divide_out_kernels = overload('divide.out', 'elementwise').cache
+_divide_out_mode_kernels = overload('divide.out_mode', 'elementwise').cache
+_divide__packet = packet('divide_', 'elementwise', ('divide_.Tensor', 'divide_.Tensor_mode',))
+_divide__Tensor_kernels = overload('divide_.Tensor', 'elementwise').cache
+_divide__Tensor_mode_kernels = overload('divide_.Tensor_mode', 'elementwise').cache
 _dot_packet = packet('dot', 'matmul', ('dot',))
 _dot_kernels = overload('dot', 'matmul').cache
 _dot_out_kernels = overload('dot.out', 'matmul').cache
+_exp_packet = packet('exp', 'elementwise', ('exp',))
+_exp_kernels = overload('exp', 'elementwise').cache
+_exp_out_kernels = overload('exp.out', 'elementwise').cache
+_exp2_packet = packet('exp2', 'elementwise', ('exp2',))
+_exp2_kernels = overload('exp2', 'elementwise').cache
+_exp2_out_kernels = overload('exp2.out', 'elementwise').cache
+_exp2__packet = packet('exp2_', 'elementwise', ('exp2_',))
+_exp2__kernels = overload('exp2_', 'elementwise').cache
+_exp__packet = packet('exp_', 'elementwise', ('exp_',))
+_exp__kernels = overload('exp_', 'elementwise').cache
 _expand_packet = packet('expand', 'view', ('expand',))
 _expand_kernels = overload('expand', 'view').cache
 _expand_as_packet = packet('expand_as', 'view', ('expand_as',))
 _expand_as_kernels = overload('expand_as', 'view').cache
+_expm1_packet = packet('expm1', 'elementwise', ('expm1',))
+_expm1_kernels = overload('expm1', 'elementwise').cache
+_expm1_out_kernels = overload('expm1.out', 'elementwise').cache
+_expm1__packet = packet('expm1_', 'elementwise', ('expm1_',))
+_expm1__kernels = overload('expm1_', 'elementwise').cache
 _fill__packet = packet('fill_', 'creation', ('fill_.Scalar', 'fill_.Tensor',))
 _fill__Scalar_kernels = overload('fill_.Scalar', 'creation').cache
 _fill__Tensor_kernels = overload('fill_.Tensor', 'creation').cache
+_fix_packet = packet('fix', 'elementwise', ('fix',))
+_fix_kernels = overload('fix', 'elementwise').cache
+_fix_out_kernels = overload('fix.out', 'elementwise').cache
+_fix__packet = packet('fix_', 'elementwise', ('fix_',))
+_fix__kernels = overload('fix_', 'elementwise').cache
 _flatten_packet = packet('flatten', 'view', ('flatten.using_ints',))
 _flatten_using_ints_kernels = overload('flatten.using_ints', 'view').cache
+_float_power_packet = packet('float_power', 'elementwise', ('float_power.Tensor_Tensor', 'float_power.Scalar', 'float_power.Tensor_Scalar',))
+_float_power_Tensor_Tensor_kernels = overload('float_power.Tensor_Tensor', 'elementwise').cache
+_float_power_Scalar_kernels = overload('float_power.Scalar', 'elementwise').cache
+_float_power_Tensor_Scalar_kernels = overload('float_power.Tensor_Scalar', 'elementwise').cache
+_float_power_Tensor_Tensor_out_kernels = overload('float_power.Tensor_Tensor_out', 'elementwise').cache
+_float_power_Scalar_out_kernels = overload('float_power.Scalar_out', 'elementwise').cache
+_float_power_Tensor_Scalar_out_kernels = overload('float_power.Tensor_Scalar_out', 'elementwise').cache
+_float_power__packet = packet('float_power_', 'elementwise', ('float_power_.Tensor', 'float_power_.Scalar',))
+_float_power__Tensor_kernels = overload('float_power_.Tensor', 'elementwise').cache
+_float_power__Scalar_kernels = overload('float_power_.Scalar', 'elementwise').cache
+_floor_packet = packet('floor', 'elementwise', ('floor',))
+_floor_kernels = overload('floor', 'elementwise').cache
+_floor_out_kernels = overload('floor.out', 'elementwise').cache
+_floor__packet = packet('floor_', 'elementwise', ('floor_',))
+_floor__kernels = overload('floor_', 'elementwise').cache
 _floor_divide_packet = packet('floor_divide', 'elementwise', ('floor_divide',))
 _floor_divide_kernels = overload('floor_divide', 'elementwise').cache
 _floor_divide_out_kernels = overload('floor_divide.out', 'elementwise').cache
 _floor_divide__packet = packet('floor_divide_', 'elementwise', ('floor_divide_.Tensor',))
 _floor_divide__Tensor_kernels = overload('floor_divide_.Tensor', 'elementwise').cache
-_fmod_packet = packet('fmod', 'elementwise', ('fmod.Tensor',))
+_fmod_packet = packet('fmod', 'elementwise', ('fmod.Tensor', 'fmod.Scalar',))
 _fmod_Tensor_kernels = overload('fmod.Tensor', 'elementwise').cache
+_fmod_Scalar_kernels = overload('fmod.Scalar', 'elementwise').cache
 _fmod_out_kernels = overload('fmod.out', 'elementwise').cache
-_fmod__packet = packet('fmod_', 'elementwise', ('fmod_.Tensor',))
+_fmod_Scalar_out_kernels = overload('fmod.Scalar_out', 'elementwise').cache
+_fmod__packet = packet('fmod_', 'elementwise', ('fmod_.Tensor', 'fmod_.Scalar',))
 _fmod__Tensor_kernels = overload('fmod_.Tensor', 'elementwise').cache
+_fmod__Scalar_kernels = overload('fmod_.Scalar', 'elementwise').cache
+_frac_packet = packet('frac', 'elementwise', ('frac',))
+_frac_kernels = overload('frac', 'elementwise').cache
+_frac_out_kernels = overload('frac.out', 'elementwise').cache
+_frac__packet = packet('frac_', 'elementwise', ('frac_',))
+_frac__kernels = overload('frac_', 'elementwise').cache
+_frexp_packet = packet('frexp', 'elementwise', ('frexp.Tensor',))
+_frexp_Tensor_kernels = overload('frexp.Tensor', 'elementwise').cache
+_frexp_out_kernels = overload('frexp.out', 'elementwise').cache
+_gcd_packet = packet('gcd', 'elementwise', ('gcd',))
+_gcd_kernels = overload('gcd', 'elementwise').cache
+_gcd_out_kernels = overload('gcd.out', 'elementwise').cache
+_gcd__packet = packet('gcd_', 'elementwise', ('gcd_',))
+_gcd__kernels = overload('gcd_', 'elementwise').cache
 _ger_packet = packet('ger', 'matmul', ('ger',))
 _ger_kernels = overload('ger', 'matmul').cache
 _ger_out_kernels = overload('ger.out', 'matmul').cache
+_hypot_packet = packet('hypot', 'elementwise', ('hypot',))
+_hypot_kernels = overload('hypot', 'elementwise').cache
+_hypot_out_kernels = overload('hypot.out', 'elementwise').cache
+_hypot__packet = packet('hypot_', 'elementwise', ('hypot_',))
+_hypot__kernels = overload('hypot_', 'elementwise').cache
 _index_put__packet = packet('index_put_', 'indexing', ('index_put_',))
 _index_put__kernels = overload('index_put_', 'indexing').cache
+_lcm_packet = packet('lcm', 'elementwise', ('lcm',))
+_lcm_kernels = overload('lcm', 'elementwise').cache
+_lcm_out_kernels = overload('lcm.out', 'elementwise').cache
+_lcm__packet = packet('lcm_', 'elementwise', ('lcm_',))
+_lcm__kernels = overload('lcm_', 'elementwise').cache
+_ldexp_packet = packet('ldexp', 'elementwise', ('ldexp.Tensor',))
+_ldexp_Tensor_kernels = overload('ldexp.Tensor', 'elementwise').cache
+_ldexp_out_kernels = overload('ldexp.out', 'elementwise').cache
+_log_packet = packet('log', 'elementwise', ('log',))
+_log_kernels = overload('log', 'elementwise').cache
+_log_out_kernels = overload('log.out', 'elementwise').cache
+_log10_packet = packet('log10', 'elementwise', ('log10',))
+_log10_kernels = overload('log10', 'elementwise').cache
+_log10_out_kernels = overload('log10.out', 'elementwise').cache
+_log10__packet = packet('log10_', 'elementwise', ('log10_',))
+_log10__kernels = overload('log10_', 'elementwise').cache
+_log1p_packet = packet('log1p', 'elementwise', ('log1p',))
+_log1p_kernels = overload('log1p', 'elementwise').cache
+_log1p_out_kernels = overload('log1p.out', 'elementwise').cache
+_log1p__packet = packet('log1p_', 'elementwise', ('log1p_',))
+_log1p__kernels = overload('log1p_', 'elementwise').cache
+_log2_packet = packet('log2', 'elementwise', ('log2',))
+_log2_kernels = overload('log2', 'elementwise').cache
+_log2_out_kernels = overload('log2.out', 'elementwise').cache
+_log2__packet = packet('log2_', 'elementwise', ('log2_',))
+_log2__kernels = overload('log2_', 'elementwise').cache
+_log__packet = packet('log_', 'elementwise', ('log_',))
+_log__kernels = overload('log_', 'elementwise').cache
+_logaddexp_packet = packet('logaddexp', 'elementwise', ('logaddexp',))
+_logaddexp_kernels = overload('logaddexp', 'elementwise').cache
+_logaddexp_out_kernels = overload('logaddexp.out', 'elementwise').cache
+_logaddexp2_packet = packet('logaddexp2', 'elementwise', ('logaddexp2',))
+_logaddexp2_kernels = overload('logaddexp2', 'elementwise').cache
+_logaddexp2_out_kernels = overload('logaddexp2.out', 'elementwise').cache
 _logsumexp_packet = packet('logsumexp', 'reduction', ('logsumexp',))
 _logsumexp_kernels = overload('logsumexp', 'reduction').cache
 _logsumexp_out_kernels = overload('logsumexp.out', 'reduction').cache
@@ -169,6 +412,11 @@ _mul_Tensor_kernels = overload('mul.Tensor', 'elementwise').cache
 _mul_out_kernels = overload('mul.out', 'elementwise').cache
 _mul__packet = packet('mul_', 'elementwise', ('mul_.Tensor',))
 _mul__Tensor_kernels = overload('mul_.Tensor', 'elementwise').cache
+_multiply_packet = packet('multiply', 'elementwise', ('multiply.Tensor',))
+_multiply_Tensor_kernels = overload('multiply.Tensor', 'elementwise').cache
+_multiply_out_kernels = overload('multiply.out', 'elementwise').cache
+_multiply__packet = packet('multiply_', 'elementwise', ('multiply_.Tensor',))
+_multiply__Tensor_kernels = overload('multiply_.Tensor', 'elementwise').cache
 _mv_packet = packet('mv', 'matmul', ('mv',))
 _mv_kernels = overload('mv', 'matmul').cache
 _mv_out_kernels = overload('mv.out', 'matmul').cache
@@ -179,6 +427,11 @@ _neg_kernels = overload('neg', 'elementwise').cache
 _neg_out_kernels = overload('neg.out', 'elementwise').cache
 _neg__packet = packet('neg_', 'elementwise', ('neg_',))
 _neg__kernels = overload('neg_', 'elementwise').cache
+_negative_packet = packet('negative', 'elementwise', ('negative',))
+_negative_kernels = overload('negative', 'elementwise').cache
+_negative_out_kernels = overload('negative.out', 'elementwise').cache
+_negative__packet = packet('negative_', 'elementwise', ('negative_',))
+_negative__kernels = overload('negative_', 'elementwise').cache
 _new_empty_packet = packet('new_empty', 'creation', ('new_empty',))
 _new_empty_kernels = overload('new_empty', 'creation').cache
 _new_empty_strided_packet = packet('new_empty_strided', 'creation', ('new_empty_strided',))
@@ -189,6 +442,11 @@ _new_ones_packet = packet('new_ones', 'creation', ('new_ones',))
 _new_ones_kernels = overload('new_ones', 'creation').cache
 _new_zeros_packet = packet('new_zeros', 'creation', ('new_zeros',))
 _new_zeros_kernels = overload('new_zeros', 'creation').cache
+_nextafter_packet = packet('nextafter', 'elementwise', ('nextafter',))
+_nextafter_kernels = overload('nextafter', 'elementwise').cache
+_nextafter_out_kernels = overload('nextafter.out', 'elementwise').cache
+_nextafter__packet = packet('nextafter_', 'elementwise', ('nextafter_',))
+_nextafter__kernels = overload('nextafter_', 'elementwise').cache
 _outer_packet = packet('outer', 'matmul', ('outer',))
 _outer_kernels = overload('outer', 'matmul').cache
 _outer_out_kernels = overload('outer.out', 'matmul').cache
@@ -196,20 +454,62 @@ _permute_packet = packet('permute', 'view', ('permute',))
 _permute_kernels = overload('permute', 'view').cache
 _positive_packet = packet('positive', 'elementwise', ('positive',))
 _positive_kernels = overload('positive', 'elementwise').cache
+_pow_packet = packet('pow', 'elementwise', ('pow.Tensor_Tensor', 'pow.Scalar', 'pow.Tensor_Scalar',))
+_pow_Tensor_Tensor_kernels = overload('pow.Tensor_Tensor', 'elementwise').cache
+_pow_Scalar_kernels = overload('pow.Scalar', 'elementwise').cache
+_pow_Tensor_Scalar_kernels = overload('pow.Tensor_Scalar', 'elementwise').cache
+_pow_Tensor_Tensor_out_kernels = overload('pow.Tensor_Tensor_out', 'elementwise').cache
+_pow_Scalar_out_kernels = overload('pow.Scalar_out', 'elementwise').cache
+_pow_Tensor_Scalar_out_kernels = overload('pow.Tensor_Scalar_out', 'elementwise').cache
+_pow__packet = packet('pow_', 'elementwise', ('pow_.Tensor', 'pow_.Scalar',))
+_pow__Tensor_kernels = overload('pow_.Tensor', 'elementwise').cache
+_pow__Scalar_kernels = overload('pow_.Scalar', 'elementwise').cache
 _prod_packet = packet('prod', 'reduction', ('prod', 'prod.dim_int',))
 _prod_kernels = overload('prod', 'reduction').cache
 _prod_dim_int_kernels = overload('prod.dim_int', 'reduction').cache
 _prod_out_kernels = overload('prod.out', 'reduction').cache
 _prod_int_out_kernels = overload('prod.int_out', 'reduction').cache
-_remainder_packet = packet('remainder', 'elementwise', ('remainder.Tensor',))
+_rad2deg_packet = packet('rad2deg', 'elementwise', ('rad2deg',))
+_rad2deg_kernels = overload('rad2deg', 'elementwise').cache
+_rad2deg_out_kernels = overload('rad2deg.out', 'elementwise').cache
+_rad2deg__packet = packet('rad2deg_', 'elementwise', ('rad2deg_',))
+_rad2deg__kernels = overload('rad2deg_', 'elementwise').cache
+_reciprocal_packet = packet('reciprocal', 'elementwise', ('reciprocal',))
+_reciprocal_kernels = overload('reciprocal', 'elementwise').cache
+_reciprocal_out_kernels = overload('reciprocal.out', 'elementwise').cache
+_reciprocal__packet = packet('reciprocal_', 'elementwise', ('reciprocal_',))
+_reciprocal__kernels = overload('reciprocal_', 'elementwise').cache
+_remainder_packet = packet('remainder', 'elementwise', ('remainder.Tensor', 'remainder.Scalar_Tensor', 'remainder.Scalar',))
 _remainder_Tensor_kernels = overload('remainder.Tensor', 'elementwise').cache
+_remainder_Scalar_Tensor_kernels = overload('remainder.Scalar_Tensor', 'elementwise').cache
+_remainder_Scalar_kernels = overload('remainder.Scalar', 'elementwise').cache
 _remainder_out_kernels = overload('remainder.out', 'elementwise').cache
-_remainder__packet = packet('remainder_', 'elementwise', ('remainder_.Tensor',))
+_remainder_Scalar_out_kernels = overload('remainder.Scalar_out', 'elementwise').cache
+_remainder__packet = packet('remainder_', 'elementwise', ('remainder_.Tensor', 'remainder_.Scalar',))
 _remainder__Tensor_kernels = overload('remainder_.Tensor', 'elementwise').cache
+_remainder__Scalar_kernels = overload('remainder_.Scalar', 'elementwise').cache
 _reshape_packet = packet('reshape', 'view', ('reshape',))
 _reshape_kernels = overload('reshape', 'view').cache
-_rsub_packet = packet('rsub', 'elementwise', ('rsub.Tensor',))
+_resolve_conj_packet = packet('resolve_conj', 'elementwise', ('resolve_conj',))
+_resolve_conj_kernels = overload('resolve_conj', 'elementwise').cache
+_resolve_neg_packet = packet('resolve_neg', 'elementwise', ('resolve_neg',))
+_resolve_neg_kernels = overload('resolve_neg', 'elementwise').cache
+_round_packet = packet('round', 'elementwise', ('round', 'round.decimals',))
+_round_kernels = overload('round', 'elementwise').cache
+_round_decimals_kernels = overload('round.decimals', 'elementwise').cache
+_round_out_kernels = overload('round.out', 'elementwise').cache
+_round_decimals_out_kernels = overload('round.decimals_out', 'elementwise').cache
+_round__packet = packet('round_', 'elementwise', ('round_', 'round_.decimals',))
+_round__kernels = overload('round_', 'elementwise').cache
+_round__decimals_kernels = overload('round_.decimals', 'elementwise').cache
+_rsqrt_packet = packet('rsqrt', 'elementwise', ('rsqrt',))
+_rsqrt_kernels = overload('rsqrt', 'elementwise').cache
+_rsqrt_out_kernels = overload('rsqrt.out', 'elementwise').cache
+_rsqrt__packet = packet('rsqrt_', 'elementwise', ('rsqrt_',))
+_rsqrt__kernels = overload('rsqrt_', 'elementwise').cache
+_rsub_packet = packet('rsub', 'elementwise', ('rsub.Tensor', 'rsub.Scalar',))
 _rsub_Tensor_kernels = overload('rsub.Tensor', 'elementwise').cache
+_rsub_Scalar_kernels = overload('rsub.Scalar', 'elementwise').cache
 _select_packet = packet('select', 'view', ('select.int',))
 _select_int_kernels = overload('select.int', 'view').cache
 _sgn_packet = packet('sgn', 'elementwise', ('sgn',))
@@ -222,10 +522,30 @@ _sign_kernels = overload('sign', 'elementwise').cache
 _sign_out_kernels = overload('sign.out', 'elementwise').cache
 _sign__packet = packet('sign_', 'elementwise', ('sign_',))
 _sign__kernels = overload('sign_', 'elementwise').cache
+_sin_packet = packet('sin', 'elementwise', ('sin',))
+_sin_kernels = overload('sin', 'elementwise').cache
+_sin_out_kernels = overload('sin.out', 'elementwise').cache
+_sin__packet = packet('sin_', 'elementwise', ('sin_',))
+_sin__kernels = overload('sin_', 'elementwise').cache
+_sinh_packet = packet('sinh', 'elementwise', ('sinh',))
+_sinh_kernels = overload('sinh', 'elementwise').cache
+_sinh_out_kernels = overload('sinh.out', 'elementwise').cache
+_sinh__packet = packet('sinh_', 'elementwise', ('sinh_',))
+_sinh__kernels = overload('sinh_', 'elementwise').cache
 _split_packet = packet('split', 'view', ('split.Tensor',))
 _split_Tensor_kernels = overload('split.Tensor', 'view').cache
 _split_with_sizes_packet = packet('split_with_sizes', 'view', ('split_with_sizes',))
 _split_with_sizes_kernels = overload('split_with_sizes', 'view').cache
+_sqrt_packet = packet('sqrt', 'elementwise', ('sqrt',))
+_sqrt_kernels = overload('sqrt', 'elementwise').cache
+_sqrt_out_kernels = overload('sqrt.out', 'elementwise').cache
+_sqrt__packet = packet('sqrt_', 'elementwise', ('sqrt_',))
+_sqrt__kernels = overload('sqrt_', 'elementwise').cache
+_square_packet = packet('square', 'elementwise', ('square',))
+_square_kernels = overload('square', 'elementwise').cache
+_square_out_kernels = overload('square.out', 'elementwise').cache
+_square__packet = packet('square_', 'elementwise', ('square_',))
+_square__kernels = overload('square_', 'elementwise').cache
 _squeeze_packet = packet('squeeze', 'view', ('squeeze', 'squeeze.dim', 'squeeze.dims',))
 _squeeze_kernels = overload('squeeze', 'view').cache
 _squeeze_dim_kernels = overload('squeeze.dim', 'view').cache
@@ -245,6 +565,11 @@ _sub_Tensor_kernels = overload('sub.Tensor', 'elementwise').cache
 _sub_out_kernels = overload('sub.out', 'elementwise').cache
 _sub__packet = packet('sub_', 'elementwise', ('sub_.Tensor',))
 _sub__Tensor_kernels = overload('sub_.Tensor', 'elementwise').cache
+_subtract_packet = packet('subtract', 'elementwise', ('subtract.Tensor',))
+_subtract_Tensor_kernels = overload('subtract.Tensor', 'elementwise').cache
+_subtract_out_kernels = overload('subtract.out', 'elementwise').cache
+_subtract__packet = packet('subtract_', 'elementwise', ('subtract_.Tensor',))
+_subtract__Tensor_kernels = overload('subtract_.Tensor', 'elementwise').cache
 _sum_packet = packet('sum', 'reduction', ('sum', 'sum.dim_IntList',))
 _sum_kernels = overload('sum', 'reduction').cache
 _sum_dim_IntList_kernels = overload('sum.dim_IntList', 'reduction').cache
@@ -254,8 +579,23 @@ _sum_to_size_packet = packet('sum_to_size', 'reduction', ('sum_to_size',))
 _sum_to_size_kernels = overload('sum_to_size', 'reduction').cache
 _t_packet = packet('t', 'view', ('t',))
 _t_kernels = overload('t', 'view').cache
+_tan_packet = packet('tan', 'elementwise', ('tan',))
+_tan_kernels = overload('tan', 'elementwise').cache
+_tan_out_kernels = overload('tan.out', 'elementwise').cache
+_tan__packet = packet('tan_', 'elementwise', ('tan_',))
+_tan__kernels = overload('tan_', 'elementwise').cache
 _transpose_packet = packet('transpose', 'view', ('transpose.int',))
 _transpose_int_kernels = overload('transpose.int', 'view').cache
+_true_divide_packet = packet('true_divide', 'elementwise', ('true_divide.Tensor',))
+_true_divide_Tensor_kernels = overload('true_divide.Tensor', 'elementwise').cache
+_true_divide_out_kernels = overload('true_divide.out', 'elementwise').cache
+_true_divide__packet = packet('true_divide_', 'elementwise', ('true_divide_.Tensor',))
+_true_divide__Tensor_kernels = overload('true_divide_.Tensor', 'elementwise').cache
+_trunc_packet = packet('trunc', 'elementwise', ('trunc',))
+_trunc_kernels = overload('trunc', 'elementwise').cache
+_trunc_out_kernels = overload('trunc.out', 'elementwise').cache
+_trunc__packet = packet('trunc_', 'elementwise', ('trunc_',))
+_trunc__kernels = overload('trunc_', 'elementwise').cache
 _unbind_packet = packet('unbind', 'view', ('unbind.int',))
 _unbind_int_kernels = overload('unbind.int', 'view').cache
 _unfold_packet = packet('unfold', 'view', ('unfold',))
@@ -300,6 +640,42 @@ class TensorMethods:
             if True:
                 return _abs__kernels[self._keys | tls.mode](self)
         return call_method(_abs__packet, self, given((), args, kwargs), kwargs)
+
+    def absolute(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _absolute_kernels[self._keys | tls.mode](self)
+        return call_method(_absolute_packet, self, given((), args, kwargs), kwargs)
+
+    def absolute_(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _absolute__kernels[self._keys | tls.mode](self)
+        return call_method(_absolute__packet, self, given((), args, kwargs), kwargs)
+
+    def acos(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _acos_kernels[self._keys | tls.mode](self)
+        return call_method(_acos_packet, self, given((), args, kwargs), kwargs)
+
+    def acos_(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _acos__kernels[self._keys | tls.mode](self)
+        return call_method(_acos__packet, self, given((), args, kwargs), kwargs)
+
+    def acosh(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _acosh_kernels[self._keys | tls.mode](self)
+        return call_method(_acosh_packet, self, given((), args, kwargs), kwargs)
+
+    def acosh_(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _acosh__kernels[self._keys | tls.mode](self)
+        return call_method(_acosh__packet, self, given((), args, kwargs), kwargs)
 
     def add(self, other=MISSING, *args, alpha=1, **kwargs):
         if not args and not kwargs:
@@ -432,6 +808,12 @@ class TensorMethods:
                 return _amin_kernels[self._keys | tls.mode](self, ints_of_dim, False if keepdim is MISSING else keepdim)
         return call_method(_amin_packet, self, given((('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
 
+    def angle(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _angle_kernels[self._keys | tls.mode](self)
+        return call_method(_angle_packet, self, given((), args, kwargs), kwargs)
+
     def any(self, dim=MISSING, keepdim=MISSING, *args, **kwargs):
         if not args and not kwargs:
             if dim is MISSING and keepdim is MISSING:
@@ -442,6 +824,90 @@ class TensorMethods:
             if (ints_of_dim is not None or dim is None or dim is MISSING) and (keepdim is MISSING or keepdim.__class__ is bool):
                 return _any_dims_kernels[self._keys | tls.mode](self, ints_of_dim, False if keepdim is MISSING else keepdim)
         return call_method(_any_packet, self, given((('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
+
+    def arccos(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _arccos_kernels[self._keys | tls.mode](self)
+        return call_method(_arccos_packet, self, given((), args, kwargs), kwargs)
+
+    def arccos_(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _arccos__kernels[self._keys | tls.mode](self)
+        return call_method(_arccos__packet, self, given((), args, kwargs), kwargs)
+
+    def arccosh(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _arccosh_kernels[self._keys | tls.mode](self)
+        return call_method(_arccosh_packet, self, given((), args, kwargs), kwargs)
+
+    def arccosh_(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _arccosh__kernels[self._keys | tls.mode](self)
+        return call_method(_arccosh__packet, self, given((), args, kwargs), kwargs)
+
+    def arcsin(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _arcsin_kernels[self._keys | tls.mode](self)
+        return call_method(_arcsin_packet, self, given((), args, kwargs), kwargs)
+
+    def arcsin_(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _arcsin__kernels[self._keys | tls.mode](self)
+        return call_method(_arcsin__packet, self, given((), args, kwargs), kwargs)
+
+    def arcsinh(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _arcsinh_kernels[self._keys | tls.mode](self)
+        return call_method(_arcsinh_packet, self, given((), args, kwargs), kwargs)
+
+    def arcsinh_(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _arcsinh__kernels[self._keys | tls.mode](self)
+        return call_method(_arcsinh__packet, self, given((), args, kwargs), kwargs)
+
+    def arctan(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _arctan_kernels[self._keys | tls.mode](self)
+        return call_method(_arctan_packet, self, given((), args, kwargs), kwargs)
+
+    def arctan2(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if other.__class__ in TENSORS:
+                return _arctan2_kernels[self._keys | other._keys | tls.mode](self, other)
+        return call_method(_arctan2_packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def arctan2_(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if other.__class__ in TENSORS:
+                return _arctan2__kernels[self._keys | other._keys | tls.mode](self, other)
+        return call_method(_arctan2__packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def arctan_(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _arctan__kernels[self._keys | tls.mode](self)
+        return call_method(_arctan__packet, self, given((), args, kwargs), kwargs)
+
+    def arctanh(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _arctanh_kernels[self._keys | tls.mode](self)
+        return call_method(_arctanh_packet, self, given((), args, kwargs), kwargs)
+
+    def arctanh_(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _arctanh__kernels[self._keys | tls.mode](self)
+        return call_method(_arctanh__packet, self, given((), args, kwargs), kwargs)
 
     def argmax(self, dim=MISSING, keepdim=MISSING, *args, **kwargs):
         if not args and not kwargs:
@@ -463,6 +929,66 @@ class TensorMethods:
                 return _as_strided_kernels[self._keys | tls.mode](self, ints_of_size, ints_of_stride, None if storage_offset is MISSING else storage_offset)
         return call_method(_as_strided_packet, self, given((('size', size), ('stride', stride), ('storage_offset', storage_offset)), args, kwargs), kwargs)
 
+    def asin(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _asin_kernels[self._keys | tls.mode](self)
+        return call_method(_asin_packet, self, given((), args, kwargs), kwargs)
+
+    def asin_(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _asin__kernels[self._keys | tls.mode](self)
+        return call_method(_asin__packet, self, given((), args, kwargs), kwargs)
+
+    def asinh(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _asinh_kernels[self._keys | tls.mode](self)
+        return call_method(_asinh_packet, self, given((), args, kwargs), kwargs)
+
+    def asinh_(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _asinh__kernels[self._keys | tls.mode](self)
+        return call_method(_asinh__packet, self, given((), args, kwargs), kwargs)
+
+    def atan(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _atan_kernels[self._keys | tls.mode](self)
+        return call_method(_atan_packet, self, given((), args, kwargs), kwargs)
+
+    def atan2(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if other.__class__ in TENSORS:
+                return _atan2_kernels[self._keys | other._keys | tls.mode](self, other)
+        return call_method(_atan2_packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def atan2_(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if other.__class__ in TENSORS:
+                return _atan2__kernels[self._keys | other._keys | tls.mode](self, other)
+        return call_method(_atan2__packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def atan_(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _atan__kernels[self._keys | tls.mode](self)
+        return call_method(_atan__packet, self, given((), args, kwargs), kwargs)
+
+    def atanh(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _atanh_kernels[self._keys | tls.mode](self)
+        return call_method(_atanh_packet, self, given((), args, kwargs), kwargs)
+
+    def atanh_(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _atanh__kernels[self._keys | tls.mode](self)
+        return call_method(_atanh__packet, self, given((), args, kwargs), kwargs)
+
     def baddbmm(self, batch1=MISSING, batch2=MISSING, *args, beta=1, alpha=1, **kwargs):
         if not args and not kwargs:
             if batch1.__class__ in TENSORS and batch2.__class__ in TENSORS and beta.__class__ in NUMBERS and alpha.__class__ in NUMBERS:
@@ -479,11 +1005,95 @@ class TensorMethods:
         if not alpha == 1: kwargs['alpha'] = alpha
         return call_method(_baddbmm__packet, self, given((('batch1', batch1), ('batch2', batch2)), args, kwargs), kwargs)
 
+    def bitwise_and(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+                return _bitwise_and_Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
+        return call_method(_bitwise_and_packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def bitwise_and_(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+                return _bitwise_and__Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
+        return call_method(_bitwise_and__packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def bitwise_left_shift(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+                return _bitwise_left_shift_Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
+        return call_method(_bitwise_left_shift_packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def bitwise_left_shift_(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+                return _bitwise_left_shift__Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
+        return call_method(_bitwise_left_shift__packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def bitwise_not(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _bitwise_not_kernels[self._keys | tls.mode](self)
+        return call_method(_bitwise_not_packet, self, given((), args, kwargs), kwargs)
+
+    def bitwise_not_(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _bitwise_not__kernels[self._keys | tls.mode](self)
+        return call_method(_bitwise_not__packet, self, given((), args, kwargs), kwargs)
+
+    def bitwise_or(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+                return _bitwise_or_Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
+        return call_method(_bitwise_or_packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def bitwise_or_(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+                return _bitwise_or__Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
+        return call_method(_bitwise_or__packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def bitwise_right_shift(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+                return _bitwise_right_shift_Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
+        return call_method(_bitwise_right_shift_packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def bitwise_right_shift_(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+                return _bitwise_right_shift__Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
+        return call_method(_bitwise_right_shift__packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def bitwise_xor(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+                return _bitwise_xor_Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
+        return call_method(_bitwise_xor_packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def bitwise_xor_(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+                return _bitwise_xor__Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
+        return call_method(_bitwise_xor__packet, self, given((('other', other),), args, kwargs), kwargs)
+
     def bmm(self, mat2=MISSING, *args, **kwargs):
         if not args and not kwargs:
             if mat2.__class__ in TENSORS:
                 return _bmm_kernels[self._keys | mat2._keys | tls.mode](self, mat2)
         return call_method(_bmm_packet, self, given((('mat2', mat2),), args, kwargs), kwargs)
+
+    def ceil(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _ceil_kernels[self._keys | tls.mode](self)
+        return call_method(_ceil_packet, self, given((), args, kwargs), kwargs)
+
+    def ceil_(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _ceil__kernels[self._keys | tls.mode](self)
+        return call_method(_ceil__packet, self, given((), args, kwargs), kwargs)
 
     def clone(self, *args, memory_format=None, **kwargs):
         if not args and not kwargs:
@@ -491,6 +1101,24 @@ class TensorMethods:
                 return _clone_kernels[self._keys | tls.mode](self, memory_format)
         if not memory_format is None: kwargs['memory_format'] = memory_format
         return call_method(_clone_packet, self, given((), args, kwargs), kwargs)
+
+    def conj(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _conj_kernels[self._keys | tls.mode](self)
+        return call_method(_conj_packet, self, given((), args, kwargs), kwargs)
+
+    def conj_physical(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _conj_physical_kernels[self._keys | tls.mode](self)
+        return call_method(_conj_physical_packet, self, given((), args, kwargs), kwargs)
+
+    def conj_physical_(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _conj_physical__kernels[self._keys | tls.mode](self)
+        return call_method(_conj_physical__packet, self, given((), args, kwargs), kwargs)
 
     def contiguous(self, *args, memory_format=contiguous_format, **kwargs):
         if not args and not kwargs:
@@ -505,11 +1133,69 @@ class TensorMethods:
                 return _copy__kernels[self._keys | src._keys | tls.mode](self, src, False if non_blocking is MISSING else non_blocking)
         return call_method(_copy__packet, self, given((('src', src), ('non_blocking', non_blocking)), args, kwargs), kwargs)
 
+    def copysign(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if other.__class__ in TENSORS:
+                return _copysign_Tensor_kernels[self._keys | other._keys | tls.mode](self, other)
+            if other.__class__ in NUMBERS:
+                return _copysign_Scalar_kernels[self._keys | tls.mode](self, other)
+        return call_method(_copysign_packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def copysign_(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if other.__class__ in TENSORS:
+                return _copysign__Tensor_kernels[self._keys | other._keys | tls.mode](self, other)
+            if other.__class__ in NUMBERS:
+                return _copysign__Scalar_kernels[self._keys | tls.mode](self, other)
+        return call_method(_copysign__packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def cos(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _cos_kernels[self._keys | tls.mode](self)
+        return call_method(_cos_packet, self, given((), args, kwargs), kwargs)
+
+    def cos_(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _cos__kernels[self._keys | tls.mode](self)
+        return call_method(_cos__packet, self, given((), args, kwargs), kwargs)
+
+    def cosh(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _cosh_kernels[self._keys | tls.mode](self)
+        return call_method(_cosh_packet, self, given((), args, kwargs), kwargs)
+
+    def cosh_(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _cosh__kernels[self._keys | tls.mode](self)
+        return call_method(_cosh__packet, self, given((), args, kwargs), kwargs)
+
+    def deg2rad(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _deg2rad_kernels[self._keys | tls.mode](self)
+        return call_method(_deg2rad_packet, self, given((), args, kwargs), kwargs)
+
+    def deg2rad_(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _deg2rad__kernels[self._keys | tls.mode](self)
+        return call_method(_deg2rad__packet, self, given((), args, kwargs), kwargs)
+
     def diagonal(self, offset=MISSING, dim1=MISSING, dim2=MISSING, *args, **kwargs):
         if not args and not kwargs:
             if (offset is MISSING or offset.__class__ is int) and (dim1 is MISSING or dim1.__class__ is int) and (dim2 is MISSING or dim2.__class__ is int):
                 return _diagonal_kernels[self._keys | tls.mode](self, 0 if offset is MISSING else offset, 0 if dim1 is MISSING else dim1, 1 if dim2 is MISSING else dim2)
         return call_method(_diagonal_packet, self, given((('offset', offset), ('dim1', dim1), ('dim2', dim2)), args, kwargs), kwargs)
+
+    def dist(self, other=MISSING, p=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if other.__class__ in TENSORS and (p is MISSING or p.__class__ in NUMBERS):
+                return _dist_kernels[self._keys | other._keys | tls.mode](self, other, 2 if p is MISSING else p)
+        return call_method(_dist_packet, self, given((('other', other), ('p', p)), args, kwargs), kwargs)
 
     def div(self, other=MISSING, *args, rounding_mode=MISSING, **kwargs):
         if not args and not kwargs:
@@ -529,11 +1215,53 @@ class TensorMethods:
         if not rounding_mode is MISSING: kwargs['rounding_mode'] = rounding_mode
         return call_method(_div__packet, self, given((('other', other),), args, kwargs), kwargs)
 
+    def divide(self, other=MISSING, *args, rounding_mode=MISSING, **kwargs):
+        if not args and not kwargs:
+            if (other.__class__ in TENSORS or other.__class__ in NUMBERS) and rounding_mode is MISSING:
+                return _divide_Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
+            if (other.__class__ in TENSORS or other.__class__ in NUMBERS) and (rounding_mode is None or rounding_mode.__class__ is str):
+                return _divide_Tensor_mode_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other, rounding_mode)
+        if not rounding_mode is MISSING: kwargs['rounding_mode'] = rounding_mode
+        return call_method(_divide_packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def divide_(self, other=MISSING, *args, rounding_mode=MISSING, **kwargs):
+        if not args and not kwargs:
+            if (other.__class__ in TENSORS or other.__class__ in NUMBERS) and rounding_mode is MISSING:
+                return _divide__Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
+            if (other.__class__ in TENSORS or other.__class__ in NUMBERS) and (rounding_mode is None or rounding_mode.__class__ is str):
+                return _divide__Tensor_mode_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other, rounding_mode)
+        if not rounding_mode is MISSING: kwargs['rounding_mode'] = rounding_mode
+        return call_method(_divide__packet, self, given((('other', other),), args, kwargs), kwargs)
+
     def dot(self, tensor=MISSING, *args, **kwargs):
         if not args and not kwargs:
             if tensor.__class__ in TENSORS:
                 return _dot_kernels[self._keys | tensor._keys | tls.mode](self, tensor)
         return call_method(_dot_packet, self, given((('tensor', tensor),), args, kwargs), kwargs)
+
+    def exp(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _exp_kernels[self._keys | tls.mode](self)
+        return call_method(_exp_packet, self, given((), args, kwargs), kwargs)
+
+    def exp2(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _exp2_kernels[self._keys | tls.mode](self)
+        return call_method(_exp2_packet, self, given((), args, kwargs), kwargs)
+
+    def exp2_(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _exp2__kernels[self._keys | tls.mode](self)
+        return call_method(_exp2__packet, self, given((), args, kwargs), kwargs)
+
+    def exp_(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _exp__kernels[self._keys | tls.mode](self)
+        return call_method(_exp__packet, self, given((), args, kwargs), kwargs)
 
     def expand(self, *args, **kwargs):
         if args and not kwargs:
@@ -548,6 +1276,18 @@ class TensorMethods:
                 return _expand_as_kernels[self._keys | other._keys | tls.mode](self, other)
         return call_method(_expand_as_packet, self, given((('other', other),), args, kwargs), kwargs)
 
+    def expm1(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _expm1_kernels[self._keys | tls.mode](self)
+        return call_method(_expm1_packet, self, given((), args, kwargs), kwargs)
+
+    def expm1_(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _expm1__kernels[self._keys | tls.mode](self)
+        return call_method(_expm1__packet, self, given((), args, kwargs), kwargs)
+
     def fill_(self, value=MISSING, *args, **kwargs):
         if not args and not kwargs:
             if value.__class__ in NUMBERS:
@@ -556,11 +1296,51 @@ class TensorMethods:
                 return _fill__Tensor_kernels[self._keys | value._keys | tls.mode](self, value)
         return call_method(_fill__packet, self, given((('value', value),), args, kwargs), kwargs)
 
+    def fix(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _fix_kernels[self._keys | tls.mode](self)
+        return call_method(_fix_packet, self, given((), args, kwargs), kwargs)
+
+    def fix_(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _fix__kernels[self._keys | tls.mode](self)
+        return call_method(_fix__packet, self, given((), args, kwargs), kwargs)
+
     def flatten(self, start_dim=MISSING, end_dim=MISSING, *args, **kwargs):
         if not args and not kwargs:
             if (start_dim is MISSING or start_dim.__class__ is int) and (end_dim is MISSING or end_dim.__class__ is int):
                 return _flatten_using_ints_kernels[self._keys | tls.mode](self, 0 if start_dim is MISSING else start_dim, -1 if end_dim is MISSING else end_dim)
         return call_method(_flatten_packet, self, given((('start_dim', start_dim), ('end_dim', end_dim)), args, kwargs), kwargs)
+
+    def float_power(self, exponent=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if exponent.__class__ in TENSORS:
+                return _float_power_Tensor_Tensor_kernels[self._keys | exponent._keys | tls.mode](self, exponent)
+            if exponent.__class__ in NUMBERS:
+                return _float_power_Tensor_Scalar_kernels[self._keys | tls.mode](self, exponent)
+        return call_method(_float_power_packet, self, given((('exponent', exponent),), args, kwargs), kwargs)
+
+    def float_power_(self, exponent=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if exponent.__class__ in TENSORS:
+                return _float_power__Tensor_kernels[self._keys | exponent._keys | tls.mode](self, exponent)
+            if exponent.__class__ in NUMBERS:
+                return _float_power__Scalar_kernels[self._keys | tls.mode](self, exponent)
+        return call_method(_float_power__packet, self, given((('exponent', exponent),), args, kwargs), kwargs)
+
+    def floor(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _floor_kernels[self._keys | tls.mode](self)
+        return call_method(_floor_packet, self, given((), args, kwargs), kwargs)
+
+    def floor_(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _floor__kernels[self._keys | tls.mode](self)
+        return call_method(_floor__packet, self, given((), args, kwargs), kwargs)
 
     def floor_divide(self, other=MISSING, *args, **kwargs):
         if not args and not kwargs:
@@ -576,15 +1356,49 @@ class TensorMethods:
 
     def fmod(self, other=MISSING, *args, **kwargs):
         if not args and not kwargs:
-            if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
-                return _fmod_Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
+            if other.__class__ in TENSORS:
+                return _fmod_Tensor_kernels[self._keys | other._keys | tls.mode](self, other)
+            if other.__class__ in NUMBERS:
+                return _fmod_Scalar_kernels[self._keys | tls.mode](self, other)
         return call_method(_fmod_packet, self, given((('other', other),), args, kwargs), kwargs)
 
     def fmod_(self, other=MISSING, *args, **kwargs):
         if not args and not kwargs:
-            if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
-                return _fmod__Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
+            if other.__class__ in TENSORS:
+                return _fmod__Tensor_kernels[self._keys | other._keys | tls.mode](self, other)
+            if other.__class__ in NUMBERS:
+                return _fmod__Scalar_kernels[self._keys | tls.mode](self, other)
         return call_method(_fmod__packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def frac(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _frac_kernels[self._keys | tls.mode](self)
+        return call_method(_frac_packet, self, given((), args, kwargs), kwargs)
+
+    def frac_(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _frac__kernels[self._keys | tls.mode](self)
+        return call_method(_frac__packet, self, given((), args, kwargs), kwargs)
+
+    def frexp(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _frexp_Tensor_kernels[self._keys | tls.mode](self)
+        return call_method(_frexp_packet, self, given((), args, kwargs), kwargs)
+
+    def gcd(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if other.__class__ in TENSORS:
+                return _gcd_kernels[self._keys | other._keys | tls.mode](self, other)
+        return call_method(_gcd_packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def gcd_(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if other.__class__ in TENSORS:
+                return _gcd__kernels[self._keys | other._keys | tls.mode](self, other)
+        return call_method(_gcd__packet, self, given((('other', other),), args, kwargs), kwargs)
 
     def ger(self, vec2=MISSING, *args, **kwargs):
         if not args and not kwargs:
@@ -592,8 +1406,98 @@ class TensorMethods:
                 return _ger_kernels[self._keys | vec2._keys | tls.mode](self, vec2)
         return call_method(_ger_packet, self, given((('vec2', vec2),), args, kwargs), kwargs)
 
+    def hypot(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if other.__class__ in TENSORS:
+                return _hypot_kernels[self._keys | other._keys | tls.mode](self, other)
+        return call_method(_hypot_packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def hypot_(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if other.__class__ in TENSORS:
+                return _hypot__kernels[self._keys | other._keys | tls.mode](self, other)
+        return call_method(_hypot__packet, self, given((('other', other),), args, kwargs), kwargs)
+
     def index_put_(self, indices=MISSING, values=MISSING, accumulate=MISSING, *args, **kwargs):
         return call_method(_index_put__packet, self, given((('indices', indices), ('values', values), ('accumulate', accumulate)), args, kwargs), kwargs)
+
+    def lcm(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if other.__class__ in TENSORS:
+                return _lcm_kernels[self._keys | other._keys | tls.mode](self, other)
+        return call_method(_lcm_packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def lcm_(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if other.__class__ in TENSORS:
+                return _lcm__kernels[self._keys | other._keys | tls.mode](self, other)
+        return call_method(_lcm__packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def ldexp(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if other.__class__ in TENSORS:
+                return _ldexp_Tensor_kernels[self._keys | other._keys | tls.mode](self, other)
+        return call_method(_ldexp_packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def log(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _log_kernels[self._keys | tls.mode](self)
+        return call_method(_log_packet, self, given((), args, kwargs), kwargs)
+
+    def log10(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _log10_kernels[self._keys | tls.mode](self)
+        return call_method(_log10_packet, self, given((), args, kwargs), kwargs)
+
+    def log10_(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _log10__kernels[self._keys | tls.mode](self)
+        return call_method(_log10__packet, self, given((), args, kwargs), kwargs)
+
+    def log1p(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _log1p_kernels[self._keys | tls.mode](self)
+        return call_method(_log1p_packet, self, given((), args, kwargs), kwargs)
+
+    def log1p_(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _log1p__kernels[self._keys | tls.mode](self)
+        return call_method(_log1p__packet, self, given((), args, kwargs), kwargs)
+
+    def log2(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _log2_kernels[self._keys | tls.mode](self)
+        return call_method(_log2_packet, self, given((), args, kwargs), kwargs)
+
+    def log2_(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _log2__kernels[self._keys | tls.mode](self)
+        return call_method(_log2__packet, self, given((), args, kwargs), kwargs)
+
+    def log_(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _log__kernels[self._keys | tls.mode](self)
+        return call_method(_log__packet, self, given((), args, kwargs), kwargs)
+
+    def logaddexp(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if other.__class__ in TENSORS:
+                return _logaddexp_kernels[self._keys | other._keys | tls.mode](self, other)
+        return call_method(_logaddexp_packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def logaddexp2(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if other.__class__ in TENSORS:
+                return _logaddexp2_kernels[self._keys | other._keys | tls.mode](self, other)
+        return call_method(_logaddexp2_packet, self, given((('other', other),), args, kwargs), kwargs)
 
     def logsumexp(self, dim=MISSING, keepdim=MISSING, *args, **kwargs):
         if not args and not kwargs:
@@ -656,6 +1560,18 @@ class TensorMethods:
                 return _mul__Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
         return call_method(_mul__packet, self, given((('other', other),), args, kwargs), kwargs)
 
+    def multiply(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+                return _multiply_Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
+        return call_method(_multiply_packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def multiply_(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+                return _multiply__Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
+        return call_method(_multiply__packet, self, given((('other', other),), args, kwargs), kwargs)
+
     def mv(self, vec=MISSING, *args, **kwargs):
         if not args and not kwargs:
             if vec.__class__ in TENSORS:
@@ -679,6 +1595,18 @@ class TensorMethods:
             if True:
                 return _neg__kernels[self._keys | tls.mode](self)
         return call_method(_neg__packet, self, given((), args, kwargs), kwargs)
+
+    def negative(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _negative_kernels[self._keys | tls.mode](self)
+        return call_method(_negative_packet, self, given((), args, kwargs), kwargs)
+
+    def negative_(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _negative__kernels[self._keys | tls.mode](self)
+        return call_method(_negative__packet, self, given((), args, kwargs), kwargs)
 
     def new_empty(self, *args, **kwargs):
         if args and not kwargs:
@@ -715,6 +1643,18 @@ class TensorMethods:
                 return _new_zeros_kernels[self._keys | tls.mode](self, ints, None, None, None, None)
         return call_method(_new_zeros_packet, self, args, kwargs)
 
+    def nextafter(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if other.__class__ in TENSORS:
+                return _nextafter_kernels[self._keys | other._keys | tls.mode](self, other)
+        return call_method(_nextafter_packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def nextafter_(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if other.__class__ in TENSORS:
+                return _nextafter__kernels[self._keys | other._keys | tls.mode](self, other)
+        return call_method(_nextafter__packet, self, given((('other', other),), args, kwargs), kwargs)
+
     def outer(self, vec2=MISSING, *args, **kwargs):
         if not args and not kwargs:
             if vec2.__class__ in TENSORS:
@@ -734,6 +1674,22 @@ class TensorMethods:
                 return _positive_kernels[self._keys | tls.mode](self)
         return call_method(_positive_packet, self, given((), args, kwargs), kwargs)
 
+    def pow(self, exponent=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if exponent.__class__ in TENSORS:
+                return _pow_Tensor_Tensor_kernels[self._keys | exponent._keys | tls.mode](self, exponent)
+            if exponent.__class__ in NUMBERS:
+                return _pow_Tensor_Scalar_kernels[self._keys | tls.mode](self, exponent)
+        return call_method(_pow_packet, self, given((('exponent', exponent),), args, kwargs), kwargs)
+
+    def pow_(self, exponent=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if exponent.__class__ in TENSORS:
+                return _pow__Tensor_kernels[self._keys | exponent._keys | tls.mode](self, exponent)
+            if exponent.__class__ in NUMBERS:
+                return _pow__Scalar_kernels[self._keys | tls.mode](self, exponent)
+        return call_method(_pow__packet, self, given((('exponent', exponent),), args, kwargs), kwargs)
+
     def prod(self, dim=MISSING, keepdim=MISSING, *args, dtype=None, **kwargs):
         if not args and not kwargs:
             if (dtype is None or dtype.__class__ is dtype) and dim is MISSING and keepdim is MISSING:
@@ -743,16 +1699,44 @@ class TensorMethods:
         if not dtype is None: kwargs['dtype'] = dtype
         return call_method(_prod_packet, self, given((('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
 
+    def rad2deg(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _rad2deg_kernels[self._keys | tls.mode](self)
+        return call_method(_rad2deg_packet, self, given((), args, kwargs), kwargs)
+
+    def rad2deg_(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _rad2deg__kernels[self._keys | tls.mode](self)
+        return call_method(_rad2deg__packet, self, given((), args, kwargs), kwargs)
+
+    def reciprocal(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _reciprocal_kernels[self._keys | tls.mode](self)
+        return call_method(_reciprocal_packet, self, given((), args, kwargs), kwargs)
+
+    def reciprocal_(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _reciprocal__kernels[self._keys | tls.mode](self)
+        return call_method(_reciprocal__packet, self, given((), args, kwargs), kwargs)
+
     def remainder(self, other=MISSING, *args, **kwargs):
         if not args and not kwargs:
-            if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
-                return _remainder_Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
+            if other.__class__ in TENSORS:
+                return _remainder_Tensor_kernels[self._keys | other._keys | tls.mode](self, other)
+            if other.__class__ in NUMBERS:
+                return _remainder_Scalar_kernels[self._keys | tls.mode](self, other)
         return call_method(_remainder_packet, self, given((('other', other),), args, kwargs), kwargs)
 
     def remainder_(self, other=MISSING, *args, **kwargs):
         if not args and not kwargs:
-            if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
-                return _remainder__Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
+            if other.__class__ in TENSORS:
+                return _remainder__Tensor_kernels[self._keys | other._keys | tls.mode](self, other)
+            if other.__class__ in NUMBERS:
+                return _remainder__Scalar_kernels[self._keys | tls.mode](self, other)
         return call_method(_remainder__packet, self, given((('other', other),), args, kwargs), kwargs)
 
     def reshape(self, *args, **kwargs):
@@ -762,12 +1746,53 @@ class TensorMethods:
                 return _reshape_kernels[self._keys | tls.mode](self, ints)
         return call_method(_reshape_packet, self, args, kwargs)
 
-    def rsub(self, other=MISSING, *args, alpha=1, **kwargs):
+    def resolve_conj(self, *args, **kwargs):
         if not args and not kwargs:
-            if (other.__class__ in TENSORS or other.__class__ in NUMBERS) and alpha.__class__ in NUMBERS:
-                return _rsub_Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other, alpha)
-        if not alpha == 1: kwargs['alpha'] = alpha
-        return call_method(_rsub_packet, self, given((('other', other),), args, kwargs), kwargs)
+            if True:
+                return _resolve_conj_kernels[self._keys | tls.mode](self)
+        return call_method(_resolve_conj_packet, self, given((), args, kwargs), kwargs)
+
+    def resolve_neg(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _resolve_neg_kernels[self._keys | tls.mode](self)
+        return call_method(_resolve_neg_packet, self, given((), args, kwargs), kwargs)
+
+    def round(self, *args, decimals=MISSING, **kwargs):
+        if not args and not kwargs:
+            if decimals is MISSING:
+                return _round_kernels[self._keys | tls.mode](self)
+            if decimals.__class__ is int:
+                return _round_decimals_kernels[self._keys | tls.mode](self, decimals)
+        if not decimals is MISSING: kwargs['decimals'] = decimals
+        return call_method(_round_packet, self, given((), args, kwargs), kwargs)
+
+    def round_(self, *args, decimals=MISSING, **kwargs):
+        if not args and not kwargs:
+            if decimals is MISSING:
+                return _round__kernels[self._keys | tls.mode](self)
+            if decimals.__class__ is int:
+                return _round__decimals_kernels[self._keys | tls.mode](self, decimals)
+        if not decimals is MISSING: kwargs['decimals'] = decimals
+        return call_method(_round__packet, self, given((), args, kwargs), kwargs)
+
+    def rsqrt(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _rsqrt_kernels[self._keys | tls.mode](self)
+        return call_method(_rsqrt_packet, self, given((), args, kwargs), kwargs)
+
+    def rsqrt_(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _rsqrt__kernels[self._keys | tls.mode](self)
+        return call_method(_rsqrt__packet, self, given((), args, kwargs), kwargs)
+
+    def rsub(self, other=MISSING, alpha=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if other.__class__ in NUMBERS and (alpha is MISSING or alpha.__class__ in NUMBERS):
+                return _rsub_Scalar_kernels[self._keys | tls.mode](self, other, 1 if alpha is MISSING else alpha)
+        return call_method(_rsub_packet, self, given((('other', other), ('alpha', alpha)), args, kwargs), kwargs)
 
     def select(self, dim=MISSING, index=MISSING, *args, **kwargs):
         if not args and not kwargs:
@@ -799,6 +1824,30 @@ class TensorMethods:
                 return _sign__kernels[self._keys | tls.mode](self)
         return call_method(_sign__packet, self, given((), args, kwargs), kwargs)
 
+    def sin(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _sin_kernels[self._keys | tls.mode](self)
+        return call_method(_sin_packet, self, given((), args, kwargs), kwargs)
+
+    def sin_(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _sin__kernels[self._keys | tls.mode](self)
+        return call_method(_sin__packet, self, given((), args, kwargs), kwargs)
+
+    def sinh(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _sinh_kernels[self._keys | tls.mode](self)
+        return call_method(_sinh_packet, self, given((), args, kwargs), kwargs)
+
+    def sinh_(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _sinh__kernels[self._keys | tls.mode](self)
+        return call_method(_sinh__packet, self, given((), args, kwargs), kwargs)
+
     def split(self, split_size=MISSING, dim=MISSING, *args, **kwargs):
         if not args and not kwargs:
             if split_size.__class__ is int and (dim is MISSING or dim.__class__ is int):
@@ -811,6 +1860,30 @@ class TensorMethods:
             if ints_of_split_sizes is not None and (dim is MISSING or dim.__class__ is int):
                 return _split_with_sizes_kernels[self._keys | tls.mode](self, ints_of_split_sizes, 0 if dim is MISSING else dim)
         return call_method(_split_with_sizes_packet, self, given((('split_sizes', split_sizes), ('dim', dim)), args, kwargs), kwargs)
+
+    def sqrt(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _sqrt_kernels[self._keys | tls.mode](self)
+        return call_method(_sqrt_packet, self, given((), args, kwargs), kwargs)
+
+    def sqrt_(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _sqrt__kernels[self._keys | tls.mode](self)
+        return call_method(_sqrt__packet, self, given((), args, kwargs), kwargs)
+
+    def square(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _square_kernels[self._keys | tls.mode](self)
+        return call_method(_square_packet, self, given((), args, kwargs), kwargs)
+
+    def square_(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _square__kernels[self._keys | tls.mode](self)
+        return call_method(_square__packet, self, given((), args, kwargs), kwargs)
 
     def squeeze(self, dim=MISSING, *args, **kwargs):
         if not args and not kwargs:
@@ -857,6 +1930,20 @@ class TensorMethods:
         if not alpha == 1: kwargs['alpha'] = alpha
         return call_method(_sub__packet, self, given((('other', other),), args, kwargs), kwargs)
 
+    def subtract(self, other=MISSING, *args, alpha=1, **kwargs):
+        if not args and not kwargs:
+            if (other.__class__ in TENSORS or other.__class__ in NUMBERS) and alpha.__class__ in NUMBERS:
+                return _subtract_Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other, alpha)
+        if not alpha == 1: kwargs['alpha'] = alpha
+        return call_method(_subtract_packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def subtract_(self, other=MISSING, *args, alpha=1, **kwargs):
+        if not args and not kwargs:
+            if (other.__class__ in TENSORS or other.__class__ in NUMBERS) and alpha.__class__ in NUMBERS:
+                return _subtract__Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other, alpha)
+        if not alpha == 1: kwargs['alpha'] = alpha
+        return call_method(_subtract__packet, self, given((('other', other),), args, kwargs), kwargs)
+
     def sum(self, dim=MISSING, keepdim=MISSING, *args, dtype=None, **kwargs):
         if not args and not kwargs:
             if (dtype is None or dtype.__class__ is dtype) and dim is MISSING and keepdim is MISSING:
@@ -880,11 +1967,47 @@ class TensorMethods:
                 return _t_kernels[self._keys | tls.mode](self)
         return call_method(_t_packet, self, given((), args, kwargs), kwargs)
 
+    def tan(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _tan_kernels[self._keys | tls.mode](self)
+        return call_method(_tan_packet, self, given((), args, kwargs), kwargs)
+
+    def tan_(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _tan__kernels[self._keys | tls.mode](self)
+        return call_method(_tan__packet, self, given((), args, kwargs), kwargs)
+
     def transpose(self, dim0=MISSING, dim1=MISSING, *args, **kwargs):
         if not args and not kwargs:
             if dim0.__class__ is int and dim1.__class__ is int:
                 return _transpose_int_kernels[self._keys | tls.mode](self, dim0, dim1)
         return call_method(_transpose_packet, self, given((('dim0', dim0), ('dim1', dim1)), args, kwargs), kwargs)
+
+    def true_divide(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+                return _true_divide_Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
+        return call_method(_true_divide_packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def true_divide_(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+                return _true_divide__Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
+        return call_method(_true_divide__packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def trunc(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _trunc_kernels[self._keys | tls.mode](self)
+        return call_method(_trunc_packet, self, given((), args, kwargs), kwargs)
+
+    def trunc_(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _trunc__kernels[self._keys | tls.mode](self)
+        return call_method(_trunc__packet, self, given((), args, kwargs), kwargs)
 
     def unbind(self, dim=MISSING, *args, **kwargs):
         if not args and not kwargs:
@@ -989,13 +2112,45 @@ class TensorMethods:
             return _floor_divide_kernels[self._keys | tls.mode](self, other)
         return operator_fallback(self, other, "__floordiv__")
 
-    def __mod__(self, other):
+    def __and__(self, other):
         kind = other.__class__
         if kind in TENSORS:
-            return _remainder_Tensor_kernels[self._keys | other._keys | tls.mode](self, other)
+            return _bitwise_and_Tensor_kernels[self._keys | other._keys | tls.mode](self, other)
         if kind in NUMBERS:
-            return _remainder_Tensor_kernels[self._keys | tls.mode](self, other)
-        return operator_fallback(self, other, "__mod__")
+            return _bitwise_and_Tensor_kernels[self._keys | tls.mode](self, other)
+        return operator_fallback(self, other, "__and__")
+
+    def __or__(self, other):
+        kind = other.__class__
+        if kind in TENSORS:
+            return _bitwise_or_Tensor_kernels[self._keys | other._keys | tls.mode](self, other)
+        if kind in NUMBERS:
+            return _bitwise_or_Tensor_kernels[self._keys | tls.mode](self, other)
+        return operator_fallback(self, other, "__or__")
+
+    def __xor__(self, other):
+        kind = other.__class__
+        if kind in TENSORS:
+            return _bitwise_xor_Tensor_kernels[self._keys | other._keys | tls.mode](self, other)
+        if kind in NUMBERS:
+            return _bitwise_xor_Tensor_kernels[self._keys | tls.mode](self, other)
+        return operator_fallback(self, other, "__xor__")
+
+    def __lshift__(self, other):
+        kind = other.__class__
+        if kind in TENSORS:
+            return _bitwise_left_shift_Tensor_kernels[self._keys | other._keys | tls.mode](self, other)
+        if kind in NUMBERS:
+            return _bitwise_left_shift_Tensor_kernels[self._keys | tls.mode](self, other)
+        return operator_fallback(self, other, "__lshift__")
+
+    def __rshift__(self, other):
+        kind = other.__class__
+        if kind in TENSORS:
+            return _bitwise_right_shift_Tensor_kernels[self._keys | other._keys | tls.mode](self, other)
+        if kind in NUMBERS:
+            return _bitwise_right_shift_Tensor_kernels[self._keys | tls.mode](self, other)
+        return operator_fallback(self, other, "__rshift__")
 
     def __radd__(self, other):
         kind = other.__class__
@@ -1012,6 +2167,30 @@ class TensorMethods:
         if kind in NUMBERS:
             return _mul_Tensor_kernels[self._keys | tls.mode](self, other)
         return operator_fallback(self, other, "__rmul__")
+
+    def __rand__(self, other):
+        kind = other.__class__
+        if kind in TENSORS:
+            return _bitwise_and_Tensor_kernels[self._keys | other._keys | tls.mode](self, other)
+        if kind in NUMBERS:
+            return _bitwise_and_Tensor_kernels[self._keys | tls.mode](self, other)
+        return operator_fallback(self, other, "__rand__")
+
+    def __ror__(self, other):
+        kind = other.__class__
+        if kind in TENSORS:
+            return _bitwise_or_Tensor_kernels[self._keys | other._keys | tls.mode](self, other)
+        if kind in NUMBERS:
+            return _bitwise_or_Tensor_kernels[self._keys | tls.mode](self, other)
+        return operator_fallback(self, other, "__ror__")
+
+    def __rxor__(self, other):
+        kind = other.__class__
+        if kind in TENSORS:
+            return _bitwise_xor_Tensor_kernels[self._keys | other._keys | tls.mode](self, other)
+        if kind in NUMBERS:
+            return _bitwise_xor_Tensor_kernels[self._keys | tls.mode](self, other)
+        return operator_fallback(self, other, "__rxor__")
 
     def __iadd__(self, other):
         kind = other.__class__
@@ -1048,18 +2227,90 @@ class TensorMethods:
     def __ifloordiv__(self, other):
         kind = other.__class__
         if kind in TENSORS:
-            return _floor_divide__kernels[self._keys | other._keys | tls.mode](self, other)
+            return _floor_divide__Tensor_kernels[self._keys | other._keys | tls.mode](self, other)
         if kind in NUMBERS:
-            return _floor_divide__kernels[self._keys | tls.mode](self, other)
+            return _floor_divide__Tensor_kernels[self._keys | tls.mode](self, other)
         return operator_fallback(self, other, "__ifloordiv__")
+
+    def __iand__(self, other):
+        kind = other.__class__
+        if kind in TENSORS:
+            return _bitwise_and__Tensor_kernels[self._keys | other._keys | tls.mode](self, other)
+        if kind in NUMBERS:
+            return _bitwise_and__Tensor_kernels[self._keys | tls.mode](self, other)
+        return operator_fallback(self, other, "__iand__")
+
+    def __ior__(self, other):
+        kind = other.__class__
+        if kind in TENSORS:
+            return _bitwise_or__Tensor_kernels[self._keys | other._keys | tls.mode](self, other)
+        if kind in NUMBERS:
+            return _bitwise_or__Tensor_kernels[self._keys | tls.mode](self, other)
+        return operator_fallback(self, other, "__ior__")
+
+    def __ixor__(self, other):
+        kind = other.__class__
+        if kind in TENSORS:
+            return _bitwise_xor__Tensor_kernels[self._keys | other._keys | tls.mode](self, other)
+        if kind in NUMBERS:
+            return _bitwise_xor__Tensor_kernels[self._keys | tls.mode](self, other)
+        return operator_fallback(self, other, "__ixor__")
+
+    def __ilshift__(self, other):
+        kind = other.__class__
+        if kind in TENSORS:
+            return _bitwise_left_shift__Tensor_kernels[self._keys | other._keys | tls.mode](self, other)
+        if kind in NUMBERS:
+            return _bitwise_left_shift__Tensor_kernels[self._keys | tls.mode](self, other)
+        return operator_fallback(self, other, "__ilshift__")
+
+    def __irshift__(self, other):
+        kind = other.__class__
+        if kind in TENSORS:
+            return _bitwise_right_shift__Tensor_kernels[self._keys | other._keys | tls.mode](self, other)
+        if kind in NUMBERS:
+            return _bitwise_right_shift__Tensor_kernels[self._keys | tls.mode](self, other)
+        return operator_fallback(self, other, "__irshift__")
+
+    def __mod__(self, other):
+        kind = other.__class__
+        if kind in TENSORS:
+            return _remainder_Tensor_kernels[self._keys | other._keys | tls.mode](self, other)
+        if kind in NUMBERS:
+            return _remainder_Scalar_kernels[self._keys | tls.mode](self, other)
+        return operator_fallback(self, other, "__mod__")
 
     def __imod__(self, other):
         kind = other.__class__
         if kind in TENSORS:
             return _remainder__Tensor_kernels[self._keys | other._keys | tls.mode](self, other)
         if kind in NUMBERS:
-            return _remainder__Tensor_kernels[self._keys | tls.mode](self, other)
+            return _remainder__Scalar_kernels[self._keys | tls.mode](self, other)
         return operator_fallback(self, other, "__imod__")
+
+    def __pow__(self, other):
+        kind = other.__class__
+        if kind in TENSORS:
+            return _pow_Tensor_Tensor_kernels[self._keys | other._keys | tls.mode](self, other)
+        if kind in NUMBERS:
+            return _pow_Tensor_Scalar_kernels[self._keys | tls.mode](self, other)
+        return operator_fallback(self, other, "__pow__")
+
+    def __ipow__(self, other):
+        kind = other.__class__
+        if kind in TENSORS:
+            return _pow__Tensor_kernels[self._keys | other._keys | tls.mode](self, other)
+        if kind in NUMBERS:
+            return _pow__Scalar_kernels[self._keys | tls.mode](self, other)
+        return operator_fallback(self, other, "__ipow__")
+
+    def __rsub__(self, other):
+        kind = other.__class__
+        if kind in TENSORS:
+            return _rsub_Tensor_kernels[self._keys | other._keys | tls.mode](self, other, 1)
+        if kind in NUMBERS:
+            return _rsub_Scalar_kernels[self._keys | tls.mode](self, other, 1)
+        return operator_fallback(self, other, "__rsub__")
 
     def __neg__(self):
         return _neg_kernels[self._keys | tls.mode](self)
@@ -1070,6 +2321,9 @@ class TensorMethods:
     def __abs__(self):
         return _abs_kernels[self._keys | tls.mode](self)
 
+    def __invert__(self):
+        return _bitwise_not_kernels[self._keys | tls.mode](self)
+
     def __matmul__(self, other):
         if other.__class__ in TENSORS:
             return _matmul_kernels[self._keys | other._keys | tls.mode](self, other)
@@ -1079,11 +2333,6 @@ class TensorMethods:
         if other.__class__ in TENSORS:
             return _matmul_kernels[self._keys | other._keys | tls.mode](other, self)
         return NotImplemented
-
-    def __rsub__(self, other):
-        if other.__class__ in OPERANDS:
-            return call_method(_rsub_packet, self, (other,), {})
-        return operator_fallback(self, other, "__rsub__")
 
     def __rtruediv__(self, other):
         if other.__class__ in NUMBERS:
@@ -1099,4 +2348,19 @@ class TensorMethods:
         if other.__class__ in NUMBERS:
             return reflected(_remainder_packet, self, other)
         return operator_fallback(self, other, "__rmod__")
+
+    def __rpow__(self, other):
+        if other.__class__ in NUMBERS:
+            return reflected(_pow_packet, self, other)
+        return operator_fallback(self, other, "__rpow__")
+
+    def __rlshift__(self, other):
+        if other.__class__ in NUMBERS:
+            return reflected(_bitwise_left_shift_packet, self, other)
+        return operator_fallback(self, other, "__rlshift__")
+
+    def __rrshift__(self, other):
+        if other.__class__ in NUMBERS:
+            return reflected(_bitwise_right_shift_packet, self, other)
+        return operator_fallback(self, other, "__rrshift__")
 

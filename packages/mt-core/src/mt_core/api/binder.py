@@ -43,23 +43,29 @@ def _default_text(value: Any) -> str:
 
 
 class Signature:
-    """The Python form of an overload: as a function (self is called ``input``) or as a method (self is not a parameter)."""
+    """The Python form of an overload: as a function (self is called ``input``) or as a method (self is not a parameter).
 
-    def __init__(self, overload: Overload, method: bool) -> None:
+    `numbers` are tensor arguments that are numbers in this form, where PyTorch lists it as a signature of its own.
+    """
+
+    def __init__(self, overload: Overload, method: bool, numbers: frozenset[str] = frozenset(), takes_out: bool = True) -> None:
         declaration = overload.declaration
         arguments = declaration.schema.arguments
         self.overload = overload
         self.method = method
-        has_self = bool(arguments) and arguments[0].name == "self"
+        self.self_at = next((i for i, a in enumerate(arguments) if a.name == "self"), 0)
+        either = frozenset() if declaration.number_signatures else declaration.numbers
         self.parameters: list[Parameter] = []
         for position, argument in enumerate(arguments):
-            if method and position == 0:
+            if method and position == self.self_at:
                 continue
-            name = "input" if has_self and position == 0 and not method else argument.name
-            self.parameters.append(Parameter(name, argument, argument.name in declaration.numbers))
+            if argument.name in numbers:
+                argument = Argument(argument.name, "Scalar", argument.default, argument.kwarg_only)
+            name = "input" if argument.name == "self" and argument.is_tensor else argument.name
+            self.parameters.append(Parameter(name, argument, argument.name in either))
         self.positional = [p for p in self.parameters if not p.kwarg_only]
         self.required = sum(p.default is MISSING for p in self.positional)
-        self.out = find_overload(declaration.out) if declaration.out is not None and not method else None
+        self.out = find_overload(declaration.out) if declaration.out is not None and not method and takes_out else None
         self.out_count = len(self.out.schema.returns) if self.out is not None else 0
         self.is_factory = any(a.name == "pin_memory" for a in arguments)
         self.varargs = len(self.positional) == 1 and self._takes_ints(self.positional[0])
@@ -174,10 +180,21 @@ def _signatures(packet: Packet, method: bool) -> list[Signature]:
     if found is None:
         wanted = "method" if method else "function"
         found = cached[method] = [
-            Signature(o, method) for o in packet.overloads()
+            signature for o in packet.overloads()
             if wanted in o.declaration.variants or o.declaration.form == "functional" and not o.declaration.variants
+            for signature in _forms(o, method)
         ]  # fmt: skip
     return found
+
+
+def _forms(overload: Overload, method: bool) -> list[Signature]:
+    """The signatures of one overload: with tensors, then those with numbers in place of some of them."""
+    forms = [Signature(overload, method)]
+    for names, takes_out in overload.declaration.number_signatures.items():
+        numbers = frozenset(names.split())
+        if not (method and "self" in numbers):
+            forms.append(Signature(overload, method, numbers, takes_out))
+    return forms
 
 
 def call_packet(packet: Packet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -205,7 +222,8 @@ def call_method(packet: Packet, self: Any, args: tuple[Any, ...], kwargs: dict[s
     for signature in signatures:
         bound = signature.try_bind(args, kwargs)
         if bound is not None:
-            return signature.call([self, *bound], kwargs)
+            bound.insert(signature.self_at, self)
+            return signature.call(bound, kwargs)
     raise mismatch(packet, signatures, args, kwargs)
 
 

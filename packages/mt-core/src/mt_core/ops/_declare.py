@@ -28,6 +28,9 @@ class Declaration:
         For an in-place or out= form, the overload it derives from; `form` tells which it is.
     numbers : frozenset of str
         Tensor arguments for which Python accepts a number.
+    number_signatures : dict
+        Where PyTorch lists them in signatures of their own: arguments that are numbers ("self other") -> whether that form
+        takes ``out=``. Without them, one signature takes either silently.
     promotes : frozenset of str
         Elementwise only: the arguments whose dtypes promote together, tensors or Scalars (all tensors, unless declared);
         others pass as they are.
@@ -41,6 +44,7 @@ class Declaration:
     __slots__ = (
         "schema", "family", "kind", "promotion", "variants", "namespace", "python_name", "functional", "form", "numbers",
         "check", "promotes", "doc", "tags", "inplace", "out", "alias_of",
+        "number_signatures",
     )  # fmt: skip
 
     def __init__(self, schema: Schema, family: str, kind: str, **facts: Any) -> None:
@@ -54,6 +58,7 @@ class Declaration:
         self.functional: str | None = facts.get("functional")
         self.form: str = facts.get("form", "functional")
         self.numbers: frozenset[str] = facts.get("numbers", frozenset())
+        self.number_signatures: dict[str, bool] = facts.get("number_signatures") or {}
         self.check: Callable[..., None] | None = facts.get("check")
         self.promotes: frozenset[str] = facts.get("promotes") or frozenset(a.name for a in schema.arguments if a.is_tensor)
         self.doc: str = facts.get("doc", "")
@@ -90,6 +95,8 @@ class Family:
         Where the function form stands in Python, and as what; default ``torch`` and the packet's name.
     numbers : str
         Tensor arguments for which Python also takes a number.
+    number_signatures : dict
+        See `Declaration`.
     doc : str
         What it computes, shapes, dtypes, errors; a formula's source.
     tags : str
@@ -153,7 +160,7 @@ class Family:
         """
         target = DECLARATIONS[of]
         facts = {
-            "variants": target.variants, "numbers": target.numbers, "inplace": target.inplace is not None,
+            "variants": target.variants, "numbers": target.numbers, "number_signatures": target.number_signatures, "inplace": target.inplace is not None,
             "out": _overload_of(target.out), "doc": f"Second name of `{target.schema.name}`.", **options,
         }  # fmt: skip
         text = name + target.schema.text[target.schema.text.index("("):]

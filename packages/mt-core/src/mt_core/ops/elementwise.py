@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..dtypes import bool as bool_dtype
-from ..promotion import ARITHMETIC, FLOAT, REAL as REAL_RESULT
+from ..promotion import ARITHMETIC, DIVISION, FLOAT
+from ..promotion import REAL as REAL_RESULT
 from ._checks import BOOL, COMPLEX, COMPLEX_HALF, FLOAT8, FLOATS, INTEGERS, REAL, UNSIGNED, Refusal, Supported
 from ._declare import Family
 
@@ -66,22 +67,30 @@ ops.elementwise(
 )  # fmt: skip
 ops.elementwise(
     "rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
-    numbers="self other", check=Supported("add_stub", _ADDABLE - BOOL, also=_check_sub), doc="other - alpha * self, broadcast.",
+    check=Supported("add_stub", _ADDABLE - BOOL, also=_check_sub), doc="other - alpha * self, broadcast.",
+)  # fmt: skip
+ops.elementwise(
+    "rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
+    promotes="self other", check=Supported("add_stub", _ADDABLE - BOOL, also=_check_sub),
 )  # fmt: skip
 ops.binary("mul.Tensor", numbers="self other", doc="self * other, broadcast.")
 ops.binary("div.Tensor", promotion=FLOAT, numbers="self other", check=Supported("div_cpu", _DIVISIBLE),
            doc="self / other, broadcast; integers give the default float.")  # fmt: skip
 ops.elementwise(
     "div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor",
-    promotion=ARITHMETIC, inplace=True, out="out_mode", numbers="self other", check=_check_rounding_mode,
+    promotion=DIVISION, inplace=True, out="out_mode", numbers="self other", check=_check_rounding_mode,
     doc="self / other, rounded towards zero (``'trunc'``), down (``'floor'``) or not at all (None); rounding keeps the dtype.",
 )  # fmt: skip
 ops.binary("floor_divide", inplace="Tensor", numbers="self other", check=Supported("div_floor_cpu", _ORDERED),
            doc="self / other rounded down; an integer divided by zero raises.")  # fmt: skip
-ops.binary("remainder.Tensor", numbers="self other", check=Supported("remainder_cpu", _ORDERED),
-           doc="What is left of self after division by other, with the sign of other.")  # fmt: skip
-ops.binary("fmod.Tensor", numbers="self other", check=Supported("fmod_cpu", _ORDERED),
-           doc="What is left of self after division by other, with the sign of self.")  # fmt: skip
+for _name, _sign in (("remainder", "other"), ("fmod", "self")):
+    _check = Supported(f"{_name}_cpu", _ORDERED)
+    ops.binary(f"{_name}.Tensor", check=_check, doc=f"What is left of self after division by other, with the sign of {_sign}.")
+    if _name == "remainder":
+        ops.elementwise("remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", variants="function",
+                        promotes="self other", check=_check)  # fmt: skip
+    ops.elementwise(f"{_name}.Scalar(Tensor self, Scalar other) -> Tensor", promotes="self other", inplace=True, out=True,
+                    check=_check)  # fmt: skip
 
 ops.unary("neg", promotion=ARITHMETIC, inplace_variants="function method", check=Supported(
     "neg_cpu", _ADDABLE - BOOL, Refusal(

@@ -1,0 +1,95 @@
+"""Derivatives of products."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mt_core.api import _functions as ops
+
+from ..rules import derivative
+
+
+def _h(matrix: Any) -> Any:
+    """Conjugate transpose of the last two dimensions."""
+    return matrix.transpose(-2, -1).conj() if matrix.is_complex() else matrix.transpose(-2, -1)
+
+
+def _conj(tensor: Any) -> Any:
+    return tensor.conj() if tensor.is_complex() else tensor
+
+
+def _scaled(tensor: Any, factor: Any) -> Any:
+    if factor == 1:
+        return tensor
+    return tensor * (factor.conjugate() if isinstance(factor, complex) else factor)
+
+
+derivative(
+    "mm",
+    self=lambda grad, mat2: grad.mm(_h(mat2)),
+    mat2=lambda grad, self: _h(self).mm(grad),
+)
+derivative(
+    "bmm",
+    self=lambda grad, mat2: grad.bmm(_h(mat2)),
+    mat2=lambda grad, self: _h(self).bmm(grad),
+)
+derivative(
+    "mv",
+    self=lambda grad, vec: ops.outer(grad, _conj(vec)),
+    vec=lambda grad, self: _h(self).mv(grad),
+)
+derivative(
+    "dot",
+    self=lambda grad, tensor: grad * _conj(tensor),
+    tensor=lambda grad, self: grad * _conj(self),
+)
+derivative(
+    "vdot",
+    self=lambda grad, other: _conj(grad) * other,
+    other=lambda grad, self: grad * self,
+)
+derivative(
+    "addmm",
+    self=lambda grad, beta: _scaled(grad, beta),
+    mat1=lambda grad, mat2, alpha: _scaled(grad.mm(_h(mat2)), alpha),
+    mat2=lambda grad, mat1, alpha: _scaled(_h(mat1).mm(grad), alpha),
+)
+derivative(
+    "addmv",
+    self=lambda grad, beta: _scaled(grad, beta),
+    mat=lambda grad, vec, alpha: _scaled(ops.outer(grad, _conj(vec)), alpha),
+    vec=lambda grad, mat, alpha: _scaled(_h(mat).mv(grad), alpha),
+)
+derivative(
+    "baddbmm",
+    self=lambda grad, beta: _scaled(grad, beta),
+    batch1=lambda grad, batch2, alpha: _scaled(grad.bmm(_h(batch2)), alpha),
+    batch2=lambda grad, batch1, alpha: _scaled(_h(batch1).bmm(grad), alpha),
+)
+
+
+def _rows(tensor: Any) -> Any:
+    """Leading dimensions as rows of one matrix."""
+    return tensor if tensor.dim() == 2 else tensor.reshape(-1, tensor.shape[-1])
+
+
+def _linear_input(grad: Any, weight: Any, input_spec: Any) -> Any:
+    if weight.dim() == 1:
+        return grad.unsqueeze(-1) * _conj(weight)
+    return _rows(grad).mm(_conj(weight)).view(input_spec.shape) if grad.dim() > 1 else _conj(weight).t().mv(grad)
+
+
+def _linear_weight(grad: Any, input: Any, weight_spec: Any) -> Any:
+    if len(weight_spec.shape) == 1:
+        return (grad.unsqueeze(-1) * _conj(input)).sum(tuple(range(input.dim() - 1)))
+    return _rows(grad).t().mm(_conj(_rows(input))) if grad.dim() > 1 else ops.outer(grad, _conj(input))
+
+
+derivative(
+    "linear",
+    node="AddmmBackward0",
+    input=_linear_input,
+    weight=_linear_weight,
+    bias=lambda grad, bias_spec: grad.sum(tuple(range(grad.dim() - len(bias_spec.shape)))) if grad.dim() > len(bias_spec.shape) else grad,
+)

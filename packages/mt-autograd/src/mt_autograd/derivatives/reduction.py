@@ -1,0 +1,122 @@
+"""Derivatives of reductions."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from mt_core.api import _functions as ops
+from mt_core.meta.reduction import reduced_dims
+
+from ..rules import derivative, non_differentiable
+
+
+def restore(tensor: Any, shape: Any, dim: Any, keepdim: bool) -> Any:
+    """A reduced tensor with its reduced dimensions back, as size 1."""
+    if keepdim or not shape:
+        return tensor
+    dims = reduced_dims(dim, len(shape))
+    return tensor.reshape([1 if i in dims else n for i, n in enumerate(shape)])
+
+
+def _spread(grad: Any, spec: Any, dim: Any, keepdim: bool) -> Any:
+    return restore(grad, spec.shape, dim, keepdim).expand(spec.shape)
+
+
+def _count(spec: Any, dim: Any) -> int:
+    return math.prod(spec.shape[d] for d in reduced_dims(dim, len(spec.shape)))
+
+
+def _conj(tensor: Any) -> Any:
+    return tensor.conj() if tensor.is_complex() else tensor
+
+
+derivative("sum", self=lambda grad, self_spec: grad.expand(self_spec.shape))
+derivative("sum.dim_IntList", self=lambda grad, self_spec, dim, keepdim: _spread(grad, self_spec, dim, keepdim))
+derivative("mean", self=lambda grad, self_spec: grad.expand(self_spec.shape) / self_spec.numel())
+derivative("mean.dim", self=lambda grad, self_spec, dim, keepdim: _spread(grad, self_spec, dim, keepdim) / _count(self_spec, dim))
+
+
+def _product_of_others(self: Any, dim: int) -> Any:
+    """For each element, the product of all others along a dimension: exact where some are zero."""
+    ones = ops.ones_like(self.narrow(dim, 0, 1))
+    size = self.shape[dim]
+    before = ops.cat([ones, self.narrow(dim, 0, size - 1)], dim).cumprod(dim)
+    after = ops.cat([ones, self.narrow(dim, 1, size - 1).flip((dim,))], dim)
+    return before * after.cumprod(dim).flip((dim,))
+
+
+def _prod_all(grad: Any, self: Any) -> Any:
+    if not self.numel():
+        return ops.zeros_like(self)
+    flat = self.reshape(-1)
+    return (grad * _conj(_product_of_others(flat, 0))).reshape(self.shape)
+
+
+def _prod_dim(grad: Any, self: Any, dim: int, keepdim: bool) -> Any:
+    if not self.dim():
+        return grad
+    if not self.numel():
+        return ops.zeros_like(self)
+    return restore(grad, self.shape, dim, keepdim) * _conj(_product_of_others(self, dim))
+
+
+derivative("prod", self=_prod_all)
+derivative("prod.dim_int", self=_prod_dim)
+
+
+def _shared_by_equals(grad: Any, self: Any, result: Any, dim: Any, keepdim: bool) -> Any:
+    """The gradient of an extreme value, in equal parts to the elements that have it."""
+    extreme = restore(result, self.shape, dim, keepdim)
+    mask = self == extreme
+    count = mask.sum(reduced_dims(dim, self.dim()), keepdim=True) if self.dim() else mask
+    return restore(grad, self.shape, dim, keepdim) * mask / count
+
+
+for _name in ("amax", "amin"):
+    derivative(_name, self=_shared_by_equals)
+for _name in ("max", "min"):
+    derivative(_name, self=lambda grad, self, result: _shared_by_equals(grad, self, result, (), False))
+
+
+def at_index(grad: Any, spec: Any, dim: int, index: Any, keepdim: bool) -> Any:
+    """Zeros of the input's shape with the gradient at one index of a dimension."""
+    if not spec.shape:
+        return grad
+    if not keepdim:
+        grad, index = grad.unsqueeze(dim), index.unsqueeze(dim)
+    return grad.new_zeros(spec.shape).scatter(dim, index, grad)
+
+
+for _name in ("max.dim", "min.dim"):
+    derivative(_name, self=lambda grad, self_spec, dim, keepdim, result1: at_index(grad, self_spec, dim, result1, keepdim))
+non_differentiable("argmax", "argmin", "any", "any.dim", "any.dims", "all", "all.dim", "all.dims")
+
+
+def _freedom(self: Any, dim: Any, correction: Any) -> float:
+    return _count(self, dim) - (1 if correction is None else correction)
+
+
+def _variance_gradient(grad: Any, self: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
+    centered = self - self.mean(dim, keepdim=True)
+    freedom = max(_freedom(self, dim, correction), 0)
+    factor = 2.0 / freedom if freedom else math.nan
+    return factor * restore(grad, self.shape, dim, keepdim) * centered
+
+
+def _deviation_gradient(grad: Any, self: Any, result: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
+    # 0 where the deviation is 0: there it is not differentiable, and the variance's formula would give 0 / 0.
+    inner = (grad / (result * 2)).masked_fill(result == 0, 0)
+    return _variance_gradient(inner, self, dim, correction, keepdim)
+
+
+derivative("var.correction", self=_variance_gradient)
+derivative("std.correction", self=_deviation_gradient)
+
+
+def _softmax_weights(grad: Any, self: Any, result: Any, dim: Any, keepdim: bool) -> Any:
+    weights = (self - restore(result, self.shape, dim, keepdim)).exp()
+    return restore(grad, self.shape, dim, keepdim) * _conj(weights)
+
+
+derivative("logsumexp", self=_softmax_weights)

@@ -1,0 +1,98 @@
+"""Normalization over NumPy."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..registry import kernel
+from .reduction import accurate_sum
+
+Ints = tuple[int, ...]
+
+
+def _rows(array: np.ndarray, normalized_shape: Ints) -> np.ndarray:
+    """The array as (rows, elements normalized together)."""
+    width = math.prod(normalized_shape)
+    return np.ascontiguousarray(array).reshape(-1, width) if width else array.reshape(0, 0)
+
+
+def _statistics(rows: np.ndarray, eps: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(rows less their mean, mean, reciprocal standard deviation), the last two as columns."""
+    width = rows.dtype.type(rows.shape[1])
+    mean = np.add.reduce(rows, 1, keepdims=True)
+    np.divide(mean, width, mean)
+    centered = rows - mean
+    variance = np.einsum("ij,ij->i", centered, centered)[:, None]
+    np.divide(variance, width, variance)
+    variance += rows.dtype.type(eps)
+    np.sqrt(variance, variance)
+    return centered, mean, np.reciprocal(variance, variance)
+
+
+def _normalized(input: np.ndarray, normalized_shape: Ints, weight: Any, bias: Any, eps: float) -> tuple[Any, Any, Any]:
+    rows = _rows(input, normalized_shape)
+    centered, mean, rstd = _statistics(rows, eps)
+    np.multiply(centered, rstd, centered)
+    if weight is not None:
+        np.multiply(centered, weight.reshape(-1), centered)
+    if bias is not None:
+        np.add(centered, bias.reshape(-1), centered)
+    return centered.reshape(input.shape), mean, rstd
+
+
+@kernel("native_layer_norm")
+def native_layer_norm(input: np.ndarray, normalized_shape: Ints, weight: Any, bias: Any, eps: float) -> tuple[Any, Any, Any]:
+    lead = input.ndim - len(normalized_shape)
+    statistics = input.shape[:lead] + (1,) * len(normalized_shape)
+    if not input.size:
+        rows = math.prod(input.shape[:lead])
+        empty = np.zeros(rows, input.dtype).reshape(statistics)
+        return np.empty(input.shape, input.dtype), empty, empty.copy()
+    out, mean, rstd = _normalized(input, normalized_shape, weight, bias, eps)
+    return out, mean.reshape(statistics), rstd.reshape(statistics)
+
+
+def _short_layer_norm(input: np.ndarray, normalized_shape: Ints, weight: Any, bias: Any, eps: float, cudnn_enable: bool) -> Any:
+    count = len(normalized_shape)
+    if not input.size or not count or input.shape[-count:] != normalized_shape:
+        return None
+    if weight is not None and weight.shape != normalized_shape or bias is not None and bias.shape != normalized_shape:
+        return None
+    return _normalized(input, normalized_shape, weight, bias, eps)[0]
+
+
+@kernel("layer_norm", short=_short_layer_norm)
+def layer_norm(input: np.ndarray, normalized_shape: Ints, weight: Any, bias: Any, eps: float, cudnn_enable: bool) -> Any:
+    return native_layer_norm(input, normalized_shape, weight, bias, eps)[0]
+
+
+@kernel("native_layer_norm_backward")
+def native_layer_norm_backward(
+    grad_out: np.ndarray, input: np.ndarray, normalized_shape: Ints, mean: np.ndarray, rstd: np.ndarray, weight: Any, bias: Any,
+    output_mask: Any,
+) -> tuple[Any, Any, Any]:  # fmt: skip
+    wanted_input, wanted_weight, wanted_bias = output_mask
+    if not input.size:
+        zeros = np.zeros(normalized_shape, input.dtype)
+        return np.zeros_like(input) if wanted_input else None, zeros, zeros.copy()
+    grad, rows = _rows(grad_out, normalized_shape), _rows(input, normalized_shape)
+    scale = rstd.reshape(-1, 1)
+    normalized = (rows - mean.reshape(-1, 1)) * scale
+    grad_input = grad_weight = grad_bias = None
+    if wanted_weight:
+        grad_weight = accurate_sum(grad * normalized, (0,)).reshape(normalized_shape)
+    if wanted_bias:
+        grad_bias = accurate_sum(grad, (0,)).reshape(normalized_shape)
+    if wanted_input:
+        width = rows.dtype.type(rows.shape[1])
+        weighted = grad if weight is None else grad * weight.reshape(-1)
+        along = np.einsum("ij,ij->i", weighted, normalized)[:, None] / width
+        level = np.add.reduce(weighted, 1, keepdims=True) / width
+        np.multiply(normalized, along, normalized)
+        result = weighted - level
+        np.subtract(result, normalized, result)
+        grad_input = np.multiply(result, scale, result).reshape(input.shape)
+    return grad_input, grad_weight, grad_bias

@@ -1,0 +1,154 @@
+"""Normalization written in other operators."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..api import _functions as ops
+from ..autograd_state import no_grad
+from ..dispatch.registry import register_composite as composite
+from ..dtypes import finfo
+from ..meta.norm import check_normalized
+
+Ints = tuple[int, ...]
+
+
+@composite("layer_norm")
+def layer_norm(input: Any, normalized_shape: Ints, weight: Any, bias: Any, eps: float, cudnn_enable: bool) -> Any:
+    return ops.native_layer_norm(input, normalized_shape, weight, bias, eps)[0]
+
+
+@composite("rms_norm")
+def rms_norm(input: Any, normalized_shape: Ints, weight: Any, eps: float | None) -> Any:
+    check_normalized(input, normalized_shape, weight, None)
+    dims = tuple(range(-len(normalized_shape), 0))
+    d = input._dtype
+    wide = input.to(d.compute) if d.compute is not d else input
+    epsilon = finfo(d.compute).eps if eps is None else eps
+    scaled = wide * (wide.pow(2).mean(dims, keepdim=True) + epsilon).rsqrt()
+    if weight is not None:
+        scaled = scaled * weight
+    return scaled.to(d) if d.compute is not d else scaled
+
+
+def _affine(normalized: Any, weight: Any, bias: Any, shape: Ints) -> Any:
+    """normalized * weight + bias, the parameters read along the channel dimension."""
+    if weight is not None:
+        normalized = normalized * weight.view(shape)
+    if bias is not None:
+        normalized = normalized + bias.view(shape)
+    return normalized
+
+
+@composite("native_group_norm")
+def native_group_norm(
+    input: Any, weight: Any, bias: Any, N: int, C: int, HxW: int, group: int, eps: float
+) -> tuple[Any, Any, Any]:
+    shape = input._array.shape
+    d = input._dtype
+    wide = input.to(d.compute) if d.compute is not d else input
+    if not input.numel():
+        empty = wide.new_zeros((N, group))
+        return input.clone(), empty, empty.clone()
+    groups = wide.reshape((N, group, -1))
+    variance = ops.var(groups, (2,), correction=0)
+    mean = groups.mean((2,))
+    rstd = (variance + eps).rsqrt()
+    normalized = ((groups - mean.unsqueeze(2)) * rstd.unsqueeze(2)).reshape(shape)
+    result = _affine(normalized, weight, bias, (1, C, *([1] * (len(shape) - 2))))
+    return (result.to(d), mean.to(d), rstd.to(d)) if d.compute is not d else (result, mean, rstd)
+
+
+@composite("group_norm")
+def group_norm(input: Any, num_groups: int, weight: Any, bias: Any, eps: float, cudnn_enabled: bool) -> Any:
+    shape = input._array.shape
+    if len(shape) < 2:
+        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {len(shape)}")
+    n, channels = shape[:2]
+    if num_groups <= 0:
+        raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
+    if channels % num_groups:
+        raise RuntimeError(
+            f"Expected number of channels in input to be divisible by num_groups, but got input of shape {list(shape)} and num_groups={num_groups}"
+        )
+    for name, parameter in (("weight", weight), ("bias", bias)):
+        if parameter is not None and tuple(parameter._array.shape) != (channels,):
+            raise RuntimeError(
+                f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of shape "
+                f"{list(parameter.shape)} and input of shape {list(shape)}"
+            )
+    return ops.native_group_norm(input, weight, bias, n, channels, math.prod(shape[2:]), num_groups, eps)[0]
+
+
+def _check_channels(channels: int, **parameters: Any) -> None:
+    for name, parameter in parameters.items():
+        if parameter is not None and parameter.numel() != channels:
+            raise RuntimeError(f"{name} should contain {channels} elements not {parameter.numel()}")
+
+
+@composite("native_batch_norm")
+def native_batch_norm(
+    input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float, eps: float
+) -> tuple[Any, Any, Any]:
+    shape = input._array.shape
+    if len(shape) < 2:
+        raise IndexError(f"Dimension out of range (expected to be in range of [-{len(shape)}, {len(shape) - 1}], but got 1)")
+    channels = shape[1]
+    along = (1, channels, *([1] * (len(shape) - 2)))
+    d = input._dtype
+    wide = input.to(d.compute) if d.compute is not d else input
+    if training:
+        dims = tuple(i for i in range(len(shape)) if i != 1)
+        mean = wide.mean(dims)
+        variance = ops.var(wide, dims, correction=0)
+        _update_running(running_mean, running_var, mean, variance, input.numel() // max(channels, 1), momentum)
+    else:
+        if running_mean is None or running_var is None:
+            raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
+        mean, variance = running_mean, running_var
+    rstd = (variance + eps).rsqrt()
+    result = _affine((wide - mean.view(along)) * rstd.view(along), weight, bias, along)
+    if d.compute is not d:
+        result = result.to(d)
+    if not training:
+        return result, input.new_empty((0,)), input.new_empty((0,))
+    return result, mean, rstd
+
+
+def _update_running(running_mean: Any, running_var: Any, mean: Any, variance: Any, count: int, momentum: float) -> None:
+    """Move the running statistics towards the batch's; the variance enters unbiased."""
+    with no_grad():
+        if running_mean is not None:
+            running_mean.mul_(1 - momentum).add_(mean.detach().to(running_mean.dtype), alpha=momentum)
+        if running_var is not None:
+            unbiased = variance.detach() * (count / (count - 1) if count > 1 else float("nan"))
+            running_var.mul_(1 - momentum).add_(unbiased.to(running_var.dtype), alpha=momentum)
+
+
+@composite("batch_norm")
+def batch_norm(
+    input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float, eps: float,
+    cudnn_enabled: bool,
+) -> Any:  # fmt: skip
+    if input._array.ndim >= 2:
+        _check_channels(input._array.shape[1], running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
+    return ops.native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
+
+
+@composite("instance_norm")
+def instance_norm(
+    input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, use_input_stats: bool, momentum: float, eps: float,
+    cudnn_enabled: bool,
+) -> Any:  # fmt: skip
+    if not use_input_stats and (running_mean is None or running_var is None):
+        raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
+    n, channels = input._array.shape[:2]
+    repeated = [None if p is None else p.repeat(n) for p in (weight, bias, running_mean, running_var)]
+    flat = input.contiguous().view((1, n * channels, *input._array.shape[2:]))
+    result = ops.batch_norm(flat, repeated[0], repeated[1], repeated[2], repeated[3], use_input_stats, momentum, eps, cudnn_enabled)
+    with no_grad():
+        for running, used in ((running_mean, repeated[2]), (running_var, repeated[3])):
+            if running is not None and use_input_stats:
+                running.copy_(used.view((n, channels)).mean((0,)))
+    return result.view(input._array.shape)

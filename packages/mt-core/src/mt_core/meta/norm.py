@@ -1,0 +1,63 @@
+"""Shape rules of normalization."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..dispatch.registry import register_meta as meta
+from ..dtypes import scalar_type_name
+from ..spec import Spec
+
+Ints = tuple[int, ...]
+
+
+def check_normalized(input: Any, normalized_shape: Ints, weight: Any, bias: Any) -> None:
+    """Refuse a `normalized_shape` that is not the input's tail, and parameters of another shape."""
+    if not normalized_shape:
+        raise RuntimeError(
+            f"Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got normalized_shape = {list(normalized_shape)}"
+        )
+    for name, parameter in (("weight", weight), ("bias", bias)):
+        if parameter is not None and tuple(parameter._array.shape) != tuple(normalized_shape):
+            raise RuntimeError(
+                f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape {list(parameter.shape)} and "
+                f"normalized_shape = {list(normalized_shape)}"
+            )
+    shape = input._array.shape
+    if tuple(shape[len(shape) - len(normalized_shape) :]) != tuple(normalized_shape) or len(shape) < len(normalized_shape):
+        stars = ", ".join(["*", *map(str, normalized_shape)])
+        raise RuntimeError(
+            f"Given normalized_shape={list(normalized_shape)}, expected input with shape [{stars}], but got input of size{list(shape)}"
+        )
+
+
+@meta("native_layer_norm")
+def native_layer_norm(input: Any, normalized_shape: Ints, weight: Any, bias: Any, eps: float) -> tuple[Spec, Spec, Spec]:
+    check_normalized(input, normalized_shape, weight, bias)
+    _check_floating(input, "LayerNormKernelImpl")
+    shape = input._array.shape
+    lead = len(shape) - len(normalized_shape)
+    statistics = tuple(n if i < lead else 1 for i, n in enumerate(shape))
+    return Spec(shape, input._dtype), Spec(statistics, input._dtype), Spec(statistics, input._dtype)
+
+
+def _check_floating(input: Any, kernel: str) -> None:
+    if not input._dtype.is_floating_point:
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{scalar_type_name(input._dtype)}'")
+
+
+@meta("native_layer_norm_backward")
+def native_layer_norm_backward(
+    grad_out: Any, input: Any, normalized_shape: Ints, mean: Any, rstd: Any, weight: Any, bias: Any, output_mask: Any
+) -> tuple[Spec | None, Spec | None, Spec | None]:
+    wanted_input, wanted_weight, wanted_bias = output_mask
+    return (
+        Spec(input._array.shape, input._dtype) if wanted_input else None,
+        Spec(normalized_shape, input._dtype) if wanted_weight else None,
+        Spec(normalized_shape, input._dtype) if wanted_bias else None,
+    )
+
+
+@meta("layer_norm")
+def layer_norm(input: Any, normalized_shape: Ints, weight: Any, bias: Any, eps: float, cudnn_enable: bool) -> Spec:
+    return native_layer_norm(input, normalized_shape, weight, bias, eps)[0]

@@ -1,0 +1,23 @@
+"""Bits and divisors of integers: declarations."""
+
+from __future__ import annotations
+
+from ..promotion import ARITHMETIC
+from ._checks import BOOL, INTEGERS, UNSIGNED, Supported
+from ._declare import Family
+
+ops = Family("elementwise")
+
+#: Python lists a number on either side as a signature of its own.
+_NUMBERS = {"numbers": "self other", "number_signatures": {"self": False, "other": True}}
+
+for _name, _doc in (("and", "Bitwise and."), ("or", "Bitwise or."), ("xor", "Bitwise exclusive or.")):
+    ops.binary(f"bitwise_{_name}.Tensor", check=Supported(f"bitwise_{_name}_cpu", BOOL | INTEGERS | UNSIGNED), **_NUMBERS,
+               doc=f"{_doc} Bool and integer tensors only.")  # fmt: skip
+ops.unary("bitwise_not", promotion=ARITHMETIC, check=Supported("bitwise_not_cpu", BOOL | INTEGERS),
+          doc="All bits inverted; logical not for bool tensors.")  # fmt: skip
+for _side in ("left", "right"):
+    ops.binary(f"bitwise_{_side}_shift.Tensor", check=Supported(f"{_side[0]}shift_cpu", INTEGERS), **_NUMBERS,
+               doc=f"Bits moved {_side} by `other`; a shift by at least the width, or a negative one, moves all of them out.")  # fmt: skip
+ops.binary("gcd", inplace_variants="function method", check=Supported("gcd_cpu", INTEGERS), doc="Greatest common divisor.")
+ops.binary("lcm", inplace_variants="function method", check=Supported("lcm_cpu", INTEGERS), doc="Least common multiple.")
