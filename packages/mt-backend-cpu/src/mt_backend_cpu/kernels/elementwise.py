@@ -11,14 +11,108 @@ from ..registry import kernel, kernels
 
 @kernel("add.Tensor", fast=np.add)
 def add(self: Any, other: Any, alpha: Any) -> Any:
-    if self.dtype == np.bool_:
-        return self | (other & np.bool_(alpha))
-    return self + other * self.dtype.type(alpha)
+    return self + scaled(other, alpha)
 
 
 @kernel("sub.Tensor", fast=np.subtract)
 def sub(self: Any, other: Any, alpha: Any) -> Any:
-    return self - other * self.dtype.type(alpha)
+    return self - scaled(other, alpha)
 
 
-kernels({"mul.Tensor": np.multiply, "div.Tensor": np.true_divide, "exp": np.exp, "neg": np.negative})
+
+@kernel("rsub.Tensor", "rsub.Scalar")
+def rsub(self: Any, other: Any, alpha: Any) -> Any:
+    return np.subtract(other, scaled(self, alpha))
+
+
+def scaled(array: Any, factor: Any) -> Any:
+    """``factor * array`` in the array's dtype; ``and`` for bool."""
+    if factor.__class__ is int and factor == 1:
+        return array
+    return array * array.dtype.type(factor)
+
+
+kernels({"mul.Tensor": np.multiply, "div.Tensor": np.true_divide, "neg": np.negative, "abs": np.absolute})
+
+
+# Division with a remainder
+
+
+def refuse_zero(divisor: Any) -> None:
+    """Division of integers by zero is an error, also where other elements could be divided.
+
+    Raises
+    ------
+    RuntimeError
+        In PyTorch's word.
+    """
+    if not np.all(divisor):
+        raise RuntimeError("ZeroDivisionError")
+
+
+@kernel("floor_divide")
+def floor_divide(self: Any, other: Any) -> Any:
+    if self.dtype.kind in "iu":
+        refuse_zero(other)
+    return np.floor_divide(self, other)
+
+
+@kernel("div.Tensor_mode")
+def div(self: Any, other: Any, rounding_mode: str | None) -> Any:
+    if rounding_mode is None:
+        return np.true_divide(self, other)
+    if rounding_mode == "floor":
+        return floor_divide(self, other)
+    if self.dtype.kind == "f":
+        return np.trunc(np.true_divide(self, other))
+    refuse_zero(other)
+    return (self - np.fmod(self, other)) // other
+
+
+@kernel("remainder.Tensor", "remainder.Scalar", "remainder.Scalar_Tensor")
+def remainder(self: Any, other: Any) -> Any:
+    other = np.asarray(other)
+    if other.dtype.kind in "iu":
+        refuse_zero(other)
+        return np.remainder(self, other)
+    # NumPy's gives zeros the divisor's sign, PyTorch's the dividend's.
+    left = np.fmod(self, other)
+    return np.where((left != 0) & ((other < 0) != (left < 0)), left + other, left)
+
+
+@kernel("fmod.Tensor", "fmod.Scalar")
+def fmod(self: Any, other: Any) -> Any:
+    if self.dtype.kind in "iu":
+        refuse_zero(other)
+    return np.fmod(self, other)
+
+
+# Signs
+
+
+@kernel("sign")
+def sign(self: Any) -> Any:
+    if self.dtype.kind == "b":
+        return self.copy()
+    return np.subtract(self > 0, self < 0, dtype=np.int8).astype(self.dtype)
+
+
+@kernel("sgn")
+def sgn(self: Any) -> Any:
+    if self.dtype.kind != "c":
+        return sign(self)
+    modulus = np.abs(self)
+    return np.where(modulus == 0, 0, self / modulus)
+
+
+# Fused forms
+
+
+@kernel("addcmul")
+def addcmul(self: Any, tensor1: Any, tensor2: Any, value: Any) -> Any:
+    return self + scaled(tensor1, value) * tensor2
+
+
+@kernel("addcdiv")
+def addcdiv(self: Any, tensor1: Any, tensor2: Any, value: Any) -> Any:
+    return self + scaled(tensor1, value) / tensor2

@@ -14,10 +14,10 @@ from ..formats import contiguous_format, memory_format, preserve_format
 from ..schema import MISSING
 from ..state import tls
 from ..tensor_types import TENSORS
-from ._quick import NUMBERS, OPERANDS, given, int_tuple, operator_fallback, reflected, sized_ints, tensors_keys
+from ._quick import NUMBERS, given, int_tuple, operator_fallback, reflected, sized_ints, tensors_keys
 from .binder import call_method, call_packet
 
-__all__ = ["_to_copy", "abs", "abs_", "absolute", "acos", "acos_", "acosh", "acosh_", "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "alias", "all", "amax", "amin", "angle", "any", "arange", "arccos", "arccos_", "arccosh", "arccosh_", "arcsin", "arcsin_", "arcsinh", "arcsinh_", "arctan", "arctan2", "arctan_", "arctanh", "arctanh_", "argmax", "argmin", "as_strided", "asin", "asin_", "asinh", "asinh_", "atan", "atan2", "atan_", "atanh", "atanh_", "baddbmm", "batch_norm", "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "bmm", "ceil", "ceil_", "clone", "complex", "conj", "conj_physical", "conj_physical_", "copysign", "cos", "cos_", "cosh", "cosh_", "deg2rad", "deg2rad_", "diagonal", "dist", "div", "divide", "dot", "empty", "empty_like", "empty_strided", "exp", "exp2", "exp2_", "exp_", "expm1", "expm1_", "fill_", "fix", "fix_", "flatten", "float_power", "floor", "floor_", "floor_divide", "fmod", "frac", "frac_", "frexp", "full", "full_like", "gcd", "gcd_", "ger", "group_norm", "hypot", "imag", "index", "index_put_", "instance_norm", "layer_norm", "lcm", "lcm_", "ldexp", "linear", "log", "log10", "log10_", "log1p", "log1p_", "log2", "log2_", "log_", "logaddexp", "logaddexp2", "logsumexp", "matmul", "max", "mean", "min", "mm", "mul", "multiply", "mv", "narrow", "native_batch_norm", "native_group_norm", "native_layer_norm", "native_layer_norm_backward", "neg", "neg_", "negative", "negative_", "nextafter", "ones", "ones_like", "outer", "permute", "polar", "positive", "pow", "prod", "rad2deg", "rad2deg_", "real", "reciprocal", "reciprocal_", "remainder", "reshape", "resolve_conj", "resolve_neg", "rms_norm", "round", "round_", "rsqrt", "rsqrt_", "rsub", "scalar_tensor", "select", "sgn", "sign", "sin", "sin_", "sinh", "sinh_", "slice", "split", "split_with_sizes", "sqrt", "sqrt_", "square", "square_", "squeeze", "std", "std_mean", "sub", "subtract", "sum", "t", "tan", "tan_", "transpose", "true_divide", "trunc", "trunc_", "unbind", "unsqueeze", "var", "var_mean", "vdot", "view_as_complex", "view_as_real", "zero_", "zeros", "zeros_like"]
+__all__ = ["_to_copy", "abs", "abs_", "absolute", "acos", "acos_", "acosh", "acosh_", "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "adjoint", "alias", "all", "alpha_dropout", "alpha_dropout_", "amax", "amin", "angle", "any", "arange", "arccos", "arccos_", "arccosh", "arccosh_", "arcsin", "arcsin_", "arcsinh", "arcsinh_", "arctan", "arctan2", "arctan_", "arctanh", "arctanh_", "argmax", "argmin", "as_strided", "asin", "asin_", "asinh", "asinh_", "atan", "atan2", "atan_", "atanh", "atanh_", "baddbmm", "batch_norm", "bernoulli", "binomial", "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "bmm", "broadcast_to", "cat", "ceil", "ceil_", "chunk", "clone", "column_stack", "complex", "concat", "concatenate", "conj", "conj_physical", "conj_physical_", "copysign", "cos", "cos_", "cosh", "cosh_", "deg2rad", "deg2rad_", "diagonal", "dist", "div", "divide", "dot", "dropout", "dropout_", "dsplit", "dstack", "empty", "empty_like", "empty_strided", "exp", "exp2", "exp2_", "exp_", "expm1", "expm1_", "feature_alpha_dropout", "feature_alpha_dropout_", "feature_dropout", "feature_dropout_", "fill_", "fix", "fix_", "flatten", "flip", "fliplr", "flipud", "float_power", "floor", "floor_", "floor_divide", "fmod", "frac", "frac_", "frexp", "full", "full_like", "gcd", "gcd_", "ger", "group_norm", "hsplit", "hstack", "hypot", "imag", "index", "index_put_", "instance_norm", "layer_norm", "lcm", "lcm_", "ldexp", "linear", "log", "log10", "log10_", "log1p", "log1p_", "log2", "log2_", "log_", "logaddexp", "logaddexp2", "logsumexp", "matmul", "max", "mean", "min", "mm", "moveaxis", "movedim", "mul", "multinomial", "multiply", "mv", "narrow", "native_batch_norm", "native_dropout", "native_dropout_backward", "native_group_norm", "native_layer_norm", "native_layer_norm_backward", "neg", "neg_", "negative", "negative_", "nextafter", "normal", "ones", "ones_like", "outer", "permute", "poisson", "polar", "positive", "pow", "prod", "rad2deg", "rad2deg_", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "ravel", "real", "reciprocal", "reciprocal_", "remainder", "reshape", "resolve_conj", "resolve_neg", "rms_norm", "roll", "rot90", "round", "round_", "row_stack", "rsqrt", "rsqrt_", "rsub", "scalar_tensor", "select", "sgn", "sign", "sin", "sin_", "sinh", "sinh_", "slice", "split", "split_with_sizes", "sqrt", "sqrt_", "square", "square_", "squeeze", "stack", "std", "std_mean", "sub", "subtract", "sum", "swapaxes", "swapdims", "t", "tan", "tan_", "tensor_split", "tile", "transpose", "true_divide", "trunc", "trunc_", "unbind", "unflatten", "unsqueeze", "var", "var_mean", "vdot", "view_as_complex", "view_as_real", "vsplit", "vstack", "zero_", "zeros", "zeros_like"]
 
 __to_copy_packet = packet('_to_copy', 'creation', ('_to_copy',))
 __to_copy_kernels = overload('_to_copy', 'creation').cache
@@ -76,6 +76,8 @@ _addr_kernels = overload('addr', 'matmul').cache
 _addr_out_kernels = overload('addr.out', 'matmul').cache
 _addr__packet = packet('addr_', 'matmul', ('addr_',))
 _addr__kernels = overload('addr_', 'matmul').cache
+_adjoint_packet = packet('adjoint', 'view', ('adjoint',))
+_adjoint_kernels = overload('adjoint', 'view').cache
 _alias_packet = packet('alias', 'view', ('alias',))
 _alias_kernels = overload('alias', 'view').cache
 _all_packet = packet('all', 'reduction', ('all', 'all.dim', 'all.dims',))
@@ -85,6 +87,10 @@ _all_dims_kernels = overload('all.dims', 'reduction').cache
 _all_all_out_kernels = overload('all.all_out', 'reduction').cache
 _all_out_kernels = overload('all.out', 'reduction').cache
 _all_dims_out_kernels = overload('all.dims_out', 'reduction').cache
+_alpha_dropout_packet = packet('alpha_dropout', 'random', ('alpha_dropout',))
+_alpha_dropout_kernels = overload('alpha_dropout', 'random').cache
+_alpha_dropout__packet = packet('alpha_dropout_', 'random', ('alpha_dropout_',))
+_alpha_dropout__kernels = overload('alpha_dropout_', 'random').cache
 _amax_packet = packet('amax', 'reduction', ('amax',))
 _amax_kernels = overload('amax', 'reduction').cache
 _amax_out_kernels = overload('amax.out', 'reduction').cache
@@ -182,6 +188,15 @@ _baddbmm__packet = packet('baddbmm_', 'matmul', ('baddbmm_',))
 _baddbmm__kernels = overload('baddbmm_', 'matmul').cache
 _batch_norm_packet = packet('batch_norm', 'norm', ('batch_norm',))
 _batch_norm_kernels = overload('batch_norm', 'norm').cache
+_bernoulli_packet = packet('bernoulli', 'random', ('bernoulli', 'bernoulli.p',))
+_bernoulli_kernels = overload('bernoulli', 'random').cache
+_bernoulli_p_kernels = overload('bernoulli.p', 'random').cache
+_bernoulli_out_kernels = overload('bernoulli.out', 'random').cache
+_bernoulli__packet = packet('bernoulli_', 'random', ('bernoulli_.Tensor', 'bernoulli_.float',))
+_bernoulli__Tensor_kernels = overload('bernoulli_.Tensor', 'random').cache
+_bernoulli__float_kernels = overload('bernoulli_.float', 'random').cache
+_binomial_packet = packet('binomial', 'random', ('binomial',))
+_binomial_kernels = overload('binomial', 'random').cache
 _bitwise_and_packet = packet('bitwise_and', 'elementwise', ('bitwise_and.Tensor',))
 _bitwise_and_Tensor_kernels = overload('bitwise_and.Tensor', 'elementwise').cache
 _bitwise_and_out_kernels = overload('bitwise_and.out', 'elementwise').cache
@@ -215,16 +230,34 @@ _bitwise_xor__Tensor_kernels = overload('bitwise_xor_.Tensor', 'elementwise').ca
 _bmm_packet = packet('bmm', 'matmul', ('bmm',))
 _bmm_kernels = overload('bmm', 'matmul').cache
 _bmm_out_kernels = overload('bmm.out', 'matmul').cache
+_broadcast_to_packet = packet('broadcast_to', 'view', ('broadcast_to',))
+_broadcast_to_kernels = overload('broadcast_to', 'view').cache
+_cat_packet = packet('cat', 'view', ('cat',))
+_cat_kernels = overload('cat', 'view').cache
+_cat_out_kernels = overload('cat.out', 'view').cache
+_cauchy__packet = packet('cauchy_', 'random', ('cauchy_',))
+_cauchy__kernels = overload('cauchy_', 'random').cache
 _ceil_packet = packet('ceil', 'elementwise', ('ceil',))
 _ceil_kernels = overload('ceil', 'elementwise').cache
 _ceil_out_kernels = overload('ceil.out', 'elementwise').cache
 _ceil__packet = packet('ceil_', 'elementwise', ('ceil_',))
 _ceil__kernels = overload('ceil_', 'elementwise').cache
+_chunk_packet = packet('chunk', 'view', ('chunk',))
+_chunk_kernels = overload('chunk', 'view').cache
 _clone_packet = packet('clone', 'creation', ('clone',))
 _clone_kernels = overload('clone', 'creation').cache
+_column_stack_packet = packet('column_stack', 'view', ('column_stack',))
+_column_stack_kernels = overload('column_stack', 'view').cache
+_column_stack_out_kernels = overload('column_stack.out', 'view').cache
 _complex_packet = packet('complex', 'elementwise', ('complex',))
 _complex_kernels = overload('complex', 'elementwise').cache
 _complex_out_kernels = overload('complex.out', 'elementwise').cache
+_concat_packet = packet('concat', 'view', ('concat',))
+_concat_kernels = overload('concat', 'view').cache
+_concat_out_kernels = overload('concat.out', 'view').cache
+_concatenate_packet = packet('concatenate', 'view', ('concatenate',))
+_concatenate_kernels = overload('concatenate', 'view').cache
+_concatenate_out_kernels = overload('concatenate.out', 'view').cache
 _conj_packet = packet('conj', 'elementwise', ('conj',))
 _conj_kernels = overload('conj', 'elementwise').cache
 _conj_physical_packet = packet('conj_physical', 'elementwise', ('conj_physical',))
@@ -282,6 +315,16 @@ _divide__Tensor_mode_kernels = overload('divide_.Tensor_mode', 'elementwise').ca
 _dot_packet = packet('dot', 'matmul', ('dot',))
 _dot_kernels = overload('dot', 'matmul').cache
 _dot_out_kernels = overload('dot.out', 'matmul').cache
+_dropout_packet = packet('dropout', 'random', ('dropout',))
+_dropout_kernels = overload('dropout', 'random').cache
+_dropout__packet = packet('dropout_', 'random', ('dropout_',))
+_dropout__kernels = overload('dropout_', 'random').cache
+_dsplit_packet = packet('dsplit', 'view', ('dsplit.int', 'dsplit.array',))
+_dsplit_int_kernels = overload('dsplit.int', 'view').cache
+_dsplit_array_kernels = overload('dsplit.array', 'view').cache
+_dstack_packet = packet('dstack', 'view', ('dstack',))
+_dstack_kernels = overload('dstack', 'view').cache
+_dstack_out_kernels = overload('dstack.out', 'view').cache
 _empty_packet = packet('empty', 'creation', ('empty.memory_format',))
 _empty_memory_format_kernels = overload('empty.memory_format', 'creation').cache
 _empty_like_packet = packet('empty_like', 'creation', ('empty_like',))
@@ -307,6 +350,16 @@ _expm1_kernels = overload('expm1', 'elementwise').cache
 _expm1_out_kernels = overload('expm1.out', 'elementwise').cache
 _expm1__packet = packet('expm1_', 'elementwise', ('expm1_',))
 _expm1__kernels = overload('expm1_', 'elementwise').cache
+_exponential__packet = packet('exponential_', 'random', ('exponential_',))
+_exponential__kernels = overload('exponential_', 'random').cache
+_feature_alpha_dropout_packet = packet('feature_alpha_dropout', 'random', ('feature_alpha_dropout',))
+_feature_alpha_dropout_kernels = overload('feature_alpha_dropout', 'random').cache
+_feature_alpha_dropout__packet = packet('feature_alpha_dropout_', 'random', ('feature_alpha_dropout_',))
+_feature_alpha_dropout__kernels = overload('feature_alpha_dropout_', 'random').cache
+_feature_dropout_packet = packet('feature_dropout', 'random', ('feature_dropout',))
+_feature_dropout_kernels = overload('feature_dropout', 'random').cache
+_feature_dropout__packet = packet('feature_dropout_', 'random', ('feature_dropout_',))
+_feature_dropout__kernels = overload('feature_dropout_', 'random').cache
 _fill__packet = packet('fill_', 'creation', ('fill_.Scalar', 'fill_.Tensor',))
 _fill__Scalar_kernels = overload('fill_.Scalar', 'creation').cache
 _fill__Tensor_kernels = overload('fill_.Tensor', 'creation').cache
@@ -317,6 +370,12 @@ _fix__packet = packet('fix_', 'elementwise', ('fix_',))
 _fix__kernels = overload('fix_', 'elementwise').cache
 _flatten_packet = packet('flatten', 'view', ('flatten.using_ints',))
 _flatten_using_ints_kernels = overload('flatten.using_ints', 'view').cache
+_flip_packet = packet('flip', 'view', ('flip',))
+_flip_kernels = overload('flip', 'view').cache
+_fliplr_packet = packet('fliplr', 'view', ('fliplr',))
+_fliplr_kernels = overload('fliplr', 'view').cache
+_flipud_packet = packet('flipud', 'view', ('flipud',))
+_flipud_kernels = overload('flipud', 'view').cache
 _float_power_packet = packet('float_power', 'elementwise', ('float_power.Tensor_Tensor', 'float_power.Scalar', 'float_power.Tensor_Scalar',))
 _float_power_Tensor_Tensor_kernels = overload('float_power.Tensor_Tensor', 'elementwise').cache
 _float_power_Scalar_kernels = overload('float_power.Scalar', 'elementwise').cache
@@ -363,11 +422,19 @@ _gcd_kernels = overload('gcd', 'elementwise').cache
 _gcd_out_kernels = overload('gcd.out', 'elementwise').cache
 _gcd__packet = packet('gcd_', 'elementwise', ('gcd_',))
 _gcd__kernels = overload('gcd_', 'elementwise').cache
+_geometric__packet = packet('geometric_', 'random', ('geometric_',))
+_geometric__kernels = overload('geometric_', 'random').cache
 _ger_packet = packet('ger', 'matmul', ('ger',))
 _ger_kernels = overload('ger', 'matmul').cache
 _ger_out_kernels = overload('ger.out', 'matmul').cache
 _group_norm_packet = packet('group_norm', 'norm', ('group_norm',))
 _group_norm_kernels = overload('group_norm', 'norm').cache
+_hsplit_packet = packet('hsplit', 'view', ('hsplit.int', 'hsplit.array',))
+_hsplit_int_kernels = overload('hsplit.int', 'view').cache
+_hsplit_array_kernels = overload('hsplit.array', 'view').cache
+_hstack_packet = packet('hstack', 'view', ('hstack',))
+_hstack_kernels = overload('hstack', 'view').cache
+_hstack_out_kernels = overload('hstack.out', 'view').cache
 _hypot_packet = packet('hypot', 'elementwise', ('hypot',))
 _hypot_kernels = overload('hypot', 'elementwise').cache
 _hypot_out_kernels = overload('hypot.out', 'elementwise').cache
@@ -413,6 +480,8 @@ _log2__packet = packet('log2_', 'elementwise', ('log2_',))
 _log2__kernels = overload('log2_', 'elementwise').cache
 _log__packet = packet('log_', 'elementwise', ('log_',))
 _log__kernels = overload('log_', 'elementwise').cache
+_log_normal__packet = packet('log_normal_', 'random', ('log_normal_',))
+_log_normal__kernels = overload('log_normal_', 'random').cache
 _logaddexp_packet = packet('logaddexp', 'elementwise', ('logaddexp',))
 _logaddexp_kernels = overload('logaddexp', 'elementwise').cache
 _logaddexp_out_kernels = overload('logaddexp.out', 'elementwise').cache
@@ -447,11 +516,20 @@ _min_out_kernels = overload('min.out', 'reduction').cache
 _mm_packet = packet('mm', 'matmul', ('mm',))
 _mm_kernels = overload('mm', 'matmul').cache
 _mm_out_kernels = overload('mm.out', 'matmul').cache
+_moveaxis_packet = packet('moveaxis', 'view', ('moveaxis.intlist', 'moveaxis.int',))
+_moveaxis_intlist_kernels = overload('moveaxis.intlist', 'view').cache
+_moveaxis_int_kernels = overload('moveaxis.int', 'view').cache
+_movedim_packet = packet('movedim', 'view', ('movedim.intlist', 'movedim.int',))
+_movedim_intlist_kernels = overload('movedim.intlist', 'view').cache
+_movedim_int_kernels = overload('movedim.int', 'view').cache
 _mul_packet = packet('mul', 'elementwise', ('mul.Tensor',))
 _mul_Tensor_kernels = overload('mul.Tensor', 'elementwise').cache
 _mul_out_kernels = overload('mul.out', 'elementwise').cache
 _mul__packet = packet('mul_', 'elementwise', ('mul_.Tensor',))
 _mul__Tensor_kernels = overload('mul_.Tensor', 'elementwise').cache
+_multinomial_packet = packet('multinomial', 'random', ('multinomial',))
+_multinomial_kernels = overload('multinomial', 'random').cache
+_multinomial_out_kernels = overload('multinomial.out', 'random').cache
 _multiply_packet = packet('multiply', 'elementwise', ('multiply.Tensor',))
 _multiply_Tensor_kernels = overload('multiply.Tensor', 'elementwise').cache
 _multiply_out_kernels = overload('multiply.out', 'elementwise').cache
@@ -464,6 +542,10 @@ _narrow_packet = packet('narrow', 'view', ('narrow',))
 _narrow_kernels = overload('narrow', 'view').cache
 _native_batch_norm_packet = packet('native_batch_norm', 'norm', ('native_batch_norm',))
 _native_batch_norm_kernels = overload('native_batch_norm', 'norm').cache
+_native_dropout_packet = packet('native_dropout', 'random', ('native_dropout',))
+_native_dropout_kernels = overload('native_dropout', 'random').cache
+_native_dropout_backward_packet = packet('native_dropout_backward', 'random', ('native_dropout_backward',))
+_native_dropout_backward_kernels = overload('native_dropout_backward', 'random').cache
 _native_group_norm_packet = packet('native_group_norm', 'norm', ('native_group_norm',))
 _native_group_norm_kernels = overload('native_group_norm', 'norm').cache
 _native_layer_norm_packet = packet('native_layer_norm', 'norm', ('native_layer_norm',))
@@ -495,6 +577,17 @@ _nextafter_kernels = overload('nextafter', 'elementwise').cache
 _nextafter_out_kernels = overload('nextafter.out', 'elementwise').cache
 _nextafter__packet = packet('nextafter_', 'elementwise', ('nextafter_',))
 _nextafter__kernels = overload('nextafter_', 'elementwise').cache
+_normal_packet = packet('normal', 'random', ('normal.Tensor_Tensor', 'normal.Tensor_float', 'normal.float_Tensor', 'normal.float_float',))
+_normal_Tensor_Tensor_kernels = overload('normal.Tensor_Tensor', 'random').cache
+_normal_Tensor_float_kernels = overload('normal.Tensor_float', 'random').cache
+_normal_float_Tensor_kernels = overload('normal.float_Tensor', 'random').cache
+_normal_float_float_kernels = overload('normal.float_float', 'random').cache
+_normal_Tensor_Tensor_out_kernels = overload('normal.Tensor_Tensor_out', 'random').cache
+_normal_Tensor_float_out_kernels = overload('normal.Tensor_float_out', 'random').cache
+_normal_float_Tensor_out_kernels = overload('normal.float_Tensor_out', 'random').cache
+_normal_float_float_out_kernels = overload('normal.float_float_out', 'random').cache
+_normal__packet = packet('normal_', 'random', ('normal_',))
+_normal__kernels = overload('normal_', 'random').cache
 _ones_packet = packet('ones', 'creation', ('ones',))
 _ones_kernels = overload('ones', 'creation').cache
 _ones_out_kernels = overload('ones.out', 'creation').cache
@@ -505,6 +598,8 @@ _outer_kernels = overload('outer', 'matmul').cache
 _outer_out_kernels = overload('outer.out', 'matmul').cache
 _permute_packet = packet('permute', 'view', ('permute',))
 _permute_kernels = overload('permute', 'view').cache
+_poisson_packet = packet('poisson', 'random', ('poisson',))
+_poisson_kernels = overload('poisson', 'random').cache
 _polar_packet = packet('polar', 'elementwise', ('polar',))
 _polar_kernels = overload('polar', 'elementwise').cache
 _polar_out_kernels = overload('polar.out', 'elementwise').cache
@@ -530,6 +625,49 @@ _rad2deg_kernels = overload('rad2deg', 'elementwise').cache
 _rad2deg_out_kernels = overload('rad2deg.out', 'elementwise').cache
 _rad2deg__packet = packet('rad2deg_', 'elementwise', ('rad2deg_',))
 _rad2deg__kernels = overload('rad2deg_', 'elementwise').cache
+_rand_packet = packet('rand', 'random', ('rand.generator', 'rand',))
+_rand_generator_kernels = overload('rand.generator', 'random').cache
+_rand_kernels = overload('rand', 'random').cache
+_rand_generator_out_kernels = overload('rand.generator_out', 'random').cache
+_rand_out_kernels = overload('rand.out', 'random').cache
+_rand_like_packet = packet('rand_like', 'random', ('rand_like.generator', 'rand_like',))
+_rand_like_generator_kernels = overload('rand_like.generator', 'random').cache
+_rand_like_kernels = overload('rand_like', 'random').cache
+_randint_packet = packet('randint', 'random', ('randint.generator', 'randint', 'randint.low_generator', 'randint.low',))
+_randint_generator_kernels = overload('randint.generator', 'random').cache
+_randint_kernels = overload('randint', 'random').cache
+_randint_low_generator_kernels = overload('randint.low_generator', 'random').cache
+_randint_low_kernels = overload('randint.low', 'random').cache
+_randint_generator_out_kernels = overload('randint.generator_out', 'random').cache
+_randint_out_kernels = overload('randint.out', 'random').cache
+_randint_low_generator_out_kernels = overload('randint.low_generator_out', 'random').cache
+_randint_low_out_kernels = overload('randint.low_out', 'random').cache
+_randint_like_packet = packet('randint_like', 'random', ('randint_like.generator', 'randint_like', 'randint_like.Tensor_generator', 'randint_like.Tensor', 'randint_like.low_generator_dtype', 'randint_like.low_dtype',))
+_randint_like_generator_kernels = overload('randint_like.generator', 'random').cache
+_randint_like_kernels = overload('randint_like', 'random').cache
+_randint_like_Tensor_generator_kernels = overload('randint_like.Tensor_generator', 'random').cache
+_randint_like_Tensor_kernels = overload('randint_like.Tensor', 'random').cache
+_randint_like_low_generator_dtype_kernels = overload('randint_like.low_generator_dtype', 'random').cache
+_randint_like_low_dtype_kernels = overload('randint_like.low_dtype', 'random').cache
+_randn_packet = packet('randn', 'random', ('randn.generator', 'randn',))
+_randn_generator_kernels = overload('randn.generator', 'random').cache
+_randn_kernels = overload('randn', 'random').cache
+_randn_generator_out_kernels = overload('randn.generator_out', 'random').cache
+_randn_out_kernels = overload('randn.out', 'random').cache
+_randn_like_packet = packet('randn_like', 'random', ('randn_like.generator', 'randn_like',))
+_randn_like_generator_kernels = overload('randn_like.generator', 'random').cache
+_randn_like_kernels = overload('randn_like', 'random').cache
+_random__packet = packet('random_', 'random', ('random_', 'random_.from', 'random_.to',))
+_random__kernels = overload('random_', 'random').cache
+_random__from_kernels = overload('random_.from', 'random').cache
+_random__to_kernels = overload('random_.to', 'random').cache
+_randperm_packet = packet('randperm', 'random', ('randperm.generator', 'randperm',))
+_randperm_generator_kernels = overload('randperm.generator', 'random').cache
+_randperm_kernels = overload('randperm', 'random').cache
+_randperm_generator_out_kernels = overload('randperm.generator_out', 'random').cache
+_randperm_out_kernels = overload('randperm.out', 'random').cache
+_ravel_packet = packet('ravel', 'view', ('ravel',))
+_ravel_kernels = overload('ravel', 'view').cache
 _real_packet = packet('real', 'elementwise', ('real',))
 _real_kernels = overload('real', 'elementwise').cache
 _reciprocal_packet = packet('reciprocal', 'elementwise', ('reciprocal',))
@@ -546,14 +684,22 @@ _remainder_Scalar_out_kernels = overload('remainder.Scalar_out', 'elementwise').
 _remainder__packet = packet('remainder_', 'elementwise', ('remainder_.Tensor', 'remainder_.Scalar',))
 _remainder__Tensor_kernels = overload('remainder_.Tensor', 'elementwise').cache
 _remainder__Scalar_kernels = overload('remainder_.Scalar', 'elementwise').cache
+_repeat_packet = packet('repeat', 'view', ('repeat',))
+_repeat_kernels = overload('repeat', 'view').cache
 _reshape_packet = packet('reshape', 'view', ('reshape',))
 _reshape_kernels = overload('reshape', 'view').cache
+_reshape_as_packet = packet('reshape_as', 'view', ('reshape_as',))
+_reshape_as_kernels = overload('reshape_as', 'view').cache
 _resolve_conj_packet = packet('resolve_conj', 'elementwise', ('resolve_conj',))
 _resolve_conj_kernels = overload('resolve_conj', 'elementwise').cache
 _resolve_neg_packet = packet('resolve_neg', 'elementwise', ('resolve_neg',))
 _resolve_neg_kernels = overload('resolve_neg', 'elementwise').cache
 _rms_norm_packet = packet('rms_norm', 'norm', ('rms_norm',))
 _rms_norm_kernels = overload('rms_norm', 'norm').cache
+_roll_packet = packet('roll', 'view', ('roll',))
+_roll_kernels = overload('roll', 'view').cache
+_rot90_packet = packet('rot90', 'view', ('rot90',))
+_rot90_kernels = overload('rot90', 'view').cache
 _round_packet = packet('round', 'elementwise', ('round', 'round.decimals',))
 _round_kernels = overload('round', 'elementwise').cache
 _round_decimals_kernels = overload('round.decimals', 'elementwise').cache
@@ -562,6 +708,9 @@ _round_decimals_out_kernels = overload('round.decimals_out', 'elementwise').cach
 _round__packet = packet('round_', 'elementwise', ('round_', 'round_.decimals',))
 _round__kernels = overload('round_', 'elementwise').cache
 _round__decimals_kernels = overload('round_.decimals', 'elementwise').cache
+_row_stack_packet = packet('row_stack', 'view', ('row_stack',))
+_row_stack_kernels = overload('row_stack', 'view').cache
+_row_stack_out_kernels = overload('row_stack.out', 'view').cache
 _rsqrt_packet = packet('rsqrt', 'elementwise', ('rsqrt',))
 _rsqrt_kernels = overload('rsqrt', 'elementwise').cache
 _rsqrt_out_kernels = overload('rsqrt.out', 'elementwise').cache
@@ -596,8 +745,9 @@ _sinh__packet = packet('sinh_', 'elementwise', ('sinh_',))
 _sinh__kernels = overload('sinh_', 'elementwise').cache
 _slice_packet = packet('slice', 'view', ('slice.Tensor',))
 _slice_Tensor_kernels = overload('slice.Tensor', 'view').cache
-_split_packet = packet('split', 'view', ('split.Tensor',))
+_split_packet = packet('split', 'view', ('split.Tensor', 'split.sizes',))
 _split_Tensor_kernels = overload('split.Tensor', 'view').cache
+_split_sizes_kernels = overload('split.sizes', 'view').cache
 _split_with_sizes_packet = packet('split_with_sizes', 'view', ('split_with_sizes',))
 _split_with_sizes_kernels = overload('split_with_sizes', 'view').cache
 _sqrt_packet = packet('sqrt', 'elementwise', ('sqrt',))
@@ -614,6 +764,9 @@ _squeeze_packet = packet('squeeze', 'view', ('squeeze', 'squeeze.dim', 'squeeze.
 _squeeze_kernels = overload('squeeze', 'view').cache
 _squeeze_dim_kernels = overload('squeeze.dim', 'view').cache
 _squeeze_dims_kernels = overload('squeeze.dims', 'view').cache
+_stack_packet = packet('stack', 'view', ('stack',))
+_stack_kernels = overload('stack', 'view').cache
+_stack_out_kernels = overload('stack.out', 'view').cache
 _std_packet = packet('std', 'reduction', ('std', 'std.dim', 'std.correction',))
 _std_kernels = overload('std', 'reduction').cache
 _std_dim_kernels = overload('std.dim', 'reduction').cache
@@ -641,6 +794,10 @@ _sum_out_kernels = overload('sum.out', 'reduction').cache
 _sum_IntList_out_kernels = overload('sum.IntList_out', 'reduction').cache
 _sum_to_size_packet = packet('sum_to_size', 'reduction', ('sum_to_size',))
 _sum_to_size_kernels = overload('sum_to_size', 'reduction').cache
+_swapaxes_packet = packet('swapaxes', 'view', ('swapaxes',))
+_swapaxes_kernels = overload('swapaxes', 'view').cache
+_swapdims_packet = packet('swapdims', 'view', ('swapdims',))
+_swapdims_kernels = overload('swapdims', 'view').cache
 _t_packet = packet('t', 'view', ('t',))
 _t_kernels = overload('t', 'view').cache
 _tan_packet = packet('tan', 'elementwise', ('tan',))
@@ -648,6 +805,12 @@ _tan_kernels = overload('tan', 'elementwise').cache
 _tan_out_kernels = overload('tan.out', 'elementwise').cache
 _tan__packet = packet('tan_', 'elementwise', ('tan_',))
 _tan__kernels = overload('tan_', 'elementwise').cache
+_tensor_split_packet = packet('tensor_split', 'view', ('tensor_split.sections', 'tensor_split.indices', 'tensor_split.tensor_indices_or_sections',))
+_tensor_split_sections_kernels = overload('tensor_split.sections', 'view').cache
+_tensor_split_indices_kernels = overload('tensor_split.indices', 'view').cache
+_tensor_split_tensor_indices_or_sections_kernels = overload('tensor_split.tensor_indices_or_sections', 'view').cache
+_tile_packet = packet('tile', 'view', ('tile',))
+_tile_kernels = overload('tile', 'view').cache
 _transpose_packet = packet('transpose', 'view', ('transpose.int',))
 _transpose_int_kernels = overload('transpose.int', 'view').cache
 _true_divide_packet = packet('true_divide', 'elementwise', ('true_divide.Tensor',))
@@ -662,8 +825,12 @@ _trunc__packet = packet('trunc_', 'elementwise', ('trunc_',))
 _trunc__kernels = overload('trunc_', 'elementwise').cache
 _unbind_packet = packet('unbind', 'view', ('unbind.int',))
 _unbind_int_kernels = overload('unbind.int', 'view').cache
+_unflatten_packet = packet('unflatten', 'view', ('unflatten.int',))
+_unflatten_int_kernels = overload('unflatten.int', 'view').cache
 _unfold_packet = packet('unfold', 'view', ('unfold',))
 _unfold_kernels = overload('unfold', 'view').cache
+_uniform__packet = packet('uniform_', 'random', ('uniform_',))
+_uniform__kernels = overload('uniform_', 'random').cache
 _unsqueeze_packet = packet('unsqueeze', 'view', ('unsqueeze',))
 _unsqueeze_kernels = overload('unsqueeze', 'view').cache
 _var_packet = packet('var', 'reduction', ('var', 'var.dim', 'var.correction',))
@@ -688,6 +855,12 @@ _view_as_complex_packet = packet('view_as_complex', 'elementwise', ('view_as_com
 _view_as_complex_kernels = overload('view_as_complex', 'elementwise').cache
 _view_as_real_packet = packet('view_as_real', 'elementwise', ('view_as_real',))
 _view_as_real_kernels = overload('view_as_real', 'elementwise').cache
+_vsplit_packet = packet('vsplit', 'view', ('vsplit.int', 'vsplit.array',))
+_vsplit_int_kernels = overload('vsplit.int', 'view').cache
+_vsplit_array_kernels = overload('vsplit.array', 'view').cache
+_vstack_packet = packet('vstack', 'view', ('vstack',))
+_vstack_kernels = overload('vstack', 'view').cache
+_vstack_out_kernels = overload('vstack.out', 'view').cache
 _zero__packet = packet('zero_', 'creation', ('zero_',))
 _zero__kernels = overload('zero_', 'creation').cache
 _zeros_packet = packet('zeros', 'creation', ('zeros',))
@@ -834,6 +1007,14 @@ def addr(input=MISSING, vec1=MISSING, vec2=MISSING, *args, beta=1, alpha=1, **kw
 
 addr.packet = _addr_packet
 
+def adjoint(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _adjoint_kernels[input._keys | tls.mode](input)
+    return call_packet(_adjoint_packet, given((('input', input),), args, kwargs), kwargs)
+
+adjoint.packet = _adjoint_packet
+
 def alias(input=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS:
@@ -854,6 +1035,22 @@ def all(input=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
     return call_packet(_all_packet, given((('input', input), ('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
 
 all.packet = _all_packet
+
+def alpha_dropout(input=MISSING, p=MISSING, train=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and p.__class__ is float and train.__class__ is bool:
+            return _alpha_dropout_kernels[input._keys | tls.mode](input, p, train)
+    return call_packet(_alpha_dropout_packet, given((('input', input), ('p', p), ('train', train)), args, kwargs), kwargs)
+
+alpha_dropout.packet = _alpha_dropout_packet
+
+def alpha_dropout_(input=MISSING, p=MISSING, train=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and p.__class__ is float and train.__class__ is bool:
+            return _alpha_dropout__kernels[input._keys | tls.mode](input, p, train)
+    return call_packet(_alpha_dropout__packet, given((('input', input), ('p', p), ('train', train)), args, kwargs), kwargs)
+
+alpha_dropout_.packet = _alpha_dropout__packet
 
 def amax(input=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -1123,6 +1320,25 @@ def batch_norm(input=MISSING, weight=MISSING, bias=MISSING, running_mean=MISSING
 
 batch_norm.packet = _batch_norm_packet
 
+def bernoulli(input=MISSING, p=MISSING, *args, generator=None, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and generator is None and p is MISSING:
+            return _bernoulli_kernels[input._keys | tls.mode](input, generator)
+        if input.__class__ in TENSORS and p.__class__ is float and generator is None:
+            return _bernoulli_p_kernels[input._keys | tls.mode](input, p, generator)
+    if not generator is None: kwargs['generator'] = generator
+    return call_packet(_bernoulli_packet, given((('input', input), ('p', p)), args, kwargs), kwargs)
+
+bernoulli.packet = _bernoulli_packet
+
+def binomial(count=MISSING, prob=MISSING, generator=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if count.__class__ in TENSORS and prob.__class__ in TENSORS and (generator is MISSING or generator is None):
+            return _binomial_kernels[count._keys | prob._keys | tls.mode](count, prob, None if generator is MISSING else generator)
+    return call_packet(_binomial_packet, given((('count', count), ('prob', prob), ('generator', generator)), args, kwargs), kwargs)
+
+binomial.packet = _binomial_packet
+
 def bitwise_and(input=MISSING, other=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and (other.__class__ in TENSORS or other.__class__ in NUMBERS):
@@ -1179,6 +1395,24 @@ def bmm(input=MISSING, mat2=MISSING, *args, **kwargs):
 
 bmm.packet = _bmm_packet
 
+def broadcast_to(input=MISSING, size=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_size = int_tuple(size)
+        if input.__class__ in TENSORS and ints_of_size is not None:
+            return _broadcast_to_kernels[input._keys | tls.mode](input, ints_of_size)
+    return call_packet(_broadcast_to_packet, given((('input', input), ('size', size)), args, kwargs), kwargs)
+
+broadcast_to.packet = _broadcast_to_packet
+
+def cat(tensors=MISSING, dim=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        keys = tensors_keys(tensors)
+        if keys and (dim is MISSING or dim.__class__ is int):
+            return _cat_kernels[keys | tls.mode](tensors, 0 if dim is MISSING else dim)
+    return call_packet(_cat_packet, given((('tensors', tensors), ('dim', dim)), args, kwargs), kwargs)
+
+cat.packet = _cat_packet
+
 def ceil(input=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS:
@@ -1195,6 +1429,14 @@ def ceil_(input=MISSING, *args, **kwargs):
 
 ceil_.packet = _ceil__packet
 
+def chunk(input=MISSING, chunks=MISSING, dim=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and chunks.__class__ is int and (dim is MISSING or dim.__class__ is int):
+            return _chunk_kernels[input._keys | tls.mode](input, chunks, 0 if dim is MISSING else dim)
+    return call_packet(_chunk_packet, given((('input', input), ('chunks', chunks), ('dim', dim)), args, kwargs), kwargs)
+
+chunk.packet = _chunk_packet
+
 def clone(input=MISSING, *args, memory_format=None, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and memory_format is None:
@@ -1204,6 +1446,15 @@ def clone(input=MISSING, *args, memory_format=None, **kwargs):
 
 clone.packet = _clone_packet
 
+def column_stack(tensors=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        keys = tensors_keys(tensors)
+        if keys:
+            return _column_stack_kernels[keys | tls.mode](tensors)
+    return call_packet(_column_stack_packet, given((('tensors', tensors),), args, kwargs), kwargs)
+
+column_stack.packet = _column_stack_packet
+
 def complex(real=MISSING, imag=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if real.__class__ in TENSORS and imag.__class__ in TENSORS:
@@ -1211,6 +1462,24 @@ def complex(real=MISSING, imag=MISSING, *args, **kwargs):
     return call_packet(_complex_packet, given((('real', real), ('imag', imag)), args, kwargs), kwargs)
 
 complex.packet = _complex_packet
+
+def concat(tensors=MISSING, dim=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        keys = tensors_keys(tensors)
+        if keys and (dim is MISSING or dim.__class__ is int):
+            return _concat_kernels[keys | tls.mode](tensors, 0 if dim is MISSING else dim)
+    return call_packet(_concat_packet, given((('tensors', tensors), ('dim', dim)), args, kwargs), kwargs)
+
+concat.packet = _concat_packet
+
+def concatenate(tensors=MISSING, dim=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        keys = tensors_keys(tensors)
+        if keys and (dim is MISSING or dim.__class__ is int):
+            return _concatenate_kernels[keys | tls.mode](tensors, 0 if dim is MISSING else dim)
+    return call_packet(_concatenate_packet, given((('tensors', tensors), ('dim', dim)), args, kwargs), kwargs)
+
+concatenate.packet = _concatenate_packet
 
 def conj(input=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -1340,6 +1609,42 @@ def dot(input=MISSING, tensor=MISSING, *args, **kwargs):
 
 dot.packet = _dot_packet
 
+def dropout(input=MISSING, p=MISSING, train=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and p.__class__ is float and train.__class__ is bool:
+            return _dropout_kernels[input._keys | tls.mode](input, p, train)
+    return call_packet(_dropout_packet, given((('input', input), ('p', p), ('train', train)), args, kwargs), kwargs)
+
+dropout.packet = _dropout_packet
+
+def dropout_(input=MISSING, p=MISSING, train=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and p.__class__ is float and train.__class__ is bool:
+            return _dropout__kernels[input._keys | tls.mode](input, p, train)
+    return call_packet(_dropout__packet, given((('input', input), ('p', p), ('train', train)), args, kwargs), kwargs)
+
+dropout_.packet = _dropout__packet
+
+def dsplit(input=MISSING, sections=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and sections.__class__ is int:
+            return _dsplit_int_kernels[input._keys | tls.mode](input, sections)
+        ints_of_sections = int_tuple(sections)
+        if input.__class__ in TENSORS and ints_of_sections is not None:
+            return _dsplit_array_kernels[input._keys | tls.mode](input, ints_of_sections)
+    return call_packet(_dsplit_packet, given((('input', input), ('sections', sections)), args, kwargs), kwargs)
+
+dsplit.packet = _dsplit_packet
+
+def dstack(tensors=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        keys = tensors_keys(tensors)
+        if keys:
+            return _dstack_kernels[keys | tls.mode](tensors)
+    return call_packet(_dstack_packet, given((('tensors', tensors),), args, kwargs), kwargs)
+
+dstack.packet = _dstack_packet
+
 def empty(size=MISSING, *args, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None, **kwargs):
     if not dtype is None: kwargs['dtype'] = dtype
     if not layout is None: kwargs['layout'] = layout
@@ -1417,6 +1722,38 @@ def expm1_(input=MISSING, *args, **kwargs):
 
 expm1_.packet = _expm1__packet
 
+def feature_alpha_dropout(input=MISSING, p=MISSING, train=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and p.__class__ is float and train.__class__ is bool:
+            return _feature_alpha_dropout_kernels[input._keys | tls.mode](input, p, train)
+    return call_packet(_feature_alpha_dropout_packet, given((('input', input), ('p', p), ('train', train)), args, kwargs), kwargs)
+
+feature_alpha_dropout.packet = _feature_alpha_dropout_packet
+
+def feature_alpha_dropout_(input=MISSING, p=MISSING, train=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and p.__class__ is float and train.__class__ is bool:
+            return _feature_alpha_dropout__kernels[input._keys | tls.mode](input, p, train)
+    return call_packet(_feature_alpha_dropout__packet, given((('input', input), ('p', p), ('train', train)), args, kwargs), kwargs)
+
+feature_alpha_dropout_.packet = _feature_alpha_dropout__packet
+
+def feature_dropout(input=MISSING, p=MISSING, train=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and p.__class__ is float and train.__class__ is bool:
+            return _feature_dropout_kernels[input._keys | tls.mode](input, p, train)
+    return call_packet(_feature_dropout_packet, given((('input', input), ('p', p), ('train', train)), args, kwargs), kwargs)
+
+feature_dropout.packet = _feature_dropout_packet
+
+def feature_dropout_(input=MISSING, p=MISSING, train=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and p.__class__ is float and train.__class__ is bool:
+            return _feature_dropout__kernels[input._keys | tls.mode](input, p, train)
+    return call_packet(_feature_dropout__packet, given((('input', input), ('p', p), ('train', train)), args, kwargs), kwargs)
+
+feature_dropout_.packet = _feature_dropout__packet
+
 def fill_(input=MISSING, value=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and value.__class__ in NUMBERS:
@@ -1450,6 +1787,31 @@ def flatten(input=MISSING, start_dim=MISSING, end_dim=MISSING, *args, **kwargs):
     return call_packet(_flatten_packet, given((('input', input), ('start_dim', start_dim), ('end_dim', end_dim)), args, kwargs), kwargs)
 
 flatten.packet = _flatten_packet
+
+def flip(input=MISSING, dims=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_dims = int_tuple(dims)
+        if input.__class__ in TENSORS and ints_of_dims is not None:
+            return _flip_kernels[input._keys | tls.mode](input, ints_of_dims)
+    return call_packet(_flip_packet, given((('input', input), ('dims', dims)), args, kwargs), kwargs)
+
+flip.packet = _flip_packet
+
+def fliplr(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _fliplr_kernels[input._keys | tls.mode](input)
+    return call_packet(_fliplr_packet, given((('input', input),), args, kwargs), kwargs)
+
+fliplr.packet = _fliplr_packet
+
+def flipud(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _flipud_kernels[input._keys | tls.mode](input)
+    return call_packet(_flipud_packet, given((('input', input),), args, kwargs), kwargs)
+
+flipud.packet = _flipud_packet
 
 def float_power(input=MISSING, exponent=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -1571,6 +1933,26 @@ def group_norm(input=MISSING, num_groups=MISSING, weight=MISSING, bias=MISSING, 
     return call_packet(_group_norm_packet, given((('input', input), ('num_groups', num_groups), ('weight', weight), ('bias', bias), ('eps', eps), ('cudnn_enabled', cudnn_enabled)), args, kwargs), kwargs)
 
 group_norm.packet = _group_norm_packet
+
+def hsplit(input=MISSING, sections=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and sections.__class__ is int:
+            return _hsplit_int_kernels[input._keys | tls.mode](input, sections)
+        ints_of_sections = int_tuple(sections)
+        if input.__class__ in TENSORS and ints_of_sections is not None:
+            return _hsplit_array_kernels[input._keys | tls.mode](input, ints_of_sections)
+    return call_packet(_hsplit_packet, given((('input', input), ('sections', sections)), args, kwargs), kwargs)
+
+hsplit.packet = _hsplit_packet
+
+def hstack(tensors=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        keys = tensors_keys(tensors)
+        if keys:
+            return _hstack_kernels[keys | tls.mode](tensors)
+    return call_packet(_hstack_packet, given((('tensors', tensors),), args, kwargs), kwargs)
+
+hstack.packet = _hstack_packet
 
 def hypot(input=MISSING, other=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -1788,6 +2170,30 @@ def mm(input=MISSING, mat2=MISSING, *args, **kwargs):
 
 mm.packet = _mm_packet
 
+def moveaxis(input=MISSING, source=MISSING, destination=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_source = int_tuple(source)
+        ints_of_destination = int_tuple(destination)
+        if input.__class__ in TENSORS and ints_of_source is not None and ints_of_destination is not None:
+            return _moveaxis_intlist_kernels[input._keys | tls.mode](input, ints_of_source, ints_of_destination)
+        if input.__class__ in TENSORS and source.__class__ is int and destination.__class__ is int:
+            return _moveaxis_int_kernels[input._keys | tls.mode](input, source, destination)
+    return call_packet(_moveaxis_packet, given((('input', input), ('source', source), ('destination', destination)), args, kwargs), kwargs)
+
+moveaxis.packet = _moveaxis_packet
+
+def movedim(input=MISSING, source=MISSING, destination=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_source = int_tuple(source)
+        ints_of_destination = int_tuple(destination)
+        if input.__class__ in TENSORS and ints_of_source is not None and ints_of_destination is not None:
+            return _movedim_intlist_kernels[input._keys | tls.mode](input, ints_of_source, ints_of_destination)
+        if input.__class__ in TENSORS and source.__class__ is int and destination.__class__ is int:
+            return _movedim_int_kernels[input._keys | tls.mode](input, source, destination)
+    return call_packet(_movedim_packet, given((('input', input), ('source', source), ('destination', destination)), args, kwargs), kwargs)
+
+movedim.packet = _movedim_packet
+
 def mul(input=MISSING, other=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and (other.__class__ in TENSORS or other.__class__ in NUMBERS):
@@ -1795,6 +2201,15 @@ def mul(input=MISSING, other=MISSING, *args, **kwargs):
     return call_packet(_mul_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
 
 mul.packet = _mul_packet
+
+def multinomial(input=MISSING, num_samples=MISSING, replacement=MISSING, *args, generator=None, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and num_samples.__class__ is int and (replacement is MISSING or replacement.__class__ is bool) and generator is None:
+            return _multinomial_kernels[input._keys | tls.mode](input, num_samples, False if replacement is MISSING else replacement, generator)
+    if not generator is None: kwargs['generator'] = generator
+    return call_packet(_multinomial_packet, given((('input', input), ('num_samples', num_samples), ('replacement', replacement)), args, kwargs), kwargs)
+
+multinomial.packet = _multinomial_packet
 
 def multiply(input=MISSING, other=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -1827,6 +2242,22 @@ def native_batch_norm(input=MISSING, weight=MISSING, bias=MISSING, running_mean=
     return call_packet(_native_batch_norm_packet, given((('input', input), ('weight', weight), ('bias', bias), ('running_mean', running_mean), ('running_var', running_var), ('training', training), ('momentum', momentum), ('eps', eps)), args, kwargs), kwargs)
 
 native_batch_norm.packet = _native_batch_norm_packet
+
+def native_dropout(input=MISSING, p=MISSING, train=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and p.__class__ is float and (train is None or train.__class__ is bool):
+            return _native_dropout_kernels[input._keys | tls.mode](input, p, train)
+    return call_packet(_native_dropout_packet, given((('input', input), ('p', p), ('train', train)), args, kwargs), kwargs)
+
+native_dropout.packet = _native_dropout_packet
+
+def native_dropout_backward(grad_output=MISSING, mask=MISSING, scale=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if grad_output.__class__ in TENSORS and mask.__class__ in TENSORS and scale.__class__ is float:
+            return _native_dropout_backward_kernels[grad_output._keys | mask._keys | tls.mode](grad_output, mask, scale)
+    return call_packet(_native_dropout_backward_packet, given((('grad_output', grad_output), ('mask', mask), ('scale', scale)), args, kwargs), kwargs)
+
+native_dropout_backward.packet = _native_dropout_backward_packet
 
 def native_group_norm(input=MISSING, weight=MISSING, bias=MISSING, N=MISSING, C=MISSING, HxW=MISSING, group=MISSING, eps=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -1890,6 +2321,23 @@ def nextafter(input=MISSING, other=MISSING, *args, **kwargs):
 
 nextafter.packet = _nextafter_packet
 
+def normal(mean=MISSING, std=MISSING, size=MISSING, *args, generator=None, dtype=None, layout=None, device=None, pin_memory=None, **kwargs):
+    if not args and not kwargs:
+        if mean.__class__ in TENSORS and std.__class__ in TENSORS and generator is None and size is MISSING and dtype is None and layout is None and device is None and pin_memory is None:
+            return _normal_Tensor_Tensor_kernels[mean._keys | std._keys | tls.mode](mean, std, generator)
+        if mean.__class__ in TENSORS and (std is MISSING or std.__class__ is float) and generator is None and size is MISSING and dtype is None and layout is None and device is None and pin_memory is None:
+            return _normal_Tensor_float_kernels[mean._keys | tls.mode](mean, 1.0 if std is MISSING else std, generator)
+        if mean.__class__ is float and std.__class__ in TENSORS and generator is None and size is MISSING and dtype is None and layout is None and device is None and pin_memory is None:
+            return _normal_float_Tensor_kernels[std._keys | tls.mode](mean, std, generator)
+    if not generator is None: kwargs['generator'] = generator
+    if not dtype is None: kwargs['dtype'] = dtype
+    if not layout is None: kwargs['layout'] = layout
+    if not device is None: kwargs['device'] = device
+    if not pin_memory is None: kwargs['pin_memory'] = pin_memory
+    return call_packet(_normal_packet, given((('mean', mean), ('std', std), ('size', size)), args, kwargs), kwargs)
+
+normal.packet = _normal_packet
+
 def ones(size=MISSING, *args, dtype=None, layout=None, device=None, pin_memory=None, **kwargs):
     if not dtype is None: kwargs['dtype'] = dtype
     if not layout is None: kwargs['layout'] = layout
@@ -1925,6 +2373,14 @@ def permute(input=MISSING, dims=MISSING, *args, **kwargs):
     return call_packet(_permute_packet, given((('input', input), ('dims', dims)), args, kwargs), kwargs)
 
 permute.packet = _permute_packet
+
+def poisson(input=MISSING, generator=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (generator is MISSING or generator is None):
+            return _poisson_kernels[input._keys | tls.mode](input, None if generator is MISSING else generator)
+    return call_packet(_poisson_packet, given((('input', input), ('generator', generator)), args, kwargs), kwargs)
+
+poisson.packet = _poisson_packet
 
 def polar(abs=MISSING, angle=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -1980,6 +2436,87 @@ def rad2deg_(input=MISSING, *args, **kwargs):
     return call_packet(_rad2deg__packet, given((('input', input),), args, kwargs), kwargs)
 
 rad2deg_.packet = _rad2deg__packet
+
+def rand(size=MISSING, *args, generator=MISSING, dtype=None, layout=None, device=None, pin_memory=None, **kwargs):
+    if not generator is MISSING: kwargs['generator'] = generator
+    if not dtype is None: kwargs['dtype'] = dtype
+    if not layout is None: kwargs['layout'] = layout
+    if not device is None: kwargs['device'] = device
+    if not pin_memory is None: kwargs['pin_memory'] = pin_memory
+    return call_packet(_rand_packet, given((('size', size),), args, kwargs), kwargs)
+
+rand.packet = _rand_packet
+
+def rand_like(input=MISSING, *args, generator=MISSING, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None, **kwargs):
+    if not generator is MISSING: kwargs['generator'] = generator
+    if not dtype is None: kwargs['dtype'] = dtype
+    if not layout is None: kwargs['layout'] = layout
+    if not device is None: kwargs['device'] = device
+    if not pin_memory is None: kwargs['pin_memory'] = pin_memory
+    if not memory_format is None: kwargs['memory_format'] = memory_format
+    return call_packet(_rand_like_packet, given((('input', input),), args, kwargs), kwargs)
+
+rand_like.packet = _rand_like_packet
+
+def randint(low=MISSING, high=MISSING, size=MISSING, *args, generator=MISSING, dtype=int64, layout=None, device=None, pin_memory=None, **kwargs):
+    if not generator is MISSING: kwargs['generator'] = generator
+    if not dtype == int64: kwargs['dtype'] = dtype
+    if not layout is None: kwargs['layout'] = layout
+    if not device is None: kwargs['device'] = device
+    if not pin_memory is None: kwargs['pin_memory'] = pin_memory
+    return call_packet(_randint_packet, given((('low', low), ('high', high), ('size', size)), args, kwargs), kwargs)
+
+randint.packet = _randint_packet
+
+def randint_like(input=MISSING, low=MISSING, high=MISSING, *args, generator=MISSING, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None, **kwargs):
+    if not generator is MISSING: kwargs['generator'] = generator
+    if not dtype is None: kwargs['dtype'] = dtype
+    if not layout is None: kwargs['layout'] = layout
+    if not device is None: kwargs['device'] = device
+    if not pin_memory is None: kwargs['pin_memory'] = pin_memory
+    if not memory_format is None: kwargs['memory_format'] = memory_format
+    return call_packet(_randint_like_packet, given((('input', input), ('low', low), ('high', high)), args, kwargs), kwargs)
+
+randint_like.packet = _randint_like_packet
+
+def randn(size=MISSING, *args, generator=MISSING, dtype=None, layout=None, device=None, pin_memory=None, **kwargs):
+    if not generator is MISSING: kwargs['generator'] = generator
+    if not dtype is None: kwargs['dtype'] = dtype
+    if not layout is None: kwargs['layout'] = layout
+    if not device is None: kwargs['device'] = device
+    if not pin_memory is None: kwargs['pin_memory'] = pin_memory
+    return call_packet(_randn_packet, given((('size', size),), args, kwargs), kwargs)
+
+randn.packet = _randn_packet
+
+def randn_like(input=MISSING, *args, generator=MISSING, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None, **kwargs):
+    if not generator is MISSING: kwargs['generator'] = generator
+    if not dtype is None: kwargs['dtype'] = dtype
+    if not layout is None: kwargs['layout'] = layout
+    if not device is None: kwargs['device'] = device
+    if not pin_memory is None: kwargs['pin_memory'] = pin_memory
+    if not memory_format is None: kwargs['memory_format'] = memory_format
+    return call_packet(_randn_like_packet, given((('input', input),), args, kwargs), kwargs)
+
+randn_like.packet = _randn_like_packet
+
+def randperm(n=MISSING, *args, generator=MISSING, dtype=int64, layout=None, device=None, pin_memory=None, **kwargs):
+    if not generator is MISSING: kwargs['generator'] = generator
+    if not dtype == int64: kwargs['dtype'] = dtype
+    if not layout is None: kwargs['layout'] = layout
+    if not device is None: kwargs['device'] = device
+    if not pin_memory is None: kwargs['pin_memory'] = pin_memory
+    return call_packet(_randperm_packet, given((('n', n),), args, kwargs), kwargs)
+
+randperm.packet = _randperm_packet
+
+def ravel(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _ravel_kernels[input._keys | tls.mode](input)
+    return call_packet(_ravel_packet, given((('input', input),), args, kwargs), kwargs)
+
+ravel.packet = _ravel_packet
 
 def real(input=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -2051,6 +2588,25 @@ def rms_norm(input=MISSING, normalized_shape=MISSING, weight=MISSING, eps=MISSIN
 
 rms_norm.packet = _rms_norm_packet
 
+def roll(input=MISSING, shifts=MISSING, dims=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_shifts = sized_ints(shifts, 1)
+        ints_of_dims = () if dims is MISSING else sized_ints(dims, 1)
+        if input.__class__ in TENSORS and ints_of_shifts is not None and ints_of_dims is not None:
+            return _roll_kernels[input._keys | tls.mode](input, ints_of_shifts, ints_of_dims)
+    return call_packet(_roll_packet, given((('input', input), ('shifts', shifts), ('dims', dims)), args, kwargs), kwargs)
+
+roll.packet = _roll_packet
+
+def rot90(input=MISSING, k=MISSING, dims=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_dims = (0, 1) if dims is MISSING else int_tuple(dims)
+        if input.__class__ in TENSORS and (k is MISSING or k.__class__ is int) and ints_of_dims is not None:
+            return _rot90_kernels[input._keys | tls.mode](input, 1 if k is MISSING else k, ints_of_dims)
+    return call_packet(_rot90_packet, given((('input', input), ('k', k), ('dims', dims)), args, kwargs), kwargs)
+
+rot90.packet = _rot90_packet
+
 def round(input=MISSING, *args, decimals=MISSING, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and decimals is MISSING:
@@ -2072,6 +2628,15 @@ def round_(input=MISSING, *args, decimals=MISSING, **kwargs):
     return call_packet(_round__packet, given((('input', input),), args, kwargs), kwargs)
 
 round_.packet = _round__packet
+
+def row_stack(tensors=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        keys = tensors_keys(tensors)
+        if keys:
+            return _row_stack_kernels[keys | tls.mode](tensors)
+    return call_packet(_row_stack_packet, given((('tensors', tensors),), args, kwargs), kwargs)
+
+row_stack.packet = _row_stack_packet
 
 def rsqrt(input=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -2174,6 +2739,9 @@ def split(input=MISSING, split_size=MISSING, dim=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and split_size.__class__ is int and (dim is MISSING or dim.__class__ is int):
             return _split_Tensor_kernels[input._keys | tls.mode](input, split_size, 0 if dim is MISSING else dim)
+        ints_of_split_size = int_tuple(split_size)
+        if input.__class__ in TENSORS and ints_of_split_size is not None and (dim is MISSING or dim.__class__ is int):
+            return _split_sizes_kernels[input._keys | tls.mode](input, ints_of_split_size, 0 if dim is MISSING else dim)
     return call_packet(_split_packet, given((('input', input), ('split_size', split_size), ('dim', dim)), args, kwargs), kwargs)
 
 split.packet = _split_packet
@@ -2232,6 +2800,15 @@ def squeeze(input=MISSING, dim=MISSING, *args, **kwargs):
 
 squeeze.packet = _squeeze_packet
 
+def stack(tensors=MISSING, dim=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        keys = tensors_keys(tensors)
+        if keys and (dim is MISSING or dim.__class__ is int):
+            return _stack_kernels[keys | tls.mode](tensors, 0 if dim is MISSING else dim)
+    return call_packet(_stack_packet, given((('tensors', tensors), ('dim', dim)), args, kwargs), kwargs)
+
+stack.packet = _stack_packet
+
 def std(input=MISSING, dim=MISSING, unbiased=MISSING, keepdim=MISSING, *args, correction=None, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and (dim is MISSING or dim.__class__ is bool) and unbiased is MISSING and keepdim is MISSING and correction is None:
@@ -2286,6 +2863,22 @@ def sum(input=MISSING, dim=MISSING, keepdim=MISSING, *args, dtype=None, **kwargs
 
 sum.packet = _sum_packet
 
+def swapaxes(input=MISSING, axis0=MISSING, axis1=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and axis0.__class__ is int and axis1.__class__ is int:
+            return _swapaxes_kernels[input._keys | tls.mode](input, axis0, axis1)
+    return call_packet(_swapaxes_packet, given((('input', input), ('axis0', axis0), ('axis1', axis1)), args, kwargs), kwargs)
+
+swapaxes.packet = _swapaxes_packet
+
+def swapdims(input=MISSING, dim0=MISSING, dim1=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and dim0.__class__ is int and dim1.__class__ is int:
+            return _swapdims_kernels[input._keys | tls.mode](input, dim0, dim1)
+    return call_packet(_swapdims_packet, given((('input', input), ('dim0', dim0), ('dim1', dim1)), args, kwargs), kwargs)
+
+swapdims.packet = _swapdims_packet
+
 def t(input=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS:
@@ -2309,6 +2902,28 @@ def tan_(input=MISSING, *args, **kwargs):
     return call_packet(_tan__packet, given((('input', input),), args, kwargs), kwargs)
 
 tan_.packet = _tan__packet
+
+def tensor_split(input=MISSING, sections=MISSING, dim=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and sections.__class__ is int and (dim is MISSING or dim.__class__ is int):
+            return _tensor_split_sections_kernels[input._keys | tls.mode](input, sections, 0 if dim is MISSING else dim)
+        ints_of_sections = int_tuple(sections)
+        if input.__class__ in TENSORS and ints_of_sections is not None and (dim is MISSING or dim.__class__ is int):
+            return _tensor_split_indices_kernels[input._keys | tls.mode](input, ints_of_sections, 0 if dim is MISSING else dim)
+        if input.__class__ in TENSORS and sections.__class__ in TENSORS and (dim is MISSING or dim.__class__ is int):
+            return _tensor_split_tensor_indices_or_sections_kernels[input._keys | sections._keys | tls.mode](input, sections, 0 if dim is MISSING else dim)
+    return call_packet(_tensor_split_packet, given((('input', input), ('sections', sections), ('dim', dim)), args, kwargs), kwargs)
+
+tensor_split.packet = _tensor_split_packet
+
+def tile(input=MISSING, dims=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_dims = int_tuple(dims)
+        if input.__class__ in TENSORS and ints_of_dims is not None:
+            return _tile_kernels[input._keys | tls.mode](input, ints_of_dims)
+    return call_packet(_tile_packet, given((('input', input), ('dims', dims)), args, kwargs), kwargs)
+
+tile.packet = _tile_packet
 
 def transpose(input=MISSING, dim0=MISSING, dim1=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -2349,6 +2964,15 @@ def unbind(input=MISSING, dim=MISSING, *args, **kwargs):
     return call_packet(_unbind_packet, given((('input', input), ('dim', dim)), args, kwargs), kwargs)
 
 unbind.packet = _unbind_packet
+
+def unflatten(input=MISSING, dim=MISSING, sizes=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_sizes = int_tuple(sizes)
+        if input.__class__ in TENSORS and dim.__class__ is int and ints_of_sizes is not None:
+            return _unflatten_int_kernels[input._keys | tls.mode](input, dim, ints_of_sizes)
+    return call_packet(_unflatten_packet, given((('input', input), ('dim', dim), ('sizes', sizes)), args, kwargs), kwargs)
+
+unflatten.packet = _unflatten_packet
 
 def unsqueeze(input=MISSING, dim=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -2406,6 +3030,26 @@ def view_as_real(input=MISSING, *args, **kwargs):
 
 view_as_real.packet = _view_as_real_packet
 
+def vsplit(input=MISSING, sections=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and sections.__class__ is int:
+            return _vsplit_int_kernels[input._keys | tls.mode](input, sections)
+        ints_of_sections = int_tuple(sections)
+        if input.__class__ in TENSORS and ints_of_sections is not None:
+            return _vsplit_array_kernels[input._keys | tls.mode](input, ints_of_sections)
+    return call_packet(_vsplit_packet, given((('input', input), ('sections', sections)), args, kwargs), kwargs)
+
+vsplit.packet = _vsplit_packet
+
+def vstack(tensors=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        keys = tensors_keys(tensors)
+        if keys:
+            return _vstack_kernels[keys | tls.mode](tensors)
+    return call_packet(_vstack_packet, given((('tensors', tensors),), args, kwargs), kwargs)
+
+vstack.packet = _vstack_packet
+
 def zero_(input=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS:
@@ -2435,7 +3079,7 @@ zeros_like.packet = _zeros_like_packet
 
 #: Python namespace -> ((public name, name here), ...)
 NAMESPACES = {
-    'internal': (('alias', 'alias'), ('index', 'index'), ('native_layer_norm_backward', 'native_layer_norm_backward'), ('slice', 'slice')),
-    'torch': (('_to_copy', '_to_copy'), ('abs', 'abs'), ('abs_', 'abs_'), ('absolute', 'absolute'), ('acos', 'acos'), ('acos_', 'acos_'), ('acosh', 'acosh'), ('acosh_', 'acosh_'), ('add', 'add'), ('addbmm', 'addbmm'), ('addcdiv', 'addcdiv'), ('addcmul', 'addcmul'), ('addmm', 'addmm'), ('addmv', 'addmv'), ('addr', 'addr'), ('all', 'all'), ('amax', 'amax'), ('amin', 'amin'), ('angle', 'angle'), ('any', 'any'), ('arange', 'arange'), ('arccos', 'arccos'), ('arccos_', 'arccos_'), ('arccosh', 'arccosh'), ('arccosh_', 'arccosh_'), ('arcsin', 'arcsin'), ('arcsin_', 'arcsin_'), ('arcsinh', 'arcsinh'), ('arcsinh_', 'arcsinh_'), ('arctan', 'arctan'), ('arctan2', 'arctan2'), ('arctan_', 'arctan_'), ('arctanh', 'arctanh'), ('arctanh_', 'arctanh_'), ('argmax', 'argmax'), ('argmin', 'argmin'), ('as_strided', 'as_strided'), ('asin', 'asin'), ('asin_', 'asin_'), ('asinh', 'asinh'), ('asinh_', 'asinh_'), ('atan', 'atan'), ('atan2', 'atan2'), ('atan_', 'atan_'), ('atanh', 'atanh'), ('atanh_', 'atanh_'), ('baddbmm', 'baddbmm'), ('batch_norm', 'batch_norm'), ('bitwise_and', 'bitwise_and'), ('bitwise_left_shift', 'bitwise_left_shift'), ('bitwise_not', 'bitwise_not'), ('bitwise_or', 'bitwise_or'), ('bitwise_right_shift', 'bitwise_right_shift'), ('bitwise_xor', 'bitwise_xor'), ('bmm', 'bmm'), ('ceil', 'ceil'), ('ceil_', 'ceil_'), ('clone', 'clone'), ('complex', 'complex'), ('conj', 'conj'), ('conj_physical', 'conj_physical'), ('conj_physical_', 'conj_physical_'), ('copysign', 'copysign'), ('cos', 'cos'), ('cos_', 'cos_'), ('cosh', 'cosh'), ('cosh_', 'cosh_'), ('deg2rad', 'deg2rad'), ('deg2rad_', 'deg2rad_'), ('diagonal', 'diagonal'), ('dist', 'dist'), ('div', 'div'), ('divide', 'divide'), ('dot', 'dot'), ('empty', 'empty'), ('empty_like', 'empty_like'), ('empty_strided', 'empty_strided'), ('exp', 'exp'), ('exp2', 'exp2'), ('exp2_', 'exp2_'), ('exp_', 'exp_'), ('expm1', 'expm1'), ('expm1_', 'expm1_'), ('fill_', 'fill_'), ('fix', 'fix'), ('fix_', 'fix_'), ('flatten', 'flatten'), ('float_power', 'float_power'), ('floor', 'floor'), ('floor_', 'floor_'), ('floor_divide', 'floor_divide'), ('fmod', 'fmod'), ('frac', 'frac'), ('frac_', 'frac_'), ('frexp', 'frexp'), ('full', 'full'), ('full_like', 'full_like'), ('gcd', 'gcd'), ('gcd_', 'gcd_'), ('ger', 'ger'), ('group_norm', 'group_norm'), ('hypot', 'hypot'), ('imag', 'imag'), ('index_put_', 'index_put_'), ('instance_norm', 'instance_norm'), ('layer_norm', 'layer_norm'), ('lcm', 'lcm'), ('lcm_', 'lcm_'), ('ldexp', 'ldexp'), ('log', 'log'), ('log10', 'log10'), ('log10_', 'log10_'), ('log1p', 'log1p'), ('log1p_', 'log1p_'), ('log2', 'log2'), ('log2_', 'log2_'), ('log_', 'log_'), ('logaddexp', 'logaddexp'), ('logaddexp2', 'logaddexp2'), ('logsumexp', 'logsumexp'), ('matmul', 'matmul'), ('max', 'max'), ('mean', 'mean'), ('min', 'min'), ('mm', 'mm'), ('mul', 'mul'), ('multiply', 'multiply'), ('mv', 'mv'), ('narrow', 'narrow'), ('native_batch_norm', 'native_batch_norm'), ('native_group_norm', 'native_group_norm'), ('native_layer_norm', 'native_layer_norm'), ('neg', 'neg'), ('neg_', 'neg_'), ('negative', 'negative'), ('negative_', 'negative_'), ('nextafter', 'nextafter'), ('ones', 'ones'), ('ones_like', 'ones_like'), ('outer', 'outer'), ('permute', 'permute'), ('polar', 'polar'), ('positive', 'positive'), ('pow', 'pow'), ('prod', 'prod'), ('rad2deg', 'rad2deg'), ('rad2deg_', 'rad2deg_'), ('real', 'real'), ('reciprocal', 'reciprocal'), ('reciprocal_', 'reciprocal_'), ('remainder', 'remainder'), ('reshape', 'reshape'), ('resolve_conj', 'resolve_conj'), ('resolve_neg', 'resolve_neg'), ('rms_norm', 'rms_norm'), ('round', 'round'), ('round_', 'round_'), ('rsqrt', 'rsqrt'), ('rsqrt_', 'rsqrt_'), ('rsub', 'rsub'), ('scalar_tensor', 'scalar_tensor'), ('select', 'select'), ('sgn', 'sgn'), ('sign', 'sign'), ('sin', 'sin'), ('sin_', 'sin_'), ('sinh', 'sinh'), ('sinh_', 'sinh_'), ('split', 'split'), ('split_with_sizes', 'split_with_sizes'), ('sqrt', 'sqrt'), ('sqrt_', 'sqrt_'), ('square', 'square'), ('square_', 'square_'), ('squeeze', 'squeeze'), ('std', 'std'), ('std_mean', 'std_mean'), ('sub', 'sub'), ('subtract', 'subtract'), ('sum', 'sum'), ('t', 't'), ('tan', 'tan'), ('tan_', 'tan_'), ('transpose', 'transpose'), ('true_divide', 'true_divide'), ('trunc', 'trunc'), ('trunc_', 'trunc_'), ('unbind', 'unbind'), ('unsqueeze', 'unsqueeze'), ('var', 'var'), ('var_mean', 'var_mean'), ('vdot', 'vdot'), ('view_as_complex', 'view_as_complex'), ('view_as_real', 'view_as_real'), ('zero_', 'zero_'), ('zeros', 'zeros'), ('zeros_like', 'zeros_like')),
+    'internal': (('alias', 'alias'), ('index', 'index'), ('native_dropout_backward', 'native_dropout_backward'), ('native_layer_norm_backward', 'native_layer_norm_backward'), ('slice', 'slice')),
+    'torch': (('_to_copy', '_to_copy'), ('abs', 'abs'), ('abs_', 'abs_'), ('absolute', 'absolute'), ('acos', 'acos'), ('acos_', 'acos_'), ('acosh', 'acosh'), ('acosh_', 'acosh_'), ('add', 'add'), ('addbmm', 'addbmm'), ('addcdiv', 'addcdiv'), ('addcmul', 'addcmul'), ('addmm', 'addmm'), ('addmv', 'addmv'), ('addr', 'addr'), ('adjoint', 'adjoint'), ('all', 'all'), ('alpha_dropout', 'alpha_dropout'), ('alpha_dropout_', 'alpha_dropout_'), ('amax', 'amax'), ('amin', 'amin'), ('angle', 'angle'), ('any', 'any'), ('arange', 'arange'), ('arccos', 'arccos'), ('arccos_', 'arccos_'), ('arccosh', 'arccosh'), ('arccosh_', 'arccosh_'), ('arcsin', 'arcsin'), ('arcsin_', 'arcsin_'), ('arcsinh', 'arcsinh'), ('arcsinh_', 'arcsinh_'), ('arctan', 'arctan'), ('arctan2', 'arctan2'), ('arctan_', 'arctan_'), ('arctanh', 'arctanh'), ('arctanh_', 'arctanh_'), ('argmax', 'argmax'), ('argmin', 'argmin'), ('as_strided', 'as_strided'), ('asin', 'asin'), ('asin_', 'asin_'), ('asinh', 'asinh'), ('asinh_', 'asinh_'), ('atan', 'atan'), ('atan2', 'atan2'), ('atan_', 'atan_'), ('atanh', 'atanh'), ('atanh_', 'atanh_'), ('baddbmm', 'baddbmm'), ('batch_norm', 'batch_norm'), ('bernoulli', 'bernoulli'), ('binomial', 'binomial'), ('bitwise_and', 'bitwise_and'), ('bitwise_left_shift', 'bitwise_left_shift'), ('bitwise_not', 'bitwise_not'), ('bitwise_or', 'bitwise_or'), ('bitwise_right_shift', 'bitwise_right_shift'), ('bitwise_xor', 'bitwise_xor'), ('bmm', 'bmm'), ('broadcast_to', 'broadcast_to'), ('cat', 'cat'), ('ceil', 'ceil'), ('ceil_', 'ceil_'), ('chunk', 'chunk'), ('clone', 'clone'), ('column_stack', 'column_stack'), ('complex', 'complex'), ('concat', 'concat'), ('concatenate', 'concatenate'), ('conj', 'conj'), ('conj_physical', 'conj_physical'), ('conj_physical_', 'conj_physical_'), ('copysign', 'copysign'), ('cos', 'cos'), ('cos_', 'cos_'), ('cosh', 'cosh'), ('cosh_', 'cosh_'), ('deg2rad', 'deg2rad'), ('deg2rad_', 'deg2rad_'), ('diagonal', 'diagonal'), ('dist', 'dist'), ('div', 'div'), ('divide', 'divide'), ('dot', 'dot'), ('dropout', 'dropout'), ('dropout_', 'dropout_'), ('dsplit', 'dsplit'), ('dstack', 'dstack'), ('empty', 'empty'), ('empty_like', 'empty_like'), ('empty_strided', 'empty_strided'), ('exp', 'exp'), ('exp2', 'exp2'), ('exp2_', 'exp2_'), ('exp_', 'exp_'), ('expm1', 'expm1'), ('expm1_', 'expm1_'), ('feature_alpha_dropout', 'feature_alpha_dropout'), ('feature_alpha_dropout_', 'feature_alpha_dropout_'), ('feature_dropout', 'feature_dropout'), ('feature_dropout_', 'feature_dropout_'), ('fill_', 'fill_'), ('fix', 'fix'), ('fix_', 'fix_'), ('flatten', 'flatten'), ('flip', 'flip'), ('fliplr', 'fliplr'), ('flipud', 'flipud'), ('float_power', 'float_power'), ('floor', 'floor'), ('floor_', 'floor_'), ('floor_divide', 'floor_divide'), ('fmod', 'fmod'), ('frac', 'frac'), ('frac_', 'frac_'), ('frexp', 'frexp'), ('full', 'full'), ('full_like', 'full_like'), ('gcd', 'gcd'), ('gcd_', 'gcd_'), ('ger', 'ger'), ('group_norm', 'group_norm'), ('hsplit', 'hsplit'), ('hstack', 'hstack'), ('hypot', 'hypot'), ('imag', 'imag'), ('index_put_', 'index_put_'), ('instance_norm', 'instance_norm'), ('layer_norm', 'layer_norm'), ('lcm', 'lcm'), ('lcm_', 'lcm_'), ('ldexp', 'ldexp'), ('log', 'log'), ('log10', 'log10'), ('log10_', 'log10_'), ('log1p', 'log1p'), ('log1p_', 'log1p_'), ('log2', 'log2'), ('log2_', 'log2_'), ('log_', 'log_'), ('logaddexp', 'logaddexp'), ('logaddexp2', 'logaddexp2'), ('logsumexp', 'logsumexp'), ('matmul', 'matmul'), ('max', 'max'), ('mean', 'mean'), ('min', 'min'), ('mm', 'mm'), ('moveaxis', 'moveaxis'), ('movedim', 'movedim'), ('mul', 'mul'), ('multinomial', 'multinomial'), ('multiply', 'multiply'), ('mv', 'mv'), ('narrow', 'narrow'), ('native_batch_norm', 'native_batch_norm'), ('native_dropout', 'native_dropout'), ('native_group_norm', 'native_group_norm'), ('native_layer_norm', 'native_layer_norm'), ('neg', 'neg'), ('neg_', 'neg_'), ('negative', 'negative'), ('negative_', 'negative_'), ('nextafter', 'nextafter'), ('normal', 'normal'), ('ones', 'ones'), ('ones_like', 'ones_like'), ('outer', 'outer'), ('permute', 'permute'), ('poisson', 'poisson'), ('polar', 'polar'), ('positive', 'positive'), ('pow', 'pow'), ('prod', 'prod'), ('rad2deg', 'rad2deg'), ('rad2deg_', 'rad2deg_'), ('rand', 'rand'), ('rand_like', 'rand_like'), ('randint', 'randint'), ('randint_like', 'randint_like'), ('randn', 'randn'), ('randn_like', 'randn_like'), ('randperm', 'randperm'), ('ravel', 'ravel'), ('real', 'real'), ('reciprocal', 'reciprocal'), ('reciprocal_', 'reciprocal_'), ('remainder', 'remainder'), ('reshape', 'reshape'), ('resolve_conj', 'resolve_conj'), ('resolve_neg', 'resolve_neg'), ('rms_norm', 'rms_norm'), ('roll', 'roll'), ('rot90', 'rot90'), ('round', 'round'), ('round_', 'round_'), ('row_stack', 'row_stack'), ('rsqrt', 'rsqrt'), ('rsqrt_', 'rsqrt_'), ('rsub', 'rsub'), ('scalar_tensor', 'scalar_tensor'), ('select', 'select'), ('sgn', 'sgn'), ('sign', 'sign'), ('sin', 'sin'), ('sin_', 'sin_'), ('sinh', 'sinh'), ('sinh_', 'sinh_'), ('split', 'split'), ('split_with_sizes', 'split_with_sizes'), ('sqrt', 'sqrt'), ('sqrt_', 'sqrt_'), ('square', 'square'), ('square_', 'square_'), ('squeeze', 'squeeze'), ('stack', 'stack'), ('std', 'std'), ('std_mean', 'std_mean'), ('sub', 'sub'), ('subtract', 'subtract'), ('sum', 'sum'), ('swapaxes', 'swapaxes'), ('swapdims', 'swapdims'), ('t', 't'), ('tan', 'tan'), ('tan_', 'tan_'), ('tensor_split', 'tensor_split'), ('tile', 'tile'), ('transpose', 'transpose'), ('true_divide', 'true_divide'), ('trunc', 'trunc'), ('trunc_', 'trunc_'), ('unbind', 'unbind'), ('unflatten', 'unflatten'), ('unsqueeze', 'unsqueeze'), ('var', 'var'), ('var_mean', 'var_mean'), ('vdot', 'vdot'), ('view_as_complex', 'view_as_complex'), ('view_as_real', 'view_as_real'), ('vsplit', 'vsplit'), ('vstack', 'vstack'), ('zero_', 'zero_'), ('zeros', 'zeros'), ('zeros_like', 'zeros_like')),
     'torch._C._nn': (('linear', 'linear'),),
 }

@@ -14,7 +14,7 @@ from ..formats import contiguous_format, memory_format, preserve_format
 from ..schema import MISSING
 from ..state import tls
 from ..tensor_types import TENSORS
-from ._quick import NUMBERS, OPERANDS, given, int_tuple, operator_fallback, reflected, sized_ints, tensors_keys
+from ._quick import NUMBERS, given, int_tuple, operator_fallback, reflected, sized_ints, tensors_keys
 from .binder import call_method, call_packet
 
 _abs_packet = packet('abs', 'elementwise', ('abs',))
@@ -72,6 +72,8 @@ _addr_kernels = overload('addr', 'matmul').cache
 _addr_out_kernels = overload('addr.out', 'matmul').cache
 _addr__packet = packet('addr_', 'matmul', ('addr_',))
 _addr__kernels = overload('addr_', 'matmul').cache
+_adjoint_packet = packet('adjoint', 'view', ('adjoint',))
+_adjoint_kernels = overload('adjoint', 'view').cache
 _all_packet = packet('all', 'reduction', ('all', 'all.dim', 'all.dims',))
 _all_kernels = overload('all', 'reduction').cache
 _all_dim_kernels = overload('all.dim', 'reduction').cache
@@ -168,6 +170,13 @@ _baddbmm_kernels = overload('baddbmm', 'matmul').cache
 _baddbmm_out_kernels = overload('baddbmm.out', 'matmul').cache
 _baddbmm__packet = packet('baddbmm_', 'matmul', ('baddbmm_',))
 _baddbmm__kernels = overload('baddbmm_', 'matmul').cache
+_bernoulli_packet = packet('bernoulli', 'random', ('bernoulli', 'bernoulli.p',))
+_bernoulli_kernels = overload('bernoulli', 'random').cache
+_bernoulli_p_kernels = overload('bernoulli.p', 'random').cache
+_bernoulli_out_kernels = overload('bernoulli.out', 'random').cache
+_bernoulli__packet = packet('bernoulli_', 'random', ('bernoulli_.Tensor', 'bernoulli_.float',))
+_bernoulli__Tensor_kernels = overload('bernoulli_.Tensor', 'random').cache
+_bernoulli__float_kernels = overload('bernoulli_.float', 'random').cache
 _bitwise_and_packet = packet('bitwise_and', 'elementwise', ('bitwise_and.Tensor',))
 _bitwise_and_Tensor_kernels = overload('bitwise_and.Tensor', 'elementwise').cache
 _bitwise_and_out_kernels = overload('bitwise_and.out', 'elementwise').cache
@@ -201,11 +210,17 @@ _bitwise_xor__Tensor_kernels = overload('bitwise_xor_.Tensor', 'elementwise').ca
 _bmm_packet = packet('bmm', 'matmul', ('bmm',))
 _bmm_kernels = overload('bmm', 'matmul').cache
 _bmm_out_kernels = overload('bmm.out', 'matmul').cache
+_broadcast_to_packet = packet('broadcast_to', 'view', ('broadcast_to',))
+_broadcast_to_kernels = overload('broadcast_to', 'view').cache
+_cauchy__packet = packet('cauchy_', 'random', ('cauchy_',))
+_cauchy__kernels = overload('cauchy_', 'random').cache
 _ceil_packet = packet('ceil', 'elementwise', ('ceil',))
 _ceil_kernels = overload('ceil', 'elementwise').cache
 _ceil_out_kernels = overload('ceil.out', 'elementwise').cache
 _ceil__packet = packet('ceil_', 'elementwise', ('ceil_',))
 _ceil__kernels = overload('ceil_', 'elementwise').cache
+_chunk_packet = packet('chunk', 'view', ('chunk',))
+_chunk_kernels = overload('chunk', 'view').cache
 _clone_packet = packet('clone', 'creation', ('clone',))
 _clone_kernels = overload('clone', 'creation').cache
 _conj_packet = packet('conj', 'elementwise', ('conj',))
@@ -265,6 +280,9 @@ _divide__Tensor_mode_kernels = overload('divide_.Tensor_mode', 'elementwise').ca
 _dot_packet = packet('dot', 'matmul', ('dot',))
 _dot_kernels = overload('dot', 'matmul').cache
 _dot_out_kernels = overload('dot.out', 'matmul').cache
+_dsplit_packet = packet('dsplit', 'view', ('dsplit.int', 'dsplit.array',))
+_dsplit_int_kernels = overload('dsplit.int', 'view').cache
+_dsplit_array_kernels = overload('dsplit.array', 'view').cache
 _exp_packet = packet('exp', 'elementwise', ('exp',))
 _exp_kernels = overload('exp', 'elementwise').cache
 _exp_out_kernels = overload('exp.out', 'elementwise').cache
@@ -284,6 +302,8 @@ _expm1_kernels = overload('expm1', 'elementwise').cache
 _expm1_out_kernels = overload('expm1.out', 'elementwise').cache
 _expm1__packet = packet('expm1_', 'elementwise', ('expm1_',))
 _expm1__kernels = overload('expm1_', 'elementwise').cache
+_exponential__packet = packet('exponential_', 'random', ('exponential_',))
+_exponential__kernels = overload('exponential_', 'random').cache
 _fill__packet = packet('fill_', 'creation', ('fill_.Scalar', 'fill_.Tensor',))
 _fill__Scalar_kernels = overload('fill_.Scalar', 'creation').cache
 _fill__Tensor_kernels = overload('fill_.Tensor', 'creation').cache
@@ -294,6 +314,12 @@ _fix__packet = packet('fix_', 'elementwise', ('fix_',))
 _fix__kernels = overload('fix_', 'elementwise').cache
 _flatten_packet = packet('flatten', 'view', ('flatten.using_ints',))
 _flatten_using_ints_kernels = overload('flatten.using_ints', 'view').cache
+_flip_packet = packet('flip', 'view', ('flip',))
+_flip_kernels = overload('flip', 'view').cache
+_fliplr_packet = packet('fliplr', 'view', ('fliplr',))
+_fliplr_kernels = overload('fliplr', 'view').cache
+_flipud_packet = packet('flipud', 'view', ('flipud',))
+_flipud_kernels = overload('flipud', 'view').cache
 _float_power_packet = packet('float_power', 'elementwise', ('float_power.Tensor_Tensor', 'float_power.Scalar', 'float_power.Tensor_Scalar',))
 _float_power_Tensor_Tensor_kernels = overload('float_power.Tensor_Tensor', 'elementwise').cache
 _float_power_Scalar_kernels = overload('float_power.Scalar', 'elementwise').cache
@@ -335,9 +361,14 @@ _gcd_kernels = overload('gcd', 'elementwise').cache
 _gcd_out_kernels = overload('gcd.out', 'elementwise').cache
 _gcd__packet = packet('gcd_', 'elementwise', ('gcd_',))
 _gcd__kernels = overload('gcd_', 'elementwise').cache
+_geometric__packet = packet('geometric_', 'random', ('geometric_',))
+_geometric__kernels = overload('geometric_', 'random').cache
 _ger_packet = packet('ger', 'matmul', ('ger',))
 _ger_kernels = overload('ger', 'matmul').cache
 _ger_out_kernels = overload('ger.out', 'matmul').cache
+_hsplit_packet = packet('hsplit', 'view', ('hsplit.int', 'hsplit.array',))
+_hsplit_int_kernels = overload('hsplit.int', 'view').cache
+_hsplit_array_kernels = overload('hsplit.array', 'view').cache
 _hypot_packet = packet('hypot', 'elementwise', ('hypot',))
 _hypot_kernels = overload('hypot', 'elementwise').cache
 _hypot_out_kernels = overload('hypot.out', 'elementwise').cache
@@ -373,6 +404,8 @@ _log2__packet = packet('log2_', 'elementwise', ('log2_',))
 _log2__kernels = overload('log2_', 'elementwise').cache
 _log__packet = packet('log_', 'elementwise', ('log_',))
 _log__kernels = overload('log_', 'elementwise').cache
+_log_normal__packet = packet('log_normal_', 'random', ('log_normal_',))
+_log_normal__kernels = overload('log_normal_', 'random').cache
 _logaddexp_packet = packet('logaddexp', 'elementwise', ('logaddexp',))
 _logaddexp_kernels = overload('logaddexp', 'elementwise').cache
 _logaddexp_out_kernels = overload('logaddexp.out', 'elementwise').cache
@@ -407,11 +440,20 @@ _min_out_kernels = overload('min.out', 'reduction').cache
 _mm_packet = packet('mm', 'matmul', ('mm',))
 _mm_kernels = overload('mm', 'matmul').cache
 _mm_out_kernels = overload('mm.out', 'matmul').cache
+_moveaxis_packet = packet('moveaxis', 'view', ('moveaxis.intlist', 'moveaxis.int',))
+_moveaxis_intlist_kernels = overload('moveaxis.intlist', 'view').cache
+_moveaxis_int_kernels = overload('moveaxis.int', 'view').cache
+_movedim_packet = packet('movedim', 'view', ('movedim.intlist', 'movedim.int',))
+_movedim_intlist_kernels = overload('movedim.intlist', 'view').cache
+_movedim_int_kernels = overload('movedim.int', 'view').cache
 _mul_packet = packet('mul', 'elementwise', ('mul.Tensor',))
 _mul_Tensor_kernels = overload('mul.Tensor', 'elementwise').cache
 _mul_out_kernels = overload('mul.out', 'elementwise').cache
 _mul__packet = packet('mul_', 'elementwise', ('mul_.Tensor',))
 _mul__Tensor_kernels = overload('mul_.Tensor', 'elementwise').cache
+_multinomial_packet = packet('multinomial', 'random', ('multinomial',))
+_multinomial_kernels = overload('multinomial', 'random').cache
+_multinomial_out_kernels = overload('multinomial.out', 'random').cache
 _multiply_packet = packet('multiply', 'elementwise', ('multiply.Tensor',))
 _multiply_Tensor_kernels = overload('multiply.Tensor', 'elementwise').cache
 _multiply_out_kernels = overload('multiply.out', 'elementwise').cache
@@ -447,6 +489,8 @@ _nextafter_kernels = overload('nextafter', 'elementwise').cache
 _nextafter_out_kernels = overload('nextafter.out', 'elementwise').cache
 _nextafter__packet = packet('nextafter_', 'elementwise', ('nextafter_',))
 _nextafter__kernels = overload('nextafter_', 'elementwise').cache
+_normal__packet = packet('normal_', 'random', ('normal_',))
+_normal__kernels = overload('normal_', 'random').cache
 _outer_packet = packet('outer', 'matmul', ('outer',))
 _outer_kernels = overload('outer', 'matmul').cache
 _outer_out_kernels = overload('outer.out', 'matmul').cache
@@ -474,6 +518,12 @@ _rad2deg_kernels = overload('rad2deg', 'elementwise').cache
 _rad2deg_out_kernels = overload('rad2deg.out', 'elementwise').cache
 _rad2deg__packet = packet('rad2deg_', 'elementwise', ('rad2deg_',))
 _rad2deg__kernels = overload('rad2deg_', 'elementwise').cache
+_random__packet = packet('random_', 'random', ('random_', 'random_.from', 'random_.to',))
+_random__kernels = overload('random_', 'random').cache
+_random__from_kernels = overload('random_.from', 'random').cache
+_random__to_kernels = overload('random_.to', 'random').cache
+_ravel_packet = packet('ravel', 'view', ('ravel',))
+_ravel_kernels = overload('ravel', 'view').cache
 _reciprocal_packet = packet('reciprocal', 'elementwise', ('reciprocal',))
 _reciprocal_kernels = overload('reciprocal', 'elementwise').cache
 _reciprocal_out_kernels = overload('reciprocal.out', 'elementwise').cache
@@ -488,12 +538,20 @@ _remainder_Scalar_out_kernels = overload('remainder.Scalar_out', 'elementwise').
 _remainder__packet = packet('remainder_', 'elementwise', ('remainder_.Tensor', 'remainder_.Scalar',))
 _remainder__Tensor_kernels = overload('remainder_.Tensor', 'elementwise').cache
 _remainder__Scalar_kernels = overload('remainder_.Scalar', 'elementwise').cache
+_repeat_packet = packet('repeat', 'view', ('repeat',))
+_repeat_kernels = overload('repeat', 'view').cache
 _reshape_packet = packet('reshape', 'view', ('reshape',))
 _reshape_kernels = overload('reshape', 'view').cache
+_reshape_as_packet = packet('reshape_as', 'view', ('reshape_as',))
+_reshape_as_kernels = overload('reshape_as', 'view').cache
 _resolve_conj_packet = packet('resolve_conj', 'elementwise', ('resolve_conj',))
 _resolve_conj_kernels = overload('resolve_conj', 'elementwise').cache
 _resolve_neg_packet = packet('resolve_neg', 'elementwise', ('resolve_neg',))
 _resolve_neg_kernels = overload('resolve_neg', 'elementwise').cache
+_roll_packet = packet('roll', 'view', ('roll',))
+_roll_kernels = overload('roll', 'view').cache
+_rot90_packet = packet('rot90', 'view', ('rot90',))
+_rot90_kernels = overload('rot90', 'view').cache
 _round_packet = packet('round', 'elementwise', ('round', 'round.decimals',))
 _round_kernels = overload('round', 'elementwise').cache
 _round_decimals_kernels = overload('round.decimals', 'elementwise').cache
@@ -532,8 +590,9 @@ _sinh_kernels = overload('sinh', 'elementwise').cache
 _sinh_out_kernels = overload('sinh.out', 'elementwise').cache
 _sinh__packet = packet('sinh_', 'elementwise', ('sinh_',))
 _sinh__kernels = overload('sinh_', 'elementwise').cache
-_split_packet = packet('split', 'view', ('split.Tensor',))
+_split_packet = packet('split', 'view', ('split.Tensor', 'split.sizes',))
 _split_Tensor_kernels = overload('split.Tensor', 'view').cache
+_split_sizes_kernels = overload('split.sizes', 'view').cache
 _split_with_sizes_packet = packet('split_with_sizes', 'view', ('split_with_sizes',))
 _split_with_sizes_kernels = overload('split_with_sizes', 'view').cache
 _sqrt_packet = packet('sqrt', 'elementwise', ('sqrt',))
@@ -577,6 +636,10 @@ _sum_out_kernels = overload('sum.out', 'reduction').cache
 _sum_IntList_out_kernels = overload('sum.IntList_out', 'reduction').cache
 _sum_to_size_packet = packet('sum_to_size', 'reduction', ('sum_to_size',))
 _sum_to_size_kernels = overload('sum_to_size', 'reduction').cache
+_swapaxes_packet = packet('swapaxes', 'view', ('swapaxes',))
+_swapaxes_kernels = overload('swapaxes', 'view').cache
+_swapdims_packet = packet('swapdims', 'view', ('swapdims',))
+_swapdims_kernels = overload('swapdims', 'view').cache
 _t_packet = packet('t', 'view', ('t',))
 _t_kernels = overload('t', 'view').cache
 _tan_packet = packet('tan', 'elementwise', ('tan',))
@@ -584,6 +647,12 @@ _tan_kernels = overload('tan', 'elementwise').cache
 _tan_out_kernels = overload('tan.out', 'elementwise').cache
 _tan__packet = packet('tan_', 'elementwise', ('tan_',))
 _tan__kernels = overload('tan_', 'elementwise').cache
+_tensor_split_packet = packet('tensor_split', 'view', ('tensor_split.sections', 'tensor_split.indices', 'tensor_split.tensor_indices_or_sections',))
+_tensor_split_sections_kernels = overload('tensor_split.sections', 'view').cache
+_tensor_split_indices_kernels = overload('tensor_split.indices', 'view').cache
+_tensor_split_tensor_indices_or_sections_kernels = overload('tensor_split.tensor_indices_or_sections', 'view').cache
+_tile_packet = packet('tile', 'view', ('tile',))
+_tile_kernels = overload('tile', 'view').cache
 _transpose_packet = packet('transpose', 'view', ('transpose.int',))
 _transpose_int_kernels = overload('transpose.int', 'view').cache
 _true_divide_packet = packet('true_divide', 'elementwise', ('true_divide.Tensor',))
@@ -598,8 +667,12 @@ _trunc__packet = packet('trunc_', 'elementwise', ('trunc_',))
 _trunc__kernels = overload('trunc_', 'elementwise').cache
 _unbind_packet = packet('unbind', 'view', ('unbind.int',))
 _unbind_int_kernels = overload('unbind.int', 'view').cache
+_unflatten_packet = packet('unflatten', 'view', ('unflatten.int',))
+_unflatten_int_kernels = overload('unflatten.int', 'view').cache
 _unfold_packet = packet('unfold', 'view', ('unfold',))
 _unfold_kernels = overload('unfold', 'view').cache
+_uniform__packet = packet('uniform_', 'random', ('uniform_',))
+_uniform__kernels = overload('uniform_', 'random').cache
 _unsqueeze_packet = packet('unsqueeze', 'view', ('unsqueeze',))
 _unsqueeze_kernels = overload('unsqueeze', 'view').cache
 _var_packet = packet('var', 'reduction', ('var', 'var.dim', 'var.correction',))
@@ -620,6 +693,9 @@ _view_kernels = overload('view', 'view').cache
 _view_dtype_kernels = overload('view.dtype', 'view').cache
 _view_as_packet = packet('view_as', 'view', ('view_as',))
 _view_as_kernels = overload('view_as', 'view').cache
+_vsplit_packet = packet('vsplit', 'view', ('vsplit.int', 'vsplit.array',))
+_vsplit_int_kernels = overload('vsplit.int', 'view').cache
+_vsplit_array_kernels = overload('vsplit.array', 'view').cache
 _zero__packet = packet('zero_', 'creation', ('zero_',))
 _zero__kernels = overload('zero_', 'creation').cache
 
@@ -782,6 +858,12 @@ class TensorMethods:
         if not beta == 1: kwargs['beta'] = beta
         if not alpha == 1: kwargs['alpha'] = alpha
         return call_method(_addr__packet, self, given((('vec1', vec1), ('vec2', vec2)), args, kwargs), kwargs)
+
+    def adjoint(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _adjoint_kernels[self._keys | tls.mode](self)
+        return call_method(_adjoint_packet, self, given((), args, kwargs), kwargs)
 
     def all(self, dim=MISSING, keepdim=MISSING, *args, **kwargs):
         if not args and not kwargs:
@@ -1005,6 +1087,24 @@ class TensorMethods:
         if not alpha == 1: kwargs['alpha'] = alpha
         return call_method(_baddbmm__packet, self, given((('batch1', batch1), ('batch2', batch2)), args, kwargs), kwargs)
 
+    def bernoulli(self, p=MISSING, *args, generator=None, **kwargs):
+        if not args and not kwargs:
+            if generator is None and p is MISSING:
+                return _bernoulli_kernels[self._keys | tls.mode](self, generator)
+            if p.__class__ is float and generator is None:
+                return _bernoulli_p_kernels[self._keys | tls.mode](self, p, generator)
+        if not generator is None: kwargs['generator'] = generator
+        return call_method(_bernoulli_packet, self, given((('p', p),), args, kwargs), kwargs)
+
+    def bernoulli_(self, p=MISSING, *args, generator=None, **kwargs):
+        if not args and not kwargs:
+            if p.__class__ in TENSORS and generator is None:
+                return _bernoulli__Tensor_kernels[self._keys | p._keys | tls.mode](self, p, generator)
+            if (p is MISSING or p.__class__ is float) and generator is None:
+                return _bernoulli__float_kernels[self._keys | tls.mode](self, 0.5 if p is MISSING else p, generator)
+        if not generator is None: kwargs['generator'] = generator
+        return call_method(_bernoulli__packet, self, given((('p', p),), args, kwargs), kwargs)
+
     def bitwise_and(self, other=MISSING, *args, **kwargs):
         if not args and not kwargs:
             if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
@@ -1083,6 +1183,20 @@ class TensorMethods:
                 return _bmm_kernels[self._keys | mat2._keys | tls.mode](self, mat2)
         return call_method(_bmm_packet, self, given((('mat2', mat2),), args, kwargs), kwargs)
 
+    def broadcast_to(self, *args, **kwargs):
+        if args and not kwargs:
+            ints = int_tuple(args if args[0].__class__ is int else args[0] if len(args) == 1 else None)
+            if ints is not None:
+                return _broadcast_to_kernels[self._keys | tls.mode](self, ints)
+        return call_method(_broadcast_to_packet, self, args, kwargs)
+
+    def cauchy_(self, median=MISSING, sigma=MISSING, *args, generator=None, **kwargs):
+        if not args and not kwargs:
+            if (median is MISSING or median.__class__ is float) and (sigma is MISSING or sigma.__class__ is float) and generator is None:
+                return _cauchy__kernels[self._keys | tls.mode](self, 0.0 if median is MISSING else median, 1.0 if sigma is MISSING else sigma, generator)
+        if not generator is None: kwargs['generator'] = generator
+        return call_method(_cauchy__packet, self, given((('median', median), ('sigma', sigma)), args, kwargs), kwargs)
+
     def ceil(self, *args, **kwargs):
         if not args and not kwargs:
             if True:
@@ -1094,6 +1208,12 @@ class TensorMethods:
             if True:
                 return _ceil__kernels[self._keys | tls.mode](self)
         return call_method(_ceil__packet, self, given((), args, kwargs), kwargs)
+
+    def chunk(self, chunks=MISSING, dim=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if chunks.__class__ is int and (dim is MISSING or dim.__class__ is int):
+                return _chunk_kernels[self._keys | tls.mode](self, chunks, 0 if dim is MISSING else dim)
+        return call_method(_chunk_packet, self, given((('chunks', chunks), ('dim', dim)), args, kwargs), kwargs)
 
     def clone(self, *args, memory_format=None, **kwargs):
         if not args and not kwargs:
@@ -1239,6 +1359,15 @@ class TensorMethods:
                 return _dot_kernels[self._keys | tensor._keys | tls.mode](self, tensor)
         return call_method(_dot_packet, self, given((('tensor', tensor),), args, kwargs), kwargs)
 
+    def dsplit(self, sections=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if sections.__class__ is int:
+                return _dsplit_int_kernels[self._keys | tls.mode](self, sections)
+            ints_of_sections = int_tuple(sections)
+            if ints_of_sections is not None:
+                return _dsplit_array_kernels[self._keys | tls.mode](self, ints_of_sections)
+        return call_method(_dsplit_packet, self, given((('sections', sections),), args, kwargs), kwargs)
+
     def exp(self, *args, **kwargs):
         if not args and not kwargs:
             if True:
@@ -1288,6 +1417,13 @@ class TensorMethods:
                 return _expm1__kernels[self._keys | tls.mode](self)
         return call_method(_expm1__packet, self, given((), args, kwargs), kwargs)
 
+    def exponential_(self, lambd=MISSING, *args, generator=None, **kwargs):
+        if not args and not kwargs:
+            if (lambd is MISSING or lambd.__class__ is float) and generator is None:
+                return _exponential__kernels[self._keys | tls.mode](self, 1.0 if lambd is MISSING else lambd, generator)
+        if not generator is None: kwargs['generator'] = generator
+        return call_method(_exponential__packet, self, given((('lambd', lambd),), args, kwargs), kwargs)
+
     def fill_(self, value=MISSING, *args, **kwargs):
         if not args and not kwargs:
             if value.__class__ in NUMBERS:
@@ -1313,6 +1449,25 @@ class TensorMethods:
             if (start_dim is MISSING or start_dim.__class__ is int) and (end_dim is MISSING or end_dim.__class__ is int):
                 return _flatten_using_ints_kernels[self._keys | tls.mode](self, 0 if start_dim is MISSING else start_dim, -1 if end_dim is MISSING else end_dim)
         return call_method(_flatten_packet, self, given((('start_dim', start_dim), ('end_dim', end_dim)), args, kwargs), kwargs)
+
+    def flip(self, *args, **kwargs):
+        if args and not kwargs:
+            ints = int_tuple(args if args[0].__class__ is int else args[0] if len(args) == 1 else None)
+            if ints is not None:
+                return _flip_kernels[self._keys | tls.mode](self, ints)
+        return call_method(_flip_packet, self, args, kwargs)
+
+    def fliplr(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _fliplr_kernels[self._keys | tls.mode](self)
+        return call_method(_fliplr_packet, self, given((), args, kwargs), kwargs)
+
+    def flipud(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _flipud_kernels[self._keys | tls.mode](self)
+        return call_method(_flipud_packet, self, given((), args, kwargs), kwargs)
 
     def float_power(self, exponent=MISSING, *args, **kwargs):
         if not args and not kwargs:
@@ -1400,11 +1555,27 @@ class TensorMethods:
                 return _gcd__kernels[self._keys | other._keys | tls.mode](self, other)
         return call_method(_gcd__packet, self, given((('other', other),), args, kwargs), kwargs)
 
+    def geometric_(self, p=MISSING, *args, generator=None, **kwargs):
+        if not args and not kwargs:
+            if p.__class__ is float and generator is None:
+                return _geometric__kernels[self._keys | tls.mode](self, p, generator)
+        if not generator is None: kwargs['generator'] = generator
+        return call_method(_geometric__packet, self, given((('p', p),), args, kwargs), kwargs)
+
     def ger(self, vec2=MISSING, *args, **kwargs):
         if not args and not kwargs:
             if vec2.__class__ in TENSORS:
                 return _ger_kernels[self._keys | vec2._keys | tls.mode](self, vec2)
         return call_method(_ger_packet, self, given((('vec2', vec2),), args, kwargs), kwargs)
+
+    def hsplit(self, sections=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if sections.__class__ is int:
+                return _hsplit_int_kernels[self._keys | tls.mode](self, sections)
+            ints_of_sections = int_tuple(sections)
+            if ints_of_sections is not None:
+                return _hsplit_array_kernels[self._keys | tls.mode](self, ints_of_sections)
+        return call_method(_hsplit_packet, self, given((('sections', sections),), args, kwargs), kwargs)
 
     def hypot(self, other=MISSING, *args, **kwargs):
         if not args and not kwargs:
@@ -1487,6 +1658,13 @@ class TensorMethods:
                 return _log__kernels[self._keys | tls.mode](self)
         return call_method(_log__packet, self, given((), args, kwargs), kwargs)
 
+    def log_normal_(self, mean=MISSING, std=MISSING, *args, generator=None, **kwargs):
+        if not args and not kwargs:
+            if (mean is MISSING or mean.__class__ is float) and (std is MISSING or std.__class__ is float) and generator is None:
+                return _log_normal__kernels[self._keys | tls.mode](self, 1.0 if mean is MISSING else mean, 2.0 if std is MISSING else std, generator)
+        if not generator is None: kwargs['generator'] = generator
+        return call_method(_log_normal__packet, self, given((('mean', mean), ('std', std)), args, kwargs), kwargs)
+
     def logaddexp(self, other=MISSING, *args, **kwargs):
         if not args and not kwargs:
             if other.__class__ in TENSORS:
@@ -1548,6 +1726,26 @@ class TensorMethods:
                 return _mm_kernels[self._keys | mat2._keys | tls.mode](self, mat2)
         return call_method(_mm_packet, self, given((('mat2', mat2),), args, kwargs), kwargs)
 
+    def moveaxis(self, source=MISSING, destination=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            ints_of_source = int_tuple(source)
+            ints_of_destination = int_tuple(destination)
+            if ints_of_source is not None and ints_of_destination is not None:
+                return _moveaxis_intlist_kernels[self._keys | tls.mode](self, ints_of_source, ints_of_destination)
+            if source.__class__ is int and destination.__class__ is int:
+                return _moveaxis_int_kernels[self._keys | tls.mode](self, source, destination)
+        return call_method(_moveaxis_packet, self, given((('source', source), ('destination', destination)), args, kwargs), kwargs)
+
+    def movedim(self, source=MISSING, destination=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            ints_of_source = int_tuple(source)
+            ints_of_destination = int_tuple(destination)
+            if ints_of_source is not None and ints_of_destination is not None:
+                return _movedim_intlist_kernels[self._keys | tls.mode](self, ints_of_source, ints_of_destination)
+            if source.__class__ is int and destination.__class__ is int:
+                return _movedim_int_kernels[self._keys | tls.mode](self, source, destination)
+        return call_method(_movedim_packet, self, given((('source', source), ('destination', destination)), args, kwargs), kwargs)
+
     def mul(self, other=MISSING, *args, **kwargs):
         if not args and not kwargs:
             if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
@@ -1559,6 +1757,13 @@ class TensorMethods:
             if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
                 return _mul__Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
         return call_method(_mul__packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def multinomial(self, num_samples=MISSING, replacement=MISSING, *args, generator=None, **kwargs):
+        if not args and not kwargs:
+            if num_samples.__class__ is int and (replacement is MISSING or replacement.__class__ is bool) and generator is None:
+                return _multinomial_kernels[self._keys | tls.mode](self, num_samples, False if replacement is MISSING else replacement, generator)
+        if not generator is None: kwargs['generator'] = generator
+        return call_method(_multinomial_packet, self, given((('num_samples', num_samples), ('replacement', replacement)), args, kwargs), kwargs)
 
     def multiply(self, other=MISSING, *args, **kwargs):
         if not args and not kwargs:
@@ -1655,6 +1860,13 @@ class TensorMethods:
                 return _nextafter__kernels[self._keys | other._keys | tls.mode](self, other)
         return call_method(_nextafter__packet, self, given((('other', other),), args, kwargs), kwargs)
 
+    def normal_(self, mean=MISSING, std=MISSING, *args, generator=None, **kwargs):
+        if not args and not kwargs:
+            if (mean is MISSING or mean.__class__ is float) and (std is MISSING or std.__class__ is float) and generator is None:
+                return _normal__kernels[self._keys | tls.mode](self, 0.0 if mean is MISSING else mean, 1.0 if std is MISSING else std, generator)
+        if not generator is None: kwargs['generator'] = generator
+        return call_method(_normal__packet, self, given((('mean', mean), ('std', std)), args, kwargs), kwargs)
+
     def outer(self, vec2=MISSING, *args, **kwargs):
         if not args and not kwargs:
             if vec2.__class__ in TENSORS:
@@ -1711,6 +1923,23 @@ class TensorMethods:
                 return _rad2deg__kernels[self._keys | tls.mode](self)
         return call_method(_rad2deg__packet, self, given((), args, kwargs), kwargs)
 
+    def random_(self, from_=MISSING, to=MISSING, *args, generator=None, **kwargs):
+        if not args and not kwargs:
+            if generator is None and from_ is MISSING and to is MISSING:
+                return _random__kernels[self._keys | tls.mode](self, generator)
+            if from_.__class__ is int and (to is None or to.__class__ is int) and generator is None:
+                return _random__from_kernels[self._keys | tls.mode](self, from_, to, generator)
+            if from_.__class__ is int and generator is None and to is MISSING:
+                return _random__to_kernels[self._keys | tls.mode](self, from_, generator)
+        if not generator is None: kwargs['generator'] = generator
+        return call_method(_random__packet, self, given((('from', from_), ('to', to)), args, kwargs), kwargs)
+
+    def ravel(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _ravel_kernels[self._keys | tls.mode](self)
+        return call_method(_ravel_packet, self, given((), args, kwargs), kwargs)
+
     def reciprocal(self, *args, **kwargs):
         if not args and not kwargs:
             if True:
@@ -1739,12 +1968,25 @@ class TensorMethods:
                 return _remainder__Scalar_kernels[self._keys | tls.mode](self, other)
         return call_method(_remainder__packet, self, given((('other', other),), args, kwargs), kwargs)
 
+    def repeat(self, *args, **kwargs):
+        if args and not kwargs:
+            ints = int_tuple(args if args[0].__class__ is int else args[0] if len(args) == 1 else None)
+            if ints is not None:
+                return _repeat_kernels[self._keys | tls.mode](self, ints)
+        return call_method(_repeat_packet, self, args, kwargs)
+
     def reshape(self, *args, **kwargs):
         if args and not kwargs:
             ints = int_tuple(args if args[0].__class__ is int else args[0] if len(args) == 1 else None)
             if ints is not None:
                 return _reshape_kernels[self._keys | tls.mode](self, ints)
         return call_method(_reshape_packet, self, args, kwargs)
+
+    def reshape_as(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if other.__class__ in TENSORS:
+                return _reshape_as_kernels[self._keys | other._keys | tls.mode](self, other)
+        return call_method(_reshape_as_packet, self, given((('other', other),), args, kwargs), kwargs)
 
     def resolve_conj(self, *args, **kwargs):
         if not args and not kwargs:
@@ -1757,6 +1999,21 @@ class TensorMethods:
             if True:
                 return _resolve_neg_kernels[self._keys | tls.mode](self)
         return call_method(_resolve_neg_packet, self, given((), args, kwargs), kwargs)
+
+    def roll(self, shifts=MISSING, dims=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            ints_of_shifts = sized_ints(shifts, 1)
+            ints_of_dims = () if dims is MISSING else sized_ints(dims, 1)
+            if ints_of_shifts is not None and ints_of_dims is not None:
+                return _roll_kernels[self._keys | tls.mode](self, ints_of_shifts, ints_of_dims)
+        return call_method(_roll_packet, self, given((('shifts', shifts), ('dims', dims)), args, kwargs), kwargs)
+
+    def rot90(self, k=MISSING, dims=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            ints_of_dims = (0, 1) if dims is MISSING else int_tuple(dims)
+            if (k is MISSING or k.__class__ is int) and ints_of_dims is not None:
+                return _rot90_kernels[self._keys | tls.mode](self, 1 if k is MISSING else k, ints_of_dims)
+        return call_method(_rot90_packet, self, given((('k', k), ('dims', dims)), args, kwargs), kwargs)
 
     def round(self, *args, decimals=MISSING, **kwargs):
         if not args and not kwargs:
@@ -1852,6 +2109,9 @@ class TensorMethods:
         if not args and not kwargs:
             if split_size.__class__ is int and (dim is MISSING or dim.__class__ is int):
                 return _split_Tensor_kernels[self._keys | tls.mode](self, split_size, 0 if dim is MISSING else dim)
+            ints_of_split_size = int_tuple(split_size)
+            if ints_of_split_size is not None and (dim is MISSING or dim.__class__ is int):
+                return _split_sizes_kernels[self._keys | tls.mode](self, ints_of_split_size, 0 if dim is MISSING else dim)
         return call_method(_split_packet, self, given((('split_size', split_size), ('dim', dim)), args, kwargs), kwargs)
 
     def split_with_sizes(self, split_sizes=MISSING, dim=MISSING, *args, **kwargs):
@@ -1961,6 +2221,18 @@ class TensorMethods:
                 return _sum_to_size_kernels[self._keys | tls.mode](self, ints)
         return call_method(_sum_to_size_packet, self, args, kwargs)
 
+    def swapaxes(self, axis0=MISSING, axis1=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if axis0.__class__ is int and axis1.__class__ is int:
+                return _swapaxes_kernels[self._keys | tls.mode](self, axis0, axis1)
+        return call_method(_swapaxes_packet, self, given((('axis0', axis0), ('axis1', axis1)), args, kwargs), kwargs)
+
+    def swapdims(self, dim0=MISSING, dim1=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if dim0.__class__ is int and dim1.__class__ is int:
+                return _swapdims_kernels[self._keys | tls.mode](self, dim0, dim1)
+        return call_method(_swapdims_packet, self, given((('dim0', dim0), ('dim1', dim1)), args, kwargs), kwargs)
+
     def t(self, *args, **kwargs):
         if not args and not kwargs:
             if True:
@@ -1978,6 +2250,24 @@ class TensorMethods:
             if True:
                 return _tan__kernels[self._keys | tls.mode](self)
         return call_method(_tan__packet, self, given((), args, kwargs), kwargs)
+
+    def tensor_split(self, sections=MISSING, dim=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if sections.__class__ is int and (dim is MISSING or dim.__class__ is int):
+                return _tensor_split_sections_kernels[self._keys | tls.mode](self, sections, 0 if dim is MISSING else dim)
+            ints_of_sections = int_tuple(sections)
+            if ints_of_sections is not None and (dim is MISSING or dim.__class__ is int):
+                return _tensor_split_indices_kernels[self._keys | tls.mode](self, ints_of_sections, 0 if dim is MISSING else dim)
+            if sections.__class__ in TENSORS and (dim is MISSING or dim.__class__ is int):
+                return _tensor_split_tensor_indices_or_sections_kernels[self._keys | sections._keys | tls.mode](self, sections, 0 if dim is MISSING else dim)
+        return call_method(_tensor_split_packet, self, given((('sections', sections), ('dim', dim)), args, kwargs), kwargs)
+
+    def tile(self, *args, **kwargs):
+        if args and not kwargs:
+            ints = int_tuple(args if args[0].__class__ is int else args[0] if len(args) == 1 else None)
+            if ints is not None:
+                return _tile_kernels[self._keys | tls.mode](self, ints)
+        return call_method(_tile_packet, self, args, kwargs)
 
     def transpose(self, dim0=MISSING, dim1=MISSING, *args, **kwargs):
         if not args and not kwargs:
@@ -2015,11 +2305,25 @@ class TensorMethods:
                 return _unbind_int_kernels[self._keys | tls.mode](self, 0 if dim is MISSING else dim)
         return call_method(_unbind_packet, self, given((('dim', dim),), args, kwargs), kwargs)
 
+    def unflatten(self, dim=MISSING, sizes=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            ints_of_sizes = int_tuple(sizes)
+            if dim.__class__ is int and ints_of_sizes is not None:
+                return _unflatten_int_kernels[self._keys | tls.mode](self, dim, ints_of_sizes)
+        return call_method(_unflatten_packet, self, given((('dim', dim), ('sizes', sizes)), args, kwargs), kwargs)
+
     def unfold(self, dimension=MISSING, size=MISSING, step=MISSING, *args, **kwargs):
         if not args and not kwargs:
             if dimension.__class__ is int and size.__class__ is int and step.__class__ is int:
                 return _unfold_kernels[self._keys | tls.mode](self, dimension, size, step)
         return call_method(_unfold_packet, self, given((('dimension', dimension), ('size', size), ('step', step)), args, kwargs), kwargs)
+
+    def uniform_(self, from_=MISSING, to=MISSING, *args, generator=None, **kwargs):
+        if not args and not kwargs:
+            if (from_ is MISSING or from_.__class__ is float) and (to is MISSING or to.__class__ is float) and generator is None:
+                return _uniform__kernels[self._keys | tls.mode](self, 0.0 if from_ is MISSING else from_, 1.0 if to is MISSING else to, generator)
+        if not generator is None: kwargs['generator'] = generator
+        return call_method(_uniform__packet, self, given((('from', from_), ('to', to)), args, kwargs), kwargs)
 
     def unsqueeze(self, dim=MISSING, *args, **kwargs):
         if not args and not kwargs:
@@ -2065,6 +2369,15 @@ class TensorMethods:
             if other.__class__ in TENSORS:
                 return _view_as_kernels[self._keys | other._keys | tls.mode](self, other)
         return call_method(_view_as_packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def vsplit(self, sections=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if sections.__class__ is int:
+                return _vsplit_int_kernels[self._keys | tls.mode](self, sections)
+            ints_of_sections = int_tuple(sections)
+            if ints_of_sections is not None:
+                return _vsplit_array_kernels[self._keys | tls.mode](self, ints_of_sections)
+        return call_method(_vsplit_packet, self, given((('sections', sections),), args, kwargs), kwargs)
 
     def zero_(self, *args, **kwargs):
         if not args and not kwargs:

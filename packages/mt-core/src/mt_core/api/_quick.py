@@ -8,22 +8,10 @@ from ..schema import MISSING
 from ..size import Size
 from ..tensor_types import TENSORS
 
-__all__ = ["NUMBERS", "OPERANDS", "given", "int_tuple", "operator_fallback", "reflected", "sized_ints", "tensors_keys"]
+__all__ = ["NUMBERS", "given", "int_tuple", "operator_fallback", "reflected", "sized_ints", "tensors_keys"]
 
 #: Classes of Python numbers.
 NUMBERS = frozenset((bool, int, float, complex))
-
-
-class _Operands:
-    """Tensors and Python numbers, as one container to test membership in."""
-
-    __slots__ = ()
-
-    def __contains__(self, cls: type) -> bool:
-        return cls in TENSORS or cls in NUMBERS
-
-
-OPERANDS = _Operands()
 
 _SEQUENCES = frozenset((tuple, list, Size))
 

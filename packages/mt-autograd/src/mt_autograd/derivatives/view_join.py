@@ -1,0 +1,40 @@
+"""Derivatives of joining, repeating and rearranging."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mt_core.tensor import wrap_dim
+
+from ..rules import derivative
+
+
+def _cat(grad: Any, tensors_spec: Any, dim: int) -> list[Any]:
+    """The piece of the gradient that belongs to each tensor; none to the empty 1-d ones that were skipped."""
+    at = wrap_dim(dim, grad.dim())
+    pieces, start = [], 0
+    for spec in tensors_spec:
+        if tuple(spec.shape) == (0,) and grad.dim() != 1:
+            pieces.append(None)
+            continue
+        size = spec.shape[at]
+        pieces.append(grad.narrow(at, start, size))
+        start += size
+    return pieces
+
+
+derivative("cat", tensors=_cat)
+derivative("stack", tensors=lambda grad, dim: list(grad.unbind(dim)))
+
+
+def _repeat(grad: Any, self_spec: Any, repeats: Any) -> Any:
+    shape = (1,) * (len(repeats) - len(self_spec.shape)) + tuple(self_spec.shape)
+    if not grad.numel():
+        return grad.new_zeros(self_spec.shape)
+    cut = [n for r, size in zip(repeats, shape, strict=True) for n in (r, size)]
+    return grad.reshape(cut).sum(tuple(range(0, 2 * len(shape), 2))).reshape(self_spec.shape) if shape else grad
+
+
+derivative("repeat", self=_repeat)
+derivative("flip", self=lambda grad, dims: grad.flip(dims))
+derivative("roll", self=lambda grad, shifts, dims: grad.roll([-s for s in shifts], dims))

@@ -1,0 +1,35 @@
+"""Complex numbers over NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..registry import kernel, kernels
+
+kernels({"conj_physical": np.conjugate})
+
+
+@kernel("angle")
+def angle(self: Any) -> Any:
+    if self.dtype.kind == "c":
+        return np.arctan2(self.imag, self.real)
+    return np.where(np.isnan(self), self, np.where(self < 0, self.dtype.type(np.pi), self.dtype.type(0)))
+
+
+@kernel("complex", half="native")
+def complex_(real: Any, imag: Any) -> Any:
+    shape = np.broadcast_shapes(real.shape, imag.shape)
+    if real.dtype == np.float16:
+        result = np.empty(shape, [("real", np.float16), ("imag", np.float16)])
+        result["real"], result["imag"] = real, imag
+        return result
+    result = np.empty(shape, np.result_type(real.dtype, np.complex64))
+    result.real, result.imag = real, imag
+    return result
+
+
+@kernel("polar")
+def polar(modulus: Any, angle: Any) -> Any:
+    return complex_(modulus * np.cos(angle), modulus * np.sin(angle))

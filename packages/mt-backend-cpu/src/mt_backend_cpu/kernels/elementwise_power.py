@@ -1,0 +1,58 @@
+"""Powers and roots over NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..registry import kernel, kernels
+
+kernels({"sqrt": np.sqrt, "reciprocal": np.reciprocal, "hypot": np.hypot})
+
+
+@kernel("rsqrt")
+def rsqrt(self: Any) -> Any:
+    return 1 / np.sqrt(self)
+
+
+@kernel("pow.Tensor_Tensor", "pow.Scalar")
+def power(self: Any, exponent: Any) -> Any:
+    self, exponent = np.asarray(self), np.asarray(exponent)
+    if self.dtype.kind == "c":
+        return complex_power(self, exponent)
+    return integer_power(self, exponent) if self.dtype.kind == "i" else np.power(self, exponent)
+
+
+def integer_power(base: Any, exponent: Any) -> Any:
+    """Powers of integers: a negative exponent gives 0, except for the bases 1 and -1."""
+    negative = exponent < 0
+    if not negative.any():
+        return np.power(base, exponent)
+    raised = np.power(base, np.abs(exponent))
+    return np.where(negative & (np.abs(base) != 1), 0, raised).astype(raised.dtype)
+
+
+def complex_power(base: Any, exponent: Any) -> Any:
+    """exp(exponent * log(base)), which for a zero base is NaN where the exponent is zero too."""
+    return np.power(base, exponent)
+
+
+@kernel("pow.Tensor_Scalar")
+def power_of_number(self: Any, exponent: Any) -> Any:
+    """Small exponents are products and roots, as in PyTorch: faster, and exact where ``x * x`` is."""
+    shortcut = _SHORTCUTS.get(exponent if exponent.__class__ in (int, float) else exponent.item())
+    if shortcut is not None and self.dtype.kind in "fc":
+        return shortcut(self)
+    return np.power(self, exponent)
+
+
+_SHORTCUTS = {
+    0.5: np.sqrt,
+    1: np.copy,
+    2: np.square,
+    3: lambda x: x * x * x,
+    -0.5: rsqrt,
+    -1: np.reciprocal,
+    -2: lambda x: np.reciprocal(x * x),
+}

@@ -1,0 +1,160 @@
+"""Random numbers: arrays filled from PyTorch's streams (`mt_core.random`)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from mt_core.random import Generator, default_generator, sampling
+from mt_core.random import distributions as streams
+from mt_core.random.engine import MersenneTwister
+
+from ..registry import kernel
+
+Array = np.ndarray
+
+
+def _engine(generator: Generator | None) -> MersenneTwister:
+    return (default_generator if generator is None else generator).engine
+
+
+def _parts(array: Array) -> Array:
+    """The real and imaginary parts of a complex array as a last dimension of size 2, on the same memory."""
+    real = np.dtype(np.float16) if array.dtype.names is not None else array.real.dtype
+    return array[..., None].view(real)
+
+
+def _is_complex(array: Array) -> bool:
+    return array.dtype.kind == "c" or array.dtype.names is not None
+
+
+@kernel("uniform_", half="native")
+def uniform(self: Array, low: float, high: float, generator: Generator | None) -> None:
+    streams.fill_uniform(_parts(self) if _is_complex(self) else self, low, high, _engine(generator))
+
+
+@kernel("normal_", half="native")
+def normal(self: Array, mean: float, std: float, generator: Generator | None) -> None:
+    if _is_complex(self):
+        streams.fill_normal(_parts(self), mean, std / math.sqrt(2), _engine(generator))
+    else:
+        streams.fill_normal(self, mean, std, _engine(generator))
+
+
+@kernel("log_normal_", half="native")
+def log_normal(self: Array, mean: float, std: float, generator: Generator | None) -> None:
+    streams.fill_log_normal(self, mean, std, _engine(generator))
+
+
+@kernel("exponential_", half="native")
+def exponential(self: Array, rate: float, generator: Generator | None) -> None:
+    streams.fill_exponential(self, rate, _engine(generator))
+
+
+@kernel("cauchy_", half="native")
+def cauchy(self: Array, median: float, sigma: float, generator: Generator | None) -> None:
+    streams.fill_cauchy(self, median, sigma, _engine(generator))
+
+
+@kernel("geometric_", half="native")
+def geometric(self: Array, p: float, generator: Generator | None) -> None:
+    streams.fill_geometric(self, p, _engine(generator))
+
+
+@kernel("bernoulli_.float", half="native")
+def bernoulli(self: Array, p: float, generator: Generator | None) -> None:
+    streams.fill_bernoulli(self, p, _engine(generator))
+
+
+@kernel("bernoulli_.Tensor", half="native")
+def bernoulli_tensor(self: Array, p: Array, generator: Generator | None) -> None:
+    if not ((p >= 0) & (p <= 1)).all():
+        raise RuntimeError(
+            "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error message be improved?  If "
+            "so, please report an enhancement request to PyTorch.)"
+        )
+    streams.fill_bernoulli_from(self, p, _engine(generator))
+
+
+@kernel("random_", half="native")
+def random(self: Array, generator: Generator | None) -> None:
+    streams.fill_random(self, _engine(generator))
+
+
+@kernel("random_.to", half="native")
+def random_to(self: Array, high: int, generator: Generator | None) -> None:
+    random_from(self, 0, high, generator)
+
+
+@kernel("random_.from", half="native")
+def random_from(self: Array, low: int, high: int | None, generator: Generator | None) -> None:
+    if high is None:
+        high = streams.random_limit(self.dtype) + 1
+    low, high = streams.exact_bounds(low, high, self.dtype)
+    streams.fill_random_range(self, low, high - low, _engine(generator))
+
+
+@kernel("randperm")
+def randperm(n: int, spec: Any) -> Array:
+    return randperm_generator(n, None, spec)
+
+
+@kernel("randperm.generator")
+def randperm_generator(n: int, generator: Generator | None, spec: Any) -> Array:
+    return sampling.permutation(n, _engine(generator))
+
+
+@kernel("multinomial", half="native")
+def multinomial(self: Array, count: int, replacement: bool, generator: Generator | None) -> Array:
+    engine = _engine(generator)
+    weights = np.atleast_2d(self)
+    if replacement and count > 1:
+        _check_weights_one_by_one(weights)
+        drawn = sampling.multinomial_with_replacement(weights, count, engine)
+    else:
+        _check_weights(weights)
+        drawn = sampling.multinomial_without_replacement(weights, count, engine)
+    return drawn.reshape(*self.shape[:-1], count)
+
+
+def _check_weights(weights: Array) -> None:
+    """The checks of the draw without replacement: of all weights, then of their sums."""
+    if not weights.shape[1]:
+        raise RuntimeError(
+            "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
+        )
+    wide = weights.astype(np.float64)
+    if not (np.isfinite(wide) & (wide >= 0)).all():
+        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+    _check_sums(wide)
+
+
+def _check_weights_one_by_one(weights: Array) -> None:
+    """The checks of the draw with replacement: the first weight that is wrong decides about the message."""
+    wide = weights.astype(np.float64).ravel()
+    wrong = wide[~(np.isfinite(wide) & (wide >= 0))]
+    if wrong.size:
+        what = "< 0" if wrong[0] < 0 else "= infinity or NaN"
+        raise RuntimeError(f"invalid multinomial distribution (encountering probability entry {what})")
+    _check_sums(weights.astype(np.float64))
+
+
+def _check_sums(weights: Array) -> None:
+    if not (weights.sum(axis=1) > 0).all():
+        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+
+
+@kernel("poisson")
+def poisson(self: Array, generator: Generator | None) -> Array:
+    if not (self >= 0).all():
+        raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
+    if np.isinf(self).any():
+        raise RuntimeError("invalid Poisson rate, expected rate to be finite")
+    return sampling.poisson(self, _engine(generator))
+
+
+@kernel("binomial")
+def binomial(count: Array, probability: Array, generator: Generator | None) -> Array:
+    return sampling.binomial(*np.broadcast_arrays(count, probability), _engine(generator))

@@ -1,0 +1,230 @@
+"""Joining, splitting and rearranging written in other operators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..api import _functions as ops
+from ..dispatch.registry import register_composite as composite
+from ..tensor import wrap_dim
+
+Ints = tuple[int, ...]
+
+
+@composite("concat", "concatenate")
+def concat(tensors: list[Any], dim: int) -> Any:
+    return ops.cat(tensors, dim)
+
+
+@composite("hstack")
+def hstack(tensors: list[Any]) -> Any:
+    if not tensors:
+        raise RuntimeError("hstack expects a non-empty TensorList")
+    tensors = [t.reshape(1) if not t.dim() else t for t in tensors]
+    return ops.cat(tensors, 0 if tensors[0].dim() == 1 else 1)
+
+
+def _two_dims(tensor: Any) -> Any:
+    return tensor.reshape(1, -1) if tensor.dim() < 2 else tensor
+
+
+@composite("vstack", "row_stack")
+def vstack(tensors: list[Any]) -> Any:
+    if not tensors:
+        raise RuntimeError("vstack expects a non-empty TensorList")
+    return ops.cat([_two_dims(t) for t in tensors], 0)
+
+
+@composite("dstack")
+def dstack(tensors: list[Any]) -> Any:
+    if not tensors:
+        raise RuntimeError("dstack expects a non-empty TensorList")
+    return ops.cat([_two_dims(t).unsqueeze(-1) if t.dim() < 3 else t for t in tensors], 2)
+
+
+@composite("column_stack")
+def column_stack(tensors: list[Any]) -> Any:
+    if not tensors:
+        raise RuntimeError("column_stack expects a non-empty TensorList")
+    return hstack([t.reshape(t.numel(), 1) if t.dim() <= 1 else t for t in tensors])
+
+
+@composite("tile")
+def tile(self: Any, dims: Ints) -> Any:
+    return self.repeat((1,) * (self.dim() - len(dims)) + tuple(dims))
+
+
+@composite("fliplr")
+def fliplr(self: Any) -> Any:
+    if self.dim() < 2:
+        raise RuntimeError("Input must be >= 2-d.")
+    return self.flip((1,))
+
+
+@composite("flipud")
+def flipud(self: Any) -> Any:
+    if self.dim() < 1:
+        raise RuntimeError("Input must be >= 1-d.")
+    return self.flip((0,))
+
+
+@composite("rot90")
+def rot90(self: Any, k: int, dims: Ints) -> Any:
+    if len(dims) != 2:
+        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    if self.dim() < 2:
+        raise RuntimeError(f"expected total dims >= 2, but got total dims = {self.dim()}")
+    a, b = dims
+    if a == b or abs(a - b) == self.dim():
+        raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {a} and dim1 = {b}")
+    for d in dims:
+        if not -self.dim() <= d < self.dim():
+            raise RuntimeError(f"Rotation dim{dims.index(d)} out of range, dim{dims.index(d)} = {d}")
+    turns = k % 4
+    if turns == 1:
+        return self.flip((b,)).transpose(a, b)
+    if turns == 2:
+        return self.flip((a, b))
+    if turns == 3:
+        return self.flip((a,)).transpose(a, b)
+    return self.clone()
+
+
+@composite("chunk")
+def chunk(self: Any, chunks: int, dim: int) -> Any:
+    if not self.dim():
+        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
+    if chunks <= 0:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    size = self._array.shape[wrap_dim(dim, self.dim())]
+    each = (size + chunks - 1) // chunks
+    if each == 0:
+        return ops.split_with_sizes(self, (0,) * chunks, dim)
+    return ops.split(self, each, dim)
+
+
+@composite("split.sizes")
+def split_sizes(self: Any, split_size: Ints, dim: int) -> Any:
+    return ops.split_with_sizes(self, split_size, dim)
+
+
+@composite("tensor_split.sections")
+def tensor_split_sections(self: Any, sections: int, dim: int) -> Any:
+    if not self.dim():
+        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
+    if sections <= 0:
+        raise RuntimeError(f"number of sections must be larger than 0, got {sections}")
+    size = self._array.shape[wrap_dim(dim, self.dim())]
+    base, extra = divmod(size, sections)
+    return ops.split_with_sizes(self, tuple(base + (i < extra) for i in range(sections)), dim)
+
+
+@composite("tensor_split.indices")
+def tensor_split_indices(self: Any, indices: Ints, dim: int) -> Any:
+    if not self.dim():
+        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
+    at = wrap_dim(dim, self.dim())
+    ends = [*indices, self._array.shape[at]]
+    starts = [0, *indices]
+    return tuple(ops.slice(self, at, start, end, 1) for start, end in zip(starts, ends, strict=True))
+
+
+@composite("tensor_split.tensor_indices_or_sections")
+def tensor_split_tensor(self: Any, tensor_indices_or_sections: Any, dim: int) -> Any:
+    how = tensor_indices_or_sections
+    if how.dim() > 1:
+        raise RuntimeError(f"tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, but got a tensor with {how.dim()} dims")
+    if how.dtype.name != "int64":
+        raise RuntimeError(f"tensor_split expected tensor_indices_or_sections to have dtype of long, but got {how.dtype}")
+    if not how.dim():
+        return tensor_split_sections(self, int(how.item()), dim)
+    return tensor_split_indices(self, tuple(how.tolist()), dim)
+
+
+def _split_along(name: str, dims: dict[int, int]) -> None:
+    """Declare ``hsplit`` and its kin: the split dimension depends on the number of dimensions."""
+
+    def along(self: Any) -> int:
+        least = min(dims)
+        if self.dim() < least:
+            raise RuntimeError(f"torch.{name} requires a tensor with at least {least} dimension{'s' if least > 1 else ''}, but got a tensor with {self.dim()} dimensions!")
+        return dims[min(self.dim(), max(dims))]
+
+    def by_sections(self: Any, sections: int) -> Any:
+        dim = along(self)
+        size = self._array.shape[dim]
+        if sections == 0 or size % sections:
+            raise RuntimeError(f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension {size} is not divisible by the split_size {sections}!")
+        return tensor_split_sections(self, sections, dim)
+
+    composite(f"{name}.int")(by_sections)
+    composite(f"{name}.array")(lambda self, indices: tensor_split_indices(self, indices, along(self)))
+
+
+_split_along("hsplit", {1: 0, 2: 1})
+_split_along("vsplit", {2: 0})
+_split_along("dsplit", {3: 2})
+
+
+@composite("unflatten.int")
+def unflatten(self: Any, dim: int, sizes: Ints) -> Any:
+    at = wrap_dim(dim, self.dim())
+    if not sizes:
+        raise RuntimeError("unflatten: sizes must be non-empty")
+    shape = self._array.shape
+    known = 1
+    for n in sizes:
+        known *= n if n != -1 else 1
+    inferred = sizes.count(-1)
+    if (known != shape[at]) if not inferred else (known == 0 or shape[at] % known):
+        raise RuntimeError(f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {at} ({shape[at]}) in the input tensor")
+    return self.view((*shape[:at], *sizes, *shape[at + 1 :]))
+
+
+@composite("movedim.intlist", "moveaxis.intlist")
+def movedim(self: Any, source: Ints, destination: Ints) -> Any:
+    ndim = self.dim()
+    if len(source) != len(destination):
+        raise RuntimeError(
+            f"movedim: Invalid source or destination dims: source ({list(source)} dims) should contain the same number of dims as destination ({list(destination)} dims)"
+        )
+    moved, places = [wrap_dim(d, ndim) for d in source], [wrap_dim(d, ndim) for d in destination]
+    for name, given, dims in (("source", source, moved), ("destination", destination, places)):
+        if len(set(dims)) != len(dims):
+            raise RuntimeError(f"movedim: repeated dim in `{name}` ({list(given)})")
+    if not ndim:
+        return self
+    rest = iter([d for d in range(ndim) if d not in moved])
+    place_of = dict(zip(places, moved, strict=True))
+    return self.permute([place_of[i] if i in place_of else next(rest) for i in range(ndim)])
+
+
+@composite("movedim.int", "moveaxis.int")
+def movedim_int(self: Any, source: int, destination: int) -> Any:
+    return movedim(self, (source,), (destination,))
+
+
+@composite("swapaxes", "swapdims")
+def swapaxes(self: Any, dim0: int, dim1: int) -> Any:
+    return self.transpose(dim0, dim1)
+
+
+@composite("broadcast_to")
+def broadcast_to(self: Any, size: Ints) -> Any:
+    return self.expand(size)
+
+
+@composite("ravel")
+def ravel(self: Any) -> Any:
+    return self.contiguous().view((-1,))
+
+
+@composite("reshape_as")
+def reshape_as(self: Any, other: Any) -> Any:
+    return self.reshape(tuple(other.shape))
+
+
+@composite("adjoint")
+def adjoint(self: Any) -> Any:
+    transposed = self.transpose(-2, -1)
+    return transposed.conj() if self.is_complex() else transposed

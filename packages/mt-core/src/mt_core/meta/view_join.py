@@ -1,0 +1,103 @@
+"""Shape rules of joining, repeating and rearranging."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..dispatch.registry import register_meta as meta
+from ..layout import output_strides
+from ..promotion import result_type_of
+from ..spec import Spec
+from ..tensor import wrap_dim
+
+Ints = tuple[int, ...]
+
+
+def counted(tensors: list[Any]) -> list[Any]:
+    """The tensors that take part in a `cat`: all but empty 1-d ones, which any shape tolerates."""
+    return [t for t in tensors if t._array.shape != (0,)]
+
+
+@meta("cat")
+def cat(tensors: list[Any], dim: int) -> Spec:
+    if not tensors:
+        raise RuntimeError("torch.cat(): expected a non-empty list of Tensors")
+    for position, tensor in enumerate(tensors):
+        if not tensor._array.ndim:
+            raise RuntimeError(f"zero-dimensional tensor (at position {position}) cannot be concatenated")
+    dtype = result_type_of(tensors)
+    taking_part = counted(tensors)
+    if not taking_part:
+        wrap_dim(dim, 1)
+        return Spec((0,), dtype)
+    first = taking_part[0]._array.shape
+    at = wrap_dim(dim, len(first))
+    total = 0
+    for position, tensor in enumerate(tensors):
+        shape = tensor._array.shape
+        if shape == (0,):
+            continue
+        if len(shape) != len(first):
+            raise RuntimeError(f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}")
+        for i, (a, b) in enumerate(zip(first, shape, strict=True)):
+            if i != at and a != b:
+                raise RuntimeError(
+                    f"Sizes of tensors must match except in dimension {at}. Expected size {a} but got size {b} for tensor number "
+                    f"{position} in the list."
+                )
+        total += shape[at]
+    shape = (*first[:at], total, *first[at + 1 :])
+    return Spec(shape, dtype, _common_strides(taking_part, shape))
+
+
+def _common_strides(tensors: list[Any], shape: Ints) -> Ints | None:
+    """channels_last inputs give a channels_last result; anything else is row-major."""
+    from ..formats import channels_last
+
+    if len(shape) == 4 and all(t.is_contiguous(memory_format=channels_last) and not t.is_contiguous() for t in tensors):
+        return output_strides(shape, [tensors[0].stride()])
+    return None
+
+
+@meta("stack")
+def stack(tensors: list[Any], dim: int) -> Spec:
+    if not tensors:
+        raise RuntimeError("stack expects a non-empty TensorList")
+    first = tensors[0]._array.shape
+    at = wrap_dim(dim, len(first) + 1)
+    for position, tensor in enumerate(tensors):
+        if tensor._array.shape != first:
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and {list(tensor.shape)} at entry {position}"
+            )
+    return Spec((*first[:at], len(tensors), *first[at:]), result_type_of(tensors))
+
+
+@meta("repeat")
+def repeat(self: Any, repeats: Ints) -> Spec:
+    shape = self._array.shape
+    if len(repeats) < len(shape):
+        raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
+    if any(r < 0 for r in repeats):
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(repeats)}: {list(repeats)}")
+    padded = (1,) * (len(repeats) - len(shape)) + tuple(shape)
+    return Spec([n * r for n, r in zip(padded, repeats, strict=True)], self._dtype)
+
+
+@meta("flip")
+def flip(self: Any, dims: Ints) -> Spec:
+    named = [wrap_dim(d, self.dim()) for d in dims]
+    if len(set(named)) != len(named):
+        raise RuntimeError(f"dim {next(d for i, d in enumerate(named) if d in named[:i])} appears multiple times in the list of dims")
+    return Spec(self._array.shape, self._dtype, output_strides(tuple(self._array.shape), [self.stride()]))
+
+
+@meta("roll")
+def roll(self: Any, shifts: Ints, dims: Ints) -> Spec:
+    if not shifts:
+        raise RuntimeError("`shifts` required")
+    if len(shifts) != len(dims) and not (not dims and len(shifts) == 1):
+        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
+    for d in dims:
+        wrap_dim(d, self.dim())
+    return Spec(self._array.shape, self._dtype)
