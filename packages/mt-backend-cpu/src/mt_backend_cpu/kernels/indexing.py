@@ -23,7 +23,7 @@ def _numpy_index(self: np.ndarray, indices: list[Any]) -> tuple[Any, ...]:
         if index.dtype == np.uint8:
             index = index.astype(np.bool_)
         if index.dtype == np.bool_:
-            result.extend(index.nonzero())
+            result.extend(index.nonzero() if index.ndim else (np.zeros(int(index), np.int64),))
             dim += index.ndim
             continue
         size = self.shape[dim]
@@ -40,10 +40,293 @@ def index(self: np.ndarray, indices: list[Any]) -> np.ndarray:
     return self[_numpy_index(self, indices)]
 
 
+def _add_at(target: np.ndarray, where: Any, values: Any) -> None:
+    """target[where] += values, each occurrence counted; half types are added up in float32."""
+    if target.dtype.kind == "V" or target.dtype == np.float16:
+        wide = target.astype(np.float32)
+        np.add.at(wide, where, values.astype(np.float32))
+        target[...] = wide.astype(target.dtype)
+    elif target.dtype == np.bool_:
+        np.logical_or.at(target, where, values)
+    else:
+        np.add.at(target, where, values)
+
+
+@kernel("index_put", half="native")
+def index_put(self: np.ndarray, indices: list[Any], values: np.ndarray, accumulate: bool) -> np.ndarray:
+    return index_put_(self.copy(), indices, values, accumulate)
+
+
 @kernel("index_put_", half="native")
-def index_put_(self: np.ndarray, indices: list[Any], values: np.ndarray, accumulate: bool) -> None:
+def index_put_(self: np.ndarray, indices: list[Any], values: np.ndarray, accumulate: bool) -> np.ndarray:
     where = _numpy_index(self, indices)
     if accumulate:
-        np.add.at(self, where, values)
+        _add_at(self, where, values)
     else:
         self[where] = values
+    return self
+
+
+def checked(index: np.ndarray, size: int, name: str) -> np.ndarray:
+    """An index within 0..size, refused otherwise."""
+    if index.size and (index.min() < 0 or index.max() >= size):
+        bad = index[(index < 0) | (index >= size)].flat[0]
+        raise IndexError(f"{name}(): index {bad} is out of bounds for dimension with size {size}" if name else "index out of range in self")
+    return index
+
+
+@kernel("index_select", half="native")
+def index_select(self: np.ndarray, dim: int, index: np.ndarray) -> np.ndarray:
+    if not self.ndim:
+        checked(index, 1, "")
+        return self.copy()
+    if index.size and (index.min() < 0 or index.max() >= self.shape[dim]):
+        raise IndexError("index out of range in self")
+    return self.take(index.reshape(-1), dim)
+
+
+def _at_dim(self: np.ndarray, index: np.ndarray, dim: int) -> tuple[Any, ...]:
+    """NumPy's index for one element per element of `index`: it along `dim`, positions along all others."""
+    grid = list(np.ogrid[tuple(slice(n) for n in index.shape)]) if index.ndim else []
+    grid[dim] = index
+    return tuple(grid)
+
+
+def _dims(self: np.ndarray, index: np.ndarray, *others: np.ndarray) -> tuple[np.ndarray, ...]:
+    """0-dim operands as 1-d ones."""
+    return tuple(a.reshape(1) if a.ndim == 0 else a for a in (self, index, *others))
+
+
+def _bounded(index: np.ndarray, size: int, dim: int) -> None:
+    if index.size and (index.min() < 0 or index.max() >= size):
+        bad = index[(index < 0) | (index >= size)].flat[0]
+        raise RuntimeError(f"index {bad} is out of bounds for dimension {dim} with size {size}")
+
+
+@kernel("gather", half="native")
+def gather(self: np.ndarray, dim: int, index: np.ndarray, sparse_grad: bool) -> np.ndarray:
+    if not index.size:
+        return np.empty(index.shape, self.dtype)
+    source, where = _dims(self, index)
+    dim %= source.ndim
+    _bounded(where, source.shape[dim], dim)
+    return source[_at_dim(source, where, dim)].reshape(index.shape)
+
+
+def _scattered(self: np.ndarray, dim: int, index: np.ndarray) -> tuple[np.ndarray, np.ndarray, tuple[Any, ...]]:
+    """(copy of self, the copy with at least 1 dimension, where to write)."""
+    out = self.copy()
+    target, where = _dims(out, index)
+    dim %= target.ndim
+    _bounded(where, target.shape[dim], dim)
+    return out, target, _at_dim(target, where, dim)
+
+
+def _source(src: np.ndarray, index: np.ndarray) -> np.ndarray:
+    """The part of src that the index covers."""
+    where, src = _dims(index, src)
+    return src[tuple(slice(n) for n in where.shape)]
+
+
+@kernel("scatter.src", half="native")
+def scatter(self: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray) -> np.ndarray:
+    if not index.size:
+        return self.copy()
+    out, target, where = _scattered(self, dim, index)
+    target[where] = _source(src, index)
+    return out
+
+
+@kernel("scatter.value", half="native")
+def scatter_value(self: np.ndarray, dim: int, index: np.ndarray, value: Any) -> np.ndarray:
+    if not index.size:
+        return self.copy()
+    out, target, where = _scattered(self, dim, index)
+    target[where] = np.asarray(value).astype(self.dtype)
+    return out
+
+
+@kernel("scatter_add")
+def scatter_add(self: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray) -> np.ndarray:
+    if not index.size:
+        return self.copy()
+    out, target, where = _scattered(self, dim, index)
+    _add_at(target, where, _source(src, index))
+    return out
+
+
+_COMBINE = {"sum": np.add, "mean": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
+
+
+def _neutral(reduce: str, dtype: np.dtype) -> Any:
+    """The value that changes nothing when combined."""
+    if reduce in ("sum", "mean"):
+        return 0
+    if reduce == "prod":
+        return 1
+    if dtype.kind == "f":
+        return -np.inf if reduce == "amax" else np.inf
+    if dtype.kind == "b":
+        return reduce == "amin"
+    info = np.iinfo(dtype)
+    return info.min if reduce == "amax" else info.max
+
+
+def _combine_at(out: np.ndarray, target: np.ndarray, where: Any, values: Any, reduce: str, include_self: bool) -> np.ndarray:
+    if not include_self:
+        target[where] = _neutral(reduce, target.dtype)
+    if target.dtype == np.bool_:
+        combine = {"sum": np.logical_or, "mean": np.logical_or, "prod": np.logical_and, "amax": np.logical_or, "amin": np.logical_and}[reduce]
+    else:
+        combine = _COMBINE[reduce]
+    combine.at(target, where, values)
+    if reduce == "mean":
+        count = np.full(target.shape, int(include_self), np.int64)
+        np.add.at(count, where, 1)
+        count[count == 0] = 1
+        if target.dtype.kind in "iu":
+            target[...] = np.floor_divide(target, count).astype(target.dtype)
+        else:
+            np.divide(target, count.astype(target.real.dtype), target)
+    return out
+
+
+@kernel("scatter_reduce.two")
+def scatter_reduce(self: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray, reduce: str, include_self: bool) -> np.ndarray:
+    if not index.size:
+        return self.copy()
+    out, target, where = _scattered(self, dim, index)
+    return _combine_at(out, target, where, _source(src, index), reduce, include_self)
+
+
+def _slices(self: np.ndarray, dim: int, index: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray, Any]:
+    out = self.copy()
+    target = out.reshape(1) if out.ndim == 0 else out
+    dim %= target.ndim
+    if index.size and (index.min() < -target.shape[dim] * (name == "index_fill_") or index.max() >= target.shape[dim]):
+        raise IndexError("index out of range in self" if name != "index_copy_" else "index_copy_(): index out of range")
+    return out, target, (*(_ALL,) * dim, index.reshape(-1))
+
+
+@kernel("index_add")
+def index_add(self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, alpha: Any) -> np.ndarray:
+    out, target, where = _slices(self, dim, index, "index_add")
+    source = source.reshape(1) if source.ndim == 0 else source
+    _add_at(target, where, source if alpha == 1 else source * self.dtype.type(alpha))
+    return out
+
+
+@kernel("index_reduce")
+def index_reduce(self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, reduce: str, include_self: bool) -> np.ndarray:
+    out, target, where = _slices(self, dim, index, "index_reduce")
+    return _combine_at(out, target, where, source.reshape(1) if source.ndim == 0 else source, reduce, include_self)
+
+
+@kernel("index_copy", half="native")
+def index_copy(self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) -> np.ndarray:
+    out, target, where = _slices(self, dim, index, "index_copy_")
+    target[where] = source.reshape(1) if source.ndim == 0 else source
+    return out
+
+
+@kernel("index_fill.int_Scalar", half="native")
+def index_fill(self: np.ndarray, dim: int, index: np.ndarray, value: Any) -> np.ndarray:
+    out, target, where = _slices(self, dim, index, "index_fill_")
+    target[where] = np.asarray(value).astype(self.dtype)
+    return out
+
+
+@kernel("masked_fill.Scalar", half="native")
+def masked_fill(self: np.ndarray, mask: np.ndarray, value: Any) -> np.ndarray:
+    number = np.asarray(value).astype(self.dtype) if self.dtype.kind not in "f" else self.dtype.type(value)
+    return np.where(mask, number, self)
+
+
+@kernel("masked_fill.Tensor", half="native")
+def masked_fill_tensor(self: np.ndarray, mask: np.ndarray, value: np.ndarray) -> np.ndarray:
+    return np.where(mask, value.astype(self.dtype), self)
+
+
+@kernel("masked_select", half="native")
+def masked_select(self: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    self, mask = np.broadcast_arrays(self, mask)
+    return self[mask]
+
+
+@kernel("masked_scatter", half="native")
+def masked_scatter(self: np.ndarray, mask: np.ndarray, source: np.ndarray) -> np.ndarray:
+    self, mask = np.broadcast_arrays(self, mask)
+    out = self.copy()
+    count = int(np.count_nonzero(mask))
+    if count > source.size:
+        raise RuntimeError("Number of elements of source < number of ones in mask")
+    out[mask] = source.reshape(-1)[:count]
+    return out
+
+
+def _flat_index(self: np.ndarray, index: np.ndarray) -> np.ndarray:
+    if index.size and (index.min() < -self.size or index.max() >= self.size):
+        bad = index[(index < -self.size) | (index >= self.size)].flat[0]
+        raise IndexError(f"out of range: tried to access index {bad} on a tensor of {self.size} elements.")
+    return index
+
+
+@kernel("take", half="native")
+def take(self: np.ndarray, index: np.ndarray) -> np.ndarray:
+    return self.reshape(-1)[_flat_index(self, index)]
+
+
+@kernel("put", half="native")
+def put(self: np.ndarray, index: np.ndarray, source: np.ndarray, accumulate: bool) -> np.ndarray:
+    out = np.ascontiguousarray(self).copy()
+    where = _flat_index(self, index).reshape(-1)
+    flat = out.reshape(-1)
+    if accumulate:
+        _add_at(flat, where, source.reshape(-1))
+    else:
+        flat[where] = source.reshape(-1)
+    return out.reshape(self.shape)
+
+
+@kernel("nonzero", half="native")
+def nonzero(self: np.ndarray) -> np.ndarray:
+    if not self.ndim:
+        return np.empty((int(bool(self)), 0), np.int64)
+    return np.stack(self.nonzero(), 1).astype(np.int64, copy=False)
+
+
+@kernel("count_nonzero.dim_IntList", "count_nonzero", half="native")
+def count_nonzero(self: np.ndarray, dim: Any) -> Any:
+    axes = None if dim is None or not isinstance(dim, int) and not len(dim) else dim
+    return np.asarray(np.count_nonzero(self, axis=axes if self.ndim else None))
+
+
+@kernel("embedding", half="native")
+def embedding(weight: np.ndarray, indices: np.ndarray, padding_idx: int, scale_grad_by_freq: bool, sparse: bool) -> np.ndarray:
+    return weight.take(checked(indices, weight.shape[0], ""), 0)
+
+
+@kernel("embedding_dense_backward")
+def embedding_dense_backward(
+    grad_output: np.ndarray, indices: np.ndarray, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
+) -> np.ndarray:
+    rows = indices.reshape(-1)
+    grads = grad_output.reshape(rows.size, grad_output.shape[-1])
+    if padding_idx >= 0:
+        kept = rows != padding_idx
+        rows, grads = rows[kept], grads[kept]
+    if scale_grad_by_freq:
+        grads = grads / np.bincount(rows, minlength=num_weights)[rows][:, None].astype(grads.dtype)
+    out = np.zeros((num_weights, grads.shape[1]), grads.dtype)
+    add_rows(out, rows, grads)
+    return out
+
+
+def add_rows(out: np.ndarray, rows: np.ndarray, values: np.ndarray) -> None:
+    """out[rows[i]] += values[i]: sorted, so that equal rows are summed by one reduction instead of one by one."""
+    if not rows.size:
+        return
+    order = np.argsort(rows, kind="stable")
+    ordered = rows[order]
+    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    out[ordered[starts]] += np.add.reduceat(values[order], starts, 0)

@@ -17,7 +17,7 @@ from ..tensor_types import TENSORS
 from ._quick import NUMBERS, given, int_tuple, operator_fallback, reflected, sized_ints, tensors_keys
 from .binder import call_method, call_packet
 
-__all__ = ["_to_copy", "abs", "abs_", "absolute", "acos", "acos_", "acosh", "acosh_", "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "adjoint", "alias", "all", "alpha_dropout", "alpha_dropout_", "amax", "amin", "angle", "any", "arange", "arccos", "arccos_", "arccosh", "arccosh_", "arcsin", "arcsin_", "arcsinh", "arcsinh_", "arctan", "arctan2", "arctan_", "arctanh", "arctanh_", "argmax", "argmin", "as_strided", "asin", "asin_", "asinh", "asinh_", "atan", "atan2", "atan_", "atanh", "atanh_", "baddbmm", "batch_norm", "bernoulli", "binomial", "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "bmm", "broadcast_to", "cat", "ceil", "ceil_", "chunk", "clone", "column_stack", "complex", "concat", "concatenate", "conj", "conj_physical", "conj_physical_", "copysign", "cos", "cos_", "cosh", "cosh_", "deg2rad", "deg2rad_", "diagonal", "dist", "div", "divide", "dot", "dropout", "dropout_", "dsplit", "dstack", "empty", "empty_like", "empty_strided", "exp", "exp2", "exp2_", "exp_", "expm1", "expm1_", "feature_alpha_dropout", "feature_alpha_dropout_", "feature_dropout", "feature_dropout_", "fill_", "fix", "fix_", "flatten", "flip", "fliplr", "flipud", "float_power", "floor", "floor_", "floor_divide", "fmod", "frac", "frac_", "frexp", "full", "full_like", "gcd", "gcd_", "ger", "group_norm", "hsplit", "hstack", "hypot", "imag", "index", "index_put_", "instance_norm", "layer_norm", "lcm", "lcm_", "ldexp", "linear", "log", "log10", "log10_", "log1p", "log1p_", "log2", "log2_", "log_", "logaddexp", "logaddexp2", "logsumexp", "matmul", "max", "mean", "min", "mm", "moveaxis", "movedim", "mul", "multinomial", "multiply", "mv", "narrow", "native_batch_norm", "native_dropout", "native_dropout_backward", "native_group_norm", "native_layer_norm", "native_layer_norm_backward", "neg", "neg_", "negative", "negative_", "nextafter", "normal", "ones", "ones_like", "outer", "permute", "poisson", "polar", "positive", "pow", "prod", "rad2deg", "rad2deg_", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "ravel", "real", "reciprocal", "reciprocal_", "remainder", "reshape", "resolve_conj", "resolve_neg", "rms_norm", "roll", "rot90", "round", "round_", "row_stack", "rsqrt", "rsqrt_", "rsub", "scalar_tensor", "select", "sgn", "sign", "sin", "sin_", "sinh", "sinh_", "slice", "split", "split_with_sizes", "sqrt", "sqrt_", "square", "square_", "squeeze", "stack", "std", "std_mean", "sub", "subtract", "sum", "swapaxes", "swapdims", "t", "tan", "tan_", "tensor_split", "tile", "transpose", "true_divide", "trunc", "trunc_", "unbind", "unflatten", "unsqueeze", "var", "var_mean", "vdot", "view_as_complex", "view_as_real", "vsplit", "vstack", "zero_", "zeros", "zeros_like"]
+__all__ = ["_to_copy", "abs", "abs_", "absolute", "acos", "acos_", "acosh", "acosh_", "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "adjoint", "alias", "all", "alpha_dropout", "alpha_dropout_", "amax", "amin", "angle", "any", "arange", "arccos", "arccos_", "arccosh", "arccosh_", "arcsin", "arcsin_", "arcsinh", "arcsinh_", "arctan", "arctan2", "arctan_", "arctanh", "arctanh_", "argmax", "argmin", "argwhere", "as_strided", "as_strided_scatter", "asin", "asin_", "asinh", "asinh_", "atan", "atan2", "atan_", "atanh", "atanh_", "baddbmm", "batch_norm", "bernoulli", "binomial", "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "bmm", "broadcast_to", "cat", "ceil", "ceil_", "chunk", "clone", "column_stack", "complex", "concat", "concatenate", "conj", "conj_physical", "conj_physical_", "copysign", "cos", "cos_", "cosh", "cosh_", "count_nonzero", "deg2rad", "deg2rad_", "diagonal", "diagonal_scatter", "dist", "div", "divide", "dot", "dropout", "dropout_", "dsplit", "dstack", "embedding", "embedding_dense_backward", "empty", "empty_like", "empty_strided", "exp", "exp2", "exp2_", "exp_", "expm1", "expm1_", "feature_alpha_dropout", "feature_alpha_dropout_", "feature_dropout", "feature_dropout_", "fill_", "fix", "fix_", "flatten", "flip", "fliplr", "flipud", "float_power", "floor", "floor_", "floor_divide", "fmod", "frac", "frac_", "frexp", "full", "full_like", "gather", "gcd", "gcd_", "ger", "group_norm", "hsplit", "hstack", "hypot", "imag", "index", "index_add", "index_copy", "index_fill", "index_put", "index_reduce", "index_select", "instance_norm", "layer_norm", "lcm", "lcm_", "ldexp", "linear", "log", "log10", "log10_", "log1p", "log1p_", "log2", "log2_", "log_", "logaddexp", "logaddexp2", "logsumexp", "masked_fill", "masked_scatter", "masked_select", "matmul", "max", "mean", "min", "mm", "moveaxis", "movedim", "mul", "multinomial", "multiply", "mv", "narrow", "native_batch_norm", "native_dropout", "native_dropout_backward", "native_group_norm", "native_layer_norm", "native_layer_norm_backward", "neg", "neg_", "negative", "negative_", "nextafter", "nonzero", "normal", "one_hot", "ones", "ones_like", "outer", "permute", "poisson", "polar", "positive", "pow", "prod", "put", "rad2deg", "rad2deg_", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "ravel", "real", "reciprocal", "reciprocal_", "remainder", "repeat_interleave", "reshape", "resolve_conj", "resolve_neg", "rms_norm", "roll", "rot90", "round", "round_", "row_stack", "rsqrt", "rsqrt_", "rsub", "scalar_tensor", "scatter", "scatter_add", "scatter_reduce", "select", "select_scatter", "sgn", "sign", "sin", "sin_", "sinh", "sinh_", "slice", "slice_scatter", "split", "split_with_sizes", "sqrt", "sqrt_", "square", "square_", "squeeze", "stack", "std", "std_mean", "sub", "subtract", "sum", "swapaxes", "swapdims", "t", "take", "take_along_dim", "tan", "tan_", "tensor_split", "tile", "transpose", "true_divide", "trunc", "trunc_", "unbind", "unflatten", "unsqueeze", "var", "var_mean", "vdot", "view_as_complex", "view_as_real", "vsplit", "vstack", "zero_", "zeros", "zeros_like"]
 
 __to_copy_packet = packet('_to_copy', 'creation', ('_to_copy',))
 __to_copy_kernels = overload('_to_copy', 'creation').cache
@@ -154,8 +154,12 @@ _argmax_out_kernels = overload('argmax.out', 'reduction').cache
 _argmin_packet = packet('argmin', 'reduction', ('argmin',))
 _argmin_kernels = overload('argmin', 'reduction').cache
 _argmin_out_kernels = overload('argmin.out', 'reduction').cache
+_argwhere_packet = packet('argwhere', 'indexing', ('argwhere',))
+_argwhere_kernels = overload('argwhere', 'indexing').cache
 _as_strided_packet = packet('as_strided', 'view', ('as_strided',))
 _as_strided_kernels = overload('as_strided', 'view').cache
+_as_strided_scatter_packet = packet('as_strided_scatter', 'indexing', ('as_strided_scatter',))
+_as_strided_scatter_kernels = overload('as_strided_scatter', 'indexing').cache
 _asin_packet = packet('asin', 'elementwise', ('asin',))
 _asin_kernels = overload('asin', 'elementwise').cache
 _asin_out_kernels = overload('asin.out', 'elementwise').cache
@@ -287,6 +291,9 @@ _cosh_kernels = overload('cosh', 'elementwise').cache
 _cosh_out_kernels = overload('cosh.out', 'elementwise').cache
 _cosh__packet = packet('cosh_', 'elementwise', ('cosh_',))
 _cosh__kernels = overload('cosh_', 'elementwise').cache
+_count_nonzero_packet = packet('count_nonzero', 'indexing', ('count_nonzero.dim_IntList', 'count_nonzero',))
+_count_nonzero_dim_IntList_kernels = overload('count_nonzero.dim_IntList', 'indexing').cache
+_count_nonzero_kernels = overload('count_nonzero', 'indexing').cache
 _deg2rad_packet = packet('deg2rad', 'elementwise', ('deg2rad',))
 _deg2rad_kernels = overload('deg2rad', 'elementwise').cache
 _deg2rad_out_kernels = overload('deg2rad.out', 'elementwise').cache
@@ -294,6 +301,8 @@ _deg2rad__packet = packet('deg2rad_', 'elementwise', ('deg2rad_',))
 _deg2rad__kernels = overload('deg2rad_', 'elementwise').cache
 _diagonal_packet = packet('diagonal', 'view', ('diagonal',))
 _diagonal_kernels = overload('diagonal', 'view').cache
+_diagonal_scatter_packet = packet('diagonal_scatter', 'indexing', ('diagonal_scatter',))
+_diagonal_scatter_kernels = overload('diagonal_scatter', 'indexing').cache
 _dist_packet = packet('dist', 'elementwise', ('dist',))
 _dist_kernels = overload('dist', 'elementwise').cache
 _div_packet = packet('div', 'elementwise', ('div.Tensor', 'div.Tensor_mode',))
@@ -325,6 +334,10 @@ _dsplit_array_kernels = overload('dsplit.array', 'view').cache
 _dstack_packet = packet('dstack', 'view', ('dstack',))
 _dstack_kernels = overload('dstack', 'view').cache
 _dstack_out_kernels = overload('dstack.out', 'view').cache
+_embedding_packet = packet('embedding', 'indexing', ('embedding',))
+_embedding_kernels = overload('embedding', 'indexing').cache
+_embedding_dense_backward_packet = packet('embedding_dense_backward', 'indexing', ('embedding_dense_backward',))
+_embedding_dense_backward_kernels = overload('embedding_dense_backward', 'indexing').cache
 _empty_packet = packet('empty', 'creation', ('empty.memory_format',))
 _empty_memory_format_kernels = overload('empty.memory_format', 'creation').cache
 _empty_like_packet = packet('empty_like', 'creation', ('empty_like',))
@@ -417,6 +430,9 @@ _full_kernels = overload('full', 'creation').cache
 _full_out_kernels = overload('full.out', 'creation').cache
 _full_like_packet = packet('full_like', 'creation', ('full_like',))
 _full_like_kernels = overload('full_like', 'creation').cache
+_gather_packet = packet('gather', 'indexing', ('gather',))
+_gather_kernels = overload('gather', 'indexing').cache
+_gather_out_kernels = overload('gather.out', 'indexing').cache
 _gcd_packet = packet('gcd', 'elementwise', ('gcd',))
 _gcd_kernels = overload('gcd', 'elementwise').cache
 _gcd_out_kernels = overload('gcd.out', 'elementwise').cache
@@ -444,8 +460,34 @@ _imag_packet = packet('imag', 'elementwise', ('imag',))
 _imag_kernels = overload('imag', 'elementwise').cache
 _index_packet = packet('index', 'indexing', ('index.Tensor',))
 _index_Tensor_kernels = overload('index.Tensor', 'indexing').cache
+_index_add_packet = packet('index_add', 'indexing', ('index_add',))
+_index_add_kernels = overload('index_add', 'indexing').cache
+_index_add_out_kernels = overload('index_add.out', 'indexing').cache
+_index_add__packet = packet('index_add_', 'indexing', ('index_add_',))
+_index_add__kernels = overload('index_add_', 'indexing').cache
+_index_copy_packet = packet('index_copy', 'indexing', ('index_copy',))
+_index_copy_kernels = overload('index_copy', 'indexing').cache
+_index_copy_out_kernels = overload('index_copy.out', 'indexing').cache
+_index_copy__packet = packet('index_copy_', 'indexing', ('index_copy_',))
+_index_copy__kernels = overload('index_copy_', 'indexing').cache
+_index_fill_packet = packet('index_fill', 'indexing', ('index_fill.int_Scalar', 'index_fill.int_Tensor',))
+_index_fill_int_Scalar_kernels = overload('index_fill.int_Scalar', 'indexing').cache
+_index_fill_int_Tensor_kernels = overload('index_fill.int_Tensor', 'indexing').cache
+_index_fill__packet = packet('index_fill_', 'indexing', ('index_fill_.int_Scalar', 'index_fill_.int_Tensor',))
+_index_fill__int_Scalar_kernels = overload('index_fill_.int_Scalar', 'indexing').cache
+_index_fill__int_Tensor_kernels = overload('index_fill_.int_Tensor', 'indexing').cache
+_index_put_packet = packet('index_put', 'indexing', ('index_put',))
+_index_put_kernels = overload('index_put', 'indexing').cache
 _index_put__packet = packet('index_put_', 'indexing', ('index_put_',))
 _index_put__kernels = overload('index_put_', 'indexing').cache
+_index_reduce_packet = packet('index_reduce', 'indexing', ('index_reduce',))
+_index_reduce_kernels = overload('index_reduce', 'indexing').cache
+_index_reduce_out_kernels = overload('index_reduce.out', 'indexing').cache
+_index_reduce__packet = packet('index_reduce_', 'indexing', ('index_reduce_',))
+_index_reduce__kernels = overload('index_reduce_', 'indexing').cache
+_index_select_packet = packet('index_select', 'indexing', ('index_select',))
+_index_select_kernels = overload('index_select', 'indexing').cache
+_index_select_out_kernels = overload('index_select.out', 'indexing').cache
 _instance_norm_packet = packet('instance_norm', 'norm', ('instance_norm',))
 _instance_norm_kernels = overload('instance_norm', 'norm').cache
 _layer_norm_packet = packet('layer_norm', 'norm', ('layer_norm',))
@@ -491,6 +533,19 @@ _logaddexp2_out_kernels = overload('logaddexp2.out', 'elementwise').cache
 _logsumexp_packet = packet('logsumexp', 'reduction', ('logsumexp',))
 _logsumexp_kernels = overload('logsumexp', 'reduction').cache
 _logsumexp_out_kernels = overload('logsumexp.out', 'reduction').cache
+_masked_fill_packet = packet('masked_fill', 'indexing', ('masked_fill.Scalar', 'masked_fill.Tensor',))
+_masked_fill_Scalar_kernels = overload('masked_fill.Scalar', 'indexing').cache
+_masked_fill_Tensor_kernels = overload('masked_fill.Tensor', 'indexing').cache
+_masked_fill__packet = packet('masked_fill_', 'indexing', ('masked_fill_.Scalar', 'masked_fill_.Tensor',))
+_masked_fill__Scalar_kernels = overload('masked_fill_.Scalar', 'indexing').cache
+_masked_fill__Tensor_kernels = overload('masked_fill_.Tensor', 'indexing').cache
+_masked_scatter_packet = packet('masked_scatter', 'indexing', ('masked_scatter',))
+_masked_scatter_kernels = overload('masked_scatter', 'indexing').cache
+_masked_scatter__packet = packet('masked_scatter_', 'indexing', ('masked_scatter_',))
+_masked_scatter__kernels = overload('masked_scatter_', 'indexing').cache
+_masked_select_packet = packet('masked_select', 'indexing', ('masked_select',))
+_masked_select_kernels = overload('masked_select', 'indexing').cache
+_masked_select_out_kernels = overload('masked_select.out', 'indexing').cache
 _matmul_packet = packet('matmul', 'matmul', ('matmul',))
 _matmul_kernels = overload('matmul', 'matmul').cache
 _matmul_out_kernels = overload('matmul.out', 'matmul').cache
@@ -577,6 +632,9 @@ _nextafter_kernels = overload('nextafter', 'elementwise').cache
 _nextafter_out_kernels = overload('nextafter.out', 'elementwise').cache
 _nextafter__packet = packet('nextafter_', 'elementwise', ('nextafter_',))
 _nextafter__kernels = overload('nextafter_', 'elementwise').cache
+_nonzero_packet = packet('nonzero', 'indexing', ('nonzero',))
+_nonzero_kernels = overload('nonzero', 'indexing').cache
+_nonzero_out_kernels = overload('nonzero.out', 'indexing').cache
 _normal_packet = packet('normal', 'random', ('normal.Tensor_Tensor', 'normal.Tensor_float', 'normal.float_Tensor', 'normal.float_float',))
 _normal_Tensor_Tensor_kernels = overload('normal.Tensor_Tensor', 'random').cache
 _normal_Tensor_float_kernels = overload('normal.Tensor_float', 'random').cache
@@ -588,6 +646,8 @@ _normal_float_Tensor_out_kernels = overload('normal.float_Tensor_out', 'random')
 _normal_float_float_out_kernels = overload('normal.float_float_out', 'random').cache
 _normal__packet = packet('normal_', 'random', ('normal_',))
 _normal__kernels = overload('normal_', 'random').cache
+_one_hot_packet = packet('one_hot', 'indexing', ('one_hot',))
+_one_hot_kernels = overload('one_hot', 'indexing').cache
 _ones_packet = packet('ones', 'creation', ('ones',))
 _ones_kernels = overload('ones', 'creation').cache
 _ones_out_kernels = overload('ones.out', 'creation').cache
@@ -620,6 +680,10 @@ _prod_kernels = overload('prod', 'reduction').cache
 _prod_dim_int_kernels = overload('prod.dim_int', 'reduction').cache
 _prod_out_kernels = overload('prod.out', 'reduction').cache
 _prod_int_out_kernels = overload('prod.int_out', 'reduction').cache
+_put_packet = packet('put', 'indexing', ('put',))
+_put_kernels = overload('put', 'indexing').cache
+_put__packet = packet('put_', 'indexing', ('put_',))
+_put__kernels = overload('put_', 'indexing').cache
 _rad2deg_packet = packet('rad2deg', 'elementwise', ('rad2deg',))
 _rad2deg_kernels = overload('rad2deg', 'elementwise').cache
 _rad2deg_out_kernels = overload('rad2deg.out', 'elementwise').cache
@@ -686,6 +750,10 @@ _remainder__Tensor_kernels = overload('remainder_.Tensor', 'elementwise').cache
 _remainder__Scalar_kernels = overload('remainder_.Scalar', 'elementwise').cache
 _repeat_packet = packet('repeat', 'view', ('repeat',))
 _repeat_kernels = overload('repeat', 'view').cache
+_repeat_interleave_packet = packet('repeat_interleave', 'indexing', ('repeat_interleave.self_Tensor', 'repeat_interleave.self_int', 'repeat_interleave.Tensor',))
+_repeat_interleave_self_Tensor_kernels = overload('repeat_interleave.self_Tensor', 'indexing').cache
+_repeat_interleave_self_int_kernels = overload('repeat_interleave.self_int', 'indexing').cache
+_repeat_interleave_Tensor_kernels = overload('repeat_interleave.Tensor', 'indexing').cache
 _reshape_packet = packet('reshape', 'view', ('reshape',))
 _reshape_kernels = overload('reshape', 'view').cache
 _reshape_as_packet = packet('reshape_as', 'view', ('reshape_as',))
@@ -721,8 +789,34 @@ _rsub_Tensor_kernels = overload('rsub.Tensor', 'elementwise').cache
 _rsub_Scalar_kernels = overload('rsub.Scalar', 'elementwise').cache
 _scalar_tensor_packet = packet('scalar_tensor', 'creation', ('scalar_tensor',))
 _scalar_tensor_kernels = overload('scalar_tensor', 'creation').cache
+_scatter_packet = packet('scatter', 'indexing', ('scatter.src', 'scatter.value', 'scatter.reduce', 'scatter.value_reduce',))
+_scatter_src_kernels = overload('scatter.src', 'indexing').cache
+_scatter_value_kernels = overload('scatter.value', 'indexing').cache
+_scatter_reduce_kernels = overload('scatter.reduce', 'indexing').cache
+_scatter_value_reduce_kernels = overload('scatter.value_reduce', 'indexing').cache
+_scatter_src_out_kernels = overload('scatter.src_out', 'indexing').cache
+_scatter_value_out_kernels = overload('scatter.value_out', 'indexing').cache
+_scatter_reduce_out_kernels = overload('scatter.reduce_out', 'indexing').cache
+_scatter_value_reduce_out_kernels = overload('scatter.value_reduce_out', 'indexing').cache
+_scatter__packet = packet('scatter_', 'indexing', ('scatter_.src', 'scatter_.value', 'scatter_.reduce', 'scatter_.value_reduce',))
+_scatter__src_kernels = overload('scatter_.src', 'indexing').cache
+_scatter__value_kernels = overload('scatter_.value', 'indexing').cache
+_scatter__reduce_kernels = overload('scatter_.reduce', 'indexing').cache
+_scatter__value_reduce_kernels = overload('scatter_.value_reduce', 'indexing').cache
+_scatter_add_packet = packet('scatter_add', 'indexing', ('scatter_add',))
+_scatter_add_kernels = overload('scatter_add', 'indexing').cache
+_scatter_add_out_kernels = overload('scatter_add.out', 'indexing').cache
+_scatter_add__packet = packet('scatter_add_', 'indexing', ('scatter_add_',))
+_scatter_add__kernels = overload('scatter_add_', 'indexing').cache
+_scatter_reduce_packet = packet('scatter_reduce', 'indexing', ('scatter_reduce.two',))
+_scatter_reduce_two_kernels = overload('scatter_reduce.two', 'indexing').cache
+_scatter_reduce_two_out_kernels = overload('scatter_reduce.two_out', 'indexing').cache
+_scatter_reduce__packet = packet('scatter_reduce_', 'indexing', ('scatter_reduce_.two',))
+_scatter_reduce__two_kernels = overload('scatter_reduce_.two', 'indexing').cache
 _select_packet = packet('select', 'view', ('select.int',))
 _select_int_kernels = overload('select.int', 'view').cache
+_select_scatter_packet = packet('select_scatter', 'indexing', ('select_scatter',))
+_select_scatter_kernels = overload('select_scatter', 'indexing').cache
 _sgn_packet = packet('sgn', 'elementwise', ('sgn',))
 _sgn_kernels = overload('sgn', 'elementwise').cache
 _sgn_out_kernels = overload('sgn.out', 'elementwise').cache
@@ -745,6 +839,8 @@ _sinh__packet = packet('sinh_', 'elementwise', ('sinh_',))
 _sinh__kernels = overload('sinh_', 'elementwise').cache
 _slice_packet = packet('slice', 'view', ('slice.Tensor',))
 _slice_Tensor_kernels = overload('slice.Tensor', 'view').cache
+_slice_scatter_packet = packet('slice_scatter', 'indexing', ('slice_scatter',))
+_slice_scatter_kernels = overload('slice_scatter', 'indexing').cache
 _split_packet = packet('split', 'view', ('split.Tensor', 'split.sizes',))
 _split_Tensor_kernels = overload('split.Tensor', 'view').cache
 _split_sizes_kernels = overload('split.sizes', 'view').cache
@@ -800,6 +896,12 @@ _swapdims_packet = packet('swapdims', 'view', ('swapdims',))
 _swapdims_kernels = overload('swapdims', 'view').cache
 _t_packet = packet('t', 'view', ('t',))
 _t_kernels = overload('t', 'view').cache
+_take_packet = packet('take', 'indexing', ('take',))
+_take_kernels = overload('take', 'indexing').cache
+_take_out_kernels = overload('take.out', 'indexing').cache
+_take_along_dim_packet = packet('take_along_dim', 'indexing', ('take_along_dim',))
+_take_along_dim_kernels = overload('take_along_dim', 'indexing').cache
+_take_along_dim_out_kernels = overload('take_along_dim.out', 'indexing').cache
 _tan_packet = packet('tan', 'elementwise', ('tan',))
 _tan_kernels = overload('tan', 'elementwise').cache
 _tan_out_kernels = overload('tan.out', 'elementwise').cache
@@ -1220,6 +1322,14 @@ def argmin(input=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
 
 argmin.packet = _argmin_packet
 
+def argwhere(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _argwhere_kernels[input._keys | tls.mode](input)
+    return call_packet(_argwhere_packet, given((('input', input),), args, kwargs), kwargs)
+
+argwhere.packet = _argwhere_packet
+
 def as_strided(input=MISSING, size=MISSING, stride=MISSING, storage_offset=MISSING, *args, **kwargs):
     if not args and not kwargs:
         ints_of_size = int_tuple(size)
@@ -1229,6 +1339,16 @@ def as_strided(input=MISSING, size=MISSING, stride=MISSING, storage_offset=MISSI
     return call_packet(_as_strided_packet, given((('input', input), ('size', size), ('stride', stride), ('storage_offset', storage_offset)), args, kwargs), kwargs)
 
 as_strided.packet = _as_strided_packet
+
+def as_strided_scatter(input=MISSING, src=MISSING, size=MISSING, stride=MISSING, storage_offset=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_size = int_tuple(size)
+        ints_of_stride = int_tuple(stride)
+        if input.__class__ in TENSORS and src.__class__ in TENSORS and ints_of_size is not None and ints_of_stride is not None and (storage_offset is MISSING or (storage_offset is None or storage_offset.__class__ is int)):
+            return _as_strided_scatter_kernels[input._keys | src._keys | tls.mode](input, src, ints_of_size, ints_of_stride, None if storage_offset is MISSING else storage_offset)
+    return call_packet(_as_strided_scatter_packet, given((('input', input), ('src', src), ('size', size), ('stride', stride), ('storage_offset', storage_offset)), args, kwargs), kwargs)
+
+as_strided_scatter.packet = _as_strided_scatter_packet
 
 def asin(input=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -1547,6 +1667,17 @@ def cosh_(input=MISSING, *args, **kwargs):
 
 cosh_.packet = _cosh__packet
 
+def count_nonzero(input=MISSING, dim=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_dim = int_tuple(dim)
+        if input.__class__ in TENSORS and ints_of_dim is not None:
+            return _count_nonzero_dim_IntList_kernels[input._keys | tls.mode](input, ints_of_dim)
+        if input.__class__ in TENSORS and (dim is MISSING or (dim is None or dim.__class__ is int)):
+            return _count_nonzero_kernels[input._keys | tls.mode](input, None if dim is MISSING else dim)
+    return call_packet(_count_nonzero_packet, given((('input', input), ('dim', dim)), args, kwargs), kwargs)
+
+count_nonzero.packet = _count_nonzero_packet
+
 def deg2rad(input=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS:
@@ -1570,6 +1701,14 @@ def diagonal(input=MISSING, offset=MISSING, dim1=MISSING, dim2=MISSING, *args, *
     return call_packet(_diagonal_packet, given((('input', input), ('offset', offset), ('dim1', dim1), ('dim2', dim2)), args, kwargs), kwargs)
 
 diagonal.packet = _diagonal_packet
+
+def diagonal_scatter(input=MISSING, src=MISSING, offset=MISSING, dim1=MISSING, dim2=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and src.__class__ in TENSORS and (offset is MISSING or offset.__class__ is int) and (dim1 is MISSING or dim1.__class__ is int) and (dim2 is MISSING or dim2.__class__ is int):
+            return _diagonal_scatter_kernels[input._keys | src._keys | tls.mode](input, src, 0 if offset is MISSING else offset, 0 if dim1 is MISSING else dim1, 1 if dim2 is MISSING else dim2)
+    return call_packet(_diagonal_scatter_packet, given((('input', input), ('src', src), ('offset', offset), ('dim1', dim1), ('dim2', dim2)), args, kwargs), kwargs)
+
+diagonal_scatter.packet = _diagonal_scatter_packet
 
 def dist(input=MISSING, other=MISSING, p=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -1644,6 +1783,22 @@ def dstack(tensors=MISSING, *args, **kwargs):
     return call_packet(_dstack_packet, given((('tensors', tensors),), args, kwargs), kwargs)
 
 dstack.packet = _dstack_packet
+
+def embedding(weight=MISSING, indices=MISSING, padding_idx=MISSING, scale_grad_by_freq=MISSING, sparse=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if weight.__class__ in TENSORS and indices.__class__ in TENSORS and (padding_idx is MISSING or padding_idx.__class__ is int) and (scale_grad_by_freq is MISSING or scale_grad_by_freq.__class__ is bool) and (sparse is MISSING or sparse.__class__ is bool):
+            return _embedding_kernels[weight._keys | indices._keys | tls.mode](weight, indices, -1 if padding_idx is MISSING else padding_idx, False if scale_grad_by_freq is MISSING else scale_grad_by_freq, False if sparse is MISSING else sparse)
+    return call_packet(_embedding_packet, given((('weight', weight), ('indices', indices), ('padding_idx', padding_idx), ('scale_grad_by_freq', scale_grad_by_freq), ('sparse', sparse)), args, kwargs), kwargs)
+
+embedding.packet = _embedding_packet
+
+def embedding_dense_backward(grad_output=MISSING, indices=MISSING, num_weights=MISSING, padding_idx=MISSING, scale_grad_by_freq=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if grad_output.__class__ in TENSORS and indices.__class__ in TENSORS and num_weights.__class__ is int and padding_idx.__class__ is int and scale_grad_by_freq.__class__ is bool:
+            return _embedding_dense_backward_kernels[grad_output._keys | indices._keys | tls.mode](grad_output, indices, num_weights, padding_idx, scale_grad_by_freq)
+    return call_packet(_embedding_dense_backward_packet, given((('grad_output', grad_output), ('indices', indices), ('num_weights', num_weights), ('padding_idx', padding_idx), ('scale_grad_by_freq', scale_grad_by_freq)), args, kwargs), kwargs)
+
+embedding_dense_backward.packet = _embedding_dense_backward_packet
 
 def empty(size=MISSING, *args, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None, **kwargs):
     if not dtype is None: kwargs['dtype'] = dtype
@@ -1902,6 +2057,15 @@ def full_like(input=MISSING, fill_value=MISSING, *args, dtype=None, layout=None,
 
 full_like.packet = _full_like_packet
 
+def gather(input=MISSING, dim=MISSING, index=MISSING, *args, sparse_grad=False, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and dim.__class__ is int and index.__class__ in TENSORS and sparse_grad.__class__ is bool:
+            return _gather_kernels[input._keys | index._keys | tls.mode](input, dim, index, sparse_grad)
+    if not sparse_grad is False: kwargs['sparse_grad'] = sparse_grad
+    return call_packet(_gather_packet, given((('input', input), ('dim', dim), ('index', index)), args, kwargs), kwargs)
+
+gather.packet = _gather_packet
+
 def gcd(input=MISSING, other=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and other.__class__ in TENSORS:
@@ -1975,10 +2139,54 @@ def index(input=MISSING, indices=MISSING, *args, **kwargs):
 
 index.packet = _index_packet
 
-def index_put_(input=MISSING, indices=MISSING, values=MISSING, accumulate=MISSING, *args, **kwargs):
-    return call_packet(_index_put__packet, given((('input', input), ('indices', indices), ('values', values), ('accumulate', accumulate)), args, kwargs), kwargs)
+def index_add(input=MISSING, dim=MISSING, index=MISSING, source=MISSING, *args, alpha=1, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and dim.__class__ is int and index.__class__ in TENSORS and source.__class__ in TENSORS and alpha.__class__ in NUMBERS:
+            return _index_add_kernels[input._keys | index._keys | source._keys | tls.mode](input, dim, index, source, alpha)
+    if not alpha == 1: kwargs['alpha'] = alpha
+    return call_packet(_index_add_packet, given((('input', input), ('dim', dim), ('index', index), ('source', source)), args, kwargs), kwargs)
 
-index_put_.packet = _index_put__packet
+index_add.packet = _index_add_packet
+
+def index_copy(input=MISSING, dim=MISSING, index=MISSING, source=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and dim.__class__ is int and index.__class__ in TENSORS and source.__class__ in TENSORS:
+            return _index_copy_kernels[input._keys | index._keys | source._keys | tls.mode](input, dim, index, source)
+    return call_packet(_index_copy_packet, given((('input', input), ('dim', dim), ('index', index), ('source', source)), args, kwargs), kwargs)
+
+index_copy.packet = _index_copy_packet
+
+def index_fill(input=MISSING, dim=MISSING, index=MISSING, value=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and dim.__class__ is int and index.__class__ in TENSORS and value.__class__ in NUMBERS:
+            return _index_fill_int_Scalar_kernels[input._keys | index._keys | tls.mode](input, dim, index, value)
+        if input.__class__ in TENSORS and dim.__class__ is int and index.__class__ in TENSORS and value.__class__ in TENSORS:
+            return _index_fill_int_Tensor_kernels[input._keys | index._keys | value._keys | tls.mode](input, dim, index, value)
+    return call_packet(_index_fill_packet, given((('input', input), ('dim', dim), ('index', index), ('value', value)), args, kwargs), kwargs)
+
+index_fill.packet = _index_fill_packet
+
+def index_put(input=MISSING, indices=MISSING, values=MISSING, accumulate=MISSING, *args, **kwargs):
+    return call_packet(_index_put_packet, given((('input', input), ('indices', indices), ('values', values), ('accumulate', accumulate)), args, kwargs), kwargs)
+
+index_put.packet = _index_put_packet
+
+def index_reduce(input=MISSING, dim=MISSING, index=MISSING, source=MISSING, reduce=MISSING, *args, include_self=True, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and dim.__class__ is int and index.__class__ in TENSORS and source.__class__ in TENSORS and reduce.__class__ is str and include_self.__class__ is bool:
+            return _index_reduce_kernels[input._keys | index._keys | source._keys | tls.mode](input, dim, index, source, reduce, include_self)
+    if not include_self is True: kwargs['include_self'] = include_self
+    return call_packet(_index_reduce_packet, given((('input', input), ('dim', dim), ('index', index), ('source', source), ('reduce', reduce)), args, kwargs), kwargs)
+
+index_reduce.packet = _index_reduce_packet
+
+def index_select(input=MISSING, dim=MISSING, index=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and dim.__class__ is int and index.__class__ in TENSORS:
+            return _index_select_kernels[input._keys | index._keys | tls.mode](input, dim, index)
+    return call_packet(_index_select_packet, given((('input', input), ('dim', dim), ('index', index)), args, kwargs), kwargs)
+
+index_select.packet = _index_select_packet
 
 def instance_norm(input=MISSING, weight=MISSING, bias=MISSING, running_mean=MISSING, running_var=MISSING, use_input_stats=MISSING, momentum=MISSING, eps=MISSING, cudnn_enabled=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -2117,6 +2325,32 @@ def logsumexp(input=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
     return call_packet(_logsumexp_packet, given((('input', input), ('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
 
 logsumexp.packet = _logsumexp_packet
+
+def masked_fill(input=MISSING, mask=MISSING, value=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and mask.__class__ in TENSORS and value.__class__ in NUMBERS:
+            return _masked_fill_Scalar_kernels[input._keys | mask._keys | tls.mode](input, mask, value)
+        if input.__class__ in TENSORS and mask.__class__ in TENSORS and value.__class__ in TENSORS:
+            return _masked_fill_Tensor_kernels[input._keys | mask._keys | value._keys | tls.mode](input, mask, value)
+    return call_packet(_masked_fill_packet, given((('input', input), ('mask', mask), ('value', value)), args, kwargs), kwargs)
+
+masked_fill.packet = _masked_fill_packet
+
+def masked_scatter(input=MISSING, mask=MISSING, source=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and mask.__class__ in TENSORS and source.__class__ in TENSORS:
+            return _masked_scatter_kernels[input._keys | mask._keys | source._keys | tls.mode](input, mask, source)
+    return call_packet(_masked_scatter_packet, given((('input', input), ('mask', mask), ('source', source)), args, kwargs), kwargs)
+
+masked_scatter.packet = _masked_scatter_packet
+
+def masked_select(input=MISSING, mask=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and mask.__class__ in TENSORS:
+            return _masked_select_kernels[input._keys | mask._keys | tls.mode](input, mask)
+    return call_packet(_masked_select_packet, given((('input', input), ('mask', mask)), args, kwargs), kwargs)
+
+masked_select.packet = _masked_select_packet
 
 def matmul(input=MISSING, other=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -2321,6 +2555,14 @@ def nextafter(input=MISSING, other=MISSING, *args, **kwargs):
 
 nextafter.packet = _nextafter_packet
 
+def nonzero(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _nonzero_kernels[input._keys | tls.mode](input)
+    return call_packet(_nonzero_packet, given((('input', input),), args, kwargs), kwargs)
+
+nonzero.packet = _nonzero_packet
+
 def normal(mean=MISSING, std=MISSING, size=MISSING, *args, generator=None, dtype=None, layout=None, device=None, pin_memory=None, **kwargs):
     if not args and not kwargs:
         if mean.__class__ in TENSORS and std.__class__ in TENSORS and generator is None and size is MISSING and dtype is None and layout is None and device is None and pin_memory is None:
@@ -2337,6 +2579,14 @@ def normal(mean=MISSING, std=MISSING, size=MISSING, *args, generator=None, dtype
     return call_packet(_normal_packet, given((('mean', mean), ('std', std), ('size', size)), args, kwargs), kwargs)
 
 normal.packet = _normal_packet
+
+def one_hot(input=MISSING, num_classes=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (num_classes is MISSING or num_classes.__class__ is int):
+            return _one_hot_kernels[input._keys | tls.mode](input, -1 if num_classes is MISSING else num_classes)
+    return call_packet(_one_hot_packet, given((('input', input), ('num_classes', num_classes)), args, kwargs), kwargs)
+
+one_hot.packet = _one_hot_packet
 
 def ones(size=MISSING, *args, dtype=None, layout=None, device=None, pin_memory=None, **kwargs):
     if not dtype is None: kwargs['dtype'] = dtype
@@ -2420,6 +2670,14 @@ def prod(input=MISSING, dim=MISSING, keepdim=MISSING, *args, dtype=None, **kwarg
     return call_packet(_prod_packet, given((('input', input), ('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
 
 prod.packet = _prod_packet
+
+def put(input=MISSING, index=MISSING, source=MISSING, accumulate=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and index.__class__ in TENSORS and source.__class__ in TENSORS and (accumulate is MISSING or accumulate.__class__ is bool):
+            return _put_kernels[input._keys | index._keys | source._keys | tls.mode](input, index, source, False if accumulate is MISSING else accumulate)
+    return call_packet(_put_packet, given((('input', input), ('index', index), ('source', source), ('accumulate', accumulate)), args, kwargs), kwargs)
+
+put.packet = _put_packet
 
 def rad2deg(input=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -2554,6 +2812,19 @@ def remainder(input=MISSING, other=MISSING, *args, **kwargs):
 
 remainder.packet = _remainder_packet
 
+def repeat_interleave(input=MISSING, repeats=MISSING, dim=MISSING, *args, output_size=None, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and repeats.__class__ in TENSORS and (dim is MISSING or (dim is None or dim.__class__ is int)) and (output_size is None or output_size.__class__ is int):
+            return _repeat_interleave_self_Tensor_kernels[input._keys | repeats._keys | tls.mode](input, repeats, None if dim is MISSING else dim, output_size)
+        if input.__class__ in TENSORS and repeats.__class__ is int and (dim is MISSING or (dim is None or dim.__class__ is int)) and (output_size is None or output_size.__class__ is int):
+            return _repeat_interleave_self_int_kernels[input._keys | tls.mode](input, repeats, None if dim is MISSING else dim, output_size)
+        if input.__class__ in TENSORS and (output_size is None or output_size.__class__ is int) and repeats is MISSING and dim is MISSING:
+            return _repeat_interleave_Tensor_kernels[input._keys | tls.mode](input, output_size)
+    if not output_size is None: kwargs['output_size'] = output_size
+    return call_packet(_repeat_interleave_packet, given((('input', input), ('repeats', repeats), ('dim', dim)), args, kwargs), kwargs)
+
+repeat_interleave.packet = _repeat_interleave_packet
+
 def reshape(input=MISSING, shape=MISSING, *args, **kwargs):
     if not args and not kwargs:
         ints_of_shape = int_tuple(shape)
@@ -2671,6 +2942,38 @@ def scalar_tensor(s=MISSING, *args, dtype=None, layout=None, device=None, pin_me
 
 scalar_tensor.packet = _scalar_tensor_packet
 
+def scatter(input=MISSING, dim=MISSING, index=MISSING, src=MISSING, *args, reduce=MISSING, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and dim.__class__ is int and index.__class__ in TENSORS and src.__class__ in TENSORS and reduce is MISSING:
+            return _scatter_src_kernels[input._keys | index._keys | src._keys | tls.mode](input, dim, index, src)
+        if input.__class__ in TENSORS and dim.__class__ is int and index.__class__ in TENSORS and src.__class__ in NUMBERS and reduce is MISSING:
+            return _scatter_value_kernels[input._keys | index._keys | tls.mode](input, dim, index, src)
+        if input.__class__ in TENSORS and dim.__class__ is int and index.__class__ in TENSORS and src.__class__ in TENSORS and reduce.__class__ is str:
+            return _scatter_reduce_kernels[input._keys | index._keys | src._keys | tls.mode](input, dim, index, src, reduce)
+        if input.__class__ in TENSORS and dim.__class__ is int and index.__class__ in TENSORS and src.__class__ in NUMBERS and reduce.__class__ is str:
+            return _scatter_value_reduce_kernels[input._keys | index._keys | tls.mode](input, dim, index, src, reduce)
+    if not reduce is MISSING: kwargs['reduce'] = reduce
+    return call_packet(_scatter_packet, given((('input', input), ('dim', dim), ('index', index), ('src', src)), args, kwargs), kwargs)
+
+scatter.packet = _scatter_packet
+
+def scatter_add(input=MISSING, dim=MISSING, index=MISSING, src=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and dim.__class__ is int and index.__class__ in TENSORS and src.__class__ in TENSORS:
+            return _scatter_add_kernels[input._keys | index._keys | src._keys | tls.mode](input, dim, index, src)
+    return call_packet(_scatter_add_packet, given((('input', input), ('dim', dim), ('index', index), ('src', src)), args, kwargs), kwargs)
+
+scatter_add.packet = _scatter_add_packet
+
+def scatter_reduce(input=MISSING, dim=MISSING, index=MISSING, src=MISSING, reduce=MISSING, *args, include_self=True, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and dim.__class__ is int and index.__class__ in TENSORS and src.__class__ in TENSORS and reduce.__class__ is str and include_self.__class__ is bool:
+            return _scatter_reduce_two_kernels[input._keys | index._keys | src._keys | tls.mode](input, dim, index, src, reduce, include_self)
+    if not include_self is True: kwargs['include_self'] = include_self
+    return call_packet(_scatter_reduce_packet, given((('input', input), ('dim', dim), ('index', index), ('src', src), ('reduce', reduce)), args, kwargs), kwargs)
+
+scatter_reduce.packet = _scatter_reduce_packet
+
 def select(input=MISSING, dim=MISSING, index=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and dim.__class__ is int and index.__class__ is int:
@@ -2678,6 +2981,14 @@ def select(input=MISSING, dim=MISSING, index=MISSING, *args, **kwargs):
     return call_packet(_select_packet, given((('input', input), ('dim', dim), ('index', index)), args, kwargs), kwargs)
 
 select.packet = _select_packet
+
+def select_scatter(input=MISSING, src=MISSING, dim=MISSING, index=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and src.__class__ in TENSORS and dim.__class__ is int and index.__class__ is int:
+            return _select_scatter_kernels[input._keys | src._keys | tls.mode](input, src, dim, index)
+    return call_packet(_select_scatter_packet, given((('input', input), ('src', src), ('dim', dim), ('index', index)), args, kwargs), kwargs)
+
+select_scatter.packet = _select_scatter_packet
 
 def sgn(input=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -2734,6 +3045,14 @@ def slice(input=MISSING, dim=MISSING, start=MISSING, end=MISSING, step=MISSING, 
     return call_packet(_slice_packet, given((('input', input), ('dim', dim), ('start', start), ('end', end), ('step', step)), args, kwargs), kwargs)
 
 slice.packet = _slice_packet
+
+def slice_scatter(input=MISSING, src=MISSING, dim=MISSING, start=MISSING, end=MISSING, step=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and src.__class__ in TENSORS and (dim is MISSING or dim.__class__ is int) and (start is MISSING or (start is None or start.__class__ is int)) and (end is MISSING or (end is None or end.__class__ is int)) and (step is MISSING or step.__class__ is int):
+            return _slice_scatter_kernels[input._keys | src._keys | tls.mode](input, src, 0 if dim is MISSING else dim, None if start is MISSING else start, None if end is MISSING else end, 1 if step is MISSING else step)
+    return call_packet(_slice_scatter_packet, given((('input', input), ('src', src), ('dim', dim), ('start', start), ('end', end), ('step', step)), args, kwargs), kwargs)
+
+slice_scatter.packet = _slice_scatter_packet
 
 def split(input=MISSING, split_size=MISSING, dim=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -2886,6 +3205,22 @@ def t(input=MISSING, *args, **kwargs):
     return call_packet(_t_packet, given((('input', input),), args, kwargs), kwargs)
 
 t.packet = _t_packet
+
+def take(input=MISSING, index=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and index.__class__ in TENSORS:
+            return _take_kernels[input._keys | index._keys | tls.mode](input, index)
+    return call_packet(_take_packet, given((('input', input), ('index', index)), args, kwargs), kwargs)
+
+take.packet = _take_packet
+
+def take_along_dim(input=MISSING, indices=MISSING, dim=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and indices.__class__ in TENSORS and (dim is MISSING or (dim is None or dim.__class__ is int)):
+            return _take_along_dim_kernels[input._keys | indices._keys | tls.mode](input, indices, None if dim is MISSING else dim)
+    return call_packet(_take_along_dim_packet, given((('input', input), ('indices', indices), ('dim', dim)), args, kwargs), kwargs)
+
+take_along_dim.packet = _take_along_dim_packet
 
 def tan(input=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -3080,6 +3415,6 @@ zeros_like.packet = _zeros_like_packet
 #: Python namespace -> ((public name, name here), ...)
 NAMESPACES = {
     'internal': (('alias', 'alias'), ('index', 'index'), ('native_dropout_backward', 'native_dropout_backward'), ('native_layer_norm_backward', 'native_layer_norm_backward'), ('slice', 'slice')),
-    'torch': (('_to_copy', '_to_copy'), ('abs', 'abs'), ('abs_', 'abs_'), ('absolute', 'absolute'), ('acos', 'acos'), ('acos_', 'acos_'), ('acosh', 'acosh'), ('acosh_', 'acosh_'), ('add', 'add'), ('addbmm', 'addbmm'), ('addcdiv', 'addcdiv'), ('addcmul', 'addcmul'), ('addmm', 'addmm'), ('addmv', 'addmv'), ('addr', 'addr'), ('adjoint', 'adjoint'), ('all', 'all'), ('alpha_dropout', 'alpha_dropout'), ('alpha_dropout_', 'alpha_dropout_'), ('amax', 'amax'), ('amin', 'amin'), ('angle', 'angle'), ('any', 'any'), ('arange', 'arange'), ('arccos', 'arccos'), ('arccos_', 'arccos_'), ('arccosh', 'arccosh'), ('arccosh_', 'arccosh_'), ('arcsin', 'arcsin'), ('arcsin_', 'arcsin_'), ('arcsinh', 'arcsinh'), ('arcsinh_', 'arcsinh_'), ('arctan', 'arctan'), ('arctan2', 'arctan2'), ('arctan_', 'arctan_'), ('arctanh', 'arctanh'), ('arctanh_', 'arctanh_'), ('argmax', 'argmax'), ('argmin', 'argmin'), ('as_strided', 'as_strided'), ('asin', 'asin'), ('asin_', 'asin_'), ('asinh', 'asinh'), ('asinh_', 'asinh_'), ('atan', 'atan'), ('atan2', 'atan2'), ('atan_', 'atan_'), ('atanh', 'atanh'), ('atanh_', 'atanh_'), ('baddbmm', 'baddbmm'), ('batch_norm', 'batch_norm'), ('bernoulli', 'bernoulli'), ('binomial', 'binomial'), ('bitwise_and', 'bitwise_and'), ('bitwise_left_shift', 'bitwise_left_shift'), ('bitwise_not', 'bitwise_not'), ('bitwise_or', 'bitwise_or'), ('bitwise_right_shift', 'bitwise_right_shift'), ('bitwise_xor', 'bitwise_xor'), ('bmm', 'bmm'), ('broadcast_to', 'broadcast_to'), ('cat', 'cat'), ('ceil', 'ceil'), ('ceil_', 'ceil_'), ('chunk', 'chunk'), ('clone', 'clone'), ('column_stack', 'column_stack'), ('complex', 'complex'), ('concat', 'concat'), ('concatenate', 'concatenate'), ('conj', 'conj'), ('conj_physical', 'conj_physical'), ('conj_physical_', 'conj_physical_'), ('copysign', 'copysign'), ('cos', 'cos'), ('cos_', 'cos_'), ('cosh', 'cosh'), ('cosh_', 'cosh_'), ('deg2rad', 'deg2rad'), ('deg2rad_', 'deg2rad_'), ('diagonal', 'diagonal'), ('dist', 'dist'), ('div', 'div'), ('divide', 'divide'), ('dot', 'dot'), ('dropout', 'dropout'), ('dropout_', 'dropout_'), ('dsplit', 'dsplit'), ('dstack', 'dstack'), ('empty', 'empty'), ('empty_like', 'empty_like'), ('empty_strided', 'empty_strided'), ('exp', 'exp'), ('exp2', 'exp2'), ('exp2_', 'exp2_'), ('exp_', 'exp_'), ('expm1', 'expm1'), ('expm1_', 'expm1_'), ('feature_alpha_dropout', 'feature_alpha_dropout'), ('feature_alpha_dropout_', 'feature_alpha_dropout_'), ('feature_dropout', 'feature_dropout'), ('feature_dropout_', 'feature_dropout_'), ('fill_', 'fill_'), ('fix', 'fix'), ('fix_', 'fix_'), ('flatten', 'flatten'), ('flip', 'flip'), ('fliplr', 'fliplr'), ('flipud', 'flipud'), ('float_power', 'float_power'), ('floor', 'floor'), ('floor_', 'floor_'), ('floor_divide', 'floor_divide'), ('fmod', 'fmod'), ('frac', 'frac'), ('frac_', 'frac_'), ('frexp', 'frexp'), ('full', 'full'), ('full_like', 'full_like'), ('gcd', 'gcd'), ('gcd_', 'gcd_'), ('ger', 'ger'), ('group_norm', 'group_norm'), ('hsplit', 'hsplit'), ('hstack', 'hstack'), ('hypot', 'hypot'), ('imag', 'imag'), ('index_put_', 'index_put_'), ('instance_norm', 'instance_norm'), ('layer_norm', 'layer_norm'), ('lcm', 'lcm'), ('lcm_', 'lcm_'), ('ldexp', 'ldexp'), ('log', 'log'), ('log10', 'log10'), ('log10_', 'log10_'), ('log1p', 'log1p'), ('log1p_', 'log1p_'), ('log2', 'log2'), ('log2_', 'log2_'), ('log_', 'log_'), ('logaddexp', 'logaddexp'), ('logaddexp2', 'logaddexp2'), ('logsumexp', 'logsumexp'), ('matmul', 'matmul'), ('max', 'max'), ('mean', 'mean'), ('min', 'min'), ('mm', 'mm'), ('moveaxis', 'moveaxis'), ('movedim', 'movedim'), ('mul', 'mul'), ('multinomial', 'multinomial'), ('multiply', 'multiply'), ('mv', 'mv'), ('narrow', 'narrow'), ('native_batch_norm', 'native_batch_norm'), ('native_dropout', 'native_dropout'), ('native_group_norm', 'native_group_norm'), ('native_layer_norm', 'native_layer_norm'), ('neg', 'neg'), ('neg_', 'neg_'), ('negative', 'negative'), ('negative_', 'negative_'), ('nextafter', 'nextafter'), ('normal', 'normal'), ('ones', 'ones'), ('ones_like', 'ones_like'), ('outer', 'outer'), ('permute', 'permute'), ('poisson', 'poisson'), ('polar', 'polar'), ('positive', 'positive'), ('pow', 'pow'), ('prod', 'prod'), ('rad2deg', 'rad2deg'), ('rad2deg_', 'rad2deg_'), ('rand', 'rand'), ('rand_like', 'rand_like'), ('randint', 'randint'), ('randint_like', 'randint_like'), ('randn', 'randn'), ('randn_like', 'randn_like'), ('randperm', 'randperm'), ('ravel', 'ravel'), ('real', 'real'), ('reciprocal', 'reciprocal'), ('reciprocal_', 'reciprocal_'), ('remainder', 'remainder'), ('reshape', 'reshape'), ('resolve_conj', 'resolve_conj'), ('resolve_neg', 'resolve_neg'), ('rms_norm', 'rms_norm'), ('roll', 'roll'), ('rot90', 'rot90'), ('round', 'round'), ('round_', 'round_'), ('row_stack', 'row_stack'), ('rsqrt', 'rsqrt'), ('rsqrt_', 'rsqrt_'), ('rsub', 'rsub'), ('scalar_tensor', 'scalar_tensor'), ('select', 'select'), ('sgn', 'sgn'), ('sign', 'sign'), ('sin', 'sin'), ('sin_', 'sin_'), ('sinh', 'sinh'), ('sinh_', 'sinh_'), ('split', 'split'), ('split_with_sizes', 'split_with_sizes'), ('sqrt', 'sqrt'), ('sqrt_', 'sqrt_'), ('square', 'square'), ('square_', 'square_'), ('squeeze', 'squeeze'), ('stack', 'stack'), ('std', 'std'), ('std_mean', 'std_mean'), ('sub', 'sub'), ('subtract', 'subtract'), ('sum', 'sum'), ('swapaxes', 'swapaxes'), ('swapdims', 'swapdims'), ('t', 't'), ('tan', 'tan'), ('tan_', 'tan_'), ('tensor_split', 'tensor_split'), ('tile', 'tile'), ('transpose', 'transpose'), ('true_divide', 'true_divide'), ('trunc', 'trunc'), ('trunc_', 'trunc_'), ('unbind', 'unbind'), ('unflatten', 'unflatten'), ('unsqueeze', 'unsqueeze'), ('var', 'var'), ('var_mean', 'var_mean'), ('vdot', 'vdot'), ('view_as_complex', 'view_as_complex'), ('view_as_real', 'view_as_real'), ('vsplit', 'vsplit'), ('vstack', 'vstack'), ('zero_', 'zero_'), ('zeros', 'zeros'), ('zeros_like', 'zeros_like')),
-    'torch._C._nn': (('linear', 'linear'),),
+    'torch': (('_to_copy', '_to_copy'), ('abs', 'abs'), ('abs_', 'abs_'), ('absolute', 'absolute'), ('acos', 'acos'), ('acos_', 'acos_'), ('acosh', 'acosh'), ('acosh_', 'acosh_'), ('add', 'add'), ('addbmm', 'addbmm'), ('addcdiv', 'addcdiv'), ('addcmul', 'addcmul'), ('addmm', 'addmm'), ('addmv', 'addmv'), ('addr', 'addr'), ('adjoint', 'adjoint'), ('all', 'all'), ('alpha_dropout', 'alpha_dropout'), ('alpha_dropout_', 'alpha_dropout_'), ('amax', 'amax'), ('amin', 'amin'), ('angle', 'angle'), ('any', 'any'), ('arange', 'arange'), ('arccos', 'arccos'), ('arccos_', 'arccos_'), ('arccosh', 'arccosh'), ('arccosh_', 'arccosh_'), ('arcsin', 'arcsin'), ('arcsin_', 'arcsin_'), ('arcsinh', 'arcsinh'), ('arcsinh_', 'arcsinh_'), ('arctan', 'arctan'), ('arctan2', 'arctan2'), ('arctan_', 'arctan_'), ('arctanh', 'arctanh'), ('arctanh_', 'arctanh_'), ('argmax', 'argmax'), ('argmin', 'argmin'), ('argwhere', 'argwhere'), ('as_strided', 'as_strided'), ('as_strided_scatter', 'as_strided_scatter'), ('asin', 'asin'), ('asin_', 'asin_'), ('asinh', 'asinh'), ('asinh_', 'asinh_'), ('atan', 'atan'), ('atan2', 'atan2'), ('atan_', 'atan_'), ('atanh', 'atanh'), ('atanh_', 'atanh_'), ('baddbmm', 'baddbmm'), ('batch_norm', 'batch_norm'), ('bernoulli', 'bernoulli'), ('binomial', 'binomial'), ('bitwise_and', 'bitwise_and'), ('bitwise_left_shift', 'bitwise_left_shift'), ('bitwise_not', 'bitwise_not'), ('bitwise_or', 'bitwise_or'), ('bitwise_right_shift', 'bitwise_right_shift'), ('bitwise_xor', 'bitwise_xor'), ('bmm', 'bmm'), ('broadcast_to', 'broadcast_to'), ('cat', 'cat'), ('ceil', 'ceil'), ('ceil_', 'ceil_'), ('chunk', 'chunk'), ('clone', 'clone'), ('column_stack', 'column_stack'), ('complex', 'complex'), ('concat', 'concat'), ('concatenate', 'concatenate'), ('conj', 'conj'), ('conj_physical', 'conj_physical'), ('conj_physical_', 'conj_physical_'), ('copysign', 'copysign'), ('cos', 'cos'), ('cos_', 'cos_'), ('cosh', 'cosh'), ('cosh_', 'cosh_'), ('count_nonzero', 'count_nonzero'), ('deg2rad', 'deg2rad'), ('deg2rad_', 'deg2rad_'), ('diagonal', 'diagonal'), ('diagonal_scatter', 'diagonal_scatter'), ('dist', 'dist'), ('div', 'div'), ('divide', 'divide'), ('dot', 'dot'), ('dropout', 'dropout'), ('dropout_', 'dropout_'), ('dsplit', 'dsplit'), ('dstack', 'dstack'), ('embedding', 'embedding'), ('embedding_dense_backward', 'embedding_dense_backward'), ('empty', 'empty'), ('empty_like', 'empty_like'), ('empty_strided', 'empty_strided'), ('exp', 'exp'), ('exp2', 'exp2'), ('exp2_', 'exp2_'), ('exp_', 'exp_'), ('expm1', 'expm1'), ('expm1_', 'expm1_'), ('feature_alpha_dropout', 'feature_alpha_dropout'), ('feature_alpha_dropout_', 'feature_alpha_dropout_'), ('feature_dropout', 'feature_dropout'), ('feature_dropout_', 'feature_dropout_'), ('fill_', 'fill_'), ('fix', 'fix'), ('fix_', 'fix_'), ('flatten', 'flatten'), ('flip', 'flip'), ('fliplr', 'fliplr'), ('flipud', 'flipud'), ('float_power', 'float_power'), ('floor', 'floor'), ('floor_', 'floor_'), ('floor_divide', 'floor_divide'), ('fmod', 'fmod'), ('frac', 'frac'), ('frac_', 'frac_'), ('frexp', 'frexp'), ('full', 'full'), ('full_like', 'full_like'), ('gather', 'gather'), ('gcd', 'gcd'), ('gcd_', 'gcd_'), ('ger', 'ger'), ('group_norm', 'group_norm'), ('hsplit', 'hsplit'), ('hstack', 'hstack'), ('hypot', 'hypot'), ('imag', 'imag'), ('index_add', 'index_add'), ('index_copy', 'index_copy'), ('index_fill', 'index_fill'), ('index_put', 'index_put'), ('index_reduce', 'index_reduce'), ('index_select', 'index_select'), ('instance_norm', 'instance_norm'), ('layer_norm', 'layer_norm'), ('lcm', 'lcm'), ('lcm_', 'lcm_'), ('ldexp', 'ldexp'), ('log', 'log'), ('log10', 'log10'), ('log10_', 'log10_'), ('log1p', 'log1p'), ('log1p_', 'log1p_'), ('log2', 'log2'), ('log2_', 'log2_'), ('log_', 'log_'), ('logaddexp', 'logaddexp'), ('logaddexp2', 'logaddexp2'), ('logsumexp', 'logsumexp'), ('masked_fill', 'masked_fill'), ('masked_scatter', 'masked_scatter'), ('masked_select', 'masked_select'), ('matmul', 'matmul'), ('max', 'max'), ('mean', 'mean'), ('min', 'min'), ('mm', 'mm'), ('moveaxis', 'moveaxis'), ('movedim', 'movedim'), ('mul', 'mul'), ('multinomial', 'multinomial'), ('multiply', 'multiply'), ('mv', 'mv'), ('narrow', 'narrow'), ('native_batch_norm', 'native_batch_norm'), ('native_dropout', 'native_dropout'), ('native_group_norm', 'native_group_norm'), ('native_layer_norm', 'native_layer_norm'), ('neg', 'neg'), ('neg_', 'neg_'), ('negative', 'negative'), ('negative_', 'negative_'), ('nextafter', 'nextafter'), ('nonzero', 'nonzero'), ('normal', 'normal'), ('ones', 'ones'), ('ones_like', 'ones_like'), ('outer', 'outer'), ('permute', 'permute'), ('poisson', 'poisson'), ('polar', 'polar'), ('positive', 'positive'), ('pow', 'pow'), ('prod', 'prod'), ('put', 'put'), ('rad2deg', 'rad2deg'), ('rad2deg_', 'rad2deg_'), ('rand', 'rand'), ('rand_like', 'rand_like'), ('randint', 'randint'), ('randint_like', 'randint_like'), ('randn', 'randn'), ('randn_like', 'randn_like'), ('randperm', 'randperm'), ('ravel', 'ravel'), ('real', 'real'), ('reciprocal', 'reciprocal'), ('reciprocal_', 'reciprocal_'), ('remainder', 'remainder'), ('repeat_interleave', 'repeat_interleave'), ('reshape', 'reshape'), ('resolve_conj', 'resolve_conj'), ('resolve_neg', 'resolve_neg'), ('rms_norm', 'rms_norm'), ('roll', 'roll'), ('rot90', 'rot90'), ('round', 'round'), ('round_', 'round_'), ('row_stack', 'row_stack'), ('rsqrt', 'rsqrt'), ('rsqrt_', 'rsqrt_'), ('rsub', 'rsub'), ('scalar_tensor', 'scalar_tensor'), ('scatter', 'scatter'), ('scatter_add', 'scatter_add'), ('scatter_reduce', 'scatter_reduce'), ('select', 'select'), ('select_scatter', 'select_scatter'), ('sgn', 'sgn'), ('sign', 'sign'), ('sin', 'sin'), ('sin_', 'sin_'), ('sinh', 'sinh'), ('sinh_', 'sinh_'), ('slice_scatter', 'slice_scatter'), ('split', 'split'), ('split_with_sizes', 'split_with_sizes'), ('sqrt', 'sqrt'), ('sqrt_', 'sqrt_'), ('square', 'square'), ('square_', 'square_'), ('squeeze', 'squeeze'), ('stack', 'stack'), ('std', 'std'), ('std_mean', 'std_mean'), ('sub', 'sub'), ('subtract', 'subtract'), ('sum', 'sum'), ('swapaxes', 'swapaxes'), ('swapdims', 'swapdims'), ('t', 't'), ('take', 'take'), ('take_along_dim', 'take_along_dim'), ('tan', 'tan'), ('tan_', 'tan_'), ('tensor_split', 'tensor_split'), ('tile', 'tile'), ('transpose', 'transpose'), ('true_divide', 'true_divide'), ('trunc', 'trunc'), ('trunc_', 'trunc_'), ('unbind', 'unbind'), ('unflatten', 'unflatten'), ('unsqueeze', 'unsqueeze'), ('var', 'var'), ('var_mean', 'var_mean'), ('vdot', 'vdot'), ('view_as_complex', 'view_as_complex'), ('view_as_real', 'view_as_real'), ('vsplit', 'vsplit'), ('vstack', 'vstack'), ('zero_', 'zero_'), ('zeros', 'zeros'), ('zeros_like', 'zeros_like')),
+    'torch._C._nn': (('linear', 'linear'), ('one_hot', 'one_hot')),
 }

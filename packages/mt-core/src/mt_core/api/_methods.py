@@ -138,8 +138,12 @@ _argmax_out_kernels = overload('argmax.out', 'reduction').cache
 _argmin_packet = packet('argmin', 'reduction', ('argmin',))
 _argmin_kernels = overload('argmin', 'reduction').cache
 _argmin_out_kernels = overload('argmin.out', 'reduction').cache
+_argwhere_packet = packet('argwhere', 'indexing', ('argwhere',))
+_argwhere_kernels = overload('argwhere', 'indexing').cache
 _as_strided_packet = packet('as_strided', 'view', ('as_strided',))
 _as_strided_kernels = overload('as_strided', 'view').cache
+_as_strided_scatter_packet = packet('as_strided_scatter', 'indexing', ('as_strided_scatter',))
+_as_strided_scatter_kernels = overload('as_strided_scatter', 'indexing').cache
 _asin_packet = packet('asin', 'elementwise', ('asin',))
 _asin_kernels = overload('asin', 'elementwise').cache
 _asin_out_kernels = overload('asin.out', 'elementwise').cache
@@ -252,6 +256,9 @@ _cosh_kernels = overload('cosh', 'elementwise').cache
 _cosh_out_kernels = overload('cosh.out', 'elementwise').cache
 _cosh__packet = packet('cosh_', 'elementwise', ('cosh_',))
 _cosh__kernels = overload('cosh_', 'elementwise').cache
+_count_nonzero_packet = packet('count_nonzero', 'indexing', ('count_nonzero.dim_IntList', 'count_nonzero',))
+_count_nonzero_dim_IntList_kernels = overload('count_nonzero.dim_IntList', 'indexing').cache
+_count_nonzero_kernels = overload('count_nonzero', 'indexing').cache
 _deg2rad_packet = packet('deg2rad', 'elementwise', ('deg2rad',))
 _deg2rad_kernels = overload('deg2rad', 'elementwise').cache
 _deg2rad_out_kernels = overload('deg2rad.out', 'elementwise').cache
@@ -259,6 +266,8 @@ _deg2rad__packet = packet('deg2rad_', 'elementwise', ('deg2rad_',))
 _deg2rad__kernels = overload('deg2rad_', 'elementwise').cache
 _diagonal_packet = packet('diagonal', 'view', ('diagonal',))
 _diagonal_kernels = overload('diagonal', 'view').cache
+_diagonal_scatter_packet = packet('diagonal_scatter', 'indexing', ('diagonal_scatter',))
+_diagonal_scatter_kernels = overload('diagonal_scatter', 'indexing').cache
 _dist_packet = packet('dist', 'elementwise', ('dist',))
 _dist_kernels = overload('dist', 'elementwise').cache
 _div_packet = packet('div', 'elementwise', ('div.Tensor', 'div.Tensor_mode',))
@@ -356,6 +365,9 @@ _frac__kernels = overload('frac_', 'elementwise').cache
 _frexp_packet = packet('frexp', 'elementwise', ('frexp.Tensor',))
 _frexp_Tensor_kernels = overload('frexp.Tensor', 'elementwise').cache
 _frexp_out_kernels = overload('frexp.out', 'elementwise').cache
+_gather_packet = packet('gather', 'indexing', ('gather',))
+_gather_kernels = overload('gather', 'indexing').cache
+_gather_out_kernels = overload('gather.out', 'indexing').cache
 _gcd_packet = packet('gcd', 'elementwise', ('gcd',))
 _gcd_kernels = overload('gcd', 'elementwise').cache
 _gcd_out_kernels = overload('gcd.out', 'elementwise').cache
@@ -374,8 +386,34 @@ _hypot_kernels = overload('hypot', 'elementwise').cache
 _hypot_out_kernels = overload('hypot.out', 'elementwise').cache
 _hypot__packet = packet('hypot_', 'elementwise', ('hypot_',))
 _hypot__kernels = overload('hypot_', 'elementwise').cache
+_index_add_packet = packet('index_add', 'indexing', ('index_add',))
+_index_add_kernels = overload('index_add', 'indexing').cache
+_index_add_out_kernels = overload('index_add.out', 'indexing').cache
+_index_add__packet = packet('index_add_', 'indexing', ('index_add_',))
+_index_add__kernels = overload('index_add_', 'indexing').cache
+_index_copy_packet = packet('index_copy', 'indexing', ('index_copy',))
+_index_copy_kernels = overload('index_copy', 'indexing').cache
+_index_copy_out_kernels = overload('index_copy.out', 'indexing').cache
+_index_copy__packet = packet('index_copy_', 'indexing', ('index_copy_',))
+_index_copy__kernels = overload('index_copy_', 'indexing').cache
+_index_fill_packet = packet('index_fill', 'indexing', ('index_fill.int_Scalar', 'index_fill.int_Tensor',))
+_index_fill_int_Scalar_kernels = overload('index_fill.int_Scalar', 'indexing').cache
+_index_fill_int_Tensor_kernels = overload('index_fill.int_Tensor', 'indexing').cache
+_index_fill__packet = packet('index_fill_', 'indexing', ('index_fill_.int_Scalar', 'index_fill_.int_Tensor',))
+_index_fill__int_Scalar_kernels = overload('index_fill_.int_Scalar', 'indexing').cache
+_index_fill__int_Tensor_kernels = overload('index_fill_.int_Tensor', 'indexing').cache
+_index_put_packet = packet('index_put', 'indexing', ('index_put',))
+_index_put_kernels = overload('index_put', 'indexing').cache
 _index_put__packet = packet('index_put_', 'indexing', ('index_put_',))
 _index_put__kernels = overload('index_put_', 'indexing').cache
+_index_reduce_packet = packet('index_reduce', 'indexing', ('index_reduce',))
+_index_reduce_kernels = overload('index_reduce', 'indexing').cache
+_index_reduce_out_kernels = overload('index_reduce.out', 'indexing').cache
+_index_reduce__packet = packet('index_reduce_', 'indexing', ('index_reduce_',))
+_index_reduce__kernels = overload('index_reduce_', 'indexing').cache
+_index_select_packet = packet('index_select', 'indexing', ('index_select',))
+_index_select_kernels = overload('index_select', 'indexing').cache
+_index_select_out_kernels = overload('index_select.out', 'indexing').cache
 _lcm_packet = packet('lcm', 'elementwise', ('lcm',))
 _lcm_kernels = overload('lcm', 'elementwise').cache
 _lcm_out_kernels = overload('lcm.out', 'elementwise').cache
@@ -415,6 +453,19 @@ _logaddexp2_out_kernels = overload('logaddexp2.out', 'elementwise').cache
 _logsumexp_packet = packet('logsumexp', 'reduction', ('logsumexp',))
 _logsumexp_kernels = overload('logsumexp', 'reduction').cache
 _logsumexp_out_kernels = overload('logsumexp.out', 'reduction').cache
+_masked_fill_packet = packet('masked_fill', 'indexing', ('masked_fill.Scalar', 'masked_fill.Tensor',))
+_masked_fill_Scalar_kernels = overload('masked_fill.Scalar', 'indexing').cache
+_masked_fill_Tensor_kernels = overload('masked_fill.Tensor', 'indexing').cache
+_masked_fill__packet = packet('masked_fill_', 'indexing', ('masked_fill_.Scalar', 'masked_fill_.Tensor',))
+_masked_fill__Scalar_kernels = overload('masked_fill_.Scalar', 'indexing').cache
+_masked_fill__Tensor_kernels = overload('masked_fill_.Tensor', 'indexing').cache
+_masked_scatter_packet = packet('masked_scatter', 'indexing', ('masked_scatter',))
+_masked_scatter_kernels = overload('masked_scatter', 'indexing').cache
+_masked_scatter__packet = packet('masked_scatter_', 'indexing', ('masked_scatter_',))
+_masked_scatter__kernels = overload('masked_scatter_', 'indexing').cache
+_masked_select_packet = packet('masked_select', 'indexing', ('masked_select',))
+_masked_select_kernels = overload('masked_select', 'indexing').cache
+_masked_select_out_kernels = overload('masked_select.out', 'indexing').cache
 _matmul_packet = packet('matmul', 'matmul', ('matmul',))
 _matmul_kernels = overload('matmul', 'matmul').cache
 _matmul_out_kernels = overload('matmul.out', 'matmul').cache
@@ -489,6 +540,9 @@ _nextafter_kernels = overload('nextafter', 'elementwise').cache
 _nextafter_out_kernels = overload('nextafter.out', 'elementwise').cache
 _nextafter__packet = packet('nextafter_', 'elementwise', ('nextafter_',))
 _nextafter__kernels = overload('nextafter_', 'elementwise').cache
+_nonzero_packet = packet('nonzero', 'indexing', ('nonzero',))
+_nonzero_kernels = overload('nonzero', 'indexing').cache
+_nonzero_out_kernels = overload('nonzero.out', 'indexing').cache
 _normal__packet = packet('normal_', 'random', ('normal_',))
 _normal__kernels = overload('normal_', 'random').cache
 _outer_packet = packet('outer', 'matmul', ('outer',))
@@ -513,6 +567,10 @@ _prod_kernels = overload('prod', 'reduction').cache
 _prod_dim_int_kernels = overload('prod.dim_int', 'reduction').cache
 _prod_out_kernels = overload('prod.out', 'reduction').cache
 _prod_int_out_kernels = overload('prod.int_out', 'reduction').cache
+_put_packet = packet('put', 'indexing', ('put',))
+_put_kernels = overload('put', 'indexing').cache
+_put__packet = packet('put_', 'indexing', ('put_',))
+_put__kernels = overload('put_', 'indexing').cache
 _rad2deg_packet = packet('rad2deg', 'elementwise', ('rad2deg',))
 _rad2deg_kernels = overload('rad2deg', 'elementwise').cache
 _rad2deg_out_kernels = overload('rad2deg.out', 'elementwise').cache
@@ -540,6 +598,10 @@ _remainder__Tensor_kernels = overload('remainder_.Tensor', 'elementwise').cache
 _remainder__Scalar_kernels = overload('remainder_.Scalar', 'elementwise').cache
 _repeat_packet = packet('repeat', 'view', ('repeat',))
 _repeat_kernels = overload('repeat', 'view').cache
+_repeat_interleave_packet = packet('repeat_interleave', 'indexing', ('repeat_interleave.self_Tensor', 'repeat_interleave.self_int', 'repeat_interleave.Tensor',))
+_repeat_interleave_self_Tensor_kernels = overload('repeat_interleave.self_Tensor', 'indexing').cache
+_repeat_interleave_self_int_kernels = overload('repeat_interleave.self_int', 'indexing').cache
+_repeat_interleave_Tensor_kernels = overload('repeat_interleave.Tensor', 'indexing').cache
 _reshape_packet = packet('reshape', 'view', ('reshape',))
 _reshape_kernels = overload('reshape', 'view').cache
 _reshape_as_packet = packet('reshape_as', 'view', ('reshape_as',))
@@ -568,8 +630,34 @@ _rsqrt__kernels = overload('rsqrt_', 'elementwise').cache
 _rsub_packet = packet('rsub', 'elementwise', ('rsub.Tensor', 'rsub.Scalar',))
 _rsub_Tensor_kernels = overload('rsub.Tensor', 'elementwise').cache
 _rsub_Scalar_kernels = overload('rsub.Scalar', 'elementwise').cache
+_scatter_packet = packet('scatter', 'indexing', ('scatter.src', 'scatter.value', 'scatter.reduce', 'scatter.value_reduce',))
+_scatter_src_kernels = overload('scatter.src', 'indexing').cache
+_scatter_value_kernels = overload('scatter.value', 'indexing').cache
+_scatter_reduce_kernels = overload('scatter.reduce', 'indexing').cache
+_scatter_value_reduce_kernels = overload('scatter.value_reduce', 'indexing').cache
+_scatter_src_out_kernels = overload('scatter.src_out', 'indexing').cache
+_scatter_value_out_kernels = overload('scatter.value_out', 'indexing').cache
+_scatter_reduce_out_kernels = overload('scatter.reduce_out', 'indexing').cache
+_scatter_value_reduce_out_kernels = overload('scatter.value_reduce_out', 'indexing').cache
+_scatter__packet = packet('scatter_', 'indexing', ('scatter_.src', 'scatter_.value', 'scatter_.reduce', 'scatter_.value_reduce',))
+_scatter__src_kernels = overload('scatter_.src', 'indexing').cache
+_scatter__value_kernels = overload('scatter_.value', 'indexing').cache
+_scatter__reduce_kernels = overload('scatter_.reduce', 'indexing').cache
+_scatter__value_reduce_kernels = overload('scatter_.value_reduce', 'indexing').cache
+_scatter_add_packet = packet('scatter_add', 'indexing', ('scatter_add',))
+_scatter_add_kernels = overload('scatter_add', 'indexing').cache
+_scatter_add_out_kernels = overload('scatter_add.out', 'indexing').cache
+_scatter_add__packet = packet('scatter_add_', 'indexing', ('scatter_add_',))
+_scatter_add__kernels = overload('scatter_add_', 'indexing').cache
+_scatter_reduce_packet = packet('scatter_reduce', 'indexing', ('scatter_reduce.two',))
+_scatter_reduce_two_kernels = overload('scatter_reduce.two', 'indexing').cache
+_scatter_reduce_two_out_kernels = overload('scatter_reduce.two_out', 'indexing').cache
+_scatter_reduce__packet = packet('scatter_reduce_', 'indexing', ('scatter_reduce_.two',))
+_scatter_reduce__two_kernels = overload('scatter_reduce_.two', 'indexing').cache
 _select_packet = packet('select', 'view', ('select.int',))
 _select_int_kernels = overload('select.int', 'view').cache
+_select_scatter_packet = packet('select_scatter', 'indexing', ('select_scatter',))
+_select_scatter_kernels = overload('select_scatter', 'indexing').cache
 _sgn_packet = packet('sgn', 'elementwise', ('sgn',))
 _sgn_kernels = overload('sgn', 'elementwise').cache
 _sgn_out_kernels = overload('sgn.out', 'elementwise').cache
@@ -590,6 +678,8 @@ _sinh_kernels = overload('sinh', 'elementwise').cache
 _sinh_out_kernels = overload('sinh.out', 'elementwise').cache
 _sinh__packet = packet('sinh_', 'elementwise', ('sinh_',))
 _sinh__kernels = overload('sinh_', 'elementwise').cache
+_slice_scatter_packet = packet('slice_scatter', 'indexing', ('slice_scatter',))
+_slice_scatter_kernels = overload('slice_scatter', 'indexing').cache
 _split_packet = packet('split', 'view', ('split.Tensor', 'split.sizes',))
 _split_Tensor_kernels = overload('split.Tensor', 'view').cache
 _split_sizes_kernels = overload('split.sizes', 'view').cache
@@ -642,6 +732,12 @@ _swapdims_packet = packet('swapdims', 'view', ('swapdims',))
 _swapdims_kernels = overload('swapdims', 'view').cache
 _t_packet = packet('t', 'view', ('t',))
 _t_kernels = overload('t', 'view').cache
+_take_packet = packet('take', 'indexing', ('take',))
+_take_kernels = overload('take', 'indexing').cache
+_take_out_kernels = overload('take.out', 'indexing').cache
+_take_along_dim_packet = packet('take_along_dim', 'indexing', ('take_along_dim',))
+_take_along_dim_kernels = overload('take_along_dim', 'indexing').cache
+_take_along_dim_out_kernels = overload('take_along_dim.out', 'indexing').cache
 _tan_packet = packet('tan', 'elementwise', ('tan',))
 _tan_kernels = overload('tan', 'elementwise').cache
 _tan_out_kernels = overload('tan.out', 'elementwise').cache
@@ -1003,6 +1099,12 @@ class TensorMethods:
                 return _argmin_kernels[self._keys | tls.mode](self, None if dim is MISSING else dim, False if keepdim is MISSING else keepdim)
         return call_method(_argmin_packet, self, given((('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
 
+    def argwhere(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _argwhere_kernels[self._keys | tls.mode](self)
+        return call_method(_argwhere_packet, self, given((), args, kwargs), kwargs)
+
     def as_strided(self, size=MISSING, stride=MISSING, storage_offset=MISSING, *args, **kwargs):
         if not args and not kwargs:
             ints_of_size = int_tuple(size)
@@ -1010,6 +1112,14 @@ class TensorMethods:
             if ints_of_size is not None and ints_of_stride is not None and (storage_offset is MISSING or (storage_offset is None or storage_offset.__class__ is int)):
                 return _as_strided_kernels[self._keys | tls.mode](self, ints_of_size, ints_of_stride, None if storage_offset is MISSING else storage_offset)
         return call_method(_as_strided_packet, self, given((('size', size), ('stride', stride), ('storage_offset', storage_offset)), args, kwargs), kwargs)
+
+    def as_strided_scatter(self, src=MISSING, size=MISSING, stride=MISSING, storage_offset=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            ints_of_size = int_tuple(size)
+            ints_of_stride = int_tuple(stride)
+            if src.__class__ in TENSORS and ints_of_size is not None and ints_of_stride is not None and (storage_offset is MISSING or (storage_offset is None or storage_offset.__class__ is int)):
+                return _as_strided_scatter_kernels[self._keys | src._keys | tls.mode](self, src, ints_of_size, ints_of_stride, None if storage_offset is MISSING else storage_offset)
+        return call_method(_as_strided_scatter_packet, self, given((('src', src), ('size', size), ('stride', stride), ('storage_offset', storage_offset)), args, kwargs), kwargs)
 
     def asin(self, *args, **kwargs):
         if not args and not kwargs:
@@ -1293,6 +1403,13 @@ class TensorMethods:
                 return _cosh__kernels[self._keys | tls.mode](self)
         return call_method(_cosh__packet, self, given((), args, kwargs), kwargs)
 
+    def count_nonzero(self, *args, **kwargs):
+        if args and not kwargs:
+            ints = int_tuple(args if args[0].__class__ is int else args[0] if len(args) == 1 else None)
+            if ints is not None:
+                return _count_nonzero_dim_IntList_kernels[self._keys | tls.mode](self, ints)
+        return call_method(_count_nonzero_packet, self, args, kwargs)
+
     def deg2rad(self, *args, **kwargs):
         if not args and not kwargs:
             if True:
@@ -1310,6 +1427,12 @@ class TensorMethods:
             if (offset is MISSING or offset.__class__ is int) and (dim1 is MISSING or dim1.__class__ is int) and (dim2 is MISSING or dim2.__class__ is int):
                 return _diagonal_kernels[self._keys | tls.mode](self, 0 if offset is MISSING else offset, 0 if dim1 is MISSING else dim1, 1 if dim2 is MISSING else dim2)
         return call_method(_diagonal_packet, self, given((('offset', offset), ('dim1', dim1), ('dim2', dim2)), args, kwargs), kwargs)
+
+    def diagonal_scatter(self, src=MISSING, offset=MISSING, dim1=MISSING, dim2=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if src.__class__ in TENSORS and (offset is MISSING or offset.__class__ is int) and (dim1 is MISSING or dim1.__class__ is int) and (dim2 is MISSING or dim2.__class__ is int):
+                return _diagonal_scatter_kernels[self._keys | src._keys | tls.mode](self, src, 0 if offset is MISSING else offset, 0 if dim1 is MISSING else dim1, 1 if dim2 is MISSING else dim2)
+        return call_method(_diagonal_scatter_packet, self, given((('src', src), ('offset', offset), ('dim1', dim1), ('dim2', dim2)), args, kwargs), kwargs)
 
     def dist(self, other=MISSING, p=MISSING, *args, **kwargs):
         if not args and not kwargs:
@@ -1543,6 +1666,13 @@ class TensorMethods:
                 return _frexp_Tensor_kernels[self._keys | tls.mode](self)
         return call_method(_frexp_packet, self, given((), args, kwargs), kwargs)
 
+    def gather(self, dim=MISSING, index=MISSING, *args, sparse_grad=False, **kwargs):
+        if not args and not kwargs:
+            if dim.__class__ is int and index.__class__ in TENSORS and sparse_grad.__class__ is bool:
+                return _gather_kernels[self._keys | index._keys | tls.mode](self, dim, index, sparse_grad)
+        if not sparse_grad is False: kwargs['sparse_grad'] = sparse_grad
+        return call_method(_gather_packet, self, given((('dim', dim), ('index', index)), args, kwargs), kwargs)
+
     def gcd(self, other=MISSING, *args, **kwargs):
         if not args and not kwargs:
             if other.__class__ in TENSORS:
@@ -1589,8 +1719,73 @@ class TensorMethods:
                 return _hypot__kernels[self._keys | other._keys | tls.mode](self, other)
         return call_method(_hypot__packet, self, given((('other', other),), args, kwargs), kwargs)
 
+    def index_add(self, dim=MISSING, index=MISSING, source=MISSING, *args, alpha=1, **kwargs):
+        if not args and not kwargs:
+            if dim.__class__ is int and index.__class__ in TENSORS and source.__class__ in TENSORS and alpha.__class__ in NUMBERS:
+                return _index_add_kernels[self._keys | index._keys | source._keys | tls.mode](self, dim, index, source, alpha)
+        if not alpha == 1: kwargs['alpha'] = alpha
+        return call_method(_index_add_packet, self, given((('dim', dim), ('index', index), ('source', source)), args, kwargs), kwargs)
+
+    def index_add_(self, dim=MISSING, index=MISSING, source=MISSING, *args, alpha=1, **kwargs):
+        if not args and not kwargs:
+            if dim.__class__ is int and index.__class__ in TENSORS and source.__class__ in TENSORS and alpha.__class__ in NUMBERS:
+                return _index_add__kernels[self._keys | index._keys | source._keys | tls.mode](self, dim, index, source, alpha)
+        if not alpha == 1: kwargs['alpha'] = alpha
+        return call_method(_index_add__packet, self, given((('dim', dim), ('index', index), ('source', source)), args, kwargs), kwargs)
+
+    def index_copy(self, dim=MISSING, index=MISSING, source=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if dim.__class__ is int and index.__class__ in TENSORS and source.__class__ in TENSORS:
+                return _index_copy_kernels[self._keys | index._keys | source._keys | tls.mode](self, dim, index, source)
+        return call_method(_index_copy_packet, self, given((('dim', dim), ('index', index), ('source', source)), args, kwargs), kwargs)
+
+    def index_copy_(self, dim=MISSING, index=MISSING, source=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if dim.__class__ is int and index.__class__ in TENSORS and source.__class__ in TENSORS:
+                return _index_copy__kernels[self._keys | index._keys | source._keys | tls.mode](self, dim, index, source)
+        return call_method(_index_copy__packet, self, given((('dim', dim), ('index', index), ('source', source)), args, kwargs), kwargs)
+
+    def index_fill(self, dim=MISSING, index=MISSING, value=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if dim.__class__ is int and index.__class__ in TENSORS and value.__class__ in NUMBERS:
+                return _index_fill_int_Scalar_kernels[self._keys | index._keys | tls.mode](self, dim, index, value)
+            if dim.__class__ is int and index.__class__ in TENSORS and value.__class__ in TENSORS:
+                return _index_fill_int_Tensor_kernels[self._keys | index._keys | value._keys | tls.mode](self, dim, index, value)
+        return call_method(_index_fill_packet, self, given((('dim', dim), ('index', index), ('value', value)), args, kwargs), kwargs)
+
+    def index_fill_(self, dim=MISSING, index=MISSING, value=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if dim.__class__ is int and index.__class__ in TENSORS and value.__class__ in NUMBERS:
+                return _index_fill__int_Scalar_kernels[self._keys | index._keys | tls.mode](self, dim, index, value)
+            if dim.__class__ is int and index.__class__ in TENSORS and value.__class__ in TENSORS:
+                return _index_fill__int_Tensor_kernels[self._keys | index._keys | value._keys | tls.mode](self, dim, index, value)
+        return call_method(_index_fill__packet, self, given((('dim', dim), ('index', index), ('value', value)), args, kwargs), kwargs)
+
+    def index_put(self, indices=MISSING, values=MISSING, accumulate=MISSING, *args, **kwargs):
+        return call_method(_index_put_packet, self, given((('indices', indices), ('values', values), ('accumulate', accumulate)), args, kwargs), kwargs)
+
     def index_put_(self, indices=MISSING, values=MISSING, accumulate=MISSING, *args, **kwargs):
         return call_method(_index_put__packet, self, given((('indices', indices), ('values', values), ('accumulate', accumulate)), args, kwargs), kwargs)
+
+    def index_reduce(self, dim=MISSING, index=MISSING, source=MISSING, reduce=MISSING, *args, include_self=True, **kwargs):
+        if not args and not kwargs:
+            if dim.__class__ is int and index.__class__ in TENSORS and source.__class__ in TENSORS and reduce.__class__ is str and include_self.__class__ is bool:
+                return _index_reduce_kernels[self._keys | index._keys | source._keys | tls.mode](self, dim, index, source, reduce, include_self)
+        if not include_self is True: kwargs['include_self'] = include_self
+        return call_method(_index_reduce_packet, self, given((('dim', dim), ('index', index), ('source', source), ('reduce', reduce)), args, kwargs), kwargs)
+
+    def index_reduce_(self, dim=MISSING, index=MISSING, source=MISSING, reduce=MISSING, *args, include_self=True, **kwargs):
+        if not args and not kwargs:
+            if dim.__class__ is int and index.__class__ in TENSORS and source.__class__ in TENSORS and reduce.__class__ is str and include_self.__class__ is bool:
+                return _index_reduce__kernels[self._keys | index._keys | source._keys | tls.mode](self, dim, index, source, reduce, include_self)
+        if not include_self is True: kwargs['include_self'] = include_self
+        return call_method(_index_reduce__packet, self, given((('dim', dim), ('index', index), ('source', source), ('reduce', reduce)), args, kwargs), kwargs)
+
+    def index_select(self, dim=MISSING, index=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if dim.__class__ is int and index.__class__ in TENSORS:
+                return _index_select_kernels[self._keys | index._keys | tls.mode](self, dim, index)
+        return call_method(_index_select_packet, self, given((('dim', dim), ('index', index)), args, kwargs), kwargs)
 
     def lcm(self, other=MISSING, *args, **kwargs):
         if not args and not kwargs:
@@ -1683,6 +1878,40 @@ class TensorMethods:
             if ints_of_dim is not None and (keepdim is MISSING or keepdim.__class__ is bool):
                 return _logsumexp_kernels[self._keys | tls.mode](self, ints_of_dim, False if keepdim is MISSING else keepdim)
         return call_method(_logsumexp_packet, self, given((('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
+
+    def masked_fill(self, mask=MISSING, value=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if mask.__class__ in TENSORS and value.__class__ in NUMBERS:
+                return _masked_fill_Scalar_kernels[self._keys | mask._keys | tls.mode](self, mask, value)
+            if mask.__class__ in TENSORS and value.__class__ in TENSORS:
+                return _masked_fill_Tensor_kernels[self._keys | mask._keys | value._keys | tls.mode](self, mask, value)
+        return call_method(_masked_fill_packet, self, given((('mask', mask), ('value', value)), args, kwargs), kwargs)
+
+    def masked_fill_(self, mask=MISSING, value=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if mask.__class__ in TENSORS and value.__class__ in NUMBERS:
+                return _masked_fill__Scalar_kernels[self._keys | mask._keys | tls.mode](self, mask, value)
+            if mask.__class__ in TENSORS and value.__class__ in TENSORS:
+                return _masked_fill__Tensor_kernels[self._keys | mask._keys | value._keys | tls.mode](self, mask, value)
+        return call_method(_masked_fill__packet, self, given((('mask', mask), ('value', value)), args, kwargs), kwargs)
+
+    def masked_scatter(self, mask=MISSING, source=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if mask.__class__ in TENSORS and source.__class__ in TENSORS:
+                return _masked_scatter_kernels[self._keys | mask._keys | source._keys | tls.mode](self, mask, source)
+        return call_method(_masked_scatter_packet, self, given((('mask', mask), ('source', source)), args, kwargs), kwargs)
+
+    def masked_scatter_(self, mask=MISSING, source=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if mask.__class__ in TENSORS and source.__class__ in TENSORS:
+                return _masked_scatter__kernels[self._keys | mask._keys | source._keys | tls.mode](self, mask, source)
+        return call_method(_masked_scatter__packet, self, given((('mask', mask), ('source', source)), args, kwargs), kwargs)
+
+    def masked_select(self, mask=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if mask.__class__ in TENSORS:
+                return _masked_select_kernels[self._keys | mask._keys | tls.mode](self, mask)
+        return call_method(_masked_select_packet, self, given((('mask', mask),), args, kwargs), kwargs)
 
     def matmul(self, other=MISSING, *args, **kwargs):
         if not args and not kwargs:
@@ -1860,6 +2089,12 @@ class TensorMethods:
                 return _nextafter__kernels[self._keys | other._keys | tls.mode](self, other)
         return call_method(_nextafter__packet, self, given((('other', other),), args, kwargs), kwargs)
 
+    def nonzero(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _nonzero_kernels[self._keys | tls.mode](self)
+        return call_method(_nonzero_packet, self, given((), args, kwargs), kwargs)
+
     def normal_(self, mean=MISSING, std=MISSING, *args, generator=None, **kwargs):
         if not args and not kwargs:
             if (mean is MISSING or mean.__class__ is float) and (std is MISSING or std.__class__ is float) and generator is None:
@@ -1910,6 +2145,18 @@ class TensorMethods:
                 return _prod_dim_int_kernels[self._keys | tls.mode](self, dim, False if keepdim is MISSING else keepdim, dtype)
         if not dtype is None: kwargs['dtype'] = dtype
         return call_method(_prod_packet, self, given((('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
+
+    def put(self, index=MISSING, source=MISSING, accumulate=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if index.__class__ in TENSORS and source.__class__ in TENSORS and (accumulate is MISSING or accumulate.__class__ is bool):
+                return _put_kernels[self._keys | index._keys | source._keys | tls.mode](self, index, source, False if accumulate is MISSING else accumulate)
+        return call_method(_put_packet, self, given((('index', index), ('source', source), ('accumulate', accumulate)), args, kwargs), kwargs)
+
+    def put_(self, index=MISSING, source=MISSING, accumulate=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if index.__class__ in TENSORS and source.__class__ in TENSORS and (accumulate is MISSING or accumulate.__class__ is bool):
+                return _put__kernels[self._keys | index._keys | source._keys | tls.mode](self, index, source, False if accumulate is MISSING else accumulate)
+        return call_method(_put__packet, self, given((('index', index), ('source', source), ('accumulate', accumulate)), args, kwargs), kwargs)
 
     def rad2deg(self, *args, **kwargs):
         if not args and not kwargs:
@@ -1974,6 +2221,15 @@ class TensorMethods:
             if ints is not None:
                 return _repeat_kernels[self._keys | tls.mode](self, ints)
         return call_method(_repeat_packet, self, args, kwargs)
+
+    def repeat_interleave(self, repeats=MISSING, dim=MISSING, *args, output_size=None, **kwargs):
+        if not args and not kwargs:
+            if repeats.__class__ in TENSORS and (dim is MISSING or (dim is None or dim.__class__ is int)) and (output_size is None or output_size.__class__ is int):
+                return _repeat_interleave_self_Tensor_kernels[self._keys | repeats._keys | tls.mode](self, repeats, None if dim is MISSING else dim, output_size)
+            if repeats.__class__ is int and (dim is MISSING or (dim is None or dim.__class__ is int)) and (output_size is None or output_size.__class__ is int):
+                return _repeat_interleave_self_int_kernels[self._keys | tls.mode](self, repeats, None if dim is MISSING else dim, output_size)
+        if not output_size is None: kwargs['output_size'] = output_size
+        return call_method(_repeat_interleave_packet, self, given((('repeats', repeats), ('dim', dim)), args, kwargs), kwargs)
 
     def reshape(self, *args, **kwargs):
         if args and not kwargs:
@@ -2051,11 +2307,69 @@ class TensorMethods:
                 return _rsub_Scalar_kernels[self._keys | tls.mode](self, other, 1 if alpha is MISSING else alpha)
         return call_method(_rsub_packet, self, given((('other', other), ('alpha', alpha)), args, kwargs), kwargs)
 
+    def scatter(self, dim=MISSING, index=MISSING, src=MISSING, *args, reduce=MISSING, **kwargs):
+        if not args and not kwargs:
+            if dim.__class__ is int and index.__class__ in TENSORS and src.__class__ in TENSORS and reduce is MISSING:
+                return _scatter_src_kernels[self._keys | index._keys | src._keys | tls.mode](self, dim, index, src)
+            if dim.__class__ is int and index.__class__ in TENSORS and src.__class__ in NUMBERS and reduce is MISSING:
+                return _scatter_value_kernels[self._keys | index._keys | tls.mode](self, dim, index, src)
+            if dim.__class__ is int and index.__class__ in TENSORS and src.__class__ in TENSORS and reduce.__class__ is str:
+                return _scatter_reduce_kernels[self._keys | index._keys | src._keys | tls.mode](self, dim, index, src, reduce)
+            if dim.__class__ is int and index.__class__ in TENSORS and src.__class__ in NUMBERS and reduce.__class__ is str:
+                return _scatter_value_reduce_kernels[self._keys | index._keys | tls.mode](self, dim, index, src, reduce)
+        if not reduce is MISSING: kwargs['reduce'] = reduce
+        return call_method(_scatter_packet, self, given((('dim', dim), ('index', index), ('src', src)), args, kwargs), kwargs)
+
+    def scatter_(self, dim=MISSING, index=MISSING, src=MISSING, *args, reduce=MISSING, **kwargs):
+        if not args and not kwargs:
+            if dim.__class__ is int and index.__class__ in TENSORS and src.__class__ in TENSORS and reduce is MISSING:
+                return _scatter__src_kernels[self._keys | index._keys | src._keys | tls.mode](self, dim, index, src)
+            if dim.__class__ is int and index.__class__ in TENSORS and src.__class__ in NUMBERS and reduce is MISSING:
+                return _scatter__value_kernels[self._keys | index._keys | tls.mode](self, dim, index, src)
+            if dim.__class__ is int and index.__class__ in TENSORS and src.__class__ in TENSORS and reduce.__class__ is str:
+                return _scatter__reduce_kernels[self._keys | index._keys | src._keys | tls.mode](self, dim, index, src, reduce)
+            if dim.__class__ is int and index.__class__ in TENSORS and src.__class__ in NUMBERS and reduce.__class__ is str:
+                return _scatter__value_reduce_kernels[self._keys | index._keys | tls.mode](self, dim, index, src, reduce)
+        if not reduce is MISSING: kwargs['reduce'] = reduce
+        return call_method(_scatter__packet, self, given((('dim', dim), ('index', index), ('src', src)), args, kwargs), kwargs)
+
+    def scatter_add(self, dim=MISSING, index=MISSING, src=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if dim.__class__ is int and index.__class__ in TENSORS and src.__class__ in TENSORS:
+                return _scatter_add_kernels[self._keys | index._keys | src._keys | tls.mode](self, dim, index, src)
+        return call_method(_scatter_add_packet, self, given((('dim', dim), ('index', index), ('src', src)), args, kwargs), kwargs)
+
+    def scatter_add_(self, dim=MISSING, index=MISSING, src=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if dim.__class__ is int and index.__class__ in TENSORS and src.__class__ in TENSORS:
+                return _scatter_add__kernels[self._keys | index._keys | src._keys | tls.mode](self, dim, index, src)
+        return call_method(_scatter_add__packet, self, given((('dim', dim), ('index', index), ('src', src)), args, kwargs), kwargs)
+
+    def scatter_reduce(self, dim=MISSING, index=MISSING, src=MISSING, reduce=MISSING, *args, include_self=True, **kwargs):
+        if not args and not kwargs:
+            if dim.__class__ is int and index.__class__ in TENSORS and src.__class__ in TENSORS and reduce.__class__ is str and include_self.__class__ is bool:
+                return _scatter_reduce_two_kernels[self._keys | index._keys | src._keys | tls.mode](self, dim, index, src, reduce, include_self)
+        if not include_self is True: kwargs['include_self'] = include_self
+        return call_method(_scatter_reduce_packet, self, given((('dim', dim), ('index', index), ('src', src), ('reduce', reduce)), args, kwargs), kwargs)
+
+    def scatter_reduce_(self, dim=MISSING, index=MISSING, src=MISSING, reduce=MISSING, *args, include_self=True, **kwargs):
+        if not args and not kwargs:
+            if dim.__class__ is int and index.__class__ in TENSORS and src.__class__ in TENSORS and reduce.__class__ is str and include_self.__class__ is bool:
+                return _scatter_reduce__two_kernels[self._keys | index._keys | src._keys | tls.mode](self, dim, index, src, reduce, include_self)
+        if not include_self is True: kwargs['include_self'] = include_self
+        return call_method(_scatter_reduce__packet, self, given((('dim', dim), ('index', index), ('src', src), ('reduce', reduce)), args, kwargs), kwargs)
+
     def select(self, dim=MISSING, index=MISSING, *args, **kwargs):
         if not args and not kwargs:
             if dim.__class__ is int and index.__class__ is int:
                 return _select_int_kernels[self._keys | tls.mode](self, dim, index)
         return call_method(_select_packet, self, given((('dim', dim), ('index', index)), args, kwargs), kwargs)
+
+    def select_scatter(self, src=MISSING, dim=MISSING, index=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if src.__class__ in TENSORS and dim.__class__ is int and index.__class__ is int:
+                return _select_scatter_kernels[self._keys | src._keys | tls.mode](self, src, dim, index)
+        return call_method(_select_scatter_packet, self, given((('src', src), ('dim', dim), ('index', index)), args, kwargs), kwargs)
 
     def sgn(self, *args, **kwargs):
         if not args and not kwargs:
@@ -2104,6 +2418,12 @@ class TensorMethods:
             if True:
                 return _sinh__kernels[self._keys | tls.mode](self)
         return call_method(_sinh__packet, self, given((), args, kwargs), kwargs)
+
+    def slice_scatter(self, src=MISSING, dim=MISSING, start=MISSING, end=MISSING, step=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if src.__class__ in TENSORS and (dim is MISSING or dim.__class__ is int) and (start is MISSING or (start is None or start.__class__ is int)) and (end is MISSING or (end is None or end.__class__ is int)) and (step is MISSING or step.__class__ is int):
+                return _slice_scatter_kernels[self._keys | src._keys | tls.mode](self, src, 0 if dim is MISSING else dim, None if start is MISSING else start, None if end is MISSING else end, 1 if step is MISSING else step)
+        return call_method(_slice_scatter_packet, self, given((('src', src), ('dim', dim), ('start', start), ('end', end), ('step', step)), args, kwargs), kwargs)
 
     def split(self, split_size=MISSING, dim=MISSING, *args, **kwargs):
         if not args and not kwargs:
@@ -2238,6 +2558,18 @@ class TensorMethods:
             if True:
                 return _t_kernels[self._keys | tls.mode](self)
         return call_method(_t_packet, self, given((), args, kwargs), kwargs)
+
+    def take(self, index=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if index.__class__ in TENSORS:
+                return _take_kernels[self._keys | index._keys | tls.mode](self, index)
+        return call_method(_take_packet, self, given((('index', index),), args, kwargs), kwargs)
+
+    def take_along_dim(self, indices=MISSING, dim=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if indices.__class__ in TENSORS and (dim is MISSING or (dim is None or dim.__class__ is int)):
+                return _take_along_dim_kernels[self._keys | indices._keys | tls.mode](self, indices, None if dim is MISSING else dim)
+        return call_method(_take_along_dim_packet, self, given((('indices', indices), ('dim', dim)), args, kwargs), kwargs)
 
     def tan(self, *args, **kwargs):
         if not args and not kwargs:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .. import dtypes
 from ..dispatch.registry import register_meta as meta
 from ..layout import broadcast_shapes
 from ..spec import Spec
+from ..tensor import wrap_dim
+from .reduction import reduced_dims, reduced_shape
 
 Ints = tuple[int, ...]
 
@@ -73,8 +77,8 @@ def index(self: Any, indices: list[Any]) -> Spec:
     return Spec(indexed_shape(self, indices), self._dtype)
 
 
-@meta("index_put_")
-def index_put_(self: Any, indices: list[Any], values: Any, accumulate: bool) -> None:
+@meta("index_put", "index_put_")
+def index_put(self: Any, indices: list[Any], values: Any, accumulate: bool) -> Spec:
     if values._dtype is not self._dtype:
         name = dtypes.scalar_type_name
         raise RuntimeError(
@@ -86,3 +90,260 @@ def index_put_(self: Any, indices: list[Any], values: Any, accumulate: bool) -> 
     fits = len(shape) <= len(target) and all(n in (1, t) for n, t in zip(reversed(shape), reversed(target), strict=False))
     if not fits:
         raise RuntimeError(f"shape mismatch: value tensor of shape {list(shape)} cannot be broadcast to indexing result of shape {list(target)}")
+    return _like(self)
+
+
+def _like(self: Any) -> Spec:
+    return Spec(self._array.shape, self._dtype)
+
+
+@meta("index_select")
+def index_select(self: Any, dim: int, index: Any) -> Spec:
+    shape = self._array.shape
+    at = wrap_dim(dim, len(shape))
+    if index._array.ndim > 1:
+        raise IndexError("index_select(): Index is supposed to be a vector")
+    if index._dtype not in (dtypes.int64, dtypes.int32):
+        raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
+    if not shape:
+        return Spec((), self._dtype)
+    return Spec((*shape[:at], index._array.size, *shape[at + 1 :]), self._dtype)
+
+
+def _same_rank(name: str, self: Any, index: Any, what: str = "input") -> None:
+    if max(self._array.ndim, 1) != max(index._array.ndim, 1) and index._array.size:
+        raise RuntimeError(f"Index tensor must have the same number of dimensions as {what} tensor")
+
+
+def _gather_sizes(index: Any, self: Any, at: int, other: str) -> None:
+    for i, (n, limit) in enumerate(zip(index._array.shape, self._array.shape, strict=False)):
+        if i != at and n > limit:
+            raise RuntimeError(
+                f"Size does not match at dimension {i} expected index {list(index.shape)} to be no larger than self {list(self.shape)} "
+                f"apart from dimension {at}" + other
+            )
+
+
+@meta("gather")
+def gather(self: Any, dim: int, index: Any, sparse_grad: bool) -> Spec:
+    at = wrap_dim(dim, self._array.ndim)
+    if index._array.size:
+        if index._dtype not in (dtypes.int64, dtypes.int32):
+            raise RuntimeError("gather(): Expected dtype int32/int64 for index")
+        _same_rank("gather", self, index)
+        _gather_sizes(index, self, at, "")
+    return Spec(index._array.shape, self._dtype)
+
+
+def _scatter(self: Any, dim: int, index: Any, src: Any) -> Spec:
+    at = wrap_dim(dim, self._array.ndim)
+    if index._array.size:
+        if index._dtype not in (dtypes.int64, dtypes.int32):
+            raise RuntimeError("scatter(): Expected dtype int32/int64 for index")
+        _same_rank("scatter", self, index, "self")
+        if src is not None:
+            _same_rank("scatter", src, index, "src")
+            for i, n in enumerate(index._array.shape):
+                too_wide = i != at and self._array.ndim and n > self._array.shape[i]
+                if too_wide or src._array.ndim and n > src._array.shape[i]:
+                    raise RuntimeError(
+                        f"Expected index {list(index.shape)} to be no larger than self {list(self.shape)} apart from dimension {at} "
+                        f"and to be no larger size than src {list(src.shape)}"
+                    )
+        else:
+            for i, n in enumerate(index._array.shape):
+                if i != at and self._array.ndim and n > self._array.shape[i]:
+                    raise RuntimeError(
+                        f"Expected index {list(index.shape)} to be no larger than self {list(self.shape)} apart from dimension {at}"
+                    )
+    if src is not None and src._dtype is not self._dtype:
+        raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
+    return _like(self)
+
+
+@meta("scatter.src", "scatter_add")
+def scatter_src(self: Any, dim: int, index: Any, src: Any) -> Spec:
+    return _scatter(self, dim, index, src)
+
+
+@meta("scatter.value")
+def scatter_value(self: Any, dim: int, index: Any, value: Any) -> Spec:
+    return _scatter(self, dim, index, None)
+
+
+@meta("scatter_reduce.two")
+def scatter_reduce(self: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool) -> Spec:
+    if reduce not in ("sum", "prod", "mean", "amax", "amin"):
+        raise RuntimeError("reduce argument must be either sum, prod, mean, amax or amin, got " + reduce)
+    return _scatter(self, dim, index, src)
+
+
+@meta("index_add")
+def index_add(self: Any, dim: int, index: Any, source: Any, alpha: Any) -> Spec:
+    _index_source("index_add", self, dim, index, source)
+    return _like(self)
+
+
+@meta("index_reduce")
+def index_reduce(self: Any, dim: int, index: Any, source: Any, reduce: str, include_self: bool) -> Spec:
+    if reduce not in ("prod", "mean", "amax", "amin"):
+        raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
+    _index_source("index_reduce", self, dim, index, source)
+    return _like(self)
+
+
+def _index_source(name: str, self: Any, dim: int, index: Any, source: Any) -> None:
+    at = wrap_dim(dim, self._array.ndim)
+    if index._dtype not in (dtypes.int64, dtypes.int32):
+        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index but got: {dtypes.scalar_type_name(index._dtype)}")
+    if index._array.ndim > 1:
+        raise IndexError(f"{name}(): Index is supposed to be a vector, but got dim: {index._array.ndim} with type: {dtypes.scalar_type_name(index._dtype)} and size: {list(index.shape)}")
+    if source._dtype is not self._dtype:
+        raise RuntimeError(f"{name}(): self ({dtypes.scalar_type_name(self._dtype)}) and source ({dtypes.scalar_type_name(source._dtype)}) must have the same scalar type")
+    wrap_dim(dim, source._array.ndim)
+    have = source._array.shape[at] if source._array.ndim else 1
+    if index._array.size != have:
+        raise RuntimeError(f"{name}(): Number of indices ({index._array.size}) should be equal to source.size(dim): ({have}), for dim: {at}")
+    rest = [tuple(n for i, n in enumerate(t._array.shape) if i != at) for t in (self, source)]
+    if rest[0] != rest[1]:
+        raise RuntimeError(f"source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = {list(self.shape)} source.shape = {list(source.shape)}")
+
+
+@meta("index_copy")
+def index_copy(self: Any, dim: int, index: Any, source: Any) -> Spec:
+    at = wrap_dim(dim, self._array.ndim)
+    if index._array.ndim >= 2:
+        raise IndexError(f"index_copy_(): Index should have dimension 1 or 0 (got {index._array.ndim})")
+    if index._dtype is not dtypes.int64:
+        raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {dtypes.scalar_type_name(index._dtype)}")
+    if source._dtype is not self._dtype:
+        raise RuntimeError(f"index_copy_(): self and source expected to have the same dtype, but got (self) {dtypes.scalar_type_name(self._dtype)} and (source) {dtypes.scalar_type_name(source._dtype)}")
+    if source._array.ndim and self._array.ndim and source._array.ndim != self._array.ndim:
+        raise IndexError(f"index_copy_(): When source and destination are not scalars, their dimensionality must match. Source dimensionality ({source._array.ndim}), destination dimensionality ({self._array.ndim})")
+    have = source._array.shape[at] if source._array.ndim else 1
+    if source._array.ndim == 0 and index._array.size != 1:
+        raise IndexError(f"index_copy_(): When source is scalar, index should have one element (got {index._array.size})")
+    if index._array.size != have:
+        raise IndexError(f"index_copy_(): Number of indices ({index._array.size}) should be equal to source.size(dim) ({have})")
+    rest = [tuple(n for i, n in enumerate(t._array.shape) if i != at) for t in (self, source)]
+    if source._array.ndim and rest[0] != rest[1]:
+        raise RuntimeError(f"index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: {' '.join(map(str, rest[0]))} at dimension {at} and source slice shape: {' '.join(map(str, rest[1]))} at dimension 0.")
+    return _like(self)
+
+
+@meta("index_fill.int_Scalar")
+def index_fill(self: Any, dim: int, index: Any, value: Any) -> Spec:
+    wrap_dim(dim, self._array.ndim)
+    if index._dtype is not dtypes.int64:
+        raise IndexError("index_fill_(): Expected dtype int64 for index.")
+    if index._array.ndim > 1:
+        raise IndexError("Index has to be a vector/scalar")
+    if isinstance(value, complex) and not self._dtype.is_complex:
+        raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
+    return _like(self)
+
+
+def _require_mask(mask: Any, name: str) -> None:
+    if mask._dtype is not dtypes.bool:
+        raise RuntimeError(f"{name} only supports boolean masks, but got mask with dtype {dtypes.scalar_type_name(mask._dtype).lower()}")
+
+
+@meta("masked_fill.Scalar")
+def masked_fill(self: Any, mask: Any, value: Any) -> Spec:
+    _require_mask(mask, "masked_fill_")
+    if isinstance(value, complex) and not self._dtype.is_complex:
+        raise RuntimeError("value cannot be converted to type float without overflow")
+    if self._dtype.is_integral and isinstance(value, float) and not value.is_integer():
+        _check_overflow(value, self._dtype)
+    shape = broadcast_shapes([self._array.shape, mask._array.shape])
+    return Spec(shape, self._dtype)
+
+
+def _check_overflow(value: float, d: Any) -> None:
+    if value != value or abs(value) == float("inf"):
+        raise RuntimeError(f"value cannot be converted to type {d.name}_t without overflow")
+
+
+@meta("masked_fill.Tensor")
+def masked_fill_tensor(self: Any, mask: Any, value: Any) -> Spec:
+    if value._array.ndim:
+        raise RuntimeError(f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value._array.ndim} dimension(s).")
+    _require_mask(mask, "masked_fill_")
+    return Spec(broadcast_shapes([self._array.shape, mask._array.shape]), self._dtype)
+
+
+def data_dependent(name: str, *tensors: Any) -> None:
+    """Refuse to give a shape that depends on elements a meta tensor does not have."""
+    if any(t.is_meta for t in tensors):
+        raise NotImplementedError(f"{name} on the meta device: the shape of the result depends on data")
+
+
+@meta("masked_select")
+def masked_select(self: Any, mask: Any) -> Spec:
+    if mask._dtype is not dtypes.bool:
+        raise RuntimeError("masked_select: expected BoolTensor for mask")
+    data_dependent("masked_select", self, mask)
+    shape = broadcast_shapes([self._array.shape, mask._array.shape])
+    count = int(np.broadcast_to(mask._backend.to_host(mask._array), shape).sum())
+    return Spec((count,), self._dtype)
+
+
+@meta("masked_scatter")
+def masked_scatter(self: Any, mask: Any, source: Any) -> Spec:
+    if mask._dtype is not dtypes.bool:
+        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {dtypes.scalar_type_name(mask._dtype).lower()}")
+    if source._dtype is not self._dtype:
+        raise RuntimeError(f"masked_scatter_: expected self and source to have same dtypes but got {dtypes.scalar_type_name(self._dtype)} and {dtypes.scalar_type_name(source._dtype)}")
+    return Spec(broadcast_shapes([self._array.shape, mask._array.shape]), self._dtype)
+
+
+@meta("take")
+def take(self: Any, index: Any) -> Spec:
+    if index._dtype is not dtypes.int64:
+        raise RuntimeError(f"take(): Expected a long tensor for index, but got {dtypes.scalar_type_name(index._dtype)}")
+    if not self._array.size and index._array.size:
+        raise IndexError("take(): tried to take from an empty tensor")
+    return Spec(index._array.shape, self._dtype)
+
+
+@meta("put")
+def put(self: Any, index: Any, source: Any, accumulate: bool) -> Spec:
+    if index._dtype is not dtypes.int64:
+        raise RuntimeError(f"put_(): Expected a long tensor for index, but got {dtypes.scalar_type_name(index._dtype)}")
+    if source._dtype is not self._dtype:
+        raise RuntimeError(f"put_(): self and source expected to have the same dtype, but got self.dtype = {dtypes.scalar_type_name(self._dtype)} and source.dtype = {dtypes.scalar_type_name(source._dtype)}")
+    if source._array.size != index._array.size:
+        raise RuntimeError(f"put_(): Expected source and index to have the same number of elements, but got source.numel() = {source._array.size}, index.numel() = {index._array.size}")
+    if not self._array.size and index._array.size:
+        raise IndexError("put_(): attempting to put into an empty tensor")
+    return _like(self)
+
+
+@meta("nonzero")
+def nonzero(self: Any) -> Spec:
+    data_dependent("nonzero", self)
+    host = self._backend.to_host(self._array)
+    return Spec((int(np.count_nonzero(host)), self._array.ndim), dtypes.int64)
+
+
+@meta("count_nonzero.dim_IntList", "count_nonzero")
+def count_nonzero(self: Any, dim: Any) -> Spec:
+    shape = self._array.shape
+    return Spec(reduced_shape(shape, reduced_dims(dim, len(shape)), False), dtypes.int64)
+
+
+@meta("embedding")
+def embedding(weight: Any, indices: Any, padding_idx: int, scale_grad_by_freq: bool, sparse: bool) -> Spec:
+    if weight._array.ndim != 2:
+        raise RuntimeError("'weight' must be 2-D")
+    if indices._dtype not in (dtypes.int64, dtypes.int32):
+        raise RuntimeError(
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+            f"{indices.type()} instead (while checking arguments for embedding)"
+        )
+    return Spec((*indices._array.shape, weight._array.shape[1]), weight._dtype)
+
+
+@meta("embedding_dense_backward")
+def embedding_dense_backward(grad_output: Any, indices: Any, num_weights: int, padding_idx: int, scale_grad_by_freq: bool) -> Spec:
+    return Spec((num_weights, grad_output._array.shape[-1]), grad_output._dtype)

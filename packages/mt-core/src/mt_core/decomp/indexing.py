@@ -1,0 +1,159 @@
+"""Indexing written in other operators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import dtypes
+from ..api import _functions as ops
+from ..dispatch.registry import register_composite as composite
+from ..layout import broadcast_shapes
+
+Ints = tuple[int, ...]
+
+
+@composite("take_along_dim")
+def take_along_dim(self: Any, indices: Any, dim: int | None) -> Any:
+    if indices.dtype is not dtypes.int64:
+        raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {dtypes.scalar_type_name(indices.dtype)}")
+    if dim is None:
+        return self.reshape(-1).gather(0, indices.reshape(-1))
+    if self.dim() != indices.dim():
+        raise RuntimeError(
+            f"torch.take_along_dim(): input and indices should have the same number of dimensions, but got {self.dim()} dimensions for input, "
+            f"and {indices.dim()} dimensions for indices"
+        )
+    at = dim % self.dim() if -self.dim() <= dim < self.dim() else self.size(dim)
+    a, b = list(self.shape), list(indices.shape)
+    a[at] = b[at] = 1
+    common = broadcast_shapes([tuple(a), tuple(b)])
+    wide = (*common[:at], self.shape[at], *common[at + 1 :])
+    narrow = (*common[:at], indices.shape[at], *common[at + 1 :])
+    return self.broadcast_to(wide).gather(at, indices.broadcast_to(narrow))
+
+
+_SCATTER_NAMES = {"add": "sum", "multiply": "prod"}
+
+
+def _reduction_of(reduce: str) -> str:
+    if reduce not in _SCATTER_NAMES:
+        raise RuntimeError("reduce argument must be either add or multiply.")
+    return _SCATTER_NAMES[reduce]
+
+
+@composite("scatter.reduce")
+def scatter_reduce(self: Any, dim: int, index: Any, src: Any, reduce: str) -> Any:
+    return ops.scatter_reduce(self, dim, index, src, _reduction_of(reduce))
+
+
+@composite("scatter.value_reduce")
+def scatter_value_reduce(self: Any, dim: int, index: Any, value: Any, reduce: str) -> Any:
+    src = self.new_full(tuple(index.shape), value)
+    return ops.scatter_reduce(self, dim, index, src, _reduction_of(reduce))
+
+
+@composite("index_fill.int_Tensor")
+def index_fill_tensor(self: Any, dim: int, index: Any, value: Any) -> Any:
+    if value.dim():
+        raise RuntimeError(f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.dim()} dimension(s).")
+    spread = value.to(self.dtype).expand((*self.shape[:dim % max(self.dim(), 1)], index.numel(), *self.shape[dim % max(self.dim(), 1) + 1 :]))
+    if not self.dim():
+        return self.index_copy(dim, index.reshape(-1), value.to(self.dtype))
+    return self.index_copy(dim, index.reshape(-1), spread)
+
+
+@composite("argwhere")
+def argwhere(self: Any) -> Any:
+    return self.nonzero()
+
+
+@composite("one_hot")
+def one_hot(self: Any, num_classes: int) -> Any:
+    if self.dtype is not dtypes.int64:
+        raise RuntimeError(f"one_hot is only applicable to index tensor of type LongTensor, got {self.dtype}.")
+    if not self.numel():
+        if num_classes <= 0:
+            raise RuntimeError("Can not infer total number of classes from empty tensor.")
+        return self.new_empty((*self.shape, num_classes))
+    if int(self.min()) < 0:
+        raise RuntimeError("Class values must be non-negative.")
+    largest = int(self.max())
+    if num_classes == -1:
+        num_classes = largest + 1
+    elif num_classes < 1:
+        raise RuntimeError("num_classes should be positive")
+    elif largest >= num_classes:
+        raise RuntimeError("Class values must be smaller than num_classes.")
+    return self.new_zeros((*self.shape, num_classes)).scatter_(-1, self.unsqueeze(-1), 1)
+
+
+def _scattered(self: Any, src: Any, window: Any, name: str) -> Any:
+    """A copy of self with `src` in one window of it."""
+    whole = self.clone()
+    part = window(whole)
+    if part.shape != src.shape:
+        raise RuntimeError(
+            f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = {list(part.shape)}"
+        )
+    part.copy_(src)
+    return whole
+
+
+@composite("select_scatter")
+def select_scatter(self: Any, src: Any, dim: int, index: int) -> Any:
+    return _scattered(self, src, lambda whole: whole.select(dim, index), "select_scatter")
+
+
+@composite("slice_scatter")
+def slice_scatter(self: Any, src: Any, dim: int, start: int | None, end: int | None, step: int) -> Any:
+    return _scattered(self, src, lambda whole: ops.slice(whole, dim, start, end, step), "slice_scatter")
+
+
+@composite("diagonal_scatter")
+def diagonal_scatter(self: Any, src: Any, offset: int, dim1: int, dim2: int) -> Any:
+    return _scattered(self, src, lambda whole: whole.diagonal(offset, dim1, dim2), "diagonal_scatter")
+
+
+@composite("as_strided_scatter")
+def as_strided_scatter(self: Any, src: Any, size: Ints, stride: Ints, storage_offset: int | None) -> Any:
+    return _scattered(self, src, lambda whole: whole.as_strided(size, stride, storage_offset), "as_strided_scatter")
+
+
+@composite("repeat_interleave.Tensor")
+def repeats_to_indices(repeats: Any, output_size: int | None) -> Any:
+    if repeats.dim() != 1:
+        raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
+    if repeats.dtype not in (dtypes.int64, dtypes.int32):
+        raise RuntimeError("repeats has to be Long or Int tensor")
+    counts = repeats.tolist()
+    if any(c < 0 for c in counts):
+        raise RuntimeError("repeats can not be negative")
+    from ..construct import tensor
+
+    rows = [i for i, count in enumerate(counts) for _ in range(count)]
+    return tensor(rows, dtype=repeats.dtype, device=repeats.device)
+
+
+@composite("repeat_interleave.self_Tensor")
+def repeat_interleave(self: Any, repeats: Any, dim: int | None, output_size: int | None) -> Any:
+    if dim is None:
+        self, dim = self.reshape(-1), 0
+    size = self.shape[dim] if self.dim() else 1
+    if repeats.dim() == 0 or repeats.dim() == 1 and repeats.shape[0] == 1:
+        repeats = repeats.reshape(1).expand((size,))
+    elif repeats.dim() != 1:
+        raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
+    elif repeats.shape[0] != size:
+        raise RuntimeError(f"repeats must have the same size as input along dim, but got repeats.size(0) = {repeats.shape[0]} and input.size({dim}) = {size}")
+    return self.index_select(dim, repeats_to_indices(repeats, output_size))
+
+
+@composite("repeat_interleave.self_int")
+def repeat_interleave_int(self: Any, repeats: int, dim: int | None, output_size: int | None) -> Any:
+    if dim is None:
+        self, dim = self.reshape(-1), 0
+    if repeats < 0:
+        raise RuntimeError("Repeats must be non-negative")
+    size = self.shape[dim] if self.dim() else 1
+    index = ops.arange(size, device=self.device).unsqueeze(1).expand((size, repeats)).reshape(-1)
+    return self.index_select(dim, index)
