@@ -69,13 +69,15 @@ class Parameter:
 
 
 def python_parameters(declaration: Any, method: bool) -> list[Parameter]:
-    """The Python parameters of an overload, ``self`` renamed or dropped."""
+    """The Python parameters of an overload: ``self`` is called ``input`` in functions and comes first in methods."""
     found = []
-    for position, argument in enumerate(declaration.schema.arguments):
-        if position == 0 and argument.name == "self":
-            found.append(Parameter("self" if method else "input", argument))
-        else:
+    for argument in declaration.schema.arguments:
+        if argument.name != "self" or not argument.is_tensor:
             found.append(Parameter(identifier(argument.name), argument))
+        elif method:
+            found.insert(0, Parameter("self", argument))
+        else:
+            found.append(Parameter("input", argument))
     return found
 
 
@@ -215,7 +217,7 @@ class Wrapper:
         if declaration.kind == "factory" or not any(p.argument.type == "Tensor" for p in own):
             return None
         tests: list[str] = []
-        values: list[str] = []
+        values: dict[str, str] = {}
         keys: list[str] = []
         prelude: list[str] = []
         own_positional = [p for p in own if not p.argument.kwarg_only]
@@ -231,12 +233,13 @@ class Wrapper:
             value = self.argument_code(variable, p, i, declaration, tests, keys, prelude)
             if value is None:
                 return None
-            values.append(value)
+            values[p.argument.name] = value
         tests += [f"{p.name} is MISSING" for p in positional[len(own_positional):]]
         for p in keyword_only:
             if not any(o.name == p.name for o in own):
                 tests.append(same_as_default(p.name, p.argument))
-        call = f"return {cache_name(declaration)}[{' | '.join([*keys, 'tls.mode'])}]({', '.join(values)})"
+        in_order = ", ".join(values[a.name] for a in declaration.schema.arguments)
+        call = f"return {cache_name(declaration)}[{' | '.join([*keys, 'tls.mode'])}]({in_order})"
         return [*prelude, f"if {' and '.join(tests) or 'True'}:", f"    {call}"]
 
     def argument_code(self, variable: str, p: Parameter, position: int, declaration: Any, tests: list[str], keys: list[str],
@@ -319,7 +322,7 @@ from ..formats import contiguous_format, memory_format, preserve_format
 from ..schema import MISSING
 from ..state import tls
 from ..tensor_types import TENSORS
-from ._quick import NUMBERS, OPERANDS, given, int_tuple, operator_fallback, reflected, sized_ints, tensors_keys
+from ._quick import NUMBERS, given, int_tuple, operator_fallback, reflected, sized_ints, tensors_keys
 from .binder import call_method, call_packet
 """
 

@@ -1,1 +1,79 @@
-"""Runs PyTorch programs without PyTorch."""
+"""Runs PyTorch programs without PyTorch: ``import mindtorch as torch``, or ``mindtorch run program.py``.
+
+This is the `torch` namespace. Operators, `Tensor` and dtypes are the core's; everything else is loaded when first asked for,
+so that ``import mindtorch`` costs little more than ``import numpy``.
+"""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType as _ModuleType
+from typing import Any as _Any
+
+import mt_core as _core
+from mt_core.api._functions import *  # noqa: F403 - every operator, as the generated module lists them
+
+from . import _importer
+from ._constants import e as e
+from ._constants import inf as inf
+from ._constants import nan as nan
+from ._constants import newaxis as newaxis
+from ._constants import pi as pi
+from .stand_in import install_as_torch as install_as_torch
+from .version import __version__ as __version__
+
+globals().update(
+    {
+        name: value
+        for name, value in vars(_core).items()
+        if not name.startswith("_") and not isinstance(value, _ModuleType)
+    }
+)
+_importer.install()
+
+_SUBMODULES = frozenset(
+    """
+    _dynamo _subclasses _tensor accelerator amp autograd backends compiler cpu cuda distributed distributions export fft
+    func functional fx hub jit library linalg mps mtia multiprocessing nn optim overrides profiler random return_types
+    serialization signal special storage testing torch_version utils version xpu
+    """.split()
+)
+
+#: Module -> what PyTorch has at the top level and that module defines.
+_EXPORTS = {
+    "._compile": "compile",
+    "._errors": "AcceleratorError OutOfMemoryError",
+    "._legacy_types": """BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor
+        LongTensor ShortTensor""",
+    "._predicates": "is_storage is_tensor typename",
+    "._settings": """are_deterministic_algorithms_enabled get_deterministic_debug_mode get_float32_matmul_precision
+        is_deterministic_algorithms_warn_only_enabled is_warn_always_enabled set_deterministic_debug_mode
+        set_float32_matmul_precision set_warn_always use_deterministic_algorithms""",
+    "._streams": "Event Stream get_device_module",
+    "._symbolic": "SymBool SymFloat SymInt sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum",
+    ".amp": """GradScaler autocast clear_autocast_cache get_autocast_dtype get_autocast_cpu_dtype get_autocast_gpu_dtype
+        is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled""",
+    "mt_core.random": """Generator default_generator get_rng_state initial_seed manual_seed seed set_rng_state
+        thread_safe_generator""",
+    "mt_core.serialization": "load save",
+    "mt_core.storage": "UntypedStorage",
+    "mt_core.typed_storage": """BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage
+        ComplexFloatStorage DoubleStorage FloatStorage HalfStorage IntStorage LongStorage QInt32Storage QInt8Storage
+        QUInt2x4Storage QUInt4x2Storage QUInt8Storage ShortStorage TypedStorage""",
+    "mt_library": "ops",
+}
+_MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> _Any:
+    if name in _SUBMODULES:
+        return importlib.import_module(f"{__name__}.{name}")
+    module = _MODULE_OF.get(name)
+    if module is None:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    value = globals()[name] = getattr(importlib.import_module(module, __name__), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_SUBMODULES, *_MODULE_OF})

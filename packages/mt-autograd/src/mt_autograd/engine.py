@@ -135,6 +135,10 @@ class GraphTask:
     def _is_wanted(self, node: Node) -> bool:
         return self._needed is None or node in self._needed or node in self.captures
 
+    def will_run(self, node: Node) -> bool:
+        """Whether a gradient arrives at the node during this task."""
+        return self._is_wanted(node) and (node in self._dependencies or any(node is root for root, _ in self._roots))
+
     def _count_dependencies(self) -> dict[Node, int]:
         """How many gradients each node waits for."""
         needed = self._needed

@@ -19,7 +19,7 @@ def broadcast_shapes(shapes: Sequence[Ints]) -> Ints:
     RuntimeError
         In PyTorch's words where two sizes differ and neither is 1.
     """
-    result: list[int] = list(shapes[0])
+    result: list[int] = list(shapes[0]) if shapes else []
     for shape in shapes[1:]:
         if len(shape) > len(result):
             result = [1] * (len(shape) - len(result)) + result

@@ -26,10 +26,10 @@ def rsub(self: Any, other: Any, alpha: Any) -> Any:
 
 
 def scaled(array: Any, factor: Any) -> Any:
-    """``factor * array`` in the array's dtype; ``and`` for bool."""
+    """``factor * array`` in the array's dtype: integers wrap around, of bools it is the ``and``."""
     if factor.__class__ is int and factor == 1:
         return array
-    return array * array.dtype.type(factor)
+    return array * np.asarray(factor).astype(array.dtype)
 
 
 kernels({"mul.Tensor": np.multiply, "div.Tensor": np.true_divide, "neg": np.negative, "abs": np.absolute})

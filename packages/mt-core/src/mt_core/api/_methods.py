@@ -142,6 +142,8 @@ _argwhere_packet = packet('argwhere', 'indexing', ('argwhere',))
 _argwhere_kernels = overload('argwhere', 'indexing').cache
 _as_strided_packet = packet('as_strided', 'view', ('as_strided',))
 _as_strided_kernels = overload('as_strided', 'view').cache
+_as_strided__packet = packet('as_strided_', 'view', ('as_strided_',))
+_as_strided__kernels = overload('as_strided_', 'view').cache
 _as_strided_scatter_packet = packet('as_strided_scatter', 'indexing', ('as_strided_scatter',))
 _as_strided_scatter_kernels = overload('as_strided_scatter', 'indexing').cache
 _asin_packet = packet('asin', 'elementwise', ('asin',))
@@ -699,6 +701,10 @@ _squeeze_packet = packet('squeeze', 'view', ('squeeze', 'squeeze.dim', 'squeeze.
 _squeeze_kernels = overload('squeeze', 'view').cache
 _squeeze_dim_kernels = overload('squeeze.dim', 'view').cache
 _squeeze_dims_kernels = overload('squeeze.dims', 'view').cache
+_squeeze__packet = packet('squeeze_', 'view', ('squeeze_', 'squeeze_.dim', 'squeeze_.dims',))
+_squeeze__kernels = overload('squeeze_', 'view').cache
+_squeeze__dim_kernels = overload('squeeze_.dim', 'view').cache
+_squeeze__dims_kernels = overload('squeeze_.dims', 'view').cache
 _std_packet = packet('std', 'reduction', ('std', 'std.dim', 'std.correction',))
 _std_kernels = overload('std', 'reduction').cache
 _std_dim_kernels = overload('std.dim', 'reduction').cache
@@ -728,10 +734,16 @@ _sum_to_size_packet = packet('sum_to_size', 'reduction', ('sum_to_size',))
 _sum_to_size_kernels = overload('sum_to_size', 'reduction').cache
 _swapaxes_packet = packet('swapaxes', 'view', ('swapaxes',))
 _swapaxes_kernels = overload('swapaxes', 'view').cache
+_swapaxes__packet = packet('swapaxes_', 'view', ('swapaxes_',))
+_swapaxes__kernels = overload('swapaxes_', 'view').cache
 _swapdims_packet = packet('swapdims', 'view', ('swapdims',))
 _swapdims_kernels = overload('swapdims', 'view').cache
+_swapdims__packet = packet('swapdims_', 'view', ('swapdims_',))
+_swapdims__kernels = overload('swapdims_', 'view').cache
 _t_packet = packet('t', 'view', ('t',))
 _t_kernels = overload('t', 'view').cache
+_t__packet = packet('t_', 'view', ('t_',))
+_t__kernels = overload('t_', 'view').cache
 _take_packet = packet('take', 'indexing', ('take',))
 _take_kernels = overload('take', 'indexing').cache
 _take_out_kernels = overload('take.out', 'indexing').cache
@@ -751,6 +763,8 @@ _tile_packet = packet('tile', 'view', ('tile',))
 _tile_kernels = overload('tile', 'view').cache
 _transpose_packet = packet('transpose', 'view', ('transpose.int',))
 _transpose_int_kernels = overload('transpose.int', 'view').cache
+_transpose__packet = packet('transpose_', 'view', ('transpose_.int',))
+_transpose__int_kernels = overload('transpose_.int', 'view').cache
 _true_divide_packet = packet('true_divide', 'elementwise', ('true_divide.Tensor',))
 _true_divide_Tensor_kernels = overload('true_divide.Tensor', 'elementwise').cache
 _true_divide_out_kernels = overload('true_divide.out', 'elementwise').cache
@@ -771,6 +785,8 @@ _uniform__packet = packet('uniform_', 'random', ('uniform_',))
 _uniform__kernels = overload('uniform_', 'random').cache
 _unsqueeze_packet = packet('unsqueeze', 'view', ('unsqueeze',))
 _unsqueeze_kernels = overload('unsqueeze', 'view').cache
+_unsqueeze__packet = packet('unsqueeze_', 'view', ('unsqueeze_',))
+_unsqueeze__kernels = overload('unsqueeze_', 'view').cache
 _var_packet = packet('var', 'reduction', ('var', 'var.dim', 'var.correction',))
 _var_kernels = overload('var', 'reduction').cache
 _var_dim_kernels = overload('var.dim', 'reduction').cache
@@ -1112,6 +1128,14 @@ class TensorMethods:
             if ints_of_size is not None and ints_of_stride is not None and (storage_offset is MISSING or (storage_offset is None or storage_offset.__class__ is int)):
                 return _as_strided_kernels[self._keys | tls.mode](self, ints_of_size, ints_of_stride, None if storage_offset is MISSING else storage_offset)
         return call_method(_as_strided_packet, self, given((('size', size), ('stride', stride), ('storage_offset', storage_offset)), args, kwargs), kwargs)
+
+    def as_strided_(self, size=MISSING, stride=MISSING, storage_offset=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            ints_of_size = int_tuple(size)
+            ints_of_stride = int_tuple(stride)
+            if ints_of_size is not None and ints_of_stride is not None and (storage_offset is MISSING or (storage_offset is None or storage_offset.__class__ is int)):
+                return _as_strided__kernels[self._keys | tls.mode](self, ints_of_size, ints_of_stride, None if storage_offset is MISSING else storage_offset)
+        return call_method(_as_strided__packet, self, given((('size', size), ('stride', stride), ('storage_offset', storage_offset)), args, kwargs), kwargs)
 
     def as_strided_scatter(self, src=MISSING, size=MISSING, stride=MISSING, storage_offset=MISSING, *args, **kwargs):
         if not args and not kwargs:
@@ -2476,6 +2500,17 @@ class TensorMethods:
                 return _squeeze_dims_kernels[self._keys | tls.mode](self, ints_of_dim)
         return call_method(_squeeze_packet, self, given((('dim', dim),), args, kwargs), kwargs)
 
+    def squeeze_(self, dim=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if dim is MISSING:
+                return _squeeze__kernels[self._keys | tls.mode](self)
+            if dim.__class__ is int:
+                return _squeeze__dim_kernels[self._keys | tls.mode](self, dim)
+            ints_of_dim = int_tuple(dim)
+            if ints_of_dim is not None:
+                return _squeeze__dims_kernels[self._keys | tls.mode](self, ints_of_dim)
+        return call_method(_squeeze__packet, self, given((('dim', dim),), args, kwargs), kwargs)
+
     def std(self, dim=MISSING, unbiased=MISSING, keepdim=MISSING, *args, correction=None, **kwargs):
         if not args and not kwargs:
             if (dim is MISSING or dim.__class__ is bool) and unbiased is MISSING and keepdim is MISSING and correction is None:
@@ -2547,17 +2582,35 @@ class TensorMethods:
                 return _swapaxes_kernels[self._keys | tls.mode](self, axis0, axis1)
         return call_method(_swapaxes_packet, self, given((('axis0', axis0), ('axis1', axis1)), args, kwargs), kwargs)
 
+    def swapaxes_(self, axis0=MISSING, axis1=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if axis0.__class__ is int and axis1.__class__ is int:
+                return _swapaxes__kernels[self._keys | tls.mode](self, axis0, axis1)
+        return call_method(_swapaxes__packet, self, given((('axis0', axis0), ('axis1', axis1)), args, kwargs), kwargs)
+
     def swapdims(self, dim0=MISSING, dim1=MISSING, *args, **kwargs):
         if not args and not kwargs:
             if dim0.__class__ is int and dim1.__class__ is int:
                 return _swapdims_kernels[self._keys | tls.mode](self, dim0, dim1)
         return call_method(_swapdims_packet, self, given((('dim0', dim0), ('dim1', dim1)), args, kwargs), kwargs)
 
+    def swapdims_(self, dim0=MISSING, dim1=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if dim0.__class__ is int and dim1.__class__ is int:
+                return _swapdims__kernels[self._keys | tls.mode](self, dim0, dim1)
+        return call_method(_swapdims__packet, self, given((('dim0', dim0), ('dim1', dim1)), args, kwargs), kwargs)
+
     def t(self, *args, **kwargs):
         if not args and not kwargs:
             if True:
                 return _t_kernels[self._keys | tls.mode](self)
         return call_method(_t_packet, self, given((), args, kwargs), kwargs)
+
+    def t_(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _t__kernels[self._keys | tls.mode](self)
+        return call_method(_t__packet, self, given((), args, kwargs), kwargs)
 
     def take(self, index=MISSING, *args, **kwargs):
         if not args and not kwargs:
@@ -2606,6 +2659,12 @@ class TensorMethods:
             if dim0.__class__ is int and dim1.__class__ is int:
                 return _transpose_int_kernels[self._keys | tls.mode](self, dim0, dim1)
         return call_method(_transpose_packet, self, given((('dim0', dim0), ('dim1', dim1)), args, kwargs), kwargs)
+
+    def transpose_(self, dim0=MISSING, dim1=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if dim0.__class__ is int and dim1.__class__ is int:
+                return _transpose__int_kernels[self._keys | tls.mode](self, dim0, dim1)
+        return call_method(_transpose__packet, self, given((('dim0', dim0), ('dim1', dim1)), args, kwargs), kwargs)
 
     def true_divide(self, other=MISSING, *args, **kwargs):
         if not args and not kwargs:
@@ -2662,6 +2721,12 @@ class TensorMethods:
             if dim.__class__ is int:
                 return _unsqueeze_kernels[self._keys | tls.mode](self, dim)
         return call_method(_unsqueeze_packet, self, given((('dim', dim),), args, kwargs), kwargs)
+
+    def unsqueeze_(self, dim=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if dim.__class__ is int:
+                return _unsqueeze__kernels[self._keys | tls.mode](self, dim)
+        return call_method(_unsqueeze__packet, self, given((('dim', dim),), args, kwargs), kwargs)
 
     def var(self, dim=MISSING, unbiased=MISSING, keepdim=MISSING, *args, correction=None, **kwargs):
         if not args and not kwargs:

@@ -1,7 +1,7 @@
 """Random numbers written in the operators that fill a tensor, and dropout written in Bernoulli masks.
 
-Factories and their ``out=`` forms come in pairs with and without a generator; both run one function. What is drawn is drawn
-in the dtype and memory order of the result, as PyTorch does, so that streams agree.
+Factories and their ``out=`` forms come in pairs, with and without a generator. Numbers are drawn in the dtype and
+memory order of the result, as PyTorch draws them, so that streams agree.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..dispatch.registry import register_composite as composite
 from ..dtypes import scalar_type_name
 from ..formats import contiguous_format
 from ..layout import broadcast_shapes
-from ..meta.random import check_permutation, check_std
+from ..meta.random import check_std
 
 Ints = tuple[int, ...]
 
@@ -126,27 +126,13 @@ def randint_out(high: int, size: Ints, *options_and_out: Any) -> Any:
     return randint_low_generator_out(0, high, size, None, *options_and_out)
 
 
-@composite("randperm.generator", explicit=True)
-def randperm_generator(n: int, generator: Any, dtype: Any, *options: Any) -> Any:
-    result = _empty((n,), dtype or dtypes.int64, *options)
-    check_permutation(n, result.dtype)
-    return ops._permutation_(result, generator=generator)
-
-
-@composite("randperm", explicit=True)
-def randperm(n: int, *options: Any) -> Any:
-    return randperm_generator(n, None, *options)
-
-
 @composite("randperm.generator_out", explicit=True)
 def randperm_generator_out(
     n: int, generator: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, out: Any
 ) -> Any:
     if n < 0:
         raise RuntimeError(f"n must be non-negative, got{n}")
-    check_permutation(n, out.dtype)
-    resized = _resized(out, (n,), None if dtype is dtypes.int64 else dtype, device)
-    return ops._permutation_(resized, generator=generator)
+    return write_result(out, ops.randperm(n, generator=generator, dtype=out.dtype, device=out.device))
 
 
 @composite("randperm.out", explicit=True)

@@ -209,6 +209,11 @@ def swapaxes(self: Any, dim0: int, dim1: int) -> Any:
     return self.transpose(dim0, dim1)
 
 
+@composite("swapaxes_", "swapdims_")
+def swapaxes_(self: Any, dim0: int, dim1: int) -> Any:
+    return self.transpose_(dim0, dim1)
+
+
 @composite("broadcast_to")
 def broadcast_to(self: Any, size: Ints) -> Any:
     return self.expand(size)

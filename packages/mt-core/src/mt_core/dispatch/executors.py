@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 from weakref import ref
 
-from ..block import block_of
+from ..block import block_of, set_geometry
 from ..autograd_state import INFERENCE_VIEW, AutogradMeta
 from ..cell import Cell, cell_of
 from ..dtypes import can_cast, scalar_type_name
@@ -372,6 +372,8 @@ def derived_form(overload: Overload, key: int, coded: int) -> Callable[..., Any]
     declaration = overload.declaration
     if declaration.form == "inplace":
         functional = find_overload(declaration.functional or "")
+        if declaration.kind == "view":
+            return _inplace_view(functional)
         if declaration.kind == "elementwise":
             return _elementwise_inplace(overload, functional, key, coded)
         return _inplace_from_functional(functional)
@@ -380,6 +382,22 @@ def derived_form(overload: Overload, key: int, coded: int) -> Callable[..., Any]
     if declaration.inplace is not None and kernel_for(declaration.inplace, overload.family, key) is not None:
         return _functional_from_inplace(find_overload(declaration.inplace))
     return None
+
+
+def _inplace_view(functional: Overload) -> Callable[..., Any] | None:
+    """``transpose_`` and its kin: the tensor itself gets the view's geometry, on the same memory."""
+    load_room("mt_core.meta", functional.family)
+    rule = META_RULES.get(functional.name)
+    if rule is None:
+        return None
+
+    def run(self: Tensor, *args: Any) -> Tensor:
+        view = rule(self, *args)
+        set_geometry(self, view.shape, view.strides, view.offset)
+        cell_of(self).version += 1
+        return self
+
+    return run
 
 
 def _elementwise_inplace(overload: Overload, functional: Overload, key: int, coded: int) -> Callable[..., Any] | None:

@@ -158,8 +158,8 @@ def _check_bound(name: str, value: int, d: dtype) -> None:
     if digits is not None and abs(value) > 1 << digits:
         warnings.warn(
             f"{name} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision limitations {_C_TYPES[d.name]} can "
-            "support discrete uniform distribution only within this range. This warning will become an error in version "
-            "1.7 release, please fix the code in advance",
+            "support discrete uniform distribution only within this range. This warning will become an error in "
+            "version 1.7 release, please fix the code in advance",
             UserWarning,
             stacklevel=2,
         )
@@ -179,23 +179,26 @@ _LARGEST_PERMUTATION = {
 _C_INTEGERS = {"uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int"}
 
 
-def check_permutation(n: int, d: dtype) -> None:
-    """Refuse a permutation that the dtype cannot hold.
-
-    Raises
-    ------
-    RuntimeError, NotImplementedError
-        In PyTorch's words.
-    """
+@meta("randperm")
+def randperm(n: int, dtype: Any, *options: Any) -> Spec:
+    d = dtype or dtypes.int64
+    if n < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
     _require(d, (*_FLOATING, *_INTEGERS), "randperm")
     if d.name in _C_INTEGERS and n - 1 > dtypes.iinfo(d).max:
         raise RuntimeError(f"value cannot be converted to type {_C_INTEGERS[d.name]} without overflow")
     most, written = _LARGEST_PERMUTATION.get(d.name, (math.inf, ""))
     if n > most:
         raise RuntimeError(f"n cannot be greater than {written} for {scalar_type_name(d)} type.")
+    return Spec((n,), d)
 
 
-# Draws
+@meta("randperm.generator")
+def randperm_generator(n: int, generator: Any, *options: Any) -> Spec:
+    return randperm(n, *options)
+
+
+# Drawing from distributions
 
 
 @meta("multinomial")

@@ -206,7 +206,7 @@ def _overload_of(name: str | None) -> str | bool:
 def _inplace_schema(schema: Schema, inplace: bool | str) -> Schema:
     overload = inplace if isinstance(inplace, str) else schema.overload
     body = schema.text.partition("(")[2].rpartition("->")[0].rstrip()
-    body = body.replace("Tensor self", "Tensor(a!) self", 1)
+    body = body.replace("Tensor(a) self", "Tensor self", 1).replace("Tensor self", "Tensor(a!) self", 1)
     return parse_schema(f"{schema.name}_{_dotted(overload)}({body} -> Tensor(a!)")
 
 

@@ -21,15 +21,15 @@ def _filling(name: str, arguments: str, doc: str) -> None:
 
 
 _filling("uniform_", "float from=0, float to=1", "Uniform numbers in [from, to).")
-_filling("normal_", "float mean=0, float std=1", "Normal numbers; of a complex tensor, each part has half the variance.")
-_filling("log_normal_", "float mean=1, float std=2", "Exponentials of normal numbers of that mean and standard deviation.")
+_filling("normal_", "float mean=0, float std=1", "Normal numbers; each part of complex ones has half the variance.")
+_filling("log_normal_", "float mean=1, float std=2", "Exponentials of normal numbers of that mean and deviation.")
 _filling("exponential_", "float lambd=1", "Exponential numbers of rate `lambd`.")
 _filling("cauchy_", "float median=0, float sigma=1", "Cauchy numbers.")
 _filling("geometric_", "float p", "How many trials of probability `p` the first success takes.")
 _filling("bernoulli_.Tensor", "Tensor p", "1 with the probability that `p`, broadcast, has for the element, else 0.")
 _filling("bernoulli_.float", "float p=0.5", "1 with probability `p`, else 0.")
 _filling("random_", "", "Integers from 0 up; as far as floating types represent every integer.")
-_filling("random_.from", "int from, int? to", "Integers from `from` up to (not including) `to`, None for the type's limit.")
+_filling("random_.from", "int from, int? to", "Integers from `from` below `to`; None for the type's limit.")
 _filling("random_.to", "int to", "Integers from 0 up to (not including) `to`.")
 
 
@@ -44,7 +44,7 @@ def _made(name: str, arguments: str, options: str, doc: str, *, low: bool = Fals
 
 
 def _like(name: str, arguments: str, suffix: tuple[str, str], doc: str) -> None:
-    """A tensor of another's shape, dtype, layout and device; `suffix` are the overload names with and without generator."""
+    """A tensor of another's shape, dtype, layout and device; `suffix`: overload names with and without generator."""
     seeded, plain = suffix
     arguments = f"Tensor self, {arguments}*"
     ops.factory(f"{name}.{seeded}({arguments}, Generator? generator, {_LIKE}) -> Tensor", tags=_SEEDED, doc=doc)
@@ -79,7 +79,8 @@ ops.composite(f"bernoulli(Tensor self, *, {_GENERATOR}) -> Tensor", out=True, ta
 ops.composite(f"bernoulli.p(Tensor self, float p, *, {_GENERATOR}) -> Tensor", tags=_SEEDED,
               doc="1 with probability `p`, else 0, in the shape and dtype of the tensor.")  # fmt: skip
 ops.plain(f"multinomial(Tensor self, int num_samples, bool replacement=False, *, {_GENERATOR}) -> Tensor", out=True,
-          tags=_SEEDED, doc="Indices of columns, drawn for each row with the row's weights. Shape (rows, num_samples).")  # fmt: skip
+          tags=_SEEDED,
+          doc="Indices of columns, drawn for each row with the row's weights. Shape (rows, num_samples).")  # fmt: skip
 ops.plain(f"poisson(Tensor self, {_GENERATOR}) -> Tensor", variants="function", tags=_SEEDED,
           doc="Poisson numbers, one for each rate.")  # fmt: skip
 ops.plain(f"binomial(Tensor count, Tensor prob, {_GENERATOR}) -> Tensor", variants="function", tags=_SEEDED,

@@ -10,19 +10,19 @@ ops.view("view(Tensor(a) self, int[] size) -> Tensor(a)", variants="method",
          doc="The same elements in another shape, without copying; one size may be -1. Raises where strides do not allow it.")
 ops.view("view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", variants="method",
          doc="The same bytes read as another dtype; the last dimension grows or shrinks with the item size.")
-ops.view("transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", doc="Two dimensions exchanged.")
+ops.view("transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", inplace=True, doc="Two dimensions exchanged.")
 ops.view("permute(Tensor(a) self, int[] dims) -> Tensor(a)", doc="Dimensions in another order.")
-ops.view("t(Tensor(a) self) -> Tensor(a)", doc="Transpose of a tensor of at most 2 dimensions.")
+ops.view("t(Tensor(a) self) -> Tensor(a)", inplace=True, doc="Transpose of a tensor of at most 2 dimensions.")
 ops.view("expand(Tensor(a) self, int[] size, *, bool implicit=False) -> Tensor(a)", variants="method",
          doc="Dimensions of size 1 repeated without copying (stride 0); -1 keeps a size.")
-ops.view("squeeze(Tensor(a) self) -> Tensor(a)", doc="Without the dimensions of size 1.")
-ops.view("squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)")
-ops.view("squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)")
-ops.view("unsqueeze(Tensor(a) self, int dim) -> Tensor(a)", doc="With a new dimension of size 1 at `dim`.")
+ops.view("squeeze(Tensor(a) self) -> Tensor(a)", inplace=True, doc="Without the dimensions of size 1.")
+ops.view("squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)", inplace=True)
+ops.view("squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)", inplace=True)
+ops.view("unsqueeze(Tensor(a) self, int dim) -> Tensor(a)", inplace=True, doc="With a new dimension of size 1 at `dim`.")
 ops.view("select.int(Tensor(a) self, int dim, int index) -> Tensor(a)", doc="One index of one dimension, which disappears.")
 ops.view("slice.Tensor(Tensor(a) self, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor(a)", variants="",
          doc="Every `step`-th index of a dimension from `start` up to `end`.")
-ops.view("as_strided(Tensor(a) self, int[] size, int[] stride, int? storage_offset=None) -> Tensor(a)",
+ops.view("as_strided(Tensor(a) self, int[] size, int[] stride, int? storage_offset=None) -> Tensor(a)", inplace=True,
          doc="Any geometry on the same storage, within its bounds.")
 ops.view("unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]", doc="All indices of a dimension, as views.")
 ops.view("split.Tensor(Tensor(a -> *) self, int split_size, int dim=0) -> Tensor(a)[]",

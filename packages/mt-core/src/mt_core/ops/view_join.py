@@ -34,6 +34,7 @@ ops.composite("moveaxis.intlist(Tensor(a) self, int[] source, int[] destination)
 ops.composite("moveaxis.int(Tensor(a) self, int source, int destination) -> Tensor(a)")
 for _name in ("swapaxes", "swapdims"):
     ops.composite(f"{_name}(Tensor(a) self, int {'axis0' if _name == 'swapaxes' else 'dim0'}, int {'axis1' if _name == 'swapaxes' else 'dim1'}) -> Tensor(a)")
+    ops.composite(f"{_name}_(Tensor(a!) self, int {'axis0' if _name == 'swapaxes' else 'dim0'}, int {'axis1' if _name == 'swapaxes' else 'dim1'}) -> Tensor(a!)", variants="method")
 ops.composite("broadcast_to(Tensor(a) self, int[] size) -> Tensor(a)")
 ops.composite("ravel(Tensor(a) self) -> Tensor(a)")
 ops.composite("reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)", variants="method")

@@ -17,6 +17,7 @@ from .arithmetic import fma_double, fma_float, from_c_library, log_float, sincos
 from .engine import MersenneTwister
 
 __all__ = [
+    "exact_bounds",
     "fill_bernoulli",
     "fill_bernoulli_from",
     "fill_cauchy",
@@ -286,3 +287,22 @@ def _fill_remainders(out: Array, low: int, span: int, engine: MersenneTwister, w
 
     with engine.lock:
         _fill_blockwise(out, drawn)
+
+
+def exact_bounds(low: int, high: int, dtype: np.dtype) -> tuple[int, int]:
+    """Bounds of ``random_(low, high)`` moved inwards to numbers that a floating dtype represents exactly."""
+    bits = _MANTISSA_BITS.get(dtype.name)
+    if bits is None:
+        return low, high
+
+    def rounded(value: int) -> int:
+        return int(np.float32(value).astype(dtype) if dtype.itemsize == 2 else dtype.type(value))
+
+    def step(value: int) -> int:
+        return 1 << max(abs(value).bit_length() - bits, 0)
+
+    if rounded(low + 1) < low:
+        low = rounded(low + 1) + step(low + 1)
+    if rounded(high - 1) >= high:
+        high = rounded(high - 1) - step(high - 1)
+    return low, high
