@@ -1,0 +1,45 @@
+"""``torch._dynamo``: the parts of the compiler that programs touch, in a library that compiles nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .. import _unsupported
+from .._lazy import lazy_submodules
+from ..compiler import allow_in_graph as allow_in_graph
+from ..compiler import assume_constant_result as assume_constant_result
+from ..compiler import disable as disable
+from ..compiler import is_compiling as is_compiling
+from ..compiler import list_backends as list_backends
+from ..compiler import reset as reset
+from ..compiler import substitute_in_graph as substitute_in_graph
+from . import exc as exc
+
+__getattr__, __dir__ = lazy_submodules(__name__, "_trace_wrapped_higher_order_op config eval_frame")
+
+explain = _unsupported.unsupported_function("torch._dynamo.explain", "Nothing is compiled.")
+export = _unsupported.unsupported_function("torch._dynamo.export", "Nothing is compiled.")
+
+
+def graph_break(msg: str = "") -> None:
+    """End the graph being compiled here; there is none."""
+
+
+def mark_dynamic(t: Any, index: Any, **options: Any) -> None:
+    """Expect a dimension to vary between calls of compiled code; there is none."""
+
+
+def mark_static(t: Any, index: Any = None) -> None:
+    """Expect a dimension to stay the same between calls of compiled code; there is none."""
+
+
+def maybe_mark_dynamic(t: Any, index: Any) -> None:
+    """Expect that a dimension may vary between calls of compiled code; there is none."""
+
+
+def optimize(backend: str | Callable[..., Any] = "inductor", **options: Any) -> Callable[..., Any]:
+    """The decorator ``torch.compile(backend=...)``."""
+    from .._compile import compile
+
+    return compile(backend=backend)

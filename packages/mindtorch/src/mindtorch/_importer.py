@@ -1,0 +1,95 @@
+"""One module object under several names: ``torch.nn.functional``, ``mindtorch.nn.functional``, ``mt_nn.functional``.
+
+The `torch` namespace is spread over distributions. `HOMES` says which module of which distribution a dotted name means,
+and `AliasFinder` makes the import system follow it. So nothing is loaded twice, a class has one identity whichever way it
+was imported, and what a program replaces in ``torch.nn.init`` is replaced for the modules that use it.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.util
+import sys
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+__all__ = ["HOMES", "AliasFinder", "home_of", "install"]
+
+#: Dotted name -> the module it means; what lies below it lies below that module.
+HOMES = {
+    "torch": "mindtorch",
+    "mindtorch._tensor": "mt_core.tensor",
+    "mindtorch.autograd": "mt_autograd",
+    "mindtorch.func": "mt_autograd.func",
+    "mindtorch.library": "mt_library",
+    "mindtorch.nn": "mt_nn",
+    "mindtorch.optim": "mt_nn.optim",
+    "mindtorch.overrides": "mt_core.overrides",
+    "mindtorch.random": "mt_core.random",
+    "mindtorch.return_types": "mt_core.return_types",
+    "mindtorch.serialization": "mt_core.serialization",
+    "mindtorch.storage": "mt_core.storage",
+    "mindtorch.utils.checkpoint": "mt_autograd.checkpoint",
+    "mindtorch.utils.data": "mt_nn.data",
+    "mindtorch.utils.dlpack": "mt_core.dlpack",
+    "mindtorch.utils.hooks": "mt_core.hooks",
+}
+
+
+@functools.cache
+def home_of(name: str) -> str:
+    """The name of the module that a dotted name means: ``mt_nn.functional`` for ``torch.nn.functional``."""
+    prefix = name
+    while prefix:
+        home = HOMES.get(prefix)
+        if home is not None:
+            return home_of(home + name[len(prefix) :])
+        prefix = prefix.rpartition(".")[0]
+    return name
+
+
+class AliasLoader(Loader):
+    """Gives the import system a module that lives under another name."""
+
+    def __init__(self, home: str) -> None:
+        self.home = home
+        self.spec: ModuleSpec | None = None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """The module itself, imported now if it was not yet."""
+        module = importlib.import_module(self.home)
+        self.spec = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Give the module its own spec back, which the import system has replaced by that of the alias."""
+        module.__spec__ = self.spec
+
+
+class AliasFinder(MetaPathFinder):
+    """Finds every name that `HOMES` sends elsewhere, those below ``torch`` only while ``torch`` is mindtorch."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """The spec of an alias; None for names that mean themselves and for modules that do not exist."""
+        top = fullname.partition(".")[0]
+        if top not in ("mindtorch", "torch") or fullname == top:
+            return None
+        if top == "torch" and sys.modules.get("torch") is not sys.modules.get("mindtorch"):
+            return None
+        home = home_of(fullname)
+        own_spec = importlib.util.find_spec(home) if home != fullname else None
+        if own_spec is None:
+            return None
+        is_package = own_spec.submodule_search_locations is not None
+        return ModuleSpec(fullname, AliasLoader(home), origin=own_spec.origin, is_package=is_package)
+
+
+def install() -> None:
+    """Put an `AliasFinder` first among the finders of this process, once."""
+    if not any(isinstance(finder, AliasFinder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, AliasFinder())

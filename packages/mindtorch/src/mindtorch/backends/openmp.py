@@ -1,0 +1,8 @@
+"""``torch.backends.openmp``: OpenMP is not used."""
+
+__all__ = ["is_available"]
+
+
+def is_available() -> bool:
+    """Whether mindtorch's kernels use it."""
+    return False

@@ -1,0 +1,73 @@
+"""The command ``mindtorch``: run a program with mindtorch in PyTorch's place, and say what is installed and what is missing."""
+
+from __future__ import annotations
+
+import argparse
+import runpy
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command line; returns the exit status. A program that is run ends the process by its own."""
+    options = _parser().parse_args(arguments)
+    return options.command(options)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="mindtorch", description="Runs PyTorch programs without PyTorch.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    run = commands.add_parser(
+        "run", help="run a program, with mindtorch for PyTorch", usage="mindtorch run [-m] PROGRAM [ARGUMENT ...]"
+    )
+    run.add_argument("-m", dest="is_module", action="store_true", help="PROGRAM is a module, as for `python -m`")
+    run.add_argument("program", metavar="PROGRAM", help="a Python file, or a folder or archive with a __main__.py")
+    run.add_argument("arguments", metavar="ARGUMENT", nargs=argparse.REMAINDER, help="passed on to the program")
+    run.set_defaults(command=_run)
+
+    doctor = commands.add_parser(
+        "doctor", help="devices, backends and libraries; for what is missing, why and what to do"
+    )
+    doctor.set_defaults(command=_doctor)
+
+    info = commands.add_parser("info", help="versions of everything that takes part")
+    info.set_defaults(command=_info)
+    return parser
+
+
+def _run(options: argparse.Namespace) -> int:
+    from .stand_in import install_as_torch
+
+    install_as_torch()
+    sys.argv = [options.program, *options.arguments]
+    if options.is_module:
+        sys.path.insert(0, "")
+        runpy.run_module(options.program, run_name="__main__", alter_sys=True)
+        return 0
+    if not Path(options.program).exists():
+        print(f"mindtorch run: there is no file {options.program!r}", file=sys.stderr)
+        return 2
+    sys.path.insert(0, str(Path(options.program).resolve().parent))
+    runpy.run_path(options.program, run_name="__main__")
+    return 0
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    from .doctor import examine
+
+    report = examine()
+    print(report.text)
+    return 0 if report.healthy else 1
+
+
+def _info(options: argparse.Namespace) -> int:
+    from .doctor import versions
+
+    width = max(map(len, versions()))
+    for name, version in versions().items():
+        print(f"{name:{width}}  {version}")
+    return 0

@@ -1,0 +1,148 @@
+"""``torch.compiler``: how programs talk to the compiler. Nothing is ever compiled, and that is what the answers say."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Any
+
+from ._unsupported import unsupported_function
+
+__all__ = [
+    "allow_in_graph",
+    "assume_constant_result",
+    "compile",
+    "cudagraph_mark_step_begin",
+    "disable",
+    "get_default_backend",
+    "is_compiling",
+    "is_dynamo_compiling",
+    "is_exporting",
+    "list_backends",
+    "reset",
+    "set_default_backend",
+    "set_stance",
+    "substitute_in_graph",
+    "wrap_numpy",
+]
+
+_STANCES = (
+    "default",
+    "force_eager",
+    "eager_on_recompile",
+    "fail_on_recompile",
+    "eager_then_compile",
+    "aot_eager_then_compile",
+)
+
+
+def compile(*args: Any, **kwargs: Any) -> Any:
+    """``torch.compile``."""
+    from ._compile import compile
+
+    return compile(*args, **kwargs)
+
+
+def is_compiling() -> bool:
+    """Whether this code is being compiled."""
+    return False
+
+
+def is_dynamo_compiling() -> bool:
+    """Whether this code is being compiled."""
+    return False
+
+
+def is_exporting() -> bool:
+    """Whether this code is being exported."""
+    return False
+
+
+def disable(fn: Callable[..., Any] | None = None, recursive: bool = True, *, reason: str | None = None) -> Any:
+    """Keep a function from being compiled, which all functions are: returns it as it is, or a decorator."""
+    return functools.partial(disable, recursive=recursive, reason=reason) if fn is None else fn
+
+
+def allow_in_graph(fn: Any) -> Any:
+    """Let the compiler take a function, or a list of functions, for an operator: returns it as it is."""
+    if not isinstance(fn, (list, tuple)) and not callable(fn):
+        raise AssertionError("allow_in_graph expects a callable")
+    return fn
+
+
+def assume_constant_result(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Let the compiler keep the result of a function: returns it as it is."""
+    return fn
+
+
+def substitute_in_graph(original_fn: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+    """Let the compiler use the decorated function in the place of another: returns it as it is."""
+    return lambda replacement: replacement
+
+
+def list_backends(exclude_tags: Sequence[str] | None = ("debug", "experimental")) -> list[str]:
+    """The backends that ``torch.compile`` takes, those for debugging if `exclude_tags` does not leave them out."""
+    from ._compile import BACKENDS
+
+    return sorted(name for name, debugging in BACKENDS.items() if not (debugging and "debug" in (exclude_tags or ())))
+
+
+_default_backend = "inductor"
+
+
+def get_default_backend() -> str:
+    """The backend that ``torch.compile`` uses unless it is told another."""
+    return _default_backend
+
+
+def set_default_backend(backend: str) -> None:
+    """Change `get_default_backend`.
+
+    Raises
+    ------
+    InvalidBackend
+        When there is no backend of that name.
+    """
+    global _default_backend
+    from ._compile import check_backend
+
+    check_backend(backend)
+    _default_backend = backend
+
+
+def reset() -> None:
+    """Forget what was compiled: nothing."""
+
+
+def cudagraph_mark_step_begin() -> None:
+    """Say that a new step begins, so that memory of compiled graphs can be used again; there are none."""
+
+
+class set_stance:
+    """Set what the compiler does from now on, or within a context or a function; whatever it says, it compiles nothing.
+
+    Raises
+    ------
+    RuntimeError
+        For a stance that does not exist.
+    """
+
+    def __init__(self, stance: str = "default", **options: Any) -> None:
+        if stance not in _STANCES:
+            raise RuntimeError(f"invalid torch.compile stance '{stance}', should be one of: {', '.join(_STANCES)}")
+        self.stance = stance
+
+    def __enter__(self) -> None:
+        """There is nothing to change."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """There is nothing to undo."""
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        return function
+
+
+wrap_numpy = unsupported_function("torch.compiler.wrap_numpy", "Call the function with NumPy arrays.")

@@ -1,0 +1,45 @@
+"""``torch.cuda.amp``: the older names of ``torch.amp`` for CUDA."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mt_core
+
+from ..amp import GradScaler as _GradScaler
+from ..amp import autocast as _autocast
+from ..amp import custom_bwd as _custom_bwd
+from ..amp import custom_fwd as _custom_fwd
+
+__all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
+
+
+class autocast(_autocast):
+    """``torch.autocast("cuda")``."""
+
+    def __init__(self, enabled: bool = True, dtype: Any = mt_core.float16, cache_enabled: bool = True) -> None:
+        super().__init__("cuda", dtype=dtype, enabled=enabled, cache_enabled=cache_enabled)
+
+
+class GradScaler(_GradScaler):
+    """``torch.amp.GradScaler("cuda")``."""
+
+    def __init__(
+        self,
+        init_scale: float = 2.0**16,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
+        enabled: bool = True,
+    ) -> None:
+        super().__init__("cuda", init_scale, growth_factor, backoff_factor, growth_interval, enabled)
+
+
+def custom_fwd(fwd: Any = None, *, cast_inputs: Any = None) -> Any:
+    """``torch.amp.custom_fwd(device_type="cuda")``."""
+    return _custom_fwd(fwd, device_type="cuda", cast_inputs=cast_inputs)
+
+
+def custom_bwd(bwd: Any) -> Any:
+    """``torch.amp.custom_bwd(device_type="cuda")``."""
+    return _custom_bwd(bwd, device_type="cuda")
