@@ -136,7 +136,8 @@ def _check_weights_one_by_one(weights: Array) -> None:
     wide = weights.astype(np.float64).ravel()
     wrong = wide[~(np.isfinite(wide) & (wide >= 0))]
     if wrong.size:
-        what = "< 0" if wrong[0] < 0 else "= infinity or NaN"
+        # A NaN fails the first of PyTorch's checks, which is for negative numbers.
+        what = "= infinity or NaN" if wrong[0] > 0 else "< 0"
         raise RuntimeError(f"invalid multinomial distribution (encountering probability entry {what})")
     _check_sums(weights.astype(np.float64))
 

@@ -408,11 +408,12 @@ def feature_alpha_dropout_(self: Any, p: float, train: bool) -> Any:
 
 @composite("native_dropout", explicit=True)
 def native_dropout(input: Any, p: float, train: bool | None) -> tuple[Any, Any]:
+    if not input.numel():
+        return input, ops.empty_like(input)
     mask = ops.empty_like(input, dtype=dtypes.bool)
     if train is False:
         return input.clone(), mask.fill_(True)
-    if input.numel():
-        mask.bernoulli_(1 - p)
+    mask.bernoulli_(1 - p)
     # The scale is rounded to the dtype of the result before anything is multiplied with it.
     factors = mask.to(input.dtype).mul_(native_dropout_scale(p))
     return input.mul(factors), mask

@@ -59,16 +59,19 @@ def multinomial_without_replacement(weights: Array, count: int, engine: Mersenne
     """`count` different categories for each row of `weights` (rows, categories), int64, shape (rows, count).
 
     The greatest of weight / exponential number win (the "exponential race"), in that order; among equals the first. The
-    exponential numbers are drawn and divided in the dtype of `weights`.
+    exponential numbers are drawn and divided in the dtype and memory order of `weights`.
     """
-    races = np.empty(weights.shape, weights.dtype)
+    races = np.empty_like(weights)
     fill_exponential(races, 1.0, engine)
     wide = np.float64 if weights.dtype == np.float64 else np.float32
     scores = (weights.astype(wide) / races.astype(wide)).astype(weights.dtype).astype(wide)
-    if count == 1:
-        return scores.argmax(axis=1, keepdims=True)
-    winners: Array = np.argsort(-scores, axis=1, kind="stable")[:, :count]
+    winners = np.empty((len(scores), count), np.int64)
+    winners[...] = scores.argmax(axis=1, keepdims=True) if count == 1 else _greatest(scores, count)
     return winners
+
+
+def _greatest(scores: Array, count: int) -> Array:
+    return np.argsort(-scores, axis=1, kind="stable")[:, :count]
 
 
 def multinomial_with_replacement(weights: Array, count: int, engine: MersenneTwister) -> Array:
@@ -82,7 +85,10 @@ def multinomial_with_replacement(weights: Array, count: int, engine: MersenneTwi
     cumulated[:, -1] = 1
     with engine.lock:
         drawn = engine.uniform_double(weights.shape[0] * count).reshape(-1, count)
-    return np.stack([np.searchsorted(row, numbers) for row, numbers in zip(cumulated, drawn)]).astype(np.int64)
+    found = np.empty(drawn.shape, np.int64)
+    for row, numbers, places in zip(cumulated, drawn, found):
+        places[...] = np.searchsorted(row, numbers)
+    return found
 
 
 #: Below every positive number that is drawn: stands for 0 where C would divide by it or take its logarithm.

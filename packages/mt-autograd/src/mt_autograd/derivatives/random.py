@@ -1,0 +1,50 @@
+"""Derivatives of random numbers: 0 for what they overwrite and for what they were drawn with."""
+
+from __future__ import annotations
+
+from mt_core.api import _functions as ops
+from mt_core.decomp.random import native_dropout_scale
+
+from ..rules import derivative, non_differentiable
+
+
+def zeros(grad):
+    """The gradient of an argument that has no influence."""
+    return ops.zeros_like(grad)
+
+
+derivative("normal_", self=zeros, node="NormalBackward0")
+derivative("normal.Tensor_float", mean=zeros, node="NormalBackward1")
+derivative("normal.float_Tensor", std=zeros, node="NormalBackward2")
+derivative("normal.Tensor_Tensor", mean=zeros, std=zeros, node="NormalBackward3")
+derivative("bernoulli", self=zeros, node="BernoulliBackward0")
+derivative("bernoulli_.Tensor", self=zeros, p=zeros, node="BernoulliBackward1")
+derivative("bernoulli_.float", self=zeros, node="BernoulliBackward2")
+derivative("random_.from", self=zeros, node="RandomBackward0")
+derivative("random_.to", self=zeros, node="RandomBackward1")
+derivative("random_", self=zeros, node="RandomBackward2")
+derivative("uniform_", self=zeros, node="UniformBackward0")
+derivative("exponential_", self=zeros, node="ExponentialBackward0")
+derivative("geometric_", self=zeros, node="GeometricBackward0")
+derivative("log_normal_", self=zeros, node="LogNormalBackward0")
+derivative("cauchy_", self=zeros, node="CauchyBackward0")
+derivative("poisson", self=zeros)
+
+non_differentiable("rand", "rand.generator", "randn", "randn.generator", "normal.float_float")
+non_differentiable("randint", "randint.generator", "randint.low", "randint.low_generator")
+non_differentiable("randperm", "randperm.generator", "multinomial")
+non_differentiable("rand_like", "rand_like.generator", "randn_like", "randn_like.generator")
+non_differentiable("randint_like", "randint_like.generator", "randint_like.Tensor", "randint_like.Tensor_generator")
+non_differentiable("randint_like.low_dtype", "randint_like.low_generator_dtype")
+
+derivative(
+    "native_dropout",
+    input=lambda grad, result1, p, train: ops.native_dropout_backward(
+        grad, result1, 1.0 if train is False else native_dropout_scale(p)
+    ),
+    differentiable_outputs=(True, False),
+)
+derivative(
+    "native_dropout_backward",
+    grad_output=lambda grad, mask, scale: grad * mask * scale,
+)
