@@ -13,7 +13,18 @@ from mt_core.tensor import Tensor
 
 from .node import Edge, Node, OutputSpec, device_of_keys
 from .rules import Plan, SavedSlot
-from .saved import FREED, Packed, SavedOutput, SavedTensor, check_version, pack, packing_hooks, refuse_inference, unpack_input, version_of
+from .saved import (
+    FREED,
+    Packed,
+    SavedOutput,
+    SavedTensor,
+    check_version,
+    pack,
+    packing_hooks,
+    refuse_inference,
+    unpack_input,
+    version_of,
+)
 from .views import edge_of
 
 __all__ = ["InputSpec", "OperatorNode", "input_spec", "keep_spec", "node_class", "save_inputs", "save_outputs"]

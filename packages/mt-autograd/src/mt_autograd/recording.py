@@ -229,7 +229,7 @@ def record_first(cls: type[OperatorNode], below: Callee) -> Callee:
 
     def record(self: Any, *others: Any) -> Any:
         result = below(self, *others)
-        if not result._dtype in DIFFERENTIABLE:
+        if result._dtype not in DIFFERENTIABLE:
             return result
         node = cls()
         if self._base is None:

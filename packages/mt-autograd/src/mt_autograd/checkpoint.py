@@ -1,0 +1,376 @@
+"""``torch.utils.checkpoint``: trade memory for time by computing parts of the forward again during backward.
+
+Without reentrance, hooks on saved tensors keep a placeholder in each tensor's place; when backward asks for one, the function is
+run again, and what it saves this time, in the same order, fills the placeholders. With reentrance, the function runs unrecorded,
+and backward runs it again, recorded, and goes back through it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
+from weakref import ref
+
+from mt_core import random
+from mt_core.api import _functions as ops
+from mt_core.autograd_state import enable_grad, no_grad
+from mt_core.tensor import Tensor
+
+from .api import backward
+from .engine import current_task
+from .function import Function
+from .graph import saved_tensors_hooks
+from .variable import ExecutionEngine
+
+__all__ = [
+    "CheckpointError", "CheckpointFunction", "check_backward_validity", "checkpoint", "checkpoint_sequential", "detach_variable",
+    "noop_context_fn", "set_checkpoint_debug_enabled", "set_checkpoint_early_stop",
+]  # fmt: skip
+
+Contexts = tuple[AbstractContextManager[Any], AbstractContextManager[Any]]
+
+
+class CheckpointError(RuntimeError):
+    """What was computed again differs from what was computed first."""
+
+
+def noop_context_fn() -> Contexts:
+    """Contexts for the first computation and for the second that do nothing."""
+    return nullcontext(), nullcontext()
+
+
+class _Settings(threading.local):
+    early_stop: bool | None = None
+
+
+_settings = _Settings()
+
+
+@contextmanager
+def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
+    """Whether the second computation stops as soon as all that backward needs is there (the default)."""
+    previous = _settings.early_stop
+    _settings.early_stop = enable
+    try:
+        yield
+    finally:
+        _settings.early_stop = previous
+
+
+@contextmanager
+def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
+    """Debug mode, which is not supported; False and None are accepted."""
+    if enabled:
+        raise NotImplementedError("the debug mode of torch.utils.checkpoint is not supported")
+    yield
+
+
+def checkpoint(
+    function: Callable[..., Any], *args: Any, use_reentrant: bool | None = None,
+    context_fn: Callable[[], Contexts] = noop_context_fn, determinism_check: str = "default", debug: bool = False,
+    early_stop: bool = True, **kwargs: Any,
+) -> Any:  # fmt: skip
+    """Call a function without keeping what its backward needs; it is called again when backward comes to it.
+
+    Parameters
+    ----------
+    function, args, kwargs
+        The call. The function must do the same thing both times.
+    use_reentrant
+        Which of the two ways to take (see above); False is recommended.
+    preserve_rng_state
+        Keyword, True by default: give the second call the random state of the first.
+    context_fn
+        Returns two context managers, for the first and for the second call. Without reentrance only.
+    determinism_check
+        ``"default"``: compare shapes, dtypes and devices of what the two calls save; ``"none"``: do not.
+    early_stop
+        Stop the second call when all that backward needs is there. Without reentrance only.
+
+    Raises
+    ------
+    ValueError
+        For unexpected or contradictory arguments.
+    CheckpointError
+        In backward, where the two calls differ.
+    """
+    if debug:
+        raise NotImplementedError("checkpoint(debug=True) is not supported")
+    if use_reentrant is None:
+        warnings.warn(
+            "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, calling "
+            "checkpoint without use_reentrant will raise an exception. use_reentrant=False is recommended, but if you need to "
+            "preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for more details on the "
+            "differences between the two variants.",
+            stacklevel=2,
+        )
+        use_reentrant = True
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if use_reentrant:
+        if kwargs:
+            raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+        if context_fn is not noop_context_fn:
+            raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
+        return CheckpointFunction.apply(function, preserve, *args)
+    if determinism_check not in ("default", "none"):
+        raise ValueError(f"determinism_check should be one of ['default', 'none'], but got {determinism_check}")
+    if _settings.early_stop is not None:
+        early_stop = _settings.early_stop
+    return _Frame(function, args, kwargs, preserve, determinism_check == "default", early_stop, context_fn()).first_call()
+
+
+def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any) -> Any:
+    """Checkpoint a chain of functions (or an ``nn.Sequential``) in a number of segments; the last is computed as usual."""
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if kwargs:
+        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+    chain = list(functions.children()) if hasattr(functions, "children") else list(functions)
+    size = len(chain) // segments
+    for start in range(0, size * (segments - 1), max(size, 1)):
+        input = checkpoint(_chained(chain[start : start + size]), input, use_reentrant=use_reentrant, preserve_rng_state=preserve)
+    return _chained(chain[size * (segments - 1) :])(input)
+
+
+def _chained(functions: Sequence[Callable[[Any], Any]]) -> Callable[[Any], Any]:
+    def run(value: Any) -> Any:
+        for function in functions:
+            value = function(value)
+        return value
+
+    return run
+
+
+class _RandomState:
+    """The generator's state at the first call, to be put in place during the second."""
+
+    def __init__(self, preserve: bool) -> None:
+        self._state = random.get_rng_state() if preserve else None
+
+    def __enter__(self) -> None:
+        self._current = None
+        if self._state is not None:
+            self._current = random.get_rng_state()
+            random.set_rng_state(self._state)
+
+    def __exit__(self, *exc_info: object) -> None:
+        if self._current is not None:
+            random.set_rng_state(self._current)
+
+
+# Without reentrance
+
+
+class _Placeholder:
+    """Stands for a saved tensor; `values` are the tensors computed again, by the backward that asked for them."""
+
+    __slots__ = ("__weakref__", "values")
+
+    def __init__(self) -> None:
+        self.values: dict[int, Tensor] = {}
+
+
+class _StopRecomputation(Exception):
+    """All placeholders are filled."""
+
+
+class _SaveInputs(Function):
+    """Saves the arguments of a checkpointed call as any function saves tensors: with versions, and through outer hooks."""
+
+    @staticmethod
+    def forward(ctx: Any, *tensors: Any) -> Tensor:
+        ctx.save_for_backward(*tensors[1:])
+        return ops.empty([0])
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        raise AssertionError("the inputs of a checkpoint are saved by a node that no gradient reaches")
+
+
+_outside_backward = itertools.count(-1, -1)
+
+
+class _Frame:
+    """One checkpointed call."""
+
+    def __init__(
+        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], preserve: bool, check: bool,
+        early_stop: bool, contexts: Contexts,
+    ) -> None:  # fmt: skip
+        self.function = function
+        self.check = check
+        self.early_stop = early_stop
+        self.first_context, self.second_context = contexts
+        self.random_state = _RandomState(preserve)
+        self.placeholders: list[ref[_Placeholder]] = []
+        self.metadata: list[dict[str, Any]] = []
+        self._recomputed: set[int] = set()
+        self._call: tuple[tuple[Any, ...], dict[str, Any]] | None = (args, kwargs)
+        self._keep_arguments(args, kwargs)
+
+    def _keep_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Keep tensors among the arguments by a node, and everything else as it is."""
+        self._positions = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
+        self._names = [name for name, a in kwargs.items() if isinstance(a, Tensor)]
+        tensors = [args[i] for i in self._positions] + [kwargs[name] for name in self._names]
+        self._others = tuple(None if isinstance(a, Tensor) else a for a in args)
+        self._named_others = {name: a for name, a in kwargs.items() if not isinstance(a, Tensor)}
+        with enable_grad():
+            self._inputs = _SaveInputs.apply(ops.empty([0]).requires_grad_(), *tensors).grad_fn
+
+    def first_call(self) -> Any:
+        args, kwargs = self._call  # type: ignore[misc]
+        self._call = None
+        with saved_tensors_hooks(self._keep_place, self._fill), self.first_context:
+            return self.function(*args, **kwargs)
+
+    def _keep_place(self, tensor: Tensor) -> _Placeholder:
+        placeholder = _Placeholder()
+        self.placeholders.append(ref(placeholder))
+        self.metadata.append(_metadata(tensor))
+        # The placeholder, which the graph holds, keeps the frame alive, not the other way round.
+        return _Held(placeholder, self)  # type: ignore[return-value]
+
+    def _fill(self, held: Any) -> Tensor:
+        placeholder = held.placeholder
+        task = current_task()
+        key = next(_outside_backward) if task is None else task.id
+        if key not in self._recomputed:
+            self._recomputed.add(key)
+            self._recompute(key)
+        value = placeholder.values.pop(key, None)
+        if value is None:
+            raise CheckpointError(
+                "torch.utils.checkpoint: Unpack is being triggered for a tensor that was either never recomputed, or already "
+                "unpacked once. If you are calling ctx.saved_tensors in backward, make sure to do so only once. Otherwise please "
+                "open an issue with details on your use case."
+            )
+        return value
+
+    def _recompute(self, key: int) -> None:
+        second = _SecondCall(self, key)
+        saved = iter(self._inputs.saved_tensors)
+        args = list(self._others)
+        for position in self._positions:
+            args[position] = next(saved)
+        kwargs = {**self._named_others, **{name: next(saved) for name in self._names}}
+        try:
+            with self.random_state, self.second_context, saved_tensors_hooks(second.pack, _unchanged), enable_grad():
+                self.function(*args, **kwargs)
+        except _StopRecomputation:
+            pass
+        second.compare()
+
+
+class _Held:
+    """What the graph holds in place of a saved tensor."""
+
+    __slots__ = ("frame", "placeholder")
+
+    def __init__(self, placeholder: _Placeholder, frame: _Frame) -> None:
+        self.placeholder = placeholder
+        self.frame = frame
+
+
+def _unchanged(tensor: Tensor) -> Tensor:
+    return tensor
+
+
+def _metadata(tensor: Tensor) -> dict[str, Any]:
+    return {"shape": tensor.shape, "dtype": tensor.dtype, "device": tensor.device}
+
+
+class _SecondCall:
+    """Fills the placeholders of a frame from what the second call saves."""
+
+    def __init__(self, frame: _Frame, key: int) -> None:
+        self.frame = frame
+        self.key = key
+        self.metadata: list[dict[str, Any]] = []
+
+    def pack(self, tensor: Tensor) -> Tensor:
+        detached = tensor.detach()
+        index = len(self.metadata)
+        self.metadata.append(_metadata(tensor))
+        expected = len(self.frame.placeholders)
+        if index < expected:
+            placeholder = self.frame.placeholders[index]()
+            if placeholder is not None:
+                placeholder.values[self.key] = detached
+        if self.frame.early_stop and index + 1 == expected:
+            raise _StopRecomputation
+        return detached
+
+    def compare(self) -> None:
+        first, second = self.frame.metadata, self.metadata
+        if len(first) != len(second):
+            raise CheckpointError(
+                "torch.utils.checkpoint: A different number of tensors was saved during the original forward and recomputation.\n"
+                f"Number of tensors saved during forward: {len(first)}\n"
+                f"Number of tensors saved during recomputation: {len(second)}.\n"
+            )
+        if not self.frame.check:
+            return
+        differences = [
+            f"tensor at position {i}:\nsaved metadata: {a}\nrecomputed metadata: {b}\n"
+            for i, (a, b) in enumerate(zip(first, second, strict=True))
+            if a != b
+        ]
+        if differences:
+            raise CheckpointError(
+                "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than during the "
+                f"forward pass.\n{''.join(differences)}.\n"
+            )
+
+
+# With reentrance
+
+
+def check_backward_validity(inputs: Sequence[Any]) -> None:
+    """Warn when no input requires grad: nothing would reach the parameters inside either."""
+    if not any(isinstance(x, Tensor) and x.requires_grad for x in inputs):
+        warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
+
+
+def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The tensors among the inputs detached, requiring grad where they did."""
+    return tuple(x.detach().requires_grad_(x.requires_grad) if isinstance(x, Tensor) else x for x in inputs)
+
+
+class CheckpointFunction(Function):
+    """Runs a function unrecorded; its backward runs it again, recorded, and goes back through it."""
+
+    @staticmethod
+    def forward(ctx: Any, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:
+        check_backward_validity(args)
+        ctx.run_function = run_function
+        ctx.random_state = _RandomState(preserve_rng_state)
+        ctx.positions = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
+        ctx.others = [None if isinstance(a, Tensor) else a for a in args]
+        ctx.save_for_backward(*(args[i] for i in ctx.positions))
+        with no_grad():
+            return run_function(*args)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        if not ExecutionEngine.is_checkpoint_valid():
+            raise RuntimeError(
+                "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` parameter to "
+                ".backward(). To resolve this error, you can either set use_reentrant=False, or call .backward() without passing "
+                "the `inputs` argument."
+            )
+        inputs = list(ctx.others)
+        for position, tensor in zip(ctx.positions, ctx.saved_tensors, strict=True):
+            inputs[position] = tensor
+        detached = detach_variable(tuple(inputs))
+        with ctx.random_state, enable_grad():
+            outputs = ctx.run_function(*detached)
+        outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+        recorded = [(y, g) for y, g in zip(outputs, grads) if isinstance(y, Tensor) and y.requires_grad]
+        if not recorded:
+            raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
+        backward([y for y, _ in recorded], [g for _, g in recorded])
+        return (None, None, *(x.grad if isinstance(x, Tensor) else None for x in detached))

@@ -1,0 +1,379 @@
+"""``torch.autograd.gradcheck``: gradients by formula against gradients by finite differences.
+
+Every output is seen as real functions of its inputs (the real and the imaginary part of each element); the gradient of each,
+as backward gives it, must agree with central differences. For a complex input z = x + iy both mean ``dL/dx + i dL/dy``.
+In fast mode the two are compared along one random direction of inputs and outputs instead of element by element.
+"""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from mt_core.api import _functions as ops
+from mt_core.autograd_state import no_grad
+from mt_core.dtypes import complex128, float64
+from mt_core.tensor import Tensor
+
+from .api import grad
+from .node import Node, output_spec
+from .recording import make_output
+from .views import edge_of
+
+__all__ = ["GradcheckError", "get_numerical_jacobian", "gradcheck", "gradgradcheck"]
+
+
+class GradcheckError(RuntimeError):
+    """The gradients disagree, or the function cannot be checked; the message says which."""
+
+
+def gradcheck(
+    func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3,
+    raise_exception: bool = True, nondet_tol: float = 0.0, check_undefined_grad: bool = True, check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False, check_batched_forward_grad: bool = False, check_forward_ad: bool = False,
+    check_backward_ad: bool = True, fast_mode: bool = False, masked: bool | None = None,
+) -> bool:  # fmt: skip
+    """Check gradients computed by backward against central differences.
+
+    Parameters
+    ----------
+    func
+        Takes `inputs`, returns a tensor or a tuple of tensors.
+    inputs
+        A tensor or a tuple; those that require grad are checked, and should be float64 or complex128.
+    eps, atol, rtol
+        Step of the differences, and how far the two may be apart.
+    raise_exception
+        Raise when the check fails, instead of returning False.
+    nondet_tol
+        How far two runs of the same backward may be apart.
+    check_undefined_grad
+        Also check that gradients which did not arrive count as zeros.
+    check_grad_dtypes
+        Also check that gradients have their input's dtype.
+    fast_mode
+        Compare along one random direction only.
+
+    Raises
+    ------
+    GradcheckError
+        When the check fails.
+    ValueError
+        When there is nothing to check.
+    """
+    if not (check_forward_ad or check_backward_ad):
+        raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
+    if check_forward_ad or check_batched_forward_grad:
+        raise NotImplementedError("gradcheck of forward mode is not supported: there is no forward mode")
+    if masked:
+        raise NotImplementedError("gradcheck(masked=True) is not supported: there are no sparse tensors")
+    check = _Check(func, inputs, eps, atol, rtol)
+    try:
+        check.gradients(fast_mode, nondet_tol, check_grad_dtypes)
+        if check_undefined_grad:
+            check.undefined_gradients()
+        if check_batched_grad:
+            check.batched_gradients()
+    except GradcheckError:
+        if raise_exception:
+            raise
+        return False
+    return True
+
+
+def gradgradcheck(
+    func: Callable[..., Any], inputs: Any, grad_outputs: Any = None, *, eps: float = 1e-6, atol: float = 1e-5,
+    rtol: float = 1e-3, gen_non_contig_grad_outputs: bool = False, raise_exception: bool = True, nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True, check_grad_dtypes: bool = False, check_batched_grad: bool = False,
+    check_fwd_over_rev: bool = False, check_rev_over_rev: bool = True, fast_mode: bool = False, masked: bool = False,
+) -> bool:  # fmt: skip
+    """Check second derivatives: `gradcheck` of the function that computes the gradients.
+
+    Parameters
+    ----------
+    grad_outputs
+        Gradients of the outputs to start from; random ones by default.
+    gen_non_contig_grad_outputs
+        Make the random ones non-contiguous.
+
+    Other parameters and errors are those of `gradcheck`.
+    """
+    inputs = _as_tuple(inputs)
+    outputs = _as_tuple(func(*inputs))
+    checked = [i for i, y in enumerate(outputs) if isinstance(y, Tensor) and y.requires_grad]
+    if grad_outputs is None:
+        gradients = [_random_gradient(outputs[i], gen_non_contig_grad_outputs) for i in checked]
+    else:
+        gradients = [g for g in _as_tuple(grad_outputs) if g is not None]
+    differentiable = [x for x in inputs if isinstance(x, Tensor) and x.requires_grad]
+
+    def gradient_function(*args: Any) -> tuple[Tensor, ...]:
+        values, given = args[: len(inputs)], args[len(inputs) :]
+        results = _as_tuple(func(*values))
+        wanted = [x for x in values if isinstance(x, Tensor) and x.requires_grad]
+        found = grad([results[i] for i in checked], wanted, given, create_graph=True, allow_unused=True)
+        return tuple(g for g in found if g is not None)
+
+    if not differentiable:
+        raise ValueError(_NOTHING_TO_CHECK)
+    return gradcheck(
+        gradient_function, (*inputs, *gradients), eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception,
+        nondet_tol=nondet_tol, check_undefined_grad=check_undefined_grad, check_grad_dtypes=check_grad_dtypes,
+        check_batched_grad=check_batched_grad, check_forward_ad=check_fwd_over_rev, check_backward_ad=check_rev_over_rev,
+        fast_mode=fast_mode, masked=masked,
+    )  # fmt: skip
+
+
+_NOTHING_TO_CHECK = (
+    "gradcheck expects at least one input tensor to require gradient, but none of the them have requires_grad=True."
+)
+
+
+class _Check:
+    """One check of one function at one point."""
+
+    def __init__(self, func: Callable[..., Any], inputs: Any, eps: float, atol: float, rtol: float) -> None:
+        self.func = func
+        self.inputs = _as_tuple(inputs)
+        self.eps, self.atol, self.rtol = eps, atol, rtol
+        self.checked = [x for x in self.inputs if isinstance(x, Tensor) and x.requires_grad]
+        if not self.checked:
+            raise ValueError(_NOTHING_TO_CHECK)
+        _check_inputs(self.inputs)
+
+    def outputs(self) -> list[Tensor]:
+        """The results with a gradient, computed afresh."""
+        results = _as_tuple(self.func(*self.inputs))
+        return [y for y in results if isinstance(y, Tensor) and (y.dtype.is_floating_point or y.dtype.is_complex)]
+
+    def gradients(self, fast: bool, nondet_tol: float, check_dtypes: bool) -> None:
+        count = len(self.outputs())
+        for output_nr in range(count):
+            output = self.outputs()[output_nr]
+            if not output.requires_grad:
+                self._constant(output_nr)
+                continue
+            self._reentrant(output_nr, nondet_tol, check_dtypes)
+            for imaginary in (False, True) if output.dtype.is_complex else (False,):
+                (self._along_direction if fast else self._by_elements)(output_nr, imaginary)
+
+    # Element by element
+
+    def _by_elements(self, output_nr: int, imaginary: bool) -> None:
+        analytical = self._analytical(output_nr, imaginary)
+        for input_nr, x in enumerate(self.checked):
+            numerical = self._numerical(x, output_nr, imaginary)
+            self._compare(analytical[input_nr], numerical, output_nr, input_nr, imaginary)
+
+    def _analytical(self, output_nr: int, imaginary: bool) -> list[Tensor]:
+        """Per input the matrix of gradients: a row per element of the input, a column per element of the output."""
+        output = self.outputs()[output_nr]
+        columns: list[list[Tensor]] = [[] for _ in self.checked]
+        for index in _indices(output):
+            seed = ops.zeros_like(output)
+            seed[index] = 1j if imaginary else 1
+            for column, g in zip(columns, self._backward(output, seed, retain_graph=True), strict=True):
+                column.append(g.reshape(-1))
+        return [ops.stack(c, 1) if c else ops.zeros([x.numel(), 0], dtype=x.dtype) for c, x in zip(columns, self.checked)]
+
+    def _backward(self, output: Tensor, seed: Tensor, retain_graph: bool = False) -> list[Tensor]:
+        found = grad([output], self.checked, [seed], retain_graph=retain_graph, allow_unused=True)
+        return [ops.zeros_like(x) if g is None else g.detach() for g, x in zip(found, self.checked, strict=True)]
+
+    def _numerical(self, x: Tensor, output_nr: int, imaginary: bool) -> Tensor:
+        rows = []
+        for index in _indices(x):
+            row = self._difference(x, index, self.eps, output_nr, imaginary)
+            if x.dtype.is_complex:
+                row = ops.complex(row, self._difference(x, index, self.eps * 1j, output_nr, imaginary))
+            rows.append(row)
+        return ops.stack(rows) if rows else ops.zeros([0, self.outputs()[output_nr].numel()], dtype=x.dtype)
+
+    def _difference(self, x: Tensor, index: tuple[int, ...], step: complex, output_nr: int, imaginary: bool) -> Tensor:
+        """Change of the output, per unit, along one element of an input."""
+        data = x.data
+        original = data[index].item()
+        try:
+            data[index] = original + step
+            after = self._real_output(output_nr, imaginary)
+            data[index] = original - step
+            before = self._real_output(output_nr, imaginary)
+        finally:
+            data[index] = original
+        return (after - before) / (2 * self.eps)
+
+    def _real_output(self, output_nr: int, imaginary: bool) -> Tensor:
+        output = self.outputs()[output_nr].detach().reshape(-1)
+        if output.dtype.is_complex:
+            output = output.imag if imaginary else output.real
+        return output.clone()
+
+    # Along one direction
+
+    def _along_direction(self, output_nr: int, imaginary: bool) -> None:
+        """Compare u^T J v for a random direction v of each input and a random weighting u of the output's elements."""
+        output = self.outputs()[output_nr]
+        weights = _positive_random(output, real=True)
+        seed = weights * 1j if imaginary else (weights + 0j if output.dtype.is_complex else weights)
+        for input_nr, (x, g) in enumerate(zip(self.checked, self._backward(output, seed.to(output.dtype)))):
+            direction = _positive_random(x, real=False)
+            analytical = (g.real * direction.real + g.imag * direction.imag if x.dtype.is_complex else g * direction).sum()
+            numerical = (self._directional(x, direction, output_nr, imaginary) * weights.reshape(-1)).sum()
+            self._compare(analytical, numerical, output_nr, input_nr, imaginary)
+
+    def _directional(self, x: Tensor, direction: Tensor, output_nr: int, imaginary: bool) -> Tensor:
+        data = x.data
+        original = data.clone()
+        try:
+            data.copy_(original + self.eps * direction)
+            after = self._real_output(output_nr, imaginary)
+            data.copy_(original - self.eps * direction)
+            before = self._real_output(output_nr, imaginary)
+        finally:
+            data.copy_(original)
+        return (after - before) / (2 * self.eps)
+
+    # Comparing
+
+    def _compare(self, analytical: Tensor, numerical: Tensor, output_nr: int, input_nr: int, imaginary: bool) -> None:
+        if _close(analytical, numerical.to(analytical.dtype), self.atol, self.rtol):
+            return
+        part = "While considering the imaginary part of complex outputs only, " if imaginary else ""
+        raise GradcheckError(
+            f"{part}Jacobian mismatch for output {output_nr} with respect to input {input_nr},\n"
+            f"numerical:{numerical}\nanalytical:{analytical}\n"
+        )
+
+    def _constant(self, output_nr: int) -> None:
+        """An output that does not require grad must not change with the inputs."""
+        for x in self.checked:
+            if bool((self._numerical(x, output_nr, False) != 0).any().item()):
+                raise GradcheckError("Numerical gradient for function expected to be zero")
+
+    def _reentrant(self, output_nr: int, nondet_tol: float, check_dtypes: bool) -> None:
+        output = self.outputs()[output_nr]
+        seed = _random_gradient(output, False)
+        first = self._backward(output, seed, retain_graph=True)
+        second = self._backward(output, seed, retain_graph=True)
+        for x, a, b in zip(self.checked, first, second, strict=True):
+            if check_dtypes and a.dtype is not x.dtype:
+                raise GradcheckError(f"Backward's gradient has dtype {a.dtype}, and the input {x.dtype}.")
+            if not _close(a, b, nondet_tol, 0.0):
+                raise GradcheckError(
+                    "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives "
+                    f"different values, although analytical gradient matches numerical gradient.The tolerance for nondeterminism was {nondet_tol}."
+                )
+
+    def undefined_gradients(self) -> None:
+        """Gradients that do not arrive must count as zeros."""
+        outputs = [y for y in self.outputs() if y.requires_grad]
+        if not outputs:
+            return
+        for undefined in _subsets(len(outputs)):
+            cut = _UndefinedGrad.of(outputs, undefined)
+            seeds = [ops.zeros_like(y) for y in outputs]
+            found = grad(cut, self.checked, seeds, retain_graph=True, allow_unused=True)
+            if any(g is not None and bool((g != 0).any().item()) for g in found):
+                raise GradcheckError("Expected all input grads to be undefined or zero when all output grads are undefined or zero.")
+
+    def batched_gradients(self) -> None:
+        """A batch of gradients must give the batch of results."""
+        for y in (y for y in self.outputs() if y.requires_grad):
+            seeds = ops.stack([_random_gradient(y, False) for _ in range(2)])
+            each = [self._backward(y, seed, retain_graph=True) for seed in seeds]
+            together = grad([y], self.checked, [seeds], retain_graph=True, allow_unused=True, is_grads_batched=True)
+            for batch, *single in zip(together, *each, strict=True):
+                if batch is not None and not _close(batch, ops.stack(single), self.atol, self.rtol):
+                    raise GradcheckError("For output, batched gradients differ from the gradients one by one.")
+
+
+class _UndefinedGrad(Node):
+    """Passes gradients on, except for some outputs, for which it passes none."""
+
+    __slots__ = ("undefined",)
+
+    @classmethod
+    def of(cls, outputs: Sequence[Tensor], undefined: tuple[int, ...]) -> list[Tensor]:
+        """The tensors again, behind such a node."""
+        node = cls()
+        node.undefined = undefined
+        node.attach([edge_of(y) for y in outputs], [output_spec(y) for y in outputs])
+        results = [y.detach() for y in outputs]
+        for nr, result in enumerate(results):
+            make_output(result, node, nr, False)
+        return results
+
+    def apply(self, grads: Sequence[Any], needed: Sequence[bool] | None) -> Sequence[Any]:
+        return [None if nr in self.undefined else g for nr, g in enumerate(grads)]
+
+
+# Helpers
+
+
+def _as_tuple(value: Any) -> tuple[Any, ...]:
+    if isinstance(value, tuple):
+        return value
+    return tuple(value) if isinstance(value, list) else (value,)
+
+
+def _check_inputs(inputs: Sequence[Any]) -> None:
+    for index, x in enumerate(inputs):
+        if not isinstance(x, Tensor) or not x.requires_grad:
+            continue
+        if x.dtype not in (float64, complex128):
+            warnings.warn(
+                f"Input #{index} requires gradient and is not a double precision floating point or complex. This check will "
+                "likely fail if all the inputs are not of double precision floating point or complex. ",
+                stacklevel=4,
+            )
+        if any(stride == 0 and size > 1 for size, stride in zip(x.shape, x.stride())):
+            raise RuntimeError(
+                f"The {index}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping to "
+                "be able to compute the numerical gradients correctly. You should call .contiguous on the input before passing "
+                "it to gradcheck."
+            )
+        if x.grad_fn is not None:
+            x.retain_grad()
+
+
+def _indices(tensor: Tensor) -> Iterator[tuple[int, ...]]:
+    return itertools.product(*map(range, tensor.shape))
+
+
+def _subsets(count: int) -> Iterator[tuple[int, ...]]:
+    """All outputs at once, and each alone."""
+    yield tuple(range(count))
+    if count > 1:
+        yield from ((i,) for i in range(count))
+
+
+def _close(a: Tensor, b: Tensor, atol: float, rtol: float) -> bool:
+    with no_grad():
+        difference = (a - b).abs()
+        return bool((difference <= atol + rtol * b.abs()).all().item())
+
+
+def _positive_random(like: Tensor, *, real: bool) -> Tensor:
+    """Random numbers away from zero in a tensor's shape: no element's error can hide."""
+    dtype = like.dtype.to_real()
+    numbers = ops.rand(like.shape, dtype=dtype) + 0.5
+    if like.dtype.is_complex and not real:
+        numbers = ops.complex(numbers, ops.rand(like.shape, dtype=dtype) + 0.5)
+    return numbers.to(like.device)
+
+
+def _random_gradient(output: Tensor, non_contiguous: bool) -> Tensor:
+    shape = (*output.shape, 2) if non_contiguous else output.shape
+    gradient = ops.randn(shape, dtype=output.dtype).to(output.device)
+    gradient = gradient.select(-1, 0) if non_contiguous else gradient
+    return gradient.detach().requires_grad_()
+
+
+def get_numerical_jacobian(fn: Callable[..., Any], inputs: Any, target: Any = None, eps: float = 1e-3) -> list[Tensor]:
+    """The Jacobian of a function's first output by central differences, for each input of `target` that requires grad."""
+    check = _Check(fn, inputs if target is None else target, eps, 0.0, 0.0)
+    return [check._numerical(x, 0, False) for x in check.checked]
+
+
