@@ -1,7 +1,7 @@
 """Runs PyTorch programs without PyTorch: ``import mindtorch as torch``, or ``mindtorch run program.py``.
 
-This is the `torch` namespace. Operators, `Tensor` and dtypes are the core's; everything else is loaded when first asked for,
-so that ``import mindtorch`` costs little more than ``import numpy``.
+This is the `torch` namespace. Operators, `Tensor` and dtypes are the core's; everything else is loaded when first asked
+for, so that ``import mindtorch`` costs little more than ``import numpy``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ _importer.install()
 
 _SUBMODULES = frozenset(
     """
-    _dynamo _subclasses _tensor accelerator amp autograd backends compiler cpu cuda distributed distributions export fft
+    _dynamo _subclasses _tensor _tensor_str accelerator amp autograd backends compiler cpu cuda distributed distributions
+    export fft
     func functional fx hub jit library linalg mps mtia multiprocessing nn optim overrides profiler random return_types
     serialization signal special storage testing torch_version utils version xpu
     """.split()
@@ -53,6 +54,7 @@ _EXPORTS = {
     "._symbolic": "SymBool SymFloat SymInt sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum",
     ".amp": """GradScaler autocast clear_autocast_cache get_autocast_dtype get_autocast_cpu_dtype get_autocast_gpu_dtype
         is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled""",
+    "mt_core.printing": "set_printoptions",
     "mt_core.random": """Generator default_generator get_rng_state initial_seed manual_seed seed set_rng_state
         thread_safe_generator""",
     "mt_core.serialization": "load save",

@@ -1,8 +1,8 @@
 """One module object under several names: ``torch.nn.functional``, ``mindtorch.nn.functional``, ``mt_nn.functional``.
 
-The `torch` namespace is spread over distributions. `HOMES` says which module of which distribution a dotted name means,
-and `AliasFinder` makes the import system follow it. So nothing is loaded twice, a class has one identity whichever way it
-was imported, and what a program replaces in ``torch.nn.init`` is replaced for the modules that use it.
+The `torch` namespace is spread over distributions. `HOMES` says which module of which distribution a dotted name
+means, and `AliasFinder` makes the import system follow it. So nothing is loaded twice, a class has one identity however
+it was imported, and what a program replaces in ``torch.nn.init`` is replaced for the modules that use it.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ __all__ = ["HOMES", "AliasFinder", "home_of", "install"]
 HOMES = {
     "torch": "mindtorch",
     "mindtorch._tensor": "mt_core.tensor",
+    "mindtorch._tensor_str": "mt_core.printing",
     "mindtorch.autograd": "mt_autograd",
     "mindtorch.func": "mt_autograd.func",
     "mindtorch.library": "mt_library",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,10 +21,10 @@ from .tensor_convert import host_array
 if TYPE_CHECKING:
     from .tensor import Tensor
 
-__all__ = ["array_repr", "get_printoptions", "printoptions", "set_printoptions", "tensor_repr"]
+__all__ = ["PRINT_OPTS", "array_repr", "get_printoptions", "printoptions", "set_printoptions", "tensor_repr"]
 
 
-@dataclass(frozen=True)
+@dataclass
 class PrintOptions:
     """What `set_printoptions` sets; see there."""
 
@@ -35,12 +35,13 @@ class PrintOptions:
     sci_mode: bool | None = None
 
 
-_PROFILES = {
-    "default": PrintOptions(),
-    "short": PrintOptions(precision=2, edgeitems=2),
-    "full": PrintOptions(threshold=math.inf),
+_PROFILES: dict[str, dict[str, Any]] = {
+    "default": {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80},
+    "short": {"precision": 2, "threshold": 1000, "edgeitems": 2, "linewidth": 80},
+    "full": {"precision": 4, "threshold": math.inf, "edgeitems": 3, "linewidth": 80},
 }
-_options = PrintOptions()
+#: The options in force; `set_printoptions` changes this object.
+PRINT_OPTS = PrintOptions()
 
 
 def set_printoptions(
@@ -69,28 +70,28 @@ def set_printoptions(
         Scientific notation always (True), never (False), or where the numbers call for it (None). Unlike the others,
         every call sets it.
     """
-    global _options
-    base = _PROFILES.get(profile.lower(), _options) if profile is not None else _options
+    chosen = _PROFILES.get(profile.lower(), {}) if profile is not None else {}
     given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
-    changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    _options = replace(base, **changes, sci_mode=sci_mode)
+    for name, value in (*chosen.items(), *given.items()):
+        if value is not None:
+            setattr(PRINT_OPTS, name, value)
+    PRINT_OPTS.sci_mode = sci_mode
 
 
 def get_printoptions() -> dict[str, Any]:
     """The options in force, as a dictionary that `set_printoptions` takes."""
-    return dict(vars(_options))
+    return dict(vars(PRINT_OPTS))
 
 
 @contextlib.contextmanager
 def printoptions(**options: Any) -> Iterator[None]:
     """`set_printoptions` for the length of a ``with`` block."""
-    global _options
-    before = _options
+    before = get_printoptions()
     set_printoptions(**options)
     try:
         yield
     finally:
-        _options = before
+        set_printoptions(**before)
 
 
 def array_repr(
@@ -127,7 +128,7 @@ def array_repr(
         suffixes += _suffixes_without_elements(array.shape, d, show_size=array.ndim != 1)
         text = "[]"
     else:
-        if not _options.edgeitems:
+        if not PRINT_OPTS.edgeitems:
             suffixes.append(f"size={array.shape}")
         if d not in (dtypes.get_default_dtype(), _default_complex(), dtypes.int64, dtypes.bool):
             suffixes.append(f"dtype={d}")
@@ -153,7 +154,7 @@ def _with_suffixes(text: str, suffixes: list[str], indent: int) -> str:
     """Append what stands behind the elements, on a new line where the last one is full."""
     used = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
-        if used + len(suffix) + 2 > _options.linewidth:
+        if used + len(suffix) + 2 > PRINT_OPTS.linewidth:
             text += ",\n" + " " * indent + suffix
             used = indent + len(suffix)
         else:
@@ -177,7 +178,7 @@ def _printable(array: np.ndarray, d: DType) -> np.ndarray:
 
 def _elements_text(stored: np.ndarray, d: DType, indent: int) -> str:
     array = _printable(stored, d)
-    summarize = array.size > _options.threshold
+    summarize = array.size > PRINT_OPTS.threshold
     shown = _corners(array) if summarize else array
     if array.dtype.kind == "c":
         real, imaginary = _Column(shown.real), _Column(shown.imag)
@@ -199,7 +200,7 @@ def _complex_writer(real: _Column, imaginary: _Column) -> Callable[[complex], st
 
 def _corners(array: np.ndarray) -> np.ndarray:
     """The elements that a shortened text shows: only they decide about width and notation."""
-    edge = _options.edgeitems
+    edge = PRINT_OPTS.edgeitems
     for axis, size in enumerate(array.shape):
         if size > 2 * edge:
             array = np.take(array, [*range(edge), *range(size - edge, size)], axis)
@@ -221,8 +222,8 @@ def _nested_text(
 
 
 def _row_text(array: np.ndarray, indent: int, summarize: bool, write: Callable[[Any], str], element_width: int) -> str:
-    per_line = max(1, (_options.linewidth - indent) // element_width)
-    if summarize and not _options.edgeitems:
+    per_line = max(1, (PRINT_OPTS.linewidth - indent) // element_width)
+    if summarize and not PRINT_OPTS.edgeitems:
         items = ["..."]
     else:
         items = [" ..." if item is None else write(item) for item in _with_gap(array, summarize)]
@@ -232,7 +233,7 @@ def _row_text(array: np.ndarray, indent: int, summarize: bool, write: Callable[[
 
 def _with_gap(array: np.ndarray, summarize: bool) -> list[Any]:
     """The rows (or elements) to show; None stands for those left out."""
-    edge = _options.edgeitems
+    edge = PRINT_OPTS.edgeitems
     if summarize and len(array) > 2 * edge:
         return [*_rows(array[:edge]), None, *_rows(array[len(array) - edge :])]
     return _rows(array)
@@ -278,12 +279,12 @@ def _float_format(numbers: np.ndarray) -> Callable[[float], str]:
     magnitudes = np.abs(numbers)
     low, high = float(magnitudes.min()), float(magnitudes.max())
     whole = bool((numbers == np.ceil(numbers)).all())
-    scientific = _options.sci_mode
+    scientific = PRINT_OPTS.sci_mode
     if scientific is None:
         scientific = high / low > 1000.0 or high > 1.0e8 or (not whole and low < 1.0e-4)
     if scientific:
-        return f"{{:.{_options.precision}e}}".format
-    return _write_whole if whole else f"{{:.{_options.precision}f}}".format
+        return f"{{:.{PRINT_OPTS.precision}e}}".format
+    return _write_whole if whole else f"{{:.{PRINT_OPTS.precision}f}}".format
 
 
 def _write_whole(number: float) -> str:
