@@ -51,7 +51,8 @@ def _mapped(descriptor: int, nbytes: int, access: int) -> np.ndarray:
     return np.frombuffer(mmap.mmap(descriptor, nbytes, access=access), np.uint8)
 
 
-def _anonymous_file() -> int:
+def anonymous_file() -> int:
+    """A descriptor of a new, empty file that has no name and ends with its last descriptor."""
     if hasattr(os, "memfd_create"):
         return os.memfd_create("mindtorch", os.MFD_CLOEXEC)
     with tempfile.TemporaryFile() as file:  # already without a name, or gone when closed
@@ -85,7 +86,7 @@ def move_to_shared_memory(storage: Any) -> None:
     if storage.device.type != "cpu":
         raise NotImplementedError(f"share_memory_ is not available for '{storage.device.type}' storages")
     nbytes = storage.nbytes()
-    descriptor = _anonymous_file()
+    descriptor = anonymous_file()
     os.ftruncate(descriptor, nbytes)
     memory = _mapped(descriptor, nbytes, mmap.ACCESS_WRITE)
     memory[...] = storage._host_bytes()
