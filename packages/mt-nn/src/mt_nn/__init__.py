@@ -5,8 +5,8 @@ from __future__ import annotations
 from . import attention, functional, grad, init, modules, parallel, parameter, utils
 from .modules import *  # noqa: F403 - the classes listed in its __all__
 from .modules import __all__ as _module_classes
-from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 from .parallel import DataParallel
+from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
 __all__ = [
     *_module_classes,
@@ -30,11 +30,15 @@ __all__ = [
 def factory_kwargs(kwargs: dict[str, object] | None) -> dict[str, object]:
     """The arguments `device`, `dtype` and `memory_format` for factory functions, gathered from a module's own.
 
-    Args:
-        kwargs: May hold them themselves, or under the key ``"factory_kwargs"``, but none of them twice.
+    Parameters
+    ----------
+    kwargs
+        May hold them themselves, or under the key ``"factory_kwargs"``, but none of them twice.
 
-    Raises:
-        TypeError: There are other keys, or one is given twice.
+    Raises
+    ------
+    TypeError
+        There are other keys, or one is given twice.
     """
     if kwargs is None:
         return {}
