@@ -20,7 +20,7 @@ def sub(self: Any, other: Any, alpha: Any) -> Any:
 
 
 
-@kernel("rsub.Tensor", "rsub.Scalar")
+@kernel("rsub.Scalar")
 def rsub(self: Any, other: Any, alpha: Any) -> Any:
     return np.subtract(other, scaled(self, alpha))
 
@@ -57,13 +57,14 @@ def floor_divide(self: Any, other: Any) -> Any:
     return np.floor_divide(self, other)
 
 
-@kernel("div.Tensor_mode")
+# PyTorch rounds the quotient of half types before it truncates it, so it is computed in the storage type.
+@kernel("div.Tensor_mode", half="native")
 def div(self: Any, other: Any, rounding_mode: str | None) -> Any:
     if rounding_mode is None:
         return np.true_divide(self, other)
     if rounding_mode == "floor":
         return floor_divide(self, other)
-    if self.dtype.kind == "f":
+    if self.dtype.kind not in "iu":
         return np.trunc(np.true_divide(self, other))
     refuse_zero(other)
     return (self - np.fmod(self, other)) // other

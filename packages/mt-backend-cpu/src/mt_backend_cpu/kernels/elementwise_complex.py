@@ -8,7 +8,7 @@ import numpy as np
 
 from ..registry import kernel, kernels
 
-kernels({"conj_physical": np.conjugate})
+kernels({"_conj_physical": np.conjugate})
 
 
 @kernel("angle")

@@ -34,8 +34,8 @@ def integer_power(base: Any, exponent: Any) -> Any:
 
 
 def complex_power(base: Any, exponent: Any) -> Any:
-    """exp(exponent * log(base)), which for a zero base is NaN where the exponent is zero too."""
-    return np.power(base, exponent)
+    """exp(exponent * log(base)), also for a zero base: 0 ** 0 is NaN."""
+    return np.where(base == 0, np.exp(exponent * np.log(base)), np.power(base, exponent))
 
 
 @kernel("pow.Tensor_Scalar")
@@ -44,10 +44,11 @@ def power_of_number(self: Any, exponent: Any) -> Any:
     shortcut = _SHORTCUTS.get(exponent if exponent.__class__ in (int, float) else exponent.item())
     if shortcut is not None and self.dtype.kind in "fc":
         return shortcut(self)
-    return np.power(self, exponent)
+    return complex_power(self, exponent) if self.dtype.kind == "c" else np.power(self, exponent)
 
 
 _SHORTCUTS = {
+    0: np.ones_like,
     0.5: np.sqrt,
     1: np.copy,
     2: np.square,

@@ -17,8 +17,13 @@ from ..tensor_types import TENSORS
 from ._quick import NUMBERS, given, int_tuple, operator_fallback, reflected, sized_ints, tensors_keys
 from .binder import call_method, call_packet
 
-__all__ = ["_to_copy", "abs", "abs_", "absolute", "acos", "acos_", "acosh", "acosh_", "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "adjoint", "alias", "all", "alpha_dropout", "alpha_dropout_", "amax", "amin", "angle", "any", "arange", "arccos", "arccos_", "arccosh", "arccosh_", "arcsin", "arcsin_", "arcsinh", "arcsinh_", "arctan", "arctan2", "arctan_", "arctanh", "arctanh_", "argmax", "argmin", "argwhere", "as_strided", "as_strided_scatter", "asin", "asin_", "asinh", "asinh_", "atan", "atan2", "atan_", "atanh", "atanh_", "baddbmm", "batch_norm", "bernoulli", "binomial", "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "bmm", "broadcast_to", "cat", "ceil", "ceil_", "chunk", "clone", "column_stack", "complex", "concat", "concatenate", "conj", "conj_physical", "conj_physical_", "copysign", "cos", "cos_", "cosh", "cosh_", "count_nonzero", "deg2rad", "deg2rad_", "diagonal", "diagonal_scatter", "dist", "div", "divide", "dot", "dropout", "dropout_", "dsplit", "dstack", "embedding", "embedding_dense_backward", "empty", "empty_like", "empty_strided", "exp", "exp2", "exp2_", "exp_", "expm1", "expm1_", "feature_alpha_dropout", "feature_alpha_dropout_", "feature_dropout", "feature_dropout_", "fill_", "fix", "fix_", "flatten", "flip", "fliplr", "flipud", "float_power", "floor", "floor_", "floor_divide", "fmod", "frac", "frac_", "frexp", "full", "full_like", "gather", "gcd", "gcd_", "ger", "group_norm", "hsplit", "hstack", "hypot", "imag", "index", "index_add", "index_copy", "index_fill", "index_put", "index_reduce", "index_select", "instance_norm", "layer_norm", "lcm", "lcm_", "ldexp", "linear", "log", "log10", "log10_", "log1p", "log1p_", "log2", "log2_", "log_", "logaddexp", "logaddexp2", "logsumexp", "masked_fill", "masked_scatter", "masked_select", "matmul", "max", "mean", "min", "mm", "moveaxis", "movedim", "mul", "multinomial", "multiply", "mv", "narrow", "native_batch_norm", "native_dropout", "native_dropout_backward", "native_group_norm", "native_layer_norm", "native_layer_norm_backward", "neg", "neg_", "negative", "negative_", "nextafter", "nonzero", "normal", "one_hot", "ones", "ones_like", "outer", "permute", "poisson", "polar", "positive", "pow", "prod", "put", "rad2deg", "rad2deg_", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "ravel", "real", "reciprocal", "reciprocal_", "remainder", "repeat_interleave", "reshape", "resolve_conj", "resolve_neg", "rms_norm", "roll", "rot90", "round", "round_", "row_stack", "rsqrt", "rsqrt_", "rsub", "scalar_tensor", "scatter", "scatter_add", "scatter_reduce", "select", "select_scatter", "sgn", "sign", "sin", "sin_", "sinh", "sinh_", "slice", "slice_scatter", "split", "split_with_sizes", "sqrt", "sqrt_", "square", "square_", "squeeze", "stack", "std", "std_mean", "sub", "subtract", "sum", "swapaxes", "swapdims", "t", "take", "take_along_dim", "tan", "tan_", "tensor_split", "tile", "transpose", "true_divide", "trunc", "trunc_", "unbind", "unflatten", "unsqueeze", "var", "var_mean", "vdot", "view_as_complex", "view_as_real", "vsplit", "vstack", "zero_", "zeros", "zeros_like"]
+__all__ = ["_bounded_log", "_conj_physical", "_to_copy", "abs", "abs_", "absolute", "acos", "acos_", "acosh", "acosh_", "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "adjoint", "alias", "all", "alpha_dropout", "alpha_dropout_", "amax", "amin", "angle", "any", "arange", "arccos", "arccos_", "arccosh", "arccosh_", "arcsin", "arcsin_", "arcsinh", "arcsinh_", "arctan", "arctan2", "arctan_", "arctanh", "arctanh_", "argmax", "argmin", "argwhere", "as_strided", "as_strided_scatter", "asin", "asin_", "asinh", "asinh_", "atan", "atan2", "atan_", "atanh", "atanh_", "baddbmm", "batch_norm", "bernoulli", "binary_cross_entropy", "binary_cross_entropy_with_logits", "binomial", "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "bmm", "broadcast_to", "cat", "ceil", "ceil_", "chunk", "clone", "column_stack", "complex", "concat", "concatenate", "conj", "conj_physical", "conj_physical_", "copysign", "cos", "cos_", "cosh", "cosh_", "cosine_embedding_loss", "cosine_similarity", "count_nonzero", "cross_entropy_loss", "deg2rad", "deg2rad_", "diagonal", "diagonal_scatter", "dist", "div", "divide", "dot", "dropout", "dropout_", "dsplit", "dstack", "embedding", "embedding_dense_backward", "empty", "empty_like", "empty_strided", "exp", "exp2", "exp2_", "exp_", "expm1", "expm1_", "feature_alpha_dropout", "feature_alpha_dropout_", "feature_dropout", "feature_dropout_", "fill_", "fix", "fix_", "flatten", "flip", "fliplr", "flipud", "float_power", "floor", "floor_", "floor_divide", "fmod", "frac", "frac_", "frexp", "full", "full_like", "gather", "gcd", "gcd_", "ger", "group_norm", "hinge_embedding_loss", "hsplit", "hstack", "huber_loss", "hypot", "imag", "index", "index_add", "index_copy", "index_fill", "index_put", "index_reduce", "index_select", "instance_norm", "kl_div", "l1_loss", "layer_norm", "lcm", "lcm_", "ldexp", "ldexp_", "linear", "log", "log10", "log10_", "log1p", "log1p_", "log2", "log2_", "log_", "logaddexp", "logaddexp2", "logsumexp", "margin_ranking_loss", "masked_fill", "masked_scatter", "masked_select", "matmul", "max", "mean", "min", "mm", "moveaxis", "movedim", "mse_loss", "mul", "multi_margin_loss", "multilabel_margin_loss", "multinomial", "multiply", "mv", "narrow", "native_batch_norm", "native_dropout", "native_dropout_backward", "native_group_norm", "native_layer_norm", "native_layer_norm_backward", "neg", "neg_", "negative", "negative_", "nextafter", "nll_loss", "nll_loss2d", "nll_loss_backward", "nll_loss_forward", "nll_loss_nd", "nonzero", "normal", "one_hot", "ones", "ones_like", "outer", "pairwise_distance", "permute", "poisson", "poisson_nll_loss", "polar", "positive", "pow", "prod", "put", "rad2deg", "rad2deg_", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "ravel", "real", "reciprocal", "reciprocal_", "remainder", "repeat_interleave", "reshape", "resolve_conj", "resolve_neg", "rms_norm", "roll", "rot90", "round", "round_", "row_stack", "rsqrt", "rsqrt_", "rsub", "scalar_tensor", "scatter", "scatter_add", "scatter_reduce", "select", "select_scatter", "sgn", "sign", "sin", "sin_", "sinh", "sinh_", "slice", "slice_scatter", "smooth_l1_loss", "soft_margin_loss", "split", "split_with_sizes", "sqrt", "sqrt_", "square", "square_", "squeeze", "stack", "std", "std_mean", "sub", "subtract", "sum", "swapaxes", "swapdims", "t", "take", "take_along_dim", "tan", "tan_", "tensor_split", "tile", "transpose", "triplet_margin_loss", "true_divide", "trunc", "trunc_", "unbind", "unflatten", "unsqueeze", "var", "var_mean", "vdot", "view_as_complex", "view_as_real", "vsplit", "vstack", "zero_", "zeros", "zeros_like"]
 
+__bounded_log_packet = packet('_bounded_log', 'loss', ('_bounded_log',))
+__bounded_log_kernels = overload('_bounded_log', 'loss').cache
+__conj_physical_packet = packet('_conj_physical', 'elementwise', ('_conj_physical',))
+__conj_physical_kernels = overload('_conj_physical', 'elementwise').cache
+__conj_physical_out_kernels = overload('_conj_physical.out', 'elementwise').cache
 __to_copy_packet = packet('_to_copy', 'creation', ('_to_copy',))
 __to_copy_kernels = overload('_to_copy', 'creation').cache
 _abs_packet = packet('abs', 'elementwise', ('abs',))
@@ -201,6 +206,10 @@ _bernoulli_out_kernels = overload('bernoulli.out', 'random').cache
 _bernoulli__packet = packet('bernoulli_', 'random', ('bernoulli_.Tensor', 'bernoulli_.float',))
 _bernoulli__Tensor_kernels = overload('bernoulli_.Tensor', 'random').cache
 _bernoulli__float_kernels = overload('bernoulli_.float', 'random').cache
+_binary_cross_entropy_packet = packet('binary_cross_entropy', 'loss', ('binary_cross_entropy',))
+_binary_cross_entropy_kernels = overload('binary_cross_entropy', 'loss').cache
+_binary_cross_entropy_with_logits_packet = packet('binary_cross_entropy_with_logits', 'loss', ('binary_cross_entropy_with_logits',))
+_binary_cross_entropy_with_logits_kernels = overload('binary_cross_entropy_with_logits', 'loss').cache
 _binomial_packet = packet('binomial', 'random', ('binomial',))
 _binomial_kernels = overload('binomial', 'random').cache
 _bitwise_and_packet = packet('bitwise_and', 'elementwise', ('bitwise_and.Tensor',))
@@ -293,9 +302,15 @@ _cosh_kernels = overload('cosh', 'elementwise').cache
 _cosh_out_kernels = overload('cosh.out', 'elementwise').cache
 _cosh__packet = packet('cosh_', 'elementwise', ('cosh_',))
 _cosh__kernels = overload('cosh_', 'elementwise').cache
+_cosine_embedding_loss_packet = packet('cosine_embedding_loss', 'loss', ('cosine_embedding_loss',))
+_cosine_embedding_loss_kernels = overload('cosine_embedding_loss', 'loss').cache
+_cosine_similarity_packet = packet('cosine_similarity', 'loss', ('cosine_similarity',))
+_cosine_similarity_kernels = overload('cosine_similarity', 'loss').cache
 _count_nonzero_packet = packet('count_nonzero', 'indexing', ('count_nonzero.dim_IntList', 'count_nonzero',))
 _count_nonzero_dim_IntList_kernels = overload('count_nonzero.dim_IntList', 'indexing').cache
 _count_nonzero_kernels = overload('count_nonzero', 'indexing').cache
+_cross_entropy_loss_packet = packet('cross_entropy_loss', 'loss', ('cross_entropy_loss',))
+_cross_entropy_loss_kernels = overload('cross_entropy_loss', 'loss').cache
 _deg2rad_packet = packet('deg2rad', 'elementwise', ('deg2rad',))
 _deg2rad_kernels = overload('deg2rad', 'elementwise').cache
 _deg2rad_out_kernels = overload('deg2rad.out', 'elementwise').cache
@@ -447,12 +462,16 @@ _ger_kernels = overload('ger', 'matmul').cache
 _ger_out_kernels = overload('ger.out', 'matmul').cache
 _group_norm_packet = packet('group_norm', 'norm', ('group_norm',))
 _group_norm_kernels = overload('group_norm', 'norm').cache
+_hinge_embedding_loss_packet = packet('hinge_embedding_loss', 'loss', ('hinge_embedding_loss',))
+_hinge_embedding_loss_kernels = overload('hinge_embedding_loss', 'loss').cache
 _hsplit_packet = packet('hsplit', 'view', ('hsplit.int', 'hsplit.array',))
 _hsplit_int_kernels = overload('hsplit.int', 'view').cache
 _hsplit_array_kernels = overload('hsplit.array', 'view').cache
 _hstack_packet = packet('hstack', 'view', ('hstack',))
 _hstack_kernels = overload('hstack', 'view').cache
 _hstack_out_kernels = overload('hstack.out', 'view').cache
+_huber_loss_packet = packet('huber_loss', 'loss', ('huber_loss',))
+_huber_loss_kernels = overload('huber_loss', 'loss').cache
 _hypot_packet = packet('hypot', 'elementwise', ('hypot',))
 _hypot_kernels = overload('hypot', 'elementwise').cache
 _hypot_out_kernels = overload('hypot.out', 'elementwise').cache
@@ -492,6 +511,10 @@ _index_select_kernels = overload('index_select', 'indexing').cache
 _index_select_out_kernels = overload('index_select.out', 'indexing').cache
 _instance_norm_packet = packet('instance_norm', 'norm', ('instance_norm',))
 _instance_norm_kernels = overload('instance_norm', 'norm').cache
+_kl_div_packet = packet('kl_div', 'loss', ('kl_div',))
+_kl_div_kernels = overload('kl_div', 'loss').cache
+_l1_loss_packet = packet('l1_loss', 'loss', ('l1_loss',))
+_l1_loss_kernels = overload('l1_loss', 'loss').cache
 _layer_norm_packet = packet('layer_norm', 'norm', ('layer_norm',))
 _layer_norm_kernels = overload('layer_norm', 'norm').cache
 _lcm_packet = packet('lcm', 'elementwise', ('lcm',))
@@ -502,6 +525,8 @@ _lcm__kernels = overload('lcm_', 'elementwise').cache
 _ldexp_packet = packet('ldexp', 'elementwise', ('ldexp.Tensor',))
 _ldexp_Tensor_kernels = overload('ldexp.Tensor', 'elementwise').cache
 _ldexp_out_kernels = overload('ldexp.out', 'elementwise').cache
+_ldexp__packet = packet('ldexp_', 'elementwise', ('ldexp_',))
+_ldexp__kernels = overload('ldexp_', 'elementwise').cache
 _linear_packet = packet('linear', 'matmul', ('linear',))
 _linear_kernels = overload('linear', 'matmul').cache
 _log_packet = packet('log', 'elementwise', ('log',))
@@ -535,6 +560,8 @@ _logaddexp2_out_kernels = overload('logaddexp2.out', 'elementwise').cache
 _logsumexp_packet = packet('logsumexp', 'reduction', ('logsumexp',))
 _logsumexp_kernels = overload('logsumexp', 'reduction').cache
 _logsumexp_out_kernels = overload('logsumexp.out', 'reduction').cache
+_margin_ranking_loss_packet = packet('margin_ranking_loss', 'loss', ('margin_ranking_loss',))
+_margin_ranking_loss_kernels = overload('margin_ranking_loss', 'loss').cache
 _masked_fill_packet = packet('masked_fill', 'indexing', ('masked_fill.Scalar', 'masked_fill.Tensor',))
 _masked_fill_Scalar_kernels = overload('masked_fill.Scalar', 'indexing').cache
 _masked_fill_Tensor_kernels = overload('masked_fill.Tensor', 'indexing').cache
@@ -579,11 +606,17 @@ _moveaxis_int_kernels = overload('moveaxis.int', 'view').cache
 _movedim_packet = packet('movedim', 'view', ('movedim.intlist', 'movedim.int',))
 _movedim_intlist_kernels = overload('movedim.intlist', 'view').cache
 _movedim_int_kernels = overload('movedim.int', 'view').cache
+_mse_loss_packet = packet('mse_loss', 'loss', ('mse_loss',))
+_mse_loss_kernels = overload('mse_loss', 'loss').cache
 _mul_packet = packet('mul', 'elementwise', ('mul.Tensor',))
 _mul_Tensor_kernels = overload('mul.Tensor', 'elementwise').cache
 _mul_out_kernels = overload('mul.out', 'elementwise').cache
 _mul__packet = packet('mul_', 'elementwise', ('mul_.Tensor',))
 _mul__Tensor_kernels = overload('mul_.Tensor', 'elementwise').cache
+_multi_margin_loss_packet = packet('multi_margin_loss', 'loss', ('multi_margin_loss',))
+_multi_margin_loss_kernels = overload('multi_margin_loss', 'loss').cache
+_multilabel_margin_loss_packet = packet('multilabel_margin_loss', 'loss', ('multilabel_margin_loss',))
+_multilabel_margin_loss_kernels = overload('multilabel_margin_loss', 'loss').cache
 _multinomial_packet = packet('multinomial', 'random', ('multinomial',))
 _multinomial_kernels = overload('multinomial', 'random').cache
 _multinomial_out_kernels = overload('multinomial.out', 'random').cache
@@ -634,6 +667,16 @@ _nextafter_kernels = overload('nextafter', 'elementwise').cache
 _nextafter_out_kernels = overload('nextafter.out', 'elementwise').cache
 _nextafter__packet = packet('nextafter_', 'elementwise', ('nextafter_',))
 _nextafter__kernels = overload('nextafter_', 'elementwise').cache
+_nll_loss_packet = packet('nll_loss', 'loss', ('nll_loss',))
+_nll_loss_kernels = overload('nll_loss', 'loss').cache
+_nll_loss2d_packet = packet('nll_loss2d', 'loss', ('nll_loss2d',))
+_nll_loss2d_kernels = overload('nll_loss2d', 'loss').cache
+_nll_loss_backward_packet = packet('nll_loss_backward', 'loss', ('nll_loss_backward',))
+_nll_loss_backward_kernels = overload('nll_loss_backward', 'loss').cache
+_nll_loss_forward_packet = packet('nll_loss_forward', 'loss', ('nll_loss_forward',))
+_nll_loss_forward_kernels = overload('nll_loss_forward', 'loss').cache
+_nll_loss_nd_packet = packet('nll_loss_nd', 'loss', ('nll_loss_nd',))
+_nll_loss_nd_kernels = overload('nll_loss_nd', 'loss').cache
 _nonzero_packet = packet('nonzero', 'indexing', ('nonzero',))
 _nonzero_kernels = overload('nonzero', 'indexing').cache
 _nonzero_out_kernels = overload('nonzero.out', 'indexing').cache
@@ -658,10 +701,14 @@ _ones_like_kernels = overload('ones_like', 'creation').cache
 _outer_packet = packet('outer', 'matmul', ('outer',))
 _outer_kernels = overload('outer', 'matmul').cache
 _outer_out_kernels = overload('outer.out', 'matmul').cache
+_pairwise_distance_packet = packet('pairwise_distance', 'loss', ('pairwise_distance',))
+_pairwise_distance_kernels = overload('pairwise_distance', 'loss').cache
 _permute_packet = packet('permute', 'view', ('permute',))
 _permute_kernels = overload('permute', 'view').cache
 _poisson_packet = packet('poisson', 'random', ('poisson',))
 _poisson_kernels = overload('poisson', 'random').cache
+_poisson_nll_loss_packet = packet('poisson_nll_loss', 'loss', ('poisson_nll_loss',))
+_poisson_nll_loss_kernels = overload('poisson_nll_loss', 'loss').cache
 _polar_packet = packet('polar', 'elementwise', ('polar',))
 _polar_kernels = overload('polar', 'elementwise').cache
 _polar_out_kernels = overload('polar.out', 'elementwise').cache
@@ -843,6 +890,10 @@ _slice_packet = packet('slice', 'view', ('slice.Tensor',))
 _slice_Tensor_kernels = overload('slice.Tensor', 'view').cache
 _slice_scatter_packet = packet('slice_scatter', 'indexing', ('slice_scatter',))
 _slice_scatter_kernels = overload('slice_scatter', 'indexing').cache
+_smooth_l1_loss_packet = packet('smooth_l1_loss', 'loss', ('smooth_l1_loss',))
+_smooth_l1_loss_kernels = overload('smooth_l1_loss', 'loss').cache
+_soft_margin_loss_packet = packet('soft_margin_loss', 'loss', ('soft_margin_loss',))
+_soft_margin_loss_kernels = overload('soft_margin_loss', 'loss').cache
 _split_packet = packet('split', 'view', ('split.Tensor', 'split.sizes',))
 _split_Tensor_kernels = overload('split.Tensor', 'view').cache
 _split_sizes_kernels = overload('split.sizes', 'view').cache
@@ -929,6 +980,8 @@ _transpose_packet = packet('transpose', 'view', ('transpose.int',))
 _transpose_int_kernels = overload('transpose.int', 'view').cache
 _transpose__packet = packet('transpose_', 'view', ('transpose_.int',))
 _transpose__int_kernels = overload('transpose_.int', 'view').cache
+_triplet_margin_loss_packet = packet('triplet_margin_loss', 'loss', ('triplet_margin_loss',))
+_triplet_margin_loss_kernels = overload('triplet_margin_loss', 'loss').cache
 _true_divide_packet = packet('true_divide', 'elementwise', ('true_divide.Tensor',))
 _true_divide_Tensor_kernels = overload('true_divide.Tensor', 'elementwise').cache
 _true_divide_out_kernels = overload('true_divide.out', 'elementwise').cache
@@ -987,6 +1040,22 @@ _zeros_out_kernels = overload('zeros.out', 'creation').cache
 _zeros_like_packet = packet('zeros_like', 'creation', ('zeros_like',))
 _zeros_like_kernels = overload('zeros_like', 'creation').cache
 
+
+def _bounded_log(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return __bounded_log_kernels[input._keys | tls.mode](input)
+    return call_packet(__bounded_log_packet, given((('input', input),), args, kwargs), kwargs)
+
+_bounded_log.packet = __bounded_log_packet
+
+def _conj_physical(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return __conj_physical_kernels[input._keys | tls.mode](input)
+    return call_packet(__conj_physical_packet, given((('input', input),), args, kwargs), kwargs)
+
+_conj_physical.packet = __conj_physical_packet
 
 def _to_copy(input=MISSING, *args, dtype=None, layout=None, device=None, pin_memory=None, non_blocking=False, memory_format=None, **kwargs):
     if not args and not kwargs:
@@ -1467,6 +1536,22 @@ def bernoulli(input=MISSING, p=MISSING, *args, generator=None, **kwargs):
 
 bernoulli.packet = _bernoulli_packet
 
+def binary_cross_entropy(input=MISSING, target=MISSING, weight=MISSING, reduction=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and target.__class__ in TENSORS and (weight is MISSING or (weight is None or weight.__class__ in TENSORS)) and (reduction is MISSING or reduction.__class__ is int):
+            return _binary_cross_entropy_kernels[input._keys | target._keys | getattr(weight, '_keys', 0) | tls.mode](input, target, None if weight is MISSING else weight, 1 if reduction is MISSING else reduction)
+    return call_packet(_binary_cross_entropy_packet, given((('input', input), ('target', target), ('weight', weight), ('reduction', reduction)), args, kwargs), kwargs)
+
+binary_cross_entropy.packet = _binary_cross_entropy_packet
+
+def binary_cross_entropy_with_logits(input=MISSING, target=MISSING, weight=MISSING, pos_weight=MISSING, reduction=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and target.__class__ in TENSORS and (weight is MISSING or (weight is None or weight.__class__ in TENSORS)) and (pos_weight is MISSING or (pos_weight is None or pos_weight.__class__ in TENSORS)) and (reduction is MISSING or reduction.__class__ is int):
+            return _binary_cross_entropy_with_logits_kernels[input._keys | target._keys | getattr(weight, '_keys', 0) | getattr(pos_weight, '_keys', 0) | tls.mode](input, target, None if weight is MISSING else weight, None if pos_weight is MISSING else pos_weight, 1 if reduction is MISSING else reduction)
+    return call_packet(_binary_cross_entropy_with_logits_packet, given((('input', input), ('target', target), ('weight', weight), ('pos_weight', pos_weight), ('reduction', reduction)), args, kwargs), kwargs)
+
+binary_cross_entropy_with_logits.packet = _binary_cross_entropy_with_logits_packet
+
 def binomial(count=MISSING, prob=MISSING, generator=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if count.__class__ in TENSORS and prob.__class__ in TENSORS and (generator is MISSING or generator is None):
@@ -1683,6 +1768,22 @@ def cosh_(input=MISSING, *args, **kwargs):
 
 cosh_.packet = _cosh__packet
 
+def cosine_embedding_loss(input1=MISSING, input2=MISSING, target=MISSING, margin=MISSING, reduction=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input1.__class__ in TENSORS and input2.__class__ in TENSORS and target.__class__ in TENSORS and (margin is MISSING or margin.__class__ is float) and (reduction is MISSING or reduction.__class__ is int):
+            return _cosine_embedding_loss_kernels[input1._keys | input2._keys | target._keys | tls.mode](input1, input2, target, 0.0 if margin is MISSING else margin, 1 if reduction is MISSING else reduction)
+    return call_packet(_cosine_embedding_loss_packet, given((('input1', input1), ('input2', input2), ('target', target), ('margin', margin), ('reduction', reduction)), args, kwargs), kwargs)
+
+cosine_embedding_loss.packet = _cosine_embedding_loss_packet
+
+def cosine_similarity(x1=MISSING, x2=MISSING, dim=MISSING, eps=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if x1.__class__ in TENSORS and x2.__class__ in TENSORS and (dim is MISSING or dim.__class__ is int) and (eps is MISSING or eps.__class__ is float):
+            return _cosine_similarity_kernels[x1._keys | x2._keys | tls.mode](x1, x2, 1 if dim is MISSING else dim, 1e-08 if eps is MISSING else eps)
+    return call_packet(_cosine_similarity_packet, given((('x1', x1), ('x2', x2), ('dim', dim), ('eps', eps)), args, kwargs), kwargs)
+
+cosine_similarity.packet = _cosine_similarity_packet
+
 def count_nonzero(input=MISSING, dim=MISSING, *args, **kwargs):
     if not args and not kwargs:
         ints_of_dim = int_tuple(dim)
@@ -1693,6 +1794,14 @@ def count_nonzero(input=MISSING, dim=MISSING, *args, **kwargs):
     return call_packet(_count_nonzero_packet, given((('input', input), ('dim', dim)), args, kwargs), kwargs)
 
 count_nonzero.packet = _count_nonzero_packet
+
+def cross_entropy_loss(input=MISSING, target=MISSING, weight=MISSING, reduction=MISSING, ignore_index=MISSING, label_smoothing=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and target.__class__ in TENSORS and (weight is MISSING or (weight is None or weight.__class__ in TENSORS)) and (reduction is MISSING or reduction.__class__ is int) and (ignore_index is MISSING or ignore_index.__class__ is int) and (label_smoothing is MISSING or label_smoothing.__class__ is float):
+            return _cross_entropy_loss_kernels[input._keys | target._keys | getattr(weight, '_keys', 0) | tls.mode](input, target, None if weight is MISSING else weight, 1 if reduction is MISSING else reduction, -100 if ignore_index is MISSING else ignore_index, 0.0 if label_smoothing is MISSING else label_smoothing)
+    return call_packet(_cross_entropy_loss_packet, given((('input', input), ('target', target), ('weight', weight), ('reduction', reduction), ('ignore_index', ignore_index), ('label_smoothing', label_smoothing)), args, kwargs), kwargs)
+
+cross_entropy_loss.packet = _cross_entropy_loss_packet
 
 def deg2rad(input=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -2114,6 +2223,14 @@ def group_norm(input=MISSING, num_groups=MISSING, weight=MISSING, bias=MISSING, 
 
 group_norm.packet = _group_norm_packet
 
+def hinge_embedding_loss(input=MISSING, target=MISSING, margin=MISSING, reduction=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and target.__class__ in TENSORS and (margin is MISSING or margin.__class__ is float) and (reduction is MISSING or reduction.__class__ is int):
+            return _hinge_embedding_loss_kernels[input._keys | target._keys | tls.mode](input, target, 1.0 if margin is MISSING else margin, 1 if reduction is MISSING else reduction)
+    return call_packet(_hinge_embedding_loss_packet, given((('input', input), ('target', target), ('margin', margin), ('reduction', reduction)), args, kwargs), kwargs)
+
+hinge_embedding_loss.packet = _hinge_embedding_loss_packet
+
 def hsplit(input=MISSING, sections=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and sections.__class__ is int:
@@ -2133,6 +2250,14 @@ def hstack(tensors=MISSING, *args, **kwargs):
     return call_packet(_hstack_packet, given((('tensors', tensors),), args, kwargs), kwargs)
 
 hstack.packet = _hstack_packet
+
+def huber_loss(input=MISSING, target=MISSING, reduction=MISSING, delta=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and target.__class__ in TENSORS and (reduction is MISSING or reduction.__class__ is int) and (delta is MISSING or delta.__class__ is float):
+            return _huber_loss_kernels[input._keys | target._keys | tls.mode](input, target, 1 if reduction is MISSING else reduction, 1.0 if delta is MISSING else delta)
+    return call_packet(_huber_loss_packet, given((('input', input), ('target', target), ('reduction', reduction), ('delta', delta)), args, kwargs), kwargs)
+
+huber_loss.packet = _huber_loss_packet
 
 def hypot(input=MISSING, other=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -2212,6 +2337,23 @@ def instance_norm(input=MISSING, weight=MISSING, bias=MISSING, running_mean=MISS
 
 instance_norm.packet = _instance_norm_packet
 
+def kl_div(input=MISSING, target=MISSING, reduction=MISSING, *args, log_target=False, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and target.__class__ in TENSORS and (reduction is MISSING or reduction.__class__ is int) and log_target.__class__ is bool:
+            return _kl_div_kernels[input._keys | target._keys | tls.mode](input, target, 1 if reduction is MISSING else reduction, log_target)
+    if not log_target is False: kwargs['log_target'] = log_target
+    return call_packet(_kl_div_packet, given((('input', input), ('target', target), ('reduction', reduction)), args, kwargs), kwargs)
+
+kl_div.packet = _kl_div_packet
+
+def l1_loss(input=MISSING, target=MISSING, reduction=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and target.__class__ in TENSORS and (reduction is MISSING or reduction.__class__ is int):
+            return _l1_loss_kernels[input._keys | target._keys | tls.mode](input, target, 1 if reduction is MISSING else reduction)
+    return call_packet(_l1_loss_packet, given((('input', input), ('target', target), ('reduction', reduction)), args, kwargs), kwargs)
+
+l1_loss.packet = _l1_loss_packet
+
 def layer_norm(input=MISSING, normalized_shape=MISSING, weight=MISSING, bias=MISSING, eps=MISSING, cudnn_enable=MISSING, *args, **kwargs):
     if not args and not kwargs:
         ints_of_normalized_shape = int_tuple(normalized_shape)
@@ -2244,6 +2386,14 @@ def ldexp(input=MISSING, other=MISSING, *args, **kwargs):
     return call_packet(_ldexp_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
 
 ldexp.packet = _ldexp_packet
+
+def ldexp_(input=MISSING, other=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and other.__class__ in TENSORS:
+            return _ldexp__kernels[input._keys | other._keys | tls.mode](input, other)
+    return call_packet(_ldexp__packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+ldexp_.packet = _ldexp__packet
 
 def linear(input=MISSING, weight=MISSING, bias=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -2341,6 +2491,14 @@ def logsumexp(input=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
     return call_packet(_logsumexp_packet, given((('input', input), ('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
 
 logsumexp.packet = _logsumexp_packet
+
+def margin_ranking_loss(input1=MISSING, input2=MISSING, target=MISSING, margin=MISSING, reduction=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input1.__class__ in TENSORS and input2.__class__ in TENSORS and target.__class__ in TENSORS and (margin is MISSING or margin.__class__ is float) and (reduction is MISSING or reduction.__class__ is int):
+            return _margin_ranking_loss_kernels[input1._keys | input2._keys | target._keys | tls.mode](input1, input2, target, 0.0 if margin is MISSING else margin, 1 if reduction is MISSING else reduction)
+    return call_packet(_margin_ranking_loss_packet, given((('input1', input1), ('input2', input2), ('target', target), ('margin', margin), ('reduction', reduction)), args, kwargs), kwargs)
+
+margin_ranking_loss.packet = _margin_ranking_loss_packet
 
 def masked_fill(input=MISSING, mask=MISSING, value=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -2444,6 +2602,14 @@ def movedim(input=MISSING, source=MISSING, destination=MISSING, *args, **kwargs)
 
 movedim.packet = _movedim_packet
 
+def mse_loss(input=MISSING, target=MISSING, reduction=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and target.__class__ in TENSORS and (reduction is MISSING or reduction.__class__ is int):
+            return _mse_loss_kernels[input._keys | target._keys | tls.mode](input, target, 1 if reduction is MISSING else reduction)
+    return call_packet(_mse_loss_packet, given((('input', input), ('target', target), ('reduction', reduction)), args, kwargs), kwargs)
+
+mse_loss.packet = _mse_loss_packet
+
 def mul(input=MISSING, other=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and (other.__class__ in TENSORS or other.__class__ in NUMBERS):
@@ -2451,6 +2617,22 @@ def mul(input=MISSING, other=MISSING, *args, **kwargs):
     return call_packet(_mul_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
 
 mul.packet = _mul_packet
+
+def multi_margin_loss(input=MISSING, target=MISSING, p=MISSING, margin=MISSING, weight=MISSING, reduction=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and target.__class__ in TENSORS and (p is MISSING or p.__class__ in NUMBERS) and (margin is MISSING or margin.__class__ in NUMBERS) and (weight is MISSING or (weight is None or weight.__class__ in TENSORS)) and (reduction is MISSING or reduction.__class__ is int):
+            return _multi_margin_loss_kernels[input._keys | target._keys | getattr(weight, '_keys', 0) | tls.mode](input, target, 1 if p is MISSING else p, 1 if margin is MISSING else margin, None if weight is MISSING else weight, 1 if reduction is MISSING else reduction)
+    return call_packet(_multi_margin_loss_packet, given((('input', input), ('target', target), ('p', p), ('margin', margin), ('weight', weight), ('reduction', reduction)), args, kwargs), kwargs)
+
+multi_margin_loss.packet = _multi_margin_loss_packet
+
+def multilabel_margin_loss(input=MISSING, target=MISSING, reduction=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and target.__class__ in TENSORS and (reduction is MISSING or reduction.__class__ is int):
+            return _multilabel_margin_loss_kernels[input._keys | target._keys | tls.mode](input, target, 1 if reduction is MISSING else reduction)
+    return call_packet(_multilabel_margin_loss_packet, given((('input', input), ('target', target), ('reduction', reduction)), args, kwargs), kwargs)
+
+multilabel_margin_loss.packet = _multilabel_margin_loss_packet
 
 def multinomial(input=MISSING, num_samples=MISSING, replacement=MISSING, *args, generator=None, **kwargs):
     if not args and not kwargs:
@@ -2571,6 +2753,46 @@ def nextafter(input=MISSING, other=MISSING, *args, **kwargs):
 
 nextafter.packet = _nextafter_packet
 
+def nll_loss(input=MISSING, target=MISSING, weight=MISSING, reduction=MISSING, ignore_index=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and target.__class__ in TENSORS and (weight is MISSING or (weight is None or weight.__class__ in TENSORS)) and (reduction is MISSING or reduction.__class__ is int) and (ignore_index is MISSING or ignore_index.__class__ is int):
+            return _nll_loss_kernels[input._keys | target._keys | getattr(weight, '_keys', 0) | tls.mode](input, target, None if weight is MISSING else weight, 1 if reduction is MISSING else reduction, -100 if ignore_index is MISSING else ignore_index)
+    return call_packet(_nll_loss_packet, given((('input', input), ('target', target), ('weight', weight), ('reduction', reduction), ('ignore_index', ignore_index)), args, kwargs), kwargs)
+
+nll_loss.packet = _nll_loss_packet
+
+def nll_loss2d(input=MISSING, target=MISSING, weight=MISSING, reduction=MISSING, ignore_index=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and target.__class__ in TENSORS and (weight is MISSING or (weight is None or weight.__class__ in TENSORS)) and (reduction is MISSING or reduction.__class__ is int) and (ignore_index is MISSING or ignore_index.__class__ is int):
+            return _nll_loss2d_kernels[input._keys | target._keys | getattr(weight, '_keys', 0) | tls.mode](input, target, None if weight is MISSING else weight, 1 if reduction is MISSING else reduction, -100 if ignore_index is MISSING else ignore_index)
+    return call_packet(_nll_loss2d_packet, given((('input', input), ('target', target), ('weight', weight), ('reduction', reduction), ('ignore_index', ignore_index)), args, kwargs), kwargs)
+
+nll_loss2d.packet = _nll_loss2d_packet
+
+def nll_loss_backward(grad_output=MISSING, input=MISSING, target=MISSING, weight=MISSING, reduction=MISSING, ignore_index=MISSING, total_weight=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if grad_output.__class__ in TENSORS and input.__class__ in TENSORS and target.__class__ in TENSORS and (weight is None or weight.__class__ in TENSORS) and reduction.__class__ is int and ignore_index.__class__ is int and total_weight.__class__ in TENSORS:
+            return _nll_loss_backward_kernels[grad_output._keys | input._keys | target._keys | getattr(weight, '_keys', 0) | total_weight._keys | tls.mode](grad_output, input, target, weight, reduction, ignore_index, total_weight)
+    return call_packet(_nll_loss_backward_packet, given((('grad_output', grad_output), ('input', input), ('target', target), ('weight', weight), ('reduction', reduction), ('ignore_index', ignore_index), ('total_weight', total_weight)), args, kwargs), kwargs)
+
+nll_loss_backward.packet = _nll_loss_backward_packet
+
+def nll_loss_forward(input=MISSING, target=MISSING, weight=MISSING, reduction=MISSING, ignore_index=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and target.__class__ in TENSORS and (weight is None or weight.__class__ in TENSORS) and reduction.__class__ is int and ignore_index.__class__ is int:
+            return _nll_loss_forward_kernels[input._keys | target._keys | getattr(weight, '_keys', 0) | tls.mode](input, target, weight, reduction, ignore_index)
+    return call_packet(_nll_loss_forward_packet, given((('input', input), ('target', target), ('weight', weight), ('reduction', reduction), ('ignore_index', ignore_index)), args, kwargs), kwargs)
+
+nll_loss_forward.packet = _nll_loss_forward_packet
+
+def nll_loss_nd(input=MISSING, target=MISSING, weight=MISSING, reduction=MISSING, ignore_index=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and target.__class__ in TENSORS and (weight is MISSING or (weight is None or weight.__class__ in TENSORS)) and (reduction is MISSING or reduction.__class__ is int) and (ignore_index is MISSING or ignore_index.__class__ is int):
+            return _nll_loss_nd_kernels[input._keys | target._keys | getattr(weight, '_keys', 0) | tls.mode](input, target, None if weight is MISSING else weight, 1 if reduction is MISSING else reduction, -100 if ignore_index is MISSING else ignore_index)
+    return call_packet(_nll_loss_nd_packet, given((('input', input), ('target', target), ('weight', weight), ('reduction', reduction), ('ignore_index', ignore_index)), args, kwargs), kwargs)
+
+nll_loss_nd.packet = _nll_loss_nd_packet
+
 def nonzero(input=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS:
@@ -2631,6 +2853,14 @@ def outer(input=MISSING, vec2=MISSING, *args, **kwargs):
 
 outer.packet = _outer_packet
 
+def pairwise_distance(x1=MISSING, x2=MISSING, p=MISSING, eps=MISSING, keepdim=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if x1.__class__ in TENSORS and x2.__class__ in TENSORS and (p is MISSING or p.__class__ is float) and (eps is MISSING or eps.__class__ is float) and (keepdim is MISSING or keepdim.__class__ is bool):
+            return _pairwise_distance_kernels[x1._keys | x2._keys | tls.mode](x1, x2, 2.0 if p is MISSING else p, 1e-06 if eps is MISSING else eps, False if keepdim is MISSING else keepdim)
+    return call_packet(_pairwise_distance_packet, given((('x1', x1), ('x2', x2), ('p', p), ('eps', eps), ('keepdim', keepdim)), args, kwargs), kwargs)
+
+pairwise_distance.packet = _pairwise_distance_packet
+
 def permute(input=MISSING, dims=MISSING, *args, **kwargs):
     if not args and not kwargs:
         ints_of_dims = int_tuple(dims)
@@ -2647,6 +2877,14 @@ def poisson(input=MISSING, generator=MISSING, *args, **kwargs):
     return call_packet(_poisson_packet, given((('input', input), ('generator', generator)), args, kwargs), kwargs)
 
 poisson.packet = _poisson_packet
+
+def poisson_nll_loss(input=MISSING, target=MISSING, log_input=MISSING, full=MISSING, eps=MISSING, reduction=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and target.__class__ in TENSORS and log_input.__class__ is bool and full.__class__ is bool and eps.__class__ is float and reduction.__class__ is int:
+            return _poisson_nll_loss_kernels[input._keys | target._keys | tls.mode](input, target, log_input, full, eps, reduction)
+    return call_packet(_poisson_nll_loss_packet, given((('input', input), ('target', target), ('log_input', log_input), ('full', full), ('eps', eps), ('reduction', reduction)), args, kwargs), kwargs)
+
+poisson_nll_loss.packet = _poisson_nll_loss_packet
 
 def polar(abs=MISSING, angle=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -2941,11 +3179,12 @@ def rsqrt_(input=MISSING, *args, **kwargs):
 
 rsqrt_.packet = _rsqrt__packet
 
-def rsub(input=MISSING, other=MISSING, alpha=MISSING, *args, **kwargs):
+def rsub(input=MISSING, other=MISSING, *args, alpha=1, **kwargs):
     if not args and not kwargs:
-        if input.__class__ in TENSORS and other.__class__ in NUMBERS and (alpha is MISSING or alpha.__class__ in NUMBERS):
-            return _rsub_Scalar_kernels[input._keys | tls.mode](input, other, 1 if alpha is MISSING else alpha)
-    return call_packet(_rsub_packet, given((('input', input), ('other', other), ('alpha', alpha)), args, kwargs), kwargs)
+        if input.__class__ in TENSORS and other.__class__ in TENSORS and alpha.__class__ in NUMBERS:
+            return _rsub_Tensor_kernels[input._keys | other._keys | tls.mode](input, other, alpha)
+    if not alpha == 1: kwargs['alpha'] = alpha
+    return call_packet(_rsub_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
 
 rsub.packet = _rsub_packet
 
@@ -3070,6 +3309,22 @@ def slice_scatter(input=MISSING, src=MISSING, dim=MISSING, start=MISSING, end=MI
 
 slice_scatter.packet = _slice_scatter_packet
 
+def smooth_l1_loss(input=MISSING, target=MISSING, reduction=MISSING, beta=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and target.__class__ in TENSORS and (reduction is MISSING or reduction.__class__ is int) and (beta is MISSING or beta.__class__ is float):
+            return _smooth_l1_loss_kernels[input._keys | target._keys | tls.mode](input, target, 1 if reduction is MISSING else reduction, 1.0 if beta is MISSING else beta)
+    return call_packet(_smooth_l1_loss_packet, given((('input', input), ('target', target), ('reduction', reduction), ('beta', beta)), args, kwargs), kwargs)
+
+smooth_l1_loss.packet = _smooth_l1_loss_packet
+
+def soft_margin_loss(input=MISSING, target=MISSING, reduction=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and target.__class__ in TENSORS and (reduction is MISSING or reduction.__class__ is int):
+            return _soft_margin_loss_kernels[input._keys | target._keys | tls.mode](input, target, 1 if reduction is MISSING else reduction)
+    return call_packet(_soft_margin_loss_packet, given((('input', input), ('target', target), ('reduction', reduction)), args, kwargs), kwargs)
+
+soft_margin_loss.packet = _soft_margin_loss_packet
+
 def split(input=MISSING, split_size=MISSING, dim=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and split_size.__class__ is int and (dim is MISSING or dim.__class__ is int):
@@ -3144,27 +3399,29 @@ def stack(tensors=MISSING, dim=MISSING, *args, **kwargs):
 
 stack.packet = _stack_packet
 
-def std(input=MISSING, dim=MISSING, unbiased=MISSING, keepdim=MISSING, *args, correction=None, **kwargs):
+def std(input=MISSING, dim=MISSING, unbiased=MISSING, *args, correction=None, keepdim=False, **kwargs):
     if not args and not kwargs:
-        if input.__class__ in TENSORS and (dim is MISSING or dim.__class__ is bool) and unbiased is MISSING and keepdim is MISSING and correction is None:
+        if input.__class__ in TENSORS and (dim is MISSING or dim.__class__ is bool) and unbiased is MISSING and correction is None and keepdim is False:
             return _std_kernels[input._keys | tls.mode](input, True if dim is MISSING else dim)
-        ints_of_dim = sized_ints(dim, 1)
-        if input.__class__ in TENSORS and (ints_of_dim is not None or dim is None) and (unbiased is MISSING or unbiased.__class__ is bool) and (keepdim is MISSING or keepdim.__class__ is bool) and correction is None:
-            return _std_dim_kernels[input._keys | tls.mode](input, ints_of_dim, True if unbiased is MISSING else unbiased, False if keepdim is MISSING else keepdim)
+        ints_of_dim = None if dim is MISSING else sized_ints(dim, 1)
+        if input.__class__ in TENSORS and (ints_of_dim is not None or dim is None or dim is MISSING) and (correction is None or correction.__class__ in NUMBERS) and keepdim.__class__ is bool and unbiased is MISSING:
+            return _std_correction_kernels[input._keys | tls.mode](input, ints_of_dim, correction, keepdim)
     if not correction is None: kwargs['correction'] = correction
-    return call_packet(_std_packet, given((('input', input), ('dim', dim), ('unbiased', unbiased), ('keepdim', keepdim)), args, kwargs), kwargs)
+    if not keepdim is False: kwargs['keepdim'] = keepdim
+    return call_packet(_std_packet, given((('input', input), ('dim', dim), ('unbiased', unbiased)), args, kwargs), kwargs)
 
 std.packet = _std_packet
 
-def std_mean(input=MISSING, dim=MISSING, unbiased=MISSING, keepdim=MISSING, *args, correction=None, **kwargs):
+def std_mean(input=MISSING, dim=MISSING, unbiased=MISSING, *args, correction=None, keepdim=False, **kwargs):
     if not args and not kwargs:
-        if input.__class__ in TENSORS and (dim is MISSING or dim.__class__ is bool) and unbiased is MISSING and keepdim is MISSING and correction is None:
+        if input.__class__ in TENSORS and (dim is MISSING or dim.__class__ is bool) and unbiased is MISSING and correction is None and keepdim is False:
             return _std_mean_kernels[input._keys | tls.mode](input, True if dim is MISSING else dim)
-        ints_of_dim = sized_ints(dim, 1)
-        if input.__class__ in TENSORS and (ints_of_dim is not None or dim is None) and (unbiased is MISSING or unbiased.__class__ is bool) and (keepdim is MISSING or keepdim.__class__ is bool) and correction is None:
-            return _std_mean_dim_kernels[input._keys | tls.mode](input, ints_of_dim, True if unbiased is MISSING else unbiased, False if keepdim is MISSING else keepdim)
+        ints_of_dim = None if dim is MISSING else sized_ints(dim, 1)
+        if input.__class__ in TENSORS and (ints_of_dim is not None or dim is None or dim is MISSING) and (correction is None or correction.__class__ in NUMBERS) and keepdim.__class__ is bool and unbiased is MISSING:
+            return _std_mean_correction_kernels[input._keys | tls.mode](input, ints_of_dim, correction, keepdim)
     if not correction is None: kwargs['correction'] = correction
-    return call_packet(_std_mean_packet, given((('input', input), ('dim', dim), ('unbiased', unbiased), ('keepdim', keepdim)), args, kwargs), kwargs)
+    if not keepdim is False: kwargs['keepdim'] = keepdim
+    return call_packet(_std_mean_packet, given((('input', input), ('dim', dim), ('unbiased', unbiased)), args, kwargs), kwargs)
 
 std_mean.packet = _std_mean_packet
 
@@ -3284,6 +3541,14 @@ def transpose(input=MISSING, dim0=MISSING, dim1=MISSING, *args, **kwargs):
 
 transpose.packet = _transpose_packet
 
+def triplet_margin_loss(anchor=MISSING, positive=MISSING, negative=MISSING, margin=MISSING, p=MISSING, eps=MISSING, swap=MISSING, reduction=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if anchor.__class__ in TENSORS and positive.__class__ in TENSORS and negative.__class__ in TENSORS and (margin is MISSING or margin.__class__ is float) and (p is MISSING or p.__class__ is float) and (eps is MISSING or eps.__class__ is float) and (swap is MISSING or swap.__class__ is bool) and (reduction is MISSING or reduction.__class__ is int):
+            return _triplet_margin_loss_kernels[anchor._keys | positive._keys | negative._keys | tls.mode](anchor, positive, negative, 1.0 if margin is MISSING else margin, 2.0 if p is MISSING else p, 1e-06 if eps is MISSING else eps, False if swap is MISSING else swap, 1 if reduction is MISSING else reduction)
+    return call_packet(_triplet_margin_loss_packet, given((('anchor', anchor), ('positive', positive), ('negative', negative), ('margin', margin), ('p', p), ('eps', eps), ('swap', swap), ('reduction', reduction)), args, kwargs), kwargs)
+
+triplet_margin_loss.packet = _triplet_margin_loss_packet
+
 def true_divide(input=MISSING, other=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and (other.__class__ in TENSORS or other.__class__ in NUMBERS):
@@ -3333,27 +3598,29 @@ def unsqueeze(input=MISSING, dim=MISSING, *args, **kwargs):
 
 unsqueeze.packet = _unsqueeze_packet
 
-def var(input=MISSING, dim=MISSING, unbiased=MISSING, keepdim=MISSING, *args, correction=None, **kwargs):
+def var(input=MISSING, dim=MISSING, unbiased=MISSING, *args, correction=None, keepdim=False, **kwargs):
     if not args and not kwargs:
-        if input.__class__ in TENSORS and (dim is MISSING or dim.__class__ is bool) and unbiased is MISSING and keepdim is MISSING and correction is None:
+        if input.__class__ in TENSORS and (dim is MISSING or dim.__class__ is bool) and unbiased is MISSING and correction is None and keepdim is False:
             return _var_kernels[input._keys | tls.mode](input, True if dim is MISSING else dim)
-        ints_of_dim = sized_ints(dim, 1)
-        if input.__class__ in TENSORS and (ints_of_dim is not None or dim is None) and (unbiased is MISSING or unbiased.__class__ is bool) and (keepdim is MISSING or keepdim.__class__ is bool) and correction is None:
-            return _var_dim_kernels[input._keys | tls.mode](input, ints_of_dim, True if unbiased is MISSING else unbiased, False if keepdim is MISSING else keepdim)
+        ints_of_dim = None if dim is MISSING else sized_ints(dim, 1)
+        if input.__class__ in TENSORS and (ints_of_dim is not None or dim is None or dim is MISSING) and (correction is None or correction.__class__ in NUMBERS) and keepdim.__class__ is bool and unbiased is MISSING:
+            return _var_correction_kernels[input._keys | tls.mode](input, ints_of_dim, correction, keepdim)
     if not correction is None: kwargs['correction'] = correction
-    return call_packet(_var_packet, given((('input', input), ('dim', dim), ('unbiased', unbiased), ('keepdim', keepdim)), args, kwargs), kwargs)
+    if not keepdim is False: kwargs['keepdim'] = keepdim
+    return call_packet(_var_packet, given((('input', input), ('dim', dim), ('unbiased', unbiased)), args, kwargs), kwargs)
 
 var.packet = _var_packet
 
-def var_mean(input=MISSING, dim=MISSING, unbiased=MISSING, keepdim=MISSING, *args, correction=None, **kwargs):
+def var_mean(input=MISSING, dim=MISSING, unbiased=MISSING, *args, correction=None, keepdim=False, **kwargs):
     if not args and not kwargs:
-        if input.__class__ in TENSORS and (dim is MISSING or dim.__class__ is bool) and unbiased is MISSING and keepdim is MISSING and correction is None:
+        if input.__class__ in TENSORS and (dim is MISSING or dim.__class__ is bool) and unbiased is MISSING and correction is None and keepdim is False:
             return _var_mean_kernels[input._keys | tls.mode](input, True if dim is MISSING else dim)
-        ints_of_dim = sized_ints(dim, 1)
-        if input.__class__ in TENSORS and (ints_of_dim is not None or dim is None) and (unbiased is MISSING or unbiased.__class__ is bool) and (keepdim is MISSING or keepdim.__class__ is bool) and correction is None:
-            return _var_mean_dim_kernels[input._keys | tls.mode](input, ints_of_dim, True if unbiased is MISSING else unbiased, False if keepdim is MISSING else keepdim)
+        ints_of_dim = None if dim is MISSING else sized_ints(dim, 1)
+        if input.__class__ in TENSORS and (ints_of_dim is not None or dim is None or dim is MISSING) and (correction is None or correction.__class__ in NUMBERS) and keepdim.__class__ is bool and unbiased is MISSING:
+            return _var_mean_correction_kernels[input._keys | tls.mode](input, ints_of_dim, correction, keepdim)
     if not correction is None: kwargs['correction'] = correction
-    return call_packet(_var_mean_packet, given((('input', input), ('dim', dim), ('unbiased', unbiased), ('keepdim', keepdim)), args, kwargs), kwargs)
+    if not keepdim is False: kwargs['keepdim'] = keepdim
+    return call_packet(_var_mean_packet, given((('input', input), ('dim', dim), ('unbiased', unbiased)), args, kwargs), kwargs)
 
 var_mean.packet = _var_mean_packet
 
@@ -3430,7 +3697,7 @@ zeros_like.packet = _zeros_like_packet
 
 #: Python namespace -> ((public name, name here), ...)
 NAMESPACES = {
-    'internal': (('alias', 'alias'), ('index', 'index'), ('native_dropout_backward', 'native_dropout_backward'), ('native_layer_norm_backward', 'native_layer_norm_backward'), ('slice', 'slice')),
-    'torch': (('_to_copy', '_to_copy'), ('abs', 'abs'), ('abs_', 'abs_'), ('absolute', 'absolute'), ('acos', 'acos'), ('acos_', 'acos_'), ('acosh', 'acosh'), ('acosh_', 'acosh_'), ('add', 'add'), ('addbmm', 'addbmm'), ('addcdiv', 'addcdiv'), ('addcmul', 'addcmul'), ('addmm', 'addmm'), ('addmv', 'addmv'), ('addr', 'addr'), ('adjoint', 'adjoint'), ('all', 'all'), ('alpha_dropout', 'alpha_dropout'), ('alpha_dropout_', 'alpha_dropout_'), ('amax', 'amax'), ('amin', 'amin'), ('angle', 'angle'), ('any', 'any'), ('arange', 'arange'), ('arccos', 'arccos'), ('arccos_', 'arccos_'), ('arccosh', 'arccosh'), ('arccosh_', 'arccosh_'), ('arcsin', 'arcsin'), ('arcsin_', 'arcsin_'), ('arcsinh', 'arcsinh'), ('arcsinh_', 'arcsinh_'), ('arctan', 'arctan'), ('arctan2', 'arctan2'), ('arctan_', 'arctan_'), ('arctanh', 'arctanh'), ('arctanh_', 'arctanh_'), ('argmax', 'argmax'), ('argmin', 'argmin'), ('argwhere', 'argwhere'), ('as_strided', 'as_strided'), ('as_strided_scatter', 'as_strided_scatter'), ('asin', 'asin'), ('asin_', 'asin_'), ('asinh', 'asinh'), ('asinh_', 'asinh_'), ('atan', 'atan'), ('atan2', 'atan2'), ('atan_', 'atan_'), ('atanh', 'atanh'), ('atanh_', 'atanh_'), ('baddbmm', 'baddbmm'), ('batch_norm', 'batch_norm'), ('bernoulli', 'bernoulli'), ('binomial', 'binomial'), ('bitwise_and', 'bitwise_and'), ('bitwise_left_shift', 'bitwise_left_shift'), ('bitwise_not', 'bitwise_not'), ('bitwise_or', 'bitwise_or'), ('bitwise_right_shift', 'bitwise_right_shift'), ('bitwise_xor', 'bitwise_xor'), ('bmm', 'bmm'), ('broadcast_to', 'broadcast_to'), ('cat', 'cat'), ('ceil', 'ceil'), ('ceil_', 'ceil_'), ('chunk', 'chunk'), ('clone', 'clone'), ('column_stack', 'column_stack'), ('complex', 'complex'), ('concat', 'concat'), ('concatenate', 'concatenate'), ('conj', 'conj'), ('conj_physical', 'conj_physical'), ('conj_physical_', 'conj_physical_'), ('copysign', 'copysign'), ('cos', 'cos'), ('cos_', 'cos_'), ('cosh', 'cosh'), ('cosh_', 'cosh_'), ('count_nonzero', 'count_nonzero'), ('deg2rad', 'deg2rad'), ('deg2rad_', 'deg2rad_'), ('diagonal', 'diagonal'), ('diagonal_scatter', 'diagonal_scatter'), ('dist', 'dist'), ('div', 'div'), ('divide', 'divide'), ('dot', 'dot'), ('dropout', 'dropout'), ('dropout_', 'dropout_'), ('dsplit', 'dsplit'), ('dstack', 'dstack'), ('embedding', 'embedding'), ('embedding_dense_backward', 'embedding_dense_backward'), ('empty', 'empty'), ('empty_like', 'empty_like'), ('empty_strided', 'empty_strided'), ('exp', 'exp'), ('exp2', 'exp2'), ('exp2_', 'exp2_'), ('exp_', 'exp_'), ('expm1', 'expm1'), ('expm1_', 'expm1_'), ('feature_alpha_dropout', 'feature_alpha_dropout'), ('feature_alpha_dropout_', 'feature_alpha_dropout_'), ('feature_dropout', 'feature_dropout'), ('feature_dropout_', 'feature_dropout_'), ('fill_', 'fill_'), ('fix', 'fix'), ('fix_', 'fix_'), ('flatten', 'flatten'), ('flip', 'flip'), ('fliplr', 'fliplr'), ('flipud', 'flipud'), ('float_power', 'float_power'), ('floor', 'floor'), ('floor_', 'floor_'), ('floor_divide', 'floor_divide'), ('fmod', 'fmod'), ('frac', 'frac'), ('frac_', 'frac_'), ('frexp', 'frexp'), ('full', 'full'), ('full_like', 'full_like'), ('gather', 'gather'), ('gcd', 'gcd'), ('gcd_', 'gcd_'), ('ger', 'ger'), ('group_norm', 'group_norm'), ('hsplit', 'hsplit'), ('hstack', 'hstack'), ('hypot', 'hypot'), ('imag', 'imag'), ('index_add', 'index_add'), ('index_copy', 'index_copy'), ('index_fill', 'index_fill'), ('index_put', 'index_put'), ('index_reduce', 'index_reduce'), ('index_select', 'index_select'), ('instance_norm', 'instance_norm'), ('layer_norm', 'layer_norm'), ('lcm', 'lcm'), ('lcm_', 'lcm_'), ('ldexp', 'ldexp'), ('log', 'log'), ('log10', 'log10'), ('log10_', 'log10_'), ('log1p', 'log1p'), ('log1p_', 'log1p_'), ('log2', 'log2'), ('log2_', 'log2_'), ('log_', 'log_'), ('logaddexp', 'logaddexp'), ('logaddexp2', 'logaddexp2'), ('logsumexp', 'logsumexp'), ('masked_fill', 'masked_fill'), ('masked_scatter', 'masked_scatter'), ('masked_select', 'masked_select'), ('matmul', 'matmul'), ('max', 'max'), ('mean', 'mean'), ('min', 'min'), ('mm', 'mm'), ('moveaxis', 'moveaxis'), ('movedim', 'movedim'), ('mul', 'mul'), ('multinomial', 'multinomial'), ('multiply', 'multiply'), ('mv', 'mv'), ('narrow', 'narrow'), ('native_batch_norm', 'native_batch_norm'), ('native_dropout', 'native_dropout'), ('native_group_norm', 'native_group_norm'), ('native_layer_norm', 'native_layer_norm'), ('neg', 'neg'), ('neg_', 'neg_'), ('negative', 'negative'), ('negative_', 'negative_'), ('nextafter', 'nextafter'), ('nonzero', 'nonzero'), ('normal', 'normal'), ('ones', 'ones'), ('ones_like', 'ones_like'), ('outer', 'outer'), ('permute', 'permute'), ('poisson', 'poisson'), ('polar', 'polar'), ('positive', 'positive'), ('pow', 'pow'), ('prod', 'prod'), ('put', 'put'), ('rad2deg', 'rad2deg'), ('rad2deg_', 'rad2deg_'), ('rand', 'rand'), ('rand_like', 'rand_like'), ('randint', 'randint'), ('randint_like', 'randint_like'), ('randn', 'randn'), ('randn_like', 'randn_like'), ('randperm', 'randperm'), ('ravel', 'ravel'), ('real', 'real'), ('reciprocal', 'reciprocal'), ('reciprocal_', 'reciprocal_'), ('remainder', 'remainder'), ('repeat_interleave', 'repeat_interleave'), ('reshape', 'reshape'), ('resolve_conj', 'resolve_conj'), ('resolve_neg', 'resolve_neg'), ('rms_norm', 'rms_norm'), ('roll', 'roll'), ('rot90', 'rot90'), ('round', 'round'), ('round_', 'round_'), ('row_stack', 'row_stack'), ('rsqrt', 'rsqrt'), ('rsqrt_', 'rsqrt_'), ('rsub', 'rsub'), ('scalar_tensor', 'scalar_tensor'), ('scatter', 'scatter'), ('scatter_add', 'scatter_add'), ('scatter_reduce', 'scatter_reduce'), ('select', 'select'), ('select_scatter', 'select_scatter'), ('sgn', 'sgn'), ('sign', 'sign'), ('sin', 'sin'), ('sin_', 'sin_'), ('sinh', 'sinh'), ('sinh_', 'sinh_'), ('slice_scatter', 'slice_scatter'), ('split', 'split'), ('split_with_sizes', 'split_with_sizes'), ('sqrt', 'sqrt'), ('sqrt_', 'sqrt_'), ('square', 'square'), ('square_', 'square_'), ('squeeze', 'squeeze'), ('stack', 'stack'), ('std', 'std'), ('std_mean', 'std_mean'), ('sub', 'sub'), ('subtract', 'subtract'), ('sum', 'sum'), ('swapaxes', 'swapaxes'), ('swapdims', 'swapdims'), ('t', 't'), ('take', 'take'), ('take_along_dim', 'take_along_dim'), ('tan', 'tan'), ('tan_', 'tan_'), ('tensor_split', 'tensor_split'), ('tile', 'tile'), ('transpose', 'transpose'), ('true_divide', 'true_divide'), ('trunc', 'trunc'), ('trunc_', 'trunc_'), ('unbind', 'unbind'), ('unflatten', 'unflatten'), ('unsqueeze', 'unsqueeze'), ('var', 'var'), ('var_mean', 'var_mean'), ('vdot', 'vdot'), ('view_as_complex', 'view_as_complex'), ('view_as_real', 'view_as_real'), ('vsplit', 'vsplit'), ('vstack', 'vstack'), ('zero_', 'zero_'), ('zeros', 'zeros'), ('zeros_like', 'zeros_like')),
-    'torch._C._nn': (('linear', 'linear'), ('one_hot', 'one_hot')),
+    'internal': (('_bounded_log', '_bounded_log'), ('_conj_physical', '_conj_physical'), ('alias', 'alias'), ('index', 'index'), ('native_dropout_backward', 'native_dropout_backward'), ('native_layer_norm_backward', 'native_layer_norm_backward'), ('nll_loss_backward', 'nll_loss_backward'), ('slice', 'slice')),
+    'torch': (('_to_copy', '_to_copy'), ('abs', 'abs'), ('abs_', 'abs_'), ('absolute', 'absolute'), ('acos', 'acos'), ('acos_', 'acos_'), ('acosh', 'acosh'), ('acosh_', 'acosh_'), ('add', 'add'), ('addbmm', 'addbmm'), ('addcdiv', 'addcdiv'), ('addcmul', 'addcmul'), ('addmm', 'addmm'), ('addmv', 'addmv'), ('addr', 'addr'), ('adjoint', 'adjoint'), ('all', 'all'), ('alpha_dropout', 'alpha_dropout'), ('alpha_dropout_', 'alpha_dropout_'), ('amax', 'amax'), ('amin', 'amin'), ('angle', 'angle'), ('any', 'any'), ('arange', 'arange'), ('arccos', 'arccos'), ('arccos_', 'arccos_'), ('arccosh', 'arccosh'), ('arccosh_', 'arccosh_'), ('arcsin', 'arcsin'), ('arcsin_', 'arcsin_'), ('arcsinh', 'arcsinh'), ('arcsinh_', 'arcsinh_'), ('arctan', 'arctan'), ('arctan2', 'arctan2'), ('arctan_', 'arctan_'), ('arctanh', 'arctanh'), ('arctanh_', 'arctanh_'), ('argmax', 'argmax'), ('argmin', 'argmin'), ('argwhere', 'argwhere'), ('as_strided', 'as_strided'), ('as_strided_scatter', 'as_strided_scatter'), ('asin', 'asin'), ('asin_', 'asin_'), ('asinh', 'asinh'), ('asinh_', 'asinh_'), ('atan', 'atan'), ('atan2', 'atan2'), ('atan_', 'atan_'), ('atanh', 'atanh'), ('atanh_', 'atanh_'), ('baddbmm', 'baddbmm'), ('batch_norm', 'batch_norm'), ('bernoulli', 'bernoulli'), ('binary_cross_entropy_with_logits', 'binary_cross_entropy_with_logits'), ('binomial', 'binomial'), ('bitwise_and', 'bitwise_and'), ('bitwise_left_shift', 'bitwise_left_shift'), ('bitwise_not', 'bitwise_not'), ('bitwise_or', 'bitwise_or'), ('bitwise_right_shift', 'bitwise_right_shift'), ('bitwise_xor', 'bitwise_xor'), ('bmm', 'bmm'), ('broadcast_to', 'broadcast_to'), ('cat', 'cat'), ('ceil', 'ceil'), ('ceil_', 'ceil_'), ('chunk', 'chunk'), ('clone', 'clone'), ('column_stack', 'column_stack'), ('complex', 'complex'), ('concat', 'concat'), ('concatenate', 'concatenate'), ('conj', 'conj'), ('conj_physical', 'conj_physical'), ('conj_physical_', 'conj_physical_'), ('copysign', 'copysign'), ('cos', 'cos'), ('cos_', 'cos_'), ('cosh', 'cosh'), ('cosh_', 'cosh_'), ('cosine_embedding_loss', 'cosine_embedding_loss'), ('cosine_similarity', 'cosine_similarity'), ('count_nonzero', 'count_nonzero'), ('deg2rad', 'deg2rad'), ('deg2rad_', 'deg2rad_'), ('diagonal', 'diagonal'), ('diagonal_scatter', 'diagonal_scatter'), ('dist', 'dist'), ('div', 'div'), ('divide', 'divide'), ('dot', 'dot'), ('dropout', 'dropout'), ('dropout_', 'dropout_'), ('dsplit', 'dsplit'), ('dstack', 'dstack'), ('embedding', 'embedding'), ('embedding_dense_backward', 'embedding_dense_backward'), ('empty', 'empty'), ('empty_like', 'empty_like'), ('empty_strided', 'empty_strided'), ('exp', 'exp'), ('exp2', 'exp2'), ('exp2_', 'exp2_'), ('exp_', 'exp_'), ('expm1', 'expm1'), ('expm1_', 'expm1_'), ('feature_alpha_dropout', 'feature_alpha_dropout'), ('feature_alpha_dropout_', 'feature_alpha_dropout_'), ('feature_dropout', 'feature_dropout'), ('feature_dropout_', 'feature_dropout_'), ('fill_', 'fill_'), ('fix', 'fix'), ('fix_', 'fix_'), ('flatten', 'flatten'), ('flip', 'flip'), ('fliplr', 'fliplr'), ('flipud', 'flipud'), ('float_power', 'float_power'), ('floor', 'floor'), ('floor_', 'floor_'), ('floor_divide', 'floor_divide'), ('fmod', 'fmod'), ('frac', 'frac'), ('frac_', 'frac_'), ('frexp', 'frexp'), ('full', 'full'), ('full_like', 'full_like'), ('gather', 'gather'), ('gcd', 'gcd'), ('gcd_', 'gcd_'), ('ger', 'ger'), ('group_norm', 'group_norm'), ('hinge_embedding_loss', 'hinge_embedding_loss'), ('hsplit', 'hsplit'), ('hstack', 'hstack'), ('hypot', 'hypot'), ('imag', 'imag'), ('index_add', 'index_add'), ('index_copy', 'index_copy'), ('index_fill', 'index_fill'), ('index_put', 'index_put'), ('index_reduce', 'index_reduce'), ('index_select', 'index_select'), ('instance_norm', 'instance_norm'), ('kl_div', 'kl_div'), ('layer_norm', 'layer_norm'), ('lcm', 'lcm'), ('lcm_', 'lcm_'), ('ldexp', 'ldexp'), ('ldexp_', 'ldexp_'), ('log', 'log'), ('log10', 'log10'), ('log10_', 'log10_'), ('log1p', 'log1p'), ('log1p_', 'log1p_'), ('log2', 'log2'), ('log2_', 'log2_'), ('log_', 'log_'), ('logaddexp', 'logaddexp'), ('logaddexp2', 'logaddexp2'), ('logsumexp', 'logsumexp'), ('margin_ranking_loss', 'margin_ranking_loss'), ('masked_fill', 'masked_fill'), ('masked_scatter', 'masked_scatter'), ('masked_select', 'masked_select'), ('matmul', 'matmul'), ('max', 'max'), ('mean', 'mean'), ('min', 'min'), ('mm', 'mm'), ('moveaxis', 'moveaxis'), ('movedim', 'movedim'), ('mul', 'mul'), ('multinomial', 'multinomial'), ('multiply', 'multiply'), ('mv', 'mv'), ('narrow', 'narrow'), ('native_batch_norm', 'native_batch_norm'), ('native_dropout', 'native_dropout'), ('native_group_norm', 'native_group_norm'), ('native_layer_norm', 'native_layer_norm'), ('neg', 'neg'), ('neg_', 'neg_'), ('negative', 'negative'), ('negative_', 'negative_'), ('nextafter', 'nextafter'), ('nonzero', 'nonzero'), ('normal', 'normal'), ('ones', 'ones'), ('ones_like', 'ones_like'), ('outer', 'outer'), ('pairwise_distance', 'pairwise_distance'), ('permute', 'permute'), ('poisson', 'poisson'), ('poisson_nll_loss', 'poisson_nll_loss'), ('polar', 'polar'), ('positive', 'positive'), ('pow', 'pow'), ('prod', 'prod'), ('put', 'put'), ('rad2deg', 'rad2deg'), ('rad2deg_', 'rad2deg_'), ('rand', 'rand'), ('rand_like', 'rand_like'), ('randint', 'randint'), ('randint_like', 'randint_like'), ('randn', 'randn'), ('randn_like', 'randn_like'), ('randperm', 'randperm'), ('ravel', 'ravel'), ('real', 'real'), ('reciprocal', 'reciprocal'), ('reciprocal_', 'reciprocal_'), ('remainder', 'remainder'), ('repeat_interleave', 'repeat_interleave'), ('reshape', 'reshape'), ('resolve_conj', 'resolve_conj'), ('resolve_neg', 'resolve_neg'), ('rms_norm', 'rms_norm'), ('roll', 'roll'), ('rot90', 'rot90'), ('round', 'round'), ('round_', 'round_'), ('row_stack', 'row_stack'), ('rsqrt', 'rsqrt'), ('rsqrt_', 'rsqrt_'), ('rsub', 'rsub'), ('scalar_tensor', 'scalar_tensor'), ('scatter', 'scatter'), ('scatter_add', 'scatter_add'), ('scatter_reduce', 'scatter_reduce'), ('select', 'select'), ('select_scatter', 'select_scatter'), ('sgn', 'sgn'), ('sign', 'sign'), ('sin', 'sin'), ('sin_', 'sin_'), ('sinh', 'sinh'), ('sinh_', 'sinh_'), ('slice_scatter', 'slice_scatter'), ('split', 'split'), ('split_with_sizes', 'split_with_sizes'), ('sqrt', 'sqrt'), ('sqrt_', 'sqrt_'), ('square', 'square'), ('square_', 'square_'), ('squeeze', 'squeeze'), ('stack', 'stack'), ('std', 'std'), ('std_mean', 'std_mean'), ('sub', 'sub'), ('subtract', 'subtract'), ('sum', 'sum'), ('swapaxes', 'swapaxes'), ('swapdims', 'swapdims'), ('t', 't'), ('take', 'take'), ('take_along_dim', 'take_along_dim'), ('tan', 'tan'), ('tan_', 'tan_'), ('tensor_split', 'tensor_split'), ('tile', 'tile'), ('transpose', 'transpose'), ('triplet_margin_loss', 'triplet_margin_loss'), ('true_divide', 'true_divide'), ('trunc', 'trunc'), ('trunc_', 'trunc_'), ('unbind', 'unbind'), ('unflatten', 'unflatten'), ('unsqueeze', 'unsqueeze'), ('var', 'var'), ('var_mean', 'var_mean'), ('vdot', 'vdot'), ('view_as_complex', 'view_as_complex'), ('view_as_real', 'view_as_real'), ('vsplit', 'vsplit'), ('vstack', 'vstack'), ('zero_', 'zero_'), ('zeros', 'zeros'), ('zeros_like', 'zeros_like')),
+    'torch._C._nn': (('binary_cross_entropy', 'binary_cross_entropy'), ('cross_entropy_loss', 'cross_entropy_loss'), ('huber_loss', 'huber_loss'), ('l1_loss', 'l1_loss'), ('linear', 'linear'), ('mse_loss', 'mse_loss'), ('multi_margin_loss', 'multi_margin_loss'), ('multilabel_margin_loss', 'multilabel_margin_loss'), ('nll_loss', 'nll_loss'), ('nll_loss2d', 'nll_loss2d'), ('nll_loss_forward', 'nll_loss_forward'), ('nll_loss_nd', 'nll_loss_nd'), ('one_hot', 'one_hot'), ('smooth_l1_loss', 'smooth_l1_loss'), ('soft_margin_loss', 'soft_margin_loss')),
 }

@@ -424,6 +424,8 @@ _lcm__kernels = overload('lcm_', 'elementwise').cache
 _ldexp_packet = packet('ldexp', 'elementwise', ('ldexp.Tensor',))
 _ldexp_Tensor_kernels = overload('ldexp.Tensor', 'elementwise').cache
 _ldexp_out_kernels = overload('ldexp.out', 'elementwise').cache
+_ldexp__packet = packet('ldexp_', 'elementwise', ('ldexp_',))
+_ldexp__kernels = overload('ldexp_', 'elementwise').cache
 _log_packet = packet('log', 'elementwise', ('log',))
 _log_kernels = overload('log', 'elementwise').cache
 _log_out_kernels = overload('log.out', 'elementwise').cache
@@ -1829,6 +1831,12 @@ class TensorMethods:
                 return _ldexp_Tensor_kernels[self._keys | other._keys | tls.mode](self, other)
         return call_method(_ldexp_packet, self, given((('other', other),), args, kwargs), kwargs)
 
+    def ldexp_(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if other.__class__ in TENSORS:
+                return _ldexp__kernels[self._keys | other._keys | tls.mode](self, other)
+        return call_method(_ldexp__packet, self, given((('other', other),), args, kwargs), kwargs)
+
     def log(self, *args, **kwargs):
         if not args and not kwargs:
             if True:
@@ -2325,11 +2333,12 @@ class TensorMethods:
                 return _rsqrt__kernels[self._keys | tls.mode](self)
         return call_method(_rsqrt__packet, self, given((), args, kwargs), kwargs)
 
-    def rsub(self, other=MISSING, alpha=MISSING, *args, **kwargs):
+    def rsub(self, other=MISSING, *args, alpha=1, **kwargs):
         if not args and not kwargs:
-            if other.__class__ in NUMBERS and (alpha is MISSING or alpha.__class__ in NUMBERS):
-                return _rsub_Scalar_kernels[self._keys | tls.mode](self, other, 1 if alpha is MISSING else alpha)
-        return call_method(_rsub_packet, self, given((('other', other), ('alpha', alpha)), args, kwargs), kwargs)
+            if other.__class__ in TENSORS and alpha.__class__ in NUMBERS:
+                return _rsub_Tensor_kernels[self._keys | other._keys | tls.mode](self, other, alpha)
+        if not alpha == 1: kwargs['alpha'] = alpha
+        return call_method(_rsub_packet, self, given((('other', other),), args, kwargs), kwargs)
 
     def scatter(self, dim=MISSING, index=MISSING, src=MISSING, *args, reduce=MISSING, **kwargs):
         if not args and not kwargs:
@@ -2511,25 +2520,27 @@ class TensorMethods:
                 return _squeeze__dims_kernels[self._keys | tls.mode](self, ints_of_dim)
         return call_method(_squeeze__packet, self, given((('dim', dim),), args, kwargs), kwargs)
 
-    def std(self, dim=MISSING, unbiased=MISSING, keepdim=MISSING, *args, correction=None, **kwargs):
+    def std(self, dim=MISSING, unbiased=MISSING, *args, correction=None, keepdim=False, **kwargs):
         if not args and not kwargs:
-            if (dim is MISSING or dim.__class__ is bool) and unbiased is MISSING and keepdim is MISSING and correction is None:
+            if (dim is MISSING or dim.__class__ is bool) and unbiased is MISSING and correction is None and keepdim is False:
                 return _std_kernels[self._keys | tls.mode](self, True if dim is MISSING else dim)
-            ints_of_dim = sized_ints(dim, 1)
-            if (ints_of_dim is not None or dim is None) and (unbiased is MISSING or unbiased.__class__ is bool) and (keepdim is MISSING or keepdim.__class__ is bool) and correction is None:
-                return _std_dim_kernels[self._keys | tls.mode](self, ints_of_dim, True if unbiased is MISSING else unbiased, False if keepdim is MISSING else keepdim)
+            ints_of_dim = None if dim is MISSING else sized_ints(dim, 1)
+            if (ints_of_dim is not None or dim is None or dim is MISSING) and (correction is None or correction.__class__ in NUMBERS) and keepdim.__class__ is bool and unbiased is MISSING:
+                return _std_correction_kernels[self._keys | tls.mode](self, ints_of_dim, correction, keepdim)
         if not correction is None: kwargs['correction'] = correction
-        return call_method(_std_packet, self, given((('dim', dim), ('unbiased', unbiased), ('keepdim', keepdim)), args, kwargs), kwargs)
+        if not keepdim is False: kwargs['keepdim'] = keepdim
+        return call_method(_std_packet, self, given((('dim', dim), ('unbiased', unbiased)), args, kwargs), kwargs)
 
-    def std_mean(self, dim=MISSING, unbiased=MISSING, keepdim=MISSING, *args, correction=None, **kwargs):
+    def std_mean(self, dim=MISSING, unbiased=MISSING, *args, correction=None, keepdim=False, **kwargs):
         if not args and not kwargs:
-            if (dim is MISSING or dim.__class__ is bool) and unbiased is MISSING and keepdim is MISSING and correction is None:
+            if (dim is MISSING or dim.__class__ is bool) and unbiased is MISSING and correction is None and keepdim is False:
                 return _std_mean_kernels[self._keys | tls.mode](self, True if dim is MISSING else dim)
-            ints_of_dim = sized_ints(dim, 1)
-            if (ints_of_dim is not None or dim is None) and (unbiased is MISSING or unbiased.__class__ is bool) and (keepdim is MISSING or keepdim.__class__ is bool) and correction is None:
-                return _std_mean_dim_kernels[self._keys | tls.mode](self, ints_of_dim, True if unbiased is MISSING else unbiased, False if keepdim is MISSING else keepdim)
+            ints_of_dim = None if dim is MISSING else sized_ints(dim, 1)
+            if (ints_of_dim is not None or dim is None or dim is MISSING) and (correction is None or correction.__class__ in NUMBERS) and keepdim.__class__ is bool and unbiased is MISSING:
+                return _std_mean_correction_kernels[self._keys | tls.mode](self, ints_of_dim, correction, keepdim)
         if not correction is None: kwargs['correction'] = correction
-        return call_method(_std_mean_packet, self, given((('dim', dim), ('unbiased', unbiased), ('keepdim', keepdim)), args, kwargs), kwargs)
+        if not keepdim is False: kwargs['keepdim'] = keepdim
+        return call_method(_std_mean_packet, self, given((('dim', dim), ('unbiased', unbiased)), args, kwargs), kwargs)
 
     def sub(self, other=MISSING, *args, alpha=1, **kwargs):
         if not args and not kwargs:
@@ -2728,25 +2739,27 @@ class TensorMethods:
                 return _unsqueeze__kernels[self._keys | tls.mode](self, dim)
         return call_method(_unsqueeze__packet, self, given((('dim', dim),), args, kwargs), kwargs)
 
-    def var(self, dim=MISSING, unbiased=MISSING, keepdim=MISSING, *args, correction=None, **kwargs):
+    def var(self, dim=MISSING, unbiased=MISSING, *args, correction=None, keepdim=False, **kwargs):
         if not args and not kwargs:
-            if (dim is MISSING or dim.__class__ is bool) and unbiased is MISSING and keepdim is MISSING and correction is None:
+            if (dim is MISSING or dim.__class__ is bool) and unbiased is MISSING and correction is None and keepdim is False:
                 return _var_kernels[self._keys | tls.mode](self, True if dim is MISSING else dim)
-            ints_of_dim = sized_ints(dim, 1)
-            if (ints_of_dim is not None or dim is None) and (unbiased is MISSING or unbiased.__class__ is bool) and (keepdim is MISSING or keepdim.__class__ is bool) and correction is None:
-                return _var_dim_kernels[self._keys | tls.mode](self, ints_of_dim, True if unbiased is MISSING else unbiased, False if keepdim is MISSING else keepdim)
+            ints_of_dim = None if dim is MISSING else sized_ints(dim, 1)
+            if (ints_of_dim is not None or dim is None or dim is MISSING) and (correction is None or correction.__class__ in NUMBERS) and keepdim.__class__ is bool and unbiased is MISSING:
+                return _var_correction_kernels[self._keys | tls.mode](self, ints_of_dim, correction, keepdim)
         if not correction is None: kwargs['correction'] = correction
-        return call_method(_var_packet, self, given((('dim', dim), ('unbiased', unbiased), ('keepdim', keepdim)), args, kwargs), kwargs)
+        if not keepdim is False: kwargs['keepdim'] = keepdim
+        return call_method(_var_packet, self, given((('dim', dim), ('unbiased', unbiased)), args, kwargs), kwargs)
 
-    def var_mean(self, dim=MISSING, unbiased=MISSING, keepdim=MISSING, *args, correction=None, **kwargs):
+    def var_mean(self, dim=MISSING, unbiased=MISSING, *args, correction=None, keepdim=False, **kwargs):
         if not args and not kwargs:
-            if (dim is MISSING or dim.__class__ is bool) and unbiased is MISSING and keepdim is MISSING and correction is None:
+            if (dim is MISSING or dim.__class__ is bool) and unbiased is MISSING and correction is None and keepdim is False:
                 return _var_mean_kernels[self._keys | tls.mode](self, True if dim is MISSING else dim)
-            ints_of_dim = sized_ints(dim, 1)
-            if (ints_of_dim is not None or dim is None) and (unbiased is MISSING or unbiased.__class__ is bool) and (keepdim is MISSING or keepdim.__class__ is bool) and correction is None:
-                return _var_mean_dim_kernels[self._keys | tls.mode](self, ints_of_dim, True if unbiased is MISSING else unbiased, False if keepdim is MISSING else keepdim)
+            ints_of_dim = None if dim is MISSING else sized_ints(dim, 1)
+            if (ints_of_dim is not None or dim is None or dim is MISSING) and (correction is None or correction.__class__ in NUMBERS) and keepdim.__class__ is bool and unbiased is MISSING:
+                return _var_mean_correction_kernels[self._keys | tls.mode](self, ints_of_dim, correction, keepdim)
         if not correction is None: kwargs['correction'] = correction
-        return call_method(_var_mean_packet, self, given((('dim', dim), ('unbiased', unbiased), ('keepdim', keepdim)), args, kwargs), kwargs)
+        if not keepdim is False: kwargs['keepdim'] = keepdim
+        return call_method(_var_mean_packet, self, given((('dim', dim), ('unbiased', unbiased)), args, kwargs), kwargs)
 
     def vdot(self, other=MISSING, *args, **kwargs):
         if not args and not kwargs:

@@ -305,7 +305,7 @@ def _arity_fits(signature: Signature, args: tuple[Any, ...]) -> bool:
 def _why_not(signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     marks = []
     for position, value in enumerate(args):
-        fits = position < len(signature.positional) and signature.positional[position].convert(value) is not REJECTED
+        fits = position < len(signature.positional) and _looks_right(signature.positional[position], value)
         text = type(value).__name__
         marks.append(text if fits else f"!{text}!")
     known = {p.name: p for p in signature.parameters}
@@ -313,10 +313,15 @@ def _why_not(signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any]
     if unknown:
         return f"      didn't match because some of the keywords were incorrect: {', '.join(unknown)}\n"
     for key, value in kwargs.items():
-        fits = known[key].convert(value) is not REJECTED
+        fits = _looks_right(known[key], value)
         marks.append(f"{key}={type(value).__name__}" if fits else f"!{key}={type(value).__name__}!")
     inner = ", ".join(marks)
     return f"      didn't match because some of the arguments have invalid types: ({inner}{', ' if kwargs else ''})\n"
+
+
+def _looks_right(parameter: Parameter, value: Any) -> bool:
+    """Whether PyTorch's message shows a value without marks; numbers always have them."""
+    return parameter.argument.type != "Scalar" and parameter.convert(value) is not REJECTED
 
 
 def _single_mismatch(name: str, signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> TypeError:

@@ -1,0 +1,63 @@
+"""Losses over NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..registry import kernel, kernels
+from .reduction import accurate_sum
+
+_NONE, _MEAN, _SUM = range(3)
+
+
+def _bounded_log(self: np.ndarray, out: Any = None) -> Any:
+    return np.maximum(np.log(self), np.asarray(-100, self.dtype), out=out)
+
+
+kernels({"_bounded_log": _bounded_log})
+
+
+def _picked(self: np.ndarray, target: np.ndarray, weight: Any, ignore_index: int) -> tuple[Any, Any, Any]:
+    """(rows of log probabilities, class of each row with 0 for ignored ones, weight of each row)."""
+    rows, labels = self.reshape(-1, self.shape[-1]), target.reshape(-1)
+    ignored = labels == ignore_index
+    labels = np.where(ignored, 0, labels)
+    if labels.size and (labels.min() < 0 or labels.max() >= rows.shape[1]):
+        bad = labels[(labels < 0) | (labels >= rows.shape[1])][0]
+        raise IndexError(f"Target {bad} is out of bounds.")
+    weights = np.ones(labels.shape, rows.dtype) if weight is None else weight[labels]
+    weights[ignored] = 0
+    return rows, labels, weights
+
+
+@kernel("nll_loss_forward")
+def nll_loss_forward(
+    self: np.ndarray, target: np.ndarray, weight: Any, reduction: int, ignore_index: int
+) -> tuple[np.ndarray, np.ndarray]:
+    rows, labels, weights = _picked(self, target, weight, ignore_index)
+    picked = np.take_along_axis(rows, labels[:, None], 1)[:, 0] if labels.size else np.empty(0, rows.dtype)
+    # 0 * inf must not become NaN where a row is ignored.
+    losses = np.where(weights != 0, -picked * weights, 0).astype(rows.dtype, copy=False)
+    total = np.asarray(accurate_sum(weights, (0,)))
+    if reduction == _NONE:
+        return (losses if self.ndim == 2 else losses.reshape(())), np.zeros((), rows.dtype)
+    value = np.asarray(accurate_sum(losses, (0,)))
+    return (np.asarray(value / total) if reduction == _MEAN else value), total
+
+
+@kernel("nll_loss_backward")
+def nll_loss_backward(
+    grad_output: np.ndarray, self: np.ndarray, target: np.ndarray, weight: Any, reduction: int, ignore_index: int,
+    total_weight: np.ndarray,
+) -> np.ndarray:  # fmt: skip
+    rows, labels, weights = _picked(self, target, weight, ignore_index)
+    values = -weights * grad_output.reshape(-1) if reduction == _NONE else -weights * grad_output
+    if reduction == _MEAN:
+        values = values / total_weight
+    values = np.where(weights != 0, values, 0)
+    out = np.zeros(rows.shape, rows.dtype)
+    if labels.size:
+        np.put_along_axis(out, labels[:, None], values[:, None].astype(rows.dtype, copy=False), 1)
+    return out.reshape(self.shape)

@@ -1,0 +1,299 @@
+"""Loss functions written in other operators, so that all have all derivatives."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .. import dtypes
+from ..api import _functions as ops
+from ..dispatch.registry import register_composite as composite
+
+_NONE, _MEAN, _SUM = range(3)
+
+
+def reduced(loss: Any, reduction: int) -> Any:
+    """The loss per element, its mean or its sum."""
+    if reduction == _MEAN:
+        return loss.mean()
+    return loss.sum() if reduction == _SUM else loss
+
+
+@composite("mse_loss")
+def mse_loss(self: Any, target: Any, reduction: int) -> Any:
+    difference = self - target
+    return reduced(difference * difference, reduction)
+
+
+@composite("l1_loss")
+def l1_loss(self: Any, target: Any, reduction: int) -> Any:
+    return reduced((self - target).abs(), reduction)
+
+
+@composite("smooth_l1_loss")
+def smooth_l1_loss(self: Any, target: Any, reduction: int, beta: float) -> Any:
+    if beta < 0:
+        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
+    if beta == 0:
+        return l1_loss(self, target, reduction)
+    difference = self - target
+    distance = difference.abs()
+    loss = ops.where(distance < beta, 0.5 * difference * difference / beta, distance - 0.5 * beta)
+    return reduced(loss, reduction)
+
+
+@composite("huber_loss")
+def huber_loss(self: Any, target: Any, reduction: int, delta: float) -> Any:
+    if delta <= 0:
+        raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    difference = self - target
+    distance = difference.abs()
+    loss = ops.where(distance <= delta, 0.5 * difference * difference, delta * (distance - 0.5 * delta))
+    return reduced(loss, reduction)
+
+
+@composite("nll_loss")
+def nll_loss(self: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> Any:
+    return ops.nll_loss_forward(self, target, weight, reduction, ignore_index)[0]
+
+
+def _class_last(self: Any) -> Any:
+    """(n, c, d1, d2 ...) as (n, d1, d2 ..., c)."""
+    return self.movedim(1, -1)
+
+
+@composite("nll_loss2d")
+def nll_loss2d(self: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> Any:
+    if target.dim() != 3:
+        raise RuntimeError(f"only batches of spatial targets supported (3D tensors) but got targets of dimension: {target.dim()}")
+    if self.dim() != 4:
+        raise RuntimeError(f"only batches of spatial inputs supported (4D tensors), but got input of dimension: {self.dim()}")
+    return _spatial(self, target, weight, reduction, ignore_index)
+
+
+def _spatial(self: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> Any:
+    shape = (self.shape[0], *self.shape[2:])
+    if tuple(target.shape) != shape:
+        if self.shape[0] != target.shape[0]:
+            raise ValueError(f"Expected input batch_size ({self.shape[0]}) to match target batch_size ({target.shape[0]}).")
+        raise RuntimeError(f"Expected target size {list(shape)}, got {list(target.shape)}")
+    rows = _class_last(self).reshape(-1, self.shape[1])
+    loss = nll_loss(rows, target.reshape(-1), weight, reduction, ignore_index)
+    return loss.reshape(shape) if reduction == _NONE else loss
+
+
+@composite("nll_loss_nd")
+def nll_loss_nd(self: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> Any:
+    if self.dim() < 1:
+        raise ValueError(f"Expected 1 or more dimensions (got {self.dim()})")
+    if self.dim() != 1 and (target.dim() < 1 or self.shape[0] != target.shape[0]):
+        got = target.shape[0] if target.dim() else 0
+        raise ValueError(f"Expected input batch_size ({self.shape[0]}) to match target batch_size ({got}).")
+    if self.dim() <= 2:
+        return nll_loss(self, target, weight, reduction, ignore_index)
+    return _spatial(self, target, weight, reduction, ignore_index)
+
+
+@composite("cross_entropy_loss")
+def cross_entropy_loss(self: Any, target: Any, weight: Any, reduction: int, ignore_index: int, label_smoothing: float) -> Any:
+    if label_smoothing < 0 or label_smoothing > 1:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    class_dim = 0 if self.dim() == 1 else 1
+    if self.dim() < 1:
+        raise RuntimeError("Expected input to have at least 1 dimension, got 0")
+    if tuple(self.shape) == tuple(target.shape):
+        if not target.dtype.is_floating_point:
+            raise RuntimeError(f"Expected floating point type for target with class probabilities, got {dtypes.scalar_type_name(target.dtype)}")
+        if ignore_index >= 0:
+            raise RuntimeError("ignore_index is not supported for floating point target")
+        return _probability_loss(self, target, weight, reduction, label_smoothing, class_dim)
+    logs = ops.log_softmax(self, class_dim, dtype=None)
+    if label_smoothing == 0:
+        return nll_loss_nd(logs, target, weight, reduction, ignore_index)
+    return _smoothed_loss(logs, target, weight, reduction, ignore_index, label_smoothing, class_dim)
+
+
+def _along_classes(weight: Any, logs: Any, class_dim: int) -> Any:
+    return weight.view([-1 if i == class_dim else 1 for i in range(logs.dim())])
+
+
+def _probability_loss(self: Any, target: Any, weight: Any, reduction: int, label_smoothing: float, class_dim: int) -> Any:
+    logs = ops.log_softmax(self, class_dim, dtype=None)
+    classes = self.shape[class_dim]
+    if label_smoothing:
+        target = target * (1 - label_smoothing) + label_smoothing / classes
+    if weight is not None:
+        logs = logs * _along_classes(weight, logs, class_dim)
+    loss = -(logs * target)
+    if reduction == _MEAN:
+        return loss.sum() / (self.numel() // max(classes, 1)) if self.numel() else loss.sum() * math.nan
+    return loss.sum() if reduction == _SUM else loss.sum(class_dim)
+
+
+def _smoothed_loss(
+    logs: Any, target: Any, weight: Any, reduction: int, ignore_index: int, label_smoothing: float, class_dim: int
+) -> Any:
+    plain = nll_loss_nd(logs, target, weight, reduction, ignore_index)
+    classes = logs.shape[class_dim]
+    weighted = logs if weight is None else logs * _along_classes(weight, logs, class_dim)
+    ignored = target == ignore_index
+    smooth = (-weighted.sum(class_dim)).masked_fill(ignored, 0)
+    if reduction == _MEAN:
+        if weight is None:
+            total = (~ignored).sum()
+        else:
+            total = weight.gather(0, target.masked_fill(ignored, 0).reshape(-1)).masked_fill(ignored.reshape(-1), 0).sum()
+        smooth = smooth.sum() / total
+    elif reduction == _SUM:
+        smooth = smooth.sum()
+    return (1 - label_smoothing) * plain + (label_smoothing / classes) * smooth
+
+
+@composite("binary_cross_entropy")
+def binary_cross_entropy(self: Any, target: Any, weight: Any, reduction: int) -> Any:
+    if self.numel() and not self.is_meta and bool(((self < 0) | (self > 1)).any()):
+        raise RuntimeError("all elements of input should be between 0 and 1")
+    loss = (target - 1) * _bounded_log(1 - self) - target * _bounded_log(self)
+    return reduced(loss if weight is None else loss * weight, reduction)
+
+
+def _bounded_log(value: Any) -> Any:
+    """log, not below -100; there its slope is that of log(1e-12), as PyTorch's backward divides by no less."""
+    return ops._bounded_log(value)
+
+
+@composite("binary_cross_entropy_with_logits")
+def binary_cross_entropy_with_logits(self: Any, target: Any, weight: Any, pos_weight: Any, reduction: int) -> Any:
+    if target.shape != self.shape:
+        raise ValueError(f"Target size ({target.shape}) must be the same as input size ({self.shape})")
+    logs = ops.log_sigmoid(self)
+    if pos_weight is not None:
+        factor = (pos_weight - 1) * target + 1
+        loss = (1 - target) * self - factor * logs
+    else:
+        loss = (1 - target) * self - logs
+    return reduced(loss if weight is None else loss * weight, reduction)
+
+
+@composite("kl_div")
+def kl_div(self: Any, target: Any, reduction: int, log_target: bool) -> Any:
+    loss = target.exp() * (target - self) if log_target else ops.xlogy(target, target) - target * self
+    return reduced(loss, reduction)
+
+
+@composite("soft_margin_loss")
+def soft_margin_loss(self: Any, target: Any, reduction: int) -> Any:
+    return reduced((-target * self).exp().log1p(), reduction)
+
+
+@composite("hinge_embedding_loss")
+def hinge_embedding_loss(self: Any, target: Any, margin: float, reduction: int) -> Any:
+    zeros = ops.zeros_like(self)
+    far = ops.where(target != 1, (margin - self).clamp_min(0), zeros)
+    near = ops.where(target != -1, self, zeros)
+    return reduced(far + near, reduction)
+
+
+@composite("margin_ranking_loss")
+def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float, reduction: int) -> Any:
+    return reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction)
+
+
+@composite("multi_margin_loss")
+def multi_margin_loss(self: Any, target: Any, p: Any, margin: Any, weight: Any, reduction: int) -> Any:
+    if p not in (1, 2):
+        raise RuntimeError("only p == 1 and p == 2 supported")
+    rows = self if self.dim() == 2 else self.reshape(1, -1)
+    labels = target.reshape(-1)
+    if self.dim() > 2 or not rows.shape[1]:
+        raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(self.shape)}")
+    if target.dim() > 1 or labels.shape[0] != rows.shape[0]:
+        raise RuntimeError(f"inconsistent target size, expected {rows.shape[0]} but got {list(target.shape)}")
+    own = rows.gather(1, labels.unsqueeze(1))
+    terms = (margin - own + rows).clamp_min(0)
+    if p == 2:
+        terms = terms * terms
+    if weight is not None:
+        terms = terms * weight.gather(0, labels).unsqueeze(1)
+    others = terms.scatter(1, labels.unsqueeze(1), 0).sum(1) / rows.shape[1]
+    return reduced(others if self.dim() == 2 else others.reshape(()), reduction)
+
+
+@composite("multilabel_margin_loss")
+def multilabel_margin_loss(self: Any, target: Any, reduction: int) -> Any:
+    if tuple(self.shape) != tuple(target.shape):
+        raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(self.shape)}")
+    if not self.dim():
+        self, target, scalar = self.reshape(1, 1), target.reshape(1, 1), True
+    else:
+        scalar = self.dim() == 1
+        self, target = (self.unsqueeze(0), target.unsqueeze(0)) if scalar else (self, target)
+    # Labels count up to the first negative one.
+    listed = (target < 0).to(dtypes.int64).cumsum(1) == 0
+    labels = target.masked_fill(~listed, 0)
+    is_label = ops.zeros_like(self, dtype=dtypes.int64).scatter_add(1, labels, listed.to(dtypes.int64)) > 0
+    chosen = self.gather(1, labels)
+    terms = (1 - (chosen.unsqueeze(2) - self.unsqueeze(1))).clamp_min(0)
+    counted = listed.unsqueeze(2) & ~is_label.unsqueeze(1)
+    loss = ops.where(counted, terms, ops.zeros_like(terms)).sum((1, 2)) / self.shape[1]
+    return reduced(loss.reshape(()) if scalar else loss, reduction)
+
+
+@composite("cosine_similarity")
+def cosine_similarity(x1: Any, x2: Any, dim: int, eps: float) -> Any:
+    if not x1.dtype.is_floating_point and not x2.dtype.is_floating_point:
+        raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {dtypes.scalar_type_name(x1.dtype)}")
+    first = ops.linalg_vector_norm(x1, 2, (dim,), True).clamp_min(eps)
+    second = ops.linalg_vector_norm(x2, 2, (dim,), True).clamp_min(eps)
+    return ((x1 / first) * (x2 / second)).sum(dim)
+
+
+@composite("cosine_embedding_loss")
+def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float, reduction: int) -> Any:
+    if target.dim() not in (0, 1):
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if target.dim() == 1 and (input1.dim() != 2 or input2.dim() != 2):
+        raise RuntimeError(f"1D target tensor expects 2D input tensors, but found inputs with sizes {list(input1.shape)} and {list(input2.shape)}.")
+    if target.dim() == 0 and (input1.dim() != 1 or input2.dim() != 1):
+        raise RuntimeError(f"0D target tensor expects 1D input tensors, but found inputs with sizes {list(input1.shape)} and {list(input2.shape)}.")
+    dim = target.dim()
+    tiny = 1e-12
+    product = (input1 * input2).sum(dim)
+    squares = ((input1 * input1).sum(dim) + tiny) * ((input2 * input2).sum(dim) + tiny)
+    cosine = product / squares.sqrt()
+    zeros = ops.zeros_like(cosine)
+    same = ops.where(target == 1, 1 - cosine, zeros)
+    other = ops.where(target == -1, (cosine - margin).clamp_min(0), zeros)
+    return reduced(same + other, reduction)
+
+
+@composite("pairwise_distance")
+def pairwise_distance(x1: Any, x2: Any, p: float, eps: float, keepdim: bool) -> Any:
+    return ops.linalg_vector_norm(x1 - x2 + eps, p, (max(x1.dim(), x2.dim()) - 1,), keepdim)
+
+
+@composite("triplet_margin_loss")
+def triplet_margin_loss(
+    anchor: Any, positive: Any, negative: Any, margin: float, p: float, eps: float, swap: bool, reduction: int
+) -> Any:
+    if not anchor.dim() == positive.dim() == negative.dim():
+        raise RuntimeError(
+            f"All inputs should have same dimension but got {anchor.dim()}D, {positive.dim()}D and {negative.dim()}D inputs."
+        )
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    to_positive = pairwise_distance(anchor, positive, p, eps, False)
+    to_negative = pairwise_distance(anchor, negative, p, eps, False)
+    if swap:
+        to_negative = ops.minimum(to_negative, pairwise_distance(positive, negative, p, eps, False))
+    return reduced((margin + to_positive - to_negative).clamp_min(0), reduction)
+
+
+@composite("poisson_nll_loss")
+def poisson_nll_loss(input: Any, target: Any, log_input: bool, full: bool, eps: float, reduction: int) -> Any:
+    loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
+    if full:
+        stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
+        loss = loss + stirling.masked_fill(target <= 1, 0)
+    return reduced(loss, reduction)
+

@@ -1,0 +1,35 @@
+"""Shape rules of losses with kernels of their own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import dtypes
+from ..dispatch.registry import register_meta as meta
+from ..spec import Spec
+
+
+@meta("nll_loss_forward")
+def nll_loss_forward(self: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> tuple[Spec, Spec]:
+    shape, wanted = self._array.shape, target._array.shape
+    if not 1 <= len(shape) <= 2:
+        raise RuntimeError("input tensor should be 1D or 2D")
+    if len(wanted) > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if target._dtype not in (dtypes.int64, dtypes.uint8, dtypes.int32):
+        raise RuntimeError(f"expected scalar type Long but found {dtypes.scalar_type_name(target._dtype)}")
+    if not (len(shape) == 1 and not wanted) and (not wanted or shape[0] != wanted[0]):
+        raise RuntimeError(f"size mismatch (got input: {list(shape)}, target: {list(wanted)})")
+    if weight is not None and (weight._array.ndim != 1 or weight._array.size != shape[-1]):
+        raise RuntimeError(
+            f"weight tensor should be defined either for all {shape[-1]} classes or no classes but got weight tensor of shape: {list(weight.shape)}"
+        )
+    result = wanted if reduction == 0 and len(shape) == 2 else ()
+    return Spec(result, self._dtype), Spec((), self._dtype)
+
+
+@meta("nll_loss_backward")
+def nll_loss_backward(
+    grad_output: Any, self: Any, target: Any, weight: Any, reduction: int, ignore_index: int, total_weight: Any
+) -> Spec:
+    return Spec(self._array.shape, self._dtype)
