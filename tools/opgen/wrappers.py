@@ -187,9 +187,10 @@ class Wrapper:
 
     def plain_lines(self, name: str) -> list[str]:
         assert self.widest is not None
-        parameters = python_parameters(self.widest, self.method)
-        positional = [p for p in parameters if not p.argument.kwarg_only]
         keyword_only = self.keyword_parameters()
+        named = {p.name for p in keyword_only}
+        parameters = python_parameters(self.widest, self.method)
+        positional = [p for p in parameters if not p.argument.kwarg_only and p.name not in named]
         head = [("self" if self.method and i == 0 else f"{p.name}=MISSING") for i, p in enumerate(positional)]
         head.append("*args")
         head += [f"{p.name}={literal(p.argument) if not is_missing(p.argument.default) else 'MISSING'}" for p in keyword_only]
@@ -204,11 +205,11 @@ class Wrapper:
         return lines
 
     def keyword_parameters(self) -> list[Parameter]:
+        """Parameters that are keyword-only in some overload; one that takes them by position too finds them in ``*args``."""
         found: dict[str, Parameter] = {}
-        positional = {p.name for p in python_parameters(self.widest, self.method) if not p.argument.kwarg_only}
         for declaration in self.overloads:
             for p in python_parameters(declaration, self.method):
-                if p.argument.kwarg_only and p.name not in positional:
+                if p.argument.kwarg_only:
                     found.setdefault(p.name, p)
         return list(found.values())
 

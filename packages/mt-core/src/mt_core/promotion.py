@@ -13,7 +13,7 @@ from . import dtypes
 from .dtypes import dtype, promote_types
 
 __all__ = [
-    "ARITHMETIC", "BOOL", "DIVISION", "FLOAT", "FLOAT_REAL", "KEEP", "Promotion", "REAL", "dtype_of_number", "result_type_of",
+    "ARITHMETIC", "BOOL", "COMPLEX_OF_REAL", "DIVISION", "FLOAT", "FLOAT_REAL", "KEEP", "Promotion", "REAL", "dtype_of_number", "result_type_of",
 ]  # fmt: skip
 
 
@@ -119,6 +119,8 @@ ARITHMETIC = Promotion("arithmetic", _same, _same, "native")
 FLOAT = Promotion("float", _to_float, _to_float, "native_float")
 #: As `FLOAT`, and complex becomes its real type: angle.
 FLOAT_REAL = Promotion("float_real", _to_float, lambda common: _to_float(common).to_real(), "native_real_float")
+#: Computed in the common, real floating type, with a result of the complex type that has such parts: polar.
+COMPLEX_OF_REAL = Promotion("complex_of_real", _same, lambda common: common.to_complex(), "native_real_float")
 #: Computed in the common type, and complex becomes its real type: abs.
 REAL = Promotion("real", _same, lambda common: common.to_real(), "native_real")
 #: Computed in the common type with a boolean result: comparisons, isnan.

@@ -17,15 +17,19 @@ from ..tensor_types import TENSORS
 from ._quick import NUMBERS, given, int_tuple, operator_fallback, reflected, sized_ints, tensors_keys
 from .binder import call_method, call_packet
 
-__all__ = ["_bounded_log", "_conj_physical", "_to_copy", "abs", "abs_", "absolute", "acos", "acos_", "acosh", "acosh_", "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "adjoint", "alias", "all", "alpha_dropout", "alpha_dropout_", "amax", "amin", "angle", "any", "arange", "arccos", "arccos_", "arccosh", "arccosh_", "arcsin", "arcsin_", "arcsinh", "arcsinh_", "arctan", "arctan2", "arctan_", "arctanh", "arctanh_", "argmax", "argmin", "argwhere", "as_strided", "as_strided_scatter", "asin", "asin_", "asinh", "asinh_", "atan", "atan2", "atan_", "atanh", "atanh_", "baddbmm", "batch_norm", "bernoulli", "binary_cross_entropy", "binary_cross_entropy_with_logits", "binomial", "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "bmm", "broadcast_to", "cat", "ceil", "ceil_", "chunk", "clone", "column_stack", "complex", "concat", "concatenate", "conj", "conj_physical", "conj_physical_", "copysign", "cos", "cos_", "cosh", "cosh_", "cosine_embedding_loss", "cosine_similarity", "count_nonzero", "cross_entropy_loss", "deg2rad", "deg2rad_", "diagonal", "diagonal_scatter", "dist", "div", "divide", "dot", "dropout", "dropout_", "dsplit", "dstack", "embedding", "embedding_dense_backward", "empty", "empty_like", "empty_strided", "exp", "exp2", "exp2_", "exp_", "expm1", "expm1_", "feature_alpha_dropout", "feature_alpha_dropout_", "feature_dropout", "feature_dropout_", "fill_", "fix", "fix_", "flatten", "flip", "fliplr", "flipud", "float_power", "floor", "floor_", "floor_divide", "fmod", "frac", "frac_", "frexp", "full", "full_like", "gather", "gcd", "gcd_", "ger", "group_norm", "hinge_embedding_loss", "hsplit", "hstack", "huber_loss", "hypot", "imag", "index", "index_add", "index_copy", "index_fill", "index_put", "index_reduce", "index_select", "instance_norm", "kl_div", "l1_loss", "layer_norm", "lcm", "lcm_", "ldexp", "ldexp_", "linear", "log", "log10", "log10_", "log1p", "log1p_", "log2", "log2_", "log_", "logaddexp", "logaddexp2", "logsumexp", "margin_ranking_loss", "masked_fill", "masked_scatter", "masked_select", "matmul", "max", "mean", "min", "mm", "moveaxis", "movedim", "mse_loss", "mul", "multi_margin_loss", "multilabel_margin_loss", "multinomial", "multiply", "mv", "narrow", "native_batch_norm", "native_dropout", "native_dropout_backward", "native_group_norm", "native_layer_norm", "native_layer_norm_backward", "neg", "neg_", "negative", "negative_", "nextafter", "nll_loss", "nll_loss2d", "nll_loss_backward", "nll_loss_forward", "nll_loss_nd", "nonzero", "normal", "one_hot", "ones", "ones_like", "outer", "pairwise_distance", "permute", "poisson", "poisson_nll_loss", "polar", "positive", "pow", "prod", "put", "rad2deg", "rad2deg_", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "ravel", "real", "reciprocal", "reciprocal_", "remainder", "repeat_interleave", "reshape", "resolve_conj", "resolve_neg", "rms_norm", "roll", "rot90", "round", "round_", "row_stack", "rsqrt", "rsqrt_", "rsub", "scalar_tensor", "scatter", "scatter_add", "scatter_reduce", "select", "select_scatter", "sgn", "sign", "sin", "sin_", "sinh", "sinh_", "slice", "slice_scatter", "smooth_l1_loss", "soft_margin_loss", "split", "split_with_sizes", "sqrt", "sqrt_", "square", "square_", "squeeze", "stack", "std", "std_mean", "sub", "subtract", "sum", "swapaxes", "swapdims", "t", "take", "take_along_dim", "tan", "tan_", "tensor_split", "tile", "transpose", "triplet_margin_loss", "true_divide", "trunc", "trunc_", "unbind", "unflatten", "unsqueeze", "var", "var_mean", "vdot", "view_as_complex", "view_as_real", "vsplit", "vstack", "zero_", "zeros", "zeros_like"]
+__all__ = ["_bounded_log", "_conj_physical", "_safe_softmax", "_to_copy", "_unique2", "abs", "abs_", "absolute", "acos", "acos_", "acosh", "acosh_", "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "adjoint", "alias", "all", "alpha_dropout", "alpha_dropout_", "amax", "amin", "angle", "any", "arange", "arccos", "arccos_", "arccosh", "arccosh_", "arcsin", "arcsin_", "arcsinh", "arcsinh_", "arctan", "arctan2", "arctan_", "arctanh", "arctanh_", "argmax", "argmin", "argsort", "argwhere", "as_strided", "as_strided_scatter", "asin", "asin_", "asinh", "asinh_", "atan", "atan2", "atan_", "atanh", "atanh_", "baddbmm", "batch_norm", "bernoulli", "binary_cross_entropy", "binary_cross_entropy_with_logits", "binomial", "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "bmm", "broadcast_to", "bucketize", "cat", "ceil", "ceil_", "chunk", "clone", "column_stack", "complex", "concat", "concatenate", "conj", "conj_physical", "conj_physical_", "copysign", "cos", "cos_", "cosh", "cosh_", "cosine_embedding_loss", "cosine_similarity", "count_nonzero", "cross_entropy_loss", "deg2rad", "deg2rad_", "diagonal", "diagonal_scatter", "dist", "div", "divide", "dot", "dropout", "dropout_", "dsplit", "dstack", "embedding", "embedding_dense_backward", "empty", "empty_like", "empty_strided", "exp", "exp2", "exp2_", "exp_", "expm1", "expm1_", "feature_alpha_dropout", "feature_alpha_dropout_", "feature_dropout", "feature_dropout_", "fill_", "fix", "fix_", "flatten", "flip", "fliplr", "flipud", "float_power", "floor", "floor_", "floor_divide", "fmod", "frac", "frac_", "frexp", "full", "full_like", "gather", "gcd", "gcd_", "ger", "group_norm", "hinge_embedding_loss", "hsplit", "hstack", "huber_loss", "hypot", "imag", "index", "index_add", "index_copy", "index_fill", "index_put", "index_reduce", "index_select", "instance_norm", "kl_div", "kthvalue", "l1_loss", "layer_norm", "lcm", "lcm_", "ldexp", "ldexp_", "linear", "log", "log10", "log10_", "log1p", "log1p_", "log2", "log2_", "log_", "logaddexp", "logaddexp2", "logsumexp", "margin_ranking_loss", "masked_fill", "masked_scatter", "masked_select", "matmul", "max", "mean", "median", "min", "mm", "mode", "moveaxis", "movedim", "mse_loss", "msort", "mul", "multi_margin_loss", "multilabel_margin_loss", "multinomial", "multiply", "mv", "nanmedian", "narrow", "native_batch_norm", "native_dropout", "native_dropout_backward", "native_group_norm", "native_layer_norm", "native_layer_norm_backward", "neg", "neg_", "negative", "negative_", "nextafter", "nll_loss", "nll_loss2d", "nll_loss_backward", "nll_loss_forward", "nll_loss_nd", "nonzero", "normal", "one_hot", "ones", "ones_like", "outer", "pairwise_distance", "permute", "poisson", "poisson_nll_loss", "polar", "positive", "pow", "prod", "put", "rad2deg", "rad2deg_", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "ravel", "real", "reciprocal", "reciprocal_", "remainder", "repeat_interleave", "reshape", "resolve_conj", "resolve_neg", "rms_norm", "roll", "rot90", "round", "round_", "row_stack", "rsqrt", "rsqrt_", "rsub", "scalar_tensor", "scaled_dot_product_attention", "scatter", "scatter_add", "scatter_reduce", "searchsorted", "select", "select_scatter", "sgn", "sign", "sin", "sin_", "sinh", "sinh_", "slice", "slice_scatter", "smooth_l1_loss", "soft_margin_loss", "sort", "split", "split_with_sizes", "sqrt", "sqrt_", "square", "square_", "squeeze", "stack", "std", "std_mean", "sub", "subtract", "sum", "swapaxes", "swapdims", "t", "take", "take_along_dim", "tan", "tan_", "tensor_split", "tile", "topk", "transpose", "triplet_margin_loss", "true_divide", "trunc", "trunc_", "unbind", "unflatten", "unique_consecutive", "unique_dim", "unsqueeze", "var", "var_mean", "vdot", "view_as_complex", "view_as_real", "vsplit", "vstack", "zero_", "zeros", "zeros_like"]
 
 __bounded_log_packet = packet('_bounded_log', 'loss', ('_bounded_log',))
 __bounded_log_kernels = overload('_bounded_log', 'loss').cache
 __conj_physical_packet = packet('_conj_physical', 'elementwise', ('_conj_physical',))
 __conj_physical_kernels = overload('_conj_physical', 'elementwise').cache
 __conj_physical_out_kernels = overload('_conj_physical.out', 'elementwise').cache
+__safe_softmax_packet = packet('_safe_softmax', 'attention', ('_safe_softmax',))
+__safe_softmax_kernels = overload('_safe_softmax', 'attention').cache
 __to_copy_packet = packet('_to_copy', 'creation', ('_to_copy',))
 __to_copy_kernels = overload('_to_copy', 'creation').cache
+__unique2_packet = packet('_unique2', 'sort', ('_unique2',))
+__unique2_kernels = overload('_unique2', 'sort').cache
 _abs_packet = packet('abs', 'elementwise', ('abs',))
 _abs_kernels = overload('abs', 'elementwise').cache
 _abs_out_kernels = overload('abs.out', 'elementwise').cache
@@ -159,6 +163,9 @@ _argmax_out_kernels = overload('argmax.out', 'reduction').cache
 _argmin_packet = packet('argmin', 'reduction', ('argmin',))
 _argmin_kernels = overload('argmin', 'reduction').cache
 _argmin_out_kernels = overload('argmin.out', 'reduction').cache
+_argsort_packet = packet('argsort', 'sort', ('argsort', 'argsort.stable',))
+_argsort_kernels = overload('argsort', 'sort').cache
+_argsort_stable_kernels = overload('argsort.stable', 'sort').cache
 _argwhere_packet = packet('argwhere', 'indexing', ('argwhere',))
 _argwhere_kernels = overload('argwhere', 'indexing').cache
 _as_strided_packet = packet('as_strided', 'view', ('as_strided',))
@@ -247,6 +254,10 @@ _bmm_kernels = overload('bmm', 'matmul').cache
 _bmm_out_kernels = overload('bmm.out', 'matmul').cache
 _broadcast_to_packet = packet('broadcast_to', 'view', ('broadcast_to',))
 _broadcast_to_kernels = overload('broadcast_to', 'view').cache
+_bucketize_packet = packet('bucketize', 'sort', ('bucketize.Tensor', 'bucketize.Scalar',))
+_bucketize_Tensor_kernels = overload('bucketize.Tensor', 'sort').cache
+_bucketize_Scalar_kernels = overload('bucketize.Scalar', 'sort').cache
+_bucketize_Tensor_out_kernels = overload('bucketize.Tensor_out', 'sort').cache
 _cat_packet = packet('cat', 'view', ('cat',))
 _cat_kernels = overload('cat', 'view').cache
 _cat_out_kernels = overload('cat.out', 'view').cache
@@ -513,6 +524,9 @@ _instance_norm_packet = packet('instance_norm', 'norm', ('instance_norm',))
 _instance_norm_kernels = overload('instance_norm', 'norm').cache
 _kl_div_packet = packet('kl_div', 'loss', ('kl_div',))
 _kl_div_kernels = overload('kl_div', 'loss').cache
+_kthvalue_packet = packet('kthvalue', 'sort', ('kthvalue',))
+_kthvalue_kernels = overload('kthvalue', 'sort').cache
+_kthvalue_out_kernels = overload('kthvalue.out', 'sort').cache
 _l1_loss_packet = packet('l1_loss', 'loss', ('l1_loss',))
 _l1_loss_kernels = overload('l1_loss', 'loss').cache
 _layer_norm_packet = packet('layer_norm', 'norm', ('layer_norm',))
@@ -590,6 +604,10 @@ _mean_kernels = overload('mean', 'reduction').cache
 _mean_dim_kernels = overload('mean.dim', 'reduction').cache
 _mean_dtype_out_kernels = overload('mean.dtype_out', 'reduction').cache
 _mean_out_kernels = overload('mean.out', 'reduction').cache
+_median_packet = packet('median', 'sort', ('median', 'median.dim',))
+_median_kernels = overload('median', 'sort').cache
+_median_dim_kernels = overload('median.dim', 'sort').cache
+_median_dim_out_kernels = overload('median.dim_out', 'sort').cache
 _min_packet = packet('min', 'reduction', ('min', 'min.dim', 'min.other',))
 _min_kernels = overload('min', 'reduction').cache
 _min_dim_kernels = overload('min.dim', 'reduction').cache
@@ -600,6 +618,9 @@ _min_out_kernels = overload('min.out', 'reduction').cache
 _mm_packet = packet('mm', 'matmul', ('mm',))
 _mm_kernels = overload('mm', 'matmul').cache
 _mm_out_kernels = overload('mm.out', 'matmul').cache
+_mode_packet = packet('mode', 'sort', ('mode',))
+_mode_kernels = overload('mode', 'sort').cache
+_mode_out_kernels = overload('mode.out', 'sort').cache
 _moveaxis_packet = packet('moveaxis', 'view', ('moveaxis.intlist', 'moveaxis.int',))
 _moveaxis_intlist_kernels = overload('moveaxis.intlist', 'view').cache
 _moveaxis_int_kernels = overload('moveaxis.int', 'view').cache
@@ -608,6 +629,9 @@ _movedim_intlist_kernels = overload('movedim.intlist', 'view').cache
 _movedim_int_kernels = overload('movedim.int', 'view').cache
 _mse_loss_packet = packet('mse_loss', 'loss', ('mse_loss',))
 _mse_loss_kernels = overload('mse_loss', 'loss').cache
+_msort_packet = packet('msort', 'sort', ('msort',))
+_msort_kernels = overload('msort', 'sort').cache
+_msort_out_kernels = overload('msort.out', 'sort').cache
 _mul_packet = packet('mul', 'elementwise', ('mul.Tensor',))
 _mul_Tensor_kernels = overload('mul.Tensor', 'elementwise').cache
 _mul_out_kernels = overload('mul.out', 'elementwise').cache
@@ -628,6 +652,10 @@ _multiply__Tensor_kernels = overload('multiply_.Tensor', 'elementwise').cache
 _mv_packet = packet('mv', 'matmul', ('mv',))
 _mv_kernels = overload('mv', 'matmul').cache
 _mv_out_kernels = overload('mv.out', 'matmul').cache
+_nanmedian_packet = packet('nanmedian', 'sort', ('nanmedian', 'nanmedian.dim',))
+_nanmedian_kernels = overload('nanmedian', 'sort').cache
+_nanmedian_dim_kernels = overload('nanmedian.dim', 'sort').cache
+_nanmedian_dim_out_kernels = overload('nanmedian.dim_out', 'sort').cache
 _narrow_packet = packet('narrow', 'view', ('narrow',))
 _narrow_kernels = overload('narrow', 'view').cache
 _native_batch_norm_packet = packet('native_batch_norm', 'norm', ('native_batch_norm',))
@@ -838,6 +866,8 @@ _rsub_Tensor_kernels = overload('rsub.Tensor', 'elementwise').cache
 _rsub_Scalar_kernels = overload('rsub.Scalar', 'elementwise').cache
 _scalar_tensor_packet = packet('scalar_tensor', 'creation', ('scalar_tensor',))
 _scalar_tensor_kernels = overload('scalar_tensor', 'creation').cache
+_scaled_dot_product_attention_packet = packet('scaled_dot_product_attention', 'attention', ('scaled_dot_product_attention',))
+_scaled_dot_product_attention_kernels = overload('scaled_dot_product_attention', 'attention').cache
 _scatter_packet = packet('scatter', 'indexing', ('scatter.src', 'scatter.value', 'scatter.reduce', 'scatter.value_reduce',))
 _scatter_src_kernels = overload('scatter.src', 'indexing').cache
 _scatter_value_kernels = overload('scatter.value', 'indexing').cache
@@ -862,6 +892,10 @@ _scatter_reduce_two_kernels = overload('scatter_reduce.two', 'indexing').cache
 _scatter_reduce_two_out_kernels = overload('scatter_reduce.two_out', 'indexing').cache
 _scatter_reduce__packet = packet('scatter_reduce_', 'indexing', ('scatter_reduce_.two',))
 _scatter_reduce__two_kernels = overload('scatter_reduce_.two', 'indexing').cache
+_searchsorted_packet = packet('searchsorted', 'sort', ('searchsorted.Tensor', 'searchsorted.Scalar',))
+_searchsorted_Tensor_kernels = overload('searchsorted.Tensor', 'sort').cache
+_searchsorted_Scalar_kernels = overload('searchsorted.Scalar', 'sort').cache
+_searchsorted_Tensor_out_kernels = overload('searchsorted.Tensor_out', 'sort').cache
 _select_packet = packet('select', 'view', ('select.int',))
 _select_int_kernels = overload('select.int', 'view').cache
 _select_scatter_packet = packet('select_scatter', 'indexing', ('select_scatter',))
@@ -894,6 +928,11 @@ _smooth_l1_loss_packet = packet('smooth_l1_loss', 'loss', ('smooth_l1_loss',))
 _smooth_l1_loss_kernels = overload('smooth_l1_loss', 'loss').cache
 _soft_margin_loss_packet = packet('soft_margin_loss', 'loss', ('soft_margin_loss',))
 _soft_margin_loss_kernels = overload('soft_margin_loss', 'loss').cache
+_sort_packet = packet('sort', 'sort', ('sort.stable', 'sort',))
+_sort_stable_kernels = overload('sort.stable', 'sort').cache
+_sort_kernels = overload('sort', 'sort').cache
+_sort_stable_out_kernels = overload('sort.stable_out', 'sort').cache
+_sort_out_kernels = overload('sort.out', 'sort').cache
 _split_packet = packet('split', 'view', ('split.Tensor', 'split.sizes',))
 _split_Tensor_kernels = overload('split.Tensor', 'view').cache
 _split_sizes_kernels = overload('split.sizes', 'view').cache
@@ -976,6 +1015,9 @@ _tensor_split_indices_kernels = overload('tensor_split.indices', 'view').cache
 _tensor_split_tensor_indices_or_sections_kernels = overload('tensor_split.tensor_indices_or_sections', 'view').cache
 _tile_packet = packet('tile', 'view', ('tile',))
 _tile_kernels = overload('tile', 'view').cache
+_topk_packet = packet('topk', 'sort', ('topk',))
+_topk_kernels = overload('topk', 'sort').cache
+_topk_out_kernels = overload('topk.out', 'sort').cache
 _transpose_packet = packet('transpose', 'view', ('transpose.int',))
 _transpose_int_kernels = overload('transpose.int', 'view').cache
 _transpose__packet = packet('transpose_', 'view', ('transpose_.int',))
@@ -1000,6 +1042,10 @@ _unfold_packet = packet('unfold', 'view', ('unfold',))
 _unfold_kernels = overload('unfold', 'view').cache
 _uniform__packet = packet('uniform_', 'random', ('uniform_',))
 _uniform__kernels = overload('uniform_', 'random').cache
+_unique_consecutive_packet = packet('unique_consecutive', 'sort', ('unique_consecutive',))
+_unique_consecutive_kernels = overload('unique_consecutive', 'sort').cache
+_unique_dim_packet = packet('unique_dim', 'sort', ('unique_dim',))
+_unique_dim_kernels = overload('unique_dim', 'sort').cache
 _unsqueeze_packet = packet('unsqueeze', 'view', ('unsqueeze',))
 _unsqueeze_kernels = overload('unsqueeze', 'view').cache
 _unsqueeze__packet = packet('unsqueeze_', 'view', ('unsqueeze_',))
@@ -1057,6 +1103,14 @@ def _conj_physical(input=MISSING, *args, **kwargs):
 
 _conj_physical.packet = __conj_physical_packet
 
+def _safe_softmax(input=MISSING, dim=MISSING, dtype=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and dim.__class__ is int and (dtype is MISSING or (dtype is None or dtype.__class__ is dtype)):
+            return __safe_softmax_kernels[input._keys | tls.mode](input, dim, None if dtype is MISSING else dtype)
+    return call_packet(__safe_softmax_packet, given((('input', input), ('dim', dim), ('dtype', dtype)), args, kwargs), kwargs)
+
+_safe_softmax.packet = __safe_softmax_packet
+
 def _to_copy(input=MISSING, *args, dtype=None, layout=None, device=None, pin_memory=None, non_blocking=False, memory_format=None, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and (dtype is None or dtype.__class__ is dtype) and layout is None and (device is None or device.__class__ is device) and (pin_memory is None or pin_memory.__class__ is bool) and non_blocking.__class__ is bool and memory_format is None:
@@ -1070,6 +1124,14 @@ def _to_copy(input=MISSING, *args, dtype=None, layout=None, device=None, pin_mem
     return call_packet(__to_copy_packet, given((('input', input),), args, kwargs), kwargs)
 
 _to_copy.packet = __to_copy_packet
+
+def _unique2(input=MISSING, sorted=MISSING, return_inverse=MISSING, return_counts=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (sorted is MISSING or sorted.__class__ is bool) and (return_inverse is MISSING or return_inverse.__class__ is bool) and (return_counts is MISSING or return_counts.__class__ is bool):
+            return __unique2_kernels[input._keys | tls.mode](input, True if sorted is MISSING else sorted, False if return_inverse is MISSING else return_inverse, False if return_counts is MISSING else return_counts)
+    return call_packet(__unique2_packet, given((('input', input), ('sorted', sorted), ('return_inverse', return_inverse), ('return_counts', return_counts)), args, kwargs), kwargs)
+
+_unique2.packet = __unique2_packet
 
 def abs(input=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -1407,6 +1469,17 @@ def argmin(input=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
 
 argmin.packet = _argmin_packet
 
+def argsort(input=MISSING, *args, stable=MISSING, dim=-1, descending=False, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and stable.__class__ is bool and dim.__class__ is int and descending.__class__ is bool:
+            return _argsort_stable_kernels[input._keys | tls.mode](input, stable, dim, descending)
+    if not stable is MISSING: kwargs['stable'] = stable
+    if not dim == -1: kwargs['dim'] = dim
+    if not descending is False: kwargs['descending'] = descending
+    return call_packet(_argsort_packet, given((('input', input),), args, kwargs), kwargs)
+
+argsort.packet = _argsort_packet
+
 def argwhere(input=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS:
@@ -1624,6 +1697,18 @@ def broadcast_to(input=MISSING, size=MISSING, *args, **kwargs):
     return call_packet(_broadcast_to_packet, given((('input', input), ('size', size)), args, kwargs), kwargs)
 
 broadcast_to.packet = _broadcast_to_packet
+
+def bucketize(input=MISSING, boundaries=MISSING, *args, out_int32=False, right=False, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and boundaries.__class__ in TENSORS and out_int32.__class__ is bool and right.__class__ is bool:
+            return _bucketize_Tensor_kernels[input._keys | boundaries._keys | tls.mode](input, boundaries, out_int32, right)
+        if input.__class__ in NUMBERS and boundaries.__class__ in TENSORS and out_int32.__class__ is bool and right.__class__ is bool:
+            return _bucketize_Scalar_kernels[boundaries._keys | tls.mode](input, boundaries, out_int32, right)
+    if not out_int32 is False: kwargs['out_int32'] = out_int32
+    if not right is False: kwargs['right'] = right
+    return call_packet(_bucketize_packet, given((('input', input), ('boundaries', boundaries)), args, kwargs), kwargs)
+
+bucketize.packet = _bucketize_packet
 
 def cat(tensors=MISSING, dim=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -2346,6 +2431,14 @@ def kl_div(input=MISSING, target=MISSING, reduction=MISSING, *args, log_target=F
 
 kl_div.packet = _kl_div_packet
 
+def kthvalue(input=MISSING, k=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and k.__class__ is int and (dim is MISSING or dim.__class__ is int) and (keepdim is MISSING or keepdim.__class__ is bool):
+            return _kthvalue_kernels[input._keys | tls.mode](input, k, -1 if dim is MISSING else dim, False if keepdim is MISSING else keepdim)
+    return call_packet(_kthvalue_packet, given((('input', input), ('k', k), ('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
+
+kthvalue.packet = _kthvalue_packet
+
 def l1_loss(input=MISSING, target=MISSING, reduction=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and target.__class__ in TENSORS and (reduction is MISSING or reduction.__class__ is int):
@@ -2558,6 +2651,16 @@ def mean(input=MISSING, dim=MISSING, keepdim=MISSING, *args, dtype=None, **kwarg
 
 mean.packet = _mean_packet
 
+def median(input=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and dim is MISSING and keepdim is MISSING:
+            return _median_kernels[input._keys | tls.mode](input)
+        if input.__class__ in TENSORS and dim.__class__ is int and (keepdim is MISSING or keepdim.__class__ is bool):
+            return _median_dim_kernels[input._keys | tls.mode](input, dim, False if keepdim is MISSING else keepdim)
+    return call_packet(_median_packet, given((('input', input), ('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
+
+median.packet = _median_packet
+
 def min(input=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and dim is MISSING and keepdim is MISSING:
@@ -2577,6 +2680,14 @@ def mm(input=MISSING, mat2=MISSING, *args, **kwargs):
     return call_packet(_mm_packet, given((('input', input), ('mat2', mat2)), args, kwargs), kwargs)
 
 mm.packet = _mm_packet
+
+def mode(input=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (dim is MISSING or dim.__class__ is int) and (keepdim is MISSING or keepdim.__class__ is bool):
+            return _mode_kernels[input._keys | tls.mode](input, -1 if dim is MISSING else dim, False if keepdim is MISSING else keepdim)
+    return call_packet(_mode_packet, given((('input', input), ('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
+
+mode.packet = _mode_packet
 
 def moveaxis(input=MISSING, source=MISSING, destination=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -2609,6 +2720,14 @@ def mse_loss(input=MISSING, target=MISSING, reduction=MISSING, *args, **kwargs):
     return call_packet(_mse_loss_packet, given((('input', input), ('target', target), ('reduction', reduction)), args, kwargs), kwargs)
 
 mse_loss.packet = _mse_loss_packet
+
+def msort(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _msort_kernels[input._keys | tls.mode](input)
+    return call_packet(_msort_packet, given((('input', input),), args, kwargs), kwargs)
+
+msort.packet = _msort_packet
 
 def mul(input=MISSING, other=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -2658,6 +2777,16 @@ def mv(input=MISSING, vec=MISSING, *args, **kwargs):
     return call_packet(_mv_packet, given((('input', input), ('vec', vec)), args, kwargs), kwargs)
 
 mv.packet = _mv_packet
+
+def nanmedian(input=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and dim is MISSING and keepdim is MISSING:
+            return _nanmedian_kernels[input._keys | tls.mode](input)
+        if input.__class__ in TENSORS and dim.__class__ is int and (keepdim is MISSING or keepdim.__class__ is bool):
+            return _nanmedian_dim_kernels[input._keys | tls.mode](input, dim, False if keepdim is MISSING else keepdim)
+    return call_packet(_nanmedian_packet, given((('input', input), ('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
+
+nanmedian.packet = _nanmedian_packet
 
 def narrow(input=MISSING, dim=MISSING, start=MISSING, length=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -3197,6 +3326,16 @@ def scalar_tensor(s=MISSING, *args, dtype=None, layout=None, device=None, pin_me
 
 scalar_tensor.packet = _scalar_tensor_packet
 
+def scaled_dot_product_attention(query=MISSING, key=MISSING, value=MISSING, attn_mask=MISSING, dropout_p=MISSING, is_causal=MISSING, *args, scale=None, enable_gqa=False, **kwargs):
+    if not args and not kwargs:
+        if query.__class__ in TENSORS and key.__class__ in TENSORS and value.__class__ in TENSORS and (attn_mask is MISSING or (attn_mask is None or attn_mask.__class__ in TENSORS)) and (dropout_p is MISSING or dropout_p.__class__ is float) and (is_causal is MISSING or is_causal.__class__ is bool) and (scale is None or scale.__class__ is float) and enable_gqa.__class__ is bool:
+            return _scaled_dot_product_attention_kernels[query._keys | key._keys | value._keys | getattr(attn_mask, '_keys', 0) | tls.mode](query, key, value, None if attn_mask is MISSING else attn_mask, 0.0 if dropout_p is MISSING else dropout_p, False if is_causal is MISSING else is_causal, scale, enable_gqa)
+    if not scale is None: kwargs['scale'] = scale
+    if not enable_gqa is False: kwargs['enable_gqa'] = enable_gqa
+    return call_packet(_scaled_dot_product_attention_packet, given((('query', query), ('key', key), ('value', value), ('attn_mask', attn_mask), ('dropout_p', dropout_p), ('is_causal', is_causal)), args, kwargs), kwargs)
+
+scaled_dot_product_attention.packet = _scaled_dot_product_attention_packet
+
 def scatter(input=MISSING, dim=MISSING, index=MISSING, src=MISSING, *args, reduce=MISSING, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and dim.__class__ is int and index.__class__ in TENSORS and src.__class__ in TENSORS and reduce is MISSING:
@@ -3228,6 +3367,20 @@ def scatter_reduce(input=MISSING, dim=MISSING, index=MISSING, src=MISSING, reduc
     return call_packet(_scatter_reduce_packet, given((('input', input), ('dim', dim), ('index', index), ('src', src), ('reduce', reduce)), args, kwargs), kwargs)
 
 scatter_reduce.packet = _scatter_reduce_packet
+
+def searchsorted(sorted_sequence=MISSING, input=MISSING, *args, out_int32=False, right=False, side=None, sorter=None, **kwargs):
+    if not args and not kwargs:
+        if sorted_sequence.__class__ in TENSORS and input.__class__ in TENSORS and out_int32.__class__ is bool and right.__class__ is bool and (side is None or side.__class__ is str) and (sorter is None or sorter.__class__ in TENSORS):
+            return _searchsorted_Tensor_kernels[sorted_sequence._keys | input._keys | getattr(sorter, '_keys', 0) | tls.mode](sorted_sequence, input, out_int32, right, side, sorter)
+        if sorted_sequence.__class__ in TENSORS and input.__class__ in NUMBERS and out_int32.__class__ is bool and right.__class__ is bool and (side is None or side.__class__ is str) and (sorter is None or sorter.__class__ in TENSORS):
+            return _searchsorted_Scalar_kernels[sorted_sequence._keys | getattr(sorter, '_keys', 0) | tls.mode](sorted_sequence, input, out_int32, right, side, sorter)
+    if not out_int32 is False: kwargs['out_int32'] = out_int32
+    if not right is False: kwargs['right'] = right
+    if not side is None: kwargs['side'] = side
+    if not sorter is None: kwargs['sorter'] = sorter
+    return call_packet(_searchsorted_packet, given((('sorted_sequence', sorted_sequence), ('input', input)), args, kwargs), kwargs)
+
+searchsorted.packet = _searchsorted_packet
 
 def select(input=MISSING, dim=MISSING, index=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -3324,6 +3477,17 @@ def soft_margin_loss(input=MISSING, target=MISSING, reduction=MISSING, *args, **
     return call_packet(_soft_margin_loss_packet, given((('input', input), ('target', target), ('reduction', reduction)), args, kwargs), kwargs)
 
 soft_margin_loss.packet = _soft_margin_loss_packet
+
+def sort(input=MISSING, *args, stable=MISSING, dim=-1, descending=False, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (stable is None or stable.__class__ is bool) and dim.__class__ is int and descending.__class__ is bool:
+            return _sort_stable_kernels[input._keys | tls.mode](input, stable, dim, descending)
+    if not stable is MISSING: kwargs['stable'] = stable
+    if not dim == -1: kwargs['dim'] = dim
+    if not descending is False: kwargs['descending'] = descending
+    return call_packet(_sort_packet, given((('input', input),), args, kwargs), kwargs)
+
+sort.packet = _sort_packet
 
 def split(input=MISSING, split_size=MISSING, dim=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -3533,6 +3697,14 @@ def tile(input=MISSING, dims=MISSING, *args, **kwargs):
 
 tile.packet = _tile_packet
 
+def topk(input=MISSING, k=MISSING, dim=MISSING, largest=MISSING, sorted=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and k.__class__ is int and (dim is MISSING or dim.__class__ is int) and (largest is MISSING or largest.__class__ is bool) and (sorted is MISSING or sorted.__class__ is bool):
+            return _topk_kernels[input._keys | tls.mode](input, k, -1 if dim is MISSING else dim, True if largest is MISSING else largest, True if sorted is MISSING else sorted)
+    return call_packet(_topk_packet, given((('input', input), ('k', k), ('dim', dim), ('largest', largest), ('sorted', sorted)), args, kwargs), kwargs)
+
+topk.packet = _topk_packet
+
 def transpose(input=MISSING, dim0=MISSING, dim1=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and dim0.__class__ is int and dim1.__class__ is int:
@@ -3589,6 +3761,22 @@ def unflatten(input=MISSING, dim=MISSING, sizes=MISSING, *args, **kwargs):
     return call_packet(_unflatten_packet, given((('input', input), ('dim', dim), ('sizes', sizes)), args, kwargs), kwargs)
 
 unflatten.packet = _unflatten_packet
+
+def unique_consecutive(input=MISSING, return_inverse=MISSING, return_counts=MISSING, dim=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (return_inverse is MISSING or return_inverse.__class__ is bool) and (return_counts is MISSING or return_counts.__class__ is bool) and (dim is MISSING or (dim is None or dim.__class__ is int)):
+            return _unique_consecutive_kernels[input._keys | tls.mode](input, False if return_inverse is MISSING else return_inverse, False if return_counts is MISSING else return_counts, None if dim is MISSING else dim)
+    return call_packet(_unique_consecutive_packet, given((('input', input), ('return_inverse', return_inverse), ('return_counts', return_counts), ('dim', dim)), args, kwargs), kwargs)
+
+unique_consecutive.packet = _unique_consecutive_packet
+
+def unique_dim(input=MISSING, dim=MISSING, sorted=MISSING, return_inverse=MISSING, return_counts=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and dim.__class__ is int and (sorted is MISSING or sorted.__class__ is bool) and (return_inverse is MISSING or return_inverse.__class__ is bool) and (return_counts is MISSING or return_counts.__class__ is bool):
+            return _unique_dim_kernels[input._keys | tls.mode](input, dim, True if sorted is MISSING else sorted, False if return_inverse is MISSING else return_inverse, False if return_counts is MISSING else return_counts)
+    return call_packet(_unique_dim_packet, given((('input', input), ('dim', dim), ('sorted', sorted), ('return_inverse', return_inverse), ('return_counts', return_counts)), args, kwargs), kwargs)
+
+unique_dim.packet = _unique_dim_packet
 
 def unsqueeze(input=MISSING, dim=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -3697,7 +3885,7 @@ zeros_like.packet = _zeros_like_packet
 
 #: Python namespace -> ((public name, name here), ...)
 NAMESPACES = {
-    'internal': (('_bounded_log', '_bounded_log'), ('_conj_physical', '_conj_physical'), ('alias', 'alias'), ('index', 'index'), ('native_dropout_backward', 'native_dropout_backward'), ('native_layer_norm_backward', 'native_layer_norm_backward'), ('nll_loss_backward', 'nll_loss_backward'), ('slice', 'slice')),
-    'torch': (('_to_copy', '_to_copy'), ('abs', 'abs'), ('abs_', 'abs_'), ('absolute', 'absolute'), ('acos', 'acos'), ('acos_', 'acos_'), ('acosh', 'acosh'), ('acosh_', 'acosh_'), ('add', 'add'), ('addbmm', 'addbmm'), ('addcdiv', 'addcdiv'), ('addcmul', 'addcmul'), ('addmm', 'addmm'), ('addmv', 'addmv'), ('addr', 'addr'), ('adjoint', 'adjoint'), ('all', 'all'), ('alpha_dropout', 'alpha_dropout'), ('alpha_dropout_', 'alpha_dropout_'), ('amax', 'amax'), ('amin', 'amin'), ('angle', 'angle'), ('any', 'any'), ('arange', 'arange'), ('arccos', 'arccos'), ('arccos_', 'arccos_'), ('arccosh', 'arccosh'), ('arccosh_', 'arccosh_'), ('arcsin', 'arcsin'), ('arcsin_', 'arcsin_'), ('arcsinh', 'arcsinh'), ('arcsinh_', 'arcsinh_'), ('arctan', 'arctan'), ('arctan2', 'arctan2'), ('arctan_', 'arctan_'), ('arctanh', 'arctanh'), ('arctanh_', 'arctanh_'), ('argmax', 'argmax'), ('argmin', 'argmin'), ('argwhere', 'argwhere'), ('as_strided', 'as_strided'), ('as_strided_scatter', 'as_strided_scatter'), ('asin', 'asin'), ('asin_', 'asin_'), ('asinh', 'asinh'), ('asinh_', 'asinh_'), ('atan', 'atan'), ('atan2', 'atan2'), ('atan_', 'atan_'), ('atanh', 'atanh'), ('atanh_', 'atanh_'), ('baddbmm', 'baddbmm'), ('batch_norm', 'batch_norm'), ('bernoulli', 'bernoulli'), ('binary_cross_entropy_with_logits', 'binary_cross_entropy_with_logits'), ('binomial', 'binomial'), ('bitwise_and', 'bitwise_and'), ('bitwise_left_shift', 'bitwise_left_shift'), ('bitwise_not', 'bitwise_not'), ('bitwise_or', 'bitwise_or'), ('bitwise_right_shift', 'bitwise_right_shift'), ('bitwise_xor', 'bitwise_xor'), ('bmm', 'bmm'), ('broadcast_to', 'broadcast_to'), ('cat', 'cat'), ('ceil', 'ceil'), ('ceil_', 'ceil_'), ('chunk', 'chunk'), ('clone', 'clone'), ('column_stack', 'column_stack'), ('complex', 'complex'), ('concat', 'concat'), ('concatenate', 'concatenate'), ('conj', 'conj'), ('conj_physical', 'conj_physical'), ('conj_physical_', 'conj_physical_'), ('copysign', 'copysign'), ('cos', 'cos'), ('cos_', 'cos_'), ('cosh', 'cosh'), ('cosh_', 'cosh_'), ('cosine_embedding_loss', 'cosine_embedding_loss'), ('cosine_similarity', 'cosine_similarity'), ('count_nonzero', 'count_nonzero'), ('deg2rad', 'deg2rad'), ('deg2rad_', 'deg2rad_'), ('diagonal', 'diagonal'), ('diagonal_scatter', 'diagonal_scatter'), ('dist', 'dist'), ('div', 'div'), ('divide', 'divide'), ('dot', 'dot'), ('dropout', 'dropout'), ('dropout_', 'dropout_'), ('dsplit', 'dsplit'), ('dstack', 'dstack'), ('embedding', 'embedding'), ('embedding_dense_backward', 'embedding_dense_backward'), ('empty', 'empty'), ('empty_like', 'empty_like'), ('empty_strided', 'empty_strided'), ('exp', 'exp'), ('exp2', 'exp2'), ('exp2_', 'exp2_'), ('exp_', 'exp_'), ('expm1', 'expm1'), ('expm1_', 'expm1_'), ('feature_alpha_dropout', 'feature_alpha_dropout'), ('feature_alpha_dropout_', 'feature_alpha_dropout_'), ('feature_dropout', 'feature_dropout'), ('feature_dropout_', 'feature_dropout_'), ('fill_', 'fill_'), ('fix', 'fix'), ('fix_', 'fix_'), ('flatten', 'flatten'), ('flip', 'flip'), ('fliplr', 'fliplr'), ('flipud', 'flipud'), ('float_power', 'float_power'), ('floor', 'floor'), ('floor_', 'floor_'), ('floor_divide', 'floor_divide'), ('fmod', 'fmod'), ('frac', 'frac'), ('frac_', 'frac_'), ('frexp', 'frexp'), ('full', 'full'), ('full_like', 'full_like'), ('gather', 'gather'), ('gcd', 'gcd'), ('gcd_', 'gcd_'), ('ger', 'ger'), ('group_norm', 'group_norm'), ('hinge_embedding_loss', 'hinge_embedding_loss'), ('hsplit', 'hsplit'), ('hstack', 'hstack'), ('hypot', 'hypot'), ('imag', 'imag'), ('index_add', 'index_add'), ('index_copy', 'index_copy'), ('index_fill', 'index_fill'), ('index_put', 'index_put'), ('index_reduce', 'index_reduce'), ('index_select', 'index_select'), ('instance_norm', 'instance_norm'), ('kl_div', 'kl_div'), ('layer_norm', 'layer_norm'), ('lcm', 'lcm'), ('lcm_', 'lcm_'), ('ldexp', 'ldexp'), ('ldexp_', 'ldexp_'), ('log', 'log'), ('log10', 'log10'), ('log10_', 'log10_'), ('log1p', 'log1p'), ('log1p_', 'log1p_'), ('log2', 'log2'), ('log2_', 'log2_'), ('log_', 'log_'), ('logaddexp', 'logaddexp'), ('logaddexp2', 'logaddexp2'), ('logsumexp', 'logsumexp'), ('margin_ranking_loss', 'margin_ranking_loss'), ('masked_fill', 'masked_fill'), ('masked_scatter', 'masked_scatter'), ('masked_select', 'masked_select'), ('matmul', 'matmul'), ('max', 'max'), ('mean', 'mean'), ('min', 'min'), ('mm', 'mm'), ('moveaxis', 'moveaxis'), ('movedim', 'movedim'), ('mul', 'mul'), ('multinomial', 'multinomial'), ('multiply', 'multiply'), ('mv', 'mv'), ('narrow', 'narrow'), ('native_batch_norm', 'native_batch_norm'), ('native_dropout', 'native_dropout'), ('native_group_norm', 'native_group_norm'), ('native_layer_norm', 'native_layer_norm'), ('neg', 'neg'), ('neg_', 'neg_'), ('negative', 'negative'), ('negative_', 'negative_'), ('nextafter', 'nextafter'), ('nonzero', 'nonzero'), ('normal', 'normal'), ('ones', 'ones'), ('ones_like', 'ones_like'), ('outer', 'outer'), ('pairwise_distance', 'pairwise_distance'), ('permute', 'permute'), ('poisson', 'poisson'), ('poisson_nll_loss', 'poisson_nll_loss'), ('polar', 'polar'), ('positive', 'positive'), ('pow', 'pow'), ('prod', 'prod'), ('put', 'put'), ('rad2deg', 'rad2deg'), ('rad2deg_', 'rad2deg_'), ('rand', 'rand'), ('rand_like', 'rand_like'), ('randint', 'randint'), ('randint_like', 'randint_like'), ('randn', 'randn'), ('randn_like', 'randn_like'), ('randperm', 'randperm'), ('ravel', 'ravel'), ('real', 'real'), ('reciprocal', 'reciprocal'), ('reciprocal_', 'reciprocal_'), ('remainder', 'remainder'), ('repeat_interleave', 'repeat_interleave'), ('reshape', 'reshape'), ('resolve_conj', 'resolve_conj'), ('resolve_neg', 'resolve_neg'), ('rms_norm', 'rms_norm'), ('roll', 'roll'), ('rot90', 'rot90'), ('round', 'round'), ('round_', 'round_'), ('row_stack', 'row_stack'), ('rsqrt', 'rsqrt'), ('rsqrt_', 'rsqrt_'), ('rsub', 'rsub'), ('scalar_tensor', 'scalar_tensor'), ('scatter', 'scatter'), ('scatter_add', 'scatter_add'), ('scatter_reduce', 'scatter_reduce'), ('select', 'select'), ('select_scatter', 'select_scatter'), ('sgn', 'sgn'), ('sign', 'sign'), ('sin', 'sin'), ('sin_', 'sin_'), ('sinh', 'sinh'), ('sinh_', 'sinh_'), ('slice_scatter', 'slice_scatter'), ('split', 'split'), ('split_with_sizes', 'split_with_sizes'), ('sqrt', 'sqrt'), ('sqrt_', 'sqrt_'), ('square', 'square'), ('square_', 'square_'), ('squeeze', 'squeeze'), ('stack', 'stack'), ('std', 'std'), ('std_mean', 'std_mean'), ('sub', 'sub'), ('subtract', 'subtract'), ('sum', 'sum'), ('swapaxes', 'swapaxes'), ('swapdims', 'swapdims'), ('t', 't'), ('take', 'take'), ('take_along_dim', 'take_along_dim'), ('tan', 'tan'), ('tan_', 'tan_'), ('tensor_split', 'tensor_split'), ('tile', 'tile'), ('transpose', 'transpose'), ('triplet_margin_loss', 'triplet_margin_loss'), ('true_divide', 'true_divide'), ('trunc', 'trunc'), ('trunc_', 'trunc_'), ('unbind', 'unbind'), ('unflatten', 'unflatten'), ('unsqueeze', 'unsqueeze'), ('var', 'var'), ('var_mean', 'var_mean'), ('vdot', 'vdot'), ('view_as_complex', 'view_as_complex'), ('view_as_real', 'view_as_real'), ('vsplit', 'vsplit'), ('vstack', 'vstack'), ('zero_', 'zero_'), ('zeros', 'zeros'), ('zeros_like', 'zeros_like')),
-    'torch._C._nn': (('binary_cross_entropy', 'binary_cross_entropy'), ('cross_entropy_loss', 'cross_entropy_loss'), ('huber_loss', 'huber_loss'), ('l1_loss', 'l1_loss'), ('linear', 'linear'), ('mse_loss', 'mse_loss'), ('multi_margin_loss', 'multi_margin_loss'), ('multilabel_margin_loss', 'multilabel_margin_loss'), ('nll_loss', 'nll_loss'), ('nll_loss2d', 'nll_loss2d'), ('nll_loss_forward', 'nll_loss_forward'), ('nll_loss_nd', 'nll_loss_nd'), ('one_hot', 'one_hot'), ('smooth_l1_loss', 'smooth_l1_loss'), ('soft_margin_loss', 'soft_margin_loss')),
+    'internal': (('_bounded_log', '_bounded_log'), ('_conj_physical', '_conj_physical'), ('alias', 'alias'), ('index', 'index'), ('native_dropout_backward', 'native_dropout_backward'), ('native_layer_norm_backward', 'native_layer_norm_backward'), ('nll_loss_backward', 'nll_loss_backward'), ('slice', 'slice'), ('unique_consecutive', 'unique_consecutive')),
+    'torch': (('_safe_softmax', '_safe_softmax'), ('_to_copy', '_to_copy'), ('_unique2', '_unique2'), ('abs', 'abs'), ('abs_', 'abs_'), ('absolute', 'absolute'), ('acos', 'acos'), ('acos_', 'acos_'), ('acosh', 'acosh'), ('acosh_', 'acosh_'), ('add', 'add'), ('addbmm', 'addbmm'), ('addcdiv', 'addcdiv'), ('addcmul', 'addcmul'), ('addmm', 'addmm'), ('addmv', 'addmv'), ('addr', 'addr'), ('adjoint', 'adjoint'), ('all', 'all'), ('alpha_dropout', 'alpha_dropout'), ('alpha_dropout_', 'alpha_dropout_'), ('amax', 'amax'), ('amin', 'amin'), ('angle', 'angle'), ('any', 'any'), ('arange', 'arange'), ('arccos', 'arccos'), ('arccos_', 'arccos_'), ('arccosh', 'arccosh'), ('arccosh_', 'arccosh_'), ('arcsin', 'arcsin'), ('arcsin_', 'arcsin_'), ('arcsinh', 'arcsinh'), ('arcsinh_', 'arcsinh_'), ('arctan', 'arctan'), ('arctan2', 'arctan2'), ('arctan_', 'arctan_'), ('arctanh', 'arctanh'), ('arctanh_', 'arctanh_'), ('argmax', 'argmax'), ('argmin', 'argmin'), ('argsort', 'argsort'), ('argwhere', 'argwhere'), ('as_strided', 'as_strided'), ('as_strided_scatter', 'as_strided_scatter'), ('asin', 'asin'), ('asin_', 'asin_'), ('asinh', 'asinh'), ('asinh_', 'asinh_'), ('atan', 'atan'), ('atan2', 'atan2'), ('atan_', 'atan_'), ('atanh', 'atanh'), ('atanh_', 'atanh_'), ('baddbmm', 'baddbmm'), ('batch_norm', 'batch_norm'), ('bernoulli', 'bernoulli'), ('binary_cross_entropy_with_logits', 'binary_cross_entropy_with_logits'), ('binomial', 'binomial'), ('bitwise_and', 'bitwise_and'), ('bitwise_left_shift', 'bitwise_left_shift'), ('bitwise_not', 'bitwise_not'), ('bitwise_or', 'bitwise_or'), ('bitwise_right_shift', 'bitwise_right_shift'), ('bitwise_xor', 'bitwise_xor'), ('bmm', 'bmm'), ('broadcast_to', 'broadcast_to'), ('bucketize', 'bucketize'), ('cat', 'cat'), ('ceil', 'ceil'), ('ceil_', 'ceil_'), ('chunk', 'chunk'), ('clone', 'clone'), ('column_stack', 'column_stack'), ('complex', 'complex'), ('concat', 'concat'), ('concatenate', 'concatenate'), ('conj', 'conj'), ('conj_physical', 'conj_physical'), ('conj_physical_', 'conj_physical_'), ('copysign', 'copysign'), ('cos', 'cos'), ('cos_', 'cos_'), ('cosh', 'cosh'), ('cosh_', 'cosh_'), ('cosine_embedding_loss', 'cosine_embedding_loss'), ('cosine_similarity', 'cosine_similarity'), ('count_nonzero', 'count_nonzero'), ('deg2rad', 'deg2rad'), ('deg2rad_', 'deg2rad_'), ('diagonal', 'diagonal'), ('diagonal_scatter', 'diagonal_scatter'), ('dist', 'dist'), ('div', 'div'), ('divide', 'divide'), ('dot', 'dot'), ('dropout', 'dropout'), ('dropout_', 'dropout_'), ('dsplit', 'dsplit'), ('dstack', 'dstack'), ('embedding', 'embedding'), ('embedding_dense_backward', 'embedding_dense_backward'), ('empty', 'empty'), ('empty_like', 'empty_like'), ('empty_strided', 'empty_strided'), ('exp', 'exp'), ('exp2', 'exp2'), ('exp2_', 'exp2_'), ('exp_', 'exp_'), ('expm1', 'expm1'), ('expm1_', 'expm1_'), ('feature_alpha_dropout', 'feature_alpha_dropout'), ('feature_alpha_dropout_', 'feature_alpha_dropout_'), ('feature_dropout', 'feature_dropout'), ('feature_dropout_', 'feature_dropout_'), ('fill_', 'fill_'), ('fix', 'fix'), ('fix_', 'fix_'), ('flatten', 'flatten'), ('flip', 'flip'), ('fliplr', 'fliplr'), ('flipud', 'flipud'), ('float_power', 'float_power'), ('floor', 'floor'), ('floor_', 'floor_'), ('floor_divide', 'floor_divide'), ('fmod', 'fmod'), ('frac', 'frac'), ('frac_', 'frac_'), ('frexp', 'frexp'), ('full', 'full'), ('full_like', 'full_like'), ('gather', 'gather'), ('gcd', 'gcd'), ('gcd_', 'gcd_'), ('ger', 'ger'), ('group_norm', 'group_norm'), ('hinge_embedding_loss', 'hinge_embedding_loss'), ('hsplit', 'hsplit'), ('hstack', 'hstack'), ('hypot', 'hypot'), ('imag', 'imag'), ('index_add', 'index_add'), ('index_copy', 'index_copy'), ('index_fill', 'index_fill'), ('index_put', 'index_put'), ('index_reduce', 'index_reduce'), ('index_select', 'index_select'), ('instance_norm', 'instance_norm'), ('kl_div', 'kl_div'), ('kthvalue', 'kthvalue'), ('layer_norm', 'layer_norm'), ('lcm', 'lcm'), ('lcm_', 'lcm_'), ('ldexp', 'ldexp'), ('ldexp_', 'ldexp_'), ('log', 'log'), ('log10', 'log10'), ('log10_', 'log10_'), ('log1p', 'log1p'), ('log1p_', 'log1p_'), ('log2', 'log2'), ('log2_', 'log2_'), ('log_', 'log_'), ('logaddexp', 'logaddexp'), ('logaddexp2', 'logaddexp2'), ('logsumexp', 'logsumexp'), ('margin_ranking_loss', 'margin_ranking_loss'), ('masked_fill', 'masked_fill'), ('masked_scatter', 'masked_scatter'), ('masked_select', 'masked_select'), ('matmul', 'matmul'), ('max', 'max'), ('mean', 'mean'), ('median', 'median'), ('min', 'min'), ('mm', 'mm'), ('mode', 'mode'), ('moveaxis', 'moveaxis'), ('movedim', 'movedim'), ('msort', 'msort'), ('mul', 'mul'), ('multinomial', 'multinomial'), ('multiply', 'multiply'), ('mv', 'mv'), ('nanmedian', 'nanmedian'), ('narrow', 'narrow'), ('native_batch_norm', 'native_batch_norm'), ('native_dropout', 'native_dropout'), ('native_group_norm', 'native_group_norm'), ('native_layer_norm', 'native_layer_norm'), ('neg', 'neg'), ('neg_', 'neg_'), ('negative', 'negative'), ('negative_', 'negative_'), ('nextafter', 'nextafter'), ('nonzero', 'nonzero'), ('normal', 'normal'), ('ones', 'ones'), ('ones_like', 'ones_like'), ('outer', 'outer'), ('pairwise_distance', 'pairwise_distance'), ('permute', 'permute'), ('poisson', 'poisson'), ('poisson_nll_loss', 'poisson_nll_loss'), ('polar', 'polar'), ('positive', 'positive'), ('pow', 'pow'), ('prod', 'prod'), ('put', 'put'), ('rad2deg', 'rad2deg'), ('rad2deg_', 'rad2deg_'), ('rand', 'rand'), ('rand_like', 'rand_like'), ('randint', 'randint'), ('randint_like', 'randint_like'), ('randn', 'randn'), ('randn_like', 'randn_like'), ('randperm', 'randperm'), ('ravel', 'ravel'), ('real', 'real'), ('reciprocal', 'reciprocal'), ('reciprocal_', 'reciprocal_'), ('remainder', 'remainder'), ('repeat_interleave', 'repeat_interleave'), ('reshape', 'reshape'), ('resolve_conj', 'resolve_conj'), ('resolve_neg', 'resolve_neg'), ('rms_norm', 'rms_norm'), ('roll', 'roll'), ('rot90', 'rot90'), ('round', 'round'), ('round_', 'round_'), ('row_stack', 'row_stack'), ('rsqrt', 'rsqrt'), ('rsqrt_', 'rsqrt_'), ('rsub', 'rsub'), ('scalar_tensor', 'scalar_tensor'), ('scatter', 'scatter'), ('scatter_add', 'scatter_add'), ('scatter_reduce', 'scatter_reduce'), ('searchsorted', 'searchsorted'), ('select', 'select'), ('select_scatter', 'select_scatter'), ('sgn', 'sgn'), ('sign', 'sign'), ('sin', 'sin'), ('sin_', 'sin_'), ('sinh', 'sinh'), ('sinh_', 'sinh_'), ('slice_scatter', 'slice_scatter'), ('sort', 'sort'), ('split', 'split'), ('split_with_sizes', 'split_with_sizes'), ('sqrt', 'sqrt'), ('sqrt_', 'sqrt_'), ('square', 'square'), ('square_', 'square_'), ('squeeze', 'squeeze'), ('stack', 'stack'), ('std', 'std'), ('std_mean', 'std_mean'), ('sub', 'sub'), ('subtract', 'subtract'), ('sum', 'sum'), ('swapaxes', 'swapaxes'), ('swapdims', 'swapdims'), ('t', 't'), ('take', 'take'), ('take_along_dim', 'take_along_dim'), ('tan', 'tan'), ('tan_', 'tan_'), ('tensor_split', 'tensor_split'), ('tile', 'tile'), ('topk', 'topk'), ('transpose', 'transpose'), ('triplet_margin_loss', 'triplet_margin_loss'), ('true_divide', 'true_divide'), ('trunc', 'trunc'), ('trunc_', 'trunc_'), ('unbind', 'unbind'), ('unflatten', 'unflatten'), ('unique_dim', 'unique_dim'), ('unsqueeze', 'unsqueeze'), ('var', 'var'), ('var_mean', 'var_mean'), ('vdot', 'vdot'), ('view_as_complex', 'view_as_complex'), ('view_as_real', 'view_as_real'), ('vsplit', 'vsplit'), ('vstack', 'vstack'), ('zero_', 'zero_'), ('zeros', 'zeros'), ('zeros_like', 'zeros_like')),
+    'torch._C._nn': (('binary_cross_entropy', 'binary_cross_entropy'), ('cross_entropy_loss', 'cross_entropy_loss'), ('huber_loss', 'huber_loss'), ('l1_loss', 'l1_loss'), ('linear', 'linear'), ('mse_loss', 'mse_loss'), ('multi_margin_loss', 'multi_margin_loss'), ('multilabel_margin_loss', 'multilabel_margin_loss'), ('nll_loss', 'nll_loss'), ('nll_loss2d', 'nll_loss2d'), ('nll_loss_forward', 'nll_loss_forward'), ('nll_loss_nd', 'nll_loss_nd'), ('one_hot', 'one_hot'), ('scaled_dot_product_attention', 'scaled_dot_product_attention'), ('smooth_l1_loss', 'smooth_l1_loss'), ('soft_margin_loss', 'soft_margin_loss')),
 }

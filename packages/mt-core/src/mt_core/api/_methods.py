@@ -138,6 +138,9 @@ _argmax_out_kernels = overload('argmax.out', 'reduction').cache
 _argmin_packet = packet('argmin', 'reduction', ('argmin',))
 _argmin_kernels = overload('argmin', 'reduction').cache
 _argmin_out_kernels = overload('argmin.out', 'reduction').cache
+_argsort_packet = packet('argsort', 'sort', ('argsort', 'argsort.stable',))
+_argsort_kernels = overload('argsort', 'sort').cache
+_argsort_stable_kernels = overload('argsort.stable', 'sort').cache
 _argwhere_packet = packet('argwhere', 'indexing', ('argwhere',))
 _argwhere_kernels = overload('argwhere', 'indexing').cache
 _as_strided_packet = packet('as_strided', 'view', ('as_strided',))
@@ -416,6 +419,9 @@ _index_reduce__kernels = overload('index_reduce_', 'indexing').cache
 _index_select_packet = packet('index_select', 'indexing', ('index_select',))
 _index_select_kernels = overload('index_select', 'indexing').cache
 _index_select_out_kernels = overload('index_select.out', 'indexing').cache
+_kthvalue_packet = packet('kthvalue', 'sort', ('kthvalue',))
+_kthvalue_kernels = overload('kthvalue', 'sort').cache
+_kthvalue_out_kernels = overload('kthvalue.out', 'sort').cache
 _lcm_packet = packet('lcm', 'elementwise', ('lcm',))
 _lcm_kernels = overload('lcm', 'elementwise').cache
 _lcm_out_kernels = overload('lcm.out', 'elementwise').cache
@@ -485,6 +491,10 @@ _mean_kernels = overload('mean', 'reduction').cache
 _mean_dim_kernels = overload('mean.dim', 'reduction').cache
 _mean_dtype_out_kernels = overload('mean.dtype_out', 'reduction').cache
 _mean_out_kernels = overload('mean.out', 'reduction').cache
+_median_packet = packet('median', 'sort', ('median', 'median.dim',))
+_median_kernels = overload('median', 'sort').cache
+_median_dim_kernels = overload('median.dim', 'sort').cache
+_median_dim_out_kernels = overload('median.dim_out', 'sort').cache
 _min_packet = packet('min', 'reduction', ('min', 'min.dim', 'min.other',))
 _min_kernels = overload('min', 'reduction').cache
 _min_dim_kernels = overload('min.dim', 'reduction').cache
@@ -495,12 +505,18 @@ _min_out_kernels = overload('min.out', 'reduction').cache
 _mm_packet = packet('mm', 'matmul', ('mm',))
 _mm_kernels = overload('mm', 'matmul').cache
 _mm_out_kernels = overload('mm.out', 'matmul').cache
+_mode_packet = packet('mode', 'sort', ('mode',))
+_mode_kernels = overload('mode', 'sort').cache
+_mode_out_kernels = overload('mode.out', 'sort').cache
 _moveaxis_packet = packet('moveaxis', 'view', ('moveaxis.intlist', 'moveaxis.int',))
 _moveaxis_intlist_kernels = overload('moveaxis.intlist', 'view').cache
 _moveaxis_int_kernels = overload('moveaxis.int', 'view').cache
 _movedim_packet = packet('movedim', 'view', ('movedim.intlist', 'movedim.int',))
 _movedim_intlist_kernels = overload('movedim.intlist', 'view').cache
 _movedim_int_kernels = overload('movedim.int', 'view').cache
+_msort_packet = packet('msort', 'sort', ('msort',))
+_msort_kernels = overload('msort', 'sort').cache
+_msort_out_kernels = overload('msort.out', 'sort').cache
 _mul_packet = packet('mul', 'elementwise', ('mul.Tensor',))
 _mul_Tensor_kernels = overload('mul.Tensor', 'elementwise').cache
 _mul_out_kernels = overload('mul.out', 'elementwise').cache
@@ -517,6 +533,10 @@ _multiply__Tensor_kernels = overload('multiply_.Tensor', 'elementwise').cache
 _mv_packet = packet('mv', 'matmul', ('mv',))
 _mv_kernels = overload('mv', 'matmul').cache
 _mv_out_kernels = overload('mv.out', 'matmul').cache
+_nanmedian_packet = packet('nanmedian', 'sort', ('nanmedian', 'nanmedian.dim',))
+_nanmedian_kernels = overload('nanmedian', 'sort').cache
+_nanmedian_dim_kernels = overload('nanmedian.dim', 'sort').cache
+_nanmedian_dim_out_kernels = overload('nanmedian.dim_out', 'sort').cache
 _narrow_packet = packet('narrow', 'view', ('narrow',))
 _narrow_kernels = overload('narrow', 'view').cache
 _neg_packet = packet('neg', 'elementwise', ('neg',))
@@ -684,6 +704,11 @@ _sinh__packet = packet('sinh_', 'elementwise', ('sinh_',))
 _sinh__kernels = overload('sinh_', 'elementwise').cache
 _slice_scatter_packet = packet('slice_scatter', 'indexing', ('slice_scatter',))
 _slice_scatter_kernels = overload('slice_scatter', 'indexing').cache
+_sort_packet = packet('sort', 'sort', ('sort.stable', 'sort',))
+_sort_stable_kernels = overload('sort.stable', 'sort').cache
+_sort_kernels = overload('sort', 'sort').cache
+_sort_stable_out_kernels = overload('sort.stable_out', 'sort').cache
+_sort_out_kernels = overload('sort.out', 'sort').cache
 _split_packet = packet('split', 'view', ('split.Tensor', 'split.sizes',))
 _split_Tensor_kernels = overload('split.Tensor', 'view').cache
 _split_sizes_kernels = overload('split.sizes', 'view').cache
@@ -763,6 +788,9 @@ _tensor_split_indices_kernels = overload('tensor_split.indices', 'view').cache
 _tensor_split_tensor_indices_or_sections_kernels = overload('tensor_split.tensor_indices_or_sections', 'view').cache
 _tile_packet = packet('tile', 'view', ('tile',))
 _tile_kernels = overload('tile', 'view').cache
+_topk_packet = packet('topk', 'sort', ('topk',))
+_topk_kernels = overload('topk', 'sort').cache
+_topk_out_kernels = overload('topk.out', 'sort').cache
 _transpose_packet = packet('transpose', 'view', ('transpose.int',))
 _transpose_int_kernels = overload('transpose.int', 'view').cache
 _transpose__packet = packet('transpose_', 'view', ('transpose_.int',))
@@ -1116,6 +1144,15 @@ class TensorMethods:
             if (dim is MISSING or (dim is None or dim.__class__ is int)) and (keepdim is MISSING or keepdim.__class__ is bool):
                 return _argmin_kernels[self._keys | tls.mode](self, None if dim is MISSING else dim, False if keepdim is MISSING else keepdim)
         return call_method(_argmin_packet, self, given((('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
+
+    def argsort(self, *args, stable=MISSING, dim=-1, descending=False, **kwargs):
+        if not args and not kwargs:
+            if stable.__class__ is bool and dim.__class__ is int and descending.__class__ is bool:
+                return _argsort_stable_kernels[self._keys | tls.mode](self, stable, dim, descending)
+        if not stable is MISSING: kwargs['stable'] = stable
+        if not dim == -1: kwargs['dim'] = dim
+        if not descending is False: kwargs['descending'] = descending
+        return call_method(_argsort_packet, self, given((), args, kwargs), kwargs)
 
     def argwhere(self, *args, **kwargs):
         if not args and not kwargs:
@@ -1813,6 +1850,12 @@ class TensorMethods:
                 return _index_select_kernels[self._keys | index._keys | tls.mode](self, dim, index)
         return call_method(_index_select_packet, self, given((('dim', dim), ('index', index)), args, kwargs), kwargs)
 
+    def kthvalue(self, k=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if k.__class__ is int and (dim is MISSING or dim.__class__ is int) and (keepdim is MISSING or keepdim.__class__ is bool):
+                return _kthvalue_kernels[self._keys | tls.mode](self, k, -1 if dim is MISSING else dim, False if keepdim is MISSING else keepdim)
+        return call_method(_kthvalue_packet, self, given((('k', k), ('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
+
     def lcm(self, other=MISSING, *args, **kwargs):
         if not args and not kwargs:
             if other.__class__ in TENSORS:
@@ -1971,6 +2014,14 @@ class TensorMethods:
         if not dtype is None: kwargs['dtype'] = dtype
         return call_method(_mean_packet, self, given((('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
 
+    def median(self, dim=MISSING, keepdim=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if dim is MISSING and keepdim is MISSING:
+                return _median_kernels[self._keys | tls.mode](self)
+            if dim.__class__ is int and (keepdim is MISSING or keepdim.__class__ is bool):
+                return _median_dim_kernels[self._keys | tls.mode](self, dim, False if keepdim is MISSING else keepdim)
+        return call_method(_median_packet, self, given((('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
+
     def min(self, dim=MISSING, keepdim=MISSING, *args, **kwargs):
         if not args and not kwargs:
             if dim is MISSING and keepdim is MISSING:
@@ -1986,6 +2037,12 @@ class TensorMethods:
             if mat2.__class__ in TENSORS:
                 return _mm_kernels[self._keys | mat2._keys | tls.mode](self, mat2)
         return call_method(_mm_packet, self, given((('mat2', mat2),), args, kwargs), kwargs)
+
+    def mode(self, dim=MISSING, keepdim=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (dim is MISSING or dim.__class__ is int) and (keepdim is MISSING or keepdim.__class__ is bool):
+                return _mode_kernels[self._keys | tls.mode](self, -1 if dim is MISSING else dim, False if keepdim is MISSING else keepdim)
+        return call_method(_mode_packet, self, given((('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
 
     def moveaxis(self, source=MISSING, destination=MISSING, *args, **kwargs):
         if not args and not kwargs:
@@ -2006,6 +2063,12 @@ class TensorMethods:
             if source.__class__ is int and destination.__class__ is int:
                 return _movedim_int_kernels[self._keys | tls.mode](self, source, destination)
         return call_method(_movedim_packet, self, given((('source', source), ('destination', destination)), args, kwargs), kwargs)
+
+    def msort(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _msort_kernels[self._keys | tls.mode](self)
+        return call_method(_msort_packet, self, given((), args, kwargs), kwargs)
 
     def mul(self, other=MISSING, *args, **kwargs):
         if not args and not kwargs:
@@ -2043,6 +2106,14 @@ class TensorMethods:
             if vec.__class__ in TENSORS:
                 return _mv_kernels[self._keys | vec._keys | tls.mode](self, vec)
         return call_method(_mv_packet, self, given((('vec', vec),), args, kwargs), kwargs)
+
+    def nanmedian(self, dim=MISSING, keepdim=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if dim is MISSING and keepdim is MISSING:
+                return _nanmedian_kernels[self._keys | tls.mode](self)
+            if dim.__class__ is int and (keepdim is MISSING or keepdim.__class__ is bool):
+                return _nanmedian_dim_kernels[self._keys | tls.mode](self, dim, False if keepdim is MISSING else keepdim)
+        return call_method(_nanmedian_packet, self, given((('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
 
     def narrow(self, dim=MISSING, start=MISSING, length=MISSING, *args, **kwargs):
         if not args and not kwargs:
@@ -2458,6 +2529,15 @@ class TensorMethods:
                 return _slice_scatter_kernels[self._keys | src._keys | tls.mode](self, src, 0 if dim is MISSING else dim, None if start is MISSING else start, None if end is MISSING else end, 1 if step is MISSING else step)
         return call_method(_slice_scatter_packet, self, given((('src', src), ('dim', dim), ('start', start), ('end', end), ('step', step)), args, kwargs), kwargs)
 
+    def sort(self, *args, stable=MISSING, dim=-1, descending=False, **kwargs):
+        if not args and not kwargs:
+            if (stable is None or stable.__class__ is bool) and dim.__class__ is int and descending.__class__ is bool:
+                return _sort_stable_kernels[self._keys | tls.mode](self, stable, dim, descending)
+        if not stable is MISSING: kwargs['stable'] = stable
+        if not dim == -1: kwargs['dim'] = dim
+        if not descending is False: kwargs['descending'] = descending
+        return call_method(_sort_packet, self, given((), args, kwargs), kwargs)
+
     def split(self, split_size=MISSING, dim=MISSING, *args, **kwargs):
         if not args and not kwargs:
             if split_size.__class__ is int and (dim is MISSING or dim.__class__ is int):
@@ -2664,6 +2744,12 @@ class TensorMethods:
             if ints is not None:
                 return _tile_kernels[self._keys | tls.mode](self, ints)
         return call_method(_tile_packet, self, args, kwargs)
+
+    def topk(self, k=MISSING, dim=MISSING, largest=MISSING, sorted=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if k.__class__ is int and (dim is MISSING or dim.__class__ is int) and (largest is MISSING or largest.__class__ is bool) and (sorted is MISSING or sorted.__class__ is bool):
+                return _topk_kernels[self._keys | tls.mode](self, k, -1 if dim is MISSING else dim, True if largest is MISSING else largest, True if sorted is MISSING else sorted)
+        return call_method(_topk_packet, self, given((('k', k), ('dim', dim), ('largest', largest), ('sorted', sorted)), args, kwargs), kwargs)
 
     def transpose(self, dim0=MISSING, dim1=MISSING, *args, **kwargs):
         if not args and not kwargs:

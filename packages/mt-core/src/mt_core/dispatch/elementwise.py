@@ -112,12 +112,12 @@ class Elementwise:
         compute, result = self.dtypes(args)
         shape, _ = self.layout(args)
         target = self_._dtype
+        if shape != self_._array.shape:
+            raise RuntimeError(f"output with shape {list(self_.shape)} doesn't match the broadcast shape {list(shape)}")
         if result is not target:
             from .executors import check_castable
 
             check_castable(result, target)
-        if shape != self_._array.shape:
-            raise RuntimeError(f"output with shape {list(self_.shape)} doesn't match the broadcast shape {list(shape)}")
         check_no_internal_overlap(self_)
         for other in self.tensors(args)[1:]:
             check_no_partial_overlap(self_, other)

@@ -88,6 +88,8 @@ class Family:
         another than the functional form's.
     inplace_variants : str
         Where Python sees the in-place form: where `variants` says, but of a method and a function only the method.
+    inplace_check
+        What the in-place form checks, where that is more than `check`.
     out : bool or str or tuple of str
         Also declare the ``out=`` form. True: one tensor ``out``, overload name ``out`` (or ``<overload>_out``); a string is
         the overload name; a tuple names the several tensors of a tuple result.
@@ -172,19 +174,19 @@ class Family:
 
     def _declare(
         self, text: str, kind: str, *, variants: str | Iterable[str] = "function method", inplace: bool | str = False,
-        inplace_variants: str | None = None, out: Any = False, numbers: str | Iterable[str] = "", promotes: str = "",
+        inplace_variants: str | None = None, inplace_check: Callable[..., None] | None = None, out: Any = False, numbers: str | Iterable[str] = "", promotes: str = "",
         tags: str = "", **facts: Any,
     ) -> None:  # fmt: skip
         schema = parse_schema(text)
         facts.update(variants=_words(variants), numbers=_words(numbers), promotes=_words(promotes), tags=_words(tags))
         declaration = Declaration(schema, self.name, kind, **facts)
         define(declaration)
-        if inplace:
+        if inplace is not False:
             if inplace_variants is None:
                 inplace_variants = "method" if "method" in facts["variants"] else variants
             derived = Declaration(_inplace_schema(schema, inplace), self.name, kind, **{
                 **facts, "functional": schema.full_name, "form": "inplace", "variants": _words(inplace_variants),
-                "python_name": facts.get("python_name") and facts["python_name"] + "_",
+                "python_name": facts.get("python_name") and facts["python_name"] + "_", "check": inplace_check or facts.get("check"),
             })  # fmt: skip
             declaration.inplace = derived.name
             define(derived)

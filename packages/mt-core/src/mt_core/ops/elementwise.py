@@ -65,10 +65,7 @@ ops.elementwise(
     inplace=True, out=True, numbers="self other", check=Supported("add_stub", _ADDABLE - BOOL, also=_check_sub),
     doc="self - alpha * other, broadcast; bool tensors are refused.",
 )  # fmt: skip
-ops.elementwise(
-    "rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
-    check=Supported("add_stub", _ADDABLE - BOOL, also=_check_sub), doc="other - alpha * self, broadcast.",
-)  # fmt: skip
+ops.composite("rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", doc="other - alpha * self, broadcast.")
 ops.elementwise(
     "rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
     promotes="self other", check=Supported("add_stub", _ADDABLE - BOOL, also=_check_sub),
@@ -98,8 +95,10 @@ ops.unary("neg", promotion=ARITHMETIC, inplace_variants="function method", check
         "`logical_not()` operator instead.",
     )), doc="-self.")  # fmt: skip
 ops.composite("positive(Tensor(a) self) -> Tensor(a)", doc="self, unchanged; bool tensors are refused.")
-ops.unary("abs", promotion=REAL_RESULT, inplace_variants="function method", doc="Absolute value; the modulus of complex numbers.",
-          check=Supported("abs_cpu", _ADDABLE - BOOL | FLOAT8))  # fmt: skip
+_REAL_ABS = Supported("abs_cpu", _ORDERED | FLOAT8, Refusal(
+    COMPLEX | COMPLEX_HALF, "In-place abs is not supported for complex tensors."))  # fmt: skip
+ops.unary("abs", promotion=REAL_RESULT, inplace_variants="function method", inplace_check=_REAL_ABS,
+          check=Supported("abs_cpu", _ADDABLE - BOOL | FLOAT8), doc="Absolute value; the modulus of complex numbers.")  # fmt: skip
 ops.unary("sign", promotion=ARITHMETIC, doc="-1, 0 or 1; 0 for NaN.", check=Supported("sign_cpu", REAL, Refusal(
     COMPLEX | COMPLEX_HALF, "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead.",
     NotImplementedError)))  # fmt: skip

@@ -2,19 +2,43 @@
 
 from __future__ import annotations
 
-from ..promotion import ARITHMETIC, FLOAT_REAL
-from ._checks import COMPLEX, REAL, UNSIGNED, Supported
+from typing import Any
+
+from ..dtypes import bfloat16, float16, scalar_type_name
+from ..promotion import ARITHMETIC, COMPLEX_OF_REAL, FLOAT_REAL
+from ._checks import COMPLEX, FLOATS, REAL, UNSIGNED, Supported
 from ._declare import Family
 
 ops = Family("elementwise")
 
 ops.unary("angle", promotion=FLOAT_REAL, inplace=False, check=Supported("angle_cpu", REAL | UNSIGNED | COMPLEX),
           doc="Argument in (-pi, pi]; pi for negative real numbers.")  # fmt: skip
-ops.unary("conj_physical", promotion=ARITHMETIC, inplace_variants="function method", doc="Complex conjugate, computed at once.")
-ops.plain("complex(Tensor real, Tensor imag) -> Tensor", variants="function", out=True,
-          doc="real + imag * 1j, broadcast; both of one dtype: half, float or double.")  # fmt: skip
-ops.plain("polar(Tensor abs, Tensor angle) -> Tensor", variants="function", out=True,
-          doc="abs * exp(1j * angle), broadcast; both of one dtype: float or double.")  # fmt: skip
+ops.composite("conj_physical(Tensor self) -> Tensor", inplace=True, inplace_variants="function method", out=True,
+              doc="Complex conjugate, computed at once; a real tensor itself.")  # fmt: skip
+ops.unary("_conj_physical", promotion=ARITHMETIC, inplace=False, variants="")
+
+
+def _check_parts(args: tuple[Any, ...], common: Any) -> None:
+    first, second = args[0].dtype, args[1].dtype
+    if not {first, second} <= FLOATS - {bfloat16}:
+        raise RuntimeError(
+            "Expected both inputs to be Half, Float or Double tensors but got "
+            f"{scalar_type_name(first)} and {scalar_type_name(second)}"
+        )
+    if first is not second:
+        raise RuntimeError(
+            f"Expected object of scalar type {scalar_type_name(first)} but got scalar type {scalar_type_name(second)} for "
+            "second argument"
+        )
+
+
+_PARTS = FLOATS - {bfloat16}
+ops.elementwise("complex(Tensor real, Tensor imag) -> Tensor", variants="function", out=True, promotion=COMPLEX_OF_REAL,
+                check=Supported("complex_cpu", _PARTS, also=_check_parts),
+                doc="real + imag * 1j, broadcast; both of one dtype: half, float or double.")  # fmt: skip
+ops.elementwise("polar(Tensor abs, Tensor angle) -> Tensor", variants="function", out=True, promotion=COMPLEX_OF_REAL,
+                check=Supported("polar_cpu", _PARTS - {float16}, also=_check_parts),
+                doc="abs * exp(1j * angle), broadcast; both of one dtype: float or double.")  # fmt: skip
 ops.composite("real(Tensor(a) self) -> Tensor(a)", variants="function", doc="The real parts: a view, or a real tensor itself.")
 ops.composite("imag(Tensor(a) self) -> Tensor(a)", variants="function", doc="The imaginary parts: a view.")
 ops.view("view_as_real(Tensor(a) self) -> Tensor(a)", variants="function",

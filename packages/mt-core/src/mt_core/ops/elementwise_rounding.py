@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..promotion import ARITHMETIC, FLOAT
 from ._checks import COMPLEX, COMPLEX_HALF, FLOATS, INTEGERS, REAL, UNSIGNED, Refusal, Supported
 from ._declare import Family
@@ -18,9 +20,19 @@ for _name, _doc in (
               check=Supported(f"{_name}_vml_cpu", _WHOLE, _complex))  # fmt: skip
 ops.unary("round", promotion=ARITHMETIC, inplace_variants="function method", check=Supported("round_vml_cpu", _WHOLE),
           doc="Rounded to the nearest integer, halves to the even one.")  # fmt: skip
+
+
+class _RoundingSupported(Supported):
+    """Without decimals to keep, PyTorch rounds by the kernel of ``round``, whose name its message has."""
+
+    def __call__(self, args: tuple[Any, ...], common: Any) -> None:
+        kernel = self if args[1] else Supported("round_vml_cpu", FLOATS)
+        Supported.__call__(kernel, args, common)
+
+
 ops.elementwise(
     "round.decimals(Tensor self, *, int decimals) -> Tensor",
-    inplace=True, inplace_variants="function method", out=True, check=Supported("round_cpu", FLOATS),
+    inplace=True, inplace_variants="function method", out=True, check=_RoundingSupported("round_cpu", FLOATS),
     doc="Rounded to `decimals` decimal places; negative ones stand before the point.",
 )  # fmt: skip
 ops.unary("frac", promotion=ARITHMETIC, inplace_variants="function method", check=Supported("frac_cpu", FLOATS),

@@ -1,0 +1,80 @@
+"""Elementwise operators written in other operators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import dtypes
+from ..api import _functions as ops
+from ..dispatch.registry import register_composite as composite
+from ..dtypes import scalar_type_name
+from ..promotion import result_type_of
+from ._aliases import register_aliases
+
+register_aliases("elementwise")
+
+
+@composite("rsub.Tensor", explicit=True)
+def rsub(self: Any, other: Any, alpha: Any) -> Any:
+    return ops.sub(other, self, alpha=alpha)
+
+
+@composite("positive")
+def positive(self: Any) -> Any:
+    if self.dtype is dtypes.bool:
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return self
+
+
+@composite("square")
+def square(self: Any) -> Any:
+    return ops.pow(self, 2)
+
+
+@composite("square_")
+def square_(self: Any) -> Any:
+    return self.pow_(2)
+
+
+@composite("float_power.Tensor_Tensor", "float_power.Tensor_Scalar", "float_power.Scalar")
+def float_power(self: Any, exponent: Any) -> Any:
+    wide = _float_power_dtype(self, exponent)
+    return ops.pow(_widened(self, wide), _widened(exponent, wide))
+
+
+@composite("float_power_.Tensor", "float_power_.Scalar")
+def float_power_(self: Any, exponent: Any) -> Any:
+    wide = _float_power_dtype(self, exponent)
+    if self.dtype is not wide:
+        raise RuntimeError(
+            f"the base given to float_power_ has dtype {scalar_type_name(self.dtype)} but the operation's result requires "
+            f"dtype {scalar_type_name(wide)}"
+        )
+    return self.pow_(_widened(exponent, wide))
+
+
+def _float_power_dtype(self: Any, exponent: Any) -> dtypes.dtype:
+    return dtypes.complex128 if result_type_of([self, exponent]).is_complex else dtypes.float64
+
+
+def _widened(value: Any, wide: dtypes.dtype) -> Any:
+    if hasattr(value, "_dtype"):
+        return value.to(wide)
+    return complex(value) if wide.is_complex else float(value)
+
+
+@composite("ldexp.Tensor", explicit=True)
+def ldexp(self: Any, other: Any) -> Any:
+    return self * ops.pow(2.0, other)
+
+
+@composite("ldexp_", explicit=True)
+def ldexp_(self: Any, other: Any) -> Any:
+    if self.dtype.category < 2:
+        raise RuntimeError(f"ldexp can't be cast to the desired output type {scalar_type_name(self.dtype)}")
+    return self.mul_(ops.pow(2.0, other))
+
+
+@composite("dist")
+def dist(self: Any, other: Any, p: Any) -> Any:
+    return ops.norm(self - other, p)

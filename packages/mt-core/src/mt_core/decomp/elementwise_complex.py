@@ -1,0 +1,45 @@
+"""Operators on complex numbers written in other operators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..api import _functions as ops
+from ..dispatch.registry import register_composite as composite
+
+
+@composite("real")
+def real(self: Any) -> Any:
+    return ops.view_as_real(self).select(-1, 0) if self.is_complex() else self
+
+
+@composite("imag")
+def imag(self: Any) -> Any:
+    if not self.is_complex():
+        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+    return ops.view_as_real(self).select(-1, 1)
+
+
+@composite("conj")
+def conj(self: Any) -> Any:
+    return ops._conj_physical(self) if self.is_complex() else self
+
+
+@composite("conj_physical")
+def conj_physical(self: Any) -> Any:
+    return ops._conj_physical(self) if self.is_complex() else self
+
+
+@composite("conj_physical_")
+def conj_physical_(self: Any) -> Any:
+    return self.copy_(ops._conj_physical(self)) if self.is_complex() else self
+
+
+@composite("resolve_conj")
+def resolve_conj(self: Any) -> Any:
+    return self
+
+
+@composite("resolve_neg")
+def resolve_neg(self: Any) -> Any:
+    return self

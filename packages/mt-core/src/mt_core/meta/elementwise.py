@@ -1,0 +1,49 @@
+"""Shape rules of elementwise operators that are more than broadcasting."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import dtypes
+from ..dispatch.registry import register_meta as meta
+from ..dtypes import scalar_type_name
+from ..layout import output_strides
+from ..spec import Spec, View
+
+
+@meta("frexp.Tensor")
+def frexp(self: Any) -> tuple[Spec, Spec]:
+    if not self.dtype.is_floating_point:
+        raise RuntimeError("torch.frexp() only supports floating-point dtypes")
+    strides = output_strides(self.shape, [self.stride()])
+    return Spec(self.shape, self.dtype, strides), Spec(self.shape, dtypes.int32, strides)
+
+
+@meta("view_as_real")
+def view_as_real(self: Any) -> View:
+    if not self.dtype.is_complex:
+        raise RuntimeError("view_as_real is only supported for complex tensors")
+    strides = (*(2 * step for step in self.stride()), 1)
+    return View((*self.shape, 2), strides, 2 * self.storage_offset(), self.dtype.to_real())
+
+
+@meta("view_as_complex")
+def view_as_complex(self: Any) -> View:
+    if self.dtype not in (dtypes.float16, dtypes.float32, dtypes.float64):
+        raise RuntimeError(
+            f"view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: "
+            f"{scalar_type_name(self.dtype)}"
+        )
+    if not self.dim():
+        raise RuntimeError("Input tensor must have one or more dimensions")
+    if self.shape[-1] != 2:
+        raise RuntimeError("Tensor must have a last dimension of size 2")
+    strides = self.stride()
+    if strides[-1] != 1:
+        raise RuntimeError("Tensor must have a last dimension with stride 1")
+    if any(step % 2 for step in strides[:-1]):
+        raise RuntimeError("Tensor must have a stride divisible by 2 for all but last dimension")
+    if self.storage_offset() % 2:
+        raise RuntimeError("Tensor must have a storage_offset divisible by 2")
+    halves = tuple(step // 2 for step in strides[:-1])
+    return View(self.shape[:-1], halves, self.storage_offset() // 2, self.dtype.to_complex())
