@@ -1,0 +1,93 @@
+"""Attention written in other operators."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .. import dtypes
+from ..api import _functions as ops
+from ..dispatch.registry import register_composite as composite
+
+
+@composite("_safe_softmax")
+def safe_softmax(self: Any, dim: int, dtype: Any) -> Any:
+    result = ops.softmax(self, dim, dtype=dtype)
+    empty = (self == -math.inf).all(dim, keepdim=True)
+    return ops.where(empty, ops.zeros((), dtype=result.dtype, device=result.device), result)
+
+
+def _check(query: Any, key: Any, value: Any, attn_mask: Any, is_causal: bool) -> None:
+    if not query.dtype is key.dtype is value.dtype:
+        raise RuntimeError(
+            f"Expected query, key, and value to have the same dtype, but got query.dtype: {_c_name(query)} key.dtype: {_c_name(key)} and "
+            f"value.dtype: {_c_name(value)} instead."
+        )
+    if query.device != key.device or query.device != value.device:
+        raise RuntimeError(
+            f"Expected query, key, and value to have the same device type, but got query.device: {query.device} key.device: {key.device} "
+            f"and value.device: {value.device} instead."
+        )
+    if min(query.dim(), key.dim(), value.dim()) < 2:
+        raise RuntimeError(
+            f"Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: {query.dim()}, key.dim: {key.dim()} and "
+            f"value.dim: {value.dim()} instead."
+        )
+    if attn_mask is None:
+        return
+    if attn_mask.dtype is not dtypes.bool and attn_mask.dtype is not query.dtype and attn_mask.dtype is not dtypes.float32:
+        raise RuntimeError(
+            f"Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: {_c_name(attn_mask)} and  "
+            f"query.dtype: {_c_name(query)} instead."
+        )
+    if is_causal:
+        raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
+
+
+def _c_name(tensor: Any) -> str:
+    from ..meta.matmul import _c_name as name
+
+    return name(tensor.dtype)
+
+
+def additive_mask(mask: Any, query: Any) -> Any:
+    """A mask to be added to the scores: -inf where a bool mask is false."""
+    if mask.dtype is not dtypes.bool:
+        return mask
+    zeros = ops.zeros(mask.shape, dtype=query.dtype, device=query.device)
+    return zeros.masked_fill(~mask, -math.inf)
+
+
+def _repeat_heads(query: Any, tensor: Any) -> Any:
+    """Grouped-query attention: each key head serves several query heads."""
+    heads, have = query.shape[-3], tensor.shape[-3]
+    if heads % have:
+        raise RuntimeError(
+            "Number of heads in key and value must divide the number of heads in query: "
+            f"got {heads} and {have}"
+        )
+    return tensor if heads == have else tensor.repeat_interleave(heads // have, -3)
+
+
+@composite("scaled_dot_product_attention")
+def scaled_dot_product_attention(
+    query: Any, key: Any, value: Any, attn_mask: Any, dropout_p: float, is_causal: bool, scale: float | None, enable_gqa: bool
+) -> Any:
+    _check(query, key, value, attn_mask, is_causal)
+    if enable_gqa:
+        key, value = _repeat_heads(query, key), _repeat_heads(query, value)
+    # The root of the scale on either side keeps half types in range.
+    root = math.sqrt(1 / math.sqrt(query.shape[-1]) if scale is None else abs(scale))
+    sign = -1.0 if scale is not None and scale < 0 else 1.0
+    if is_causal:
+        ones = ops.ones((query.shape[-2], key.shape[-2]), dtype=dtypes.bool, device=query.device)
+        attn_mask = ones.tril()
+    scores = (query * (root * sign)) @ (key.transpose(-2, -1) * root)
+    if attn_mask is not None:
+        scores = scores + additive_mask(attn_mask, query)
+        weights = safe_softmax(scores, -1, None)
+    else:
+        weights = ops.softmax(scores, -1)
+    if dropout_p > 0:
+        weights = ops.dropout(weights, dropout_p, True)
+    return weights @ value

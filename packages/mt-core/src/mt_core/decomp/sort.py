@@ -1,0 +1,47 @@
+"""Sorting and searching written in other operators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..api import _functions as ops
+from ..dispatch.registry import register_composite as composite
+from ..promotion import dtype_of_number
+
+
+@composite("sort")
+def sort(self: Any, dim: int, descending: bool) -> Any:
+    return ops.sort(self, stable=False, dim=dim, descending=descending)
+
+
+@composite("argsort")
+def argsort(self: Any, dim: int, descending: bool) -> Any:
+    return ops.sort(self, stable=False, dim=dim, descending=descending)[1]
+
+
+@composite("argsort.stable")
+def argsort_stable(self: Any, stable: bool, dim: int, descending: bool) -> Any:
+    return ops.sort(self, stable=stable, dim=dim, descending=descending)[1]
+
+
+@composite("msort")
+def msort(self: Any) -> Any:
+    return ops.sort(self, stable=False, dim=0)[0]
+
+
+@composite("searchsorted.Scalar")
+def searchsorted_scalar(sorted_sequence: Any, self: Any, out_int32: bool, right: bool, side: Any, sorter: Any) -> Any:
+    value = ops.full((), self, dtype=sorted_sequence.dtype if dtype_of_number(self).category <= sorted_sequence.dtype.category else None)
+    return ops.searchsorted(sorted_sequence, value, out_int32=out_int32, right=right, side=side, sorter=sorter)
+
+
+@composite("bucketize.Tensor")
+def bucketize(self: Any, boundaries: Any, out_int32: bool, right: bool) -> Any:
+    if boundaries.dim() != 1:
+        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.dim()})")
+    return ops.searchsorted(boundaries, self, out_int32=out_int32, right=right)
+
+
+@composite("bucketize.Scalar")
+def bucketize_scalar(self: Any, boundaries: Any, out_int32: bool, right: bool) -> Any:
+    return searchsorted_scalar(boundaries, self, out_int32, right, None, None)

@@ -1,0 +1,145 @@
+"""Shape rules of sorting and searching."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import dtypes
+from ..dispatch.registry import register_meta as meta
+from ..dtypes import scalar_type_name
+from ..spec import Spec
+from ..tensor import wrap_dim
+from .reduction import reduced_shape
+
+Ints = tuple[int, ...]
+
+
+def _no_complex(self: Any, name: str) -> None:
+    if self._dtype.is_complex:
+        raise RuntimeError(f"\"{name}\" not implemented for '{scalar_type_name(self._dtype)}'")
+
+
+@meta("sort.stable")
+def sort(self: Any, stable: Any, dim: int, descending: bool) -> tuple[Spec, Spec]:
+    wrap_dim(dim, self.dim())
+    if self._dtype.is_complex:
+        raise RuntimeError("Sort currently does not support complex dtypes on CPU")
+    shape = self._array.shape
+    return Spec(shape, self._dtype), Spec(shape, dtypes.int64)
+
+
+@meta("topk")
+def topk(self: Any, k: int, dim: int, largest: bool, sorted: bool) -> tuple[Spec, Spec]:
+    shape = self._array.shape
+    at = wrap_dim(dim, len(shape))
+    extent = shape[at] if shape else 1
+    if not 0 <= k <= extent:
+        raise RuntimeError("selected index k out of range")
+    _no_complex(self, "topk_cpu")
+    result = (*shape[:at], k, *shape[at + 1 :]) if shape else ()
+    return Spec(result, self._dtype), Spec(result, dtypes.int64)
+
+
+def _pair(self: Any, dim: int, keepdim: bool) -> tuple[Spec, Spec]:
+    shape = self._array.shape
+    at = wrap_dim(dim, len(shape))
+    result = reduced_shape(shape, (at,), keepdim) if shape else ()
+    return Spec(result, self._dtype), Spec(result, dtypes.int64)
+
+
+def _not_empty(self: Any, dim: int, name: str) -> None:
+    shape = self._array.shape
+    if shape and shape[wrap_dim(dim, len(shape))] == 0:
+        raise IndexError(f"{name}: Expected reduction dim {dim % len(shape)} to have non-zero size.")
+
+
+@meta("kthvalue")
+def kthvalue(self: Any, k: int, dim: int, keepdim: bool) -> tuple[Spec, Spec]:
+    _not_empty(self, dim, "kthvalue()")
+    shape = self._array.shape
+    extent = shape[wrap_dim(dim, len(shape))] if shape else 1
+    if not 1 <= k <= extent:
+        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {wrap_dim(dim, len(shape))}")
+    _no_complex(self, "kthvalue_cpu")
+    return _pair(self, dim, keepdim)
+
+
+@meta("median", "nanmedian")
+def median(self: Any) -> Spec:
+    _no_complex(self, "median_cpu")
+    return Spec((), self._dtype)
+
+
+@meta("median.dim", "nanmedian.dim")
+def median_dim(self: Any, dim: int, keepdim: bool) -> tuple[Spec, Spec]:
+    _not_empty(self, dim, "median()")
+    _no_complex(self, "median_out_impl")
+    return _pair(self, dim, keepdim)
+
+
+@meta("mode")
+def mode(self: Any, dim: int, keepdim: bool) -> tuple[Spec, Spec]:
+    _not_empty(self, dim, "mode()")
+    _no_complex(self, "mode")
+    return _pair(self, dim, keepdim)
+
+
+@meta("searchsorted.Tensor")
+def searchsorted(sorted_sequence: Any, self: Any, out_int32: bool, right: bool, side: str | None, sorter: Any) -> Spec:
+    if side is not None and side not in ("left", "right"):
+        raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
+    if side == "left" and right:
+        raise RuntimeError("torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True")
+    a, b = sorted_sequence._array.shape, self._array.shape
+    if len(a) != 1 and (len(a) != len(b) or a[:-1] != b[:-1]):
+        raise RuntimeError(
+            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input "
+            f"value tensor must match, but we got boundaries tensor {list(a)} and input value tensor {list(b)}"
+        )
+    if sorted_sequence._dtype is not self._dtype and len(b):
+        raise RuntimeError(
+            "torch.searchsorted(): boundary tensor and input value tensor should have same dtype, but got boundary tensor dtype "
+            f"{_lower(sorted_sequence)} and input value tensor dtype {_lower(self)}"
+        )
+    if sorter is not None and sorter._array.shape != a:
+        raise RuntimeError(f"torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor {list(a)}and got sorter tensor {list(sorter.shape)}")
+    if sorter is not None and sorter._dtype is not dtypes.int64:
+        raise RuntimeError(f"torch.searchsorted(): sorter must be a tensor of long dtype but got dtype {_lower(sorter)}")
+    return Spec(b, dtypes.int32 if out_int32 else dtypes.int64)
+
+
+def _lower(tensor: Any) -> str:
+    return scalar_type_name(tensor._dtype)
+
+
+class Deferred(Spec):
+    """The spec of a result whose shape only the kernel knows."""
+
+    __slots__ = ()
+
+    def __init__(self, dtype: Any) -> None:
+        super().__init__((), dtype)
+
+
+def _three(self: Any, name: str) -> tuple[Spec, Spec, Spec]:
+    if self.is_meta:
+        raise NotImplementedError(f"{name} on the meta device: the shape of the result depends on data")
+    return Deferred(self._dtype), Deferred(dtypes.int64), Deferred(dtypes.int64)
+
+
+@meta("_unique2")
+def unique2(self: Any, sorted: bool, return_inverse: bool, return_counts: bool) -> tuple[Spec, Spec, Spec]:
+    return _three(self, "unique")
+
+
+@meta("unique_dim")
+def unique_dim(self: Any, dim: int, sorted: bool, return_inverse: bool, return_counts: bool) -> tuple[Spec, Spec, Spec]:
+    wrap_dim(dim, self.dim())
+    return _three(self, "unique")
+
+
+@meta("unique_consecutive")
+def unique_consecutive(self: Any, return_inverse: bool, return_counts: bool, dim: Any) -> tuple[Spec, Spec, Spec]:
+    if dim is not None:
+        wrap_dim(dim, self.dim())
+    return _three(self, "unique")
