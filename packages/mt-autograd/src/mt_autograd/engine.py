@@ -187,21 +187,24 @@ class GraphTask:
             buffer[output_nr] = grad if present is None else present + grad
 
     def _evaluate(self, node: Node) -> None:
-        grads = self._buffers.pop(node)
+        grads = arrived = self._buffers.pop(node)
         if node.hooks is not None or node.__class__ is AccumulateGrad:
             grads = run_tensor_hooks(node, grads)
-        for output_nr, index in self.captures.get(node, ()):
-            self.captured[index] = grads[output_nr]
         needed = self._needed
-        if needed is not None and node not in needed:
-            return
+        if needed is not None:
+            runs = node in needed
+            # Of a node that also runs, the gradient is captured as it arrived; of others, as its hooks left it.
+            for output_nr, index in self.captures.get(node, ()):
+                self.captured[index] = (arrived if runs else grads)[output_nr]
+            if not runs:
+                return
         if node.hooks is None and needed is None and not is_anomaly_enabled():
             results = node.apply(grads, None)
         else:
             results = self._apply_with_hooks(node, grads)
         if not self.retain_graph:
             node.release()
-        del grads
+        del grads, arrived
         self._distribute(node, results)
 
     def _apply_with_hooks(self, node: Node, grads: list[Any]) -> Sequence[Any]:

@@ -361,9 +361,9 @@ class _Outputs:
         is_view = value._base is not None
         make_output(value, self.ctx, nr, is_view)
         if is_view:
-            several = sum(self.differentiable) > 1
-            value._keys = value._keys & ~NO_GRAD_VIEW | (MULTI_VIEW if several else 0)
-            value._autograd.creation_meta = None if several else IN_CUSTOM_FUNCTION  # type: ignore[union-attr]
+            value._keys = value._keys & ~NO_GRAD_VIEW | MULTI_VIEW
+            if sum(self.differentiable) == 1:
+                value._autograd.creation_meta = IN_CUSTOM_FUNCTION  # type: ignore[union-attr]
 
     def _change(self, nr: int, value: Tensor, is_input: bool) -> None:
         """Give an input that forward wrote to its new history."""

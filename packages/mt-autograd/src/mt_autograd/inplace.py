@@ -18,18 +18,26 @@ from .modes import recording
 from .node import Edge, Node, is_leaf, output_spec
 from .operator_node import OperatorNode, save_inputs, save_outputs
 from .recording import DIFFERENTIABLE, edges_and_mask, fill_node
-from .saved import FREED, with_history
+from .saved import FREED, version_of, with_history
 from .validation import fitted
 from .views import ViewGeometry, edge_of, mark_stale, move_retained, refuse_rebase
 
 __all__ = ["CopySlices", "check_inplace", "record_inplace", "set_history"]
 
 
-def record_inplace(cls: type[OperatorNode], below: Callable[..., Any], instrumented: bool) -> Callable[..., Any]:
-    """The closure that records an operator which writes to, and returns, its first argument."""
+def record_inplace(
+    cls: type[OperatorNode], below: Callable[..., Any], instrumented: bool, geometry_only: bool
+) -> Callable[..., Any]:
+    """The closure that records an operator which changes, and returns, its first argument.
+
+    `geometry_only` is for operators that leave the memory alone and read it otherwise (``transpose_``): they concern this
+    tensor, never its base.
+    """
+    enter = _give_geometry if geometry_only else set_history
     plan = cls.plan
     needs_original = [slot.wanted_by for slot in plan.saved if slot.position == 0 and not slot.is_result]
     original_mask = needs_original[0] if needs_original else 0
+    keeps_view = "inplace_view" in cls.__slots__  # type: ignore[attr-defined]
 
     def record(self: Any, *others: Any) -> Any:
         edges, wanted = edges_and_mask(plan, (self, *others))
@@ -38,6 +46,8 @@ def record_inplace(cls: type[OperatorNode], below: Callable[..., Any], instrumen
         check_inplace(self)
         node = cls()
         fill_node(node, (self, *others), edges, instrumented)
+        if keeps_view:
+            node.inplace_view = None
         # A formula that asks for the old value gets a copy: the memory is about to be written to.
         original = self.clone() if original_mask & wanted else self
         saved = save_inputs(plan, (original, *others), wanted)
@@ -45,7 +55,7 @@ def record_inplace(cls: type[OperatorNode], below: Callable[..., Any], instrumen
         if plan.saved:
             node.saved = tuple(saved + save_outputs(plan, (self,), wanted))
         node.output_specs = (output_spec(self),)
-        set_history(self, node)
+        enter(self, node)
         return result
 
     return record
@@ -92,6 +102,11 @@ def _give_history(base: Tensor, node: Node, output_nr: int = 0) -> None:
     base._keys |= AUTOGRAD
     if had_none:
         mark_stale(base)
+
+
+def _give_geometry(tensor: Tensor, node: Node) -> None:
+    _give_history(tensor, node)
+    tensor._autograd.attr_version = version_of(tensor)  # type: ignore[union-attr]
 
 
 class CopySlices(Node):

@@ -22,7 +22,7 @@ from .node import Node, output_spec
 from .operator_node import OperatorNode, node_class
 from .recording import DIFFERENTIABLE, make_output, recorder, tensors_among
 from .rules import Rule, find_rule, plan_for, zero
-from .views import current_meta, edge_of
+from .views import current_meta, edge_of, follow_base
 
 __all__ = ["AutogradLayer", "layer"]
 
@@ -47,7 +47,7 @@ class AutogradLayer:
         instrumented = bool(mode_triple(keys)[0] & INSTRUMENTED)
         cls = class_for(overload)
         if writes:
-            return record_inplace(cls, below, instrumented)
+            return record_inplace(cls, below, instrumented, overload.declaration.kind == "view")
         return recorder(cls, below, keys & KEY_MASK, instrumented)
 
     # Members of a tensor (mt_core.tensor_autograd)
@@ -56,6 +56,8 @@ class AutogradLayer:
     register_hook = staticmethod(hooks.register_tensor_hook)
     register_post_accumulate_grad_hook = staticmethod(hooks.register_post_accumulate_grad_hook)
     retain_grad = staticmethod(hooks.retain_grad)
+
+    follow_base = staticmethod(follow_base)
 
     @staticmethod
     def grad_fn_of_view(view: Tensor) -> Node | None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from mt_core.autograd_state import AutogradMeta
 from mt_core.dtypes import ALL_DTYPES
-from mt_core.keys import AUTOGRAD, INFERENCE
+from mt_core.keys import AUTOGRAD, INFERENCE, MULTI_VIEW, NO_GRAD_VIEW
 from mt_core.schema import Schema
 from mt_core.tensor import Tensor
 
@@ -50,7 +50,8 @@ def recorder(cls: type[OperatorNode], below: Callee, keys: int, instrumented: bo
     schema = plan.schema
     if len(schema.returns) != 1 or schema.returns[0].is_list:
         return record_outputs(cls, below, instrumented)
-    if not instrumented and not keys & INFERENCE:
+    # Views of views that may not be written to are watched; the general form hands the reason on.
+    if not instrumented and not keys & (INFERENCE | NO_GRAD_VIEW | MULTI_VIEW):
         if _is_unary(plan, schema):
             return record_unary(cls, below)
         if _is_binary(plan, schema, 2) and not plan.values:
@@ -351,6 +352,8 @@ def record_any(cls: type[OperatorNode], below: Callee, instrumented: bool) -> Ca
         if result._dtype in DIFFERENTIABLE:
             node.output_specs = (output_spec(result),)
             make_output(result, node, 0, is_view)
+            if is_view and args[0]._autograd is not None:
+                result._autograd.creation_meta = args[0]._autograd.creation_meta
         return result
 
     return record

@@ -16,7 +16,7 @@ from mt_core.tensor import Tensor
 from .modes import recording
 from .node import LEAF, Edge, Node
 
-__all__ = ["ViewGeometry", "current_meta", "edge_of", "mark_stale", "refuse_rebase"]
+__all__ = ["ViewGeometry", "current_meta", "edge_of", "follow_base", "mark_stale", "refuse_rebase"]
 
 
 class ViewGeometry:
@@ -120,6 +120,22 @@ def mark_stale(base: Tensor) -> None:
             tensor._keys |= AUTOGRAD
 
 
+def follow_base(base: Tensor) -> None:
+    """Let the views of a leaf require grad, or no longer, as the leaf does; their gradients go nowhere until it is changed."""
+    requires_grad = base._keys & AUTOGRAD
+    for view in base._cell.tensors() if base._cell is not None else ():
+        if view._base is not base:
+            continue
+        meta = view._autograd
+        if requires_grad and not view._keys & AUTOGRAD and view._dtype.category == base._dtype.category:
+            if meta is None:
+                meta = view._autograd = AutogradMeta()
+            meta.attr_version = base._cell.version
+            view._keys |= AUTOGRAD
+        elif not requires_grad and meta is not None and meta.grad_fn is None and not meta.requires_grad:
+            view._keys &= ~AUTOGRAD
+
+
 # What may not be rebased
 
 _AMBIGUOUS = (
@@ -136,7 +152,7 @@ _CUSTOM = (
     "view+inplace would override the custom backward associated with the custom Function, leading to incorrect gradients. This "
     "behavior is forbidden. You can fix this by cloning the output of the custom Function."
 )
-#: `AutogradMeta.creation_meta` of a view that a custom Function returned.
+#: `AutogradMeta.creation_meta` of a view that a custom Function returned; its flag is that of several views.
 IN_CUSTOM_FUNCTION = "custom Function"
 
 
@@ -149,10 +165,10 @@ def refuse_rebase(view: Tensor, *, indirect: bool) -> None:
         In PyTorch's words: for views made without grad mode, several at once, or inside a custom Function.
     """
     flags = view._keys & (NO_GRAD_VIEW | MULTI_VIEW)
+    if not flags:
+        return
     meta = view._autograd
     creation = meta.creation_meta if meta is not None else None
-    if not flags and creation is None:
-        return
     grad_fn = meta.grad_fn if meta is not None else None
     modified = " and its base or another view of its base has been modified inplace" if indirect else " and is being modified inplace"
     raise RuntimeError(_subject(grad_fn, meta, flags, creation) + modified + _reason(grad_fn, flags, creation))

@@ -30,6 +30,7 @@ from .devices import device, device_type_of
 from .dtypes import dtype
 from .keys import AUTOGRAD, BACKEND_MASK, CONJUGATE, CPU, INFERENCE, META, NEGATIVE, STRIDED
 from .size import Size
+from .state import tls
 from .tensor_autograd import AutogradMembers
 from .tensor_cast import CastMembers
 from .tensor_convert import ConversionMembers
@@ -155,6 +156,8 @@ class Tensor(TensorMethods, AutogradMembers, CastMembers, ConversionMembers, Ind
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
+        if value.__class__ is not bool:
+            raise RuntimeError("requires_grad must be a bool")
         self.requires_grad_(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
@@ -165,33 +168,40 @@ class Tensor(TensorMethods, AutogradMembers, CastMembers, ConversionMembers, Ind
         RuntimeError
             For integer tensors, for non-leaf tensors, and without mt-autograd (with the command that installs it).
         """
-        if bool(requires_grad) == (self._keys & AUTOGRAD != 0):
-            return self
-        state = self._autograd
-        if not requires_grad and state is not None and state.grad_fn is not None:
-            raise RuntimeError(
-                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
-                "subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+        if requires_grad.__class__ is not bool:
+            raise TypeError(
+                f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {type(requires_grad).__name__}"
             )
-        if requires_grad:
-            self._start_requiring_grad()
-        else:
-            state.requires_grad = False  # type: ignore[union-attr]
-            self._keys &= ~AUTOGRAD
+        state = self._autograd
+        if state is not None and state.grad_fn is not None:
+            if not requires_grad:
+                raise RuntimeError(
+                    "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
+                    "subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+                )
+        elif requires_grad != (state is not None and state.requires_grad):
+            self._switch_requires_grad(requires_grad)
         return self
 
-    def _start_requiring_grad(self) -> None:
-        if not (self._dtype.is_floating_point or self._dtype.is_complex):
-            raise RuntimeError("only Tensors of floating point dtype can require gradients")
-        if self._keys & INFERENCE:
-            raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+    def _switch_requires_grad(self, requires_grad: bool) -> None:
+        """Make a leaf require grad, or no longer."""
+        if requires_grad:
+            if not (self._dtype.is_floating_point or self._dtype.is_complex):
+                raise RuntimeError("only Tensors of floating point dtype can require gradients")
+            if self._keys & INFERENCE and not tls.inference:
+                raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
         from .dispatch.dispatcher import layer_for
 
-        layer_for(AUTOGRAD)
+        layer = layer_for(AUTOGRAD)
         if self._autograd is None:
             self._autograd = AutogradMeta()
-        self._autograd.requires_grad = True
-        self._keys |= AUTOGRAD
+        self._autograd.requires_grad = requires_grad
+        if requires_grad:
+            self._keys |= AUTOGRAD
+        elif self._base is None or not self._base._keys & AUTOGRAD:
+            self._keys &= ~AUTOGRAD
+        if self._cell is not None:
+            layer.follow_base(self)
 
     @property
     def _version(self) -> int:

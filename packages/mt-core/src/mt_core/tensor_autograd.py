@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 from .autograd_state import AutogradMeta
+from .dtypes import scalar_type_name
 from .keys import AUTOGRAD
 
 __all__ = ["AutogradMembers"]
@@ -57,7 +58,7 @@ class AutogradMembers:
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
                 "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "
                 "Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure "
-                "you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more informations.",
+                "you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information.",
                 stacklevel=2,
             )
         return state.grad
@@ -130,7 +131,7 @@ class AutogradMembers:
             For views, whose base would keep the history.
         """
         if self._base is not None:  # type: ignore[attr-defined]
-            raise RuntimeError("Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in torch/optim/optimizer.py as a solution.")
+            raise RuntimeError("Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution.")
         self._autograd = None
         self._keys &= ~AUTOGRAD
         return self
@@ -154,7 +155,7 @@ def _check_grad(self: Any, value: Any) -> None:
         raise RuntimeError("can't assign Variable as its own grad")
     if value.dtype is not self._dtype:
         raise RuntimeError(
-            f"attempting to assign a gradient with dtype '{_text(value.dtype)}' to a tensor with grad_dtype '{_text(self._dtype)}'. "
+            f"attempting to assign a gradient with dtype '{scalar_type_name(value.dtype).lower()}' to a tensor with grad_dtype '{scalar_type_name(self._dtype)}'. "
             "The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You can set the tensor's "
             "grad_dtype attribute with a specific dtype, or None to allow any dtype. Set grad_dtype with caution. Diverging "
             "the dtypes of a tensor and its gradient may break downstream systems that assume they match."
@@ -163,9 +164,3 @@ def _check_grad(self: Any, value: Any) -> None:
         raise RuntimeError(f"attempting to assign a gradient with device type '{value.device.type}' to a tensor with device type '{self.device.type}'. Please ensure that the gradient and the tensor are on the same device")
     if value.shape != self.shape:
         raise RuntimeError(f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size '{list(self.shape)}'. Please ensure that the gradient and the tensor are the same size")
-
-
-def _text(d: Any) -> str:
-    from .dtypes import scalar_type_name
-
-    return scalar_type_name(d).lower() if d.name != "float32" else "float"
