@@ -53,7 +53,9 @@ def test_save_keeps_everything(name, zip_format):
     assert described(load(buffer, weights_only=name != "module.pt")) == CONTENTS[name]
 
 
-@pytest.mark.parametrize("name", [name for name in CONTENTS if name not in {"deflated.pt", "first_release.tar"} and "legacy" not in name])
+@pytest.mark.parametrize(
+    "name", [name for name in CONTENTS if name not in {"deflated.pt", "first_release.tar"} and "legacy" not in name]
+)
 def test_mapped_file_gives_the_same(name):
     assert described(load_file(name, mmap=True)) == CONTENTS[name]
 
@@ -72,7 +74,10 @@ def test_files_name_pytorchs_classes():
         assert globals_of(buffer.getvalue()) == globals_of((FILES / name).read_bytes())
 
 
-@pytest.mark.parametrize(("name", "what"), [("sparse.pt", "sparse layout torch.sparse_coo"), ("quantized.pt", "quantized"), ("nested.pt", "nested")])
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [("sparse.pt", "sparse layout torch.sparse_coo"), ("quantized.pt", "quantized"), ("nested.pt", "nested")],
+)
 def test_what_is_not_supported_says_so(name, what):
     with pytest.raises(NotImplementedError, match=f"{what}.*convert it with PyTorch"):
         load(FILES / name)
@@ -84,5 +89,7 @@ def test_compressed_file_cannot_be_mapped():
 
 
 def test_tar_format_needs_weights_only_false():
-    with pytest.raises(RuntimeError, match="Cannot use ``weights_only=True`` with files saved in the legacy .tar format"):
+    with pytest.raises(
+        RuntimeError, match="Cannot use ``weights_only=True`` with files saved in the legacy .tar format"
+    ):
         load(FILES / "first_release.tar")

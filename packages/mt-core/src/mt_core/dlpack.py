@@ -1,7 +1,7 @@
 """DLPack capsules: how array libraries hand memory to one another without a copy.
 
-NumPy makes and takes the capsules; the element types that it lacks (bfloat16, float8, complex32) pass through it as unsigned
-integers of their width, and the type's code is written into the capsule, or read out of it, here.
+NumPy makes and takes the capsules; the element types that it lacks (bfloat16, float8, complex32) pass through it as
+unsigned integers of their width, and the type's code is written into the capsule, or read out of it, here.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ _DEVICE_TYPES = {"cpu": DL_CPU, "cuda": 2}
 _UINT_CODE = 1
 #: Codes of DLPack's ``DLDataTypeCode`` that NumPy does not know, and complex, of which it knows only two widths.
 _CODES = {
-    dtypes.bfloat16: 4, dtypes.complex32: 5, dtypes.float8_e4m3fn: 10, dtypes.float8_e4m3fnuz: 11, dtypes.float8_e5m2: 12,
-    dtypes.float8_e5m2fnuz: 13, dtypes.float8_e8m0fnu: 14,
+    dtypes.bfloat16: 4, dtypes.complex32: 5, dtypes.float8_e4m3fn: 10, dtypes.float8_e4m3fnuz: 11,
+    dtypes.float8_e5m2: 12, dtypes.float8_e5m2fnuz: 13, dtypes.float8_e8m0fnu: 14,
 }  # fmt: skip
 _FOREIGN = {(code, d.itemsize * 8): d for d, code in _CODES.items()}
 _UNSIGNED = {1: np.dtype(np.uint8), 2: np.dtype(np.uint16), 4: np.dtype(np.uint32)}
@@ -150,7 +150,8 @@ def _tensor_address(capsule: Any) -> int:
     name = _capsule.name(capsule) if type(capsule).__name__ == "PyCapsule" else None
     if name not in _TENSOR_OFFSETS:
         raise RuntimeError(
-            "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you might "
+            "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you "
+            "might "
             "have already constructed a tensor from it once."
         )
     return _capsule.pointer(capsule, name) + _TENSOR_OFFSETS[name]

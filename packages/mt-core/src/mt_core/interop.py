@@ -44,7 +44,8 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
     _check_layout(ndarray)
     if not ndarray.flags.writeable:
         _warn_once(
-            "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. You may want to copy "
+            "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. You may want "
+            "to copy "
             "the array to protect its data or make it writable before converting it to a tensor."
         )
     return tensor_on(ndarray, d)
@@ -67,11 +68,13 @@ def _check_layout(array: np.ndarray) -> None:
         if step < 0:
             raise ValueError(
                 "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
-                "currently supported. (You can probably work around this by making a copy of your array  with array.copy().) "
+                "currently supported. (You can probably work around this by making a copy of your array  with "
+                "array.copy().) "
             )
         if step % array.itemsize:
             raise ValueError(
-                "given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the "
+                "given numpy array strides not a multiple of the element byte size. Copy the numpy array to "
+                "reallocate the "
                 "memory."
             )
 
@@ -89,9 +92,7 @@ def tensor_on(array: np.ndarray, d: dtype) -> Tensor:
     return tensor
 
 
-def frombuffer(
-    buffer: Any, *, dtype: dtype, count: int = -1, offset: int = 0, requires_grad: bool = False
-) -> Tensor:
+def frombuffer(buffer: Any, *, dtype: dtype, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
     """A 1-d tensor on the memory of an object with the buffer protocol, from byte `offset` on.
 
     Parameters
@@ -109,16 +110,20 @@ def frombuffer(
     if not length or not count:
         raise ValueError(f"both buffer length ({length}) and count ({count}) must not be 0")
     if not 0 <= offset < length:
-        raise ValueError(f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({length} bytes) minus 1")
+        raise ValueError(
+            f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({length} bytes) minus 1"
+        )
     if count < 0:
         if (length - offset) % size:
             raise ValueError(
-                f"buffer length ({length - offset} bytes) after offset ({offset} bytes) must be a multiple of element size ({size})"
+                f"buffer length ({length - offset} bytes) after offset ({offset} bytes) must be a multiple of "
+                f"element size ({size})"
             )
         count = (length - offset) // size
     if offset + count * size > length:
         raise ValueError(
-            f"requested buffer length ({count} * {size} bytes) after offset ({offset} bytes) must not be greater than actual "
+            f"requested buffer length ({count} * {size} bytes) after offset ({offset} bytes) must not be greater "
+            f"than actual "
             f"buffer length ({length} bytes)"
         )
     tensor = tensor_on(data[offset : offset + count * size].view(dtype.np), dtype)
@@ -134,7 +139,8 @@ def _buffer_bytes(buffer: Any) -> np.ndarray:
         raise RuntimeError("could not retrieve buffer from object")
     if view.readonly:
         _warn_once(
-            "The given buffer is not writable, and PyTorch does not support non-writable tensors. You may want to copy the "
+            "The given buffer is not writable, and PyTorch does not support non-writable tensors. You may want to "
+            "copy the "
             "buffer to protect its data or make it writable before converting it to a tensor."
         )
     return np.frombuffer(view, np.uint8) if view.nbytes else np.empty(0, np.uint8)
@@ -186,7 +192,12 @@ def as_tensor(data: Any, dtype: dtype | None = None, device: Any = None) -> Tens
 
 
 def asarray(
-    obj: Any, *, dtype: dtype | None = None, device: Any = None, copy: bool | None = None, requires_grad: bool | None = None
+    obj: Any,
+    *,
+    dtype: dtype | None = None,
+    device: Any = None,
+    copy: bool | None = None,
+    requires_grad: bool | None = None,
 ) -> Tensor:
     """`obj` (tensor, array, DLPack object, buffer, number, nested sequence) as a tensor.
 

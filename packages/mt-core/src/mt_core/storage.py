@@ -13,7 +13,7 @@ from weakref import ref
 import numpy as np
 
 from . import dtypes
-from .block import Block, block_of, move_block, resize_block
+from .block import Block, block_of, resize_block
 from .devices import backend_key, device, device_type_of
 
 __all__ = ["UntypedStorage", "untyped", "untyped_storage_of"]
@@ -185,12 +185,14 @@ class UntypedStorage:
         """
         other = untyped(source)
         if other.nbytes() != self.nbytes():
-            raise RuntimeError(f"size does not match, self was {self.nbytes()} bytes but src was {other.nbytes()} bytes")
+            raise RuntimeError(
+                f"size does not match, self was {self.nbytes()} bytes but src was {other.nbytes()} bytes"
+            )
         self._write(0, other._host_bytes())
         return self
 
     def byteswap(self, dtype: dtypes.dtype) -> None:
-        """Reverse the byte order of each element, in place, the elements being of `dtype` (of each part, if complex)."""
+        """Reverse the byte order of each element of `dtype`, in place (of both parts, if complex)."""
         width = dtype.to_real().itemsize
         if width > 1:
             whole = self.nbytes() // width * width
@@ -210,11 +212,13 @@ class UntypedStorage:
         return self.clone()
 
     def __deepcopy__(self, memo: dict[Any, Any]) -> UntypedStorage:
-        # Views copied together share the copy, as they share the original.
-        copies = memo.setdefault("torch", {})
-        if id(self) not in copies:
-            copies[id(self)] = self.clone()
-        return copies[id(self)]
+        # Tensors leave their blocks' copies in the memo as well: what is copied together shares as the originals do.
+        copied = memo.get(id(self._block))
+        if copied is None:
+            storage = self.clone()
+            memo[id(self._block)] = storage._block
+            return storage
+        return UntypedStorage._of_block(copied)
 
     def to(self, *, device: Any, non_blocking: bool = False) -> UntypedStorage:
         """The storage on another device: itself where it already is there, otherwise a copy."""
@@ -270,7 +274,8 @@ class UntypedStorage:
         Raises
         ------
         RuntimeError, ValueError
-            If the byte order is missing or unknown, or the buffer does not hold `count` whole elements from `offset` on.
+            If the byte order is missing or unknown, or the buffer does not hold `count` whole elements from `offset`
+            on.
         """
         size = dtype.itemsize
         if byte_order is None and size > 1:
@@ -281,7 +286,9 @@ class UntypedStorage:
                 raise ValueError(f"buffer size ({data.nbytes}) must be a multiple of element size ({size})")
             count = data.nbytes // size
         if count * size > data.nbytes:
-            raise ValueError(f"buffer has only {data.nbytes // size} elements after offset {offset}, but specified a size of {count}")
+            raise ValueError(
+                f"buffer has only {data.nbytes // size} elements after offset {offset}, but specified a size of {count}"
+            )
         storage = cls(data[: count * size])
         if byte_order not in (None, "native", sys.byteorder):
             if byte_order not in ("little", "big"):
@@ -346,7 +353,8 @@ def _bytes_of(content: Any) -> np.ndarray:
     for item in content:
         if not isinstance(item, int):
             raise RuntimeError(
-                f"torch.UntypedStorage(): tried to construct a storage from a sequence ({type(content).__name__}), but one "
+                f"torch.UntypedStorage(): tried to construct a storage from a sequence ({type(content).__name__}), "
+                f"but one "
                 f"of the items was of type {type(item).__name__} instead of int"
             )
     return np.array([item & 0xFF for item in content], np.uint8)

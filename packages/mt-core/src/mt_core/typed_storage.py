@@ -1,4 +1,4 @@
-"""``TypedStorage`` and ``FloatStorage`` and the like: PyTorch's deprecated view of a storage as elements of one dtype."""
+"""``TypedStorage``, ``FloatStorage`` and the like: PyTorch's deprecated view of a storage as elements of one dtype."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ def _warn_removal(stacklevel: int = 3) -> None:
         _warned = True
         warnings.warn(
             "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage "
-            "class. This should only matter to you if you are using storages directly.  To access UntypedStorage directly, "
+            "class. This should only matter to you if you are using storages directly.  To access UntypedStorage "
+            "directly, "
             "use tensor.untyped_storage() instead of tensor.storage()",
             UserWarning,
             stacklevel=stacklevel,
@@ -214,7 +215,7 @@ class TypedStorage:
         return TypedStorage(wrap_storage=UntypedStorage(elements.view(np.uint8)), dtype=d, _internal=True)
 
     def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
-        """The legacy class name, ``torch.FloatStorage``; conversion by class is not supported, use ``float()`` and so on."""
+        """The legacy class name, ``torch.FloatStorage``; conversion by class is not supported."""
         if dtype is not None:
             raise NotImplementedError("TypedStorage.type(dtype) is not supported: use float(), int() and the like")
         found = storage_class_of(self.dtype)
@@ -261,7 +262,9 @@ class TypedStorage:
         d = getattr(cls, "dtype", None)
         if d is None:
             raise RuntimeError("from_file can only be called on derived classes")
-        return TypedStorage(wrap_storage=UntypedStorage.from_file(filename, shared, size * d.itemsize), dtype=d, _internal=True)
+        return TypedStorage(
+            wrap_storage=UntypedStorage.from_file(filename, shared, size * d.itemsize), dtype=d, _internal=True
+        )
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         return _rebuild_typed, (self._untyped_storage, self.dtype)
@@ -339,7 +342,9 @@ QUInt2x4Storage = _legacy_class("QUInt2x4Storage", dtypes.quint2x4)
 
 #: dtype -> the legacy class that files name for it; newer dtypes have none and are stored as bytes.
 STORAGE_CLASSES: dict[dtype, type[TypedStorage]] = {
-    found.dtype: found for found in list(globals().values()) if isinstance(found, _LegacyStorageMeta) and found is not _LegacyStorage and hasattr(found, "dtype")
+    found.dtype: found
+    for found in list(globals().values())
+    if isinstance(found, _LegacyStorageMeta) and found is not _LegacyStorage and hasattr(found, "dtype")
 }
 
 
@@ -365,9 +370,9 @@ def _add_conversion(name: str, d: dtype) -> None:
 
 for _name, _dtype in (
     ("double", dtypes.float64), ("float", dtypes.float32), ("half", dtypes.float16), ("long", dtypes.int64),
-    ("int", dtypes.int32), ("short", dtypes.int16), ("char", dtypes.int8), ("byte", dtypes.uint8), ("bool", dtypes.bool),
-    ("bfloat16", dtypes.bfloat16), ("complex_double", dtypes.complex128), ("complex_float", dtypes.complex64),
-    ("float8_e5m2", dtypes.float8_e5m2), ("float8_e4m3fn", dtypes.float8_e4m3fn),
+    ("int", dtypes.int32), ("short", dtypes.int16), ("char", dtypes.int8), ("byte", dtypes.uint8),
+    ("bool", dtypes.bool), ("bfloat16", dtypes.bfloat16), ("complex_double", dtypes.complex128),
+    ("complex_float", dtypes.complex64), ("float8_e5m2", dtypes.float8_e5m2), ("float8_e4m3fn", dtypes.float8_e4m3fn),
     ("float8_e5m2fnuz", dtypes.float8_e5m2fnuz), ("float8_e4m3fnuz", dtypes.float8_e4m3fnuz),
 ):  # fmt: skip
     _add_conversion(_name, _dtype)

@@ -1,7 +1,8 @@
-"""Files that PyTorch's ``torch.save`` writes, and what is in them: ``python make_serialization.py``, with PyTorch installed.
+"""Files that PyTorch's ``torch.save`` writes, and what is in them: ``python make_serialization.py``, with PyTorch
+installed.
 
-``--check`` makes everything again and compares, and has PyTorch load files that mindtorch wrote (mt-core and a backend for
-the CPU must be installed).
+``--check`` makes everything again and compares, and has PyTorch load files that mindtorch wrote (mt-core and a backend
+for the CPU must be installed).
 """
 
 from __future__ import annotations
@@ -60,11 +61,17 @@ def _described_tensor(tensor: Any, storages: dict[int, Any]) -> dict[str, Any]:
     key = storage.data_ptr() or id(storage)
     storages.setdefault(key, storage)
     return {
-        "dtype": str(tensor.dtype), "size": list(tensor.shape), "stride": list(tensor.stride()),
-        "offset": tensor.storage_offset(), "storage": list(storages).index(key), "device": str(tensor.device),
-        "requires_grad": tensor.requires_grad, "conj": tensor.is_conj(), "neg": tensor.is_neg(),
+        "dtype": str(tensor.dtype),
+        "size": list(tensor.shape),
+        "stride": list(tensor.stride()),
+        "offset": tensor.storage_offset(),
+        "storage": list(storages).index(key),
+        "device": str(tensor.device),
+        "requires_grad": tensor.requires_grad,
+        "conj": tensor.is_conj(),
+        "neg": tensor.is_neg(),
         "attributes": _attributes(tensor, storages),
-    }  # fmt: skip
+    }
 
 
 def _attributes(obj: Any, storages: dict[int, Any]) -> Any:
@@ -104,9 +111,17 @@ def sharing() -> dict[str, Any]:
     base = torch.arange(12.0).reshape(3, 4)
     other = torch.arange(5)
     return {
-        "base": base, "again": base, "row": base[1], "block": base[1:, 2:], "transposed": base.t(), "step": base.view(-1)[::5],
-        "detached": base.detach(), "list": [other, other[2:]], "expanded": torch.ones(1).expand(4), "scalar": base[2, 3],
-    }  # fmt: skip
+        "base": base,
+        "again": base,
+        "row": base[1],
+        "block": base[1:, 2:],
+        "transposed": base.t(),
+        "step": base.view(-1)[::5],
+        "detached": base.detach(),
+        "list": [other, other[2:]],
+        "expanded": torch.ones(1).expand(4),
+        "scalar": base[2, 3],
+    }
 
 
 def kinds() -> dict[str, Any]:
@@ -118,23 +133,34 @@ def kinds() -> dict[str, Any]:
     parameter.mark = [1, 2]
     complex_ones = torch.full((2,), 1 + 2j, dtype=torch.complex64)
     return {
-        "empty": torch.empty(0, 3), "zero_dim": torch.tensor(3.5), "meta": torch.ones(2, 3, device="meta"),
-        "grad": torch.ones(2, requires_grad=True), "computed": torch.ones(2, requires_grad=True) * 3,
-        "parameter": torch.nn.Parameter(torch.arange(3.0)), "frozen": torch.nn.Parameter(torch.ones(1), requires_grad=False),
-        "marked": marked, "marked_parameter": parameter, "conj": complex_ones.conj(), "neg": torch._neg_view(torch.ones(2)),
+        "empty": torch.empty(0, 3),
+        "zero_dim": torch.tensor(3.5),
+        "meta": torch.ones(2, 3, device="meta"),
+        "grad": torch.ones(2, requires_grad=True),
+        "computed": torch.ones(2, requires_grad=True) * 3,
+        "parameter": torch.nn.Parameter(torch.arange(3.0)),
+        "frozen": torch.nn.Parameter(torch.ones(1), requires_grad=False),
+        "marked": marked,
+        "marked_parameter": parameter,
+        "conj": complex_ones.conj(),
+        "neg": torch._neg_view(torch.ones(2)),
         "channels_last": torch.arange(24.0).reshape(1, 2, 3, 4).to(memory_format=torch.channels_last),
-    }  # fmt: skip
+    }
 
 
 def values() -> dict[Any, Any]:
     import torch
 
     return {
-        "size": torch.Size([2, 3]), "device": torch.device("cpu"), "dtypes": [torch.float16, torch.bool, torch.uint16],
+        "size": torch.Size([2, 3]),
+        "device": torch.device("cpu"),
+        "dtypes": [torch.float16, torch.bool, torch.uint16],
         "numbers": [0, 1, -1, 255, 256, 65536, -70000, 1 << 70, -(1 << 70), 0.1, float("inf"), True, None, 1 + 2j],
-        "text": ["", "text", "\u00fcml\u00e4ut \U0001f600"], "bytes": [b"\x00\xff", bytearray(b"ab")],
-        "containers": [(), (1,), (1, 2, 3, 4), [], {}, {1, 2}, OrderedDict(a=1), Counter("aab")], 7: {(1, "a"): "tuple key"},
-    }  # fmt: skip
+        "text": ["", "text", "\u00fcml\u00e4ut \U0001f600"],
+        "bytes": [b"\x00\xff", bytearray(b"ab")],
+        "containers": [(), (1,), (1, 2, 3, 4), [], {}, {1, 2}, OrderedDict(a=1), Counter("aab")],
+        7: {(1, "a"): "tuple key"},
+    }
 
 
 # Files that ``torch.save`` does not write today
@@ -172,7 +198,9 @@ def big_endian() -> bytes:
     """A file as a big-endian machine writes it."""
     import torch
 
-    source = zipfile.ZipFile(io.BytesIO(saved({"f": torch.arange(4.0), "c": torch.tensor([1 + 2j]), "b": torch.arange(3).byte()})))
+    source = zipfile.ZipFile(
+        io.BytesIO(saved({"f": torch.arange(4.0), "c": torch.tensor([1 + 2j]), "b": torch.arange(3).byte()}))
+    )
     buffer = io.BytesIO()
     swapped = {"archive/data/0": 4, "archive/data/1": 4, "archive/byteorder": 0}
     with zipfile.ZipFile(buffer, "w") as target:

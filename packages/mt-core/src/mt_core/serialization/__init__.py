@@ -1,8 +1,8 @@
 """``torch.save``, ``torch.load`` and ``torch.serialization``.
 
-The file formats are PyTorch's. Files: `archive` (the zip container), `legacy` and `tar` (the formats before it), `pickler`
-and `names` (PyTorch's names for our classes), `weights_unpickler` and `safe_globals` (reading without running anything),
-`reduce` and `rebuild` (tensors to pickles and back), `locations` (devices).
+The file formats are PyTorch's. Files: `archive` (the zip container), `legacy` and `tar` (the formats before it),
+`pickler` and `names` (PyTorch's names for our classes), `weights_unpickler` and `safe_globals` (reading without running
+anything), `reduce` and `rebuild` (tensors to pickles and back), `locations` (devices).
 """
 
 from .config import (

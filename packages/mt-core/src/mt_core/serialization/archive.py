@@ -1,7 +1,7 @@
 """The zip archive of PyTorch's file format: named records, stored uncompressed and aligned.
 
-Layout: ``<archive>/data.pkl`` (the pickle), ``<archive>/data/<key>`` (one record per storage), ``byteorder``, ``version``,
-and a few records about the format itself. All share one top directory.
+Layout: ``<archive>/data.pkl`` (the pickle), ``<archive>/data/<key>`` (one record per storage), ``byteorder``,
+``version``, and a few records about the format itself. All share one top directory.
 """
 
 from __future__ import annotations
@@ -27,23 +27,32 @@ _ZIP64_EXTRA_SIZE = 20
 _MAX_DEFLATE_RATIO = 1032
 
 _CORRUPT = (
-    "If you are seeing this error, there is a high likelihood that your checkpoint file is corrupted. This can happen if "
+    "If you are seeing this error, there is a high likelihood that your checkpoint file is corrupted. This can "
+    "happen if "
     "the checkpoint was not saved properly, was transferred incorrectly, or the file was modified after saving."
 )
 
 
-class _WriteOnly:
+class _Output:
     """What `zipfile` sees of the output: it cannot seek, so each record is written once, in order."""
 
     def __init__(self, write: Callable[[Any], Any]) -> None:
-        self.write = write
+        self._write = write
+
+    def write(self, data: Any) -> int:
+        self._write(data)
+        return len(data)
 
     def flush(self) -> None:
         """Nothing is held back here; whoever opened the output flushes it."""
 
+    def abandon(self) -> None:
+        """Swallow whatever is still written."""
+        self._write = len
+
 
 class ArchiveWriter:
-    """Writes records through `write`, a function that takes bytes-like objects.
+    """Writes records through a function that takes bytes-like objects. The archive is complete after `close`.
 
     Parameters
     ----------
@@ -56,10 +65,21 @@ class ArchiveWriter:
     """
 
     def __init__(self, write: Callable[[Any], Any], archive_name: str, alignment: int = 64) -> None:
-        self._zip = zipfile.ZipFile(_WriteOnly(write), "w", zipfile.ZIP_STORED)  # type: ignore[call-overload]
+        self._output = _Output(write)
+        self._zip = zipfile.ZipFile(self._output, "w", zipfile.ZIP_STORED)  # type: ignore[call-overload]
         self._name = archive_name
         self._alignment = alignment
         self._checksum = 0
+
+    def __enter__(self) -> ArchiveWriter:
+        return self
+
+    def __exit__(self, error: object, *_: object) -> None:
+        if error is None:
+            self.close()
+        else:
+            self._output.abandon()
+            self._zip.close()
 
     def write_record(self, name: str, data: Any) -> None:
         """Add a record of the bytes of `data`, a bytes-like object."""
@@ -131,8 +151,10 @@ class ArchiveReader:
             raise RuntimeError(f"Couldn't parse the version {text.decode(errors='replace')} as Long Long.") from None
         if version > _NEWEST_READABLE_VERSION:
             raise RuntimeError(
-                f"Attempted to read a PyTorch file with version {version}, but the maximum supported version for reading "
-                f"is {_NEWEST_READABLE_VERSION}. The version of your PyTorch installation may be too old, please upgrade "
+                f"Attempted to read a PyTorch file with version {version}, but the maximum supported version for "
+                f"reading "
+                f"is {_NEWEST_READABLE_VERSION}. The version of your PyTorch installation may be too old, please "
+                f"upgrade "
                 "PyTorch to latest version to mitigate this issue."
             )
 

@@ -6,8 +6,8 @@ import enum
 import mmap
 import sys
 import threading
-from contextlib import contextmanager
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 __all__ = [
     "LoadEndianness",
@@ -97,7 +97,10 @@ class set_default_mmap_options:
 
     def __init__(self, flags: int) -> None:
         if flags not in (MAP_PRIVATE, MAP_SHARED):
-            raise ValueError(f"Invalid argument in function set_default_mmap_options, expected mmap.MAP_PRIVATE or mmap.MAP_SHARED, but got {flags}")
+            raise ValueError(
+                f"Invalid argument in function set_default_mmap_options, expected mmap.MAP_PRIVATE or "
+                f"mmap.MAP_SHARED, but got {flags}"
+            )
         self.prev = load.mmap_flags
         load.mmap_flags = flags
 
@@ -124,7 +127,7 @@ def set_crc32_options(compute_crc32: bool) -> None:
 
 @contextmanager
 def skip_data(materialize_fake_tensors: bool = False) -> Iterator[None]:
-    """Leave the bytes of storages out: ``torch.save`` writes zeros in their place, ``torch.load`` leaves memory uninitialized.
+    """Leave out the bytes of storages: ``torch.save`` writes zeros for them, ``torch.load`` leaves memory as it is.
 
     Raises
     ------

@@ -1,7 +1,8 @@
 """The format that ``torch.save`` wrote before PyTorch 1.6: five pickles one after another, then the storages' bytes.
 
-The pickles are a magic number, a protocol version, a description of the machine, the object, and the keys of the storages
-in the order in which they follow, each as a count of elements (8 bytes) and the elements, in little-endian order.
+The pickles are a magic number, a protocol version, a description of the machine, the object, and the keys of the
+storages in the order in which they follow, each as a count of elements (8 bytes) and the elements, in little-endian
+order.
 """
 
 from __future__ import annotations
@@ -90,7 +91,11 @@ class _LegacyStorages:
 
     def persistent_load(self, saved_id: Any) -> Any:
         """The storage (or, in untrusted files never, the class) that a tuple in the pickle stands for."""
-        if isinstance(saved_id, tuple) and saved_id[:1] in (("module",), (b"module",)) and not self._reader.weights_only:
+        if (
+            isinstance(saved_id, tuple)
+            and saved_id[:1] in (("module",), (b"module",))
+            and not self._reader.weights_only
+        ):
             return _checked_class(*saved_id[1:4])
         d, key, location, nbytes = storage_request(saved_id)
         if key not in self._storages:
@@ -122,7 +127,9 @@ class _LegacyStorages:
     def fill(self, key: str) -> None:
         """Read the bytes of the next storage."""
         if key not in self._storages:
-            raise RuntimeError(f"the file has bytes for a storage {key!r} that its pickle does not mention; corrupt file?")
+            raise RuntimeError(
+                f"the file has bytes for a storage {key!r} that its pickle does not mention; corrupt file?"
+            )
         storage, d = self._storages[key]
         read_block(self._file, storage, d)
 
@@ -171,8 +178,10 @@ def _checked_class(cls: Any, source_file: Any, source: Any) -> Any:
         current = None
     if current != source:
         warnings.warn(
-            f"source code of class '{cls.__module__}.{cls.__qualname__}' has changed. you can retrieve the original source "
-            "code by accessing the object's source attribute or set `torch.nn.Module.dump_patches = True` and use the patch "
+            f"source code of class '{cls.__module__}.{cls.__qualname__}' has changed. you can retrieve the original "
+            f"source "
+            "code by accessing the object's source attribute or set `torch.nn.Module.dump_patches = True` and use "
+            "the patch "
             "tool to revert the changes.",
             SourceChangeWarning,
             stacklevel=2,

@@ -51,8 +51,8 @@ def load(
         True (the default): tensors, numbers, strings and containers only, and nothing in the file is run. False: any
         object; the file can run any code, so it must come from someone trusted.
     mmap
-        Whether to map the file instead of reading it: tensors are read when used, and writing to them does not change the
-        file. Only for a path.
+        Whether to map the file instead of reading it: tensors are read when used, and writing to them does not change
+        the file. Only for a path.
 
     Raises
     ------
@@ -85,7 +85,9 @@ def load(
 class Reader:
     """How one call of `load` turns pickles into objects and storages into storages on their device."""
 
-    def __init__(self, weights_only: bool, pickle_module: Any, map_location: Any, pickle_load_args: dict[str, Any]) -> None:
+    def __init__(
+        self, weights_only: bool, pickle_module: Any, map_location: Any, pickle_load_args: dict[str, Any]
+    ) -> None:
         self.weights_only = weights_only
         self.pickle_module = pickle_module
         self.map_location = map_location
@@ -108,7 +110,8 @@ def _weights_only(requested: bool | None, pickle_module: Any) -> bool:
     forbidden = os.environ.get("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", "0") in _TRUE
     if forced and forbidden:
         raise RuntimeError(
-            "Only one of `TORCH_FORCE_WEIGHTS_ONLY_LOAD` or `TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD` should be set, but both were set."
+            "Only one of `TORCH_FORCE_WEIGHTS_ONLY_LOAD` or `TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD` should be set, but "
+            "both were set."
         )
     weights_only = requested
     if weights_only is None:
@@ -139,7 +142,8 @@ def _load_archive(f: Any, file: IO[bytes], reader: Reader, mmap: bool) -> Any:
 def _torchscript_error(weights_only: bool) -> RuntimeError:
     if weights_only:
         return RuntimeError(
-            "Cannot use ``weights_only=True`` with TorchScript archives passed to ``torch.load``: mindtorch does not run "
+            "Cannot use ``weights_only=True`` with TorchScript archives passed to ``torch.load``: mindtorch does not "
+            "run "
             "TorchScript. Save the model's state_dict() with PyTorch and load that."
         )
     return RuntimeError(
@@ -165,7 +169,9 @@ def storage_request(saved_id: Any) -> tuple[Any, str, str, int]:
         If the tuple does not describe a storage.
     """
     if not isinstance(saved_id, tuple) or not saved_id or _text(saved_id[0]) != "storage":
-        raise pickle.UnpicklingError(f"Unknown typename for persistent_load, expected 'storage' but got {saved_id!r:.100}")
+        raise pickle.UnpicklingError(
+            f"Unknown typename for persistent_load, expected 'storage' but got {saved_id!r:.100}"
+        )
     if len(saved_id) < 5:
         raise pickle.UnpicklingError("the description of a storage is incomplete: the file is corrupt")
     kind, key, location, numel = saved_id[1:5]
@@ -234,5 +240,7 @@ def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
             raise ValueError("Expected input to be a checkpoint returned by torch.save")
         archive = ArchiveReader(file)
         if "constants.pkl" in archive:
-            raise ValueError("Expected input to be a checkpoint returned by torch.save but got a torchscript checkpoint")
+            raise ValueError(
+                "Expected input to be a checkpoint returned by torch.save but got a torchscript checkpoint"
+            )
         return unsafe_globals(io.BytesIO(archive.read("data.pkl")))

@@ -60,9 +60,7 @@ def default_restore_location(storage: Any, location: str) -> Any:
         restored = deserializer(storage, location)
         if restored is not None:
             return restored
-    raise RuntimeError(
-        f"don't know how to restore data location of {_type_name(storage)} (tagged with {location})"
-    )
+    raise RuntimeError(f"don't know how to restore data location of {_type_name(storage)} (tagged with {location})")
 
 
 def _type_name(storage: Any) -> str:
@@ -117,8 +115,10 @@ def _is_available(place: device) -> bool:
 
 def _no_device(type_: str) -> RuntimeError:
     return RuntimeError(
-        f"Attempting to deserialize object on a {type_.upper()} device but torch.{type_}.is_available() is False. If you are "
-        "running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your storages to "
+        f"Attempting to deserialize object on a {type_.upper()} device but torch.{type_}.is_available() is False. If "
+        f"you are "
+        "running on a CPU-only machine, please use torch.load with map_location=torch.device('cpu') to map your "
+        "storages to "
         "the CPU."
     )
 
@@ -131,8 +131,8 @@ register_package(100, _device_tag, _device_deserialize)
 def restorer(map_location: Any) -> Restorer:
     """The function that puts a storage where ``torch.load``'s `map_location` sends it.
 
-    `map_location` is None (where the tag says), a device or its name (there), a dict from tags to tags, or a function of a
-    CPU storage and a tag that returns a storage, or None for where the tag says.
+    `map_location` is None (where the tag says), a device or its name (there), a dict from tags to tags, or a function
+    of a CPU storage and a tag that returns a storage, or None for where the tag says.
     """
     if map_location is None:
         return default_restore_location

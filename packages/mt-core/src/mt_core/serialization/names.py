@@ -2,7 +2,8 @@
 
 A pickle names classes by module. ``torch.save`` writes ``torch.nn.modules.linear Linear`` where the class really is
 ``mt_nn.modules.linear.Linear``, and ``torch.load`` finds it again. The core's own names stand in a table here. Other
-distributions add theirs by entry points of the group ``mindtorch.torch_names``, which are read without importing anything:
+distributions add theirs by entry points of the group ``mindtorch.torch_names``, which are read without importing
+anything:
 
 ``"torch.nn" = "mt_nn"``
     a module and everything below it;
@@ -26,8 +27,8 @@ __all__ = ["register_global_alias", "register_module_alias", "resolve", "torch_n
 Name = tuple[str, str]
 
 _STORAGES = (
-    "Double", "Float", "Half", "Long", "Int", "Short", "Char", "Byte", "Bool", "BFloat16", "ComplexDouble", "ComplexFloat",
-    "QUInt8", "QInt8", "QInt32", "QUInt4x2", "QUInt2x4",
+    "Double", "Float", "Half", "Long", "Int", "Short", "Char", "Byte", "Bool", "BFloat16", "ComplexDouble",
+    "ComplexFloat", "QUInt8", "QInt8", "QInt32", "QUInt4x2", "QUInt2x4",
 )  # fmt: skip
 _REBUILDERS = (
     "_rebuild_tensor", "_rebuild_tensor_v2", "_rebuild_tensor_v3", "_rebuild_meta_tensor_no_storage",

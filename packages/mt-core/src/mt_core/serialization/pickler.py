@@ -52,8 +52,8 @@ class _PythonPickler(_TorchNames, pickle._Pickler):  # type: ignore[misc,name-de
 def pickler_class(pickle_module: Any, persistent_id: Callable[[Any], Any]) -> Callable[[IO[bytes], int], Any]:
     """The pickler class of a module (``pickle``, ``dill``, ...), with storages replaced by `persistent_id`.
 
-    Names are PyTorch's if the module's pickler is `pickle.Pickler` or written in Python; a pickler in C keeps our own names,
-    which only mindtorch reads.
+    Names are PyTorch's if the module's pickler is `pickle.Pickler` or written in Python; a pickler in C keeps our own
+    names, which only mindtorch reads.
     """
     base = pickle_module.Pickler
     if base is pickle.Pickler:

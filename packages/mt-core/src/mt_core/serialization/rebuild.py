@@ -40,7 +40,9 @@ def rebuild_tensor(storage: UntypedStorage, d: dtype, offset: int, size: Any, st
     return _tensor_on(storage, d, offset, size, stride)
 
 
-def _tensor_on(storage: UntypedStorage, d: dtype, offset: int, size: tuple[int, ...], stride: tuple[int, ...]) -> Tensor:
+def _tensor_on(
+    storage: UntypedStorage, d: dtype, offset: int, size: tuple[int, ...], stride: tuple[int, ...]
+) -> Tensor:
     step, block = d.itemsize, storage._block
     array = block.backend.as_strided(block.owner, size, tuple(s * step for s in stride), offset * step, d)
     tensor = new_tensor(array, d, block.keys if is_contiguous(size, stride) else block.keys | STRIDED)
@@ -71,7 +73,9 @@ def _checked_geometry(offset: Any, size: Any, stride: Any) -> tuple[tuple[int, .
     return tuple(size), tuple(stride)
 
 
-def _check_bounds(storage: UntypedStorage, d: dtype, offset: int, size: tuple[int, ...], stride: tuple[int, ...]) -> None:
+def _check_bounds(
+    storage: UntypedStorage, d: dtype, offset: int, size: tuple[int, ...], stride: tuple[int, ...]
+) -> None:
     width = d.itemsize
     extent = width * (offset + 1 + sum((n - 1) * step for n, step in zip(size, stride, strict=True)))
     # Empty dimensions count as 1: the array library multiplies the others all the same.
@@ -81,7 +85,8 @@ def _check_bounds(storage: UntypedStorage, d: dtype, offset: int, size: tuple[in
     needed = 0 if 0 in size else extent
     if needed > storage.nbytes():
         raise RuntimeError(
-            f"Trying to resize storage that is not resizable: sizes {list(size)}, strides {list(stride)} and storage offset "
+            f"Trying to resize storage that is not resizable: sizes {list(size)}, strides {list(stride)} and storage "
+            f"offset "
             f"{offset} require {needed} bytes, and the storage has {storage.nbytes()}"
         )
 
@@ -104,7 +109,8 @@ def _checked_dtype(d: Any) -> dtype:
 
 def _unsupported(what: str) -> NotImplementedError:
     return NotImplementedError(
-        f"the file holds a tensor with {what}, which mindtorch does not support: convert it with PyTorch to a dense tensor "
+        f"the file holds a tensor with {what}, which mindtorch does not support: convert it with PyTorch to a dense "
+        f"tensor "
         "of an ordinary dtype and save it again"
     )
 
@@ -190,7 +196,7 @@ def _get_layout(name: str) -> Any:
 
 
 class _QuantizationScheme:
-    """Stands for ``torch.per_tensor_affine`` and the like, so that a quantized file fails where it says what it holds."""
+    """Stands for ``torch.per_tensor_affine`` and the like: a quantized file is to fail where it says what it holds."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -216,7 +222,9 @@ _TENSOR_BUILDERS = frozenset({
 def _rebuild_from_type_v2(func: Any, new_type: Any, args: Any, state: Any) -> Tensor:
     """A tensor of a subclass, or one with attributes: made by `func`, given its class, then its state."""
     if not callable(func) or func not in _TENSOR_BUILDERS:
-        raise TypeError(f"_rebuild_from_type_v2 may only call functions that rebuild tensors, got {type(func).__name__}")
+        raise TypeError(
+            f"_rebuild_from_type_v2 may only call functions that rebuild tensors, got {type(func).__name__}"
+        )
     if not (isinstance(new_type, type) and issubclass(new_type, Tensor)):
         raise TypeError(
             "Creating a Tensor subclass from a class that does not inherit from Tensor is not possible. Make sure your "

@@ -57,9 +57,8 @@ def save(
     with written(f) as file:
         if _use_new_zipfile_serialization:
             name = archive_name_of(os.fspath(f)) if is_path(f) else "archive"
-            writer = ArchiveWriter(file.write, name, config.save.storage_alignment)
-            _save_records(obj, writer, pickle_module, pickle_protocol, _disable_byteorder_record)
-            writer.close()
+            with ArchiveWriter(file.write, name, config.save.storage_alignment) as writer:
+                _save_records(obj, writer, pickle_module, pickle_protocol, _disable_byteorder_record)
         else:
             _save_legacy(obj, file, pickle_module, pickle_protocol)
 

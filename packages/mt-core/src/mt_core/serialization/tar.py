@@ -36,9 +36,12 @@ def load_tar(file: IO[bytes], reader: Any) -> Any:
     """
     if reader.weights_only:
         raise RuntimeError(
-            "Cannot use ``weights_only=True`` with files saved in the legacy .tar format. In PyTorch 2.6, we changed the "
-            "default value of the `weights_only` argument in `torch.load` from `False` to `True`. Re-running `torch.load` "
-            "with `weights_only` set to `False` will likely succeed, but it can result in arbitrary code execution. Do it "
+            "Cannot use ``weights_only=True`` with files saved in the legacy .tar format. In PyTorch 2.6, we changed "
+            "the "
+            "default value of the `weights_only` argument in `torch.load` from `False` to `True`. Re-running "
+            "`torch.load` "
+            "with `weights_only` set to `False` will likely succeed, but it can result in arbitrary code execution. "
+            "Do it "
             "only if you got the file from a trusted source."
         )
     try:
@@ -80,7 +83,9 @@ class _TarFile:
         class TensorTypes(unpickler_class(self._reader.pickle_module, self._persistent_load)):  # type: ignore[misc]
             def find_class(self, module: str, name: str) -> Any:
                 # Tensor classes of one dtype each ("torch FloatTensor"): the storage tells the dtype as well.
-                return name if module.startswith("torch") and name.endswith("Tensor") else super().find_class(module, name)
+                return (
+                    name if module.startswith("torch") and name.endswith("Tensor") else super().find_class(module, name)
+                )
 
         return TensorTypes(file).load()
 

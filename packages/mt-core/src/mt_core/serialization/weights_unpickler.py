@@ -1,8 +1,8 @@
 """A pickle interpreter that runs no code: the reader of ``torch.load(..., weights_only=True)``.
 
 Python's own unpickler lets a file import anything, call anything, set attributes of anything and use any object as a
-mapping. This one knows only the instructions that a file of tensors, numbers, strings and containers needs, calls only what
-`safe_globals` allows, and changes only containers that the file itself made.
+mapping. This one knows only the instructions that a file of tensors, numbers, strings and containers needs, calls only
+what `safe_globals` allows, and changes only containers that the file itself made.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pickle import UnpicklingError
 from typing import IO, Any
 
 from ..tensor import Tensor
-from . import names, safe_globals
+from . import safe_globals
 
 __all__ = ["WeightsUnpickler", "unsafe_globals"]
 
@@ -65,7 +65,8 @@ class WeightsUnpickler:
     encoding
         How the bytes of a Python 2 ``str`` become text.
 
-    `load` raises `pickle.UnpicklingError` for whatever is not allowed or makes no sense, EOFError where the file ends early.
+    `load` raises `pickle.UnpicklingError` for whatever is not allowed or makes no sense, EOFError where the file ends
+    early.
     """
 
     def __init__(self, file: IO[bytes], persistent_load: Callable[[Any], Any], *, encoding: str = "ASCII") -> None:
@@ -141,7 +142,9 @@ class WeightsUnpickler:
     def _find_global(self, module: str, name: str) -> Any:
         full_name = _full_name(module, name)
         if module in safe_globals.BLOCKED_MODULES:
-            raise _BlockedGlobalError(f"Trying to load unsupported GLOBAL {full_name} whose module {module} is blocked.")
+            raise _BlockedGlobalError(
+                f"Trying to load unsupported GLOBAL {full_name} whose module {module} is blocked."
+            )
         if full_name in self._user:
             found = self._user[full_name]
             self._calls[id(found)] = found, found
@@ -374,7 +377,8 @@ class WeightsUnpickler:
         protocol = self._read(1)[0]
         if protocol != _DEFAULT_PROTOCOL:
             warnings.warn(
-                f"Detected pickle protocol {protocol} in the checkpoint, which was not the default pickle protocol used "
+                f"Detected pickle protocol {protocol} in the checkpoint, which was not the default pickle protocol "
+                f"used "
                 f"by `torch.load` ({_DEFAULT_PROTOCOL}). The weights_only Unpickler might not support all instructions "
                 "implemented by this protocol, please file an issue for adding support if you encounter this.",
                 stacklevel=4,
@@ -406,7 +410,7 @@ def _decoded(data: bytes, encoding: str, errors: str = "strict") -> str:
 
 
 def _described(value: Any) -> str:
-    """What the file put in a place, briefly: the text of a container can be made endless by one that holds itself twice."""
+    """What the file put in a place, briefly: the text of containers that hold one another twice would be endless."""
     return f"of {type(value)}" if isinstance(value, (tuple, list, set, dict)) else f"{value!s:.200}"
 
 
@@ -477,9 +481,11 @@ def explain(error: UnpicklingError) -> UnpicklingError:
         text = f"{_WEIGHTS_ONLY_FAILED}{_RERUN}\n\n\n{error}"
     elif isinstance(error, _UnsupportedGlobalError):
         text = (
-            f"{_WEIGHTS_ONLY_FAILED}This file can still be loaded, to do so you have two options, \033[1mdo those steps only "
+            f"{_WEIGHTS_ONLY_FAILED}This file can still be loaded, to do so you have two options, \033[1mdo those "
+            f"steps only "
             f"if you trust the source of the checkpoint\033[0m. \n\t(1) {_RERUN}\n\t(2) Alternatively, to load with "
-            "`weights_only=True` please check the recommended steps in the following error message.\n\tWeightsUnpickler "
+            "`weights_only=True` please check the recommended steps in the following error "
+            "message.\n\tWeightsUnpickler "
             f"error: {error}"
         )
     else:
@@ -492,8 +498,10 @@ def explain(error: UnpicklingError) -> UnpicklingError:
 
 _WEIGHTS_ONLY_FAILED = "Weights only load failed. "
 _RERUN = (
-    "In PyTorch 2.6, we changed the default value of the `weights_only` argument in `torch.load` from `False` to `True`. "
-    "Re-running `torch.load` with `weights_only` set to `False` will likely succeed, but it can result in arbitrary code "
+    "In PyTorch 2.6, we changed the default value of the `weights_only` argument in `torch.load` from `False` to "
+    "`True`. "
+    "Re-running `torch.load` with `weights_only` set to `False` will likely succeed, but it can result in arbitrary "
+    "code "
     "execution. Do it only if you got the file from a trusted source."
 )
 _DOCUMENTATION = (
