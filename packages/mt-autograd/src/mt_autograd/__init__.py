@@ -1,1 +1,39 @@
-"""Reverse-mode differentiation for mindtorch: recording layer, derivative rules, engine."""
+"""Reverse-mode differentiation for mindtorch; as a namespace, ``torch.autograd``."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__all__ = [
+    "Function", "NestedIOFunction", "Variable", "backward", "detect_anomaly", "enable_grad", "forward_ad", "functional", "grad",
+    "grad_mode", "gradcheck", "gradgradcheck", "graph", "inference_mode", "no_grad", "set_detect_anomaly", "set_grad_enabled",
+    "set_multithreading_enabled", "variable",
+]  # fmt: skip
+
+#: Module -> the public names it defines; a module is imported when one of its names is first asked for.
+_HOMES = {
+    ".anomaly_mode": ("detect_anomaly", "set_detect_anomaly"),
+    ".api": ("backward", "grad"),
+    ".function": ("Function", "NestedIOFunction"),
+    ".grad_mode": ("enable_grad", "inference_mode", "no_grad", "set_grad_enabled", "set_multithreading_enabled"),
+    ".gradcheck": ("gradcheck", "gradgradcheck"),
+    ".variable": ("Variable",),
+}
+_MODULE_OF = {name: module for module, names in _HOMES.items() for name in names}
+_SUBMODULES = ("anomaly_mode", "forward_ad", "function", "functional", "grad_mode", "graph", "variable")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULE_OF:
+        value = getattr(importlib.import_module(_MODULE_OF[name], __name__), name)
+    elif name in _SUBMODULES:
+        value = importlib.import_module(f".{name}", __name__)
+    else:
+        raise AttributeError(f"module 'torch.autograd' has no attribute '{name}'")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -14,7 +14,7 @@ from typing import Any
 
 from mt_core.tensor import Tensor
 
-from .anomaly import checked_apply, is_anomaly_enabled
+from .anomaly_mode import checked_apply, is_anomaly_enabled
 from .hooks import run_post_hooks, run_pre_hooks, run_tensor_hooks
 from .modes import recording
 from .node import LEAF, AccumulateGrad, Edge, Node, accumulator_of

@@ -16,7 +16,7 @@ from mt_core.cell import cell_of
 from mt_core.keys import AUTOGRAD, MULTI_VIEW, NO_GRAD_VIEW
 from mt_core.tensor import Tensor
 
-from .anomaly import note_forward
+from .anomaly_mode import note_forward
 from .inplace import set_history
 from .modes import is_instrumented
 from .node import Edge, Node, output_spec

@@ -308,7 +308,7 @@ def fill_node(node: OperatorNode, args: tuple[Any, ...], edges: tuple[Edge | Non
             len(args[position] or ()) if is_list else 1 for position, is_list in zip(plan.positions, plan.lists, strict=True)
         ])  # fmt: skip
     if instrumented:
-        from .anomaly import note_forward
+        from .anomaly_mode import note_forward
 
         note_forward(node)
 

@@ -93,7 +93,7 @@ def check_version(tensor: Any, current: int, expected: int, origin: Edge | None)
     """
     if current == expected:
         return
-    from .anomaly import is_anomaly_enabled
+    from .anomaly_mode import is_anomaly_enabled
 
     made_by = f", which is output {origin[1]} of {operation_name(origin[0])}," if origin is not None else ""
     hint = (
