@@ -5,6 +5,9 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+# Not by need: importing the module of that name later would put it in the function's place.
+from .gradcheck import gradcheck, gradgradcheck
+
 __all__ = [
     "Function", "NestedIOFunction", "Variable", "backward", "detect_anomaly", "enable_grad", "forward_ad", "functional", "grad",
     "grad_mode", "gradcheck", "gradgradcheck", "graph", "inference_mode", "no_grad", "set_detect_anomaly", "set_grad_enabled",
@@ -17,7 +20,6 @@ _HOMES = {
     ".api": ("backward", "grad"),
     ".function": ("Function", "NestedIOFunction"),
     ".grad_mode": ("enable_grad", "inference_mode", "no_grad", "set_grad_enabled", "set_multithreading_enabled"),
-    ".gradcheck": ("gradcheck", "gradgradcheck"),
     ".variable": ("Variable",),
 }
 _MODULE_OF = {name: module for module, names in _HOMES.items() for name in names}
