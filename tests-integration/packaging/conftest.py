@@ -48,13 +48,13 @@ class Environment:
         """Run a program in a fresh interpreter that sees this environment and nothing of the repository."""
         return _run([self.python, "-I", "-c", textwrap.dedent(code)], cwd=self.root)
 
-    def command(self, name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return _run([self.scripts / name, *arguments], cwd=self.root)
+    def command(self, name: str, *arguments: str, status: int = 0) -> subprocess.CompletedProcess[str]:
+        return _run([self.scripts / name, *arguments], cwd=self.root, status=status)
 
 
-def _run(command: list[object], cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+def _run(command: list[object], cwd: Path | None = None, status: int = 0) -> subprocess.CompletedProcess[str]:
     process = subprocess.run([str(part) for part in command], cwd=cwd, capture_output=True, text=True, check=False)
-    assert process.returncode == 0, f"{command}\n{process.stdout}\n{process.stderr}"
+    assert process.returncode == status, f"{command}\n{process.stdout}\n{process.stderr}"
     return process
 
 

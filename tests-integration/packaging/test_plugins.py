@@ -71,12 +71,31 @@ def test_devices_do_not_mix(with_plugins) -> None:
     with_plugins.run("""
         import mindtorch as torch
 
-        try:
-            torch.ones(3).to("toy") + torch.ones(3)
-        except RuntimeError as error:
-            assert "Expected all tensors to be on the same device" in str(error), error
-        else:
-            raise AssertionError("no error")
+        host, toy = torch.ones(3), torch.ones(3).to("toy")
+        for mix in (
+            lambda: toy + host,
+            lambda: toy.add_(host),
+            lambda: host.mul_(toy),
+            lambda: toy[None] @ host[:, None],
+            lambda: torch.tensor(2.0).add_(toy[0]),
+        ):
+            try:
+                mix()
+            except RuntimeError as error:
+                assert "Expected all tensors to be on the same device" in str(error), error
+            else:
+                raise AssertionError("no error")
+        assert host.tolist() == toy.cpu().tolist() == [1.0, 1.0, 1.0]
+    """)
+
+
+def test_scalars_of_the_cpu_join_any_device(with_plugins) -> None:
+    with_plugins.run("""
+        import mindtorch as torch
+
+        toy, two = torch.ones(3).to("toy"), torch.tensor(2.0)
+        for result in (toy * two, two * toy, toy.clone().mul_(two)):
+            assert result.device.type == "toy" and result.cpu().tolist() == [2.0, 2.0, 2.0]
     """)
 
 
@@ -128,11 +147,16 @@ def test_broken_extension_warns_and_the_rest_works(with_plugins) -> None:
 
 
 def test_doctor_reports_every_plugin(with_plugins) -> None:
-    report = with_plugins.command("mindtorch", "doctor").stdout
+    report = with_plugins.command("mindtorch", "doctor", status=1).stdout
     assert "one device in perfect working order" in report
     assert "broken-plugins" in report
     assert "libbroken.so.7: cannot open shared object file" in report
     assert "contract 999" in report
+
+
+def test_doctor_is_content_with_a_whole_installation(environment: Callable) -> None:
+    report = environment(*MINDTORCH).command("mindtorch", "doctor").stdout
+    assert "mt-backend-cpu" in report and "pip install mt-backend-gpu" in report
 
 
 def test_two_backends_of_one_device_type_are_named(environment: Callable, build_wheel: Callable, tmp_path) -> None:

@@ -15,6 +15,7 @@ from ..plugins.discovery import find_backend, find_layer
 from ..state import effective_keys, excluding, mode_code, mode_triple, tls
 from . import executors
 from .registry import COMPOSITES, GENERIC, KERNELS, KernelDef, Overload, load_room
+from .several_devices import has_several_devices, on_one_device
 
 __all__ = ["backend_for", "keys_of", "layer_for", "register_layer", "resolve"]
 
@@ -147,7 +148,6 @@ def has_composite(overload: Overload) -> bool:
 
 
 def _backend_callable(overload: Overload, key: int, coded: int) -> Callable[..., Any]:
-    declaration = overload.declaration
     kernel = kernel_for(overload.name, overload.family, key)
     if kernel is None:
         load_room("mt_core.generic", overload.family)
@@ -158,12 +158,19 @@ def _backend_callable(overload: Overload, key: int, coded: int) -> Callable[...,
         composite = COMPOSITES.get(overload.name)
         if composite is not None:
             return unrecorded(composite.function) if composite.explicit else composite.function
-        derived = executors.derived_form(overload, key, coded)
-        if derived is not None:
-            return derived
-    built = executors.build(overload, kernel, backend_for(key), key, coded)
+    built = _executor(overload, kernel, key, coded)
+    # The meta device has no kernels that would meet another device's arrays; its rules accept what PyTorch's accept.
+    if has_several_devices(coded) and key != META:
+        return on_one_device(overload, key, backend_for(key), built)
+    return built
+
+
+def _executor(overload: Overload, kernel: KernelDef | None, key: int, coded: int) -> Callable[..., Any]:
+    built = executors.derived_form(overload, key, coded) if kernel is None else None
     if built is None:
-        raise _missing(overload, effective_keys(coded), declaration.kind)
+        built = executors.build(overload, kernel, backend_for(key), key, coded)
+    if built is None:
+        raise _missing(overload, effective_keys(coded), overload.declaration.kind)
     return built
 
 

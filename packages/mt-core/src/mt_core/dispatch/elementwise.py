@@ -147,10 +147,15 @@ def check_same_device(tensors: list[Tensor]) -> None:
     first = next((t for t in tensors if t._array.ndim), tensors[0])
     for t in tensors:
         if (t._keys ^ first._keys) & BACKEND_MASK and not (t._array.ndim == 0 and t.device.type == "cpu"):
-            devices = [first.device, t.device]
-            raise RuntimeError(
-                f"Expected all tensors to be on the same device, but found at least two devices, {devices[0]} and {devices[1]}!"
-            )
+            raise different_devices(first, t)
+
+
+def different_devices(first: Tensor, second: Tensor) -> RuntimeError:
+    """The error for two tensors that would have to be on one device."""
+    return RuntimeError(
+        "Expected all tensors to be on the same device, but found at least two devices, "
+        f"{first.device} and {second.device}!"
+    )
 
 
 def number_array(value: Any, compute: dtype) -> np.ndarray:

@@ -46,6 +46,11 @@ class BackendArray(Protocol):
     @property
     def ndim(self) -> int: ...
 
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        ...
+
 
 @runtime_checkable
 class Backend(Protocol):

@@ -62,4 +62,4 @@ class UnavailableBackend:
         raise PluginError(f"device '{self.device_type}' cannot be used: {self.reason}. {self.remedy}")
 
     empty = as_array = copy = cast = contiguous = owner = as_strided = from_host = to_host = _refuse
-    address = index_of = load = _refuse
+    offset = address = index_of = load = _refuse

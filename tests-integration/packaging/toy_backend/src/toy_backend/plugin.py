@@ -22,6 +22,7 @@ class ToyArray:
     dtype = property(lambda self: self.block.dtype)
     itemsize = property(lambda self: self.block.itemsize)
     ndim = property(lambda self: self.block.ndim)
+    size = property(lambda self: self.block.size)
 
 
 def block_of(array: Any) -> np.ndarray:
@@ -61,11 +62,14 @@ class ToyBackend:
     def contiguous(self, array: ToyArray) -> ToyArray:
         return array if array.block.flags.c_contiguous else ToyArray(np.ascontiguousarray(array.block))
 
-    def owner(self, array: ToyArray) -> tuple[ToyArray, int]:
+    def owner(self, array: ToyArray) -> ToyArray:
         whole = array.block
         while isinstance(whole.base, np.ndarray):
             whole = whole.base
-        return ToyArray(whole.reshape(-1).view(np.uint8)), self.address(array) - self.address(ToyArray(whole))
+        return ToyArray(whole.reshape(-1).view(np.uint8))
+
+    def offset(self, owner: ToyArray, array: ToyArray) -> int:
+        return self.address(array) - self.address(owner)
 
     def as_strided(
         self, owner: ToyArray, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: Any
