@@ -395,3 +395,12 @@ def untyped(storage: Any) -> UntypedStorage:
 def untyped_storage_of(tensor: Any) -> UntypedStorage:
     """The storage of a tensor, the same object for all tensors on one block while any of them or anyone holds it."""
     return UntypedStorage._of_block(block_of(tensor))
+
+
+def __getattr__(name: str) -> Any:
+    # ``torch.storage`` has the typed storages as well; they stand in a module of their own, which needs this one.
+    if name in ("TypedStorage", "_LegacyStorage", "_warn_typed_storage_removal"):
+        from . import typed_storage
+
+        return getattr(typed_storage, name)
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -25,7 +25,7 @@ _FORMS = (
 _warned = False
 
 
-def _warn_removal(stacklevel: int = 3) -> None:
+def _warn_typed_storage_removal(stacklevel: int = 3) -> None:
     """PyTorch's deprecation warning, once a process."""
     global _warned
     if not _warned:
@@ -63,7 +63,7 @@ class TypedStorage:
         _internal: bool = False,
     ) -> None:  # fmt: skip
         if not _internal:
-            _warn_removal()
+            _warn_typed_storage_removal()
         if len(args) > 1:
             raise RuntimeError(_FORMS + "Too many positional arguments")
         if wrap_storage is not None:
@@ -101,7 +101,7 @@ class TypedStorage:
 
     def untyped(self) -> UntypedStorage:
         """The bytes."""
-        _warn_removal()
+        _warn_typed_storage_removal()
         return self._untyped_storage
 
     # Elements
@@ -355,7 +355,7 @@ def storage_class_of(d: dtype) -> type[TypedStorage] | None:
 
 def _add_conversion(name: str, d: dtype) -> None:
     def convert(self: TypedStorage) -> TypedStorage:
-        _warn_removal()
+        _warn_typed_storage_removal()
         return self._converted(d)
 
     def convert_bytes(self: UntypedStorage) -> TypedStorage:

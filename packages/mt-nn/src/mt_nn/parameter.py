@@ -76,17 +76,16 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
 
 def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: OrderedDict) -> Parameter:
     """The parameter that a pickle describes. Hooks are never stored; their place in the format stays empty."""
-    parameter = Parameter(data, requires_grad)
-    parameter._backward_hooks = backward_hooks
-    return parameter
+    return Parameter(data, requires_grad)
 
 
 def _rebuild_parameter_with_state(
     data: Tensor, requires_grad: bool, backward_hooks: OrderedDict, state: dict[str, Any]
 ) -> Parameter:
     parameter = _rebuild_parameter(data, requires_grad, backward_hooks)
-    parameter.__dict__.update(state)
-    return parameter
+    from mt_core.serialization.rebuild import set_object_state
+
+    return set_object_state(parameter, state)
 
 
 class UninitializedTensorMixin:

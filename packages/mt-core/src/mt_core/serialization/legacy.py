@@ -19,19 +19,15 @@ import numpy as np
 from ..dtypes import dtype
 from ..storage import UntypedStorage
 from ..typed_storage import TypedStorage
-from .loading import Reader, storage_request
+from .loading import Reader, SourceChangeWarning, storage_request
 from .locations import discards_data
 from .tar import is_tar, load_tar
 
-__all__ = ["SourceChangeWarning", "load_legacy"]
+__all__ = ["load_legacy"]
 
 MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
 PROTOCOL_VERSION = 1001
 _COUNT_SIZE = 8
-
-
-class SourceChangeWarning(Warning):
-    """A class in a file is not, in its source text, what it was when the file was written."""
 
 
 def header() -> tuple[Any, ...]:

@@ -21,7 +21,7 @@ from .locations import discards_data, restorer
 from .pickler import unpickler_class
 from .weights_unpickler import WeightsUnpickler, explain, unsafe_globals
 
-__all__ = ["get_unsafe_globals_in_checkpoint", "load"]
+__all__ = ["SourceChangeWarning", "get_unsafe_globals_in_checkpoint", "load"]
 
 _ZIP_MAGIC = b"PK\x03\x04"
 _TRUE = ("1", "y", "yes", "true")
@@ -80,6 +80,10 @@ def load(
         from .legacy import load_legacy
 
         return load_legacy(file, reader)
+
+
+class SourceChangeWarning(Warning):
+    """A class in a file is not, in its source text, what it was when the file was written."""
 
 
 class Reader:

@@ -18,7 +18,7 @@ Reduced = tuple[Any, tuple[Any, ...]]
 
 
 def reduce_tensor(tensor: Tensor, protocol: Any) -> Reduced:
-    """``Tensor.__reduce_ex__``: geometry and storage; for subclasses and tensors with attributes also class and state."""
+    """``Tensor.__reduce_ex__``: geometry and storage; for subclasses and tensors with attributes, those too."""
     state = object_state(tensor)
     function, args = _reduce_data(tensor)
     if type(tensor) is Tensor and not state:
