@@ -1,0 +1,166 @@
+"""From samples to a batch: ``default_collate`` and ``default_convert``."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Callable, Mapping, MutableMapping, MutableSequence, Sequence
+from typing import Any
+
+import numpy as np
+
+import mt_core as mt
+
+__all__ = ["collate", "default_collate", "default_collate_fn_map", "default_convert"]
+
+CollateFunctions = dict[type | tuple[type, ...], Callable[..., Any]]
+
+_TEXT_OR_OBJECT = re.compile("[SaUO]")
+_WHAT_A_BATCH_HOLDS = "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
+
+
+def default_convert(data: Any) -> Any:
+    """Turn every NumPy array and number in a structure into a tensor; leave anything else as it is.
+
+    Arrays share their memory with the tensor. Tuples other than named ones become lists.
+    """
+    if isinstance(data, np.ndarray | np.generic):
+        return data if _TEXT_OR_OBJECT.search(data.dtype.str) else mt.as_tensor(data)
+    if isinstance(data, mt.Tensor):
+        return data
+    if isinstance(data, Mapping):
+        return _like_mapping(data, {key: default_convert(value) for key, value in data.items()})
+    if _is_namedtuple(data):
+        return type(data)(*(default_convert(value) for value in data))
+    if isinstance(data, Sequence) and not isinstance(data, str | bytes):
+        return _like_sequence(data, [default_convert(value) for value in data])
+    return data
+
+
+def collate(batch: Any, *, collate_fn_map: CollateFunctions | None = None) -> Any:
+    """Combine samples of one structure, element by element.
+
+    Parameters
+    ----------
+    batch
+        The samples: a sequence of elements that have a function in the map, or of mappings or sequences of such.
+    collate_fn_map
+        Functions by the type, or types, of what they combine: ``f(batch, collate_fn_map=map)``. The first fitting entry
+        counts, one for the exact type before one for a base class.
+
+    Returns
+    -------
+    Mappings and sequences of combined elements, of the type of the samples where it can be made so.
+
+    Raises
+    ------
+    TypeError
+        For elements that no function combines.
+    RuntimeError
+        For sequences of different lengths.
+    """
+    element = batch[0]
+    if collate_fn_map is not None:
+        function = _function_for(type(element), collate_fn_map)
+        if function is not None:
+            return function(batch, collate_fn_map=collate_fn_map)
+    if isinstance(element, Mapping):
+        combined = {key: collate([sample[key] for sample in batch], collate_fn_map=collate_fn_map) for key in element}
+        return _like_mapping(element, combined)
+    if _is_namedtuple(element):
+        return type(element)(*(collate(column, collate_fn_map=collate_fn_map) for column in zip(*batch, strict=True)))
+    if isinstance(element, Sequence):
+        columns = _columns(batch)
+        combined_columns = [collate(column, collate_fn_map=collate_fn_map) for column in columns]
+        return combined_columns if isinstance(element, tuple) else _like_sequence(element, combined_columns)
+    raise TypeError(_WHAT_A_BATCH_HOLDS.format(type(element)))
+
+
+def default_collate(batch: Any) -> Any:
+    """Combine samples into a batch: tensors are stacked along a new first dimension.
+
+    NumPy arrays and numbers become tensors (Python floats float64 ones), strings and bytes stay a list; mappings and
+    sequences are combined element by element.
+    """
+    return collate(batch, collate_fn_map=default_collate_fn_map)
+
+
+def _function_for(cls: type, functions: CollateFunctions) -> Callable[..., Any] | None:
+    if cls in functions:
+        return functions[cls]
+    return next((function for types, function in functions.items() if issubclass(cls, types)), None)
+
+
+def _is_namedtuple(value: Any) -> bool:
+    return isinstance(value, tuple) and hasattr(value, "_fields")
+
+
+def _columns(batch: Any) -> list[tuple[Any, ...]]:
+    if any(len(sample) != len(batch[0]) for sample in batch):
+        raise RuntimeError("each element in list of batch should be of equal size")
+    return list(zip(*batch, strict=True))
+
+
+def _like_mapping(model: Mapping[Any, Any], content: dict[Any, Any]) -> Any:
+    """The content in a mapping of the model's type, with whatever else the model carries; else a dict."""
+    try:
+        if isinstance(model, MutableMapping):
+            result = copy.copy(model)
+            result.update(content)
+            return result
+        return type(model)(content)  # type: ignore[call-arg]
+    except TypeError:  # a type that is not made from a mapping, or cannot be copied
+        return content
+
+
+def _like_sequence(model: Sequence[Any], content: list[Any]) -> Any:
+    """The content in a sequence of the model's type, with whatever else the model carries; else a list."""
+    if isinstance(model, tuple):
+        return content
+    try:
+        if isinstance(model, MutableSequence):
+            result = copy.copy(model)
+            for position, value in enumerate(content):
+                result[position] = value
+            return result
+        return type(model)(content)  # type: ignore[call-arg]
+    except TypeError:  # ``range``, say
+        return content
+
+
+def _collate_tensors(batch: Any, *, collate_fn_map: CollateFunctions | None = None) -> mt.Tensor:
+    return mt.stack(list(batch), 0)
+
+
+def _collate_arrays(batch: Any, *, collate_fn_map: CollateFunctions | None = None) -> Any:
+    if _TEXT_OR_OBJECT.search(batch[0].dtype.str):
+        raise TypeError(_WHAT_A_BATCH_HOLDS.format(batch[0].dtype))
+    return collate([mt.as_tensor(array) for array in batch], collate_fn_map=collate_fn_map)
+
+
+def _collate_array_scalars(batch: Any, *, collate_fn_map: CollateFunctions | None = None) -> mt.Tensor:
+    return mt.as_tensor(np.asarray(batch))
+
+
+def _collate_floats(batch: Any, *, collate_fn_map: CollateFunctions | None = None) -> mt.Tensor:
+    return mt.tensor(list(batch), dtype=mt.float64)
+
+
+def _collate_ints(batch: Any, *, collate_fn_map: CollateFunctions | None = None) -> mt.Tensor:
+    return mt.tensor(list(batch))
+
+
+def _collate_text(batch: Any, *, collate_fn_map: CollateFunctions | None = None) -> Any:
+    return batch
+
+
+#: How `default_collate` combines elements; further types may be entered.
+default_collate_fn_map: CollateFunctions = {
+    mt.Tensor: _collate_tensors,
+    np.ndarray: _collate_arrays,
+    (np.bool_, np.number, np.object_): _collate_array_scalars,
+    float: _collate_floats,
+    int: _collate_ints,
+    str: _collate_text,
+    bytes: _collate_text,
+}
