@@ -17,7 +17,7 @@ from ..tensor_types import TENSORS
 from ._quick import NUMBERS, given, int_tuple, operator_fallback, reflected, sized_ints, tensors_keys
 from .binder import call_method, call_packet
 
-__all__ = ["_bounded_log", "_conj_physical", "_safe_softmax", "_to_copy", "_unique2", "abs", "abs_", "absolute", "acos", "acos_", "acosh", "acosh_", "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "adjoint", "alias", "all", "alpha_dropout", "alpha_dropout_", "amax", "amin", "angle", "any", "arange", "arccos", "arccos_", "arccosh", "arccosh_", "arcsin", "arcsin_", "arcsinh", "arcsinh_", "arctan", "arctan2", "arctan_", "arctanh", "arctanh_", "argmax", "argmin", "argsort", "argwhere", "as_strided", "as_strided_scatter", "asin", "asin_", "asinh", "asinh_", "atan", "atan2", "atan_", "atanh", "atanh_", "baddbmm", "batch_norm", "bernoulli", "binary_cross_entropy", "binary_cross_entropy_with_logits", "binomial", "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "bmm", "broadcast_to", "bucketize", "cat", "ceil", "ceil_", "chunk", "clone", "column_stack", "complex", "concat", "concatenate", "conj", "conj_physical", "conj_physical_", "copysign", "cos", "cos_", "cosh", "cosh_", "cosine_embedding_loss", "cosine_similarity", "count_nonzero", "cross_entropy_loss", "deg2rad", "deg2rad_", "diagonal", "diagonal_scatter", "dist", "div", "divide", "dot", "dropout", "dropout_", "dsplit", "dstack", "embedding", "embedding_dense_backward", "empty", "empty_like", "empty_strided", "exp", "exp2", "exp2_", "exp_", "expm1", "expm1_", "feature_alpha_dropout", "feature_alpha_dropout_", "feature_dropout", "feature_dropout_", "fill_", "fix", "fix_", "flatten", "flip", "fliplr", "flipud", "float_power", "floor", "floor_", "floor_divide", "fmod", "frac", "frac_", "frexp", "full", "full_like", "gather", "gcd", "gcd_", "ger", "group_norm", "hinge_embedding_loss", "hsplit", "hstack", "huber_loss", "hypot", "imag", "index", "index_add", "index_copy", "index_fill", "index_put", "index_reduce", "index_select", "instance_norm", "kl_div", "kthvalue", "l1_loss", "layer_norm", "lcm", "lcm_", "ldexp", "ldexp_", "linear", "log", "log10", "log10_", "log1p", "log1p_", "log2", "log2_", "log_", "logaddexp", "logaddexp2", "logsumexp", "margin_ranking_loss", "masked_fill", "masked_scatter", "masked_select", "matmul", "max", "mean", "median", "min", "mm", "mode", "moveaxis", "movedim", "mse_loss", "msort", "mul", "multi_margin_loss", "multilabel_margin_loss", "multinomial", "multiply", "mv", "nanmedian", "narrow", "native_batch_norm", "native_dropout", "native_dropout_backward", "native_group_norm", "native_layer_norm", "native_layer_norm_backward", "neg", "neg_", "negative", "negative_", "nextafter", "nll_loss", "nll_loss2d", "nll_loss_backward", "nll_loss_forward", "nll_loss_nd", "nonzero", "normal", "one_hot", "ones", "ones_like", "outer", "pairwise_distance", "permute", "poisson", "poisson_nll_loss", "polar", "positive", "pow", "prod", "put", "rad2deg", "rad2deg_", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "ravel", "real", "reciprocal", "reciprocal_", "remainder", "repeat_interleave", "reshape", "resolve_conj", "resolve_neg", "rms_norm", "roll", "rot90", "round", "round_", "row_stack", "rsqrt", "rsqrt_", "rsub", "scalar_tensor", "scaled_dot_product_attention", "scatter", "scatter_add", "scatter_reduce", "searchsorted", "select", "select_scatter", "sgn", "sign", "sin", "sin_", "sinh", "sinh_", "slice", "slice_scatter", "smooth_l1_loss", "soft_margin_loss", "sort", "split", "split_with_sizes", "sqrt", "sqrt_", "square", "square_", "squeeze", "stack", "std", "std_mean", "sub", "subtract", "sum", "swapaxes", "swapdims", "t", "take", "take_along_dim", "tan", "tan_", "tensor_split", "tile", "topk", "transpose", "triplet_margin_loss", "true_divide", "trunc", "trunc_", "unbind", "unflatten", "unique_consecutive", "unique_dim", "unsqueeze", "var", "var_mean", "vdot", "view_as_complex", "view_as_real", "vsplit", "vstack", "zero_", "zeros", "zeros_like"]
+__all__ = ["_bounded_log", "_conj_physical", "_safe_softmax", "_to_copy", "_unique2", "abs", "abs_", "absolute", "acos", "acos_", "acosh", "acosh_", "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "adjoint", "alias", "all", "allclose", "alpha_dropout", "alpha_dropout_", "amax", "amin", "angle", "any", "arange", "arccos", "arccos_", "arccosh", "arccosh_", "arcsin", "arcsin_", "arcsinh", "arcsinh_", "arctan", "arctan2", "arctan_", "arctanh", "arctanh_", "argmax", "argmin", "argsort", "argwhere", "as_strided", "as_strided_scatter", "asin", "asin_", "asinh", "asinh_", "atan", "atan2", "atan_", "atanh", "atanh_", "baddbmm", "bartlett_window", "batch_norm", "bernoulli", "binary_cross_entropy", "binary_cross_entropy_with_logits", "binomial", "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "blackman_window", "bmm", "broadcast_to", "bucketize", "cat", "ceil", "ceil_", "chunk", "clamp", "clamp_", "clamp_max", "clamp_max_", "clamp_min", "clamp_min_", "clip", "clip_", "clone", "column_stack", "complex", "concat", "concatenate", "conj", "conj_physical", "conj_physical_", "copysign", "cos", "cos_", "cosh", "cosh_", "cosine_embedding_loss", "cosine_similarity", "count_nonzero", "cross_entropy_loss", "deg2rad", "deg2rad_", "diag", "diag_embed", "diagflat", "diagonal", "diagonal_scatter", "dist", "div", "divide", "dot", "dropout", "dropout_", "dsplit", "dstack", "embedding", "embedding_dense_backward", "empty", "empty_like", "empty_permuted", "empty_strided", "eq", "equal", "exp", "exp2", "exp2_", "exp_", "expm1", "expm1_", "eye", "feature_alpha_dropout", "feature_alpha_dropout_", "feature_dropout", "feature_dropout_", "fill", "fill_", "fix", "fix_", "flatten", "flip", "fliplr", "flipud", "float_power", "floor", "floor_", "floor_divide", "fmax", "fmin", "fmod", "frac", "frac_", "frexp", "full", "full_like", "gather", "gcd", "gcd_", "ge", "ger", "greater", "greater_equal", "group_norm", "gt", "hamming_window", "hann_window", "heaviside", "hinge_embedding_loss", "hsplit", "hstack", "huber_loss", "hypot", "imag", "index", "index_add", "index_copy", "index_fill", "index_put", "index_reduce", "index_select", "instance_norm", "isclose", "isfinite", "isin", "isinf", "isnan", "isneginf", "isposinf", "isreal", "kl_div", "kthvalue", "l1_loss", "layer_norm", "lcm", "lcm_", "ldexp", "ldexp_", "le", "less", "less_equal", "linear", "linspace", "log", "log10", "log10_", "log1p", "log1p_", "log2", "log2_", "log_", "logaddexp", "logaddexp2", "logical_and", "logical_not", "logical_or", "logical_xor", "logspace", "logsumexp", "lt", "margin_ranking_loss", "masked_fill", "masked_scatter", "masked_select", "matmul", "max", "maximum", "mean", "median", "min", "minimum", "mm", "mode", "moveaxis", "movedim", "mse_loss", "msort", "mul", "multi_margin_loss", "multilabel_margin_loss", "multinomial", "multiply", "mv", "nan_to_num", "nan_to_num_", "nanmedian", "narrow", "native_batch_norm", "native_dropout", "native_dropout_backward", "native_group_norm", "native_layer_norm", "native_layer_norm_backward", "ne", "neg", "neg_", "negative", "negative_", "nextafter", "nll_loss", "nll_loss2d", "nll_loss_backward", "nll_loss_forward", "nll_loss_nd", "nonzero", "normal", "not_equal", "one_hot", "ones", "ones_like", "outer", "pairwise_distance", "permute", "poisson", "poisson_nll_loss", "polar", "positive", "pow", "prod", "put", "rad2deg", "rad2deg_", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "range", "ravel", "real", "reciprocal", "reciprocal_", "remainder", "repeat_interleave", "reshape", "resolve_conj", "resolve_neg", "rms_norm", "roll", "rot90", "round", "round_", "row_stack", "rsqrt", "rsqrt_", "rsub", "scalar_tensor", "scaled_dot_product_attention", "scatter", "scatter_add", "scatter_reduce", "searchsorted", "select", "select_scatter", "sgn", "sign", "signbit", "sin", "sin_", "sinh", "sinh_", "slice", "slice_scatter", "smooth_l1_loss", "soft_margin_loss", "sort", "split", "split_with_sizes", "sqrt", "sqrt_", "square", "square_", "squeeze", "stack", "std", "std_mean", "sub", "subtract", "sum", "swapaxes", "swapdims", "t", "take", "take_along_dim", "tan", "tan_", "tensor_split", "tile", "topk", "transpose", "tril", "tril_indices", "triplet_margin_loss", "triu", "triu_indices", "true_divide", "trunc", "trunc_", "unbind", "unflatten", "unique_consecutive", "unique_dim", "unsqueeze", "vander", "var", "var_mean", "vdot", "view_as_complex", "view_as_real", "vsplit", "vstack", "where", "zero_", "zeros", "zeros_like"]
 
 __bounded_log_packet = packet('_bounded_log', 'loss', ('_bounded_log',))
 __bounded_log_kernels = overload('_bounded_log', 'loss').cache
@@ -96,6 +96,8 @@ _all_dims_kernels = overload('all.dims', 'reduction').cache
 _all_all_out_kernels = overload('all.all_out', 'reduction').cache
 _all_out_kernels = overload('all.out', 'reduction').cache
 _all_dims_out_kernels = overload('all.dims_out', 'reduction').cache
+_allclose_packet = packet('allclose', 'comparison', ('allclose',))
+_allclose_kernels = overload('allclose', 'comparison').cache
 _alpha_dropout_packet = packet('alpha_dropout', 'random', ('alpha_dropout',))
 _alpha_dropout_kernels = overload('alpha_dropout', 'random').cache
 _alpha_dropout__packet = packet('alpha_dropout_', 'random', ('alpha_dropout_',))
@@ -204,6 +206,9 @@ _baddbmm_kernels = overload('baddbmm', 'matmul').cache
 _baddbmm_out_kernels = overload('baddbmm.out', 'matmul').cache
 _baddbmm__packet = packet('baddbmm_', 'matmul', ('baddbmm_',))
 _baddbmm__kernels = overload('baddbmm_', 'matmul').cache
+_bartlett_window_packet = packet('bartlett_window', 'creation', ('bartlett_window', 'bartlett_window.periodic',))
+_bartlett_window_kernels = overload('bartlett_window', 'creation').cache
+_bartlett_window_periodic_kernels = overload('bartlett_window.periodic', 'creation').cache
 _batch_norm_packet = packet('batch_norm', 'norm', ('batch_norm',))
 _batch_norm_kernels = overload('batch_norm', 'norm').cache
 _bernoulli_packet = packet('bernoulli', 'random', ('bernoulli', 'bernoulli.p',))
@@ -221,12 +226,12 @@ _binomial_packet = packet('binomial', 'random', ('binomial',))
 _binomial_kernels = overload('binomial', 'random').cache
 _bitwise_and_packet = packet('bitwise_and', 'elementwise', ('bitwise_and.Tensor',))
 _bitwise_and_Tensor_kernels = overload('bitwise_and.Tensor', 'elementwise').cache
-_bitwise_and_out_kernels = overload('bitwise_and.out', 'elementwise').cache
+_bitwise_and_Tensor_out_kernels = overload('bitwise_and.Tensor_out', 'elementwise').cache
 _bitwise_and__packet = packet('bitwise_and_', 'elementwise', ('bitwise_and_.Tensor',))
 _bitwise_and__Tensor_kernels = overload('bitwise_and_.Tensor', 'elementwise').cache
 _bitwise_left_shift_packet = packet('bitwise_left_shift', 'elementwise', ('bitwise_left_shift.Tensor',))
 _bitwise_left_shift_Tensor_kernels = overload('bitwise_left_shift.Tensor', 'elementwise').cache
-_bitwise_left_shift_out_kernels = overload('bitwise_left_shift.out', 'elementwise').cache
+_bitwise_left_shift_Tensor_out_kernels = overload('bitwise_left_shift.Tensor_out', 'elementwise').cache
 _bitwise_left_shift__packet = packet('bitwise_left_shift_', 'elementwise', ('bitwise_left_shift_.Tensor',))
 _bitwise_left_shift__Tensor_kernels = overload('bitwise_left_shift_.Tensor', 'elementwise').cache
 _bitwise_not_packet = packet('bitwise_not', 'elementwise', ('bitwise_not',))
@@ -236,19 +241,22 @@ _bitwise_not__packet = packet('bitwise_not_', 'elementwise', ('bitwise_not_',))
 _bitwise_not__kernels = overload('bitwise_not_', 'elementwise').cache
 _bitwise_or_packet = packet('bitwise_or', 'elementwise', ('bitwise_or.Tensor',))
 _bitwise_or_Tensor_kernels = overload('bitwise_or.Tensor', 'elementwise').cache
-_bitwise_or_out_kernels = overload('bitwise_or.out', 'elementwise').cache
+_bitwise_or_Tensor_out_kernels = overload('bitwise_or.Tensor_out', 'elementwise').cache
 _bitwise_or__packet = packet('bitwise_or_', 'elementwise', ('bitwise_or_.Tensor',))
 _bitwise_or__Tensor_kernels = overload('bitwise_or_.Tensor', 'elementwise').cache
 _bitwise_right_shift_packet = packet('bitwise_right_shift', 'elementwise', ('bitwise_right_shift.Tensor',))
 _bitwise_right_shift_Tensor_kernels = overload('bitwise_right_shift.Tensor', 'elementwise').cache
-_bitwise_right_shift_out_kernels = overload('bitwise_right_shift.out', 'elementwise').cache
+_bitwise_right_shift_Tensor_out_kernels = overload('bitwise_right_shift.Tensor_out', 'elementwise').cache
 _bitwise_right_shift__packet = packet('bitwise_right_shift_', 'elementwise', ('bitwise_right_shift_.Tensor',))
 _bitwise_right_shift__Tensor_kernels = overload('bitwise_right_shift_.Tensor', 'elementwise').cache
 _bitwise_xor_packet = packet('bitwise_xor', 'elementwise', ('bitwise_xor.Tensor',))
 _bitwise_xor_Tensor_kernels = overload('bitwise_xor.Tensor', 'elementwise').cache
-_bitwise_xor_out_kernels = overload('bitwise_xor.out', 'elementwise').cache
+_bitwise_xor_Tensor_out_kernels = overload('bitwise_xor.Tensor_out', 'elementwise').cache
 _bitwise_xor__packet = packet('bitwise_xor_', 'elementwise', ('bitwise_xor_.Tensor',))
 _bitwise_xor__Tensor_kernels = overload('bitwise_xor_.Tensor', 'elementwise').cache
+_blackman_window_packet = packet('blackman_window', 'creation', ('blackman_window', 'blackman_window.periodic',))
+_blackman_window_kernels = overload('blackman_window', 'creation').cache
+_blackman_window_periodic_kernels = overload('blackman_window.periodic', 'creation').cache
 _bmm_packet = packet('bmm', 'matmul', ('bmm',))
 _bmm_kernels = overload('bmm', 'matmul').cache
 _bmm_out_kernels = overload('bmm.out', 'matmul').cache
@@ -270,6 +278,38 @@ _ceil__packet = packet('ceil_', 'elementwise', ('ceil_',))
 _ceil__kernels = overload('ceil_', 'elementwise').cache
 _chunk_packet = packet('chunk', 'view', ('chunk',))
 _chunk_kernels = overload('chunk', 'view').cache
+_clamp_packet = packet('clamp', 'comparison', ('clamp.Tensor', 'clamp',))
+_clamp_Tensor_kernels = overload('clamp.Tensor', 'comparison').cache
+_clamp_kernels = overload('clamp', 'comparison').cache
+_clamp_Tensor_out_kernels = overload('clamp.Tensor_out', 'comparison').cache
+_clamp_out_kernels = overload('clamp.out', 'comparison').cache
+_clamp__packet = packet('clamp_', 'comparison', ('clamp_.Tensor', 'clamp_',))
+_clamp__Tensor_kernels = overload('clamp_.Tensor', 'comparison').cache
+_clamp__kernels = overload('clamp_', 'comparison').cache
+_clamp_max_packet = packet('clamp_max', 'comparison', ('clamp_max.Tensor', 'clamp_max',))
+_clamp_max_Tensor_kernels = overload('clamp_max.Tensor', 'comparison').cache
+_clamp_max_kernels = overload('clamp_max', 'comparison').cache
+_clamp_max_Tensor_out_kernels = overload('clamp_max.Tensor_out', 'comparison').cache
+_clamp_max_out_kernels = overload('clamp_max.out', 'comparison').cache
+_clamp_max__packet = packet('clamp_max_', 'comparison', ('clamp_max_.Tensor', 'clamp_max_',))
+_clamp_max__Tensor_kernels = overload('clamp_max_.Tensor', 'comparison').cache
+_clamp_max__kernels = overload('clamp_max_', 'comparison').cache
+_clamp_min_packet = packet('clamp_min', 'comparison', ('clamp_min.Tensor', 'clamp_min',))
+_clamp_min_Tensor_kernels = overload('clamp_min.Tensor', 'comparison').cache
+_clamp_min_kernels = overload('clamp_min', 'comparison').cache
+_clamp_min_Tensor_out_kernels = overload('clamp_min.Tensor_out', 'comparison').cache
+_clamp_min_out_kernels = overload('clamp_min.out', 'comparison').cache
+_clamp_min__packet = packet('clamp_min_', 'comparison', ('clamp_min_.Tensor', 'clamp_min_',))
+_clamp_min__Tensor_kernels = overload('clamp_min_.Tensor', 'comparison').cache
+_clamp_min__kernels = overload('clamp_min_', 'comparison').cache
+_clip_packet = packet('clip', 'comparison', ('clip.Tensor', 'clip',))
+_clip_Tensor_kernels = overload('clip.Tensor', 'comparison').cache
+_clip_kernels = overload('clip', 'comparison').cache
+_clip_Tensor_out_kernels = overload('clip.Tensor_out', 'comparison').cache
+_clip_out_kernels = overload('clip.out', 'comparison').cache
+_clip__packet = packet('clip_', 'comparison', ('clip_.Tensor', 'clip_',))
+_clip__Tensor_kernels = overload('clip_.Tensor', 'comparison').cache
+_clip__kernels = overload('clip_', 'comparison').cache
 _clone_packet = packet('clone', 'creation', ('clone',))
 _clone_kernels = overload('clone', 'creation').cache
 _column_stack_packet = packet('column_stack', 'view', ('column_stack',))
@@ -327,6 +367,13 @@ _deg2rad_kernels = overload('deg2rad', 'elementwise').cache
 _deg2rad_out_kernels = overload('deg2rad.out', 'elementwise').cache
 _deg2rad__packet = packet('deg2rad_', 'elementwise', ('deg2rad_',))
 _deg2rad__kernels = overload('deg2rad_', 'elementwise').cache
+_diag_packet = packet('diag', 'creation', ('diag',))
+_diag_kernels = overload('diag', 'creation').cache
+_diag_out_kernels = overload('diag.out', 'creation').cache
+_diag_embed_packet = packet('diag_embed', 'creation', ('diag_embed',))
+_diag_embed_kernels = overload('diag_embed', 'creation').cache
+_diagflat_packet = packet('diagflat', 'creation', ('diagflat',))
+_diagflat_kernels = overload('diagflat', 'creation').cache
 _diagonal_packet = packet('diagonal', 'view', ('diagonal',))
 _diagonal_kernels = overload('diagonal', 'view').cache
 _diagonal_scatter_packet = packet('diagonal_scatter', 'indexing', ('diagonal_scatter',))
@@ -370,8 +417,17 @@ _empty_packet = packet('empty', 'creation', ('empty.memory_format',))
 _empty_memory_format_kernels = overload('empty.memory_format', 'creation').cache
 _empty_like_packet = packet('empty_like', 'creation', ('empty_like',))
 _empty_like_kernels = overload('empty_like', 'creation').cache
+_empty_permuted_packet = packet('empty_permuted', 'creation', ('empty_permuted',))
+_empty_permuted_kernels = overload('empty_permuted', 'creation').cache
 _empty_strided_packet = packet('empty_strided', 'creation', ('empty_strided',))
 _empty_strided_kernels = overload('empty_strided', 'creation').cache
+_eq_packet = packet('eq', 'comparison', ('eq.Tensor',))
+_eq_Tensor_kernels = overload('eq.Tensor', 'comparison').cache
+_eq_Tensor_out_kernels = overload('eq.Tensor_out', 'comparison').cache
+_eq__packet = packet('eq_', 'comparison', ('eq_.Tensor',))
+_eq__Tensor_kernels = overload('eq_.Tensor', 'comparison').cache
+_equal_packet = packet('equal', 'comparison', ('equal',))
+_equal_kernels = overload('equal', 'comparison').cache
 _exp_packet = packet('exp', 'elementwise', ('exp',))
 _exp_kernels = overload('exp', 'elementwise').cache
 _exp_out_kernels = overload('exp.out', 'elementwise').cache
@@ -393,6 +449,11 @@ _expm1__packet = packet('expm1_', 'elementwise', ('expm1_',))
 _expm1__kernels = overload('expm1_', 'elementwise').cache
 _exponential__packet = packet('exponential_', 'random', ('exponential_',))
 _exponential__kernels = overload('exponential_', 'random').cache
+_eye_packet = packet('eye', 'creation', ('eye', 'eye.m',))
+_eye_kernels = overload('eye', 'creation').cache
+_eye_m_kernels = overload('eye.m', 'creation').cache
+_eye_out_kernels = overload('eye.out', 'creation').cache
+_eye_m_out_kernels = overload('eye.m_out', 'creation').cache
 _feature_alpha_dropout_packet = packet('feature_alpha_dropout', 'random', ('feature_alpha_dropout',))
 _feature_alpha_dropout_kernels = overload('feature_alpha_dropout', 'random').cache
 _feature_alpha_dropout__packet = packet('feature_alpha_dropout_', 'random', ('feature_alpha_dropout_',))
@@ -401,9 +462,14 @@ _feature_dropout_packet = packet('feature_dropout', 'random', ('feature_dropout'
 _feature_dropout_kernels = overload('feature_dropout', 'random').cache
 _feature_dropout__packet = packet('feature_dropout_', 'random', ('feature_dropout_',))
 _feature_dropout__kernels = overload('feature_dropout_', 'random').cache
+_fill_packet = packet('fill', 'creation', ('fill.Scalar', 'fill.Tensor',))
+_fill_Scalar_kernels = overload('fill.Scalar', 'creation').cache
+_fill_Tensor_kernels = overload('fill.Tensor', 'creation').cache
 _fill__packet = packet('fill_', 'creation', ('fill_.Scalar', 'fill_.Tensor',))
 _fill__Scalar_kernels = overload('fill_.Scalar', 'creation').cache
 _fill__Tensor_kernels = overload('fill_.Tensor', 'creation').cache
+_fill_diagonal__packet = packet('fill_diagonal_', 'creation', ('fill_diagonal_',))
+_fill_diagonal__kernels = overload('fill_diagonal_', 'creation').cache
 _fix_packet = packet('fix', 'elementwise', ('fix',))
 _fix_kernels = overload('fix', 'elementwise').cache
 _fix_out_kernels = overload('fix.out', 'elementwise').cache
@@ -437,10 +503,16 @@ _floor_divide_kernels = overload('floor_divide', 'elementwise').cache
 _floor_divide_out_kernels = overload('floor_divide.out', 'elementwise').cache
 _floor_divide__packet = packet('floor_divide_', 'elementwise', ('floor_divide_.Tensor',))
 _floor_divide__Tensor_kernels = overload('floor_divide_.Tensor', 'elementwise').cache
+_fmax_packet = packet('fmax', 'comparison', ('fmax',))
+_fmax_kernels = overload('fmax', 'comparison').cache
+_fmax_out_kernels = overload('fmax.out', 'comparison').cache
+_fmin_packet = packet('fmin', 'comparison', ('fmin',))
+_fmin_kernels = overload('fmin', 'comparison').cache
+_fmin_out_kernels = overload('fmin.out', 'comparison').cache
 _fmod_packet = packet('fmod', 'elementwise', ('fmod.Tensor', 'fmod.Scalar',))
 _fmod_Tensor_kernels = overload('fmod.Tensor', 'elementwise').cache
 _fmod_Scalar_kernels = overload('fmod.Scalar', 'elementwise').cache
-_fmod_out_kernels = overload('fmod.out', 'elementwise').cache
+_fmod_Tensor_out_kernels = overload('fmod.Tensor_out', 'elementwise').cache
 _fmod_Scalar_out_kernels = overload('fmod.Scalar_out', 'elementwise').cache
 _fmod__packet = packet('fmod_', 'elementwise', ('fmod_.Tensor', 'fmod_.Scalar',))
 _fmod__Tensor_kernels = overload('fmod_.Tensor', 'elementwise').cache
@@ -452,7 +524,7 @@ _frac__packet = packet('frac_', 'elementwise', ('frac_',))
 _frac__kernels = overload('frac_', 'elementwise').cache
 _frexp_packet = packet('frexp', 'elementwise', ('frexp.Tensor',))
 _frexp_Tensor_kernels = overload('frexp.Tensor', 'elementwise').cache
-_frexp_out_kernels = overload('frexp.out', 'elementwise').cache
+_frexp_Tensor_out_kernels = overload('frexp.Tensor_out', 'elementwise').cache
 _full_packet = packet('full', 'creation', ('full',))
 _full_kernels = overload('full', 'creation').cache
 _full_out_kernels = overload('full.out', 'creation').cache
@@ -466,13 +538,44 @@ _gcd_kernels = overload('gcd', 'elementwise').cache
 _gcd_out_kernels = overload('gcd.out', 'elementwise').cache
 _gcd__packet = packet('gcd_', 'elementwise', ('gcd_',))
 _gcd__kernels = overload('gcd_', 'elementwise').cache
+_ge_packet = packet('ge', 'comparison', ('ge.Tensor',))
+_ge_Tensor_kernels = overload('ge.Tensor', 'comparison').cache
+_ge_Tensor_out_kernels = overload('ge.Tensor_out', 'comparison').cache
+_ge__packet = packet('ge_', 'comparison', ('ge_.Tensor',))
+_ge__Tensor_kernels = overload('ge_.Tensor', 'comparison').cache
 _geometric__packet = packet('geometric_', 'random', ('geometric_',))
 _geometric__kernels = overload('geometric_', 'random').cache
 _ger_packet = packet('ger', 'matmul', ('ger',))
 _ger_kernels = overload('ger', 'matmul').cache
 _ger_out_kernels = overload('ger.out', 'matmul').cache
+_greater_packet = packet('greater', 'comparison', ('greater.Tensor',))
+_greater_Tensor_kernels = overload('greater.Tensor', 'comparison').cache
+_greater_Tensor_out_kernels = overload('greater.Tensor_out', 'comparison').cache
+_greater__packet = packet('greater_', 'comparison', ('greater_.Tensor',))
+_greater__Tensor_kernels = overload('greater_.Tensor', 'comparison').cache
+_greater_equal_packet = packet('greater_equal', 'comparison', ('greater_equal.Tensor',))
+_greater_equal_Tensor_kernels = overload('greater_equal.Tensor', 'comparison').cache
+_greater_equal_Tensor_out_kernels = overload('greater_equal.Tensor_out', 'comparison').cache
+_greater_equal__packet = packet('greater_equal_', 'comparison', ('greater_equal_.Tensor',))
+_greater_equal__Tensor_kernels = overload('greater_equal_.Tensor', 'comparison').cache
 _group_norm_packet = packet('group_norm', 'norm', ('group_norm',))
 _group_norm_kernels = overload('group_norm', 'norm').cache
+_gt_packet = packet('gt', 'comparison', ('gt.Tensor',))
+_gt_Tensor_kernels = overload('gt.Tensor', 'comparison').cache
+_gt_Tensor_out_kernels = overload('gt.Tensor_out', 'comparison').cache
+_gt__packet = packet('gt_', 'comparison', ('gt_.Tensor',))
+_gt__Tensor_kernels = overload('gt_.Tensor', 'comparison').cache
+_hamming_window_packet = packet('hamming_window', 'creation', ('hamming_window', 'hamming_window.periodic',))
+_hamming_window_kernels = overload('hamming_window', 'creation').cache
+_hamming_window_periodic_kernels = overload('hamming_window.periodic', 'creation').cache
+_hann_window_packet = packet('hann_window', 'creation', ('hann_window', 'hann_window.periodic',))
+_hann_window_kernels = overload('hann_window', 'creation').cache
+_hann_window_periodic_kernels = overload('hann_window.periodic', 'creation').cache
+_heaviside_packet = packet('heaviside', 'comparison', ('heaviside',))
+_heaviside_kernels = overload('heaviside', 'comparison').cache
+_heaviside_out_kernels = overload('heaviside.out', 'comparison').cache
+_heaviside__packet = packet('heaviside_', 'comparison', ('heaviside_',))
+_heaviside__kernels = overload('heaviside_', 'comparison').cache
 _hinge_embedding_loss_packet = packet('hinge_embedding_loss', 'loss', ('hinge_embedding_loss',))
 _hinge_embedding_loss_kernels = overload('hinge_embedding_loss', 'loss').cache
 _hsplit_packet = packet('hsplit', 'view', ('hsplit.int', 'hsplit.array',))
@@ -522,6 +625,29 @@ _index_select_kernels = overload('index_select', 'indexing').cache
 _index_select_out_kernels = overload('index_select.out', 'indexing').cache
 _instance_norm_packet = packet('instance_norm', 'norm', ('instance_norm',))
 _instance_norm_kernels = overload('instance_norm', 'norm').cache
+_isclose_packet = packet('isclose', 'comparison', ('isclose',))
+_isclose_kernels = overload('isclose', 'comparison').cache
+_isfinite_packet = packet('isfinite', 'comparison', ('isfinite',))
+_isfinite_kernels = overload('isfinite', 'comparison').cache
+_isin_packet = packet('isin', 'comparison', ('isin.Tensor_Tensor', 'isin.Scalar_Tensor', 'isin.Tensor_Scalar',))
+_isin_Tensor_Tensor_kernels = overload('isin.Tensor_Tensor', 'comparison').cache
+_isin_Scalar_Tensor_kernels = overload('isin.Scalar_Tensor', 'comparison').cache
+_isin_Tensor_Scalar_kernels = overload('isin.Tensor_Scalar', 'comparison').cache
+_isin_Tensor_Tensor_out_kernels = overload('isin.Tensor_Tensor_out', 'comparison').cache
+_isin_Scalar_Tensor_out_kernels = overload('isin.Scalar_Tensor_out', 'comparison').cache
+_isin_Tensor_Scalar_out_kernels = overload('isin.Tensor_Scalar_out', 'comparison').cache
+_isinf_packet = packet('isinf', 'comparison', ('isinf',))
+_isinf_kernels = overload('isinf', 'comparison').cache
+_isnan_packet = packet('isnan', 'comparison', ('isnan',))
+_isnan_kernels = overload('isnan', 'comparison').cache
+_isneginf_packet = packet('isneginf', 'comparison', ('isneginf',))
+_isneginf_kernels = overload('isneginf', 'comparison').cache
+_isneginf_out_kernels = overload('isneginf.out', 'comparison').cache
+_isposinf_packet = packet('isposinf', 'comparison', ('isposinf',))
+_isposinf_kernels = overload('isposinf', 'comparison').cache
+_isposinf_out_kernels = overload('isposinf.out', 'comparison').cache
+_isreal_packet = packet('isreal', 'comparison', ('isreal',))
+_isreal_kernels = overload('isreal', 'comparison').cache
 _kl_div_packet = packet('kl_div', 'loss', ('kl_div',))
 _kl_div_kernels = overload('kl_div', 'loss').cache
 _kthvalue_packet = packet('kthvalue', 'sort', ('kthvalue',))
@@ -541,8 +667,29 @@ _ldexp_Tensor_kernels = overload('ldexp.Tensor', 'elementwise').cache
 _ldexp_out_kernels = overload('ldexp.out', 'elementwise').cache
 _ldexp__packet = packet('ldexp_', 'elementwise', ('ldexp_',))
 _ldexp__kernels = overload('ldexp_', 'elementwise').cache
+_le_packet = packet('le', 'comparison', ('le.Tensor',))
+_le_Tensor_kernels = overload('le.Tensor', 'comparison').cache
+_le_Tensor_out_kernels = overload('le.Tensor_out', 'comparison').cache
+_le__packet = packet('le_', 'comparison', ('le_.Tensor',))
+_le__Tensor_kernels = overload('le_.Tensor', 'comparison').cache
+_less_packet = packet('less', 'comparison', ('less.Tensor',))
+_less_Tensor_kernels = overload('less.Tensor', 'comparison').cache
+_less_Tensor_out_kernels = overload('less.Tensor_out', 'comparison').cache
+_less__packet = packet('less_', 'comparison', ('less_.Tensor',))
+_less__Tensor_kernels = overload('less_.Tensor', 'comparison').cache
+_less_equal_packet = packet('less_equal', 'comparison', ('less_equal.Tensor',))
+_less_equal_Tensor_kernels = overload('less_equal.Tensor', 'comparison').cache
+_less_equal_Tensor_out_kernels = overload('less_equal.Tensor_out', 'comparison').cache
+_less_equal__packet = packet('less_equal_', 'comparison', ('less_equal_.Tensor',))
+_less_equal__Tensor_kernels = overload('less_equal_.Tensor', 'comparison').cache
 _linear_packet = packet('linear', 'matmul', ('linear',))
 _linear_kernels = overload('linear', 'matmul').cache
+_linspace_packet = packet('linspace', 'creation', ('linspace', 'linspace.Tensor_Tensor', 'linspace.Tensor_Scalar', 'linspace.Scalar_Tensor',))
+_linspace_kernels = overload('linspace', 'creation').cache
+_linspace_Tensor_Tensor_kernels = overload('linspace.Tensor_Tensor', 'creation').cache
+_linspace_Tensor_Scalar_kernels = overload('linspace.Tensor_Scalar', 'creation').cache
+_linspace_Scalar_Tensor_kernels = overload('linspace.Scalar_Tensor', 'creation').cache
+_linspace_out_kernels = overload('linspace.out', 'creation').cache
 _log_packet = packet('log', 'elementwise', ('log',))
 _log_kernels = overload('log', 'elementwise').cache
 _log_out_kernels = overload('log.out', 'elementwise').cache
@@ -571,9 +718,40 @@ _logaddexp_out_kernels = overload('logaddexp.out', 'elementwise').cache
 _logaddexp2_packet = packet('logaddexp2', 'elementwise', ('logaddexp2',))
 _logaddexp2_kernels = overload('logaddexp2', 'elementwise').cache
 _logaddexp2_out_kernels = overload('logaddexp2.out', 'elementwise').cache
+_logical_and_packet = packet('logical_and', 'comparison', ('logical_and',))
+_logical_and_kernels = overload('logical_and', 'comparison').cache
+_logical_and_out_kernels = overload('logical_and.out', 'comparison').cache
+_logical_and__packet = packet('logical_and_', 'comparison', ('logical_and_',))
+_logical_and__kernels = overload('logical_and_', 'comparison').cache
+_logical_not_packet = packet('logical_not', 'comparison', ('logical_not',))
+_logical_not_kernels = overload('logical_not', 'comparison').cache
+_logical_not_out_kernels = overload('logical_not.out', 'comparison').cache
+_logical_not__packet = packet('logical_not_', 'comparison', ('logical_not_',))
+_logical_not__kernels = overload('logical_not_', 'comparison').cache
+_logical_or_packet = packet('logical_or', 'comparison', ('logical_or',))
+_logical_or_kernels = overload('logical_or', 'comparison').cache
+_logical_or_out_kernels = overload('logical_or.out', 'comparison').cache
+_logical_or__packet = packet('logical_or_', 'comparison', ('logical_or_',))
+_logical_or__kernels = overload('logical_or_', 'comparison').cache
+_logical_xor_packet = packet('logical_xor', 'comparison', ('logical_xor',))
+_logical_xor_kernels = overload('logical_xor', 'comparison').cache
+_logical_xor_out_kernels = overload('logical_xor.out', 'comparison').cache
+_logical_xor__packet = packet('logical_xor_', 'comparison', ('logical_xor_',))
+_logical_xor__kernels = overload('logical_xor_', 'comparison').cache
+_logspace_packet = packet('logspace', 'creation', ('logspace', 'logspace.Tensor_Tensor', 'logspace.Tensor_Scalar', 'logspace.Scalar_Tensor',))
+_logspace_kernels = overload('logspace', 'creation').cache
+_logspace_Tensor_Tensor_kernels = overload('logspace.Tensor_Tensor', 'creation').cache
+_logspace_Tensor_Scalar_kernels = overload('logspace.Tensor_Scalar', 'creation').cache
+_logspace_Scalar_Tensor_kernels = overload('logspace.Scalar_Tensor', 'creation').cache
+_logspace_out_kernels = overload('logspace.out', 'creation').cache
 _logsumexp_packet = packet('logsumexp', 'reduction', ('logsumexp',))
 _logsumexp_kernels = overload('logsumexp', 'reduction').cache
 _logsumexp_out_kernels = overload('logsumexp.out', 'reduction').cache
+_lt_packet = packet('lt', 'comparison', ('lt.Tensor',))
+_lt_Tensor_kernels = overload('lt.Tensor', 'comparison').cache
+_lt_Tensor_out_kernels = overload('lt.Tensor_out', 'comparison').cache
+_lt__packet = packet('lt_', 'comparison', ('lt_.Tensor',))
+_lt__Tensor_kernels = overload('lt_.Tensor', 'comparison').cache
 _margin_ranking_loss_packet = packet('margin_ranking_loss', 'loss', ('margin_ranking_loss',))
 _margin_ranking_loss_kernels = overload('margin_ranking_loss', 'loss').cache
 _masked_fill_packet = packet('masked_fill', 'indexing', ('masked_fill.Scalar', 'masked_fill.Tensor',))
@@ -599,6 +777,9 @@ _max_other_kernels = overload('max.other', 'reduction').cache
 _max_unary_out_kernels = overload('max.unary_out', 'reduction').cache
 _max_dim_max_kernels = overload('max.dim_max', 'reduction').cache
 _max_out_kernels = overload('max.out', 'reduction').cache
+_maximum_packet = packet('maximum', 'comparison', ('maximum',))
+_maximum_kernels = overload('maximum', 'comparison').cache
+_maximum_out_kernels = overload('maximum.out', 'comparison').cache
 _mean_packet = packet('mean', 'reduction', ('mean', 'mean.dim',))
 _mean_kernels = overload('mean', 'reduction').cache
 _mean_dim_kernels = overload('mean.dim', 'reduction').cache
@@ -615,6 +796,9 @@ _min_other_kernels = overload('min.other', 'reduction').cache
 _min_unary_out_kernels = overload('min.unary_out', 'reduction').cache
 _min_dim_min_kernels = overload('min.dim_min', 'reduction').cache
 _min_out_kernels = overload('min.out', 'reduction').cache
+_minimum_packet = packet('minimum', 'comparison', ('minimum',))
+_minimum_kernels = overload('minimum', 'comparison').cache
+_minimum_out_kernels = overload('minimum.out', 'comparison').cache
 _mm_packet = packet('mm', 'matmul', ('mm',))
 _mm_kernels = overload('mm', 'matmul').cache
 _mm_out_kernels = overload('mm.out', 'matmul').cache
@@ -652,6 +836,11 @@ _multiply__Tensor_kernels = overload('multiply_.Tensor', 'elementwise').cache
 _mv_packet = packet('mv', 'matmul', ('mv',))
 _mv_kernels = overload('mv', 'matmul').cache
 _mv_out_kernels = overload('mv.out', 'matmul').cache
+_nan_to_num_packet = packet('nan_to_num', 'comparison', ('nan_to_num',))
+_nan_to_num_kernels = overload('nan_to_num', 'comparison').cache
+_nan_to_num_out_kernels = overload('nan_to_num.out', 'comparison').cache
+_nan_to_num__packet = packet('nan_to_num_', 'comparison', ('nan_to_num_',))
+_nan_to_num__kernels = overload('nan_to_num_', 'comparison').cache
 _nanmedian_packet = packet('nanmedian', 'sort', ('nanmedian', 'nanmedian.dim',))
 _nanmedian_kernels = overload('nanmedian', 'sort').cache
 _nanmedian_dim_kernels = overload('nanmedian.dim', 'sort').cache
@@ -670,6 +859,11 @@ _native_layer_norm_packet = packet('native_layer_norm', 'norm', ('native_layer_n
 _native_layer_norm_kernels = overload('native_layer_norm', 'norm').cache
 _native_layer_norm_backward_packet = packet('native_layer_norm_backward', 'norm', ('native_layer_norm_backward',))
 _native_layer_norm_backward_kernels = overload('native_layer_norm_backward', 'norm').cache
+_ne_packet = packet('ne', 'comparison', ('ne.Tensor',))
+_ne_Tensor_kernels = overload('ne.Tensor', 'comparison').cache
+_ne_Tensor_out_kernels = overload('ne.Tensor_out', 'comparison').cache
+_ne__packet = packet('ne_', 'comparison', ('ne_.Tensor',))
+_ne__Tensor_kernels = overload('ne_.Tensor', 'comparison').cache
 _neg_packet = packet('neg', 'elementwise', ('neg',))
 _neg_kernels = overload('neg', 'elementwise').cache
 _neg_out_kernels = overload('neg.out', 'elementwise').cache
@@ -719,6 +913,11 @@ _normal_float_Tensor_out_kernels = overload('normal.float_Tensor_out', 'random')
 _normal_float_float_out_kernels = overload('normal.float_float_out', 'random').cache
 _normal__packet = packet('normal_', 'random', ('normal_',))
 _normal__kernels = overload('normal_', 'random').cache
+_not_equal_packet = packet('not_equal', 'comparison', ('not_equal.Tensor',))
+_not_equal_Tensor_kernels = overload('not_equal.Tensor', 'comparison').cache
+_not_equal_Tensor_out_kernels = overload('not_equal.Tensor_out', 'comparison').cache
+_not_equal__packet = packet('not_equal_', 'comparison', ('not_equal_.Tensor',))
+_not_equal__Tensor_kernels = overload('not_equal_.Tensor', 'comparison').cache
 _one_hot_packet = packet('one_hot', 'indexing', ('one_hot',))
 _one_hot_kernels = overload('one_hot', 'indexing').cache
 _ones_packet = packet('ones', 'creation', ('ones',))
@@ -807,6 +1006,8 @@ _randperm_generator_kernels = overload('randperm.generator', 'random').cache
 _randperm_kernels = overload('randperm', 'random').cache
 _randperm_generator_out_kernels = overload('randperm.generator_out', 'random').cache
 _randperm_out_kernels = overload('randperm.out', 'random').cache
+_range_packet = packet('range', 'creation', ('range',))
+_range_kernels = overload('range', 'creation').cache
 _ravel_packet = packet('ravel', 'view', ('ravel',))
 _ravel_kernels = overload('ravel', 'view').cache
 _real_packet = packet('real', 'elementwise', ('real',))
@@ -820,7 +1021,7 @@ _remainder_packet = packet('remainder', 'elementwise', ('remainder.Tensor', 'rem
 _remainder_Tensor_kernels = overload('remainder.Tensor', 'elementwise').cache
 _remainder_Scalar_Tensor_kernels = overload('remainder.Scalar_Tensor', 'elementwise').cache
 _remainder_Scalar_kernels = overload('remainder.Scalar', 'elementwise').cache
-_remainder_out_kernels = overload('remainder.out', 'elementwise').cache
+_remainder_Tensor_out_kernels = overload('remainder.Tensor_out', 'elementwise').cache
 _remainder_Scalar_out_kernels = overload('remainder.Scalar_out', 'elementwise').cache
 _remainder__packet = packet('remainder_', 'elementwise', ('remainder_.Tensor', 'remainder_.Scalar',))
 _remainder__Tensor_kernels = overload('remainder_.Tensor', 'elementwise').cache
@@ -910,6 +1111,9 @@ _sign_kernels = overload('sign', 'elementwise').cache
 _sign_out_kernels = overload('sign.out', 'elementwise').cache
 _sign__packet = packet('sign_', 'elementwise', ('sign_',))
 _sign__kernels = overload('sign_', 'elementwise').cache
+_signbit_packet = packet('signbit', 'comparison', ('signbit',))
+_signbit_kernels = overload('signbit', 'comparison').cache
+_signbit_out_kernels = overload('signbit.out', 'comparison').cache
 _sin_packet = packet('sin', 'elementwise', ('sin',))
 _sin_kernels = overload('sin', 'elementwise').cache
 _sin_out_kernels = overload('sin.out', 'elementwise').cache
@@ -1022,8 +1226,22 @@ _transpose_packet = packet('transpose', 'view', ('transpose.int',))
 _transpose_int_kernels = overload('transpose.int', 'view').cache
 _transpose__packet = packet('transpose_', 'view', ('transpose_.int',))
 _transpose__int_kernels = overload('transpose_.int', 'view').cache
+_tril_packet = packet('tril', 'creation', ('tril',))
+_tril_kernels = overload('tril', 'creation').cache
+_tril_out_kernels = overload('tril.out', 'creation').cache
+_tril__packet = packet('tril_', 'creation', ('tril_',))
+_tril__kernels = overload('tril_', 'creation').cache
+_tril_indices_packet = packet('tril_indices', 'creation', ('tril_indices',))
+_tril_indices_kernels = overload('tril_indices', 'creation').cache
 _triplet_margin_loss_packet = packet('triplet_margin_loss', 'loss', ('triplet_margin_loss',))
 _triplet_margin_loss_kernels = overload('triplet_margin_loss', 'loss').cache
+_triu_packet = packet('triu', 'creation', ('triu',))
+_triu_kernels = overload('triu', 'creation').cache
+_triu_out_kernels = overload('triu.out', 'creation').cache
+_triu__packet = packet('triu_', 'creation', ('triu_',))
+_triu__kernels = overload('triu_', 'creation').cache
+_triu_indices_packet = packet('triu_indices', 'creation', ('triu_indices',))
+_triu_indices_kernels = overload('triu_indices', 'creation').cache
 _true_divide_packet = packet('true_divide', 'elementwise', ('true_divide.Tensor',))
 _true_divide_Tensor_kernels = overload('true_divide.Tensor', 'elementwise').cache
 _true_divide_out_kernels = overload('true_divide.out', 'elementwise').cache
@@ -1050,6 +1268,8 @@ _unsqueeze_packet = packet('unsqueeze', 'view', ('unsqueeze',))
 _unsqueeze_kernels = overload('unsqueeze', 'view').cache
 _unsqueeze__packet = packet('unsqueeze_', 'view', ('unsqueeze_',))
 _unsqueeze__kernels = overload('unsqueeze_', 'view').cache
+_vander_packet = packet('vander', 'creation', ('vander',))
+_vander_kernels = overload('vander', 'creation').cache
 _var_packet = packet('var', 'reduction', ('var', 'var.dim', 'var.correction',))
 _var_kernels = overload('var', 'reduction').cache
 _var_dim_kernels = overload('var.dim', 'reduction').cache
@@ -1078,6 +1298,10 @@ _vsplit_array_kernels = overload('vsplit.array', 'view').cache
 _vstack_packet = packet('vstack', 'view', ('vstack',))
 _vstack_kernels = overload('vstack', 'view').cache
 _vstack_out_kernels = overload('vstack.out', 'view').cache
+_where_packet = packet('where', 'comparison', ('where', 'where.self',))
+_where_kernels = overload('where', 'comparison').cache
+_where_self_kernels = overload('where.self', 'comparison').cache
+_where_self_out_kernels = overload('where.self_out', 'comparison').cache
 _zero__packet = packet('zero_', 'creation', ('zero_',))
 _zero__kernels = overload('zero_', 'creation').cache
 _zeros_packet = packet('zeros', 'creation', ('zeros',))
@@ -1284,6 +1508,14 @@ def all(input=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
     return call_packet(_all_packet, given((('input', input), ('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
 
 all.packet = _all_packet
+
+def allclose(input=MISSING, other=MISSING, rtol=MISSING, atol=MISSING, equal_nan=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and other.__class__ in TENSORS and (rtol is MISSING or rtol.__class__ is float) and (atol is MISSING or atol.__class__ is float) and (equal_nan is MISSING or equal_nan.__class__ is bool):
+            return _allclose_kernels[input._keys | other._keys | tls.mode](input, other, 1e-05 if rtol is MISSING else rtol, 1e-08 if atol is MISSING else atol, False if equal_nan is MISSING else equal_nan)
+    return call_packet(_allclose_packet, given((('input', input), ('other', other), ('rtol', rtol), ('atol', atol), ('equal_nan', equal_nan)), args, kwargs), kwargs)
+
+allclose.packet = _allclose_packet
 
 def alpha_dropout(input=MISSING, p=MISSING, train=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -1590,6 +1822,15 @@ def baddbmm(input=MISSING, batch1=MISSING, batch2=MISSING, *args, beta=1, alpha=
 
 baddbmm.packet = _baddbmm_packet
 
+def bartlett_window(window_length=MISSING, periodic=MISSING, *args, dtype=None, layout=None, device=None, pin_memory=None, **kwargs):
+    if not dtype is None: kwargs['dtype'] = dtype
+    if not layout is None: kwargs['layout'] = layout
+    if not device is None: kwargs['device'] = device
+    if not pin_memory is None: kwargs['pin_memory'] = pin_memory
+    return call_packet(_bartlett_window_packet, given((('window_length', window_length), ('periodic', periodic)), args, kwargs), kwargs)
+
+bartlett_window.packet = _bartlett_window_packet
+
 def batch_norm(input=MISSING, weight=MISSING, bias=MISSING, running_mean=MISSING, running_var=MISSING, training=MISSING, momentum=MISSING, eps=MISSING, cudnn_enabled=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and (weight is None or weight.__class__ in TENSORS) and (bias is None or bias.__class__ in TENSORS) and (running_mean is None or running_mean.__class__ in TENSORS) and (running_var is None or running_var.__class__ in TENSORS) and training.__class__ is bool and momentum.__class__ is float and eps.__class__ is float and cudnn_enabled.__class__ is bool:
@@ -1681,6 +1922,15 @@ def bitwise_xor(input=MISSING, other=MISSING, *args, **kwargs):
 
 bitwise_xor.packet = _bitwise_xor_packet
 
+def blackman_window(window_length=MISSING, periodic=MISSING, *args, dtype=None, layout=None, device=None, pin_memory=None, **kwargs):
+    if not dtype is None: kwargs['dtype'] = dtype
+    if not layout is None: kwargs['layout'] = layout
+    if not device is None: kwargs['device'] = device
+    if not pin_memory is None: kwargs['pin_memory'] = pin_memory
+    return call_packet(_blackman_window_packet, given((('window_length', window_length), ('periodic', periodic)), args, kwargs), kwargs)
+
+blackman_window.packet = _blackman_window_packet
+
 def bmm(input=MISSING, mat2=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and mat2.__class__ in TENSORS:
@@ -1742,6 +1992,86 @@ def chunk(input=MISSING, chunks=MISSING, dim=MISSING, *args, **kwargs):
     return call_packet(_chunk_packet, given((('input', input), ('chunks', chunks), ('dim', dim)), args, kwargs), kwargs)
 
 chunk.packet = _chunk_packet
+
+def clamp(input=MISSING, min=MISSING, max=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (min is MISSING or (min is None or min.__class__ in TENSORS)) and (max is MISSING or (max is None or max.__class__ in TENSORS)):
+            return _clamp_Tensor_kernels[input._keys | getattr(min, '_keys', 0) | getattr(max, '_keys', 0) | tls.mode](input, None if min is MISSING else min, None if max is MISSING else max)
+        if input.__class__ in TENSORS and (min is MISSING or (min is None or min.__class__ in NUMBERS)) and (max is MISSING or (max is None or max.__class__ in NUMBERS)):
+            return _clamp_kernels[input._keys | tls.mode](input, None if min is MISSING else min, None if max is MISSING else max)
+    return call_packet(_clamp_packet, given((('input', input), ('min', min), ('max', max)), args, kwargs), kwargs)
+
+clamp.packet = _clamp_packet
+
+def clamp_(input=MISSING, min=MISSING, max=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (min is MISSING or (min is None or min.__class__ in TENSORS)) and (max is MISSING or (max is None or max.__class__ in TENSORS)):
+            return _clamp__Tensor_kernels[input._keys | getattr(min, '_keys', 0) | getattr(max, '_keys', 0) | tls.mode](input, None if min is MISSING else min, None if max is MISSING else max)
+        if input.__class__ in TENSORS and (min is MISSING or (min is None or min.__class__ in NUMBERS)) and (max is MISSING or (max is None or max.__class__ in NUMBERS)):
+            return _clamp__kernels[input._keys | tls.mode](input, None if min is MISSING else min, None if max is MISSING else max)
+    return call_packet(_clamp__packet, given((('input', input), ('min', min), ('max', max)), args, kwargs), kwargs)
+
+clamp_.packet = _clamp__packet
+
+def clamp_max(input=MISSING, max=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and max.__class__ in TENSORS:
+            return _clamp_max_Tensor_kernels[input._keys | max._keys | tls.mode](input, max)
+        if input.__class__ in TENSORS and max.__class__ in NUMBERS:
+            return _clamp_max_kernels[input._keys | tls.mode](input, max)
+    return call_packet(_clamp_max_packet, given((('input', input), ('max', max)), args, kwargs), kwargs)
+
+clamp_max.packet = _clamp_max_packet
+
+def clamp_max_(input=MISSING, max=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and max.__class__ in TENSORS:
+            return _clamp_max__Tensor_kernels[input._keys | max._keys | tls.mode](input, max)
+        if input.__class__ in TENSORS and max.__class__ in NUMBERS:
+            return _clamp_max__kernels[input._keys | tls.mode](input, max)
+    return call_packet(_clamp_max__packet, given((('input', input), ('max', max)), args, kwargs), kwargs)
+
+clamp_max_.packet = _clamp_max__packet
+
+def clamp_min(input=MISSING, min=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and min.__class__ in TENSORS:
+            return _clamp_min_Tensor_kernels[input._keys | min._keys | tls.mode](input, min)
+        if input.__class__ in TENSORS and min.__class__ in NUMBERS:
+            return _clamp_min_kernels[input._keys | tls.mode](input, min)
+    return call_packet(_clamp_min_packet, given((('input', input), ('min', min)), args, kwargs), kwargs)
+
+clamp_min.packet = _clamp_min_packet
+
+def clamp_min_(input=MISSING, min=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and min.__class__ in TENSORS:
+            return _clamp_min__Tensor_kernels[input._keys | min._keys | tls.mode](input, min)
+        if input.__class__ in TENSORS and min.__class__ in NUMBERS:
+            return _clamp_min__kernels[input._keys | tls.mode](input, min)
+    return call_packet(_clamp_min__packet, given((('input', input), ('min', min)), args, kwargs), kwargs)
+
+clamp_min_.packet = _clamp_min__packet
+
+def clip(input=MISSING, min=MISSING, max=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (min is MISSING or (min is None or min.__class__ in TENSORS)) and (max is MISSING or (max is None or max.__class__ in TENSORS)):
+            return _clip_Tensor_kernels[input._keys | getattr(min, '_keys', 0) | getattr(max, '_keys', 0) | tls.mode](input, None if min is MISSING else min, None if max is MISSING else max)
+        if input.__class__ in TENSORS and (min is MISSING or (min is None or min.__class__ in NUMBERS)) and (max is MISSING or (max is None or max.__class__ in NUMBERS)):
+            return _clip_kernels[input._keys | tls.mode](input, None if min is MISSING else min, None if max is MISSING else max)
+    return call_packet(_clip_packet, given((('input', input), ('min', min), ('max', max)), args, kwargs), kwargs)
+
+clip.packet = _clip_packet
+
+def clip_(input=MISSING, min=MISSING, max=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (min is MISSING or (min is None or min.__class__ in TENSORS)) and (max is MISSING or (max is None or max.__class__ in TENSORS)):
+            return _clip__Tensor_kernels[input._keys | getattr(min, '_keys', 0) | getattr(max, '_keys', 0) | tls.mode](input, None if min is MISSING else min, None if max is MISSING else max)
+        if input.__class__ in TENSORS and (min is MISSING or (min is None or min.__class__ in NUMBERS)) and (max is MISSING or (max is None or max.__class__ in NUMBERS)):
+            return _clip__kernels[input._keys | tls.mode](input, None if min is MISSING else min, None if max is MISSING else max)
+    return call_packet(_clip__packet, given((('input', input), ('min', min), ('max', max)), args, kwargs), kwargs)
+
+clip_.packet = _clip__packet
 
 def clone(input=MISSING, *args, memory_format=None, **kwargs):
     if not args and not kwargs:
@@ -1904,6 +2234,30 @@ def deg2rad_(input=MISSING, *args, **kwargs):
 
 deg2rad_.packet = _deg2rad__packet
 
+def diag(input=MISSING, diagonal=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (diagonal is MISSING or diagonal.__class__ is int):
+            return _diag_kernels[input._keys | tls.mode](input, 0 if diagonal is MISSING else diagonal)
+    return call_packet(_diag_packet, given((('input', input), ('diagonal', diagonal)), args, kwargs), kwargs)
+
+diag.packet = _diag_packet
+
+def diag_embed(input=MISSING, offset=MISSING, dim1=MISSING, dim2=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (offset is MISSING or offset.__class__ is int) and (dim1 is MISSING or dim1.__class__ is int) and (dim2 is MISSING or dim2.__class__ is int):
+            return _diag_embed_kernels[input._keys | tls.mode](input, 0 if offset is MISSING else offset, -2 if dim1 is MISSING else dim1, -1 if dim2 is MISSING else dim2)
+    return call_packet(_diag_embed_packet, given((('input', input), ('offset', offset), ('dim1', dim1), ('dim2', dim2)), args, kwargs), kwargs)
+
+diag_embed.packet = _diag_embed_packet
+
+def diagflat(input=MISSING, offset=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (offset is MISSING or offset.__class__ is int):
+            return _diagflat_kernels[input._keys | tls.mode](input, 0 if offset is MISSING else offset)
+    return call_packet(_diagflat_packet, given((('input', input), ('offset', offset)), args, kwargs), kwargs)
+
+diagflat.packet = _diagflat_packet
+
 def diagonal(input=MISSING, offset=MISSING, dim1=MISSING, dim2=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and (offset is MISSING or offset.__class__ is int) and (dim1 is MISSING or dim1.__class__ is int) and (dim2 is MISSING or dim2.__class__ is int):
@@ -2030,6 +2384,15 @@ def empty_like(input=MISSING, *args, dtype=None, layout=None, device=None, pin_m
 
 empty_like.packet = _empty_like_packet
 
+def empty_permuted(size=MISSING, physical_layout=MISSING, *args, dtype=None, layout=None, device=None, pin_memory=None, **kwargs):
+    if not dtype is None: kwargs['dtype'] = dtype
+    if not layout is None: kwargs['layout'] = layout
+    if not device is None: kwargs['device'] = device
+    if not pin_memory is None: kwargs['pin_memory'] = pin_memory
+    return call_packet(_empty_permuted_packet, given((('size', size), ('physical_layout', physical_layout)), args, kwargs), kwargs)
+
+empty_permuted.packet = _empty_permuted_packet
+
 def empty_strided(size=MISSING, stride=MISSING, *args, dtype=None, layout=None, device=None, pin_memory=None, **kwargs):
     if not dtype is None: kwargs['dtype'] = dtype
     if not layout is None: kwargs['layout'] = layout
@@ -2038,6 +2401,22 @@ def empty_strided(size=MISSING, stride=MISSING, *args, dtype=None, layout=None, 
     return call_packet(_empty_strided_packet, given((('size', size), ('stride', stride)), args, kwargs), kwargs)
 
 empty_strided.packet = _empty_strided_packet
+
+def eq(input=MISSING, other=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+            return _eq_Tensor_kernels[input._keys | getattr(other, '_keys', 0) | tls.mode](input, other)
+    return call_packet(_eq_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+eq.packet = _eq_packet
+
+def equal(input=MISSING, other=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and other.__class__ in TENSORS:
+            return _equal_kernels[input._keys | other._keys | tls.mode](input, other)
+    return call_packet(_equal_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+equal.packet = _equal_packet
 
 def exp(input=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -2087,6 +2466,15 @@ def expm1_(input=MISSING, *args, **kwargs):
 
 expm1_.packet = _expm1__packet
 
+def eye(n=MISSING, m=MISSING, *args, dtype=None, layout=None, device=None, pin_memory=None, **kwargs):
+    if not dtype is None: kwargs['dtype'] = dtype
+    if not layout is None: kwargs['layout'] = layout
+    if not device is None: kwargs['device'] = device
+    if not pin_memory is None: kwargs['pin_memory'] = pin_memory
+    return call_packet(_eye_packet, given((('n', n), ('m', m)), args, kwargs), kwargs)
+
+eye.packet = _eye_packet
+
 def feature_alpha_dropout(input=MISSING, p=MISSING, train=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and p.__class__ is float and train.__class__ is bool:
@@ -2118,6 +2506,16 @@ def feature_dropout_(input=MISSING, p=MISSING, train=MISSING, *args, **kwargs):
     return call_packet(_feature_dropout__packet, given((('input', input), ('p', p), ('train', train)), args, kwargs), kwargs)
 
 feature_dropout_.packet = _feature_dropout__packet
+
+def fill(input=MISSING, value=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and value.__class__ in NUMBERS:
+            return _fill_Scalar_kernels[input._keys | tls.mode](input, value)
+        if input.__class__ in TENSORS and value.__class__ in TENSORS:
+            return _fill_Tensor_kernels[input._keys | value._keys | tls.mode](input, value)
+    return call_packet(_fill_packet, given((('input', input), ('value', value)), args, kwargs), kwargs)
+
+fill.packet = _fill_packet
 
 def fill_(input=MISSING, value=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -2214,6 +2612,22 @@ def floor_divide(input=MISSING, other=MISSING, *args, **kwargs):
 
 floor_divide.packet = _floor_divide_packet
 
+def fmax(input=MISSING, other=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and other.__class__ in TENSORS:
+            return _fmax_kernels[input._keys | other._keys | tls.mode](input, other)
+    return call_packet(_fmax_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+fmax.packet = _fmax_packet
+
+def fmin(input=MISSING, other=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and other.__class__ in TENSORS:
+            return _fmin_kernels[input._keys | other._keys | tls.mode](input, other)
+    return call_packet(_fmin_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+fmin.packet = _fmin_packet
+
 def fmod(input=MISSING, other=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and other.__class__ in TENSORS:
@@ -2292,6 +2706,14 @@ def gcd_(input=MISSING, other=MISSING, *args, **kwargs):
 
 gcd_.packet = _gcd__packet
 
+def ge(input=MISSING, other=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+            return _ge_Tensor_kernels[input._keys | getattr(other, '_keys', 0) | tls.mode](input, other)
+    return call_packet(_ge_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+ge.packet = _ge_packet
+
 def ger(input=MISSING, vec2=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and vec2.__class__ in TENSORS:
@@ -2300,6 +2722,22 @@ def ger(input=MISSING, vec2=MISSING, *args, **kwargs):
 
 ger.packet = _ger_packet
 
+def greater(input=MISSING, other=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+            return _greater_Tensor_kernels[input._keys | getattr(other, '_keys', 0) | tls.mode](input, other)
+    return call_packet(_greater_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+greater.packet = _greater_packet
+
+def greater_equal(input=MISSING, other=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+            return _greater_equal_Tensor_kernels[input._keys | getattr(other, '_keys', 0) | tls.mode](input, other)
+    return call_packet(_greater_equal_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+greater_equal.packet = _greater_equal_packet
+
 def group_norm(input=MISSING, num_groups=MISSING, weight=MISSING, bias=MISSING, eps=MISSING, cudnn_enabled=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and num_groups.__class__ is int and (weight is MISSING or (weight is None or weight.__class__ in TENSORS)) and (bias is MISSING or (bias is None or bias.__class__ in TENSORS)) and (eps is MISSING or eps.__class__ is float) and (cudnn_enabled is MISSING or cudnn_enabled.__class__ is bool):
@@ -2307,6 +2745,40 @@ def group_norm(input=MISSING, num_groups=MISSING, weight=MISSING, bias=MISSING, 
     return call_packet(_group_norm_packet, given((('input', input), ('num_groups', num_groups), ('weight', weight), ('bias', bias), ('eps', eps), ('cudnn_enabled', cudnn_enabled)), args, kwargs), kwargs)
 
 group_norm.packet = _group_norm_packet
+
+def gt(input=MISSING, other=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+            return _gt_Tensor_kernels[input._keys | getattr(other, '_keys', 0) | tls.mode](input, other)
+    return call_packet(_gt_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+gt.packet = _gt_packet
+
+def hamming_window(window_length=MISSING, periodic=MISSING, *args, dtype=None, layout=None, device=None, pin_memory=None, **kwargs):
+    if not dtype is None: kwargs['dtype'] = dtype
+    if not layout is None: kwargs['layout'] = layout
+    if not device is None: kwargs['device'] = device
+    if not pin_memory is None: kwargs['pin_memory'] = pin_memory
+    return call_packet(_hamming_window_packet, given((('window_length', window_length), ('periodic', periodic)), args, kwargs), kwargs)
+
+hamming_window.packet = _hamming_window_packet
+
+def hann_window(window_length=MISSING, periodic=MISSING, *args, dtype=None, layout=None, device=None, pin_memory=None, **kwargs):
+    if not dtype is None: kwargs['dtype'] = dtype
+    if not layout is None: kwargs['layout'] = layout
+    if not device is None: kwargs['device'] = device
+    if not pin_memory is None: kwargs['pin_memory'] = pin_memory
+    return call_packet(_hann_window_packet, given((('window_length', window_length), ('periodic', periodic)), args, kwargs), kwargs)
+
+hann_window.packet = _hann_window_packet
+
+def heaviside(input=MISSING, values=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and values.__class__ in TENSORS:
+            return _heaviside_kernels[input._keys | values._keys | tls.mode](input, values)
+    return call_packet(_heaviside_packet, given((('input', input), ('values', values)), args, kwargs), kwargs)
+
+heaviside.packet = _heaviside_packet
 
 def hinge_embedding_loss(input=MISSING, target=MISSING, margin=MISSING, reduction=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -2422,6 +2894,76 @@ def instance_norm(input=MISSING, weight=MISSING, bias=MISSING, running_mean=MISS
 
 instance_norm.packet = _instance_norm_packet
 
+def isclose(input=MISSING, other=MISSING, rtol=MISSING, atol=MISSING, equal_nan=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and other.__class__ in TENSORS and (rtol is MISSING or rtol.__class__ is float) and (atol is MISSING or atol.__class__ is float) and (equal_nan is MISSING or equal_nan.__class__ is bool):
+            return _isclose_kernels[input._keys | other._keys | tls.mode](input, other, 1e-05 if rtol is MISSING else rtol, 1e-08 if atol is MISSING else atol, False if equal_nan is MISSING else equal_nan)
+    return call_packet(_isclose_packet, given((('input', input), ('other', other), ('rtol', rtol), ('atol', atol), ('equal_nan', equal_nan)), args, kwargs), kwargs)
+
+isclose.packet = _isclose_packet
+
+def isfinite(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _isfinite_kernels[input._keys | tls.mode](input)
+    return call_packet(_isfinite_packet, given((('input', input),), args, kwargs), kwargs)
+
+isfinite.packet = _isfinite_packet
+
+def isin(elements=MISSING, test_elements=MISSING, *args, assume_unique=False, invert=False, **kwargs):
+    if not args and not kwargs:
+        if elements.__class__ in TENSORS and test_elements.__class__ in TENSORS and assume_unique.__class__ is bool and invert.__class__ is bool:
+            return _isin_Tensor_Tensor_kernels[elements._keys | test_elements._keys | tls.mode](elements, test_elements, assume_unique, invert)
+        if elements.__class__ in NUMBERS and test_elements.__class__ in TENSORS and assume_unique.__class__ is bool and invert.__class__ is bool:
+            return _isin_Scalar_Tensor_kernels[test_elements._keys | tls.mode](elements, test_elements, assume_unique, invert)
+        if elements.__class__ in TENSORS and test_elements.__class__ in NUMBERS and assume_unique.__class__ is bool and invert.__class__ is bool:
+            return _isin_Tensor_Scalar_kernels[elements._keys | tls.mode](elements, test_elements, assume_unique, invert)
+    if not assume_unique is False: kwargs['assume_unique'] = assume_unique
+    if not invert is False: kwargs['invert'] = invert
+    return call_packet(_isin_packet, given((('elements', elements), ('test_elements', test_elements)), args, kwargs), kwargs)
+
+isin.packet = _isin_packet
+
+def isinf(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _isinf_kernels[input._keys | tls.mode](input)
+    return call_packet(_isinf_packet, given((('input', input),), args, kwargs), kwargs)
+
+isinf.packet = _isinf_packet
+
+def isnan(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _isnan_kernels[input._keys | tls.mode](input)
+    return call_packet(_isnan_packet, given((('input', input),), args, kwargs), kwargs)
+
+isnan.packet = _isnan_packet
+
+def isneginf(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _isneginf_kernels[input._keys | tls.mode](input)
+    return call_packet(_isneginf_packet, given((('input', input),), args, kwargs), kwargs)
+
+isneginf.packet = _isneginf_packet
+
+def isposinf(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _isposinf_kernels[input._keys | tls.mode](input)
+    return call_packet(_isposinf_packet, given((('input', input),), args, kwargs), kwargs)
+
+isposinf.packet = _isposinf_packet
+
+def isreal(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _isreal_kernels[input._keys | tls.mode](input)
+    return call_packet(_isreal_packet, given((('input', input),), args, kwargs), kwargs)
+
+isreal.packet = _isreal_packet
+
 def kl_div(input=MISSING, target=MISSING, reduction=MISSING, *args, log_target=False, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and target.__class__ in TENSORS and (reduction is MISSING or reduction.__class__ is int) and log_target.__class__ is bool:
@@ -2488,6 +3030,30 @@ def ldexp_(input=MISSING, other=MISSING, *args, **kwargs):
 
 ldexp_.packet = _ldexp__packet
 
+def le(input=MISSING, other=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+            return _le_Tensor_kernels[input._keys | getattr(other, '_keys', 0) | tls.mode](input, other)
+    return call_packet(_le_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+le.packet = _le_packet
+
+def less(input=MISSING, other=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+            return _less_Tensor_kernels[input._keys | getattr(other, '_keys', 0) | tls.mode](input, other)
+    return call_packet(_less_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+less.packet = _less_packet
+
+def less_equal(input=MISSING, other=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+            return _less_equal_Tensor_kernels[input._keys | getattr(other, '_keys', 0) | tls.mode](input, other)
+    return call_packet(_less_equal_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+less_equal.packet = _less_equal_packet
+
 def linear(input=MISSING, weight=MISSING, bias=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and weight.__class__ in TENSORS and (bias is MISSING or (bias is None or bias.__class__ in TENSORS)):
@@ -2495,6 +3061,22 @@ def linear(input=MISSING, weight=MISSING, bias=MISSING, *args, **kwargs):
     return call_packet(_linear_packet, given((('input', input), ('weight', weight), ('bias', bias)), args, kwargs), kwargs)
 
 linear.packet = _linear_packet
+
+def linspace(start=MISSING, end=MISSING, steps=MISSING, *args, dtype=None, layout=None, device=None, pin_memory=None, **kwargs):
+    if not args and not kwargs:
+        if start.__class__ in TENSORS and end.__class__ in TENSORS and steps.__class__ is int and (dtype is None or dtype.__class__ is dtype) and layout is None and (device is None or device.__class__ is device) and (pin_memory is None or pin_memory.__class__ is bool):
+            return _linspace_Tensor_Tensor_kernels[start._keys | end._keys | tls.mode](start, end, steps, dtype, layout, device, pin_memory)
+        if start.__class__ in TENSORS and end.__class__ in NUMBERS and steps.__class__ is int and (dtype is None or dtype.__class__ is dtype) and layout is None and (device is None or device.__class__ is device) and (pin_memory is None or pin_memory.__class__ is bool):
+            return _linspace_Tensor_Scalar_kernels[start._keys | tls.mode](start, end, steps, dtype, layout, device, pin_memory)
+        if start.__class__ in NUMBERS and end.__class__ in TENSORS and steps.__class__ is int and (dtype is None or dtype.__class__ is dtype) and layout is None and (device is None or device.__class__ is device) and (pin_memory is None or pin_memory.__class__ is bool):
+            return _linspace_Scalar_Tensor_kernels[end._keys | tls.mode](start, end, steps, dtype, layout, device, pin_memory)
+    if not dtype is None: kwargs['dtype'] = dtype
+    if not layout is None: kwargs['layout'] = layout
+    if not device is None: kwargs['device'] = device
+    if not pin_memory is None: kwargs['pin_memory'] = pin_memory
+    return call_packet(_linspace_packet, given((('start', start), ('end', end), ('steps', steps)), args, kwargs), kwargs)
+
+linspace.packet = _linspace_packet
 
 def log(input=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -2576,6 +3158,54 @@ def logaddexp2(input=MISSING, other=MISSING, *args, **kwargs):
 
 logaddexp2.packet = _logaddexp2_packet
 
+def logical_and(input=MISSING, other=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and other.__class__ in TENSORS:
+            return _logical_and_kernels[input._keys | other._keys | tls.mode](input, other)
+    return call_packet(_logical_and_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+logical_and.packet = _logical_and_packet
+
+def logical_not(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _logical_not_kernels[input._keys | tls.mode](input)
+    return call_packet(_logical_not_packet, given((('input', input),), args, kwargs), kwargs)
+
+logical_not.packet = _logical_not_packet
+
+def logical_or(input=MISSING, other=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and other.__class__ in TENSORS:
+            return _logical_or_kernels[input._keys | other._keys | tls.mode](input, other)
+    return call_packet(_logical_or_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+logical_or.packet = _logical_or_packet
+
+def logical_xor(input=MISSING, other=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and other.__class__ in TENSORS:
+            return _logical_xor_kernels[input._keys | other._keys | tls.mode](input, other)
+    return call_packet(_logical_xor_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+logical_xor.packet = _logical_xor_packet
+
+def logspace(start=MISSING, end=MISSING, steps=MISSING, base=MISSING, *args, dtype=None, layout=None, device=None, pin_memory=None, **kwargs):
+    if not args and not kwargs:
+        if start.__class__ in TENSORS and end.__class__ in TENSORS and steps.__class__ is int and (base is MISSING or base.__class__ is float) and (dtype is None or dtype.__class__ is dtype) and layout is None and (device is None or device.__class__ is device) and (pin_memory is None or pin_memory.__class__ is bool):
+            return _logspace_Tensor_Tensor_kernels[start._keys | end._keys | tls.mode](start, end, steps, 10.0 if base is MISSING else base, dtype, layout, device, pin_memory)
+        if start.__class__ in TENSORS and end.__class__ in NUMBERS and steps.__class__ is int and (base is MISSING or base.__class__ is float) and (dtype is None or dtype.__class__ is dtype) and layout is None and (device is None or device.__class__ is device) and (pin_memory is None or pin_memory.__class__ is bool):
+            return _logspace_Tensor_Scalar_kernels[start._keys | tls.mode](start, end, steps, 10.0 if base is MISSING else base, dtype, layout, device, pin_memory)
+        if start.__class__ in NUMBERS and end.__class__ in TENSORS and steps.__class__ is int and (base is MISSING or base.__class__ is float) and (dtype is None or dtype.__class__ is dtype) and layout is None and (device is None or device.__class__ is device) and (pin_memory is None or pin_memory.__class__ is bool):
+            return _logspace_Scalar_Tensor_kernels[end._keys | tls.mode](start, end, steps, 10.0 if base is MISSING else base, dtype, layout, device, pin_memory)
+    if not dtype is None: kwargs['dtype'] = dtype
+    if not layout is None: kwargs['layout'] = layout
+    if not device is None: kwargs['device'] = device
+    if not pin_memory is None: kwargs['pin_memory'] = pin_memory
+    return call_packet(_logspace_packet, given((('start', start), ('end', end), ('steps', steps), ('base', base)), args, kwargs), kwargs)
+
+logspace.packet = _logspace_packet
+
 def logsumexp(input=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
     if not args and not kwargs:
         ints_of_dim = sized_ints(dim, 1)
@@ -2584,6 +3214,14 @@ def logsumexp(input=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
     return call_packet(_logsumexp_packet, given((('input', input), ('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
 
 logsumexp.packet = _logsumexp_packet
+
+def lt(input=MISSING, other=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+            return _lt_Tensor_kernels[input._keys | getattr(other, '_keys', 0) | tls.mode](input, other)
+    return call_packet(_lt_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+lt.packet = _lt_packet
 
 def margin_ranking_loss(input1=MISSING, input2=MISSING, target=MISSING, margin=MISSING, reduction=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -2639,6 +3277,14 @@ def max(input=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
 
 max.packet = _max_packet
 
+def maximum(input=MISSING, other=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and other.__class__ in TENSORS:
+            return _maximum_kernels[input._keys | other._keys | tls.mode](input, other)
+    return call_packet(_maximum_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+maximum.packet = _maximum_packet
+
 def mean(input=MISSING, dim=MISSING, keepdim=MISSING, *args, dtype=None, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and (dtype is None or dtype.__class__ is dtype) and dim is MISSING and keepdim is MISSING:
@@ -2672,6 +3318,14 @@ def min(input=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
     return call_packet(_min_packet, given((('input', input), ('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
 
 min.packet = _min_packet
+
+def minimum(input=MISSING, other=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and other.__class__ in TENSORS:
+            return _minimum_kernels[input._keys | other._keys | tls.mode](input, other)
+    return call_packet(_minimum_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+minimum.packet = _minimum_packet
 
 def mm(input=MISSING, mat2=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -2778,6 +3432,22 @@ def mv(input=MISSING, vec=MISSING, *args, **kwargs):
 
 mv.packet = _mv_packet
 
+def nan_to_num(input=MISSING, nan=MISSING, posinf=MISSING, neginf=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (nan is MISSING or (nan is None or nan.__class__ is float)) and (posinf is MISSING or (posinf is None or posinf.__class__ is float)) and (neginf is MISSING or (neginf is None or neginf.__class__ is float)):
+            return _nan_to_num_kernels[input._keys | tls.mode](input, None if nan is MISSING else nan, None if posinf is MISSING else posinf, None if neginf is MISSING else neginf)
+    return call_packet(_nan_to_num_packet, given((('input', input), ('nan', nan), ('posinf', posinf), ('neginf', neginf)), args, kwargs), kwargs)
+
+nan_to_num.packet = _nan_to_num_packet
+
+def nan_to_num_(input=MISSING, nan=MISSING, posinf=MISSING, neginf=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (nan is MISSING or (nan is None or nan.__class__ is float)) and (posinf is MISSING or (posinf is None or posinf.__class__ is float)) and (neginf is MISSING or (neginf is None or neginf.__class__ is float)):
+            return _nan_to_num__kernels[input._keys | tls.mode](input, None if nan is MISSING else nan, None if posinf is MISSING else posinf, None if neginf is MISSING else neginf)
+    return call_packet(_nan_to_num__packet, given((('input', input), ('nan', nan), ('posinf', posinf), ('neginf', neginf)), args, kwargs), kwargs)
+
+nan_to_num_.packet = _nan_to_num__packet
+
 def nanmedian(input=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and dim is MISSING and keepdim is MISSING:
@@ -2841,6 +3511,14 @@ def native_layer_norm_backward(grad_out=MISSING, input=MISSING, normalized_shape
     return call_packet(_native_layer_norm_backward_packet, given((('grad_out', grad_out), ('input', input), ('normalized_shape', normalized_shape), ('mean', mean), ('rstd', rstd), ('weight', weight), ('bias', bias), ('output_mask', output_mask)), args, kwargs), kwargs)
 
 native_layer_norm_backward.packet = _native_layer_norm_backward_packet
+
+def ne(input=MISSING, other=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+            return _ne_Tensor_kernels[input._keys | getattr(other, '_keys', 0) | tls.mode](input, other)
+    return call_packet(_ne_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+ne.packet = _ne_packet
 
 def neg(input=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -2946,6 +3624,14 @@ def normal(mean=MISSING, std=MISSING, size=MISSING, *args, generator=None, dtype
     return call_packet(_normal_packet, given((('mean', mean), ('std', std), ('size', size)), args, kwargs), kwargs)
 
 normal.packet = _normal_packet
+
+def not_equal(input=MISSING, other=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+            return _not_equal_Tensor_kernels[input._keys | getattr(other, '_keys', 0) | tls.mode](input, other)
+    return call_packet(_not_equal_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+not_equal.packet = _not_equal_packet
 
 def one_hot(input=MISSING, num_classes=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -3150,6 +3836,15 @@ def randperm(n=MISSING, *args, generator=MISSING, dtype=int64, layout=None, devi
     return call_packet(_randperm_packet, given((('n', n),), args, kwargs), kwargs)
 
 randperm.packet = _randperm_packet
+
+def range(start=MISSING, end=MISSING, step=MISSING, *args, dtype=None, layout=None, device=None, pin_memory=None, **kwargs):
+    if not dtype is None: kwargs['dtype'] = dtype
+    if not layout is None: kwargs['layout'] = layout
+    if not device is None: kwargs['device'] = device
+    if not pin_memory is None: kwargs['pin_memory'] = pin_memory
+    return call_packet(_range_packet, given((('start', start), ('end', end), ('step', step)), args, kwargs), kwargs)
+
+range.packet = _range_packet
 
 def ravel(input=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -3413,6 +4108,14 @@ def sign(input=MISSING, *args, **kwargs):
     return call_packet(_sign_packet, given((('input', input),), args, kwargs), kwargs)
 
 sign.packet = _sign_packet
+
+def signbit(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _signbit_kernels[input._keys | tls.mode](input)
+    return call_packet(_signbit_packet, given((('input', input),), args, kwargs), kwargs)
+
+signbit.packet = _signbit_packet
 
 def sin(input=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -3713,6 +4416,23 @@ def transpose(input=MISSING, dim0=MISSING, dim1=MISSING, *args, **kwargs):
 
 transpose.packet = _transpose_packet
 
+def tril(input=MISSING, diagonal=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (diagonal is MISSING or diagonal.__class__ is int):
+            return _tril_kernels[input._keys | tls.mode](input, 0 if diagonal is MISSING else diagonal)
+    return call_packet(_tril_packet, given((('input', input), ('diagonal', diagonal)), args, kwargs), kwargs)
+
+tril.packet = _tril_packet
+
+def tril_indices(row=MISSING, col=MISSING, offset=MISSING, *args, dtype=int64, layout=None, device=None, pin_memory=None, **kwargs):
+    if not dtype == int64: kwargs['dtype'] = dtype
+    if not layout is None: kwargs['layout'] = layout
+    if not device is None: kwargs['device'] = device
+    if not pin_memory is None: kwargs['pin_memory'] = pin_memory
+    return call_packet(_tril_indices_packet, given((('row', row), ('col', col), ('offset', offset)), args, kwargs), kwargs)
+
+tril_indices.packet = _tril_indices_packet
+
 def triplet_margin_loss(anchor=MISSING, positive=MISSING, negative=MISSING, margin=MISSING, p=MISSING, eps=MISSING, swap=MISSING, reduction=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if anchor.__class__ in TENSORS and positive.__class__ in TENSORS and negative.__class__ in TENSORS and (margin is MISSING or margin.__class__ is float) and (p is MISSING or p.__class__ is float) and (eps is MISSING or eps.__class__ is float) and (swap is MISSING or swap.__class__ is bool) and (reduction is MISSING or reduction.__class__ is int):
@@ -3720,6 +4440,23 @@ def triplet_margin_loss(anchor=MISSING, positive=MISSING, negative=MISSING, marg
     return call_packet(_triplet_margin_loss_packet, given((('anchor', anchor), ('positive', positive), ('negative', negative), ('margin', margin), ('p', p), ('eps', eps), ('swap', swap), ('reduction', reduction)), args, kwargs), kwargs)
 
 triplet_margin_loss.packet = _triplet_margin_loss_packet
+
+def triu(input=MISSING, diagonal=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (diagonal is MISSING or diagonal.__class__ is int):
+            return _triu_kernels[input._keys | tls.mode](input, 0 if diagonal is MISSING else diagonal)
+    return call_packet(_triu_packet, given((('input', input), ('diagonal', diagonal)), args, kwargs), kwargs)
+
+triu.packet = _triu_packet
+
+def triu_indices(row=MISSING, col=MISSING, offset=MISSING, *args, dtype=int64, layout=None, device=None, pin_memory=None, **kwargs):
+    if not dtype == int64: kwargs['dtype'] = dtype
+    if not layout is None: kwargs['layout'] = layout
+    if not device is None: kwargs['device'] = device
+    if not pin_memory is None: kwargs['pin_memory'] = pin_memory
+    return call_packet(_triu_indices_packet, given((('row', row), ('col', col), ('offset', offset)), args, kwargs), kwargs)
+
+triu_indices.packet = _triu_indices_packet
 
 def true_divide(input=MISSING, other=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -3785,6 +4522,14 @@ def unsqueeze(input=MISSING, dim=MISSING, *args, **kwargs):
     return call_packet(_unsqueeze_packet, given((('input', input), ('dim', dim)), args, kwargs), kwargs)
 
 unsqueeze.packet = _unsqueeze_packet
+
+def vander(x=MISSING, N=MISSING, increasing=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if x.__class__ in TENSORS and (N is MISSING or (N is None or N.__class__ is int)) and (increasing is MISSING or increasing.__class__ is bool):
+            return _vander_kernels[x._keys | tls.mode](x, None if N is MISSING else N, False if increasing is MISSING else increasing)
+    return call_packet(_vander_packet, given((('x', x), ('N', N), ('increasing', increasing)), args, kwargs), kwargs)
+
+vander.packet = _vander_packet
 
 def var(input=MISSING, dim=MISSING, unbiased=MISSING, *args, correction=None, keepdim=False, **kwargs):
     if not args and not kwargs:
@@ -3856,6 +4601,16 @@ def vstack(tensors=MISSING, *args, **kwargs):
 
 vstack.packet = _vstack_packet
 
+def where(condition=MISSING, input=MISSING, other=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if condition.__class__ in TENSORS and input is MISSING and other is MISSING:
+            return _where_kernels[condition._keys | tls.mode](condition)
+        if condition.__class__ in TENSORS and input.__class__ in TENSORS and (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+            return _where_self_kernels[condition._keys | input._keys | getattr(other, '_keys', 0) | tls.mode](condition, input, other)
+    return call_packet(_where_packet, given((('condition', condition), ('input', input), ('other', other)), args, kwargs), kwargs)
+
+where.packet = _where_packet
+
 def zero_(input=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS:
@@ -3885,7 +4640,7 @@ zeros_like.packet = _zeros_like_packet
 
 #: Python namespace -> ((public name, name here), ...)
 NAMESPACES = {
-    'internal': (('_bounded_log', '_bounded_log'), ('_conj_physical', '_conj_physical'), ('alias', 'alias'), ('index', 'index'), ('native_dropout_backward', 'native_dropout_backward'), ('native_layer_norm_backward', 'native_layer_norm_backward'), ('nll_loss_backward', 'nll_loss_backward'), ('slice', 'slice'), ('unique_consecutive', 'unique_consecutive')),
-    'torch': (('_safe_softmax', '_safe_softmax'), ('_to_copy', '_to_copy'), ('_unique2', '_unique2'), ('abs', 'abs'), ('abs_', 'abs_'), ('absolute', 'absolute'), ('acos', 'acos'), ('acos_', 'acos_'), ('acosh', 'acosh'), ('acosh_', 'acosh_'), ('add', 'add'), ('addbmm', 'addbmm'), ('addcdiv', 'addcdiv'), ('addcmul', 'addcmul'), ('addmm', 'addmm'), ('addmv', 'addmv'), ('addr', 'addr'), ('adjoint', 'adjoint'), ('all', 'all'), ('alpha_dropout', 'alpha_dropout'), ('alpha_dropout_', 'alpha_dropout_'), ('amax', 'amax'), ('amin', 'amin'), ('angle', 'angle'), ('any', 'any'), ('arange', 'arange'), ('arccos', 'arccos'), ('arccos_', 'arccos_'), ('arccosh', 'arccosh'), ('arccosh_', 'arccosh_'), ('arcsin', 'arcsin'), ('arcsin_', 'arcsin_'), ('arcsinh', 'arcsinh'), ('arcsinh_', 'arcsinh_'), ('arctan', 'arctan'), ('arctan2', 'arctan2'), ('arctan_', 'arctan_'), ('arctanh', 'arctanh'), ('arctanh_', 'arctanh_'), ('argmax', 'argmax'), ('argmin', 'argmin'), ('argsort', 'argsort'), ('argwhere', 'argwhere'), ('as_strided', 'as_strided'), ('as_strided_scatter', 'as_strided_scatter'), ('asin', 'asin'), ('asin_', 'asin_'), ('asinh', 'asinh'), ('asinh_', 'asinh_'), ('atan', 'atan'), ('atan2', 'atan2'), ('atan_', 'atan_'), ('atanh', 'atanh'), ('atanh_', 'atanh_'), ('baddbmm', 'baddbmm'), ('batch_norm', 'batch_norm'), ('bernoulli', 'bernoulli'), ('binary_cross_entropy_with_logits', 'binary_cross_entropy_with_logits'), ('binomial', 'binomial'), ('bitwise_and', 'bitwise_and'), ('bitwise_left_shift', 'bitwise_left_shift'), ('bitwise_not', 'bitwise_not'), ('bitwise_or', 'bitwise_or'), ('bitwise_right_shift', 'bitwise_right_shift'), ('bitwise_xor', 'bitwise_xor'), ('bmm', 'bmm'), ('broadcast_to', 'broadcast_to'), ('bucketize', 'bucketize'), ('cat', 'cat'), ('ceil', 'ceil'), ('ceil_', 'ceil_'), ('chunk', 'chunk'), ('clone', 'clone'), ('column_stack', 'column_stack'), ('complex', 'complex'), ('concat', 'concat'), ('concatenate', 'concatenate'), ('conj', 'conj'), ('conj_physical', 'conj_physical'), ('conj_physical_', 'conj_physical_'), ('copysign', 'copysign'), ('cos', 'cos'), ('cos_', 'cos_'), ('cosh', 'cosh'), ('cosh_', 'cosh_'), ('cosine_embedding_loss', 'cosine_embedding_loss'), ('cosine_similarity', 'cosine_similarity'), ('count_nonzero', 'count_nonzero'), ('deg2rad', 'deg2rad'), ('deg2rad_', 'deg2rad_'), ('diagonal', 'diagonal'), ('diagonal_scatter', 'diagonal_scatter'), ('dist', 'dist'), ('div', 'div'), ('divide', 'divide'), ('dot', 'dot'), ('dropout', 'dropout'), ('dropout_', 'dropout_'), ('dsplit', 'dsplit'), ('dstack', 'dstack'), ('embedding', 'embedding'), ('embedding_dense_backward', 'embedding_dense_backward'), ('empty', 'empty'), ('empty_like', 'empty_like'), ('empty_strided', 'empty_strided'), ('exp', 'exp'), ('exp2', 'exp2'), ('exp2_', 'exp2_'), ('exp_', 'exp_'), ('expm1', 'expm1'), ('expm1_', 'expm1_'), ('feature_alpha_dropout', 'feature_alpha_dropout'), ('feature_alpha_dropout_', 'feature_alpha_dropout_'), ('feature_dropout', 'feature_dropout'), ('feature_dropout_', 'feature_dropout_'), ('fill_', 'fill_'), ('fix', 'fix'), ('fix_', 'fix_'), ('flatten', 'flatten'), ('flip', 'flip'), ('fliplr', 'fliplr'), ('flipud', 'flipud'), ('float_power', 'float_power'), ('floor', 'floor'), ('floor_', 'floor_'), ('floor_divide', 'floor_divide'), ('fmod', 'fmod'), ('frac', 'frac'), ('frac_', 'frac_'), ('frexp', 'frexp'), ('full', 'full'), ('full_like', 'full_like'), ('gather', 'gather'), ('gcd', 'gcd'), ('gcd_', 'gcd_'), ('ger', 'ger'), ('group_norm', 'group_norm'), ('hinge_embedding_loss', 'hinge_embedding_loss'), ('hsplit', 'hsplit'), ('hstack', 'hstack'), ('hypot', 'hypot'), ('imag', 'imag'), ('index_add', 'index_add'), ('index_copy', 'index_copy'), ('index_fill', 'index_fill'), ('index_put', 'index_put'), ('index_reduce', 'index_reduce'), ('index_select', 'index_select'), ('instance_norm', 'instance_norm'), ('kl_div', 'kl_div'), ('kthvalue', 'kthvalue'), ('layer_norm', 'layer_norm'), ('lcm', 'lcm'), ('lcm_', 'lcm_'), ('ldexp', 'ldexp'), ('ldexp_', 'ldexp_'), ('log', 'log'), ('log10', 'log10'), ('log10_', 'log10_'), ('log1p', 'log1p'), ('log1p_', 'log1p_'), ('log2', 'log2'), ('log2_', 'log2_'), ('log_', 'log_'), ('logaddexp', 'logaddexp'), ('logaddexp2', 'logaddexp2'), ('logsumexp', 'logsumexp'), ('margin_ranking_loss', 'margin_ranking_loss'), ('masked_fill', 'masked_fill'), ('masked_scatter', 'masked_scatter'), ('masked_select', 'masked_select'), ('matmul', 'matmul'), ('max', 'max'), ('mean', 'mean'), ('median', 'median'), ('min', 'min'), ('mm', 'mm'), ('mode', 'mode'), ('moveaxis', 'moveaxis'), ('movedim', 'movedim'), ('msort', 'msort'), ('mul', 'mul'), ('multinomial', 'multinomial'), ('multiply', 'multiply'), ('mv', 'mv'), ('nanmedian', 'nanmedian'), ('narrow', 'narrow'), ('native_batch_norm', 'native_batch_norm'), ('native_dropout', 'native_dropout'), ('native_group_norm', 'native_group_norm'), ('native_layer_norm', 'native_layer_norm'), ('neg', 'neg'), ('neg_', 'neg_'), ('negative', 'negative'), ('negative_', 'negative_'), ('nextafter', 'nextafter'), ('nonzero', 'nonzero'), ('normal', 'normal'), ('ones', 'ones'), ('ones_like', 'ones_like'), ('outer', 'outer'), ('pairwise_distance', 'pairwise_distance'), ('permute', 'permute'), ('poisson', 'poisson'), ('poisson_nll_loss', 'poisson_nll_loss'), ('polar', 'polar'), ('positive', 'positive'), ('pow', 'pow'), ('prod', 'prod'), ('put', 'put'), ('rad2deg', 'rad2deg'), ('rad2deg_', 'rad2deg_'), ('rand', 'rand'), ('rand_like', 'rand_like'), ('randint', 'randint'), ('randint_like', 'randint_like'), ('randn', 'randn'), ('randn_like', 'randn_like'), ('randperm', 'randperm'), ('ravel', 'ravel'), ('real', 'real'), ('reciprocal', 'reciprocal'), ('reciprocal_', 'reciprocal_'), ('remainder', 'remainder'), ('repeat_interleave', 'repeat_interleave'), ('reshape', 'reshape'), ('resolve_conj', 'resolve_conj'), ('resolve_neg', 'resolve_neg'), ('rms_norm', 'rms_norm'), ('roll', 'roll'), ('rot90', 'rot90'), ('round', 'round'), ('round_', 'round_'), ('row_stack', 'row_stack'), ('rsqrt', 'rsqrt'), ('rsqrt_', 'rsqrt_'), ('rsub', 'rsub'), ('scalar_tensor', 'scalar_tensor'), ('scatter', 'scatter'), ('scatter_add', 'scatter_add'), ('scatter_reduce', 'scatter_reduce'), ('searchsorted', 'searchsorted'), ('select', 'select'), ('select_scatter', 'select_scatter'), ('sgn', 'sgn'), ('sign', 'sign'), ('sin', 'sin'), ('sin_', 'sin_'), ('sinh', 'sinh'), ('sinh_', 'sinh_'), ('slice_scatter', 'slice_scatter'), ('sort', 'sort'), ('split', 'split'), ('split_with_sizes', 'split_with_sizes'), ('sqrt', 'sqrt'), ('sqrt_', 'sqrt_'), ('square', 'square'), ('square_', 'square_'), ('squeeze', 'squeeze'), ('stack', 'stack'), ('std', 'std'), ('std_mean', 'std_mean'), ('sub', 'sub'), ('subtract', 'subtract'), ('sum', 'sum'), ('swapaxes', 'swapaxes'), ('swapdims', 'swapdims'), ('t', 't'), ('take', 'take'), ('take_along_dim', 'take_along_dim'), ('tan', 'tan'), ('tan_', 'tan_'), ('tensor_split', 'tensor_split'), ('tile', 'tile'), ('topk', 'topk'), ('transpose', 'transpose'), ('triplet_margin_loss', 'triplet_margin_loss'), ('true_divide', 'true_divide'), ('trunc', 'trunc'), ('trunc_', 'trunc_'), ('unbind', 'unbind'), ('unflatten', 'unflatten'), ('unique_dim', 'unique_dim'), ('unsqueeze', 'unsqueeze'), ('var', 'var'), ('var_mean', 'var_mean'), ('vdot', 'vdot'), ('view_as_complex', 'view_as_complex'), ('view_as_real', 'view_as_real'), ('vsplit', 'vsplit'), ('vstack', 'vstack'), ('zero_', 'zero_'), ('zeros', 'zeros'), ('zeros_like', 'zeros_like')),
+    'internal': (('_bounded_log', '_bounded_log'), ('alias', 'alias'), ('index', 'index'), ('native_dropout_backward', 'native_dropout_backward'), ('native_layer_norm_backward', 'native_layer_norm_backward'), ('nll_loss_backward', 'nll_loss_backward'), ('slice', 'slice'), ('unique_consecutive', 'unique_consecutive')),
+    'torch': (('_conj_physical', '_conj_physical'), ('_safe_softmax', '_safe_softmax'), ('_to_copy', '_to_copy'), ('_unique2', '_unique2'), ('abs', 'abs'), ('abs_', 'abs_'), ('absolute', 'absolute'), ('acos', 'acos'), ('acos_', 'acos_'), ('acosh', 'acosh'), ('acosh_', 'acosh_'), ('add', 'add'), ('addbmm', 'addbmm'), ('addcdiv', 'addcdiv'), ('addcmul', 'addcmul'), ('addmm', 'addmm'), ('addmv', 'addmv'), ('addr', 'addr'), ('adjoint', 'adjoint'), ('all', 'all'), ('allclose', 'allclose'), ('alpha_dropout', 'alpha_dropout'), ('alpha_dropout_', 'alpha_dropout_'), ('amax', 'amax'), ('amin', 'amin'), ('angle', 'angle'), ('any', 'any'), ('arange', 'arange'), ('arccos', 'arccos'), ('arccos_', 'arccos_'), ('arccosh', 'arccosh'), ('arccosh_', 'arccosh_'), ('arcsin', 'arcsin'), ('arcsin_', 'arcsin_'), ('arcsinh', 'arcsinh'), ('arcsinh_', 'arcsinh_'), ('arctan', 'arctan'), ('arctan2', 'arctan2'), ('arctan_', 'arctan_'), ('arctanh', 'arctanh'), ('arctanh_', 'arctanh_'), ('argmax', 'argmax'), ('argmin', 'argmin'), ('argsort', 'argsort'), ('argwhere', 'argwhere'), ('as_strided', 'as_strided'), ('as_strided_scatter', 'as_strided_scatter'), ('asin', 'asin'), ('asin_', 'asin_'), ('asinh', 'asinh'), ('asinh_', 'asinh_'), ('atan', 'atan'), ('atan2', 'atan2'), ('atan_', 'atan_'), ('atanh', 'atanh'), ('atanh_', 'atanh_'), ('baddbmm', 'baddbmm'), ('bartlett_window', 'bartlett_window'), ('batch_norm', 'batch_norm'), ('bernoulli', 'bernoulli'), ('binary_cross_entropy_with_logits', 'binary_cross_entropy_with_logits'), ('binomial', 'binomial'), ('bitwise_and', 'bitwise_and'), ('bitwise_left_shift', 'bitwise_left_shift'), ('bitwise_not', 'bitwise_not'), ('bitwise_or', 'bitwise_or'), ('bitwise_right_shift', 'bitwise_right_shift'), ('bitwise_xor', 'bitwise_xor'), ('blackman_window', 'blackman_window'), ('bmm', 'bmm'), ('broadcast_to', 'broadcast_to'), ('bucketize', 'bucketize'), ('cat', 'cat'), ('ceil', 'ceil'), ('ceil_', 'ceil_'), ('chunk', 'chunk'), ('clamp', 'clamp'), ('clamp_', 'clamp_'), ('clamp_max', 'clamp_max'), ('clamp_max_', 'clamp_max_'), ('clamp_min', 'clamp_min'), ('clamp_min_', 'clamp_min_'), ('clip', 'clip'), ('clip_', 'clip_'), ('clone', 'clone'), ('column_stack', 'column_stack'), ('complex', 'complex'), ('concat', 'concat'), ('concatenate', 'concatenate'), ('conj', 'conj'), ('conj_physical', 'conj_physical'), ('conj_physical_', 'conj_physical_'), ('copysign', 'copysign'), ('cos', 'cos'), ('cos_', 'cos_'), ('cosh', 'cosh'), ('cosh_', 'cosh_'), ('cosine_embedding_loss', 'cosine_embedding_loss'), ('cosine_similarity', 'cosine_similarity'), ('count_nonzero', 'count_nonzero'), ('deg2rad', 'deg2rad'), ('deg2rad_', 'deg2rad_'), ('diag', 'diag'), ('diag_embed', 'diag_embed'), ('diagflat', 'diagflat'), ('diagonal', 'diagonal'), ('diagonal_scatter', 'diagonal_scatter'), ('dist', 'dist'), ('div', 'div'), ('divide', 'divide'), ('dot', 'dot'), ('dropout', 'dropout'), ('dropout_', 'dropout_'), ('dsplit', 'dsplit'), ('dstack', 'dstack'), ('embedding', 'embedding'), ('embedding_dense_backward', 'embedding_dense_backward'), ('empty', 'empty'), ('empty_like', 'empty_like'), ('empty_permuted', 'empty_permuted'), ('empty_strided', 'empty_strided'), ('eq', 'eq'), ('equal', 'equal'), ('exp', 'exp'), ('exp2', 'exp2'), ('exp2_', 'exp2_'), ('exp_', 'exp_'), ('expm1', 'expm1'), ('expm1_', 'expm1_'), ('eye', 'eye'), ('feature_alpha_dropout', 'feature_alpha_dropout'), ('feature_alpha_dropout_', 'feature_alpha_dropout_'), ('feature_dropout', 'feature_dropout'), ('feature_dropout_', 'feature_dropout_'), ('fill', 'fill'), ('fill_', 'fill_'), ('fix', 'fix'), ('fix_', 'fix_'), ('flatten', 'flatten'), ('flip', 'flip'), ('fliplr', 'fliplr'), ('flipud', 'flipud'), ('float_power', 'float_power'), ('floor', 'floor'), ('floor_', 'floor_'), ('floor_divide', 'floor_divide'), ('fmax', 'fmax'), ('fmin', 'fmin'), ('fmod', 'fmod'), ('frac', 'frac'), ('frac_', 'frac_'), ('frexp', 'frexp'), ('full', 'full'), ('full_like', 'full_like'), ('gather', 'gather'), ('gcd', 'gcd'), ('gcd_', 'gcd_'), ('ge', 'ge'), ('ger', 'ger'), ('greater', 'greater'), ('greater_equal', 'greater_equal'), ('group_norm', 'group_norm'), ('gt', 'gt'), ('hamming_window', 'hamming_window'), ('hann_window', 'hann_window'), ('heaviside', 'heaviside'), ('hinge_embedding_loss', 'hinge_embedding_loss'), ('hsplit', 'hsplit'), ('hstack', 'hstack'), ('hypot', 'hypot'), ('imag', 'imag'), ('index_add', 'index_add'), ('index_copy', 'index_copy'), ('index_fill', 'index_fill'), ('index_put', 'index_put'), ('index_reduce', 'index_reduce'), ('index_select', 'index_select'), ('instance_norm', 'instance_norm'), ('isclose', 'isclose'), ('isfinite', 'isfinite'), ('isin', 'isin'), ('isinf', 'isinf'), ('isnan', 'isnan'), ('isneginf', 'isneginf'), ('isposinf', 'isposinf'), ('isreal', 'isreal'), ('kl_div', 'kl_div'), ('kthvalue', 'kthvalue'), ('layer_norm', 'layer_norm'), ('lcm', 'lcm'), ('lcm_', 'lcm_'), ('ldexp', 'ldexp'), ('ldexp_', 'ldexp_'), ('le', 'le'), ('less', 'less'), ('less_equal', 'less_equal'), ('linspace', 'linspace'), ('log', 'log'), ('log10', 'log10'), ('log10_', 'log10_'), ('log1p', 'log1p'), ('log1p_', 'log1p_'), ('log2', 'log2'), ('log2_', 'log2_'), ('log_', 'log_'), ('logaddexp', 'logaddexp'), ('logaddexp2', 'logaddexp2'), ('logical_and', 'logical_and'), ('logical_not', 'logical_not'), ('logical_or', 'logical_or'), ('logical_xor', 'logical_xor'), ('logspace', 'logspace'), ('logsumexp', 'logsumexp'), ('lt', 'lt'), ('margin_ranking_loss', 'margin_ranking_loss'), ('masked_fill', 'masked_fill'), ('masked_scatter', 'masked_scatter'), ('masked_select', 'masked_select'), ('matmul', 'matmul'), ('max', 'max'), ('maximum', 'maximum'), ('mean', 'mean'), ('median', 'median'), ('min', 'min'), ('minimum', 'minimum'), ('mm', 'mm'), ('mode', 'mode'), ('moveaxis', 'moveaxis'), ('movedim', 'movedim'), ('msort', 'msort'), ('mul', 'mul'), ('multinomial', 'multinomial'), ('multiply', 'multiply'), ('mv', 'mv'), ('nan_to_num', 'nan_to_num'), ('nan_to_num_', 'nan_to_num_'), ('nanmedian', 'nanmedian'), ('narrow', 'narrow'), ('native_batch_norm', 'native_batch_norm'), ('native_dropout', 'native_dropout'), ('native_group_norm', 'native_group_norm'), ('native_layer_norm', 'native_layer_norm'), ('ne', 'ne'), ('neg', 'neg'), ('neg_', 'neg_'), ('negative', 'negative'), ('negative_', 'negative_'), ('nextafter', 'nextafter'), ('nonzero', 'nonzero'), ('normal', 'normal'), ('not_equal', 'not_equal'), ('ones', 'ones'), ('ones_like', 'ones_like'), ('outer', 'outer'), ('pairwise_distance', 'pairwise_distance'), ('permute', 'permute'), ('poisson', 'poisson'), ('poisson_nll_loss', 'poisson_nll_loss'), ('polar', 'polar'), ('positive', 'positive'), ('pow', 'pow'), ('prod', 'prod'), ('put', 'put'), ('rad2deg', 'rad2deg'), ('rad2deg_', 'rad2deg_'), ('rand', 'rand'), ('rand_like', 'rand_like'), ('randint', 'randint'), ('randint_like', 'randint_like'), ('randn', 'randn'), ('randn_like', 'randn_like'), ('randperm', 'randperm'), ('range', 'range'), ('ravel', 'ravel'), ('real', 'real'), ('reciprocal', 'reciprocal'), ('reciprocal_', 'reciprocal_'), ('remainder', 'remainder'), ('repeat_interleave', 'repeat_interleave'), ('reshape', 'reshape'), ('resolve_conj', 'resolve_conj'), ('resolve_neg', 'resolve_neg'), ('rms_norm', 'rms_norm'), ('roll', 'roll'), ('rot90', 'rot90'), ('round', 'round'), ('round_', 'round_'), ('row_stack', 'row_stack'), ('rsqrt', 'rsqrt'), ('rsqrt_', 'rsqrt_'), ('rsub', 'rsub'), ('scalar_tensor', 'scalar_tensor'), ('scatter', 'scatter'), ('scatter_add', 'scatter_add'), ('scatter_reduce', 'scatter_reduce'), ('searchsorted', 'searchsorted'), ('select', 'select'), ('select_scatter', 'select_scatter'), ('sgn', 'sgn'), ('sign', 'sign'), ('signbit', 'signbit'), ('sin', 'sin'), ('sin_', 'sin_'), ('sinh', 'sinh'), ('sinh_', 'sinh_'), ('slice_scatter', 'slice_scatter'), ('sort', 'sort'), ('split', 'split'), ('split_with_sizes', 'split_with_sizes'), ('sqrt', 'sqrt'), ('sqrt_', 'sqrt_'), ('square', 'square'), ('square_', 'square_'), ('squeeze', 'squeeze'), ('stack', 'stack'), ('std', 'std'), ('std_mean', 'std_mean'), ('sub', 'sub'), ('subtract', 'subtract'), ('sum', 'sum'), ('swapaxes', 'swapaxes'), ('swapdims', 'swapdims'), ('t', 't'), ('take', 'take'), ('take_along_dim', 'take_along_dim'), ('tan', 'tan'), ('tan_', 'tan_'), ('tensor_split', 'tensor_split'), ('tile', 'tile'), ('topk', 'topk'), ('transpose', 'transpose'), ('tril', 'tril'), ('tril_indices', 'tril_indices'), ('triplet_margin_loss', 'triplet_margin_loss'), ('triu', 'triu'), ('triu_indices', 'triu_indices'), ('true_divide', 'true_divide'), ('trunc', 'trunc'), ('trunc_', 'trunc_'), ('unbind', 'unbind'), ('unflatten', 'unflatten'), ('unique_dim', 'unique_dim'), ('unsqueeze', 'unsqueeze'), ('vander', 'vander'), ('var', 'var'), ('var_mean', 'var_mean'), ('vdot', 'vdot'), ('view_as_complex', 'view_as_complex'), ('view_as_real', 'view_as_real'), ('vsplit', 'vsplit'), ('vstack', 'vstack'), ('where', 'where'), ('zero_', 'zero_'), ('zeros', 'zeros'), ('zeros_like', 'zeros_like')),
     'torch._C._nn': (('binary_cross_entropy', 'binary_cross_entropy'), ('cross_entropy_loss', 'cross_entropy_loss'), ('huber_loss', 'huber_loss'), ('l1_loss', 'l1_loss'), ('linear', 'linear'), ('mse_loss', 'mse_loss'), ('multi_margin_loss', 'multi_margin_loss'), ('multilabel_margin_loss', 'multilabel_margin_loss'), ('nll_loss', 'nll_loss'), ('nll_loss2d', 'nll_loss2d'), ('nll_loss_forward', 'nll_loss_forward'), ('nll_loss_nd', 'nll_loss_nd'), ('one_hot', 'one_hot'), ('scaled_dot_product_attention', 'scaled_dot_product_attention'), ('smooth_l1_loss', 'smooth_l1_loss'), ('soft_margin_loss', 'soft_margin_loss')),
 }

@@ -17,6 +17,9 @@ from ..tensor_types import TENSORS
 from ._quick import NUMBERS, given, int_tuple, operator_fallback, reflected, sized_ints, tensors_keys
 from .binder import call_method, call_packet
 
+__conj_physical_packet = packet('_conj_physical', 'elementwise', ('_conj_physical',))
+__conj_physical_kernels = overload('_conj_physical', 'elementwise').cache
+__conj_physical_out_kernels = overload('_conj_physical.out', 'elementwise').cache
 _abs_packet = packet('abs', 'elementwise', ('abs',))
 _abs_kernels = overload('abs', 'elementwise').cache
 _abs_out_kernels = overload('abs.out', 'elementwise').cache
@@ -81,6 +84,8 @@ _all_dims_kernels = overload('all.dims', 'reduction').cache
 _all_all_out_kernels = overload('all.all_out', 'reduction').cache
 _all_out_kernels = overload('all.out', 'reduction').cache
 _all_dims_out_kernels = overload('all.dims_out', 'reduction').cache
+_allclose_packet = packet('allclose', 'comparison', ('allclose',))
+_allclose_kernels = overload('allclose', 'comparison').cache
 _amax_packet = packet('amax', 'reduction', ('amax',))
 _amax_kernels = overload('amax', 'reduction').cache
 _amax_out_kernels = overload('amax.out', 'reduction').cache
@@ -188,12 +193,12 @@ _bernoulli__Tensor_kernels = overload('bernoulli_.Tensor', 'random').cache
 _bernoulli__float_kernels = overload('bernoulli_.float', 'random').cache
 _bitwise_and_packet = packet('bitwise_and', 'elementwise', ('bitwise_and.Tensor',))
 _bitwise_and_Tensor_kernels = overload('bitwise_and.Tensor', 'elementwise').cache
-_bitwise_and_out_kernels = overload('bitwise_and.out', 'elementwise').cache
+_bitwise_and_Tensor_out_kernels = overload('bitwise_and.Tensor_out', 'elementwise').cache
 _bitwise_and__packet = packet('bitwise_and_', 'elementwise', ('bitwise_and_.Tensor',))
 _bitwise_and__Tensor_kernels = overload('bitwise_and_.Tensor', 'elementwise').cache
 _bitwise_left_shift_packet = packet('bitwise_left_shift', 'elementwise', ('bitwise_left_shift.Tensor',))
 _bitwise_left_shift_Tensor_kernels = overload('bitwise_left_shift.Tensor', 'elementwise').cache
-_bitwise_left_shift_out_kernels = overload('bitwise_left_shift.out', 'elementwise').cache
+_bitwise_left_shift_Tensor_out_kernels = overload('bitwise_left_shift.Tensor_out', 'elementwise').cache
 _bitwise_left_shift__packet = packet('bitwise_left_shift_', 'elementwise', ('bitwise_left_shift_.Tensor',))
 _bitwise_left_shift__Tensor_kernels = overload('bitwise_left_shift_.Tensor', 'elementwise').cache
 _bitwise_not_packet = packet('bitwise_not', 'elementwise', ('bitwise_not',))
@@ -203,17 +208,17 @@ _bitwise_not__packet = packet('bitwise_not_', 'elementwise', ('bitwise_not_',))
 _bitwise_not__kernels = overload('bitwise_not_', 'elementwise').cache
 _bitwise_or_packet = packet('bitwise_or', 'elementwise', ('bitwise_or.Tensor',))
 _bitwise_or_Tensor_kernels = overload('bitwise_or.Tensor', 'elementwise').cache
-_bitwise_or_out_kernels = overload('bitwise_or.out', 'elementwise').cache
+_bitwise_or_Tensor_out_kernels = overload('bitwise_or.Tensor_out', 'elementwise').cache
 _bitwise_or__packet = packet('bitwise_or_', 'elementwise', ('bitwise_or_.Tensor',))
 _bitwise_or__Tensor_kernels = overload('bitwise_or_.Tensor', 'elementwise').cache
 _bitwise_right_shift_packet = packet('bitwise_right_shift', 'elementwise', ('bitwise_right_shift.Tensor',))
 _bitwise_right_shift_Tensor_kernels = overload('bitwise_right_shift.Tensor', 'elementwise').cache
-_bitwise_right_shift_out_kernels = overload('bitwise_right_shift.out', 'elementwise').cache
+_bitwise_right_shift_Tensor_out_kernels = overload('bitwise_right_shift.Tensor_out', 'elementwise').cache
 _bitwise_right_shift__packet = packet('bitwise_right_shift_', 'elementwise', ('bitwise_right_shift_.Tensor',))
 _bitwise_right_shift__Tensor_kernels = overload('bitwise_right_shift_.Tensor', 'elementwise').cache
 _bitwise_xor_packet = packet('bitwise_xor', 'elementwise', ('bitwise_xor.Tensor',))
 _bitwise_xor_Tensor_kernels = overload('bitwise_xor.Tensor', 'elementwise').cache
-_bitwise_xor_out_kernels = overload('bitwise_xor.out', 'elementwise').cache
+_bitwise_xor_Tensor_out_kernels = overload('bitwise_xor.Tensor_out', 'elementwise').cache
 _bitwise_xor__packet = packet('bitwise_xor_', 'elementwise', ('bitwise_xor_.Tensor',))
 _bitwise_xor__Tensor_kernels = overload('bitwise_xor_.Tensor', 'elementwise').cache
 _bmm_packet = packet('bmm', 'matmul', ('bmm',))
@@ -230,6 +235,38 @@ _ceil__packet = packet('ceil_', 'elementwise', ('ceil_',))
 _ceil__kernels = overload('ceil_', 'elementwise').cache
 _chunk_packet = packet('chunk', 'view', ('chunk',))
 _chunk_kernels = overload('chunk', 'view').cache
+_clamp_packet = packet('clamp', 'comparison', ('clamp.Tensor', 'clamp',))
+_clamp_Tensor_kernels = overload('clamp.Tensor', 'comparison').cache
+_clamp_kernels = overload('clamp', 'comparison').cache
+_clamp_Tensor_out_kernels = overload('clamp.Tensor_out', 'comparison').cache
+_clamp_out_kernels = overload('clamp.out', 'comparison').cache
+_clamp__packet = packet('clamp_', 'comparison', ('clamp_.Tensor', 'clamp_',))
+_clamp__Tensor_kernels = overload('clamp_.Tensor', 'comparison').cache
+_clamp__kernels = overload('clamp_', 'comparison').cache
+_clamp_max_packet = packet('clamp_max', 'comparison', ('clamp_max.Tensor', 'clamp_max',))
+_clamp_max_Tensor_kernels = overload('clamp_max.Tensor', 'comparison').cache
+_clamp_max_kernels = overload('clamp_max', 'comparison').cache
+_clamp_max_Tensor_out_kernels = overload('clamp_max.Tensor_out', 'comparison').cache
+_clamp_max_out_kernels = overload('clamp_max.out', 'comparison').cache
+_clamp_max__packet = packet('clamp_max_', 'comparison', ('clamp_max_.Tensor', 'clamp_max_',))
+_clamp_max__Tensor_kernels = overload('clamp_max_.Tensor', 'comparison').cache
+_clamp_max__kernels = overload('clamp_max_', 'comparison').cache
+_clamp_min_packet = packet('clamp_min', 'comparison', ('clamp_min.Tensor', 'clamp_min',))
+_clamp_min_Tensor_kernels = overload('clamp_min.Tensor', 'comparison').cache
+_clamp_min_kernels = overload('clamp_min', 'comparison').cache
+_clamp_min_Tensor_out_kernels = overload('clamp_min.Tensor_out', 'comparison').cache
+_clamp_min_out_kernels = overload('clamp_min.out', 'comparison').cache
+_clamp_min__packet = packet('clamp_min_', 'comparison', ('clamp_min_.Tensor', 'clamp_min_',))
+_clamp_min__Tensor_kernels = overload('clamp_min_.Tensor', 'comparison').cache
+_clamp_min__kernels = overload('clamp_min_', 'comparison').cache
+_clip_packet = packet('clip', 'comparison', ('clip.Tensor', 'clip',))
+_clip_Tensor_kernels = overload('clip.Tensor', 'comparison').cache
+_clip_kernels = overload('clip', 'comparison').cache
+_clip_Tensor_out_kernels = overload('clip.Tensor_out', 'comparison').cache
+_clip_out_kernels = overload('clip.out', 'comparison').cache
+_clip__packet = packet('clip_', 'comparison', ('clip_.Tensor', 'clip_',))
+_clip__Tensor_kernels = overload('clip_.Tensor', 'comparison').cache
+_clip__kernels = overload('clip_', 'comparison').cache
 _clone_packet = packet('clone', 'creation', ('clone',))
 _clone_kernels = overload('clone', 'creation').cache
 _conj_packet = packet('conj', 'elementwise', ('conj',))
@@ -269,6 +306,13 @@ _deg2rad_kernels = overload('deg2rad', 'elementwise').cache
 _deg2rad_out_kernels = overload('deg2rad.out', 'elementwise').cache
 _deg2rad__packet = packet('deg2rad_', 'elementwise', ('deg2rad_',))
 _deg2rad__kernels = overload('deg2rad_', 'elementwise').cache
+_diag_packet = packet('diag', 'creation', ('diag',))
+_diag_kernels = overload('diag', 'creation').cache
+_diag_out_kernels = overload('diag.out', 'creation').cache
+_diag_embed_packet = packet('diag_embed', 'creation', ('diag_embed',))
+_diag_embed_kernels = overload('diag_embed', 'creation').cache
+_diagflat_packet = packet('diagflat', 'creation', ('diagflat',))
+_diagflat_kernels = overload('diagflat', 'creation').cache
 _diagonal_packet = packet('diagonal', 'view', ('diagonal',))
 _diagonal_kernels = overload('diagonal', 'view').cache
 _diagonal_scatter_packet = packet('diagonal_scatter', 'indexing', ('diagonal_scatter',))
@@ -297,6 +341,13 @@ _dot_out_kernels = overload('dot.out', 'matmul').cache
 _dsplit_packet = packet('dsplit', 'view', ('dsplit.int', 'dsplit.array',))
 _dsplit_int_kernels = overload('dsplit.int', 'view').cache
 _dsplit_array_kernels = overload('dsplit.array', 'view').cache
+_eq_packet = packet('eq', 'comparison', ('eq.Tensor',))
+_eq_Tensor_kernels = overload('eq.Tensor', 'comparison').cache
+_eq_Tensor_out_kernels = overload('eq.Tensor_out', 'comparison').cache
+_eq__packet = packet('eq_', 'comparison', ('eq_.Tensor',))
+_eq__Tensor_kernels = overload('eq_.Tensor', 'comparison').cache
+_equal_packet = packet('equal', 'comparison', ('equal',))
+_equal_kernels = overload('equal', 'comparison').cache
 _exp_packet = packet('exp', 'elementwise', ('exp',))
 _exp_kernels = overload('exp', 'elementwise').cache
 _exp_out_kernels = overload('exp.out', 'elementwise').cache
@@ -321,6 +372,8 @@ _exponential__kernels = overload('exponential_', 'random').cache
 _fill__packet = packet('fill_', 'creation', ('fill_.Scalar', 'fill_.Tensor',))
 _fill__Scalar_kernels = overload('fill_.Scalar', 'creation').cache
 _fill__Tensor_kernels = overload('fill_.Tensor', 'creation').cache
+_fill_diagonal__packet = packet('fill_diagonal_', 'creation', ('fill_diagonal_',))
+_fill_diagonal__kernels = overload('fill_diagonal_', 'creation').cache
 _fix_packet = packet('fix', 'elementwise', ('fix',))
 _fix_kernels = overload('fix', 'elementwise').cache
 _fix_out_kernels = overload('fix.out', 'elementwise').cache
@@ -354,10 +407,16 @@ _floor_divide_kernels = overload('floor_divide', 'elementwise').cache
 _floor_divide_out_kernels = overload('floor_divide.out', 'elementwise').cache
 _floor_divide__packet = packet('floor_divide_', 'elementwise', ('floor_divide_.Tensor',))
 _floor_divide__Tensor_kernels = overload('floor_divide_.Tensor', 'elementwise').cache
+_fmax_packet = packet('fmax', 'comparison', ('fmax',))
+_fmax_kernels = overload('fmax', 'comparison').cache
+_fmax_out_kernels = overload('fmax.out', 'comparison').cache
+_fmin_packet = packet('fmin', 'comparison', ('fmin',))
+_fmin_kernels = overload('fmin', 'comparison').cache
+_fmin_out_kernels = overload('fmin.out', 'comparison').cache
 _fmod_packet = packet('fmod', 'elementwise', ('fmod.Tensor', 'fmod.Scalar',))
 _fmod_Tensor_kernels = overload('fmod.Tensor', 'elementwise').cache
 _fmod_Scalar_kernels = overload('fmod.Scalar', 'elementwise').cache
-_fmod_out_kernels = overload('fmod.out', 'elementwise').cache
+_fmod_Tensor_out_kernels = overload('fmod.Tensor_out', 'elementwise').cache
 _fmod_Scalar_out_kernels = overload('fmod.Scalar_out', 'elementwise').cache
 _fmod__packet = packet('fmod_', 'elementwise', ('fmod_.Tensor', 'fmod_.Scalar',))
 _fmod__Tensor_kernels = overload('fmod_.Tensor', 'elementwise').cache
@@ -369,7 +428,7 @@ _frac__packet = packet('frac_', 'elementwise', ('frac_',))
 _frac__kernels = overload('frac_', 'elementwise').cache
 _frexp_packet = packet('frexp', 'elementwise', ('frexp.Tensor',))
 _frexp_Tensor_kernels = overload('frexp.Tensor', 'elementwise').cache
-_frexp_out_kernels = overload('frexp.out', 'elementwise').cache
+_frexp_Tensor_out_kernels = overload('frexp.Tensor_out', 'elementwise').cache
 _gather_packet = packet('gather', 'indexing', ('gather',))
 _gather_kernels = overload('gather', 'indexing').cache
 _gather_out_kernels = overload('gather.out', 'indexing').cache
@@ -378,11 +437,36 @@ _gcd_kernels = overload('gcd', 'elementwise').cache
 _gcd_out_kernels = overload('gcd.out', 'elementwise').cache
 _gcd__packet = packet('gcd_', 'elementwise', ('gcd_',))
 _gcd__kernels = overload('gcd_', 'elementwise').cache
+_ge_packet = packet('ge', 'comparison', ('ge.Tensor',))
+_ge_Tensor_kernels = overload('ge.Tensor', 'comparison').cache
+_ge_Tensor_out_kernels = overload('ge.Tensor_out', 'comparison').cache
+_ge__packet = packet('ge_', 'comparison', ('ge_.Tensor',))
+_ge__Tensor_kernels = overload('ge_.Tensor', 'comparison').cache
 _geometric__packet = packet('geometric_', 'random', ('geometric_',))
 _geometric__kernels = overload('geometric_', 'random').cache
 _ger_packet = packet('ger', 'matmul', ('ger',))
 _ger_kernels = overload('ger', 'matmul').cache
 _ger_out_kernels = overload('ger.out', 'matmul').cache
+_greater_packet = packet('greater', 'comparison', ('greater.Tensor',))
+_greater_Tensor_kernels = overload('greater.Tensor', 'comparison').cache
+_greater_Tensor_out_kernels = overload('greater.Tensor_out', 'comparison').cache
+_greater__packet = packet('greater_', 'comparison', ('greater_.Tensor',))
+_greater__Tensor_kernels = overload('greater_.Tensor', 'comparison').cache
+_greater_equal_packet = packet('greater_equal', 'comparison', ('greater_equal.Tensor',))
+_greater_equal_Tensor_kernels = overload('greater_equal.Tensor', 'comparison').cache
+_greater_equal_Tensor_out_kernels = overload('greater_equal.Tensor_out', 'comparison').cache
+_greater_equal__packet = packet('greater_equal_', 'comparison', ('greater_equal_.Tensor',))
+_greater_equal__Tensor_kernels = overload('greater_equal_.Tensor', 'comparison').cache
+_gt_packet = packet('gt', 'comparison', ('gt.Tensor',))
+_gt_Tensor_kernels = overload('gt.Tensor', 'comparison').cache
+_gt_Tensor_out_kernels = overload('gt.Tensor_out', 'comparison').cache
+_gt__packet = packet('gt_', 'comparison', ('gt_.Tensor',))
+_gt__Tensor_kernels = overload('gt_.Tensor', 'comparison').cache
+_heaviside_packet = packet('heaviside', 'comparison', ('heaviside',))
+_heaviside_kernels = overload('heaviside', 'comparison').cache
+_heaviside_out_kernels = overload('heaviside.out', 'comparison').cache
+_heaviside__packet = packet('heaviside_', 'comparison', ('heaviside_',))
+_heaviside__kernels = overload('heaviside_', 'comparison').cache
 _hsplit_packet = packet('hsplit', 'view', ('hsplit.int', 'hsplit.array',))
 _hsplit_int_kernels = overload('hsplit.int', 'view').cache
 _hsplit_array_kernels = overload('hsplit.array', 'view').cache
@@ -419,6 +503,22 @@ _index_reduce__kernels = overload('index_reduce_', 'indexing').cache
 _index_select_packet = packet('index_select', 'indexing', ('index_select',))
 _index_select_kernels = overload('index_select', 'indexing').cache
 _index_select_out_kernels = overload('index_select.out', 'indexing').cache
+_isclose_packet = packet('isclose', 'comparison', ('isclose',))
+_isclose_kernels = overload('isclose', 'comparison').cache
+_isfinite_packet = packet('isfinite', 'comparison', ('isfinite',))
+_isfinite_kernels = overload('isfinite', 'comparison').cache
+_isinf_packet = packet('isinf', 'comparison', ('isinf',))
+_isinf_kernels = overload('isinf', 'comparison').cache
+_isnan_packet = packet('isnan', 'comparison', ('isnan',))
+_isnan_kernels = overload('isnan', 'comparison').cache
+_isneginf_packet = packet('isneginf', 'comparison', ('isneginf',))
+_isneginf_kernels = overload('isneginf', 'comparison').cache
+_isneginf_out_kernels = overload('isneginf.out', 'comparison').cache
+_isposinf_packet = packet('isposinf', 'comparison', ('isposinf',))
+_isposinf_kernels = overload('isposinf', 'comparison').cache
+_isposinf_out_kernels = overload('isposinf.out', 'comparison').cache
+_isreal_packet = packet('isreal', 'comparison', ('isreal',))
+_isreal_kernels = overload('isreal', 'comparison').cache
 _kthvalue_packet = packet('kthvalue', 'sort', ('kthvalue',))
 _kthvalue_kernels = overload('kthvalue', 'sort').cache
 _kthvalue_out_kernels = overload('kthvalue.out', 'sort').cache
@@ -432,6 +532,21 @@ _ldexp_Tensor_kernels = overload('ldexp.Tensor', 'elementwise').cache
 _ldexp_out_kernels = overload('ldexp.out', 'elementwise').cache
 _ldexp__packet = packet('ldexp_', 'elementwise', ('ldexp_',))
 _ldexp__kernels = overload('ldexp_', 'elementwise').cache
+_le_packet = packet('le', 'comparison', ('le.Tensor',))
+_le_Tensor_kernels = overload('le.Tensor', 'comparison').cache
+_le_Tensor_out_kernels = overload('le.Tensor_out', 'comparison').cache
+_le__packet = packet('le_', 'comparison', ('le_.Tensor',))
+_le__Tensor_kernels = overload('le_.Tensor', 'comparison').cache
+_less_packet = packet('less', 'comparison', ('less.Tensor',))
+_less_Tensor_kernels = overload('less.Tensor', 'comparison').cache
+_less_Tensor_out_kernels = overload('less.Tensor_out', 'comparison').cache
+_less__packet = packet('less_', 'comparison', ('less_.Tensor',))
+_less__Tensor_kernels = overload('less_.Tensor', 'comparison').cache
+_less_equal_packet = packet('less_equal', 'comparison', ('less_equal.Tensor',))
+_less_equal_Tensor_kernels = overload('less_equal.Tensor', 'comparison').cache
+_less_equal_Tensor_out_kernels = overload('less_equal.Tensor_out', 'comparison').cache
+_less_equal__packet = packet('less_equal_', 'comparison', ('less_equal_.Tensor',))
+_less_equal__Tensor_kernels = overload('less_equal_.Tensor', 'comparison').cache
 _log_packet = packet('log', 'elementwise', ('log',))
 _log_kernels = overload('log', 'elementwise').cache
 _log_out_kernels = overload('log.out', 'elementwise').cache
@@ -460,9 +575,34 @@ _logaddexp_out_kernels = overload('logaddexp.out', 'elementwise').cache
 _logaddexp2_packet = packet('logaddexp2', 'elementwise', ('logaddexp2',))
 _logaddexp2_kernels = overload('logaddexp2', 'elementwise').cache
 _logaddexp2_out_kernels = overload('logaddexp2.out', 'elementwise').cache
+_logical_and_packet = packet('logical_and', 'comparison', ('logical_and',))
+_logical_and_kernels = overload('logical_and', 'comparison').cache
+_logical_and_out_kernels = overload('logical_and.out', 'comparison').cache
+_logical_and__packet = packet('logical_and_', 'comparison', ('logical_and_',))
+_logical_and__kernels = overload('logical_and_', 'comparison').cache
+_logical_not_packet = packet('logical_not', 'comparison', ('logical_not',))
+_logical_not_kernels = overload('logical_not', 'comparison').cache
+_logical_not_out_kernels = overload('logical_not.out', 'comparison').cache
+_logical_not__packet = packet('logical_not_', 'comparison', ('logical_not_',))
+_logical_not__kernels = overload('logical_not_', 'comparison').cache
+_logical_or_packet = packet('logical_or', 'comparison', ('logical_or',))
+_logical_or_kernels = overload('logical_or', 'comparison').cache
+_logical_or_out_kernels = overload('logical_or.out', 'comparison').cache
+_logical_or__packet = packet('logical_or_', 'comparison', ('logical_or_',))
+_logical_or__kernels = overload('logical_or_', 'comparison').cache
+_logical_xor_packet = packet('logical_xor', 'comparison', ('logical_xor',))
+_logical_xor_kernels = overload('logical_xor', 'comparison').cache
+_logical_xor_out_kernels = overload('logical_xor.out', 'comparison').cache
+_logical_xor__packet = packet('logical_xor_', 'comparison', ('logical_xor_',))
+_logical_xor__kernels = overload('logical_xor_', 'comparison').cache
 _logsumexp_packet = packet('logsumexp', 'reduction', ('logsumexp',))
 _logsumexp_kernels = overload('logsumexp', 'reduction').cache
 _logsumexp_out_kernels = overload('logsumexp.out', 'reduction').cache
+_lt_packet = packet('lt', 'comparison', ('lt.Tensor',))
+_lt_Tensor_kernels = overload('lt.Tensor', 'comparison').cache
+_lt_Tensor_out_kernels = overload('lt.Tensor_out', 'comparison').cache
+_lt__packet = packet('lt_', 'comparison', ('lt_.Tensor',))
+_lt__Tensor_kernels = overload('lt_.Tensor', 'comparison').cache
 _masked_fill_packet = packet('masked_fill', 'indexing', ('masked_fill.Scalar', 'masked_fill.Tensor',))
 _masked_fill_Scalar_kernels = overload('masked_fill.Scalar', 'indexing').cache
 _masked_fill_Tensor_kernels = overload('masked_fill.Tensor', 'indexing').cache
@@ -486,6 +626,9 @@ _max_other_kernels = overload('max.other', 'reduction').cache
 _max_unary_out_kernels = overload('max.unary_out', 'reduction').cache
 _max_dim_max_kernels = overload('max.dim_max', 'reduction').cache
 _max_out_kernels = overload('max.out', 'reduction').cache
+_maximum_packet = packet('maximum', 'comparison', ('maximum',))
+_maximum_kernels = overload('maximum', 'comparison').cache
+_maximum_out_kernels = overload('maximum.out', 'comparison').cache
 _mean_packet = packet('mean', 'reduction', ('mean', 'mean.dim',))
 _mean_kernels = overload('mean', 'reduction').cache
 _mean_dim_kernels = overload('mean.dim', 'reduction').cache
@@ -502,6 +645,9 @@ _min_other_kernels = overload('min.other', 'reduction').cache
 _min_unary_out_kernels = overload('min.unary_out', 'reduction').cache
 _min_dim_min_kernels = overload('min.dim_min', 'reduction').cache
 _min_out_kernels = overload('min.out', 'reduction').cache
+_minimum_packet = packet('minimum', 'comparison', ('minimum',))
+_minimum_kernels = overload('minimum', 'comparison').cache
+_minimum_out_kernels = overload('minimum.out', 'comparison').cache
 _mm_packet = packet('mm', 'matmul', ('mm',))
 _mm_kernels = overload('mm', 'matmul').cache
 _mm_out_kernels = overload('mm.out', 'matmul').cache
@@ -533,12 +679,22 @@ _multiply__Tensor_kernels = overload('multiply_.Tensor', 'elementwise').cache
 _mv_packet = packet('mv', 'matmul', ('mv',))
 _mv_kernels = overload('mv', 'matmul').cache
 _mv_out_kernels = overload('mv.out', 'matmul').cache
+_nan_to_num_packet = packet('nan_to_num', 'comparison', ('nan_to_num',))
+_nan_to_num_kernels = overload('nan_to_num', 'comparison').cache
+_nan_to_num_out_kernels = overload('nan_to_num.out', 'comparison').cache
+_nan_to_num__packet = packet('nan_to_num_', 'comparison', ('nan_to_num_',))
+_nan_to_num__kernels = overload('nan_to_num_', 'comparison').cache
 _nanmedian_packet = packet('nanmedian', 'sort', ('nanmedian', 'nanmedian.dim',))
 _nanmedian_kernels = overload('nanmedian', 'sort').cache
 _nanmedian_dim_kernels = overload('nanmedian.dim', 'sort').cache
 _nanmedian_dim_out_kernels = overload('nanmedian.dim_out', 'sort').cache
 _narrow_packet = packet('narrow', 'view', ('narrow',))
 _narrow_kernels = overload('narrow', 'view').cache
+_ne_packet = packet('ne', 'comparison', ('ne.Tensor',))
+_ne_Tensor_kernels = overload('ne.Tensor', 'comparison').cache
+_ne_Tensor_out_kernels = overload('ne.Tensor_out', 'comparison').cache
+_ne__packet = packet('ne_', 'comparison', ('ne_.Tensor',))
+_ne__Tensor_kernels = overload('ne_.Tensor', 'comparison').cache
 _neg_packet = packet('neg', 'elementwise', ('neg',))
 _neg_kernels = overload('neg', 'elementwise').cache
 _neg_out_kernels = overload('neg.out', 'elementwise').cache
@@ -569,6 +725,11 @@ _nonzero_kernels = overload('nonzero', 'indexing').cache
 _nonzero_out_kernels = overload('nonzero.out', 'indexing').cache
 _normal__packet = packet('normal_', 'random', ('normal_',))
 _normal__kernels = overload('normal_', 'random').cache
+_not_equal_packet = packet('not_equal', 'comparison', ('not_equal.Tensor',))
+_not_equal_Tensor_kernels = overload('not_equal.Tensor', 'comparison').cache
+_not_equal_Tensor_out_kernels = overload('not_equal.Tensor_out', 'comparison').cache
+_not_equal__packet = packet('not_equal_', 'comparison', ('not_equal_.Tensor',))
+_not_equal__Tensor_kernels = overload('not_equal_.Tensor', 'comparison').cache
 _outer_packet = packet('outer', 'matmul', ('outer',))
 _outer_kernels = overload('outer', 'matmul').cache
 _outer_out_kernels = overload('outer.out', 'matmul').cache
@@ -615,7 +776,7 @@ _remainder_packet = packet('remainder', 'elementwise', ('remainder.Tensor', 'rem
 _remainder_Tensor_kernels = overload('remainder.Tensor', 'elementwise').cache
 _remainder_Scalar_Tensor_kernels = overload('remainder.Scalar_Tensor', 'elementwise').cache
 _remainder_Scalar_kernels = overload('remainder.Scalar', 'elementwise').cache
-_remainder_out_kernels = overload('remainder.out', 'elementwise').cache
+_remainder_Tensor_out_kernels = overload('remainder.Tensor_out', 'elementwise').cache
 _remainder_Scalar_out_kernels = overload('remainder.Scalar_out', 'elementwise').cache
 _remainder__packet = packet('remainder_', 'elementwise', ('remainder_.Tensor', 'remainder_.Scalar',))
 _remainder__Tensor_kernels = overload('remainder_.Tensor', 'elementwise').cache
@@ -651,9 +812,6 @@ _rsqrt_kernels = overload('rsqrt', 'elementwise').cache
 _rsqrt_out_kernels = overload('rsqrt.out', 'elementwise').cache
 _rsqrt__packet = packet('rsqrt_', 'elementwise', ('rsqrt_',))
 _rsqrt__kernels = overload('rsqrt_', 'elementwise').cache
-_rsub_packet = packet('rsub', 'elementwise', ('rsub.Tensor', 'rsub.Scalar',))
-_rsub_Tensor_kernels = overload('rsub.Tensor', 'elementwise').cache
-_rsub_Scalar_kernels = overload('rsub.Scalar', 'elementwise').cache
 _scatter_packet = packet('scatter', 'indexing', ('scatter.src', 'scatter.value', 'scatter.reduce', 'scatter.value_reduce',))
 _scatter_src_kernels = overload('scatter.src', 'indexing').cache
 _scatter_value_kernels = overload('scatter.value', 'indexing').cache
@@ -692,6 +850,9 @@ _sign_kernels = overload('sign', 'elementwise').cache
 _sign_out_kernels = overload('sign.out', 'elementwise').cache
 _sign__packet = packet('sign_', 'elementwise', ('sign_',))
 _sign__kernels = overload('sign_', 'elementwise').cache
+_signbit_packet = packet('signbit', 'comparison', ('signbit',))
+_signbit_kernels = overload('signbit', 'comparison').cache
+_signbit_out_kernels = overload('signbit.out', 'comparison').cache
 _sin_packet = packet('sin', 'elementwise', ('sin',))
 _sin_kernels = overload('sin', 'elementwise').cache
 _sin_out_kernels = overload('sin.out', 'elementwise').cache
@@ -795,6 +956,16 @@ _transpose_packet = packet('transpose', 'view', ('transpose.int',))
 _transpose_int_kernels = overload('transpose.int', 'view').cache
 _transpose__packet = packet('transpose_', 'view', ('transpose_.int',))
 _transpose__int_kernels = overload('transpose_.int', 'view').cache
+_tril_packet = packet('tril', 'creation', ('tril',))
+_tril_kernels = overload('tril', 'creation').cache
+_tril_out_kernels = overload('tril.out', 'creation').cache
+_tril__packet = packet('tril_', 'creation', ('tril_',))
+_tril__kernels = overload('tril_', 'creation').cache
+_triu_packet = packet('triu', 'creation', ('triu',))
+_triu_kernels = overload('triu', 'creation').cache
+_triu_out_kernels = overload('triu.out', 'creation').cache
+_triu__packet = packet('triu_', 'creation', ('triu_',))
+_triu__kernels = overload('triu_', 'creation').cache
 _true_divide_packet = packet('true_divide', 'elementwise', ('true_divide.Tensor',))
 _true_divide_Tensor_kernels = overload('true_divide.Tensor', 'elementwise').cache
 _true_divide_out_kernels = overload('true_divide.out', 'elementwise').cache
@@ -838,14 +1009,27 @@ _view_as_kernels = overload('view_as', 'view').cache
 _vsplit_packet = packet('vsplit', 'view', ('vsplit.int', 'vsplit.array',))
 _vsplit_int_kernels = overload('vsplit.int', 'view').cache
 _vsplit_array_kernels = overload('vsplit.array', 'view').cache
+_where_packet = packet('where', 'comparison', ('where', 'where.self',))
+_where_kernels = overload('where', 'comparison').cache
+_where_self_kernels = overload('where.self', 'comparison').cache
+_where_self_out_kernels = overload('where.self_out', 'comparison').cache
 _zero__packet = packet('zero_', 'creation', ('zero_',))
 _zero__kernels = overload('zero_', 'creation').cache
+_rsub_packet = packet('rsub', 'elementwise', ('rsub.Tensor', 'rsub.Scalar',))
+_rsub_Tensor_kernels = overload('rsub.Tensor', 'elementwise').cache
+_rsub_Scalar_kernels = overload('rsub.Scalar', 'elementwise').cache
 
 
 class TensorMethods:
     """Base of Tensor: the generated part of its interface."""
 
     __slots__ = ()
+
+    def _conj_physical(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return __conj_physical_kernels[self._keys | tls.mode](self)
+        return call_method(__conj_physical_packet, self, given((), args, kwargs), kwargs)
 
     def abs(self, *args, **kwargs):
         if not args and not kwargs:
@@ -1017,6 +1201,12 @@ class TensorMethods:
             if (ints_of_dim is not None or dim is None or dim is MISSING) and (keepdim is MISSING or keepdim.__class__ is bool):
                 return _all_dims_kernels[self._keys | tls.mode](self, ints_of_dim, False if keepdim is MISSING else keepdim)
         return call_method(_all_packet, self, given((('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
+
+    def allclose(self, other=MISSING, rtol=MISSING, atol=MISSING, equal_nan=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if other.__class__ in TENSORS and (rtol is MISSING or rtol.__class__ is float) and (atol is MISSING or atol.__class__ is float) and (equal_nan is MISSING or equal_nan.__class__ is bool):
+                return _allclose_kernels[self._keys | other._keys | tls.mode](self, other, 1e-05 if rtol is MISSING else rtol, 1e-08 if atol is MISSING else atol, False if equal_nan is MISSING else equal_nan)
+        return call_method(_allclose_packet, self, given((('other', other), ('rtol', rtol), ('atol', atol), ('equal_nan', equal_nan)), args, kwargs), kwargs)
 
     def amax(self, dim=MISSING, keepdim=MISSING, *args, **kwargs):
         if not args and not kwargs:
@@ -1388,6 +1578,70 @@ class TensorMethods:
                 return _chunk_kernels[self._keys | tls.mode](self, chunks, 0 if dim is MISSING else dim)
         return call_method(_chunk_packet, self, given((('chunks', chunks), ('dim', dim)), args, kwargs), kwargs)
 
+    def clamp(self, min=MISSING, max=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (min is MISSING or (min is None or min.__class__ in TENSORS)) and (max is MISSING or (max is None or max.__class__ in TENSORS)):
+                return _clamp_Tensor_kernels[self._keys | getattr(min, '_keys', 0) | getattr(max, '_keys', 0) | tls.mode](self, None if min is MISSING else min, None if max is MISSING else max)
+            if (min is MISSING or (min is None or min.__class__ in NUMBERS)) and (max is MISSING or (max is None or max.__class__ in NUMBERS)):
+                return _clamp_kernels[self._keys | tls.mode](self, None if min is MISSING else min, None if max is MISSING else max)
+        return call_method(_clamp_packet, self, given((('min', min), ('max', max)), args, kwargs), kwargs)
+
+    def clamp_(self, min=MISSING, max=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (min is MISSING or (min is None or min.__class__ in TENSORS)) and (max is MISSING or (max is None or max.__class__ in TENSORS)):
+                return _clamp__Tensor_kernels[self._keys | getattr(min, '_keys', 0) | getattr(max, '_keys', 0) | tls.mode](self, None if min is MISSING else min, None if max is MISSING else max)
+            if (min is MISSING or (min is None or min.__class__ in NUMBERS)) and (max is MISSING or (max is None or max.__class__ in NUMBERS)):
+                return _clamp__kernels[self._keys | tls.mode](self, None if min is MISSING else min, None if max is MISSING else max)
+        return call_method(_clamp__packet, self, given((('min', min), ('max', max)), args, kwargs), kwargs)
+
+    def clamp_max(self, max=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if max.__class__ in TENSORS:
+                return _clamp_max_Tensor_kernels[self._keys | max._keys | tls.mode](self, max)
+            if max.__class__ in NUMBERS:
+                return _clamp_max_kernels[self._keys | tls.mode](self, max)
+        return call_method(_clamp_max_packet, self, given((('max', max),), args, kwargs), kwargs)
+
+    def clamp_max_(self, max=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if max.__class__ in TENSORS:
+                return _clamp_max__Tensor_kernels[self._keys | max._keys | tls.mode](self, max)
+            if max.__class__ in NUMBERS:
+                return _clamp_max__kernels[self._keys | tls.mode](self, max)
+        return call_method(_clamp_max__packet, self, given((('max', max),), args, kwargs), kwargs)
+
+    def clamp_min(self, min=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if min.__class__ in TENSORS:
+                return _clamp_min_Tensor_kernels[self._keys | min._keys | tls.mode](self, min)
+            if min.__class__ in NUMBERS:
+                return _clamp_min_kernels[self._keys | tls.mode](self, min)
+        return call_method(_clamp_min_packet, self, given((('min', min),), args, kwargs), kwargs)
+
+    def clamp_min_(self, min=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if min.__class__ in TENSORS:
+                return _clamp_min__Tensor_kernels[self._keys | min._keys | tls.mode](self, min)
+            if min.__class__ in NUMBERS:
+                return _clamp_min__kernels[self._keys | tls.mode](self, min)
+        return call_method(_clamp_min__packet, self, given((('min', min),), args, kwargs), kwargs)
+
+    def clip(self, min=MISSING, max=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (min is MISSING or (min is None or min.__class__ in TENSORS)) and (max is MISSING or (max is None or max.__class__ in TENSORS)):
+                return _clip_Tensor_kernels[self._keys | getattr(min, '_keys', 0) | getattr(max, '_keys', 0) | tls.mode](self, None if min is MISSING else min, None if max is MISSING else max)
+            if (min is MISSING or (min is None or min.__class__ in NUMBERS)) and (max is MISSING or (max is None or max.__class__ in NUMBERS)):
+                return _clip_kernels[self._keys | tls.mode](self, None if min is MISSING else min, None if max is MISSING else max)
+        return call_method(_clip_packet, self, given((('min', min), ('max', max)), args, kwargs), kwargs)
+
+    def clip_(self, min=MISSING, max=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (min is MISSING or (min is None or min.__class__ in TENSORS)) and (max is MISSING or (max is None or max.__class__ in TENSORS)):
+                return _clip__Tensor_kernels[self._keys | getattr(min, '_keys', 0) | getattr(max, '_keys', 0) | tls.mode](self, None if min is MISSING else min, None if max is MISSING else max)
+            if (min is MISSING or (min is None or min.__class__ in NUMBERS)) and (max is MISSING or (max is None or max.__class__ in NUMBERS)):
+                return _clip__kernels[self._keys | tls.mode](self, None if min is MISSING else min, None if max is MISSING else max)
+        return call_method(_clip__packet, self, given((('min', min), ('max', max)), args, kwargs), kwargs)
+
     def clone(self, *args, memory_format=None, **kwargs):
         if not args and not kwargs:
             if memory_format is None:
@@ -1485,6 +1739,24 @@ class TensorMethods:
                 return _deg2rad__kernels[self._keys | tls.mode](self)
         return call_method(_deg2rad__packet, self, given((), args, kwargs), kwargs)
 
+    def diag(self, diagonal=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (diagonal is MISSING or diagonal.__class__ is int):
+                return _diag_kernels[self._keys | tls.mode](self, 0 if diagonal is MISSING else diagonal)
+        return call_method(_diag_packet, self, given((('diagonal', diagonal),), args, kwargs), kwargs)
+
+    def diag_embed(self, offset=MISSING, dim1=MISSING, dim2=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (offset is MISSING or offset.__class__ is int) and (dim1 is MISSING or dim1.__class__ is int) and (dim2 is MISSING or dim2.__class__ is int):
+                return _diag_embed_kernels[self._keys | tls.mode](self, 0 if offset is MISSING else offset, -2 if dim1 is MISSING else dim1, -1 if dim2 is MISSING else dim2)
+        return call_method(_diag_embed_packet, self, given((('offset', offset), ('dim1', dim1), ('dim2', dim2)), args, kwargs), kwargs)
+
+    def diagflat(self, offset=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (offset is MISSING or offset.__class__ is int):
+                return _diagflat_kernels[self._keys | tls.mode](self, 0 if offset is MISSING else offset)
+        return call_method(_diagflat_packet, self, given((('offset', offset),), args, kwargs), kwargs)
+
     def diagonal(self, offset=MISSING, dim1=MISSING, dim2=MISSING, *args, **kwargs):
         if not args and not kwargs:
             if (offset is MISSING or offset.__class__ is int) and (dim1 is MISSING or dim1.__class__ is int) and (dim2 is MISSING or dim2.__class__ is int):
@@ -1554,6 +1826,24 @@ class TensorMethods:
                 return _dsplit_array_kernels[self._keys | tls.mode](self, ints_of_sections)
         return call_method(_dsplit_packet, self, given((('sections', sections),), args, kwargs), kwargs)
 
+    def eq(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+                return _eq_Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
+        return call_method(_eq_packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def eq_(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+                return _eq__Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
+        return call_method(_eq__packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def equal(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if other.__class__ in TENSORS:
+                return _equal_kernels[self._keys | other._keys | tls.mode](self, other)
+        return call_method(_equal_packet, self, given((('other', other),), args, kwargs), kwargs)
+
     def exp(self, *args, **kwargs):
         if not args and not kwargs:
             if True:
@@ -1617,6 +1907,12 @@ class TensorMethods:
             if value.__class__ in TENSORS:
                 return _fill__Tensor_kernels[self._keys | value._keys | tls.mode](self, value)
         return call_method(_fill__packet, self, given((('value', value),), args, kwargs), kwargs)
+
+    def fill_diagonal_(self, fill_value=MISSING, wrap=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if fill_value.__class__ in NUMBERS and (wrap is MISSING or wrap.__class__ is bool):
+                return _fill_diagonal__kernels[self._keys | tls.mode](self, fill_value, False if wrap is MISSING else wrap)
+        return call_method(_fill_diagonal__packet, self, given((('fill_value', fill_value), ('wrap', wrap)), args, kwargs), kwargs)
 
     def fix(self, *args, **kwargs):
         if not args and not kwargs:
@@ -1695,6 +1991,18 @@ class TensorMethods:
                 return _floor_divide__Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
         return call_method(_floor_divide__packet, self, given((('other', other),), args, kwargs), kwargs)
 
+    def fmax(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if other.__class__ in TENSORS:
+                return _fmax_kernels[self._keys | other._keys | tls.mode](self, other)
+        return call_method(_fmax_packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def fmin(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if other.__class__ in TENSORS:
+                return _fmin_kernels[self._keys | other._keys | tls.mode](self, other)
+        return call_method(_fmin_packet, self, given((('other', other),), args, kwargs), kwargs)
+
     def fmod(self, other=MISSING, *args, **kwargs):
         if not args and not kwargs:
             if other.__class__ in TENSORS:
@@ -1748,6 +2056,18 @@ class TensorMethods:
                 return _gcd__kernels[self._keys | other._keys | tls.mode](self, other)
         return call_method(_gcd__packet, self, given((('other', other),), args, kwargs), kwargs)
 
+    def ge(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+                return _ge_Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
+        return call_method(_ge_packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def ge_(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+                return _ge__Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
+        return call_method(_ge__packet, self, given((('other', other),), args, kwargs), kwargs)
+
     def geometric_(self, p=MISSING, *args, generator=None, **kwargs):
         if not args and not kwargs:
             if p.__class__ is float and generator is None:
@@ -1760,6 +2080,54 @@ class TensorMethods:
             if vec2.__class__ in TENSORS:
                 return _ger_kernels[self._keys | vec2._keys | tls.mode](self, vec2)
         return call_method(_ger_packet, self, given((('vec2', vec2),), args, kwargs), kwargs)
+
+    def greater(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+                return _greater_Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
+        return call_method(_greater_packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def greater_(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+                return _greater__Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
+        return call_method(_greater__packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def greater_equal(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+                return _greater_equal_Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
+        return call_method(_greater_equal_packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def greater_equal_(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+                return _greater_equal__Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
+        return call_method(_greater_equal__packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def gt(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+                return _gt_Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
+        return call_method(_gt_packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def gt_(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+                return _gt__Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
+        return call_method(_gt__packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def heaviside(self, values=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if values.__class__ in TENSORS:
+                return _heaviside_kernels[self._keys | values._keys | tls.mode](self, values)
+        return call_method(_heaviside_packet, self, given((('values', values),), args, kwargs), kwargs)
+
+    def heaviside_(self, values=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if values.__class__ in TENSORS:
+                return _heaviside__kernels[self._keys | values._keys | tls.mode](self, values)
+        return call_method(_heaviside__packet, self, given((('values', values),), args, kwargs), kwargs)
 
     def hsplit(self, sections=MISSING, *args, **kwargs):
         if not args and not kwargs:
@@ -1850,6 +2218,48 @@ class TensorMethods:
                 return _index_select_kernels[self._keys | index._keys | tls.mode](self, dim, index)
         return call_method(_index_select_packet, self, given((('dim', dim), ('index', index)), args, kwargs), kwargs)
 
+    def isclose(self, other=MISSING, rtol=MISSING, atol=MISSING, equal_nan=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if other.__class__ in TENSORS and (rtol is MISSING or rtol.__class__ is float) and (atol is MISSING or atol.__class__ is float) and (equal_nan is MISSING or equal_nan.__class__ is bool):
+                return _isclose_kernels[self._keys | other._keys | tls.mode](self, other, 1e-05 if rtol is MISSING else rtol, 1e-08 if atol is MISSING else atol, False if equal_nan is MISSING else equal_nan)
+        return call_method(_isclose_packet, self, given((('other', other), ('rtol', rtol), ('atol', atol), ('equal_nan', equal_nan)), args, kwargs), kwargs)
+
+    def isfinite(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _isfinite_kernels[self._keys | tls.mode](self)
+        return call_method(_isfinite_packet, self, given((), args, kwargs), kwargs)
+
+    def isinf(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _isinf_kernels[self._keys | tls.mode](self)
+        return call_method(_isinf_packet, self, given((), args, kwargs), kwargs)
+
+    def isnan(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _isnan_kernels[self._keys | tls.mode](self)
+        return call_method(_isnan_packet, self, given((), args, kwargs), kwargs)
+
+    def isneginf(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _isneginf_kernels[self._keys | tls.mode](self)
+        return call_method(_isneginf_packet, self, given((), args, kwargs), kwargs)
+
+    def isposinf(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _isposinf_kernels[self._keys | tls.mode](self)
+        return call_method(_isposinf_packet, self, given((), args, kwargs), kwargs)
+
+    def isreal(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _isreal_kernels[self._keys | tls.mode](self)
+        return call_method(_isreal_packet, self, given((), args, kwargs), kwargs)
+
     def kthvalue(self, k=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
         if not args and not kwargs:
             if k.__class__ is int and (dim is MISSING or dim.__class__ is int) and (keepdim is MISSING or keepdim.__class__ is bool):
@@ -1879,6 +2289,42 @@ class TensorMethods:
             if other.__class__ in TENSORS:
                 return _ldexp__kernels[self._keys | other._keys | tls.mode](self, other)
         return call_method(_ldexp__packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def le(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+                return _le_Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
+        return call_method(_le_packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def le_(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+                return _le__Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
+        return call_method(_le__packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def less(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+                return _less_Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
+        return call_method(_less_packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def less_(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+                return _less__Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
+        return call_method(_less__packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def less_equal(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+                return _less_equal_Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
+        return call_method(_less_equal_packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def less_equal_(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+                return _less_equal__Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
+        return call_method(_less_equal__packet, self, given((('other', other),), args, kwargs), kwargs)
 
     def log(self, *args, **kwargs):
         if not args and not kwargs:
@@ -1947,12 +2393,72 @@ class TensorMethods:
                 return _logaddexp2_kernels[self._keys | other._keys | tls.mode](self, other)
         return call_method(_logaddexp2_packet, self, given((('other', other),), args, kwargs), kwargs)
 
+    def logical_and(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if other.__class__ in TENSORS:
+                return _logical_and_kernels[self._keys | other._keys | tls.mode](self, other)
+        return call_method(_logical_and_packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def logical_and_(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if other.__class__ in TENSORS:
+                return _logical_and__kernels[self._keys | other._keys | tls.mode](self, other)
+        return call_method(_logical_and__packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def logical_not(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _logical_not_kernels[self._keys | tls.mode](self)
+        return call_method(_logical_not_packet, self, given((), args, kwargs), kwargs)
+
+    def logical_not_(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _logical_not__kernels[self._keys | tls.mode](self)
+        return call_method(_logical_not__packet, self, given((), args, kwargs), kwargs)
+
+    def logical_or(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if other.__class__ in TENSORS:
+                return _logical_or_kernels[self._keys | other._keys | tls.mode](self, other)
+        return call_method(_logical_or_packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def logical_or_(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if other.__class__ in TENSORS:
+                return _logical_or__kernels[self._keys | other._keys | tls.mode](self, other)
+        return call_method(_logical_or__packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def logical_xor(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if other.__class__ in TENSORS:
+                return _logical_xor_kernels[self._keys | other._keys | tls.mode](self, other)
+        return call_method(_logical_xor_packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def logical_xor_(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if other.__class__ in TENSORS:
+                return _logical_xor__kernels[self._keys | other._keys | tls.mode](self, other)
+        return call_method(_logical_xor__packet, self, given((('other', other),), args, kwargs), kwargs)
+
     def logsumexp(self, dim=MISSING, keepdim=MISSING, *args, **kwargs):
         if not args and not kwargs:
             ints_of_dim = sized_ints(dim, 1)
             if ints_of_dim is not None and (keepdim is MISSING or keepdim.__class__ is bool):
                 return _logsumexp_kernels[self._keys | tls.mode](self, ints_of_dim, False if keepdim is MISSING else keepdim)
         return call_method(_logsumexp_packet, self, given((('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
+
+    def lt(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+                return _lt_Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
+        return call_method(_lt_packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def lt_(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+                return _lt__Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
+        return call_method(_lt__packet, self, given((('other', other),), args, kwargs), kwargs)
 
     def masked_fill(self, mask=MISSING, value=MISSING, *args, **kwargs):
         if not args and not kwargs:
@@ -2004,6 +2510,12 @@ class TensorMethods:
                 return _max_other_kernels[self._keys | dim._keys | tls.mode](self, dim)
         return call_method(_max_packet, self, given((('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
 
+    def maximum(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if other.__class__ in TENSORS:
+                return _maximum_kernels[self._keys | other._keys | tls.mode](self, other)
+        return call_method(_maximum_packet, self, given((('other', other),), args, kwargs), kwargs)
+
     def mean(self, dim=MISSING, keepdim=MISSING, *args, dtype=None, **kwargs):
         if not args and not kwargs:
             if (dtype is None or dtype.__class__ is dtype) and dim is MISSING and keepdim is MISSING:
@@ -2031,6 +2543,12 @@ class TensorMethods:
             if dim.__class__ in TENSORS and keepdim is MISSING:
                 return _min_other_kernels[self._keys | dim._keys | tls.mode](self, dim)
         return call_method(_min_packet, self, given((('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
+
+    def minimum(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if other.__class__ in TENSORS:
+                return _minimum_kernels[self._keys | other._keys | tls.mode](self, other)
+        return call_method(_minimum_packet, self, given((('other', other),), args, kwargs), kwargs)
 
     def mm(self, mat2=MISSING, *args, **kwargs):
         if not args and not kwargs:
@@ -2107,6 +2625,18 @@ class TensorMethods:
                 return _mv_kernels[self._keys | vec._keys | tls.mode](self, vec)
         return call_method(_mv_packet, self, given((('vec', vec),), args, kwargs), kwargs)
 
+    def nan_to_num(self, nan=MISSING, posinf=MISSING, neginf=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (nan is MISSING or (nan is None or nan.__class__ is float)) and (posinf is MISSING or (posinf is None or posinf.__class__ is float)) and (neginf is MISSING or (neginf is None or neginf.__class__ is float)):
+                return _nan_to_num_kernels[self._keys | tls.mode](self, None if nan is MISSING else nan, None if posinf is MISSING else posinf, None if neginf is MISSING else neginf)
+        return call_method(_nan_to_num_packet, self, given((('nan', nan), ('posinf', posinf), ('neginf', neginf)), args, kwargs), kwargs)
+
+    def nan_to_num_(self, nan=MISSING, posinf=MISSING, neginf=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (nan is MISSING or (nan is None or nan.__class__ is float)) and (posinf is MISSING or (posinf is None or posinf.__class__ is float)) and (neginf is MISSING or (neginf is None or neginf.__class__ is float)):
+                return _nan_to_num__kernels[self._keys | tls.mode](self, None if nan is MISSING else nan, None if posinf is MISSING else posinf, None if neginf is MISSING else neginf)
+        return call_method(_nan_to_num__packet, self, given((('nan', nan), ('posinf', posinf), ('neginf', neginf)), args, kwargs), kwargs)
+
     def nanmedian(self, dim=MISSING, keepdim=MISSING, *args, **kwargs):
         if not args and not kwargs:
             if dim is MISSING and keepdim is MISSING:
@@ -2120,6 +2650,18 @@ class TensorMethods:
             if dim.__class__ is int and start.__class__ is int and length.__class__ is int:
                 return _narrow_kernels[self._keys | tls.mode](self, dim, start, length)
         return call_method(_narrow_packet, self, given((('dim', dim), ('start', start), ('length', length)), args, kwargs), kwargs)
+
+    def ne(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+                return _ne_Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
+        return call_method(_ne_packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def ne_(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+                return _ne__Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
+        return call_method(_ne__packet, self, given((('other', other),), args, kwargs), kwargs)
 
     def neg(self, *args, **kwargs):
         if not args and not kwargs:
@@ -2204,6 +2746,18 @@ class TensorMethods:
                 return _normal__kernels[self._keys | tls.mode](self, 0.0 if mean is MISSING else mean, 1.0 if std is MISSING else std, generator)
         if not generator is None: kwargs['generator'] = generator
         return call_method(_normal__packet, self, given((('mean', mean), ('std', std)), args, kwargs), kwargs)
+
+    def not_equal(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+                return _not_equal_Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
+        return call_method(_not_equal_packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def not_equal_(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+                return _not_equal__Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
+        return call_method(_not_equal__packet, self, given((('other', other),), args, kwargs), kwargs)
 
     def outer(self, vec2=MISSING, *args, **kwargs):
         if not args and not kwargs:
@@ -2404,13 +2958,6 @@ class TensorMethods:
                 return _rsqrt__kernels[self._keys | tls.mode](self)
         return call_method(_rsqrt__packet, self, given((), args, kwargs), kwargs)
 
-    def rsub(self, other=MISSING, *args, alpha=1, **kwargs):
-        if not args and not kwargs:
-            if other.__class__ in TENSORS and alpha.__class__ in NUMBERS:
-                return _rsub_Tensor_kernels[self._keys | other._keys | tls.mode](self, other, alpha)
-        if not alpha == 1: kwargs['alpha'] = alpha
-        return call_method(_rsub_packet, self, given((('other', other),), args, kwargs), kwargs)
-
     def scatter(self, dim=MISSING, index=MISSING, src=MISSING, *args, reduce=MISSING, **kwargs):
         if not args and not kwargs:
             if dim.__class__ is int and index.__class__ in TENSORS and src.__class__ in TENSORS and reduce is MISSING:
@@ -2498,6 +3045,12 @@ class TensorMethods:
             if True:
                 return _sign__kernels[self._keys | tls.mode](self)
         return call_method(_sign__packet, self, given((), args, kwargs), kwargs)
+
+    def signbit(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _signbit_kernels[self._keys | tls.mode](self)
+        return call_method(_signbit_packet, self, given((), args, kwargs), kwargs)
 
     def sin(self, *args, **kwargs):
         if not args and not kwargs:
@@ -2763,6 +3316,30 @@ class TensorMethods:
                 return _transpose__int_kernels[self._keys | tls.mode](self, dim0, dim1)
         return call_method(_transpose__packet, self, given((('dim0', dim0), ('dim1', dim1)), args, kwargs), kwargs)
 
+    def tril(self, diagonal=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (diagonal is MISSING or diagonal.__class__ is int):
+                return _tril_kernels[self._keys | tls.mode](self, 0 if diagonal is MISSING else diagonal)
+        return call_method(_tril_packet, self, given((('diagonal', diagonal),), args, kwargs), kwargs)
+
+    def tril_(self, diagonal=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (diagonal is MISSING or diagonal.__class__ is int):
+                return _tril__kernels[self._keys | tls.mode](self, 0 if diagonal is MISSING else diagonal)
+        return call_method(_tril__packet, self, given((('diagonal', diagonal),), args, kwargs), kwargs)
+
+    def triu(self, diagonal=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (diagonal is MISSING or diagonal.__class__ is int):
+                return _triu_kernels[self._keys | tls.mode](self, 0 if diagonal is MISSING else diagonal)
+        return call_method(_triu_packet, self, given((('diagonal', diagonal),), args, kwargs), kwargs)
+
+    def triu_(self, diagonal=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (diagonal is MISSING or diagonal.__class__ is int):
+                return _triu__kernels[self._keys | tls.mode](self, 0 if diagonal is MISSING else diagonal)
+        return call_method(_triu__packet, self, given((('diagonal', diagonal),), args, kwargs), kwargs)
+
     def true_divide(self, other=MISSING, *args, **kwargs):
         if not args and not kwargs:
             if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
@@ -2875,6 +3452,12 @@ class TensorMethods:
                 return _vsplit_array_kernels[self._keys | tls.mode](self, ints_of_sections)
         return call_method(_vsplit_packet, self, given((('sections', sections),), args, kwargs), kwargs)
 
+    def where(self, condition=MISSING, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if condition.__class__ in TENSORS and (other.__class__ in TENSORS or other.__class__ in NUMBERS):
+                return _where_self_kernels[self._keys | condition._keys | getattr(other, '_keys', 0) | tls.mode](condition, self, other)
+        return call_method(_where_packet, self, given((('condition', condition), ('other', other)), args, kwargs), kwargs)
+
     def zero_(self, *args, **kwargs):
         if not args and not kwargs:
             if True:
@@ -2960,6 +3543,54 @@ class TensorMethods:
         if kind in NUMBERS:
             return _bitwise_right_shift_Tensor_kernels[self._keys | tls.mode](self, other)
         return operator_fallback(self, other, "__rshift__")
+
+    def __eq__(self, other):
+        kind = other.__class__
+        if kind in TENSORS:
+            return _eq_Tensor_kernels[self._keys | other._keys | tls.mode](self, other)
+        if kind in NUMBERS:
+            return _eq_Tensor_kernels[self._keys | tls.mode](self, other)
+        return operator_fallback(self, other, "__eq__")
+
+    def __ne__(self, other):
+        kind = other.__class__
+        if kind in TENSORS:
+            return _ne_Tensor_kernels[self._keys | other._keys | tls.mode](self, other)
+        if kind in NUMBERS:
+            return _ne_Tensor_kernels[self._keys | tls.mode](self, other)
+        return operator_fallback(self, other, "__ne__")
+
+    def __lt__(self, other):
+        kind = other.__class__
+        if kind in TENSORS:
+            return _lt_Tensor_kernels[self._keys | other._keys | tls.mode](self, other)
+        if kind in NUMBERS:
+            return _lt_Tensor_kernels[self._keys | tls.mode](self, other)
+        return operator_fallback(self, other, "__lt__")
+
+    def __le__(self, other):
+        kind = other.__class__
+        if kind in TENSORS:
+            return _le_Tensor_kernels[self._keys | other._keys | tls.mode](self, other)
+        if kind in NUMBERS:
+            return _le_Tensor_kernels[self._keys | tls.mode](self, other)
+        return operator_fallback(self, other, "__le__")
+
+    def __gt__(self, other):
+        kind = other.__class__
+        if kind in TENSORS:
+            return _gt_Tensor_kernels[self._keys | other._keys | tls.mode](self, other)
+        if kind in NUMBERS:
+            return _gt_Tensor_kernels[self._keys | tls.mode](self, other)
+        return operator_fallback(self, other, "__gt__")
+
+    def __ge__(self, other):
+        kind = other.__class__
+        if kind in TENSORS:
+            return _ge_Tensor_kernels[self._keys | other._keys | tls.mode](self, other)
+        if kind in NUMBERS:
+            return _ge_Tensor_kernels[self._keys | tls.mode](self, other)
+        return operator_fallback(self, other, "__ge__")
 
     def __radd__(self, other):
         kind = other.__class__

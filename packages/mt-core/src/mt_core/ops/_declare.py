@@ -92,7 +92,7 @@ class Family:
         What the in-place form checks, where that is more than `check`.
     out : bool or str or tuple of str
         Also declare the ``out=`` form. True: one tensor ``out``, overload name ``out`` (or ``<overload>_out``); a string is
-        the overload name; a tuple names the several tensors of a tuple result.
+        the overload name; a tuple names the several tensors of a tuple result; a tuple of both: overload name, then tensors.
     namespace, python_name : str
         Where the function form stands in Python, and as what; default ``torch`` and the packet's name.
     numbers : str
@@ -213,8 +213,7 @@ def _inplace_schema(schema: Schema, inplace: bool | str) -> Schema:
 
 
 def _out_schema(schema: Schema, out: Any) -> Schema:
-    names = out if isinstance(out, tuple) else ("out",)
-    overload = out if isinstance(out, str) else _out_overload(schema, names)
+    overload, names = _out_names(schema, out)
     body = schema.text.partition("(")[2].rpartition("->")[0].rstrip()[:-1]
     star = "" if any(a.kwarg_only for a in schema.arguments) else ", *"
     letters = [chr(ord("a") + i) for i in range(len(names))]
@@ -222,6 +221,14 @@ def _out_schema(schema: Schema, out: Any) -> Schema:
     returns = ", ".join(f"Tensor({letter}!)" + (f" {r.name}" if r.name else "") for letter, r in zip(letters, schema.returns, strict=True))
     returns = f"({returns})" if len(names) > 1 else returns
     return parse_schema(f"{schema.name}.{overload}({body}{star}, {writes}) -> {returns}")
+
+
+def _out_names(schema: Schema, out: Any) -> tuple[str, tuple[str, ...]]:
+    """Overload name of the out= form, and the names of what it writes."""
+    if isinstance(out, tuple) and isinstance(out[-1], tuple):
+        return out[0], out[1]
+    names = out if isinstance(out, tuple) else ("out",)
+    return out if isinstance(out, str) else _out_overload(schema, names), names
 
 
 def _out_overload(schema: Schema, names: tuple[str, ...]) -> str:

@@ -65,10 +65,11 @@ ops.elementwise(
     inplace=True, out=True, numbers="self other", check=Supported("add_stub", _ADDABLE - BOOL, also=_check_sub),
     doc="self - alpha * other, broadcast; bool tensors are refused.",
 )  # fmt: skip
-ops.composite("rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", doc="other - alpha * self, broadcast.")
+ops.composite("rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", variants="function",
+              doc="other - alpha * self, broadcast.")  # fmt: skip
 ops.elementwise(
     "rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
-    promotes="self other", check=Supported("add_stub", _ADDABLE - BOOL, also=_check_sub),
+    variants="function", promotes="self other", check=Supported("add_stub", _ADDABLE - BOOL, also=_check_sub),
 )  # fmt: skip
 ops.binary("mul.Tensor", numbers="self other", doc="self * other, broadcast.")
 ops.binary("div.Tensor", promotion=FLOAT, numbers="self other", check=Supported("div_cpu", _DIVISIBLE),
@@ -82,7 +83,7 @@ ops.binary("floor_divide", inplace="Tensor", numbers="self other", check=Support
            doc="self / other rounded down; an integer divided by zero raises.")  # fmt: skip
 for _name, _sign in (("remainder", "other"), ("fmod", "self")):
     _check = Supported(f"{_name}_cpu", _ORDERED)
-    ops.binary(f"{_name}.Tensor", check=_check, doc=f"What is left of self after division by other, with the sign of {_sign}.")
+    ops.binary(f"{_name}.Tensor", out="Tensor_out", check=_check, doc=f"What is left of self after division by other, with the sign of {_sign}.")
     if _name == "remainder":
         ops.elementwise("remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", variants="function",
                         promotes="self other", check=_check)  # fmt: skip

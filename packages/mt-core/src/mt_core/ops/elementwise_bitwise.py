@@ -9,7 +9,7 @@ from ._declare import Family
 ops = Family("elementwise")
 
 #: Python lists a number on either side as a signature of its own.
-_NUMBERS = {"numbers": "self other", "number_signatures": {"self": False, "other": True}}
+_NUMBERS = {"out": "Tensor_out", "numbers": "self other", "number_signatures": {"self": False, "other": True}}
 
 for _name, _doc in (("and", "Bitwise and."), ("or", "Bitwise or."), ("xor", "Bitwise exclusive or.")):
     ops.binary(f"bitwise_{_name}.Tensor", check=Supported(f"bitwise_{_name}_cpu", BOOL | INTEGERS | UNSIGNED), **_NUMBERS,

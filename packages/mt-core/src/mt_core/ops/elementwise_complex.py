@@ -15,7 +15,7 @@ ops.unary("angle", promotion=FLOAT_REAL, inplace=False, check=Supported("angle_c
           doc="Argument in (-pi, pi]; pi for negative real numbers.")  # fmt: skip
 ops.composite("conj_physical(Tensor self) -> Tensor", inplace=True, inplace_variants="function method", out=True,
               doc="Complex conjugate, computed at once; a real tensor itself.")  # fmt: skip
-ops.unary("_conj_physical", promotion=ARITHMETIC, inplace=False, variants="")
+ops.unary("_conj_physical", promotion=ARITHMETIC, inplace=False)
 
 
 def _check_parts(args: tuple[Any, ...], common: Any) -> None:

@@ -37,7 +37,7 @@ ops.elementwise(
 )  # fmt: skip
 ops.unary("frac", promotion=ARITHMETIC, inplace_variants="function method", check=Supported("frac_cpu", FLOATS),
           doc="self - trunc(self).")  # fmt: skip
-ops.plain("frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)", out=("mantissa", "exponent"),
+ops.plain("frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)", out=("Tensor_out", ("mantissa", "exponent")),
           doc="mantissa * 2**exponent == self with abs(mantissa) in [0.5, 1); the exponents are int32.")  # fmt: skip
 ops.binary("copysign.Tensor", promotion=FLOAT, check=Supported("copysign_cpu", REAL | UNSIGNED),
            doc="The modulus of self with the sign of other.")  # fmt: skip

@@ -1,0 +1,95 @@
+"""Comparisons, tests of numbers, logic, limits and choices over NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..registry import kernel, kernels
+
+kernels({
+    "eq.Tensor": np.equal, "ne.Tensor": np.not_equal, "lt.Tensor": np.less, "le.Tensor": np.less_equal, "gt.Tensor": np.greater,
+    "ge.Tensor": np.greater_equal, "logical_not": np.logical_not, "logical_and": np.logical_and, "logical_or": np.logical_or,
+    "logical_xor": np.logical_xor, "maximum": np.maximum, "minimum": np.minimum, "fmax": np.fmax, "fmin": np.fmin,
+    "clamp_min": np.maximum, "clamp_min.Tensor": np.maximum, "clamp_max": np.minimum, "clamp_max.Tensor": np.minimum,
+})  # fmt: skip
+
+
+def of_floating_point(function: Any) -> Any:
+    """A test that integers fail, whatever their value."""
+
+    def test(self: Any) -> Any:
+        return function(self) if self.dtype.kind in "fc" else np.zeros(self.shape, np.bool_)
+
+    return test
+
+
+for _name, _function in (
+    ("isnan", np.isnan), ("isinf", np.isinf), ("isposinf", lambda x: x == np.inf), ("isneginf", lambda x: x == -np.inf),
+):  # fmt: skip
+    kernel(_name)(of_floating_point(_function))
+
+
+@kernel("isfinite")
+def isfinite(self: Any) -> Any:
+    return np.isfinite(self) if self.dtype.kind in "fc" else np.ones(self.shape, np.bool_)
+
+
+@kernel("isreal")
+def isreal(self: Any) -> Any:
+    return self.imag == 0 if self.dtype.kind == "c" else np.ones(self.shape, np.bool_)
+
+
+@kernel("signbit")
+def signbit(self: Any) -> Any:
+    return np.signbit(self) if self.dtype.kind == "f" else self < 0
+
+
+@kernel("clamp", "clamp.Tensor")
+def clamp(self: Any, low: Any, high: Any) -> Any:
+    if low is None:
+        return np.minimum(self, high)
+    raised = np.maximum(self, low)
+    if high is None:
+        return raised
+    return np.minimum(raised, high, out=raised) if np.ndim(high) == 0 and raised.ndim else np.minimum(raised, high)
+
+
+@kernel("nan_to_num", half="native")
+def nan_to_num(self: Any, nan: float | None, posinf: float | None, neginf: float | None) -> Any:
+    if self.dtype.kind in "iub":
+        return self.copy()
+    result = self.copy()
+    if self.dtype.kind == "c":
+        result.real = nan_to_num(self.real, nan, posinf, neginf)
+        result.imag = nan_to_num(self.imag, nan, posinf, neginf)
+        return result
+    largest = _largest(self.dtype)
+    result[np.isnan(self)] = 0.0 if nan is None else nan
+    result[self == np.inf] = largest if posinf is None else posinf
+    result[self == -np.inf] = -largest if neginf is None else neginf
+    return result
+
+
+def _largest(element_type: np.dtype) -> Any:
+    if element_type.kind == "f":
+        return np.finfo(element_type).max
+    import ml_dtypes
+
+    return ml_dtypes.finfo(element_type).max
+
+
+@kernel("heaviside")
+def heaviside(self: Any, values: Any) -> Any:
+    return np.where(self == 0, values, (self > 0).astype(self.dtype))
+
+
+@kernel("where.self", half="native")
+def where(condition: Any, self: Any, other: Any) -> Any:
+    return np.where(condition, self, other)
+
+
+@kernel("isin.Tensor_Tensor")
+def isin(elements: Any, test_elements: Any, assume_unique: bool, invert: bool) -> Any:
+    return np.isin(elements, test_elements, assume_unique=assume_unique, invert=invert)

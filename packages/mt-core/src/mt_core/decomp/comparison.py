@@ -1,0 +1,62 @@
+"""Comparisons written in other operators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import dtypes
+from ..api import _functions as ops
+from ..dispatch.registry import register_composite as composite
+from ..dtypes import scalar_type_name
+from ..promotion import dtype_of_number
+from ._aliases import register_aliases
+
+register_aliases("comparison")
+
+
+@composite("where")
+def where(condition: Any) -> tuple[Any, ...]:
+    return condition.nonzero().unbind(1)
+
+
+@composite("isclose")
+def isclose(self: Any, other: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
+    if self.dtype is not other.dtype:
+        raise RuntimeError(f"{scalar_type_name(self.dtype)} did not match {scalar_type_name(other.dtype)}")
+    for name, tolerance in (("rtol", rtol), ("atol", atol)):
+        if not tolerance >= 0:
+            raise RuntimeError(f"{name} must be greater than or equal to zero, but got {tolerance:g}")
+    close = ops.eq(self, other)
+    if equal_nan and self.dtype.category >= 2:
+        close = ops.logical_or(close, ops.logical_and(ops.isnan(self), ops.isnan(other)))
+    if rtol == 0 and atol == 0:
+        return close
+    if self.dtype.category < 2:
+        self, other = (t.to(dtypes.get_default_dtype()) for t in (self, other))
+    allowed = ops.abs(rtol * other) + atol
+    actual = ops.abs(self - other)
+    return ops.logical_or(close, ops.logical_and(ops.isfinite(actual), ops.le(actual, allowed)))
+
+
+@composite("allclose")
+def allclose(self: Any, other: Any, rtol: float, atol: float, equal_nan: bool) -> bool:
+    return ops.isclose(self, other, rtol, atol, equal_nan).all().item()
+
+
+@composite("equal")
+def equal(self: Any, other: Any) -> bool:
+    return self.shape == other.shape and ops.eq(self, other).all().item()
+
+
+@composite("isin.Scalar_Tensor")
+def isin_number(element: Any, test_elements: Any, assume_unique: bool, invert: bool) -> Any:
+    return ops.isin(_tensor(element, test_elements), test_elements, assume_unique=assume_unique, invert=invert)
+
+
+@composite("isin.Tensor_Scalar")
+def isin_one(elements: Any, test_element: Any, assume_unique: bool, invert: bool) -> Any:
+    return ops.isin(elements, _tensor(test_element, elements), assume_unique=assume_unique, invert=invert)
+
+
+def _tensor(number: Any, beside: Any) -> Any:
+    return ops.scalar_tensor(number, dtype=dtype_of_number(number), device=beside.device)

@@ -1,0 +1,196 @@
+"""Comparisons, tests of numbers, logic, limits and choices: declarations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import dtypes
+from ..dtypes import scalar_type_name
+from ..promotion import ARITHMETIC, BOOL
+from ._checks import BOOL as BOOL_DTYPE
+from ._checks import COMPLEX, COMPLEX_HALF, FLOATS, INTEGERS, REAL, UNSIGNED, Refusal, Supported
+from ._declare import Family
+
+ops = Family("comparison")
+
+_ANY_COMPLEX = COMPLEX | COMPLEX_HALF
+_NUMBER_ON_THE_RIGHT = {"numbers": "other", "number_signatures": {"other": True}}
+
+for _name, _alias, _sign in (
+    ("eq", "eq", "=="), ("ne", "not_equal", "!="), ("lt", "less", "<"), ("le", "less_equal", "<="), ("gt", "greater", ">"),
+    ("ge", "greater_equal", ">="),
+):  # fmt: skip
+    _check = None if _name in ("eq", "ne") else Supported(f"{_name}_cpu", REAL)
+    ops.binary(f"{_name}.Tensor", promotion=BOOL, out="Tensor_out", check=_check, **_NUMBER_ON_THE_RIGHT,
+               doc=f"self {_sign} other, broadcast; bool.")  # fmt: skip
+    if _alias != _name:
+        ops.alias(f"{_alias}.Tensor", f"{_name}.Tensor")
+
+for _name, _doc in (("isnan", "Where elements are NaN."), ("isreal", "Where the imaginary part is zero.")):
+    ops.unary(_name, promotion=BOOL, inplace=False, out=False, doc=_doc)
+for _name, _doc in (("isinf", "Where elements are infinite."), ("isfinite", "Where elements are neither infinite nor NaN.")):
+    ops.unary(_name, promotion=BOOL, inplace=False, out=False, check=Supported(_name, REAL | UNSIGNED | _ANY_COMPLEX), doc=_doc)
+for _name, _doc in (("isposinf", "Where elements are infinity."), ("isneginf", "Where elements are minus infinity.")):
+    ops.unary(_name, promotion=BOOL, inplace=False, doc=_doc, check=Supported(
+        f"{_name}_cpu", REAL | UNSIGNED, Refusal(_ANY_COMPLEX, f"{_name} does not support complex inputs.")))  # fmt: skip
+ops.unary("signbit", promotion=BOOL, inplace=False, doc="Where the sign is negative, that of a zero included.", check=Supported(
+    "signbit_cpu", REAL | UNSIGNED, Refusal(_ANY_COMPLEX, "signbit is not implemented for complex tensors.", NotImplementedError),
+))  # fmt: skip
+
+ops.unary("logical_not", promotion=BOOL, check=Supported("logical_not_cpu", REAL | COMPLEX), doc="Where elements are zero.")
+for _name, _doc in (("and", "both are nonzero"), ("or", "either is nonzero"), ("xor", "exactly one is nonzero")):
+    ops.binary(f"logical_{_name}", promotion=BOOL, check=Supported(f"logical_{_name}_cpu", REAL | COMPLEX), doc=f"Where {_doc}.")
+
+
+def _larger_or_smaller(name: str, kernel: str, doc: str) -> None:
+    complex_ = Refusal(_ANY_COMPLEX, f"{name} not implemented for complex tensors.")
+    ops.binary(name, inplace=False, check=Supported(kernel, REAL, complex_), doc=doc)
+
+
+_larger_or_smaller("maximum", "maximum_cpu", "The larger of two elements; NaN where either is NaN.")
+_larger_or_smaller("minimum", "minimum_cpu", "The smaller of two elements; NaN where either is NaN.")
+_larger_or_smaller("fmax", "maximum_cpu", "The larger of two elements; where one is NaN, the other.")
+_larger_or_smaller("fmin", "minimum_cpu", "The smaller of two elements; where one is NaN, the other.")
+
+
+# Limits
+
+#: What C++ calls the integer types, for the message about limits that do not fit.
+_C_NAMES = {
+    dtypes.uint8: "uint8_t", dtypes.int8: "int8_t", dtypes.int16: "int16_t", dtypes.int32: "int", dtypes.int64: "int64_t",
+}  # fmt: skip
+
+
+class _Clamp(Supported):
+    """Which dtypes have limits, under the kernel names of the forms with one limit and with two."""
+
+    __slots__ = ()
+
+    def __init__(self, accepted: Any) -> None:
+        super().__init__("", accepted, Refusal(_ANY_COMPLEX, "clamp is not supported for complex types", NotImplementedError))
+
+    def __call__(self, args: tuple[Any, ...], common: Any) -> None:
+        low, high = args[1:]
+        if low is None and high is None:
+            raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+        for limit in (low, high):
+            _check_fits(limit, common)
+        kernel = self.kernel_name(low, high)
+        Supported(kernel, self.accepted - BOOL_DTYPE if kernel == "clamp_cpu" else self.accepted, *self.refusals)(args, common)
+
+    @staticmethod
+    def kernel_name(low: Any, high: Any) -> str:
+        if getattr(low if low is not None else high, "_dtype", None) is not None:
+            return "clamp_cpu" if low is not None and high is not None else "maximum_cpu" if high is None else "minimum_cpu"
+        return "clamp_scalar_cpu" if low is not None and high is not None else f"clamp_{'min' if high is None else 'max'}_scalar_cpu"
+
+
+class _ClampOneSide(_Clamp):
+    """`_Clamp` for ``clamp_min`` and ``clamp_max``, whose schema has one limit."""
+
+    __slots__ = ("is_min",)
+
+    def __init__(self, accepted: Any, is_min: bool) -> None:
+        super().__init__(accepted)
+        self.is_min = is_min
+
+    def __call__(self, args: tuple[Any, ...], common: Any) -> None:
+        self_, limit = args
+        if hasattr(limit, "_dtype"):
+            Supported("maximum_cpu" if self.is_min else "minimum_cpu", self.accepted)(args, common)
+        else:
+            super().__call__((self_, limit, None) if self.is_min else (self_, None, limit), common)
+
+
+def _check_fits(limit: Any, common: Any) -> None:
+    if limit.__class__ is int and common in _C_NAMES:
+        bits = common.itemsize * 8 - common.is_signed
+        if not -(common.is_signed << bits) <= limit < 1 << bits:
+            raise RuntimeError(f"value cannot be converted to type {_C_NAMES[common]} without overflow")
+
+
+_ORDERED = INTEGERS | FLOATS
+ops.elementwise("clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", inplace=True,
+                inplace_variants="function method", out="Tensor_out", check=_Clamp(REAL),
+                doc="max where self is larger, else min where self is smaller, else self.")  # fmt: skip
+ops.elementwise("clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", promotes="self min max", inplace=True,
+                inplace_variants="function method", out=True, check=_Clamp(_ORDERED))  # fmt: skip
+for _name in ("min", "max"):
+    ops.elementwise(f"clamp_{_name}.Tensor(Tensor self, Tensor {_name}) -> Tensor", inplace=True, out="Tensor_out",
+                    inplace_variants="function method", check=_ClampOneSide(REAL, _name == "min"),
+                    doc=f"`clamp` with {_name} only.")  # fmt: skip
+    ops.elementwise(f"clamp_{_name}(Tensor self, Scalar {_name}) -> Tensor", promotes=f"self {_name}", inplace=True, out=True,
+                    inplace_variants="function method", check=_ClampOneSide(_ORDERED, _name == "min"))  # fmt: skip
+for _overload in (".Tensor", ""):
+    ops.alias(f"clip{_overload}", f"clamp{_overload}", inplace_variants="function method")
+ops.elementwise(
+    "nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor",
+    promotion=ARITHMETIC, inplace=True, inplace_variants="function method", out=True,
+    check=Supported("nan_to_num", REAL | UNSIGNED | COMPLEX),
+    doc="NaN replaced by `nan` (0), infinities by `posinf` and `neginf` (the largest and smallest finite numbers).",
+)  # fmt: skip
+
+
+def _check_same_dtype(args: tuple[Any, ...], common: Any) -> None:
+    if args[0].dtype is not args[1].dtype and not (args[0].is_complex() or args[1].is_complex()):
+        raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
+
+
+ops.elementwise(
+    "heaviside(Tensor self, Tensor values) -> Tensor", inplace=True, out=True,
+    check=Supported("heaviside_cpu", REAL, Refusal(_ANY_COMPLEX, "heaviside is not yet implemented for complex tensors."),
+                    also=_check_same_dtype),
+    doc="0 where self is negative, 1 where it is positive, `values` where it is zero.",
+)  # fmt: skip
+
+
+# Choices
+
+
+def _check_condition(args: tuple[Any, ...], common: Any) -> None:
+    condition = args[0].dtype
+    if condition is dtypes.uint8:
+        import warnings
+
+        warnings.warn(
+            "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future version of "
+            "PyTorch. Use a boolean condition instead.", stacklevel=2,
+        )  # fmt: skip
+    elif condition is not dtypes.bool:
+        raise RuntimeError(
+            f"where expected condition to be a boolean tensor, but got a tensor with dtype {scalar_type_name(condition)}"
+        )
+
+
+ops.composite("where(Tensor condition) -> Tensor[]", variants="function", doc="Indices of nonzero elements, one tensor per dimension.")
+ops.elementwise(
+    "where.self(Tensor condition, Tensor self, Tensor other) -> Tensor",
+    promotes="self other", numbers="self other", out="self_out", number_signatures={"self": False, "other": False, "self other": False},
+    check=Supported("where_cpu", frozenset(dtypes.ALL_DTYPES), also=_check_condition),
+    doc="self where the bool `condition` is true, else other; broadcast.",
+)  # fmt: skip
+
+
+# Composites with a bool, or a tensor of them
+
+ops.composite(
+    "isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor",
+    doc="Where abs(self - other) <= atol + rtol * abs(other).",
+)  # fmt: skip
+ops.composite(
+    "allclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> bool",
+    doc="Whether `isclose` holds everywhere.",
+)  # fmt: skip
+ops.composite("equal(Tensor self, Tensor other) -> bool", doc="Whether two tensors have the same shape and elements.")
+ops.plain(
+    "isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
+    variants="function", out=True, doc="Where elements are (or, with `invert`, are not) among the test elements.",
+)  # fmt: skip
+ops.composite(
+    "isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
+    variants="function", out=True,
+)  # fmt: skip
+ops.composite(
+    "isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor",
+    variants="function", out=True,
+)  # fmt: skip
