@@ -37,6 +37,8 @@ from .construct import tensor as tensor  # noqa: E402
 from .devices import device as device  # noqa: E402
 from .dtypes import *  # noqa: E402, F403
 from .formats import *  # noqa: E402, F403
+from .functional import *  # noqa: E402, F403
+from .functional_norm import norm as norm  # noqa: E402
 from .size import Size as Size  # noqa: E402
 
 globals().update({d.name: d for d in _dtypes.ALL_DTYPES}, **_dtypes.ALIASES)

@@ -34,6 +34,7 @@ from .state import tls
 from .tensor_autograd import AutogradMembers
 from .tensor_cast import CastMembers
 from .tensor_convert import ConversionMembers
+from .tensor_functional import FunctionalMembers
 from .tensor_index import IndexingMembers
 from .tensor_types import TENSORS
 
@@ -45,7 +46,7 @@ _cpu = device("cpu")
 _meta = device("meta")
 
 
-class Tensor(TensorMethods, AutogradMembers, CastMembers, ConversionMembers, IndexingMembers):
+class Tensor(FunctionalMembers, TensorMethods, AutogradMembers, CastMembers, ConversionMembers, IndexingMembers):
     """A multi-dimensional array of one dtype on one device, as ``torch.Tensor``."""
 
     __slots__ = ("_array", "_dtype", "_keys", "_autograd", "_cell", "_base", "__dict__", "__weakref__")

@@ -15,20 +15,22 @@ from collections.abc import Callable
 
 import numpy as np
 
-__all__ = ["fma_double", "fma_float", "from_c_library", "log_float", "sincos_float"]
-
-_f = np.float32
+__all__ = ["fma_double", "from_c_library", "log_single", "single", "sincos_single"]
 
 
-def fma_float(a: np.ndarray, b: np.ndarray | np.float32, c: np.ndarray | np.float32) -> np.ndarray:
-    """``a * b + c`` of float32 numbers, rounded once.
+def single(x: np.ndarray) -> np.ndarray:
+    """Float64 numbers rounded to float32, as float64.
 
-    A product of two float32 numbers is exact in float64; the sum is rounded there first, which changes the float32
-    result only where it falls within 2**-29 of a tie.
+    Arithmetic on such numbers, each operation in float64 and then rounded by this function, is float32 arithmetic: a
+    sum, product or square root of float32 numbers comes out as if rounded once. So does ``single(a * b + c)``, a fused
+    multiply-add, unless the exact value lies within 2**-29 of a tie, for products of float32 numbers are exact here.
     """
-    exact = np.multiply(a, b, dtype=np.float64)
-    exact += c
-    return exact.astype(np.float32)
+    return x.astype(np.float32).astype(np.float64)
+
+
+def _constants(*numbers: float) -> tuple[float, ...]:
+    """Numbers rounded to float32."""
+    return tuple(float(np.float32(number)) for number in numbers)
 
 
 _SPLITTER = 2.0**27 + 1
@@ -57,59 +59,56 @@ def fma_double(a: np.ndarray, b: float, c: float) -> np.ndarray:
     return np.where(np.isfinite(error), total + error, total)
 
 
-_LOG_POLYNOMIAL = tuple(
-    _f(c)
-    for c in (
-        7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1, -1.6668057665e-1,
-        2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1,
-    )
+_LOG_POLYNOMIAL = _constants(
+    7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1, -1.6668057665e-1,
+    2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1,
 )  # fmt: skip
-_LN2_UPPER, _LN2_LOWER = _f(0.693359375), _f(-2.12194440e-4)
-_SQRT_HALF, _HALF, _ONE = _f(math.sqrt(0.5)), _f(0.5), _f(1)
+_LN2_UPPER, _LN2_LOWER, _SQRT_HALF = _constants(0.693359375, -2.12194440e-4, math.sqrt(0.5))
 
 
-def log_float(x: np.ndarray) -> np.ndarray:
-    """Natural logarithm of positive normal float32 numbers, as Cephes ``logf``.
+def log_single(x: np.ndarray) -> np.ndarray:
+    """Natural logarithm of positive normal float32 numbers (as float64), as Cephes ``logf``.
 
     x = m * 2**e with m in [sqrt(1/2), sqrt(2)); ln(1 + r) = r - r**2 / 2 + r**3 * P(r).
     """
     mantissa, exponent = np.frexp(x)
     small = mantissa < _SQRT_HALF
-    exponent = (exponent - small).astype(np.float32)
-    r = (mantissa - _ONE) + np.where(small, mantissa, _f(0))
-    square = r * r
-    y = _polynomial(r, _LOG_POLYNOMIAL) * r
-    y = fma_float(y, square, exponent * _LN2_LOWER)
-    y = fma_float(square, -_HALF, y)
-    return fma_float(exponent, _LN2_UPPER, r + y)
+    exponent = exponent - small.astype(np.float64)
+    r = np.where(small, 2 * mantissa, mantissa) - 1
+    square = single(r * r)
+    y = single(_polynomial(r, _LOG_POLYNOMIAL) * r)
+    y = single(y * square + single(exponent * _LN2_LOWER))
+    y = single(y - 0.5 * square)
+    return single(exponent * _LN2_UPPER + single(r + y))
 
 
-def _polynomial(x: np.ndarray, coefficients: tuple[np.float32, ...]) -> np.ndarray:
-    """Horner's rule, leading coefficient first."""
-    y = fma_float(x, coefficients[0], coefficients[1])
-    for coefficient in coefficients[2:]:
-        y = fma_float(y, x, coefficient)
+def _polynomial(x: np.ndarray, coefficients: tuple[float, ...]) -> np.ndarray:
+    """Horner's rule in fused multiply-adds, leading coefficient first."""
+    y = np.full_like(x, coefficients[0])
+    for coefficient in coefficients[1:]:
+        y *= x
+        y += coefficient
+        np.copyto(y, y.astype(np.float32))
     return y
 
 
-_FOUR_OVER_PI = _f(1.27323954473516)
 #: pi / 4 in three parts, so that a multiple of it can be taken off without losing bits (Cody and Waite).
-_QUARTER_PI = tuple(_f(c) for c in (0.78515625, 2.4187564849853515625e-4, 3.77489497744594108e-8))
-_SIN_POLYNOMIAL = tuple(_f(c) for c in (-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1))
-_COS_POLYNOMIAL = tuple(_f(c) for c in (2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2))
+_QUARTER_PI = _constants(0.78515625, 2.4187564849853515625e-4, 3.77489497744594108e-8)
+(_FOUR_OVER_PI,) = _constants(1.27323954473516)
+_SIN_POLYNOMIAL = _constants(-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)
+_COS_POLYNOMIAL = _constants(2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)
 
 
-def sincos_float(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Sine and cosine of float32 numbers in [0, 2 pi], as Cephes ``sinf`` and ``cosf``."""
-    octant = (x * _FOUR_OVER_PI).astype(np.int32)
-    octant = (octant + 1) & ~1
-    multiple = octant.astype(np.float32)
+def sincos_single(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Sine and cosine of float32 numbers in [0, 2 pi] (as float64), as Cephes ``sinf`` and ``cosf``."""
+    octant = (single(x * _FOUR_OVER_PI).astype(np.int32) + 1) & ~1
     for part in _QUARTER_PI:
-        x = fma_float(multiple, -part, x)
-    square = x * x
-    cos = _polynomial(square, _COS_POLYNOMIAL) * square
-    cos = fma_float(cos, square, -(square * _HALF)) + _ONE
-    sin = fma_float(_polynomial(square, _SIN_POLYNOMIAL) * square, x, x)
+        x = single(x - octant * part)
+    square = single(x * x)
+    cos = single(_polynomial(square, _COS_POLYNOMIAL) * square)
+    cos = single(single(cos * square - 0.5 * square) + 1)
+    sin = single(_polynomial(square, _SIN_POLYNOMIAL) * square)
+    sin = single(sin * x + x)
     swapped = octant & 2 != 0
     sines, cosines = np.where(swapped, cos, sin), np.where(swapped, sin, cos)
     np.negative(sines, out=sines, where=octant & 4 != 0)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..layout import dense_order
-from .arithmetic import fma_double, fma_float, from_c_library, log_float, sincos_float
+from .arithmetic import fma_double, from_c_library, log_single, sincos_single, single
 from .engine import MersenneTwister
 
 __all__ = [
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 #: Elements computed at a time: temporaries stay in the processor's cache.
-_BLOCK = 1 << 14
+_BLOCK = 1 << 13
 
 #: From this many elements on, contiguous arrays get normal numbers sixteen at a time.
 _SIXTEEN = 16
@@ -102,7 +102,13 @@ def _uniform_float(engine: MersenneTwister, count: int, low: float, high: float)
     values = engine.uniform_float(count)
     if low == 0.0 and high == 1.0:
         return values
-    return fma_float(values, np.float32(high) - np.float32(low), np.float32(low))
+    lowest, width = np.float32(low), np.float32(high) - np.float32(low)
+    return _multiplied_and_added(values.astype(np.float64), width, lowest)
+
+
+def _multiplied_and_added(singles: Array, factor: np.float32, summand: np.float32) -> Array:
+    """``singles * factor + summand``, rounded once to float32; `singles` are float32 numbers as float64."""
+    return (singles * float(factor) + float(summand)).astype(np.float32)
 
 
 def _uniform_double(engine: MersenneTwister, count: int, low: float, high: float) -> Array:
@@ -128,7 +134,7 @@ def _fill_by_sixteens(flat: Array, mean: float, std: float, engine: MersenneTwis
     """
     double = _is_double(flat)
     draw = engine.uniform_double if double else engine.uniform_float
-    transform = _box_muller_double if double else _box_muller_float
+    transform = _box_muller_double if double else _box_muller_single
     whole = flat.size - flat.size % _SIXTEEN
     for start in range(0, whole, _BLOCK):
         stop = min(start + _BLOCK, whole)
@@ -138,12 +144,15 @@ def _fill_by_sixteens(flat: Array, mean: float, std: float, engine: MersenneTwis
         flat[-_SIXTEEN:] = transform(draw(_SIXTEEN), mean, std)
 
 
-def _box_muller_float(uniform: Array, mean: float, std: float) -> Array:
-    radii, angles = uniform.reshape(-1, 2, 8).swapaxes(0, 1)
-    radius = np.sqrt(np.float32(-2) * log_float(np.float32(1) - radii))
-    sin, cos = sincos_float(np.float32(2 * math.pi) * angles)
-    normals = np.stack([radius * cos, radius * sin], axis=1).reshape(-1)
-    return normals if mean == 0.0 and std == 1.0 else fma_float(normals, np.float32(std), np.float32(mean))
+_TWO_PI_SINGLE = float(np.float32(2 * math.pi))
+
+
+def _box_muller_single(uniform: Array, mean: float, std: float) -> Array:
+    radii, angles = uniform.astype(np.float64).reshape(-1, 2, 8).swapaxes(0, 1)
+    radius = single(np.sqrt(single(-2 * log_single(1 - radii))))
+    sin, cos = sincos_single(single(_TWO_PI_SINGLE * angles))
+    normals = single(np.stack([radius * cos, radius * sin], axis=1).reshape(-1))
+    return _multiplied_and_added(normals, np.float32(std), np.float32(mean))
 
 
 def _box_muller_double(uniform: Array, mean: float, std: float) -> Array:

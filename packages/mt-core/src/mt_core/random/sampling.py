@@ -27,19 +27,38 @@ _LARGE_PERMUTATION = (2**32 - 1) // 20
 def permutation(n: int, engine: MersenneTwister) -> Array:
     """The numbers 0 to n - 1 in random order, int64, shape (n,)."""
     with engine.lock:
-        numbers = _shuffled(n, engine) if n < _LARGE_PERMUTATION else _shuffled_inside_out(n, engine)
-    return np.array(numbers, np.int64)
+        return _shuffled(n, engine) if n < _LARGE_PERMUTATION else _shuffled_inside_out(n, engine)
 
 
-def _shuffled(n: int, engine: MersenneTwister) -> list[int]:
-    """Fisher and Yates' shuffle from the front: element i changes places with one at or behind it."""
-    numbers = list(range(n))
+def _shuffled(n: int, engine: MersenneTwister) -> Array:
+    """Fisher and Yates' shuffle from the front: in step i, element i changes places with one at or behind it.
+
+    The steps are not taken one by one. What step i finds at its own place was put there by the last step that aimed at
+    it, and is what that step found at its own place, and so on back to a place that no step had aimed at; all these
+    chains are followed at once, in doubling strides. What step i then takes from the place it aims at was left there by
+    the step before it that aimed there, or is the number that always stood there.
+    """
     if n < 2:
-        return numbers
-    distances = engine.words(n - 1) % np.arange(n, 1, -1, dtype=np.uint64)
-    for i, j in enumerate((distances + np.arange(n - 1, dtype=np.uint64)).tolist()):
-        numbers[i], numbers[j] = numbers[j], numbers[i]
+        return np.arange(n, dtype=np.int64)
+    steps = np.arange(n - 1, dtype=np.int64)
+    aims = steps + (engine.words(n - 1) % np.arange(n, 1, -1, dtype=np.uint64)).astype(np.int64)
+    found = _ends_of_chains(n, steps, aims)
+    by_aim = np.argsort(aims, kind="stable")
+    again = np.flatnonzero(aims[by_aim][1:] == aims[by_aim][:-1])
+    numbers = np.append(aims, found[-1])
+    numbers[by_aim[again + 1]] = found[by_aim[again]]
     return numbers
+
+
+def _ends_of_chains(n: int, steps: Array, aims: Array) -> Array:
+    """What each step (and, last, the end of the shuffle) finds at its own place."""
+    found = np.arange(n, dtype=np.int64)
+    away = aims != steps
+    found[aims[away]] = steps[away]
+    further = found[found]
+    while not np.array_equal(found, further):
+        found, further = further, further[further]
+    return found
 
 
 def _shuffled_inside_out(n: int, engine: MersenneTwister) -> Array:

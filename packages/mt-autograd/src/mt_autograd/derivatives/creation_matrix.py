@@ -1,0 +1,8 @@
+"""Derivatives of patterned matrices."""
+
+from __future__ import annotations
+
+from ..rules import derivative
+
+derivative("tril", self=lambda grad, diagonal: grad.tril(diagonal))
+derivative("triu", self=lambda grad, diagonal: grad.triu(diagonal))

@@ -1,0 +1,69 @@
+"""Sequences and patterned matrices over NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from mt_core.spec import Spec
+
+from ..registry import kernel
+
+
+def _spaced(start: Any, end: Any, steps: int, spec: Spec) -> np.ndarray:
+    """Evenly spaced numbers in the type PyTorch computes them in: counted from the nearer end, so that both are exact."""
+    d = spec.dtype.compute
+    kind = np.complex128 if d.is_complex else d.np if d.is_floating_point else np.float64
+    if steps == 1:
+        return np.full(1, start).astype(d.np)
+    first, last = np.asarray(start, kind), np.asarray(end, kind)
+    step = (last - first) / np.asarray(max(steps - 1, 1), first.real.dtype)
+    position = np.arange(steps)
+    count = position.astype(first.real.dtype)
+    values = np.where(position < steps // 2, first + step * count, last - step * (steps - 1 - count))
+    return values if d.is_complex or d.is_floating_point else np.trunc(values)
+
+
+@kernel("linspace", half="native")
+def linspace(start: Any, end: Any, steps: int, spec: Spec) -> np.ndarray:
+    return _spaced(start, end, steps, spec).astype(spec.dtype.compute.np)
+
+
+@kernel("logspace", half="native")
+def logspace(start: Any, end: Any, steps: int, base: float, spec: Spec) -> np.ndarray:
+    d = spec.dtype.compute
+    if not (d.is_complex or d.is_floating_point):
+        first, last = float(start), float(end)
+        exponents = first + (last - first) / max(steps - 1, 1) * np.arange(steps)
+        return np.power(float(base), exponents).astype(d.np)
+    return np.power(np.asarray(base, d.to_real().np), _spaced(start, end, steps, spec)).astype(d.np)
+
+
+@kernel("eye", half="native")
+def eye(n: int, spec: Spec) -> np.ndarray:
+    return np.eye(n, dtype=spec.dtype.compute.np)
+
+
+@kernel("eye.m", half="native")
+def eye_m(n: int, m: int, spec: Spec) -> np.ndarray:
+    return np.eye(n, m, dtype=spec.dtype.compute.np)
+
+
+@kernel("tril_indices", half="native")
+def tril_indices(row: int, col: int, offset: int, spec: Spec) -> np.ndarray:
+    return np.stack(np.tril_indices(row, offset, col)).astype(spec.dtype.np)
+
+
+@kernel("triu_indices", half="native")
+def triu_indices(row: int, col: int, offset: int, spec: Spec) -> np.ndarray:
+    return np.stack(np.triu_indices(row, offset, col)).astype(spec.dtype.np)
+
+
+@kernel("tril", half="native")
+def tril(self: np.ndarray, diagonal: int) -> np.ndarray:
+    return np.where(np.tri(*self.shape[-2:], k=diagonal, dtype=bool), self, np.zeros((), self.dtype))
+
+
+@kernel("triu", half="native")
+def triu(self: np.ndarray, diagonal: int) -> np.ndarray:
+    return np.where(np.tri(*self.shape[-2:], k=diagonal - 1, dtype=bool), np.zeros((), self.dtype), self)

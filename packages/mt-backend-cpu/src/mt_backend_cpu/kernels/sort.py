@@ -1,0 +1,153 @@
+"""Sorting, searching and ordered statistics over NumPy, whose order puts NaN last, as PyTorch's does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..registry import kernel
+
+
+def order_of(self: np.ndarray, dim: int, descending: bool) -> np.ndarray:
+    """Stable order of a dimension, NaN the largest."""
+    if not descending:
+        return np.argsort(self, dim, kind="stable")
+    # Reversed twice, so that equal elements keep their order.
+    size = self.shape[dim]
+    backwards = np.argsort(np.flip(self, dim), dim, kind="stable")
+    return size - 1 - np.flip(backwards, dim)
+
+
+def _scalar_pair(self: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return self.copy(), np.zeros((), np.int64)
+
+
+@kernel("sort.stable")
+def sort(self: np.ndarray, stable: Any, dim: int, descending: bool) -> tuple[np.ndarray, np.ndarray]:
+    if not self.ndim:
+        return _scalar_pair(self)
+    order = order_of(self, dim, descending)
+    return np.take_along_axis(self, order, dim), order
+
+
+@kernel("topk")
+def topk(self: np.ndarray, k: int, dim: int, largest: bool, sorted: bool) -> tuple[np.ndarray, np.ndarray]:
+    if not self.ndim:
+        return _scalar_pair(self) if k else (np.empty((), self.dtype), np.empty((), np.int64))
+    order = order_of(self, dim, largest)
+    first = order.take(range(k), dim)
+    return np.take_along_axis(self, first, dim), first
+
+
+def _at(self: np.ndarray, index: np.ndarray, dim: int, keepdim: bool) -> tuple[np.ndarray, np.ndarray]:
+    values = np.take_along_axis(self, index, dim)
+    return (values, index) if keepdim else (values.squeeze(dim), index.squeeze(dim))
+
+
+@kernel("kthvalue")
+def kthvalue(self: np.ndarray, k: int, dim: int, keepdim: bool) -> tuple[np.ndarray, np.ndarray]:
+    if not self.ndim:
+        return _scalar_pair(self)
+    return _at(self, order_of(self, dim, False).take([k - 1], dim), dim, keepdim)
+
+
+def _median_index(self: np.ndarray, dim: int, skip_nan: bool) -> np.ndarray:
+    """Index of the lower middle element; of the first NaN where there is one and it counts."""
+    order = order_of(self, dim, False)
+    nan = np.isnan(self) if self.dtype.kind == "f" else np.zeros(self.shape, np.bool_)
+    count = self.shape[dim] - nan.sum(dim, keepdims=True) if skip_nan else np.full_like(nan.sum(dim, keepdims=True), self.shape[dim])
+    index = np.take_along_axis(order, np.maximum(count - 1, 0) // 2, dim)
+    if skip_nan:
+        return index
+    return np.where(nan.any(dim, keepdims=True), np.expand_dims(nan.argmax(dim), dim), index)
+
+
+def _median(self: np.ndarray, skip_nan: bool) -> np.ndarray:
+    if not self.size:
+        return np.asarray(np.nan if self.dtype.kind == "f" else np.iinfo(self.dtype).min, self.dtype)
+    flat = self.reshape(-1)
+    return flat[_median_index(flat, 0, skip_nan)].reshape(())
+
+
+@kernel("median")
+def median(self: np.ndarray) -> np.ndarray:
+    return _median(self, False)
+
+
+@kernel("nanmedian")
+def nanmedian(self: np.ndarray) -> np.ndarray:
+    return _median(self, True)
+
+
+@kernel("median.dim")
+def median_dim(self: np.ndarray, dim: int, keepdim: bool) -> tuple[np.ndarray, np.ndarray]:
+    return _at(self, _median_index(self, dim, False), dim, keepdim) if self.ndim else _scalar_pair(self)
+
+
+@kernel("nanmedian.dim")
+def nanmedian_dim(self: np.ndarray, dim: int, keepdim: bool) -> tuple[np.ndarray, np.ndarray]:
+    return _at(self, _median_index(self, dim, True), dim, keepdim) if self.ndim else _scalar_pair(self)
+
+
+@kernel("mode")
+def mode(self: np.ndarray, dim: int, keepdim: bool) -> tuple[np.ndarray, np.ndarray]:
+    if not self.ndim:
+        return _scalar_pair(self)
+    rows = np.moveaxis(self, dim, -1)
+    order = order_of(np.ascontiguousarray(rows), -1, False)
+    ordered = np.take_along_axis(rows, order, -1)
+    size = rows.shape[-1]
+    same = np.concatenate([np.zeros((*rows.shape[:-1], 1), np.bool_), ordered[..., 1:] == ordered[..., :-1]], -1)
+    position = np.arange(size)
+    start = np.maximum.accumulate(np.where(same, 0, position), -1)
+    length = position - start + 1
+    last = np.argmax(length, -1)[..., None]
+    index = np.moveaxis(np.take_along_axis(order, last, -1), -1, dim)
+    return _at(self, index, dim, keepdim)
+
+
+@kernel("searchsorted.Tensor")
+def searchsorted(
+    sorted_sequence: np.ndarray, self: np.ndarray, out_int32: bool, right: bool, side: str | None, sorter: Any
+) -> np.ndarray:
+    if sorter is not None:
+        sorted_sequence = np.take_along_axis(sorted_sequence, sorter, -1)
+    which = "right" if right or side == "right" else "left"
+    if sorted_sequence.ndim == 1:
+        return np.asarray(np.searchsorted(sorted_sequence, self, which))
+    rows, values = sorted_sequence.reshape(-1, sorted_sequence.shape[-1]), self.reshape(-1, self.shape[-1])
+    found = [np.searchsorted(row, value, which) for row, value in zip(rows, values, strict=True)]
+    return np.array(found, np.int64).reshape(self.shape)
+
+
+_NOTHING = np.empty(0, np.int64)
+
+
+def _answers(values: np.ndarray, inverse: Any, counts: Any, wants: tuple[bool, bool]) -> tuple[Any, Any, Any]:
+    return values, inverse if wants[0] else _NOTHING, counts if wants[1] else _NOTHING
+
+
+@kernel("_unique2", half="native")
+def unique2(self: np.ndarray, sorted: bool, return_inverse: bool, return_counts: bool) -> tuple[Any, Any, Any]:
+    values, inverse, counts = np.unique(self.reshape(-1), return_inverse=True, return_counts=True, equal_nan=False)
+    return _answers(values, inverse.reshape(self.shape), counts, (return_inverse, return_counts))
+
+
+@kernel("unique_dim", half="native")
+def unique_dim(self: np.ndarray, dim: int, sorted: bool, return_inverse: bool, return_counts: bool) -> tuple[Any, Any, Any]:
+    values, inverse, counts = np.unique(self, return_inverse=True, return_counts=True, axis=dim)
+    return _answers(values, inverse.reshape(-1), counts, (return_inverse, return_counts))
+
+
+@kernel("unique_consecutive", half="native")
+def unique_consecutive(self: np.ndarray, return_inverse: bool, return_counts: bool, dim: Any) -> tuple[Any, Any, Any]:
+    rows = self.reshape(-1) if dim is None else np.moveaxis(self, dim, 0)
+    if not rows.shape[0]:
+        return self.copy(), _NOTHING, _NOTHING
+    changed = (rows[1:] != rows[:-1]).reshape(rows.shape[0] - 1, -1).any(1)
+    starts = np.flatnonzero(np.concatenate([[True], changed]))
+    inverse = np.concatenate([[0], np.cumsum(changed)])
+    counts = np.diff(np.concatenate([starts, [rows.shape[0]]]))
+    values = rows[starts] if dim is None else np.moveaxis(rows[starts], 0, dim)
+    return _answers(values, inverse.reshape(self.shape) if dim is None else inverse, counts, (return_inverse, return_counts))

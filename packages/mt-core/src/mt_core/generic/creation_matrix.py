@@ -1,0 +1,30 @@
+"""Factories with a layout of their own, on any backend."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import dtypes
+from ..dispatch.registry import register_generic as generic
+from ..tensor import Tensor
+from .creation import allocate, check_options
+
+Ints = tuple[int, ...]
+
+
+@generic("empty_permuted")
+def empty_permuted(size: Ints, physical_layout: Ints, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Tensor:
+    check_options(layout, pin_memory)
+    if len(size) != len(physical_layout):
+        raise RuntimeError(f"Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = {len(size)} is not equal to len(physical_layout) = {len(physical_layout)}")
+    for d in physical_layout:
+        if not 0 <= d < len(size):
+            raise RuntimeError(f"Dimension out of range (expected to be between 0 and {len(size) - 1}, but got {d} at index {physical_layout.index(d)}).  NB: negative dims not currently supported; file an issue if you want it.")
+    if len(set(physical_layout)) != len(physical_layout):
+        raise RuntimeError("Duplicate dim not allowed")
+    strides = [0] * len(size)
+    step = 1
+    for d in reversed(physical_layout):
+        strides[d] = step
+        step *= max(size[d], 1)
+    return allocate(size, dtype or dtypes.get_default_dtype(), device, tuple(strides))

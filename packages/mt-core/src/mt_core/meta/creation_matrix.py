@@ -1,0 +1,78 @@
+"""Shape rules of sequences and patterned matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import dtypes
+from ..dispatch.registry import register_meta as meta
+from ..spec import Spec
+
+
+def _sequence_dtype(requested: Any, *numbers: Any) -> Any:
+    default = dtypes.get_default_dtype()
+    if any(isinstance(n, complex) for n in numbers):
+        if requested is not None and not requested.is_complex:
+            raise RuntimeError(f"linspace(): inferred dtype {default.to_complex()!r} can't be safely cast to passed dtype {requested!r}")
+        return requested or default.to_complex()
+    return requested or default
+
+
+@meta("linspace")
+def linspace(start: Any, end: Any, steps: int, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Spec:
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    return Spec((steps,), _sequence_dtype(dtype, start, end))
+
+
+@meta("logspace")
+def logspace(start: Any, end: Any, steps: int, base: float, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Spec:
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    return Spec((steps,), _sequence_dtype(dtype, start, end))
+
+
+@meta("eye")
+def eye(n: int, dtype: Any, *options: Any) -> Spec:
+    return eye_m(n, n, dtype, *options)
+
+
+@meta("eye.m")
+def eye_m(n: int, m: int, dtype: Any, *options: Any) -> Spec:
+    for name, size in (("n", n), ("m", m)):
+        if size < 0:
+            raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
+    return Spec((n, m), dtype or dtypes.get_default_dtype())
+
+
+def _count(row: int, col: int, offset: int, lower: bool) -> int:
+    if lower:
+        return sum(min(max(i + offset + 1, 0), col) for i in range(row))
+    return sum(col - min(max(i + offset, 0), col) for i in range(row))
+
+
+def _indices(lower: bool) -> Any:
+    def rule(row: int, col: int, offset: int, dtype: Any, *options: Any) -> Spec:
+        for name, size in (("row", row), ("col", col)):
+            if size < 0:
+                raise RuntimeError(f"{name} must be non-negative, got{size}")
+        return Spec((2, _count(row, col, offset, lower)), dtype or dtypes.int64)
+
+    return rule
+
+
+meta("tril_indices")(_indices(True))
+meta("triu_indices")(_indices(False))
+
+
+def _triangle(name: str) -> Any:
+    def rule(self: Any, diagonal: int) -> Spec:
+        if self.dim() < 2:
+            raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+        return Spec(self._array.shape, self._dtype)
+
+    return rule
+
+
+meta("tril")(_triangle("tril"))
+meta("triu")(_triangle("triu"))

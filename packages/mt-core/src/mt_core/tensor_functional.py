@@ -1,0 +1,78 @@
+"""Methods whose arguments a schema cannot say: the counterparts of `mt_core.functional`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+__all__ = ["FunctionalMembers"]
+
+
+class FunctionalMembers:
+    """Mixed into Tensor, before the generated methods."""
+
+    __slots__ = ()
+
+    def split(self: Any, split_size: int | Sequence[int], dim: int = 0) -> Any:
+        """Views of consecutive pieces of one size, or of the given sizes."""
+        from .functional import split
+
+        return split(self, split_size, dim)
+
+    def nonzero(self: Any, *, as_tuple: bool = False) -> Any:
+        """Indices of nonzero elements: (count, ndim), or with `as_tuple` one 1-d tensor per dimension."""
+        from .functional import nonzero
+
+        return nonzero(self, as_tuple=as_tuple)
+
+    def unique(self: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
+        """The distinct elements in order."""
+        from .functional import unique
+
+        return unique(self, sorted, return_inverse, return_counts, dim)
+
+    def unique_consecutive(self: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
+        """Runs of equal elements collapsed to one."""
+        from .functional import unique_consecutive
+
+        return unique_consecutive(self, return_inverse, return_counts, dim)
+
+    def norm(self: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+        """A norm over all elements or some dimensions, as ``torch.norm``."""
+        from .functional_norm import norm
+
+        return norm(self, p, dim, keepdim, dtype=dtype)
+
+    @property
+    def T(self: Any) -> Any:
+        """A view with all dimensions reversed."""
+        if self.dim() > 2:
+            warnings.warn(
+                "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an error "
+                "in a future release. Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` "
+                "to reverse the dimensions of a tensor.",
+                stacklevel=2,
+            )
+        return self.permute(tuple(reversed(range(self.dim()))))
+
+    @property
+    def mT(self: Any) -> Any:
+        """A view with the last two dimensions exchanged."""
+        if self.dim() < 2:
+            raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices. Got {self.dim()}-D tensor.")
+        return self.transpose(-2, -1)
+
+    @property
+    def H(self: Any) -> Any:
+        """The conjugate transpose of a matrix."""
+        if self.dim() not in (0, 2):
+            raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self.dim()}-D tensor.")
+        return self.adjoint() if self.dim() else self.conj()
+
+    @property
+    def mH(self: Any) -> Any:
+        """The conjugate transpose of the last two dimensions."""
+        if self.dim() < 2:
+            raise RuntimeError(f"tensor.mH is only supported on matrices or batches of matrices. Got {self.dim()}-D tensor.")
+        return self.adjoint()
