@@ -21,22 +21,21 @@ def count_devices(device_type: str) -> int:
         return 0
 
 
-def refusing(namespace: dict[str, Any], names: str, error: type[Exception], message: str) -> None:
-    """Define functions, named by words, in the namespace of a module; each raises the error whatever it is given.
+def refusing(error: type[Exception], message: str) -> Callable[[str], Callable[..., NoReturn]]:
+    """A maker of functions that need a device: ``synchronize = needs_device("synchronize")``.
 
-    ``{name}`` in the message becomes the name of the function.
+    Each raises the error whatever it is given; ``{name}`` in the message becomes its name.
     """
-    for name in names.split():
-        namespace[name] = _refusing_function(name, error, message.replace("{name}", name))
 
+    def needs_device(name: str) -> Callable[..., NoReturn]:
+        def function(*args: Any, **kwargs: Any) -> NoReturn:
+            raise error(message.replace("{name}", name))
 
-def _refusing_function(name: str, error: type[Exception], message: str) -> Callable[..., NoReturn]:
-    def function(*args: Any, **kwargs: Any) -> NoReturn:
-        raise error(message)
+        function.__name__ = function.__qualname__ = name
+        function.__doc__ = f"Needs a device: raises {error.__name__}."
+        return function
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"Needs a device: raises {error.__name__}."
-    return function
+    return needs_device
 
 
 def dummy_class(name: str) -> type:

@@ -1,7 +1,7 @@
 """``torch.compile``: mindtorch runs operators one by one, so that a compiled program is the program itself.
 
-What clients see is PyTorch's: an `OptimizedModule` around a module, a wrapper around a function, errors for backends and
-modes that do not exist.
+What clients see is PyTorch's: an `OptimizedModule` around a module, a wrapper around a function, errors for backends
+and modes that do not exist.
 """
 
 from __future__ import annotations

@@ -35,7 +35,6 @@ HOMES = {
     "mindtorch.storage": "mt_core.storage",
     "mindtorch.utils.checkpoint": "mt_autograd.checkpoint",
     "mindtorch.utils.data": "mt_nn.data",
-    "mindtorch.utils.dlpack": "mt_core.dlpack",
     "mindtorch.utils.hooks": "mt_core.hooks",
 }
 

@@ -1,4 +1,4 @@
-"""``torch.accelerator``: the device of this machine that is not its CPU, if a backend for one is installed and sees it."""
+"""``torch.accelerator``: the device of this machine that is not its CPU, if a backend for one sees it."""
 
 from __future__ import annotations
 
@@ -31,16 +31,25 @@ def device_count() -> int:
     return 0 if accelerator is None else _absent_device.count_devices(accelerator.type)
 
 
-_absent_device.refusing(
-    globals(),
-    """
-    current_device_idx current_device_index current_stream empty_cache get_device_capability get_memory_info
-    max_memory_allocated max_memory_reserved memory_allocated memory_reserved memory_stats reset_accumulated_memory_stats
-    reset_peak_memory_stats set_device_idx set_device_index set_stream synchronize
-    """,
-    RuntimeError,
-    _NONE,
-)
+_needs_device = _absent_device.refusing(RuntimeError, _NONE)
+
+current_device_idx = _needs_device("current_device_idx")
+current_device_index = _needs_device("current_device_index")
+current_stream = _needs_device("current_stream")
+empty_cache = _needs_device("empty_cache")
+get_device_capability = _needs_device("get_device_capability")
+get_memory_info = _needs_device("get_memory_info")
+max_memory_allocated = _needs_device("max_memory_allocated")
+max_memory_reserved = _needs_device("max_memory_reserved")
+memory_allocated = _needs_device("memory_allocated")
+memory_reserved = _needs_device("memory_reserved")
+memory_stats = _needs_device("memory_stats")
+reset_accumulated_memory_stats = _needs_device("reset_accumulated_memory_stats")
+reset_peak_memory_stats = _needs_device("reset_peak_memory_stats")
+set_device_idx = _needs_device("set_device_idx")
+set_device_index = _needs_device("set_device_index")
+set_stream = _needs_device("set_stream")
+synchronize = _needs_device("synchronize")
 
 
 class device_index:

@@ -1,4 +1,4 @@
-"""The command ``mindtorch``: run a program with mindtorch in PyTorch's place, and say what is installed and what is missing."""
+"""The command ``mindtorch``: run a program with mindtorch in PyTorch's place; tell what is installed and what not."""
 
 from __future__ import annotations
 

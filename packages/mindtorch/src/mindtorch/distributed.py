@@ -80,6 +80,4 @@ def init_process_group(*args: Any, **kwargs: Any) -> NoReturn:
 
 
 def __getattr__(name: str) -> NoReturn:
-    raise AttributeError(
-        f"module 'torch.distributed' has no attribute '{name}': torch.distributed.is_available() is False with mindtorch"
-    )
+    raise AttributeError(f"module 'torch.distributed' has no attribute '{name}': it is not available with mindtorch")

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+
 from mt_core.plugins import discovery
 from mt_core.plugins.discovery import PluginError
 

@@ -20,12 +20,18 @@ def is_initialized() -> bool:
     return False
 
 
-_absent_device.refusing(
-    globals(),
-    """
-    current_device current_stream default_stream empty_cache get_device_capability get_device_properties init set_device
-    set_stream stream synchronize
-    """,
-    RuntimeError,
-    "Cannot execute {name}() without MTIA backend: mindtorch serves no MTIA device",
+_needs_device = _absent_device.refusing(
+    RuntimeError, "Cannot execute {name}() without MTIA backend: mindtorch serves no MTIA device"
 )
+
+current_device = _needs_device("current_device")
+current_stream = _needs_device("current_stream")
+default_stream = _needs_device("default_stream")
+empty_cache = _needs_device("empty_cache")
+get_device_capability = _needs_device("get_device_capability")
+get_device_properties = _needs_device("get_device_properties")
+init = _needs_device("init")
+set_device = _needs_device("set_device")
+set_stream = _needs_device("set_stream")
+stream = _needs_device("stream")
+synchronize = _needs_device("synchronize")

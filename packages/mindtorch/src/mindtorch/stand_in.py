@@ -1,7 +1,7 @@
 """Making ``import torch`` mean mindtorch.
 
-A folder that holds a package `torch` and its metadata goes first on the path, in this process and through ``PYTHONPATH`` in
-those that it starts, so that the workers of a data loader and scripts run by a script see it too.
+A folder that holds a package `torch` and its metadata goes first on the path, in this process and through
+``PYTHONPATH`` in those that it starts, so that the workers of a data loader and scripts run by a script see it too.
 """
 
 from __future__ import annotations

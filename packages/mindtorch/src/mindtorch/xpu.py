@@ -82,13 +82,23 @@ def get_rng_state_all() -> list[Any]:
     return []
 
 
-_absent_device.refusing(
-    globals(),
-    """
-    current_device current_stream device device_of get_device_capability get_device_name get_device_properties
-    get_rng_state graph init initial_seed mem_get_info reset_peak_memory_stats set_device set_rng_state set_stream stream
-    synchronize
-    """,
-    AssertionError,
-    "Torch not compiled with XPU enabled: mindtorch serves no XPU",
-)
+_needs_device = _absent_device.refusing(AssertionError, "Torch not compiled with XPU enabled: mindtorch serves no XPU")
+
+current_device = _needs_device("current_device")
+current_stream = _needs_device("current_stream")
+device = _needs_device("device")
+device_of = _needs_device("device_of")
+get_device_capability = _needs_device("get_device_capability")
+get_device_name = _needs_device("get_device_name")
+get_device_properties = _needs_device("get_device_properties")
+get_rng_state = _needs_device("get_rng_state")
+graph = _needs_device("graph")
+init = _needs_device("init")
+initial_seed = _needs_device("initial_seed")
+mem_get_info = _needs_device("mem_get_info")
+reset_peak_memory_stats = _needs_device("reset_peak_memory_stats")
+set_device = _needs_device("set_device")
+set_rng_state = _needs_device("set_rng_state")
+set_stream = _needs_device("set_stream")
+stream = _needs_device("stream")
+synchronize = _needs_device("synchronize")

@@ -103,8 +103,8 @@ class GradScaler:
     def _checked_scale(self, function: str) -> Tensor:
         if self._scale is None:
             raise AssertionError(
-                f"Attempted {function} but _scale is None.  This may indicate your script did not use scaler.scale(loss or "
-                "outputs) earlier in the iteration."
+                f"Attempted {function} but _scale is None.  This may indicate your script did not use "
+                "scaler.scale(loss or outputs) earlier in the iteration."
             )
         return self._scale
 
@@ -263,7 +263,8 @@ def _as_number(new_scale: float | Tensor) -> float:
     if isinstance(new_scale, Tensor) and new_scale.numel() == 1 and not new_scale.requires_grad:
         return new_scale.item()
     raise AssertionError(
-        "new_scale should be a float or a 1-element torch.cuda.FloatTensor or torch.FloatTensor with requires_grad=False."
+        "new_scale should be a float or a 1-element torch.cuda.FloatTensor or torch.FloatTensor with "
+        "requires_grad=False."
     )
 
 

@@ -69,17 +69,30 @@ def get_gencode_flags() -> str:
     return ""
 
 
-_absent_device.refusing(
-    globals(),
-    """
-    can_device_access_peer clock_rate cudart current_blas_handle current_device current_stream default_stream
-    device_memory_used get_device_capability get_device_name get_device_properties get_stream_from_external
-    get_sync_debug_mode init ipc_collect memory_usage power_draw set_stream set_sync_debug_mode synchronize temperature
-    utilization
-    """,
-    AssertionError,
-    NOT_ENABLED,
-)
+_needs_device = _absent_device.refusing(AssertionError, NOT_ENABLED)
+
+can_device_access_peer = _needs_device("can_device_access_peer")
+clock_rate = _needs_device("clock_rate")
+cudart = _needs_device("cudart")
+current_blas_handle = _needs_device("current_blas_handle")
+current_device = _needs_device("current_device")
+current_stream = _needs_device("current_stream")
+default_stream = _needs_device("default_stream")
+device_memory_used = _needs_device("device_memory_used")
+get_device_capability = _needs_device("get_device_capability")
+get_device_name = _needs_device("get_device_name")
+get_device_properties = _needs_device("get_device_properties")
+get_stream_from_external = _needs_device("get_stream_from_external")
+get_sync_debug_mode = _needs_device("get_sync_debug_mode")
+init = _needs_device("init")
+ipc_collect = _needs_device("ipc_collect")
+memory_usage = _needs_device("memory_usage")
+power_draw = _needs_device("power_draw")
+set_stream = _needs_device("set_stream")
+set_sync_debug_mode = _needs_device("set_sync_debug_mode")
+synchronize = _needs_device("synchronize")
+temperature = _needs_device("temperature")
+utilization = _needs_device("utilization")
 
 
 class device:

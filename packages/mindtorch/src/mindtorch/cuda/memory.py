@@ -78,13 +78,19 @@ def memory_stats_as_nested_dict(device: Any = None) -> dict[str, Any]:
     return {}
 
 
-_absent_device.refusing(
-    globals(),
-    """
-    caching_allocator_alloc caching_allocator_delete change_current_allocator get_allocator_backend
-    get_per_process_memory_fraction mem_get_info memory_snapshot memory_summary reset_accumulated_memory_stats
-    reset_max_memory_allocated reset_max_memory_cached reset_peak_memory_stats set_per_process_memory_fraction use_mem_pool
-    """,
-    AssertionError,
-    NOT_ENABLED,
-)
+_needs_device = _absent_device.refusing(AssertionError, NOT_ENABLED)
+
+caching_allocator_alloc = _needs_device("caching_allocator_alloc")
+caching_allocator_delete = _needs_device("caching_allocator_delete")
+change_current_allocator = _needs_device("change_current_allocator")
+get_allocator_backend = _needs_device("get_allocator_backend")
+get_per_process_memory_fraction = _needs_device("get_per_process_memory_fraction")
+mem_get_info = _needs_device("mem_get_info")
+memory_snapshot = _needs_device("memory_snapshot")
+memory_summary = _needs_device("memory_summary")
+reset_accumulated_memory_stats = _needs_device("reset_accumulated_memory_stats")
+reset_max_memory_allocated = _needs_device("reset_max_memory_allocated")
+reset_max_memory_cached = _needs_device("reset_max_memory_cached")
+reset_peak_memory_stats = _needs_device("reset_peak_memory_stats")
+set_per_process_memory_fraction = _needs_device("set_per_process_memory_fraction")
+use_mem_pool = _needs_device("use_mem_pool")

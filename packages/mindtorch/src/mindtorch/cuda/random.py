@@ -56,4 +56,8 @@ def set_rng_state_all(new_states: Iterable[Any]) -> None:
         raise AssertionError(NOT_ENABLED)
 
 
-_absent_device.refusing(globals(), "get_rng_state initial_seed set_rng_state", AssertionError, NOT_ENABLED)
+_needs_device = _absent_device.refusing(AssertionError, NOT_ENABLED)
+
+get_rng_state = _needs_device("get_rng_state")
+initial_seed = _needs_device("initial_seed")
+set_rng_state = _needs_device("set_rng_state")
