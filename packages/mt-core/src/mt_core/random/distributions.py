@@ -71,7 +71,7 @@ def _fill_blockwise(out: Array, draw: Callable[[int], Array]) -> None:
 
 
 def _is_double(out: Array) -> bool:
-    return out.dtype == np.float64
+    return out.dtype.char == "d"
 
 
 # Uniform
@@ -177,7 +177,8 @@ def _serial_normals(engine: MersenneTwister, count: int, mean: float, std: float
         normals[0] = kept
         engine.next_double_normal = None
     uniform = engine.uniform_double(2 * pairs)
-    normals[start:] = _normal_pairs(uniform, exact)
+    # For a few numbers the C library is the faster one, too.
+    normals[start:] = _normal_pairs(uniform, exact or count <= _SIXTEEN)
     if normals.size > count:
         engine.next_double_normal = float(_normal_pairs(uniform[-2:], exact=True)[1])
     return fma_double(normals[:count], std, mean)
