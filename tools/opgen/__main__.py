@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from . import wrappers
+from . import stubs, wrappers
 from .load import load_declarations
 from .reference import operator_reference
 
@@ -21,8 +21,8 @@ def generated() -> dict[Path, str]:
     return {
         CORE / "api" / "_functions.py": wrappers.functions_module(packets),
         CORE / "api" / "_methods.py": wrappers.methods_module(packets),
-        CORE / "api" / "_functions.pyi": wrappers.functions_stub(packets),
-        CORE / "api" / "_methods.pyi": wrappers.methods_stub(packets),
+        CORE / "api" / "_functions.pyi": stubs.functions_stub(packets),
+        CORE / "api" / "_methods.pyi": stubs.methods_stub(packets),
         ROOT / "docs" / "operators.md": operator_reference(packets),
     }
 

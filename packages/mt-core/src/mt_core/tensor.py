@@ -26,6 +26,7 @@ from . import dtypes
 from .api._methods import TensorMethods
 from .autograd_state import AutogradMeta
 from .block import block_of, rebind, share_block
+from .cell import Cell
 from .devices import device, device_type_of
 from .dtypes import dtype
 from .keys import AUTOGRAD, BACKEND_MASK, CONJUGATE, CPU, INFERENCE, META, NEGATIVE, STRIDED
@@ -50,6 +51,12 @@ class Tensor(FunctionalMembers, TensorMethods, AutogradMembers, CastMembers, Con
     """A multi-dimensional array of one dtype on one device, as ``torch.Tensor``."""
 
     __slots__ = ("_array", "_dtype", "_keys", "_autograd", "_cell", "_base", "__dict__", "__weakref__")
+    _array: Any
+    _dtype: dtype
+    _keys: int
+    _autograd: AutogradMeta | None
+    _cell: Cell | None
+    _base: Tensor | None
 
     # NumPy must not take over `array + tensor`: Python then asks the tensor.
     __array_priority__ = 1000
