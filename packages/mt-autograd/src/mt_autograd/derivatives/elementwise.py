@@ -1,34 +1,91 @@
-"""Derivatives of elementwise arithmetic and of elementary functions."""
+"""Derivatives of elementwise arithmetic."""
 
 from __future__ import annotations
 
+from typing import Any
+
+from mt_core.api import _functions as ops
+
 from ..rules import derivative
 from ._conjugate import conj
+from ._refused import refused_operator
 
-derivative(
-    "add.Tensor",
-    self=lambda grad: grad,
-    other=lambda grad, alpha: scaled(grad, alpha),
-)
-derivative(
-    "sub.Tensor",
-    self=lambda grad: grad,
-    other=lambda grad, alpha: -scaled(grad, alpha),
-)
-derivative(
-    "mul.Tensor",
-    self=lambda grad, other: grad * conj(other),
-    other=lambda grad, self: grad * conj(self),
-)
+
+def scaled(grad: Any, factor: Any) -> Any:
+    """``conj(factor) * grad``, where the number `factor` is mostly 1."""
+    return grad if factor == 1 else grad * conj(factor)
+
+
+def vanishing(grad: Any) -> Any:
+    """The derivative of a step function: zero."""
+    return ops.zeros_like(grad)
+
+
+derivative("add.Tensor", self=lambda grad: grad, other=lambda grad, alpha: scaled(grad, alpha))
+derivative("sub.Tensor", self=lambda grad: grad, other=lambda grad, alpha: -scaled(grad, alpha))
+derivative("rsub.Tensor", self=lambda grad, alpha: -scaled(grad, alpha), other=lambda grad: grad)
+derivative("rsub.Scalar", self=lambda grad, alpha: -scaled(grad, alpha))
+derivative("mul.Tensor", self=lambda grad, other: grad * conj(other), other=lambda grad, self: grad * conj(self))
 derivative(
     "div.Tensor",
     self=lambda grad, other: grad / conj(other),
     other=lambda grad, self, other: -grad * conj((self / other) / other),
 )
+derivative(
+    "div.Tensor_mode",
+    node="DivBackward2",
+    self=lambda grad, other, rounding_mode: grad / conj(other) if rounding_mode is None else vanishing(grad),
+    other=lambda grad, self, other, rounding_mode: (
+        -grad * conj((self / other) / other) if rounding_mode is None else vanishing(grad)
+    ),
+)
+refused_operator("floor_divide", "self", "other")
+
+derivative("remainder.Scalar", self=lambda grad: grad)
+derivative(
+    "remainder.Tensor", self=lambda grad: grad, other=lambda grad, self, other: -grad * ops.div(self, other, rounding_mode="floor")
+)
+refused_operator("remainder.Scalar_Tensor", "other")
+derivative("fmod.Scalar", self=lambda grad: grad)
+derivative(
+    "fmod.Tensor", self=lambda grad: grad, other=lambda grad, self, other: -grad * ops.div(self, other, rounding_mode="trunc")
+)
+
 derivative("neg", self=lambda grad: -grad)
-derivative("exp", self=lambda grad, result: grad * conj(result))
+derivative("abs", self=lambda grad, self: grad * ops.sgn(self))
+derivative("sign", self=vanishing)
 
 
-def scaled(grad, alpha):
-    """``conj(alpha) * grad``, where `alpha` is mostly 1."""
-    return grad if alpha == 1 else grad * conj(alpha)
+def _sgn(grad: Any, self: Any, result: Any) -> Any:
+    """What changes the modulus does not change the sign: only the part of `grad` across the direction of `self` counts."""
+    if not self.is_complex():
+        return vanishing(grad)
+    modulus = ops.abs(self)
+    across = grad - result * ops.real(grad * conj(result))
+    return ops.where(modulus == 0, 0, across / modulus)
+
+
+derivative("sgn", self=_sgn)
+derivative(
+    "addcmul",
+    self=lambda grad: grad,
+    tensor1=lambda grad, tensor2, value: scaled(grad * conj(tensor2), value),
+    tensor2=lambda grad, tensor1, value: scaled(grad * conj(tensor1), value),
+)
+derivative(
+    "addcdiv",
+    self=lambda grad: grad,
+    tensor1=lambda grad, tensor2, value: scaled(grad / conj(tensor2), value),
+    tensor2=lambda grad, tensor1, tensor2, value: -scaled(grad * conj(tensor1 / (tensor2 * tensor2)), value),
+)
+derivative(
+    "lerp.Scalar",
+    self=lambda grad, weight: scaled(grad, 1 - weight),
+    end=lambda grad, weight: scaled(grad, weight),
+)
+derivative(
+    "lerp.Tensor",
+    self=lambda grad, weight: grad * conj(1 - weight),
+    end=lambda grad, weight: grad * conj(weight),
+    weight=lambda grad, self, end: grad * conj(end - self),
+)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from mt_core.api import _functions as ops
 from mt_core.decomp.random import native_dropout_scale
 
 from ..rules import derivative, non_differentiable
 
 
-def zeros(grad):
+def zeros(grad: Any) -> Any:
     """The gradient of an argument that has no influence."""
     return ops.zeros_like(grad)
 

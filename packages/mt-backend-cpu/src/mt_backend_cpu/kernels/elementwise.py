@@ -117,3 +117,12 @@ def addcmul(self: Any, tensor1: Any, tensor2: Any, value: Any) -> Any:
 @kernel("addcdiv")
 def addcdiv(self: Any, tensor1: Any, tensor2: Any, value: Any) -> Any:
     return self + scaled(tensor1, value) / tensor2
+
+
+@kernel("lerp.Scalar", "lerp.Tensor")
+def lerp(self: Any, end: Any, weight: Any) -> Any:
+    """From whichever end is nearer, so that weights 0 and 1 give the ends themselves."""
+    step = end - self
+    if np.ndim(weight) == 0:
+        return self + weight * step if np.abs(weight) < 0.5 else end - step * (1 - weight)
+    return np.where(np.abs(weight) < 0.5, self + weight * step, end - step * (1 - weight))

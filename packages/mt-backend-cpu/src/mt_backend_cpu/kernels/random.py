@@ -158,4 +158,5 @@ def poisson(self: Array, generator: Generator | None) -> Array:
 
 @kernel("binomial")
 def binomial(count: Array, probability: Array, generator: Generator | None) -> Array:
-    return sampling.binomial(*np.broadcast_arrays(count, probability), _engine(generator))
+    counts, probabilities = np.broadcast_arrays(count, probability)
+    return sampling.binomial(counts, probabilities, _engine(generator))

@@ -223,6 +223,6 @@ def logsumexp(self: np.ndarray, dim: Any, keepdim: bool) -> Any:
     if not self.size:
         return np.log(np.sum(np.exp(self), axis=axes, keepdims=keepdim))
     largest = np.max(self.real, axis=axes, keepdims=True)
-    largest[~np.isfinite(largest)] = 0
+    largest = np.where(np.isfinite(largest), largest, 0)
     total = accurate_sum(np.exp(self - largest), axes)
     return np.log(_keep(total, self, axes, keepdim)) + (largest if keepdim else largest.reshape(np.shape(total)))

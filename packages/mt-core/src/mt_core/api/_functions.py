@@ -17,7 +17,7 @@ from ..tensor_types import TENSORS
 from ._quick import NUMBERS, given, int_tuple, operator_fallback, reflected, sized_ints, tensors_keys
 from .binder import call_method, call_packet
 
-__all__ = ["_bounded_log", "_conj_physical", "_safe_softmax", "_to_copy", "_unique2", "abs", "abs_", "absolute", "acos", "acos_", "acosh", "acosh_", "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "adjoint", "alias", "all", "allclose", "alpha_dropout", "alpha_dropout_", "amax", "amin", "angle", "any", "arange", "arccos", "arccos_", "arccosh", "arccosh_", "arcsin", "arcsin_", "arcsinh", "arcsinh_", "arctan", "arctan2", "arctan_", "arctanh", "arctanh_", "argmax", "argmin", "argsort", "argwhere", "as_strided", "as_strided_scatter", "asin", "asin_", "asinh", "asinh_", "atan", "atan2", "atan_", "atanh", "atanh_", "baddbmm", "bartlett_window", "batch_norm", "bernoulli", "binary_cross_entropy", "binary_cross_entropy_with_logits", "binomial", "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "blackman_window", "bmm", "broadcast_to", "bucketize", "cat", "ceil", "ceil_", "chunk", "clamp", "clamp_", "clamp_max", "clamp_max_", "clamp_min", "clamp_min_", "clip", "clip_", "clone", "column_stack", "complex", "concat", "concatenate", "conj", "conj_physical", "conj_physical_", "copysign", "cos", "cos_", "cosh", "cosh_", "cosine_embedding_loss", "cosine_similarity", "count_nonzero", "cross_entropy_loss", "deg2rad", "deg2rad_", "diag", "diag_embed", "diagflat", "diagonal", "diagonal_scatter", "dist", "div", "divide", "dot", "dropout", "dropout_", "dsplit", "dstack", "embedding", "embedding_dense_backward", "empty", "empty_like", "empty_permuted", "empty_strided", "eq", "equal", "exp", "exp2", "exp2_", "exp_", "expm1", "expm1_", "eye", "feature_alpha_dropout", "feature_alpha_dropout_", "feature_dropout", "feature_dropout_", "fill", "fill_", "fix", "fix_", "flatten", "flip", "fliplr", "flipud", "float_power", "floor", "floor_", "floor_divide", "fmax", "fmin", "fmod", "frac", "frac_", "frexp", "full", "full_like", "gather", "gcd", "gcd_", "ge", "ger", "greater", "greater_equal", "group_norm", "gt", "hamming_window", "hann_window", "heaviside", "hinge_embedding_loss", "hsplit", "hstack", "huber_loss", "hypot", "imag", "index", "index_add", "index_copy", "index_fill", "index_put", "index_reduce", "index_select", "instance_norm", "isclose", "isfinite", "isin", "isinf", "isnan", "isneginf", "isposinf", "isreal", "kl_div", "kthvalue", "l1_loss", "layer_norm", "lcm", "lcm_", "ldexp", "ldexp_", "le", "less", "less_equal", "linear", "linspace", "log", "log10", "log10_", "log1p", "log1p_", "log2", "log2_", "log_", "logaddexp", "logaddexp2", "logical_and", "logical_not", "logical_or", "logical_xor", "logspace", "logsumexp", "lt", "margin_ranking_loss", "masked_fill", "masked_scatter", "masked_select", "matmul", "max", "maximum", "mean", "median", "min", "minimum", "mm", "mode", "moveaxis", "movedim", "mse_loss", "msort", "mul", "multi_margin_loss", "multilabel_margin_loss", "multinomial", "multiply", "mv", "nan_to_num", "nan_to_num_", "nanmedian", "narrow", "native_batch_norm", "native_dropout", "native_dropout_backward", "native_group_norm", "native_layer_norm", "native_layer_norm_backward", "ne", "neg", "neg_", "negative", "negative_", "nextafter", "nll_loss", "nll_loss2d", "nll_loss_backward", "nll_loss_forward", "nll_loss_nd", "nonzero", "normal", "not_equal", "one_hot", "ones", "ones_like", "outer", "pairwise_distance", "permute", "poisson", "poisson_nll_loss", "polar", "positive", "pow", "prod", "put", "rad2deg", "rad2deg_", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "range", "ravel", "real", "reciprocal", "reciprocal_", "remainder", "repeat_interleave", "reshape", "resolve_conj", "resolve_neg", "rms_norm", "roll", "rot90", "round", "round_", "row_stack", "rsqrt", "rsqrt_", "rsub", "scalar_tensor", "scaled_dot_product_attention", "scatter", "scatter_add", "scatter_reduce", "searchsorted", "select", "select_scatter", "sgn", "sign", "signbit", "sin", "sin_", "sinh", "sinh_", "slice", "slice_scatter", "smooth_l1_loss", "soft_margin_loss", "sort", "split", "split_with_sizes", "sqrt", "sqrt_", "square", "square_", "squeeze", "stack", "std", "std_mean", "sub", "subtract", "sum", "swapaxes", "swapdims", "t", "take", "take_along_dim", "tan", "tan_", "tensor_split", "tile", "topk", "transpose", "tril", "tril_indices", "triplet_margin_loss", "triu", "triu_indices", "true_divide", "trunc", "trunc_", "unbind", "unflatten", "unique_consecutive", "unique_dim", "unsqueeze", "vander", "var", "var_mean", "vdot", "view_as_complex", "view_as_real", "vsplit", "vstack", "where", "zero_", "zeros", "zeros_like"]
+__all__ = ["_bounded_log", "_conj_physical", "_safe_softmax", "_to_copy", "_unique2", "abs", "abs_", "absolute", "acos", "acos_", "acosh", "acosh_", "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "adjoint", "alias", "all", "allclose", "alpha_dropout", "alpha_dropout_", "amax", "amin", "aminmax", "angle", "any", "arange", "arccos", "arccos_", "arccosh", "arccosh_", "arcsin", "arcsin_", "arcsinh", "arcsinh_", "arctan", "arctan2", "arctan_", "arctanh", "arctanh_", "argmax", "argmin", "argsort", "argwhere", "as_strided", "as_strided_scatter", "asin", "asin_", "asinh", "asinh_", "atan", "atan2", "atan_", "atanh", "atanh_", "baddbmm", "bartlett_window", "batch_norm", "bernoulli", "binary_cross_entropy", "binary_cross_entropy_with_logits", "bincount", "binomial", "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "blackman_window", "bmm", "broadcast_to", "bucketize", "cat", "ceil", "ceil_", "chunk", "clamp", "clamp_", "clamp_max", "clamp_max_", "clamp_min", "clamp_min_", "clip", "clip_", "clone", "column_stack", "complex", "concat", "concatenate", "conj", "conj_physical", "conj_physical_", "copysign", "corrcoef", "cos", "cos_", "cosh", "cosh_", "cosine_embedding_loss", "cosine_similarity", "count_nonzero", "cov", "cross_entropy_loss", "cummax", "cummin", "cumprod", "cumsum", "cumulative_trapezoid", "deg2rad", "deg2rad_", "diag", "diag_embed", "diagflat", "diagonal", "diagonal_scatter", "diff", "dist", "div", "divide", "dot", "dropout", "dropout_", "dsplit", "dstack", "embedding", "embedding_dense_backward", "empty", "empty_like", "empty_permuted", "empty_strided", "eq", "equal", "exp", "exp2", "exp2_", "exp_", "expm1", "expm1_", "eye", "feature_alpha_dropout", "feature_alpha_dropout_", "feature_dropout", "feature_dropout_", "fill", "fill_", "fix", "fix_", "flatten", "flip", "fliplr", "flipud", "float_power", "floor", "floor_", "floor_divide", "fmax", "fmin", "fmod", "frac", "frac_", "frexp", "full", "full_like", "gather", "gcd", "gcd_", "ge", "ger", "greater", "greater_equal", "group_norm", "gt", "hamming_window", "hann_window", "heaviside", "hinge_embedding_loss", "histc", "hsplit", "hstack", "huber_loss", "hypot", "imag", "index", "index_add", "index_copy", "index_fill", "index_put", "index_reduce", "index_select", "instance_norm", "isclose", "isfinite", "isin", "isinf", "isnan", "isneginf", "isposinf", "isreal", "kl_div", "kthvalue", "l1_loss", "layer_norm", "lcm", "lcm_", "ldexp", "ldexp_", "le", "lerp", "less", "less_equal", "linear", "linspace", "log", "log10", "log10_", "log1p", "log1p_", "log2", "log2_", "log_", "logaddexp", "logaddexp2", "logcumsumexp", "logical_and", "logical_not", "logical_or", "logical_xor", "logspace", "logsumexp", "lt", "margin_ranking_loss", "masked_fill", "masked_scatter", "masked_select", "matmul", "max", "maximum", "mean", "median", "min", "minimum", "mm", "mode", "moveaxis", "movedim", "mse_loss", "msort", "mul", "multi_margin_loss", "multilabel_margin_loss", "multinomial", "multiply", "mv", "nan_to_num", "nan_to_num_", "nanmean", "nanmedian", "nanquantile", "nansum", "narrow", "native_batch_norm", "native_dropout", "native_dropout_backward", "native_group_norm", "native_layer_norm", "native_layer_norm_backward", "ne", "neg", "neg_", "negative", "negative_", "nextafter", "nll_loss", "nll_loss2d", "nll_loss_backward", "nll_loss_forward", "nll_loss_nd", "nonzero", "normal", "not_equal", "one_hot", "ones", "ones_like", "outer", "pairwise_distance", "permute", "poisson", "poisson_nll_loss", "polar", "positive", "pow", "prod", "put", "quantile", "rad2deg", "rad2deg_", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "range", "ravel", "real", "reciprocal", "reciprocal_", "remainder", "renorm", "repeat_interleave", "reshape", "resolve_conj", "resolve_neg", "rms_norm", "roll", "rot90", "round", "round_", "row_stack", "rsqrt", "rsqrt_", "rsub", "scalar_tensor", "scaled_dot_product_attention", "scatter", "scatter_add", "scatter_reduce", "searchsorted", "select", "select_scatter", "sgn", "sign", "signbit", "sin", "sin_", "sinh", "sinh_", "slice", "slice_scatter", "smooth_l1_loss", "soft_margin_loss", "sort", "split", "split_with_sizes", "sqrt", "sqrt_", "square", "square_", "squeeze", "stack", "std", "std_mean", "sub", "subtract", "sum", "swapaxes", "swapdims", "t", "take", "take_along_dim", "tan", "tan_", "tensor_split", "tile", "topk", "trace", "transpose", "trapezoid", "trapz", "tril", "tril_indices", "triplet_margin_loss", "triu", "triu_indices", "true_divide", "trunc", "trunc_", "unbind", "unflatten", "unique_consecutive", "unique_dim", "unsqueeze", "vander", "var", "var_mean", "vdot", "view_as_complex", "view_as_real", "vsplit", "vstack", "where", "zero_", "zeros", "zeros_like"]
 
 __bounded_log_packet = packet('_bounded_log', 'loss', ('_bounded_log',))
 __bounded_log_kernels = overload('_bounded_log', 'loss').cache
@@ -108,6 +108,9 @@ _amax_out_kernels = overload('amax.out', 'reduction').cache
 _amin_packet = packet('amin', 'reduction', ('amin',))
 _amin_kernels = overload('amin', 'reduction').cache
 _amin_out_kernels = overload('amin.out', 'reduction').cache
+_aminmax_packet = packet('aminmax', 'reduction', ('aminmax',))
+_aminmax_kernels = overload('aminmax', 'reduction').cache
+_aminmax_out_kernels = overload('aminmax.out', 'reduction').cache
 _angle_packet = packet('angle', 'elementwise', ('angle',))
 _angle_kernels = overload('angle', 'elementwise').cache
 _angle_out_kernels = overload('angle.out', 'elementwise').cache
@@ -222,6 +225,8 @@ _binary_cross_entropy_packet = packet('binary_cross_entropy', 'loss', ('binary_c
 _binary_cross_entropy_kernels = overload('binary_cross_entropy', 'loss').cache
 _binary_cross_entropy_with_logits_packet = packet('binary_cross_entropy_with_logits', 'loss', ('binary_cross_entropy_with_logits',))
 _binary_cross_entropy_with_logits_kernels = overload('binary_cross_entropy_with_logits', 'loss').cache
+_bincount_packet = packet('bincount', 'reduction', ('bincount',))
+_bincount_kernels = overload('bincount', 'reduction').cache
 _binomial_packet = packet('binomial', 'random', ('binomial',))
 _binomial_kernels = overload('binomial', 'random').cache
 _bitwise_and_packet = packet('bitwise_and', 'elementwise', ('bitwise_and.Tensor',))
@@ -343,6 +348,8 @@ _copysign_Scalar_out_kernels = overload('copysign.Scalar_out', 'elementwise').ca
 _copysign__packet = packet('copysign_', 'elementwise', ('copysign_.Tensor', 'copysign_.Scalar',))
 _copysign__Tensor_kernels = overload('copysign_.Tensor', 'elementwise').cache
 _copysign__Scalar_kernels = overload('copysign_.Scalar', 'elementwise').cache
+_corrcoef_packet = packet('corrcoef', 'reduction', ('corrcoef',))
+_corrcoef_kernels = overload('corrcoef', 'reduction').cache
 _cos_packet = packet('cos', 'elementwise', ('cos',))
 _cos_kernels = overload('cos', 'elementwise').cache
 _cos_out_kernels = overload('cos.out', 'elementwise').cache
@@ -360,8 +367,29 @@ _cosine_similarity_kernels = overload('cosine_similarity', 'loss').cache
 _count_nonzero_packet = packet('count_nonzero', 'indexing', ('count_nonzero.dim_IntList', 'count_nonzero',))
 _count_nonzero_dim_IntList_kernels = overload('count_nonzero.dim_IntList', 'indexing').cache
 _count_nonzero_kernels = overload('count_nonzero', 'indexing').cache
+_cov_packet = packet('cov', 'reduction', ('cov',))
+_cov_kernels = overload('cov', 'reduction').cache
 _cross_entropy_loss_packet = packet('cross_entropy_loss', 'loss', ('cross_entropy_loss',))
 _cross_entropy_loss_kernels = overload('cross_entropy_loss', 'loss').cache
+_cummax_packet = packet('cummax', 'reduction', ('cummax',))
+_cummax_kernels = overload('cummax', 'reduction').cache
+_cummax_out_kernels = overload('cummax.out', 'reduction').cache
+_cummin_packet = packet('cummin', 'reduction', ('cummin',))
+_cummin_kernels = overload('cummin', 'reduction').cache
+_cummin_out_kernels = overload('cummin.out', 'reduction').cache
+_cumprod_packet = packet('cumprod', 'reduction', ('cumprod',))
+_cumprod_kernels = overload('cumprod', 'reduction').cache
+_cumprod_out_kernels = overload('cumprod.out', 'reduction').cache
+_cumprod__packet = packet('cumprod_', 'reduction', ('cumprod_',))
+_cumprod__kernels = overload('cumprod_', 'reduction').cache
+_cumsum_packet = packet('cumsum', 'reduction', ('cumsum',))
+_cumsum_kernels = overload('cumsum', 'reduction').cache
+_cumsum_out_kernels = overload('cumsum.out', 'reduction').cache
+_cumsum__packet = packet('cumsum_', 'reduction', ('cumsum_',))
+_cumsum__kernels = overload('cumsum_', 'reduction').cache
+_cumulative_trapezoid_packet = packet('cumulative_trapezoid', 'reduction', ('cumulative_trapezoid.x', 'cumulative_trapezoid.dx',))
+_cumulative_trapezoid_x_kernels = overload('cumulative_trapezoid.x', 'reduction').cache
+_cumulative_trapezoid_dx_kernels = overload('cumulative_trapezoid.dx', 'reduction').cache
 _deg2rad_packet = packet('deg2rad', 'elementwise', ('deg2rad',))
 _deg2rad_kernels = overload('deg2rad', 'elementwise').cache
 _deg2rad_out_kernels = overload('deg2rad.out', 'elementwise').cache
@@ -378,6 +406,9 @@ _diagonal_packet = packet('diagonal', 'view', ('diagonal',))
 _diagonal_kernels = overload('diagonal', 'view').cache
 _diagonal_scatter_packet = packet('diagonal_scatter', 'indexing', ('diagonal_scatter',))
 _diagonal_scatter_kernels = overload('diagonal_scatter', 'indexing').cache
+_diff_packet = packet('diff', 'reduction', ('diff',))
+_diff_kernels = overload('diff', 'reduction').cache
+_diff_out_kernels = overload('diff.out', 'reduction').cache
 _dist_packet = packet('dist', 'elementwise', ('dist',))
 _dist_kernels = overload('dist', 'elementwise').cache
 _div_packet = packet('div', 'elementwise', ('div.Tensor', 'div.Tensor_mode',))
@@ -578,6 +609,9 @@ _heaviside__packet = packet('heaviside_', 'comparison', ('heaviside_',))
 _heaviside__kernels = overload('heaviside_', 'comparison').cache
 _hinge_embedding_loss_packet = packet('hinge_embedding_loss', 'loss', ('hinge_embedding_loss',))
 _hinge_embedding_loss_kernels = overload('hinge_embedding_loss', 'loss').cache
+_histc_packet = packet('histc', 'reduction', ('histc',))
+_histc_kernels = overload('histc', 'reduction').cache
+_histc_out_kernels = overload('histc.out', 'reduction').cache
 _hsplit_packet = packet('hsplit', 'view', ('hsplit.int', 'hsplit.array',))
 _hsplit_int_kernels = overload('hsplit.int', 'view').cache
 _hsplit_array_kernels = overload('hsplit.array', 'view').cache
@@ -672,6 +706,14 @@ _le_Tensor_kernels = overload('le.Tensor', 'comparison').cache
 _le_Tensor_out_kernels = overload('le.Tensor_out', 'comparison').cache
 _le__packet = packet('le_', 'comparison', ('le_.Tensor',))
 _le__Tensor_kernels = overload('le_.Tensor', 'comparison').cache
+_lerp_packet = packet('lerp', 'elementwise', ('lerp.Scalar', 'lerp.Tensor',))
+_lerp_Scalar_kernels = overload('lerp.Scalar', 'elementwise').cache
+_lerp_Tensor_kernels = overload('lerp.Tensor', 'elementwise').cache
+_lerp_Scalar_out_kernels = overload('lerp.Scalar_out', 'elementwise').cache
+_lerp_Tensor_out_kernels = overload('lerp.Tensor_out', 'elementwise').cache
+_lerp__packet = packet('lerp_', 'elementwise', ('lerp_.Scalar', 'lerp_.Tensor',))
+_lerp__Scalar_kernels = overload('lerp_.Scalar', 'elementwise').cache
+_lerp__Tensor_kernels = overload('lerp_.Tensor', 'elementwise').cache
 _less_packet = packet('less', 'comparison', ('less.Tensor',))
 _less_Tensor_kernels = overload('less.Tensor', 'comparison').cache
 _less_Tensor_out_kernels = overload('less.Tensor_out', 'comparison').cache
@@ -718,6 +760,9 @@ _logaddexp_out_kernels = overload('logaddexp.out', 'elementwise').cache
 _logaddexp2_packet = packet('logaddexp2', 'elementwise', ('logaddexp2',))
 _logaddexp2_kernels = overload('logaddexp2', 'elementwise').cache
 _logaddexp2_out_kernels = overload('logaddexp2.out', 'elementwise').cache
+_logcumsumexp_packet = packet('logcumsumexp', 'reduction', ('logcumsumexp',))
+_logcumsumexp_kernels = overload('logcumsumexp', 'reduction').cache
+_logcumsumexp_out_kernels = overload('logcumsumexp.out', 'reduction').cache
 _logical_and_packet = packet('logical_and', 'comparison', ('logical_and',))
 _logical_and_kernels = overload('logical_and', 'comparison').cache
 _logical_and_out_kernels = overload('logical_and.out', 'comparison').cache
@@ -841,10 +886,21 @@ _nan_to_num_kernels = overload('nan_to_num', 'comparison').cache
 _nan_to_num_out_kernels = overload('nan_to_num.out', 'comparison').cache
 _nan_to_num__packet = packet('nan_to_num_', 'comparison', ('nan_to_num_',))
 _nan_to_num__kernels = overload('nan_to_num_', 'comparison').cache
+_nanmean_packet = packet('nanmean', 'reduction', ('nanmean',))
+_nanmean_kernels = overload('nanmean', 'reduction').cache
+_nanmean_out_kernels = overload('nanmean.out', 'reduction').cache
 _nanmedian_packet = packet('nanmedian', 'sort', ('nanmedian', 'nanmedian.dim',))
 _nanmedian_kernels = overload('nanmedian', 'sort').cache
 _nanmedian_dim_kernels = overload('nanmedian.dim', 'sort').cache
 _nanmedian_dim_out_kernels = overload('nanmedian.dim_out', 'sort').cache
+_nanquantile_packet = packet('nanquantile', 'reduction', ('nanquantile', 'nanquantile.scalar',))
+_nanquantile_kernels = overload('nanquantile', 'reduction').cache
+_nanquantile_scalar_kernels = overload('nanquantile.scalar', 'reduction').cache
+_nanquantile_out_kernels = overload('nanquantile.out', 'reduction').cache
+_nanquantile_scalar_out_kernels = overload('nanquantile.scalar_out', 'reduction').cache
+_nansum_packet = packet('nansum', 'reduction', ('nansum',))
+_nansum_kernels = overload('nansum', 'reduction').cache
+_nansum_out_kernels = overload('nansum.out', 'reduction').cache
 _narrow_packet = packet('narrow', 'view', ('narrow',))
 _narrow_kernels = overload('narrow', 'view').cache
 _native_batch_norm_packet = packet('native_batch_norm', 'norm', ('native_batch_norm',))
@@ -960,6 +1016,11 @@ _put_packet = packet('put', 'indexing', ('put',))
 _put_kernels = overload('put', 'indexing').cache
 _put__packet = packet('put_', 'indexing', ('put_',))
 _put__kernels = overload('put_', 'indexing').cache
+_quantile_packet = packet('quantile', 'reduction', ('quantile', 'quantile.scalar',))
+_quantile_kernels = overload('quantile', 'reduction').cache
+_quantile_scalar_kernels = overload('quantile.scalar', 'reduction').cache
+_quantile_out_kernels = overload('quantile.out', 'reduction').cache
+_quantile_scalar_out_kernels = overload('quantile.scalar_out', 'reduction').cache
 _rad2deg_packet = packet('rad2deg', 'elementwise', ('rad2deg',))
 _rad2deg_kernels = overload('rad2deg', 'elementwise').cache
 _rad2deg_out_kernels = overload('rad2deg.out', 'elementwise').cache
@@ -1026,6 +1087,11 @@ _remainder_Scalar_out_kernels = overload('remainder.Scalar_out', 'elementwise').
 _remainder__packet = packet('remainder_', 'elementwise', ('remainder_.Tensor', 'remainder_.Scalar',))
 _remainder__Tensor_kernels = overload('remainder_.Tensor', 'elementwise').cache
 _remainder__Scalar_kernels = overload('remainder_.Scalar', 'elementwise').cache
+_renorm_packet = packet('renorm', 'reduction', ('renorm',))
+_renorm_kernels = overload('renorm', 'reduction').cache
+_renorm_out_kernels = overload('renorm.out', 'reduction').cache
+_renorm__packet = packet('renorm_', 'reduction', ('renorm_',))
+_renorm__kernels = overload('renorm_', 'reduction').cache
 _repeat_packet = packet('repeat', 'view', ('repeat',))
 _repeat_kernels = overload('repeat', 'view').cache
 _repeat_interleave_packet = packet('repeat_interleave', 'indexing', ('repeat_interleave.self_Tensor', 'repeat_interleave.self_int', 'repeat_interleave.Tensor',))
@@ -1222,10 +1288,18 @@ _tile_kernels = overload('tile', 'view').cache
 _topk_packet = packet('topk', 'sort', ('topk',))
 _topk_kernels = overload('topk', 'sort').cache
 _topk_out_kernels = overload('topk.out', 'sort').cache
+_trace_packet = packet('trace', 'reduction', ('trace',))
+_trace_kernels = overload('trace', 'reduction').cache
 _transpose_packet = packet('transpose', 'view', ('transpose.int',))
 _transpose_int_kernels = overload('transpose.int', 'view').cache
 _transpose__packet = packet('transpose_', 'view', ('transpose_.int',))
 _transpose__int_kernels = overload('transpose_.int', 'view').cache
+_trapezoid_packet = packet('trapezoid', 'reduction', ('trapezoid.x', 'trapezoid.dx',))
+_trapezoid_x_kernels = overload('trapezoid.x', 'reduction').cache
+_trapezoid_dx_kernels = overload('trapezoid.dx', 'reduction').cache
+_trapz_packet = packet('trapz', 'reduction', ('trapz.x', 'trapz.dx',))
+_trapz_x_kernels = overload('trapz.x', 'reduction').cache
+_trapz_dx_kernels = overload('trapz.dx', 'reduction').cache
 _tril_packet = packet('tril', 'creation', ('tril',))
 _tril_kernels = overload('tril', 'creation').cache
 _tril_out_kernels = overload('tril.out', 'creation').cache
@@ -1551,6 +1625,16 @@ def amin(input=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
 
 amin.packet = _amin_packet
 
+def aminmax(input=MISSING, *args, dim=None, keepdim=False, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (dim is None or dim.__class__ is int) and keepdim.__class__ is bool:
+            return _aminmax_kernels[input._keys | tls.mode](input, dim, keepdim)
+    if not dim is None: kwargs['dim'] = dim
+    if not keepdim is False: kwargs['keepdim'] = keepdim
+    return call_packet(_aminmax_packet, given((('input', input),), args, kwargs), kwargs)
+
+aminmax.packet = _aminmax_packet
+
 def angle(input=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS:
@@ -1866,6 +1950,14 @@ def binary_cross_entropy_with_logits(input=MISSING, target=MISSING, weight=MISSI
 
 binary_cross_entropy_with_logits.packet = _binary_cross_entropy_with_logits_packet
 
+def bincount(input=MISSING, weights=MISSING, minlength=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (weights is MISSING or (weights is None or weights.__class__ in TENSORS)) and (minlength is MISSING or minlength.__class__ is int):
+            return _bincount_kernels[input._keys | getattr(weights, '_keys', 0) | tls.mode](input, None if weights is MISSING else weights, 0 if minlength is MISSING else minlength)
+    return call_packet(_bincount_packet, given((('input', input), ('weights', weights), ('minlength', minlength)), args, kwargs), kwargs)
+
+bincount.packet = _bincount_packet
+
 def binomial(count=MISSING, prob=MISSING, generator=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if count.__class__ in TENSORS and prob.__class__ in TENSORS and (generator is MISSING or generator is None):
@@ -2151,6 +2243,14 @@ def copysign(input=MISSING, other=MISSING, *args, **kwargs):
 
 copysign.packet = _copysign_packet
 
+def corrcoef(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _corrcoef_kernels[input._keys | tls.mode](input)
+    return call_packet(_corrcoef_packet, given((('input', input),), args, kwargs), kwargs)
+
+corrcoef.packet = _corrcoef_packet
+
 def cos(input=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS:
@@ -2210,6 +2310,17 @@ def count_nonzero(input=MISSING, dim=MISSING, *args, **kwargs):
 
 count_nonzero.packet = _count_nonzero_packet
 
+def cov(input=MISSING, *args, correction=1, fweights=None, aweights=None, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and correction.__class__ is int and (fweights is None or fweights.__class__ in TENSORS) and (aweights is None or aweights.__class__ in TENSORS):
+            return _cov_kernels[input._keys | getattr(fweights, '_keys', 0) | getattr(aweights, '_keys', 0) | tls.mode](input, correction, fweights, aweights)
+    if not correction == 1: kwargs['correction'] = correction
+    if not fweights is None: kwargs['fweights'] = fweights
+    if not aweights is None: kwargs['aweights'] = aweights
+    return call_packet(_cov_packet, given((('input', input),), args, kwargs), kwargs)
+
+cov.packet = _cov_packet
+
 def cross_entropy_loss(input=MISSING, target=MISSING, weight=MISSING, reduction=MISSING, ignore_index=MISSING, label_smoothing=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and target.__class__ in TENSORS and (weight is MISSING or (weight is None or weight.__class__ in TENSORS)) and (reduction is MISSING or reduction.__class__ is int) and (ignore_index is MISSING or ignore_index.__class__ is int) and (label_smoothing is MISSING or label_smoothing.__class__ is float):
@@ -2217,6 +2328,52 @@ def cross_entropy_loss(input=MISSING, target=MISSING, weight=MISSING, reduction=
     return call_packet(_cross_entropy_loss_packet, given((('input', input), ('target', target), ('weight', weight), ('reduction', reduction), ('ignore_index', ignore_index), ('label_smoothing', label_smoothing)), args, kwargs), kwargs)
 
 cross_entropy_loss.packet = _cross_entropy_loss_packet
+
+def cummax(input=MISSING, dim=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and dim.__class__ is int:
+            return _cummax_kernels[input._keys | tls.mode](input, dim)
+    return call_packet(_cummax_packet, given((('input', input), ('dim', dim)), args, kwargs), kwargs)
+
+cummax.packet = _cummax_packet
+
+def cummin(input=MISSING, dim=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and dim.__class__ is int:
+            return _cummin_kernels[input._keys | tls.mode](input, dim)
+    return call_packet(_cummin_packet, given((('input', input), ('dim', dim)), args, kwargs), kwargs)
+
+cummin.packet = _cummin_packet
+
+def cumprod(input=MISSING, dim=MISSING, *args, dtype=None, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and dim.__class__ is int and (dtype is None or dtype.__class__ is dtype):
+            return _cumprod_kernels[input._keys | tls.mode](input, dim, dtype)
+    if not dtype is None: kwargs['dtype'] = dtype
+    return call_packet(_cumprod_packet, given((('input', input), ('dim', dim)), args, kwargs), kwargs)
+
+cumprod.packet = _cumprod_packet
+
+def cumsum(input=MISSING, dim=MISSING, *args, dtype=None, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and dim.__class__ is int and (dtype is None or dtype.__class__ is dtype):
+            return _cumsum_kernels[input._keys | tls.mode](input, dim, dtype)
+    if not dtype is None: kwargs['dtype'] = dtype
+    return call_packet(_cumsum_packet, given((('input', input), ('dim', dim)), args, kwargs), kwargs)
+
+cumsum.packet = _cumsum_packet
+
+def cumulative_trapezoid(y=MISSING, x=MISSING, *args, dim=-1, dx=1, **kwargs):
+    if not args and not kwargs:
+        if y.__class__ in TENSORS and x.__class__ in TENSORS and dim.__class__ is int and dx == 1:
+            return _cumulative_trapezoid_x_kernels[y._keys | x._keys | tls.mode](y, x, dim)
+        if y.__class__ in TENSORS and dx.__class__ in NUMBERS and dim.__class__ is int and x is MISSING:
+            return _cumulative_trapezoid_dx_kernels[y._keys | tls.mode](y, dx, dim)
+    if not dim == -1: kwargs['dim'] = dim
+    if not dx == 1: kwargs['dx'] = dx
+    return call_packet(_cumulative_trapezoid_packet, given((('y', y), ('x', x)), args, kwargs), kwargs)
+
+cumulative_trapezoid.packet = _cumulative_trapezoid_packet
 
 def deg2rad(input=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -2273,6 +2430,14 @@ def diagonal_scatter(input=MISSING, src=MISSING, offset=MISSING, dim1=MISSING, d
     return call_packet(_diagonal_scatter_packet, given((('input', input), ('src', src), ('offset', offset), ('dim1', dim1), ('dim2', dim2)), args, kwargs), kwargs)
 
 diagonal_scatter.packet = _diagonal_scatter_packet
+
+def diff(input=MISSING, n=MISSING, dim=MISSING, prepend=MISSING, append=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (n is MISSING or n.__class__ is int) and (dim is MISSING or dim.__class__ is int) and (prepend is MISSING or (prepend is None or prepend.__class__ in TENSORS)) and (append is MISSING or (append is None or append.__class__ in TENSORS)):
+            return _diff_kernels[input._keys | getattr(prepend, '_keys', 0) | getattr(append, '_keys', 0) | tls.mode](input, 1 if n is MISSING else n, -1 if dim is MISSING else dim, None if prepend is MISSING else prepend, None if append is MISSING else append)
+    return call_packet(_diff_packet, given((('input', input), ('n', n), ('dim', dim), ('prepend', prepend), ('append', append)), args, kwargs), kwargs)
+
+diff.packet = _diff_packet
 
 def dist(input=MISSING, other=MISSING, p=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -2788,6 +2953,14 @@ def hinge_embedding_loss(input=MISSING, target=MISSING, margin=MISSING, reductio
 
 hinge_embedding_loss.packet = _hinge_embedding_loss_packet
 
+def histc(input=MISSING, bins=MISSING, min=MISSING, max=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (bins is MISSING or bins.__class__ is int) and (min is MISSING or min.__class__ in NUMBERS) and (max is MISSING or max.__class__ in NUMBERS):
+            return _histc_kernels[input._keys | tls.mode](input, 100 if bins is MISSING else bins, 0 if min is MISSING else min, 0 if max is MISSING else max)
+    return call_packet(_histc_packet, given((('input', input), ('bins', bins), ('min', min), ('max', max)), args, kwargs), kwargs)
+
+histc.packet = _histc_packet
+
 def hsplit(input=MISSING, sections=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and sections.__class__ is int:
@@ -3038,6 +3211,16 @@ def le(input=MISSING, other=MISSING, *args, **kwargs):
 
 le.packet = _le_packet
 
+def lerp(input=MISSING, end=MISSING, weight=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and end.__class__ in TENSORS and weight.__class__ in NUMBERS:
+            return _lerp_Scalar_kernels[input._keys | end._keys | tls.mode](input, end, weight)
+        if input.__class__ in TENSORS and end.__class__ in TENSORS and weight.__class__ in TENSORS:
+            return _lerp_Tensor_kernels[input._keys | end._keys | weight._keys | tls.mode](input, end, weight)
+    return call_packet(_lerp_packet, given((('input', input), ('end', end), ('weight', weight)), args, kwargs), kwargs)
+
+lerp.packet = _lerp_packet
+
 def less(input=MISSING, other=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and (other.__class__ in TENSORS or other.__class__ in NUMBERS):
@@ -3157,6 +3340,14 @@ def logaddexp2(input=MISSING, other=MISSING, *args, **kwargs):
     return call_packet(_logaddexp2_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
 
 logaddexp2.packet = _logaddexp2_packet
+
+def logcumsumexp(input=MISSING, dim=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and dim.__class__ is int:
+            return _logcumsumexp_kernels[input._keys | tls.mode](input, dim)
+    return call_packet(_logcumsumexp_packet, given((('input', input), ('dim', dim)), args, kwargs), kwargs)
+
+logcumsumexp.packet = _logcumsumexp_packet
 
 def logical_and(input=MISSING, other=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -3448,6 +3639,16 @@ def nan_to_num_(input=MISSING, nan=MISSING, posinf=MISSING, neginf=MISSING, *arg
 
 nan_to_num_.packet = _nan_to_num__packet
 
+def nanmean(input=MISSING, dim=MISSING, keepdim=MISSING, *args, dtype=None, **kwargs):
+    if not args and not kwargs:
+        ints_of_dim = None if dim is MISSING else sized_ints(dim, 1)
+        if input.__class__ in TENSORS and (ints_of_dim is not None or dim is None or dim is MISSING) and (keepdim is MISSING or keepdim.__class__ is bool) and (dtype is None or dtype.__class__ is dtype):
+            return _nanmean_kernels[input._keys | tls.mode](input, ints_of_dim, False if keepdim is MISSING else keepdim, dtype)
+    if not dtype is None: kwargs['dtype'] = dtype
+    return call_packet(_nanmean_packet, given((('input', input), ('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
+
+nanmean.packet = _nanmean_packet
+
 def nanmedian(input=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and dim is MISSING and keepdim is MISSING:
@@ -3457,6 +3658,27 @@ def nanmedian(input=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
     return call_packet(_nanmedian_packet, given((('input', input), ('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
 
 nanmedian.packet = _nanmedian_packet
+
+def nanquantile(input=MISSING, q=MISSING, dim=MISSING, keepdim=MISSING, *args, interpolation='linear', **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and q.__class__ in TENSORS and (dim is MISSING or (dim is None or dim.__class__ is int)) and (keepdim is MISSING or keepdim.__class__ is bool) and interpolation.__class__ is str:
+            return _nanquantile_kernels[input._keys | q._keys | tls.mode](input, q, None if dim is MISSING else dim, False if keepdim is MISSING else keepdim, interpolation)
+        if input.__class__ in TENSORS and q.__class__ is float and (dim is MISSING or (dim is None or dim.__class__ is int)) and (keepdim is MISSING or keepdim.__class__ is bool) and interpolation.__class__ is str:
+            return _nanquantile_scalar_kernels[input._keys | tls.mode](input, q, None if dim is MISSING else dim, False if keepdim is MISSING else keepdim, interpolation)
+    if not interpolation == 'linear': kwargs['interpolation'] = interpolation
+    return call_packet(_nanquantile_packet, given((('input', input), ('q', q), ('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
+
+nanquantile.packet = _nanquantile_packet
+
+def nansum(input=MISSING, dim=MISSING, keepdim=MISSING, *args, dtype=None, **kwargs):
+    if not args and not kwargs:
+        ints_of_dim = None if dim is MISSING else sized_ints(dim, 1)
+        if input.__class__ in TENSORS and (ints_of_dim is not None or dim is None or dim is MISSING) and (keepdim is MISSING or keepdim.__class__ is bool) and (dtype is None or dtype.__class__ is dtype):
+            return _nansum_kernels[input._keys | tls.mode](input, ints_of_dim, False if keepdim is MISSING else keepdim, dtype)
+    if not dtype is None: kwargs['dtype'] = dtype
+    return call_packet(_nansum_packet, given((('input', input), ('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
+
+nansum.packet = _nansum_packet
 
 def narrow(input=MISSING, dim=MISSING, start=MISSING, length=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -3748,6 +3970,17 @@ def put(input=MISSING, index=MISSING, source=MISSING, accumulate=MISSING, *args,
 
 put.packet = _put_packet
 
+def quantile(input=MISSING, q=MISSING, dim=MISSING, keepdim=MISSING, *args, interpolation='linear', **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and q.__class__ in TENSORS and (dim is MISSING or (dim is None or dim.__class__ is int)) and (keepdim is MISSING or keepdim.__class__ is bool) and interpolation.__class__ is str:
+            return _quantile_kernels[input._keys | q._keys | tls.mode](input, q, None if dim is MISSING else dim, False if keepdim is MISSING else keepdim, interpolation)
+        if input.__class__ in TENSORS and q.__class__ is float and (dim is MISSING or (dim is None or dim.__class__ is int)) and (keepdim is MISSING or keepdim.__class__ is bool) and interpolation.__class__ is str:
+            return _quantile_scalar_kernels[input._keys | tls.mode](input, q, None if dim is MISSING else dim, False if keepdim is MISSING else keepdim, interpolation)
+    if not interpolation == 'linear': kwargs['interpolation'] = interpolation
+    return call_packet(_quantile_packet, given((('input', input), ('q', q), ('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
+
+quantile.packet = _quantile_packet
+
 def rad2deg(input=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS:
@@ -3889,6 +4122,14 @@ def remainder(input=MISSING, other=MISSING, *args, **kwargs):
     return call_packet(_remainder_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
 
 remainder.packet = _remainder_packet
+
+def renorm(input=MISSING, p=MISSING, dim=MISSING, maxnorm=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and p.__class__ in NUMBERS and dim.__class__ is int and maxnorm.__class__ in NUMBERS:
+            return _renorm_kernels[input._keys | tls.mode](input, p, dim, maxnorm)
+    return call_packet(_renorm_packet, given((('input', input), ('p', p), ('dim', dim), ('maxnorm', maxnorm)), args, kwargs), kwargs)
+
+renorm.packet = _renorm_packet
 
 def repeat_interleave(input=MISSING, repeats=MISSING, dim=MISSING, *args, output_size=None, **kwargs):
     if not args and not kwargs:
@@ -4408,6 +4649,14 @@ def topk(input=MISSING, k=MISSING, dim=MISSING, largest=MISSING, sorted=MISSING,
 
 topk.packet = _topk_packet
 
+def trace(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _trace_kernels[input._keys | tls.mode](input)
+    return call_packet(_trace_packet, given((('input', input),), args, kwargs), kwargs)
+
+trace.packet = _trace_packet
+
 def transpose(input=MISSING, dim0=MISSING, dim1=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and dim0.__class__ is int and dim1.__class__ is int:
@@ -4415,6 +4664,30 @@ def transpose(input=MISSING, dim0=MISSING, dim1=MISSING, *args, **kwargs):
     return call_packet(_transpose_packet, given((('input', input), ('dim0', dim0), ('dim1', dim1)), args, kwargs), kwargs)
 
 transpose.packet = _transpose_packet
+
+def trapezoid(y=MISSING, x=MISSING, *args, dim=-1, dx=1, **kwargs):
+    if not args and not kwargs:
+        if y.__class__ in TENSORS and x.__class__ in TENSORS and dim.__class__ is int and dx == 1:
+            return _trapezoid_x_kernels[y._keys | x._keys | tls.mode](y, x, dim)
+        if y.__class__ in TENSORS and dx.__class__ in NUMBERS and dim.__class__ is int and x is MISSING:
+            return _trapezoid_dx_kernels[y._keys | tls.mode](y, dx, dim)
+    if not dim == -1: kwargs['dim'] = dim
+    if not dx == 1: kwargs['dx'] = dx
+    return call_packet(_trapezoid_packet, given((('y', y), ('x', x)), args, kwargs), kwargs)
+
+trapezoid.packet = _trapezoid_packet
+
+def trapz(y=MISSING, x=MISSING, *args, dim=-1, dx=1.0, **kwargs):
+    if not args and not kwargs:
+        if y.__class__ in TENSORS and x.__class__ in TENSORS and dim.__class__ is int and dx == 1.0:
+            return _trapz_x_kernels[y._keys | x._keys | tls.mode](y, x, dim)
+        if y.__class__ in TENSORS and dx.__class__ is float and dim.__class__ is int and x is MISSING:
+            return _trapz_dx_kernels[y._keys | tls.mode](y, dx, dim)
+    if not dim == -1: kwargs['dim'] = dim
+    if not dx == 1.0: kwargs['dx'] = dx
+    return call_packet(_trapz_packet, given((('y', y), ('x', x)), args, kwargs), kwargs)
+
+trapz.packet = _trapz_packet
 
 def tril(input=MISSING, diagonal=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -4641,6 +4914,6 @@ zeros_like.packet = _zeros_like_packet
 #: Python namespace -> ((public name, name here), ...)
 NAMESPACES = {
     'internal': (('_bounded_log', '_bounded_log'), ('alias', 'alias'), ('index', 'index'), ('native_dropout_backward', 'native_dropout_backward'), ('native_layer_norm_backward', 'native_layer_norm_backward'), ('nll_loss_backward', 'nll_loss_backward'), ('slice', 'slice'), ('unique_consecutive', 'unique_consecutive')),
-    'torch': (('_conj_physical', '_conj_physical'), ('_safe_softmax', '_safe_softmax'), ('_to_copy', '_to_copy'), ('_unique2', '_unique2'), ('abs', 'abs'), ('abs_', 'abs_'), ('absolute', 'absolute'), ('acos', 'acos'), ('acos_', 'acos_'), ('acosh', 'acosh'), ('acosh_', 'acosh_'), ('add', 'add'), ('addbmm', 'addbmm'), ('addcdiv', 'addcdiv'), ('addcmul', 'addcmul'), ('addmm', 'addmm'), ('addmv', 'addmv'), ('addr', 'addr'), ('adjoint', 'adjoint'), ('all', 'all'), ('allclose', 'allclose'), ('alpha_dropout', 'alpha_dropout'), ('alpha_dropout_', 'alpha_dropout_'), ('amax', 'amax'), ('amin', 'amin'), ('angle', 'angle'), ('any', 'any'), ('arange', 'arange'), ('arccos', 'arccos'), ('arccos_', 'arccos_'), ('arccosh', 'arccosh'), ('arccosh_', 'arccosh_'), ('arcsin', 'arcsin'), ('arcsin_', 'arcsin_'), ('arcsinh', 'arcsinh'), ('arcsinh_', 'arcsinh_'), ('arctan', 'arctan'), ('arctan2', 'arctan2'), ('arctan_', 'arctan_'), ('arctanh', 'arctanh'), ('arctanh_', 'arctanh_'), ('argmax', 'argmax'), ('argmin', 'argmin'), ('argsort', 'argsort'), ('argwhere', 'argwhere'), ('as_strided', 'as_strided'), ('as_strided_scatter', 'as_strided_scatter'), ('asin', 'asin'), ('asin_', 'asin_'), ('asinh', 'asinh'), ('asinh_', 'asinh_'), ('atan', 'atan'), ('atan2', 'atan2'), ('atan_', 'atan_'), ('atanh', 'atanh'), ('atanh_', 'atanh_'), ('baddbmm', 'baddbmm'), ('bartlett_window', 'bartlett_window'), ('batch_norm', 'batch_norm'), ('bernoulli', 'bernoulli'), ('binary_cross_entropy_with_logits', 'binary_cross_entropy_with_logits'), ('binomial', 'binomial'), ('bitwise_and', 'bitwise_and'), ('bitwise_left_shift', 'bitwise_left_shift'), ('bitwise_not', 'bitwise_not'), ('bitwise_or', 'bitwise_or'), ('bitwise_right_shift', 'bitwise_right_shift'), ('bitwise_xor', 'bitwise_xor'), ('blackman_window', 'blackman_window'), ('bmm', 'bmm'), ('broadcast_to', 'broadcast_to'), ('bucketize', 'bucketize'), ('cat', 'cat'), ('ceil', 'ceil'), ('ceil_', 'ceil_'), ('chunk', 'chunk'), ('clamp', 'clamp'), ('clamp_', 'clamp_'), ('clamp_max', 'clamp_max'), ('clamp_max_', 'clamp_max_'), ('clamp_min', 'clamp_min'), ('clamp_min_', 'clamp_min_'), ('clip', 'clip'), ('clip_', 'clip_'), ('clone', 'clone'), ('column_stack', 'column_stack'), ('complex', 'complex'), ('concat', 'concat'), ('concatenate', 'concatenate'), ('conj', 'conj'), ('conj_physical', 'conj_physical'), ('conj_physical_', 'conj_physical_'), ('copysign', 'copysign'), ('cos', 'cos'), ('cos_', 'cos_'), ('cosh', 'cosh'), ('cosh_', 'cosh_'), ('cosine_embedding_loss', 'cosine_embedding_loss'), ('cosine_similarity', 'cosine_similarity'), ('count_nonzero', 'count_nonzero'), ('deg2rad', 'deg2rad'), ('deg2rad_', 'deg2rad_'), ('diag', 'diag'), ('diag_embed', 'diag_embed'), ('diagflat', 'diagflat'), ('diagonal', 'diagonal'), ('diagonal_scatter', 'diagonal_scatter'), ('dist', 'dist'), ('div', 'div'), ('divide', 'divide'), ('dot', 'dot'), ('dropout', 'dropout'), ('dropout_', 'dropout_'), ('dsplit', 'dsplit'), ('dstack', 'dstack'), ('embedding', 'embedding'), ('embedding_dense_backward', 'embedding_dense_backward'), ('empty', 'empty'), ('empty_like', 'empty_like'), ('empty_permuted', 'empty_permuted'), ('empty_strided', 'empty_strided'), ('eq', 'eq'), ('equal', 'equal'), ('exp', 'exp'), ('exp2', 'exp2'), ('exp2_', 'exp2_'), ('exp_', 'exp_'), ('expm1', 'expm1'), ('expm1_', 'expm1_'), ('eye', 'eye'), ('feature_alpha_dropout', 'feature_alpha_dropout'), ('feature_alpha_dropout_', 'feature_alpha_dropout_'), ('feature_dropout', 'feature_dropout'), ('feature_dropout_', 'feature_dropout_'), ('fill', 'fill'), ('fill_', 'fill_'), ('fix', 'fix'), ('fix_', 'fix_'), ('flatten', 'flatten'), ('flip', 'flip'), ('fliplr', 'fliplr'), ('flipud', 'flipud'), ('float_power', 'float_power'), ('floor', 'floor'), ('floor_', 'floor_'), ('floor_divide', 'floor_divide'), ('fmax', 'fmax'), ('fmin', 'fmin'), ('fmod', 'fmod'), ('frac', 'frac'), ('frac_', 'frac_'), ('frexp', 'frexp'), ('full', 'full'), ('full_like', 'full_like'), ('gather', 'gather'), ('gcd', 'gcd'), ('gcd_', 'gcd_'), ('ge', 'ge'), ('ger', 'ger'), ('greater', 'greater'), ('greater_equal', 'greater_equal'), ('group_norm', 'group_norm'), ('gt', 'gt'), ('hamming_window', 'hamming_window'), ('hann_window', 'hann_window'), ('heaviside', 'heaviside'), ('hinge_embedding_loss', 'hinge_embedding_loss'), ('hsplit', 'hsplit'), ('hstack', 'hstack'), ('hypot', 'hypot'), ('imag', 'imag'), ('index_add', 'index_add'), ('index_copy', 'index_copy'), ('index_fill', 'index_fill'), ('index_put', 'index_put'), ('index_reduce', 'index_reduce'), ('index_select', 'index_select'), ('instance_norm', 'instance_norm'), ('isclose', 'isclose'), ('isfinite', 'isfinite'), ('isin', 'isin'), ('isinf', 'isinf'), ('isnan', 'isnan'), ('isneginf', 'isneginf'), ('isposinf', 'isposinf'), ('isreal', 'isreal'), ('kl_div', 'kl_div'), ('kthvalue', 'kthvalue'), ('layer_norm', 'layer_norm'), ('lcm', 'lcm'), ('lcm_', 'lcm_'), ('ldexp', 'ldexp'), ('ldexp_', 'ldexp_'), ('le', 'le'), ('less', 'less'), ('less_equal', 'less_equal'), ('linspace', 'linspace'), ('log', 'log'), ('log10', 'log10'), ('log10_', 'log10_'), ('log1p', 'log1p'), ('log1p_', 'log1p_'), ('log2', 'log2'), ('log2_', 'log2_'), ('log_', 'log_'), ('logaddexp', 'logaddexp'), ('logaddexp2', 'logaddexp2'), ('logical_and', 'logical_and'), ('logical_not', 'logical_not'), ('logical_or', 'logical_or'), ('logical_xor', 'logical_xor'), ('logspace', 'logspace'), ('logsumexp', 'logsumexp'), ('lt', 'lt'), ('margin_ranking_loss', 'margin_ranking_loss'), ('masked_fill', 'masked_fill'), ('masked_scatter', 'masked_scatter'), ('masked_select', 'masked_select'), ('matmul', 'matmul'), ('max', 'max'), ('maximum', 'maximum'), ('mean', 'mean'), ('median', 'median'), ('min', 'min'), ('minimum', 'minimum'), ('mm', 'mm'), ('mode', 'mode'), ('moveaxis', 'moveaxis'), ('movedim', 'movedim'), ('msort', 'msort'), ('mul', 'mul'), ('multinomial', 'multinomial'), ('multiply', 'multiply'), ('mv', 'mv'), ('nan_to_num', 'nan_to_num'), ('nan_to_num_', 'nan_to_num_'), ('nanmedian', 'nanmedian'), ('narrow', 'narrow'), ('native_batch_norm', 'native_batch_norm'), ('native_dropout', 'native_dropout'), ('native_group_norm', 'native_group_norm'), ('native_layer_norm', 'native_layer_norm'), ('ne', 'ne'), ('neg', 'neg'), ('neg_', 'neg_'), ('negative', 'negative'), ('negative_', 'negative_'), ('nextafter', 'nextafter'), ('nonzero', 'nonzero'), ('normal', 'normal'), ('not_equal', 'not_equal'), ('ones', 'ones'), ('ones_like', 'ones_like'), ('outer', 'outer'), ('pairwise_distance', 'pairwise_distance'), ('permute', 'permute'), ('poisson', 'poisson'), ('poisson_nll_loss', 'poisson_nll_loss'), ('polar', 'polar'), ('positive', 'positive'), ('pow', 'pow'), ('prod', 'prod'), ('put', 'put'), ('rad2deg', 'rad2deg'), ('rad2deg_', 'rad2deg_'), ('rand', 'rand'), ('rand_like', 'rand_like'), ('randint', 'randint'), ('randint_like', 'randint_like'), ('randn', 'randn'), ('randn_like', 'randn_like'), ('randperm', 'randperm'), ('range', 'range'), ('ravel', 'ravel'), ('real', 'real'), ('reciprocal', 'reciprocal'), ('reciprocal_', 'reciprocal_'), ('remainder', 'remainder'), ('repeat_interleave', 'repeat_interleave'), ('reshape', 'reshape'), ('resolve_conj', 'resolve_conj'), ('resolve_neg', 'resolve_neg'), ('rms_norm', 'rms_norm'), ('roll', 'roll'), ('rot90', 'rot90'), ('round', 'round'), ('round_', 'round_'), ('row_stack', 'row_stack'), ('rsqrt', 'rsqrt'), ('rsqrt_', 'rsqrt_'), ('rsub', 'rsub'), ('scalar_tensor', 'scalar_tensor'), ('scatter', 'scatter'), ('scatter_add', 'scatter_add'), ('scatter_reduce', 'scatter_reduce'), ('searchsorted', 'searchsorted'), ('select', 'select'), ('select_scatter', 'select_scatter'), ('sgn', 'sgn'), ('sign', 'sign'), ('signbit', 'signbit'), ('sin', 'sin'), ('sin_', 'sin_'), ('sinh', 'sinh'), ('sinh_', 'sinh_'), ('slice_scatter', 'slice_scatter'), ('sort', 'sort'), ('split', 'split'), ('split_with_sizes', 'split_with_sizes'), ('sqrt', 'sqrt'), ('sqrt_', 'sqrt_'), ('square', 'square'), ('square_', 'square_'), ('squeeze', 'squeeze'), ('stack', 'stack'), ('std', 'std'), ('std_mean', 'std_mean'), ('sub', 'sub'), ('subtract', 'subtract'), ('sum', 'sum'), ('swapaxes', 'swapaxes'), ('swapdims', 'swapdims'), ('t', 't'), ('take', 'take'), ('take_along_dim', 'take_along_dim'), ('tan', 'tan'), ('tan_', 'tan_'), ('tensor_split', 'tensor_split'), ('tile', 'tile'), ('topk', 'topk'), ('transpose', 'transpose'), ('tril', 'tril'), ('tril_indices', 'tril_indices'), ('triplet_margin_loss', 'triplet_margin_loss'), ('triu', 'triu'), ('triu_indices', 'triu_indices'), ('true_divide', 'true_divide'), ('trunc', 'trunc'), ('trunc_', 'trunc_'), ('unbind', 'unbind'), ('unflatten', 'unflatten'), ('unique_dim', 'unique_dim'), ('unsqueeze', 'unsqueeze'), ('vander', 'vander'), ('var', 'var'), ('var_mean', 'var_mean'), ('vdot', 'vdot'), ('view_as_complex', 'view_as_complex'), ('view_as_real', 'view_as_real'), ('vsplit', 'vsplit'), ('vstack', 'vstack'), ('where', 'where'), ('zero_', 'zero_'), ('zeros', 'zeros'), ('zeros_like', 'zeros_like')),
+    'torch': (('_conj_physical', '_conj_physical'), ('_safe_softmax', '_safe_softmax'), ('_to_copy', '_to_copy'), ('_unique2', '_unique2'), ('abs', 'abs'), ('abs_', 'abs_'), ('absolute', 'absolute'), ('acos', 'acos'), ('acos_', 'acos_'), ('acosh', 'acosh'), ('acosh_', 'acosh_'), ('add', 'add'), ('addbmm', 'addbmm'), ('addcdiv', 'addcdiv'), ('addcmul', 'addcmul'), ('addmm', 'addmm'), ('addmv', 'addmv'), ('addr', 'addr'), ('adjoint', 'adjoint'), ('all', 'all'), ('allclose', 'allclose'), ('alpha_dropout', 'alpha_dropout'), ('alpha_dropout_', 'alpha_dropout_'), ('amax', 'amax'), ('amin', 'amin'), ('aminmax', 'aminmax'), ('angle', 'angle'), ('any', 'any'), ('arange', 'arange'), ('arccos', 'arccos'), ('arccos_', 'arccos_'), ('arccosh', 'arccosh'), ('arccosh_', 'arccosh_'), ('arcsin', 'arcsin'), ('arcsin_', 'arcsin_'), ('arcsinh', 'arcsinh'), ('arcsinh_', 'arcsinh_'), ('arctan', 'arctan'), ('arctan2', 'arctan2'), ('arctan_', 'arctan_'), ('arctanh', 'arctanh'), ('arctanh_', 'arctanh_'), ('argmax', 'argmax'), ('argmin', 'argmin'), ('argsort', 'argsort'), ('argwhere', 'argwhere'), ('as_strided', 'as_strided'), ('as_strided_scatter', 'as_strided_scatter'), ('asin', 'asin'), ('asin_', 'asin_'), ('asinh', 'asinh'), ('asinh_', 'asinh_'), ('atan', 'atan'), ('atan2', 'atan2'), ('atan_', 'atan_'), ('atanh', 'atanh'), ('atanh_', 'atanh_'), ('baddbmm', 'baddbmm'), ('bartlett_window', 'bartlett_window'), ('batch_norm', 'batch_norm'), ('bernoulli', 'bernoulli'), ('binary_cross_entropy_with_logits', 'binary_cross_entropy_with_logits'), ('bincount', 'bincount'), ('binomial', 'binomial'), ('bitwise_and', 'bitwise_and'), ('bitwise_left_shift', 'bitwise_left_shift'), ('bitwise_not', 'bitwise_not'), ('bitwise_or', 'bitwise_or'), ('bitwise_right_shift', 'bitwise_right_shift'), ('bitwise_xor', 'bitwise_xor'), ('blackman_window', 'blackman_window'), ('bmm', 'bmm'), ('broadcast_to', 'broadcast_to'), ('bucketize', 'bucketize'), ('cat', 'cat'), ('ceil', 'ceil'), ('ceil_', 'ceil_'), ('chunk', 'chunk'), ('clamp', 'clamp'), ('clamp_', 'clamp_'), ('clamp_max', 'clamp_max'), ('clamp_max_', 'clamp_max_'), ('clamp_min', 'clamp_min'), ('clamp_min_', 'clamp_min_'), ('clip', 'clip'), ('clip_', 'clip_'), ('clone', 'clone'), ('column_stack', 'column_stack'), ('complex', 'complex'), ('concat', 'concat'), ('concatenate', 'concatenate'), ('conj', 'conj'), ('conj_physical', 'conj_physical'), ('conj_physical_', 'conj_physical_'), ('copysign', 'copysign'), ('corrcoef', 'corrcoef'), ('cos', 'cos'), ('cos_', 'cos_'), ('cosh', 'cosh'), ('cosh_', 'cosh_'), ('cosine_embedding_loss', 'cosine_embedding_loss'), ('cosine_similarity', 'cosine_similarity'), ('count_nonzero', 'count_nonzero'), ('cov', 'cov'), ('cummax', 'cummax'), ('cummin', 'cummin'), ('cumprod', 'cumprod'), ('cumsum', 'cumsum'), ('cumulative_trapezoid', 'cumulative_trapezoid'), ('deg2rad', 'deg2rad'), ('deg2rad_', 'deg2rad_'), ('diag', 'diag'), ('diag_embed', 'diag_embed'), ('diagflat', 'diagflat'), ('diagonal', 'diagonal'), ('diagonal_scatter', 'diagonal_scatter'), ('diff', 'diff'), ('dist', 'dist'), ('div', 'div'), ('divide', 'divide'), ('dot', 'dot'), ('dropout', 'dropout'), ('dropout_', 'dropout_'), ('dsplit', 'dsplit'), ('dstack', 'dstack'), ('embedding', 'embedding'), ('embedding_dense_backward', 'embedding_dense_backward'), ('empty', 'empty'), ('empty_like', 'empty_like'), ('empty_permuted', 'empty_permuted'), ('empty_strided', 'empty_strided'), ('eq', 'eq'), ('equal', 'equal'), ('exp', 'exp'), ('exp2', 'exp2'), ('exp2_', 'exp2_'), ('exp_', 'exp_'), ('expm1', 'expm1'), ('expm1_', 'expm1_'), ('eye', 'eye'), ('feature_alpha_dropout', 'feature_alpha_dropout'), ('feature_alpha_dropout_', 'feature_alpha_dropout_'), ('feature_dropout', 'feature_dropout'), ('feature_dropout_', 'feature_dropout_'), ('fill', 'fill'), ('fill_', 'fill_'), ('fix', 'fix'), ('fix_', 'fix_'), ('flatten', 'flatten'), ('flip', 'flip'), ('fliplr', 'fliplr'), ('flipud', 'flipud'), ('float_power', 'float_power'), ('floor', 'floor'), ('floor_', 'floor_'), ('floor_divide', 'floor_divide'), ('fmax', 'fmax'), ('fmin', 'fmin'), ('fmod', 'fmod'), ('frac', 'frac'), ('frac_', 'frac_'), ('frexp', 'frexp'), ('full', 'full'), ('full_like', 'full_like'), ('gather', 'gather'), ('gcd', 'gcd'), ('gcd_', 'gcd_'), ('ge', 'ge'), ('ger', 'ger'), ('greater', 'greater'), ('greater_equal', 'greater_equal'), ('group_norm', 'group_norm'), ('gt', 'gt'), ('hamming_window', 'hamming_window'), ('hann_window', 'hann_window'), ('heaviside', 'heaviside'), ('hinge_embedding_loss', 'hinge_embedding_loss'), ('histc', 'histc'), ('hsplit', 'hsplit'), ('hstack', 'hstack'), ('hypot', 'hypot'), ('imag', 'imag'), ('index_add', 'index_add'), ('index_copy', 'index_copy'), ('index_fill', 'index_fill'), ('index_put', 'index_put'), ('index_reduce', 'index_reduce'), ('index_select', 'index_select'), ('instance_norm', 'instance_norm'), ('isclose', 'isclose'), ('isfinite', 'isfinite'), ('isin', 'isin'), ('isinf', 'isinf'), ('isnan', 'isnan'), ('isneginf', 'isneginf'), ('isposinf', 'isposinf'), ('isreal', 'isreal'), ('kl_div', 'kl_div'), ('kthvalue', 'kthvalue'), ('layer_norm', 'layer_norm'), ('lcm', 'lcm'), ('lcm_', 'lcm_'), ('ldexp', 'ldexp'), ('ldexp_', 'ldexp_'), ('le', 'le'), ('lerp', 'lerp'), ('less', 'less'), ('less_equal', 'less_equal'), ('linspace', 'linspace'), ('log', 'log'), ('log10', 'log10'), ('log10_', 'log10_'), ('log1p', 'log1p'), ('log1p_', 'log1p_'), ('log2', 'log2'), ('log2_', 'log2_'), ('log_', 'log_'), ('logaddexp', 'logaddexp'), ('logaddexp2', 'logaddexp2'), ('logcumsumexp', 'logcumsumexp'), ('logical_and', 'logical_and'), ('logical_not', 'logical_not'), ('logical_or', 'logical_or'), ('logical_xor', 'logical_xor'), ('logspace', 'logspace'), ('logsumexp', 'logsumexp'), ('lt', 'lt'), ('margin_ranking_loss', 'margin_ranking_loss'), ('masked_fill', 'masked_fill'), ('masked_scatter', 'masked_scatter'), ('masked_select', 'masked_select'), ('matmul', 'matmul'), ('max', 'max'), ('maximum', 'maximum'), ('mean', 'mean'), ('median', 'median'), ('min', 'min'), ('minimum', 'minimum'), ('mm', 'mm'), ('mode', 'mode'), ('moveaxis', 'moveaxis'), ('movedim', 'movedim'), ('msort', 'msort'), ('mul', 'mul'), ('multinomial', 'multinomial'), ('multiply', 'multiply'), ('mv', 'mv'), ('nan_to_num', 'nan_to_num'), ('nan_to_num_', 'nan_to_num_'), ('nanmean', 'nanmean'), ('nanmedian', 'nanmedian'), ('nanquantile', 'nanquantile'), ('nansum', 'nansum'), ('narrow', 'narrow'), ('native_batch_norm', 'native_batch_norm'), ('native_dropout', 'native_dropout'), ('native_group_norm', 'native_group_norm'), ('native_layer_norm', 'native_layer_norm'), ('ne', 'ne'), ('neg', 'neg'), ('neg_', 'neg_'), ('negative', 'negative'), ('negative_', 'negative_'), ('nextafter', 'nextafter'), ('nonzero', 'nonzero'), ('normal', 'normal'), ('not_equal', 'not_equal'), ('ones', 'ones'), ('ones_like', 'ones_like'), ('outer', 'outer'), ('pairwise_distance', 'pairwise_distance'), ('permute', 'permute'), ('poisson', 'poisson'), ('poisson_nll_loss', 'poisson_nll_loss'), ('polar', 'polar'), ('positive', 'positive'), ('pow', 'pow'), ('prod', 'prod'), ('put', 'put'), ('quantile', 'quantile'), ('rad2deg', 'rad2deg'), ('rad2deg_', 'rad2deg_'), ('rand', 'rand'), ('rand_like', 'rand_like'), ('randint', 'randint'), ('randint_like', 'randint_like'), ('randn', 'randn'), ('randn_like', 'randn_like'), ('randperm', 'randperm'), ('range', 'range'), ('ravel', 'ravel'), ('real', 'real'), ('reciprocal', 'reciprocal'), ('reciprocal_', 'reciprocal_'), ('remainder', 'remainder'), ('renorm', 'renorm'), ('repeat_interleave', 'repeat_interleave'), ('reshape', 'reshape'), ('resolve_conj', 'resolve_conj'), ('resolve_neg', 'resolve_neg'), ('rms_norm', 'rms_norm'), ('roll', 'roll'), ('rot90', 'rot90'), ('round', 'round'), ('round_', 'round_'), ('row_stack', 'row_stack'), ('rsqrt', 'rsqrt'), ('rsqrt_', 'rsqrt_'), ('rsub', 'rsub'), ('scalar_tensor', 'scalar_tensor'), ('scatter', 'scatter'), ('scatter_add', 'scatter_add'), ('scatter_reduce', 'scatter_reduce'), ('searchsorted', 'searchsorted'), ('select', 'select'), ('select_scatter', 'select_scatter'), ('sgn', 'sgn'), ('sign', 'sign'), ('signbit', 'signbit'), ('sin', 'sin'), ('sin_', 'sin_'), ('sinh', 'sinh'), ('sinh_', 'sinh_'), ('slice_scatter', 'slice_scatter'), ('sort', 'sort'), ('split', 'split'), ('split_with_sizes', 'split_with_sizes'), ('sqrt', 'sqrt'), ('sqrt_', 'sqrt_'), ('square', 'square'), ('square_', 'square_'), ('squeeze', 'squeeze'), ('stack', 'stack'), ('std', 'std'), ('std_mean', 'std_mean'), ('sub', 'sub'), ('subtract', 'subtract'), ('sum', 'sum'), ('swapaxes', 'swapaxes'), ('swapdims', 'swapdims'), ('t', 't'), ('take', 'take'), ('take_along_dim', 'take_along_dim'), ('tan', 'tan'), ('tan_', 'tan_'), ('tensor_split', 'tensor_split'), ('tile', 'tile'), ('topk', 'topk'), ('trace', 'trace'), ('transpose', 'transpose'), ('trapezoid', 'trapezoid'), ('trapz', 'trapz'), ('tril', 'tril'), ('tril_indices', 'tril_indices'), ('triplet_margin_loss', 'triplet_margin_loss'), ('triu', 'triu'), ('triu_indices', 'triu_indices'), ('true_divide', 'true_divide'), ('trunc', 'trunc'), ('trunc_', 'trunc_'), ('unbind', 'unbind'), ('unflatten', 'unflatten'), ('unique_dim', 'unique_dim'), ('unsqueeze', 'unsqueeze'), ('vander', 'vander'), ('var', 'var'), ('var_mean', 'var_mean'), ('vdot', 'vdot'), ('view_as_complex', 'view_as_complex'), ('view_as_real', 'view_as_real'), ('vsplit', 'vsplit'), ('vstack', 'vstack'), ('where', 'where'), ('zero_', 'zero_'), ('zeros', 'zeros'), ('zeros_like', 'zeros_like')),
     'torch._C._nn': (('binary_cross_entropy', 'binary_cross_entropy'), ('cross_entropy_loss', 'cross_entropy_loss'), ('huber_loss', 'huber_loss'), ('l1_loss', 'l1_loss'), ('linear', 'linear'), ('mse_loss', 'mse_loss'), ('multi_margin_loss', 'multi_margin_loss'), ('multilabel_margin_loss', 'multilabel_margin_loss'), ('nll_loss', 'nll_loss'), ('nll_loss2d', 'nll_loss2d'), ('nll_loss_forward', 'nll_loss_forward'), ('nll_loss_nd', 'nll_loss_nd'), ('one_hot', 'one_hot'), ('scaled_dot_product_attention', 'scaled_dot_product_attention'), ('smooth_l1_loss', 'smooth_l1_loss'), ('soft_margin_loss', 'soft_margin_loss')),
 }

@@ -92,6 +92,9 @@ _amax_out_kernels = overload('amax.out', 'reduction').cache
 _amin_packet = packet('amin', 'reduction', ('amin',))
 _amin_kernels = overload('amin', 'reduction').cache
 _amin_out_kernels = overload('amin.out', 'reduction').cache
+_aminmax_packet = packet('aminmax', 'reduction', ('aminmax',))
+_aminmax_kernels = overload('aminmax', 'reduction').cache
+_aminmax_out_kernels = overload('aminmax.out', 'reduction').cache
 _angle_packet = packet('angle', 'elementwise', ('angle',))
 _angle_kernels = overload('angle', 'elementwise').cache
 _angle_out_kernels = overload('angle.out', 'elementwise').cache
@@ -191,6 +194,8 @@ _bernoulli_out_kernels = overload('bernoulli.out', 'random').cache
 _bernoulli__packet = packet('bernoulli_', 'random', ('bernoulli_.Tensor', 'bernoulli_.float',))
 _bernoulli__Tensor_kernels = overload('bernoulli_.Tensor', 'random').cache
 _bernoulli__float_kernels = overload('bernoulli_.float', 'random').cache
+_bincount_packet = packet('bincount', 'reduction', ('bincount',))
+_bincount_kernels = overload('bincount', 'reduction').cache
 _bitwise_and_packet = packet('bitwise_and', 'elementwise', ('bitwise_and.Tensor',))
 _bitwise_and_Tensor_kernels = overload('bitwise_and.Tensor', 'elementwise').cache
 _bitwise_and_Tensor_out_kernels = overload('bitwise_and.Tensor_out', 'elementwise').cache
@@ -288,6 +293,8 @@ _copysign_Scalar_out_kernels = overload('copysign.Scalar_out', 'elementwise').ca
 _copysign__packet = packet('copysign_', 'elementwise', ('copysign_.Tensor', 'copysign_.Scalar',))
 _copysign__Tensor_kernels = overload('copysign_.Tensor', 'elementwise').cache
 _copysign__Scalar_kernels = overload('copysign_.Scalar', 'elementwise').cache
+_corrcoef_packet = packet('corrcoef', 'reduction', ('corrcoef',))
+_corrcoef_kernels = overload('corrcoef', 'reduction').cache
 _cos_packet = packet('cos', 'elementwise', ('cos',))
 _cos_kernels = overload('cos', 'elementwise').cache
 _cos_out_kernels = overload('cos.out', 'elementwise').cache
@@ -301,6 +308,24 @@ _cosh__kernels = overload('cosh_', 'elementwise').cache
 _count_nonzero_packet = packet('count_nonzero', 'indexing', ('count_nonzero.dim_IntList', 'count_nonzero',))
 _count_nonzero_dim_IntList_kernels = overload('count_nonzero.dim_IntList', 'indexing').cache
 _count_nonzero_kernels = overload('count_nonzero', 'indexing').cache
+_cov_packet = packet('cov', 'reduction', ('cov',))
+_cov_kernels = overload('cov', 'reduction').cache
+_cummax_packet = packet('cummax', 'reduction', ('cummax',))
+_cummax_kernels = overload('cummax', 'reduction').cache
+_cummax_out_kernels = overload('cummax.out', 'reduction').cache
+_cummin_packet = packet('cummin', 'reduction', ('cummin',))
+_cummin_kernels = overload('cummin', 'reduction').cache
+_cummin_out_kernels = overload('cummin.out', 'reduction').cache
+_cumprod_packet = packet('cumprod', 'reduction', ('cumprod',))
+_cumprod_kernels = overload('cumprod', 'reduction').cache
+_cumprod_out_kernels = overload('cumprod.out', 'reduction').cache
+_cumprod__packet = packet('cumprod_', 'reduction', ('cumprod_',))
+_cumprod__kernels = overload('cumprod_', 'reduction').cache
+_cumsum_packet = packet('cumsum', 'reduction', ('cumsum',))
+_cumsum_kernels = overload('cumsum', 'reduction').cache
+_cumsum_out_kernels = overload('cumsum.out', 'reduction').cache
+_cumsum__packet = packet('cumsum_', 'reduction', ('cumsum_',))
+_cumsum__kernels = overload('cumsum_', 'reduction').cache
 _deg2rad_packet = packet('deg2rad', 'elementwise', ('deg2rad',))
 _deg2rad_kernels = overload('deg2rad', 'elementwise').cache
 _deg2rad_out_kernels = overload('deg2rad.out', 'elementwise').cache
@@ -317,6 +342,9 @@ _diagonal_packet = packet('diagonal', 'view', ('diagonal',))
 _diagonal_kernels = overload('diagonal', 'view').cache
 _diagonal_scatter_packet = packet('diagonal_scatter', 'indexing', ('diagonal_scatter',))
 _diagonal_scatter_kernels = overload('diagonal_scatter', 'indexing').cache
+_diff_packet = packet('diff', 'reduction', ('diff',))
+_diff_kernels = overload('diff', 'reduction').cache
+_diff_out_kernels = overload('diff.out', 'reduction').cache
 _dist_packet = packet('dist', 'elementwise', ('dist',))
 _dist_kernels = overload('dist', 'elementwise').cache
 _div_packet = packet('div', 'elementwise', ('div.Tensor', 'div.Tensor_mode',))
@@ -467,6 +495,9 @@ _heaviside_kernels = overload('heaviside', 'comparison').cache
 _heaviside_out_kernels = overload('heaviside.out', 'comparison').cache
 _heaviside__packet = packet('heaviside_', 'comparison', ('heaviside_',))
 _heaviside__kernels = overload('heaviside_', 'comparison').cache
+_histc_packet = packet('histc', 'reduction', ('histc',))
+_histc_kernels = overload('histc', 'reduction').cache
+_histc_out_kernels = overload('histc.out', 'reduction').cache
 _hsplit_packet = packet('hsplit', 'view', ('hsplit.int', 'hsplit.array',))
 _hsplit_int_kernels = overload('hsplit.int', 'view').cache
 _hsplit_array_kernels = overload('hsplit.array', 'view').cache
@@ -537,6 +568,14 @@ _le_Tensor_kernels = overload('le.Tensor', 'comparison').cache
 _le_Tensor_out_kernels = overload('le.Tensor_out', 'comparison').cache
 _le__packet = packet('le_', 'comparison', ('le_.Tensor',))
 _le__Tensor_kernels = overload('le_.Tensor', 'comparison').cache
+_lerp_packet = packet('lerp', 'elementwise', ('lerp.Scalar', 'lerp.Tensor',))
+_lerp_Scalar_kernels = overload('lerp.Scalar', 'elementwise').cache
+_lerp_Tensor_kernels = overload('lerp.Tensor', 'elementwise').cache
+_lerp_Scalar_out_kernels = overload('lerp.Scalar_out', 'elementwise').cache
+_lerp_Tensor_out_kernels = overload('lerp.Tensor_out', 'elementwise').cache
+_lerp__packet = packet('lerp_', 'elementwise', ('lerp_.Scalar', 'lerp_.Tensor',))
+_lerp__Scalar_kernels = overload('lerp_.Scalar', 'elementwise').cache
+_lerp__Tensor_kernels = overload('lerp_.Tensor', 'elementwise').cache
 _less_packet = packet('less', 'comparison', ('less.Tensor',))
 _less_Tensor_kernels = overload('less.Tensor', 'comparison').cache
 _less_Tensor_out_kernels = overload('less.Tensor_out', 'comparison').cache
@@ -575,6 +614,9 @@ _logaddexp_out_kernels = overload('logaddexp.out', 'elementwise').cache
 _logaddexp2_packet = packet('logaddexp2', 'elementwise', ('logaddexp2',))
 _logaddexp2_kernels = overload('logaddexp2', 'elementwise').cache
 _logaddexp2_out_kernels = overload('logaddexp2.out', 'elementwise').cache
+_logcumsumexp_packet = packet('logcumsumexp', 'reduction', ('logcumsumexp',))
+_logcumsumexp_kernels = overload('logcumsumexp', 'reduction').cache
+_logcumsumexp_out_kernels = overload('logcumsumexp.out', 'reduction').cache
 _logical_and_packet = packet('logical_and', 'comparison', ('logical_and',))
 _logical_and_kernels = overload('logical_and', 'comparison').cache
 _logical_and_out_kernels = overload('logical_and.out', 'comparison').cache
@@ -684,10 +726,21 @@ _nan_to_num_kernels = overload('nan_to_num', 'comparison').cache
 _nan_to_num_out_kernels = overload('nan_to_num.out', 'comparison').cache
 _nan_to_num__packet = packet('nan_to_num_', 'comparison', ('nan_to_num_',))
 _nan_to_num__kernels = overload('nan_to_num_', 'comparison').cache
+_nanmean_packet = packet('nanmean', 'reduction', ('nanmean',))
+_nanmean_kernels = overload('nanmean', 'reduction').cache
+_nanmean_out_kernels = overload('nanmean.out', 'reduction').cache
 _nanmedian_packet = packet('nanmedian', 'sort', ('nanmedian', 'nanmedian.dim',))
 _nanmedian_kernels = overload('nanmedian', 'sort').cache
 _nanmedian_dim_kernels = overload('nanmedian.dim', 'sort').cache
 _nanmedian_dim_out_kernels = overload('nanmedian.dim_out', 'sort').cache
+_nanquantile_packet = packet('nanquantile', 'reduction', ('nanquantile', 'nanquantile.scalar',))
+_nanquantile_kernels = overload('nanquantile', 'reduction').cache
+_nanquantile_scalar_kernels = overload('nanquantile.scalar', 'reduction').cache
+_nanquantile_out_kernels = overload('nanquantile.out', 'reduction').cache
+_nanquantile_scalar_out_kernels = overload('nanquantile.scalar_out', 'reduction').cache
+_nansum_packet = packet('nansum', 'reduction', ('nansum',))
+_nansum_kernels = overload('nansum', 'reduction').cache
+_nansum_out_kernels = overload('nansum.out', 'reduction').cache
 _narrow_packet = packet('narrow', 'view', ('narrow',))
 _narrow_kernels = overload('narrow', 'view').cache
 _ne_packet = packet('ne', 'comparison', ('ne.Tensor',))
@@ -756,6 +809,11 @@ _put_packet = packet('put', 'indexing', ('put',))
 _put_kernels = overload('put', 'indexing').cache
 _put__packet = packet('put_', 'indexing', ('put_',))
 _put__kernels = overload('put_', 'indexing').cache
+_quantile_packet = packet('quantile', 'reduction', ('quantile', 'quantile.scalar',))
+_quantile_kernels = overload('quantile', 'reduction').cache
+_quantile_scalar_kernels = overload('quantile.scalar', 'reduction').cache
+_quantile_out_kernels = overload('quantile.out', 'reduction').cache
+_quantile_scalar_out_kernels = overload('quantile.scalar_out', 'reduction').cache
 _rad2deg_packet = packet('rad2deg', 'elementwise', ('rad2deg',))
 _rad2deg_kernels = overload('rad2deg', 'elementwise').cache
 _rad2deg_out_kernels = overload('rad2deg.out', 'elementwise').cache
@@ -781,6 +839,11 @@ _remainder_Scalar_out_kernels = overload('remainder.Scalar_out', 'elementwise').
 _remainder__packet = packet('remainder_', 'elementwise', ('remainder_.Tensor', 'remainder_.Scalar',))
 _remainder__Tensor_kernels = overload('remainder_.Tensor', 'elementwise').cache
 _remainder__Scalar_kernels = overload('remainder_.Scalar', 'elementwise').cache
+_renorm_packet = packet('renorm', 'reduction', ('renorm',))
+_renorm_kernels = overload('renorm', 'reduction').cache
+_renorm_out_kernels = overload('renorm.out', 'reduction').cache
+_renorm__packet = packet('renorm_', 'reduction', ('renorm_',))
+_renorm__kernels = overload('renorm_', 'reduction').cache
 _repeat_packet = packet('repeat', 'view', ('repeat',))
 _repeat_kernels = overload('repeat', 'view').cache
 _repeat_interleave_packet = packet('repeat_interleave', 'indexing', ('repeat_interleave.self_Tensor', 'repeat_interleave.self_int', 'repeat_interleave.Tensor',))
@@ -952,6 +1015,8 @@ _tile_kernels = overload('tile', 'view').cache
 _topk_packet = packet('topk', 'sort', ('topk',))
 _topk_kernels = overload('topk', 'sort').cache
 _topk_out_kernels = overload('topk.out', 'sort').cache
+_trace_packet = packet('trace', 'reduction', ('trace',))
+_trace_kernels = overload('trace', 'reduction').cache
 _transpose_packet = packet('transpose', 'view', ('transpose.int',))
 _transpose_int_kernels = overload('transpose.int', 'view').cache
 _transpose__packet = packet('transpose_', 'view', ('transpose_.int',))
@@ -1222,6 +1287,14 @@ class TensorMethods:
                 return _amin_kernels[self._keys | tls.mode](self, ints_of_dim, False if keepdim is MISSING else keepdim)
         return call_method(_amin_packet, self, given((('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
 
+    def aminmax(self, *args, dim=None, keepdim=False, **kwargs):
+        if not args and not kwargs:
+            if (dim is None or dim.__class__ is int) and keepdim.__class__ is bool:
+                return _aminmax_kernels[self._keys | tls.mode](self, dim, keepdim)
+        if not dim is None: kwargs['dim'] = dim
+        if not keepdim is False: kwargs['keepdim'] = keepdim
+        return call_method(_aminmax_packet, self, given((), args, kwargs), kwargs)
+
     def angle(self, *args, **kwargs):
         if not args and not kwargs:
             if True:
@@ -1468,6 +1541,12 @@ class TensorMethods:
         if not generator is None: kwargs['generator'] = generator
         return call_method(_bernoulli__packet, self, given((('p', p),), args, kwargs), kwargs)
 
+    def bincount(self, weights=MISSING, minlength=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (weights is MISSING or (weights is None or weights.__class__ in TENSORS)) and (minlength is MISSING or minlength.__class__ is int):
+                return _bincount_kernels[self._keys | getattr(weights, '_keys', 0) | tls.mode](self, None if weights is MISSING else weights, 0 if minlength is MISSING else minlength)
+        return call_method(_bincount_packet, self, given((('weights', weights), ('minlength', minlength)), args, kwargs), kwargs)
+
     def bitwise_and(self, other=MISSING, *args, **kwargs):
         if not args and not kwargs:
             if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
@@ -1696,6 +1775,12 @@ class TensorMethods:
                 return _copysign__Scalar_kernels[self._keys | tls.mode](self, other)
         return call_method(_copysign__packet, self, given((('other', other),), args, kwargs), kwargs)
 
+    def corrcoef(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _corrcoef_kernels[self._keys | tls.mode](self)
+        return call_method(_corrcoef_packet, self, given((), args, kwargs), kwargs)
+
     def cos(self, *args, **kwargs):
         if not args and not kwargs:
             if True:
@@ -1726,6 +1811,55 @@ class TensorMethods:
             if ints is not None:
                 return _count_nonzero_dim_IntList_kernels[self._keys | tls.mode](self, ints)
         return call_method(_count_nonzero_packet, self, args, kwargs)
+
+    def cov(self, *args, correction=1, fweights=None, aweights=None, **kwargs):
+        if not args and not kwargs:
+            if correction.__class__ is int and (fweights is None or fweights.__class__ in TENSORS) and (aweights is None or aweights.__class__ in TENSORS):
+                return _cov_kernels[self._keys | getattr(fweights, '_keys', 0) | getattr(aweights, '_keys', 0) | tls.mode](self, correction, fweights, aweights)
+        if not correction == 1: kwargs['correction'] = correction
+        if not fweights is None: kwargs['fweights'] = fweights
+        if not aweights is None: kwargs['aweights'] = aweights
+        return call_method(_cov_packet, self, given((), args, kwargs), kwargs)
+
+    def cummax(self, dim=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if dim.__class__ is int:
+                return _cummax_kernels[self._keys | tls.mode](self, dim)
+        return call_method(_cummax_packet, self, given((('dim', dim),), args, kwargs), kwargs)
+
+    def cummin(self, dim=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if dim.__class__ is int:
+                return _cummin_kernels[self._keys | tls.mode](self, dim)
+        return call_method(_cummin_packet, self, given((('dim', dim),), args, kwargs), kwargs)
+
+    def cumprod(self, dim=MISSING, *args, dtype=None, **kwargs):
+        if not args and not kwargs:
+            if dim.__class__ is int and (dtype is None or dtype.__class__ is dtype):
+                return _cumprod_kernels[self._keys | tls.mode](self, dim, dtype)
+        if not dtype is None: kwargs['dtype'] = dtype
+        return call_method(_cumprod_packet, self, given((('dim', dim),), args, kwargs), kwargs)
+
+    def cumprod_(self, dim=MISSING, *args, dtype=None, **kwargs):
+        if not args and not kwargs:
+            if dim.__class__ is int and (dtype is None or dtype.__class__ is dtype):
+                return _cumprod__kernels[self._keys | tls.mode](self, dim, dtype)
+        if not dtype is None: kwargs['dtype'] = dtype
+        return call_method(_cumprod__packet, self, given((('dim', dim),), args, kwargs), kwargs)
+
+    def cumsum(self, dim=MISSING, *args, dtype=None, **kwargs):
+        if not args and not kwargs:
+            if dim.__class__ is int and (dtype is None or dtype.__class__ is dtype):
+                return _cumsum_kernels[self._keys | tls.mode](self, dim, dtype)
+        if not dtype is None: kwargs['dtype'] = dtype
+        return call_method(_cumsum_packet, self, given((('dim', dim),), args, kwargs), kwargs)
+
+    def cumsum_(self, dim=MISSING, *args, dtype=None, **kwargs):
+        if not args and not kwargs:
+            if dim.__class__ is int and (dtype is None or dtype.__class__ is dtype):
+                return _cumsum__kernels[self._keys | tls.mode](self, dim, dtype)
+        if not dtype is None: kwargs['dtype'] = dtype
+        return call_method(_cumsum__packet, self, given((('dim', dim),), args, kwargs), kwargs)
 
     def deg2rad(self, *args, **kwargs):
         if not args and not kwargs:
@@ -1768,6 +1902,12 @@ class TensorMethods:
             if src.__class__ in TENSORS and (offset is MISSING or offset.__class__ is int) and (dim1 is MISSING or dim1.__class__ is int) and (dim2 is MISSING or dim2.__class__ is int):
                 return _diagonal_scatter_kernels[self._keys | src._keys | tls.mode](self, src, 0 if offset is MISSING else offset, 0 if dim1 is MISSING else dim1, 1 if dim2 is MISSING else dim2)
         return call_method(_diagonal_scatter_packet, self, given((('src', src), ('offset', offset), ('dim1', dim1), ('dim2', dim2)), args, kwargs), kwargs)
+
+    def diff(self, n=MISSING, dim=MISSING, prepend=MISSING, append=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (n is MISSING or n.__class__ is int) and (dim is MISSING or dim.__class__ is int) and (prepend is MISSING or (prepend is None or prepend.__class__ in TENSORS)) and (append is MISSING or (append is None or append.__class__ in TENSORS)):
+                return _diff_kernels[self._keys | getattr(prepend, '_keys', 0) | getattr(append, '_keys', 0) | tls.mode](self, 1 if n is MISSING else n, -1 if dim is MISSING else dim, None if prepend is MISSING else prepend, None if append is MISSING else append)
+        return call_method(_diff_packet, self, given((('n', n), ('dim', dim), ('prepend', prepend), ('append', append)), args, kwargs), kwargs)
 
     def dist(self, other=MISSING, p=MISSING, *args, **kwargs):
         if not args and not kwargs:
@@ -2129,6 +2269,12 @@ class TensorMethods:
                 return _heaviside__kernels[self._keys | values._keys | tls.mode](self, values)
         return call_method(_heaviside__packet, self, given((('values', values),), args, kwargs), kwargs)
 
+    def histc(self, bins=MISSING, min=MISSING, max=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (bins is MISSING or bins.__class__ is int) and (min is MISSING or min.__class__ in NUMBERS) and (max is MISSING or max.__class__ in NUMBERS):
+                return _histc_kernels[self._keys | tls.mode](self, 100 if bins is MISSING else bins, 0 if min is MISSING else min, 0 if max is MISSING else max)
+        return call_method(_histc_packet, self, given((('bins', bins), ('min', min), ('max', max)), args, kwargs), kwargs)
+
     def hsplit(self, sections=MISSING, *args, **kwargs):
         if not args and not kwargs:
             if sections.__class__ is int:
@@ -2302,6 +2448,22 @@ class TensorMethods:
                 return _le__Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
         return call_method(_le__packet, self, given((('other', other),), args, kwargs), kwargs)
 
+    def lerp(self, end=MISSING, weight=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if end.__class__ in TENSORS and weight.__class__ in NUMBERS:
+                return _lerp_Scalar_kernels[self._keys | end._keys | tls.mode](self, end, weight)
+            if end.__class__ in TENSORS and weight.__class__ in TENSORS:
+                return _lerp_Tensor_kernels[self._keys | end._keys | weight._keys | tls.mode](self, end, weight)
+        return call_method(_lerp_packet, self, given((('end', end), ('weight', weight)), args, kwargs), kwargs)
+
+    def lerp_(self, end=MISSING, weight=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if end.__class__ in TENSORS and weight.__class__ in NUMBERS:
+                return _lerp__Scalar_kernels[self._keys | end._keys | tls.mode](self, end, weight)
+            if end.__class__ in TENSORS and weight.__class__ in TENSORS:
+                return _lerp__Tensor_kernels[self._keys | end._keys | weight._keys | tls.mode](self, end, weight)
+        return call_method(_lerp__packet, self, given((('end', end), ('weight', weight)), args, kwargs), kwargs)
+
     def less(self, other=MISSING, *args, **kwargs):
         if not args and not kwargs:
             if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
@@ -2392,6 +2554,12 @@ class TensorMethods:
             if other.__class__ in TENSORS:
                 return _logaddexp2_kernels[self._keys | other._keys | tls.mode](self, other)
         return call_method(_logaddexp2_packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def logcumsumexp(self, dim=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if dim.__class__ is int:
+                return _logcumsumexp_kernels[self._keys | tls.mode](self, dim)
+        return call_method(_logcumsumexp_packet, self, given((('dim', dim),), args, kwargs), kwargs)
 
     def logical_and(self, other=MISSING, *args, **kwargs):
         if not args and not kwargs:
@@ -2637,6 +2805,14 @@ class TensorMethods:
                 return _nan_to_num__kernels[self._keys | tls.mode](self, None if nan is MISSING else nan, None if posinf is MISSING else posinf, None if neginf is MISSING else neginf)
         return call_method(_nan_to_num__packet, self, given((('nan', nan), ('posinf', posinf), ('neginf', neginf)), args, kwargs), kwargs)
 
+    def nanmean(self, dim=MISSING, keepdim=MISSING, *args, dtype=None, **kwargs):
+        if not args and not kwargs:
+            ints_of_dim = None if dim is MISSING else sized_ints(dim, 1)
+            if (ints_of_dim is not None or dim is None or dim is MISSING) and (keepdim is MISSING or keepdim.__class__ is bool) and (dtype is None or dtype.__class__ is dtype):
+                return _nanmean_kernels[self._keys | tls.mode](self, ints_of_dim, False if keepdim is MISSING else keepdim, dtype)
+        if not dtype is None: kwargs['dtype'] = dtype
+        return call_method(_nanmean_packet, self, given((('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
+
     def nanmedian(self, dim=MISSING, keepdim=MISSING, *args, **kwargs):
         if not args and not kwargs:
             if dim is MISSING and keepdim is MISSING:
@@ -2644,6 +2820,23 @@ class TensorMethods:
             if dim.__class__ is int and (keepdim is MISSING or keepdim.__class__ is bool):
                 return _nanmedian_dim_kernels[self._keys | tls.mode](self, dim, False if keepdim is MISSING else keepdim)
         return call_method(_nanmedian_packet, self, given((('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
+
+    def nanquantile(self, q=MISSING, dim=MISSING, keepdim=MISSING, *args, interpolation='linear', **kwargs):
+        if not args and not kwargs:
+            if q.__class__ in TENSORS and (dim is MISSING or (dim is None or dim.__class__ is int)) and (keepdim is MISSING or keepdim.__class__ is bool) and interpolation.__class__ is str:
+                return _nanquantile_kernels[self._keys | q._keys | tls.mode](self, q, None if dim is MISSING else dim, False if keepdim is MISSING else keepdim, interpolation)
+            if q.__class__ is float and (dim is MISSING or (dim is None or dim.__class__ is int)) and (keepdim is MISSING or keepdim.__class__ is bool) and interpolation.__class__ is str:
+                return _nanquantile_scalar_kernels[self._keys | tls.mode](self, q, None if dim is MISSING else dim, False if keepdim is MISSING else keepdim, interpolation)
+        if not interpolation == 'linear': kwargs['interpolation'] = interpolation
+        return call_method(_nanquantile_packet, self, given((('q', q), ('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
+
+    def nansum(self, dim=MISSING, keepdim=MISSING, *args, dtype=None, **kwargs):
+        if not args and not kwargs:
+            ints_of_dim = None if dim is MISSING else sized_ints(dim, 1)
+            if (ints_of_dim is not None or dim is None or dim is MISSING) and (keepdim is MISSING or keepdim.__class__ is bool) and (dtype is None or dtype.__class__ is dtype):
+                return _nansum_kernels[self._keys | tls.mode](self, ints_of_dim, False if keepdim is MISSING else keepdim, dtype)
+        if not dtype is None: kwargs['dtype'] = dtype
+        return call_method(_nansum_packet, self, given((('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
 
     def narrow(self, dim=MISSING, start=MISSING, length=MISSING, *args, **kwargs):
         if not args and not kwargs:
@@ -2815,6 +3008,15 @@ class TensorMethods:
                 return _put__kernels[self._keys | index._keys | source._keys | tls.mode](self, index, source, False if accumulate is MISSING else accumulate)
         return call_method(_put__packet, self, given((('index', index), ('source', source), ('accumulate', accumulate)), args, kwargs), kwargs)
 
+    def quantile(self, q=MISSING, dim=MISSING, keepdim=MISSING, *args, interpolation='linear', **kwargs):
+        if not args and not kwargs:
+            if q.__class__ in TENSORS and (dim is MISSING or (dim is None or dim.__class__ is int)) and (keepdim is MISSING or keepdim.__class__ is bool) and interpolation.__class__ is str:
+                return _quantile_kernels[self._keys | q._keys | tls.mode](self, q, None if dim is MISSING else dim, False if keepdim is MISSING else keepdim, interpolation)
+            if q.__class__ is float and (dim is MISSING or (dim is None or dim.__class__ is int)) and (keepdim is MISSING or keepdim.__class__ is bool) and interpolation.__class__ is str:
+                return _quantile_scalar_kernels[self._keys | tls.mode](self, q, None if dim is MISSING else dim, False if keepdim is MISSING else keepdim, interpolation)
+        if not interpolation == 'linear': kwargs['interpolation'] = interpolation
+        return call_method(_quantile_packet, self, given((('q', q), ('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
+
     def rad2deg(self, *args, **kwargs):
         if not args and not kwargs:
             if True:
@@ -2871,6 +3073,18 @@ class TensorMethods:
             if other.__class__ in NUMBERS:
                 return _remainder__Scalar_kernels[self._keys | tls.mode](self, other)
         return call_method(_remainder__packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def renorm(self, p=MISSING, dim=MISSING, maxnorm=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if p.__class__ in NUMBERS and dim.__class__ is int and maxnorm.__class__ in NUMBERS:
+                return _renorm_kernels[self._keys | tls.mode](self, p, dim, maxnorm)
+        return call_method(_renorm_packet, self, given((('p', p), ('dim', dim), ('maxnorm', maxnorm)), args, kwargs), kwargs)
+
+    def renorm_(self, p=MISSING, dim=MISSING, maxnorm=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if p.__class__ in NUMBERS and dim.__class__ is int and maxnorm.__class__ in NUMBERS:
+                return _renorm__kernels[self._keys | tls.mode](self, p, dim, maxnorm)
+        return call_method(_renorm__packet, self, given((('p', p), ('dim', dim), ('maxnorm', maxnorm)), args, kwargs), kwargs)
 
     def repeat(self, *args, **kwargs):
         if args and not kwargs:
@@ -3303,6 +3517,12 @@ class TensorMethods:
             if k.__class__ is int and (dim is MISSING or dim.__class__ is int) and (largest is MISSING or largest.__class__ is bool) and (sorted is MISSING or sorted.__class__ is bool):
                 return _topk_kernels[self._keys | tls.mode](self, k, -1 if dim is MISSING else dim, True if largest is MISSING else largest, True if sorted is MISSING else sorted)
         return call_method(_topk_packet, self, given((('k', k), ('dim', dim), ('largest', largest), ('sorted', sorted)), args, kwargs), kwargs)
+
+    def trace(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _trace_kernels[self._keys | tls.mode](self)
+        return call_method(_trace_packet, self, given((), args, kwargs), kwargs)
 
     def transpose(self, dim0=MISSING, dim1=MISSING, *args, **kwargs):
         if not args and not kwargs:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..cell import Cell, cell_of
-from ..dtypes import ALL_DTYPES, dtype
+from ..dtypes import ALL_DTYPES, complex32, dtype
 from ..dtypes import bool as bool_dtype
 from ..keys import BACKEND_MASK, STRIDED
 from ..layout import broadcast_shapes, broadcast_strides, output_strides
@@ -173,7 +173,7 @@ def number_array(value: Any, compute: dtype) -> np.ndarray:
         value &= (1 << bits) - 1
         if compute.is_signed and value >> (bits - 1):
             value -= 1 << bits
-    return np.asarray(value, compute.np)
+    return np.asarray((value.real, value.imag) if compute is complex32 else value, compute.np)
 
 
 def build(overload: Overload, kernel: KernelDef | None, backend: Any, keys: int, strided: bool) -> Callable[..., Tensor]:

@@ -10,6 +10,7 @@ from ..dtypes import dtype, scalar_type_name
 
 __all__ = [
     "BOOL", "COMPLEX", "COMPLEX_HALF", "FLOAT8", "FLOATS", "INTEGERS", "REAL", "UNSIGNED", "Supported", "Refusal",
+    "c_name",
 ]  # fmt: skip
 
 BOOL = frozenset({dtypes.bool})
@@ -23,6 +24,19 @@ FLOAT8 = frozenset(
 )
 #: What real arithmetic covers.
 REAL = BOOL | INTEGERS | FLOATS
+
+
+#: What C++ calls the types, as some of PyTorch's messages do.
+_C_NAMES = {
+    dtypes.uint8: "unsigned char", dtypes.int8: "signed char", dtypes.int16: "short int", dtypes.int32: "int",
+    dtypes.int64: "long int", dtypes.float16: "c10::Half", dtypes.bfloat16: "c10::BFloat16", dtypes.float32: "float",
+    dtypes.float64: "double", dtypes.complex64: "c10::complex<float>", dtypes.complex128: "c10::complex<double>",
+}  # fmt: skip
+
+
+def c_name(d: dtype) -> str:
+    """The C++ type of a dtype's elements: ``long int``."""
+    return _C_NAMES.get(d, d.name)
 
 
 class Refusal:

@@ -76,7 +76,8 @@ class _Clamp(Supported):
         for limit in (low, high):
             _check_fits(limit, common)
         kernel = self.kernel_name(low, high)
-        Supported(kernel, self.accepted - BOOL_DTYPE if kernel == "clamp_cpu" else self.accepted, *self.refusals)(args, common)
+        accepted = self.accepted | BOOL_DTYPE if kernel in ("maximum_cpu", "minimum_cpu") else self.accepted
+        Supported(kernel, accepted, *self.refusals)(args, common)
 
     @staticmethod
     def kernel_name(low: Any, high: Any) -> str:
@@ -111,7 +112,7 @@ def _check_fits(limit: Any, common: Any) -> None:
 
 _ORDERED = INTEGERS | FLOATS
 ops.elementwise("clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", inplace=True,
-                inplace_variants="function method", out="Tensor_out", check=_Clamp(REAL),
+                inplace_variants="function method", out="Tensor_out", check=_Clamp(_ORDERED),
                 doc="max where self is larger, else min where self is smaller, else self.")  # fmt: skip
 ops.elementwise("clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", promotes="self min max", inplace=True,
                 inplace_variants="function method", out=True, check=_Clamp(_ORDERED))  # fmt: skip

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..dtypes import bool as bool_dtype
-from ..promotion import ARITHMETIC, DIVISION, FLOAT
+from ..promotion import ARITHMETIC, DIVISION, FLOAT, KEEP
 from ..promotion import REAL as REAL_RESULT
-from ._checks import BOOL, COMPLEX, COMPLEX_HALF, FLOAT8, FLOATS, INTEGERS, REAL, UNSIGNED, Refusal, Supported
+from ._checks import BOOL, COMPLEX, COMPLEX_HALF, FLOAT8, FLOATS, INTEGERS, REAL, UNSIGNED, Refusal, Supported, c_name
 from ._declare import Family
 
 ops = Family("elementwise")
@@ -121,3 +121,25 @@ ops.elementwise(
         "addcdiv behavior is just the latter implementation: (input + value * tensor1 / tensor2), for all dtypes.",
     )),
 )  # fmt: skip
+
+
+class _SameDtype(Supported):
+    """``lerp`` does not promote: all have the dtype of the first, except a weight without dimensions."""
+
+    __slots__ = ()
+
+    def __call__(self, args: tuple[Any, ...], common: Any) -> None:
+        for name, value in zip(("end", "weight"), args[1:], strict=True):
+            found = getattr(value, "_dtype", common)
+            if found is not common and not (name == "weight" and value.dim() == 0):
+                names = f"expected dtype {c_name(common)} for `{name}` but got dtype {c_name(found)}"
+                raise RuntimeError(names)
+        super().__call__(args, common)
+
+
+for _overload, _weight in (("Scalar", "scalar"), ("Tensor", "tensor")):
+    ops.elementwise(
+        f"lerp.{_overload}(Tensor self, Tensor end, {_overload} weight) -> Tensor",
+        promotion=KEEP, inplace=True, out=f"{_overload}_out", check=_SameDtype(f"lerp_kernel_{_weight}", FLOATS | COMPLEX),
+        doc="self + weight * (end - self), broadcast; exact at both ends.",
+    )  # fmt: skip

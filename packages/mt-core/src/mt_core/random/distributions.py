@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -93,7 +94,7 @@ def fill_uniform(out: Array, low: float, high: float, engine: MersenneTwister) -
         _fill_blockwise(out, drawn)
 
 
-def _rounded(value: float, out: Array) -> np.generic:
+def _rounded(value: float, out: Array) -> Any:
     """`value` in the dtype of `out`."""
     return np.asarray(value, np.float64 if _is_double(out) else np.float32).astype(out.dtype)[()]
 

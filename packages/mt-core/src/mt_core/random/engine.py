@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -136,10 +137,10 @@ class MersenneTwister:
         """An iterator over `uniform_double` numbers for algorithms that do not know how many they need."""
         return UniformDoubles(self)
 
-    def _snapshot(self) -> tuple[object, bool]:
+    def _snapshot(self) -> tuple[Any, bool]:
         return self._bits.state, self._fresh
 
-    def _restore(self, snapshot: tuple[object, bool]) -> None:
+    def _restore(self, snapshot: tuple[Any, bool]) -> None:
         self._bits.state, self._fresh = snapshot
 
 

@@ -1,0 +1,93 @@
+"""Derivatives of choices and limits; comparisons have none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mt_core.api import _functions as ops
+
+from ..rules import derivative, non_differentiable
+from ._refused import refused_operator
+
+non_differentiable(
+    "eq.Tensor", "ne.Tensor", "lt.Tensor", "le.Tensor", "gt.Tensor", "ge.Tensor", "isnan", "isinf", "isfinite", "isreal",
+    "isposinf", "isneginf", "signbit", "logical_not", "logical_and", "logical_or", "logical_xor", "isin.Tensor_Tensor",
+)  # fmt: skip
+
+
+def chosen(grad: Any, mask: Any) -> Any:
+    """grad where the mask is true, else zero."""
+    return ops.where(mask, grad, 0)
+
+
+def _shared(grad: Any, wins: Any, ties: Any) -> Any:
+    """grad where the argument wins, half of it where both are equal."""
+    return chosen(grad, wins) + chosen(grad / 2, ties)
+
+
+derivative(
+    "where.self",
+    self=lambda grad, condition: chosen(grad, condition),
+    other=lambda grad, condition: ops.where(condition, 0, grad),
+)
+derivative(
+    "maximum",
+    self=lambda grad, self, other: _shared(grad, self > other, self == other),
+    other=lambda grad, self, other: _shared(grad, other > self, self == other),
+)
+derivative(
+    "minimum",
+    self=lambda grad, self, other: _shared(grad, self < other, self == other),
+    other=lambda grad, self, other: _shared(grad, other < self, self == other),
+)
+derivative(
+    "fmax",
+    self=lambda grad, self, other: chosen(grad, (self >= other) | ops.isnan(other)),
+    other=lambda grad, self, other: ops.where((self >= other) | ops.isnan(other), 0, grad),
+)
+derivative(
+    "fmin",
+    self=lambda grad, self, other: chosen(grad, (self <= other) | ops.isnan(other)),
+    other=lambda grad, self, other: ops.where((self <= other) | ops.isnan(other), 0, grad),
+)
+
+
+def _clamp(grad: Any, self: Any, min: Any, max: Any) -> Any:
+    """grad where self lies within the limits, which count as within."""
+    if min is None:
+        return chosen(grad, self <= max)
+    if max is None:
+        return chosen(grad, self >= min)
+    return chosen(grad, (self >= min) & (self <= max))
+
+
+def _clamp_min(grad: Any, self: Any, min: Any, max: Any) -> Any:
+    """grad where the lower limit is the result: the upper one wins where they contradict."""
+    if max is None:
+        return chosen(grad, self < min)
+    return chosen(grad, (self < min) & (min < max))
+
+
+def _clamp_max(grad: Any, self: Any, min: Any, max: Any) -> Any:
+    """grad where the upper limit is the result."""
+    if min is None:
+        return chosen(grad, self > max)
+    return chosen(grad, (self > max) | (max < min))
+
+
+derivative("clamp.Tensor", self=_clamp, min=_clamp_min, max=_clamp_max)
+derivative("clamp", self=_clamp)
+derivative("clamp_min", self=lambda grad, self, min: chosen(grad, self >= min))
+derivative(
+    "clamp_min.Tensor",
+    self=lambda grad, self, min: chosen(grad, self >= min),
+    min=lambda grad, self, min: chosen(grad, self < min),
+)
+derivative("clamp_max", self=lambda grad, self, max: chosen(grad, self <= max))
+derivative(
+    "clamp_max.Tensor",
+    self=lambda grad, self, max: chosen(grad, self <= max),
+    max=lambda grad, self, max: chosen(grad, self > max),
+)
+derivative("nan_to_num", self=lambda grad, self: chosen(grad, ops.isfinite(self)))
+refused_operator("heaviside", "self", "values")

@@ -1,0 +1,33 @@
+"""Derivatives of operators on complex numbers.
+
+A gradient of a real loss L with respect to z = x + iy is dL/dx + i dL/dy.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mt_core.api import _functions as ops
+
+from ..rules import derivative
+from ._conjugate import conj
+from .elementwise import vanishing
+
+
+def _angle(grad: Any, self: Any) -> Any:
+    if not self.is_complex():
+        return vanishing(grad)
+    squared = ops.abs(self) ** 2
+    return ops.where(squared == 0, 0, grad * (1j * self) / squared)
+
+
+derivative("angle", self=_angle)
+derivative("_conj_physical", self=lambda grad: conj(grad))
+derivative("complex", real=lambda grad: ops.real(grad), imag=lambda grad: ops.imag(grad))
+derivative(
+    "polar",
+    abs=lambda grad, angle: ops.real(conj(grad) * ops.polar(ops.ones_like(angle), angle)),
+    angle=lambda grad, result: ops.real(conj(grad) * (1j * result)),
+)
+derivative("view_as_real", self=lambda grad: ops.view_as_complex(grad.contiguous()))
+derivative("view_as_complex", self=lambda grad: ops.view_as_real(grad))

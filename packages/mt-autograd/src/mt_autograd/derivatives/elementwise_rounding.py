@@ -1,0 +1,29 @@
+"""Derivatives of rounding, which vanish, and of the parts of floating-point numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mt_core.api import _functions as ops
+
+from ..rules import derivative
+from .elementwise import vanishing
+
+for _name in ("ceil", "floor", "trunc", "round", "round.decimals"):
+    derivative(_name, self=vanishing)
+derivative("frac", self=lambda grad: grad)
+derivative("frexp.Tensor", self=lambda grad, result1: grad / ops.exp2(result1))
+
+
+def _copysign(grad: Any, self: Any, result: Any) -> Any:
+    """grad, negated where the sign was changed; zero at zero."""
+    return grad * ops.where(self == 0, 0, result / self)
+
+
+derivative("copysign.Tensor", self=_copysign, other=vanishing)
+derivative("copysign.Scalar", self=_copysign)
+derivative(
+    "nextafter",
+    self=lambda grad, self, other: ops.where(self == other, 0, grad),
+    other=lambda grad, self, other: ops.where(self == other, grad, 0),
+)

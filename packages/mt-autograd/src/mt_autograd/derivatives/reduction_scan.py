@@ -1,0 +1,71 @@
+"""Derivatives of cumulative operators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mt_core.api import _functions as ops
+
+from ..rules import derivative, non_differentiable
+
+
+def _reverse_sum(grad: Any, dim: int) -> Any:
+    """Sums of all elements from each one on."""
+    return grad.flip((dim,)).cumsum(dim).flip((dim,)) if grad.dim() else grad
+
+
+derivative("cumsum", self=lambda grad, dim: _reverse_sum(grad, dim))
+
+
+def _conj(tensor: Any) -> Any:
+    return tensor.conj() if tensor.is_complex() else tensor
+
+
+def _cumprod(grad: Any, self: Any, dim: int, result: Any) -> Any:
+    """Without zeros the gradient is a reverse sum over the element; with zeros each product is written out without it."""
+    if not self.dim() or not self.numel():
+        return grad
+    zero = self == 0
+    if self.is_meta or not bool(zero.any()):
+        return _reverse_sum(grad * _conj(result), dim) / _conj(self)
+    size = self.shape[dim]
+    ones = ops.ones_like(self.narrow(dim, 0, 1))
+    parts = []
+    for i in range(size):
+        before = ones if i == 0 else self.narrow(dim, 0, i).prod(dim, keepdim=True)
+        after = ops.cat([ones, self.narrow(dim, i + 1, size - i - 1)], dim).cumprod(dim)
+        parts.append((grad.narrow(dim, i, size - i) * _conj(before * after)).sum(dim, keepdim=True))
+    return ops.cat(parts, dim)
+
+
+derivative("cumprod", self=_cumprod)
+
+
+def _extreme(grad: Any, self_spec: Any, dim: int, result1: Any) -> Any:
+    if not self_spec.shape:
+        return grad
+    return grad.new_zeros(self_spec.shape).scatter_add(dim, result1, grad)
+
+
+derivative("cummax", self=_extreme)
+derivative("cummin", self=_extreme)
+
+
+def _logcumsumexp(grad: Any, self: Any, dim: int, result: Any) -> Any:
+    if not self.dim() or not grad.numel():
+        return grad
+    if self.is_complex():
+        weights = (-result.conj()).exp() * grad
+        return _reverse_sum(weights, dim) * self.conj().exp()
+    low = -ops.full_like(grad, float("inf"))
+    positive = ops.where(grad > 0, grad.abs().log(), low)
+    negative = ops.where(grad < 0, grad.abs().log(), low)
+
+    def part(logs: Any) -> Any:
+        return ((logs - result).flip((dim,)).logcumsumexp(dim).flip((dim,)) + self).exp()
+
+    return part(positive) - part(negative)
+
+
+derivative("logcumsumexp", self=_logcumsumexp)
+non_differentiable("bincount", "histc")

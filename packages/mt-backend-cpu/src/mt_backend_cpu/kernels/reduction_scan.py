@@ -1,0 +1,89 @@
+"""Cumulative operators and counts over NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..registry import kernel
+from .reduction import _widened
+
+
+def _scan(self: np.ndarray, accumulate: Any, dim: int, dtype: Any) -> np.ndarray:
+    array = _widened(self, dtype)
+    if not array.ndim:
+        return array.copy()
+    if array.dtype == np.float32:
+        # Rounding adds up along the way: the running value is kept in double, as PyTorch keeps it.
+        return accumulate(array, dim, np.float64).astype(np.float32)
+    return accumulate(array, dim)
+
+
+@kernel("cumsum")
+def cumsum(self: np.ndarray, dim: int, dtype: Any) -> np.ndarray:
+    return _scan(self, np.add.accumulate, dim, dtype)
+
+
+@kernel("cumprod")
+def cumprod(self: np.ndarray, dim: int, dtype: Any) -> np.ndarray:
+    return _scan(self, np.multiply.accumulate, dim, dtype)
+
+
+def _extreme_scan(self: np.ndarray, ufunc: Any, dim: int) -> tuple[np.ndarray, np.ndarray]:
+    """(extreme so far, index of its last occurrence so far)."""
+    if not self.ndim:
+        return self.copy(), np.zeros((), np.int64)
+    values = ufunc.accumulate(self, dim)
+    shape = [1] * self.ndim
+    shape[dim] = -1
+    position = np.arange(self.shape[dim]).reshape(shape)
+    here = self == values
+    if self.dtype.kind == "f":
+        here |= np.isnan(self) & np.isnan(values)
+    return values, np.maximum.accumulate(np.where(here, position, 0), dim)
+
+
+@kernel("cummax")
+def cummax(self: np.ndarray, dim: int) -> tuple[np.ndarray, np.ndarray]:
+    return _extreme_scan(self, np.maximum, dim)
+
+
+@kernel("cummin")
+def cummin(self: np.ndarray, dim: int) -> tuple[np.ndarray, np.ndarray]:
+    return _extreme_scan(self, np.minimum, dim)
+
+
+@kernel("logcumsumexp")
+def logcumsumexp(self: np.ndarray, dim: int) -> np.ndarray:
+    if not self.ndim:
+        return self.copy()
+    if self.dtype.kind != "c":
+        return np.logaddexp.accumulate(self, dim)
+    out = np.moveaxis(self.copy(), dim, 0)
+    for i in range(1, out.shape[0]):
+        a, b = out[i - 1], out[i]
+        largest = np.where(np.isfinite(np.maximum(a.real, b.real)), np.maximum(a.real, b.real), 0)
+        out[i] = largest + np.log(np.exp(a - largest) + np.exp(b - largest))
+    return np.moveaxis(out, 0, dim)
+
+
+@kernel("bincount")
+def bincount(self: np.ndarray, weights: Any, minlength: int) -> np.ndarray:
+    if self.size and self.min() < 0:
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    return np.bincount(self.astype(np.int64), weights, minlength)
+
+
+@kernel("histc")
+def histc(self: np.ndarray, bins: int, min: Any, max: Any) -> np.ndarray:
+    low, high = float(min), float(max)
+    if low == high and self.size:
+        low, high = float(self.min()), float(self.max())
+    if low == high:
+        low, high = low - 1, high + 1
+    if not (np.isfinite(low) and np.isfinite(high)):
+        raise RuntimeError(f"range of [{low}, {high}] is not finite")
+    if low > high:
+        raise RuntimeError("max must be larger than min")
+    return np.histogram(self, bins, (low, high))[0].astype(self.dtype)

@@ -1,0 +1,230 @@
+"""Reductions made of other operators."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .. import dtypes
+from ..api import _functions as ops
+from ..dispatch.registry import register_composite as composite
+from ..tensor import wrap_dim
+
+Ints = tuple[int, ...]
+
+
+@composite("nansum")
+def nansum(self: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
+    if self.is_complex():
+        raise RuntimeError("nansum does not support complex inputs")
+    kept = self.masked_fill(self.isnan(), 0) if self.is_floating_point() else self
+    return kept.sum(dim, keepdim=keepdim, dtype=dtype)
+
+
+@composite("nanmean")
+def nanmean(self: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
+    if not (self.is_floating_point() or self.is_complex()):
+        raise RuntimeError(f"nanmean(): expected input to have floating point or complex dtype but got {dtypes.scalar_type_name(self.dtype)}")
+    nan = self.isnan()
+    count = (~nan).sum(dim, keepdim=keepdim)
+    return self.masked_fill(nan, 0).sum(dim, keepdim=keepdim, dtype=dtype) / count
+
+
+@composite("diff")
+def diff(self: Any, n: int, dim: int, prepend: Any, append: Any) -> Any:
+    if not self.dim():
+        raise RuntimeError("diff expects input to be at least one-dimensional")
+    if n < 0:
+        raise RuntimeError(f"order must be non-negative but got {n}")
+    at = wrap_dim(dim, self.dim())
+    parts = [p for p in (prepend, self, append) if p is not None]
+    for p in (prepend, append):
+        if p is not None and p.dim() != self.dim():
+            raise RuntimeError("diff expects prepend or append to be the same dimension as input")
+    current = ops.cat(parts, at) if len(parts) > 1 else self
+    for _ in range(min(n, current.shape[at])):
+        size = current.shape[at]
+        upper, lower = current.narrow(at, 1, size - 1), current.narrow(at, 0, size - 1)
+        current = upper.logical_xor(lower) if current.dtype is dtypes.bool else upper - lower
+    return current if current is not self else self.clone()
+
+
+@composite("aminmax")
+def aminmax(self: Any, dim: int | None, keepdim: bool) -> Any:
+    from ..return_types import struct_sequence
+
+    dims = () if dim is None else (dim,)
+    pair = struct_sequence("aminmax", ("min", "max"))
+    if dim is None and not self.numel():
+        raise RuntimeError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.")
+    return pair((self.amin(dims, keepdim), self.amax(dims, keepdim)))
+
+
+_INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
+
+
+def _quantile(self: Any, q: Any, dim: int | None, keepdim: bool, interpolation: str, skip_nan: bool) -> Any:
+    if not self.numel():
+        raise RuntimeError("quantile() input tensor must be non-empty")
+    if q.dim() > 1:
+        raise RuntimeError("quantile() q must be a scalar or 1D tensor")
+    if self.dtype not in (dtypes.float32, dtypes.float64):
+        raise RuntimeError("quantile() input tensor must be either float or double dtype")
+    if self.dtype is not q.dtype:
+        raise RuntimeError("quantile() q tensor must be same dtype as the input tensor")
+    if interpolation not in _INTERPOLATIONS:
+        raise RuntimeError(f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}")
+    if bool(((q < 0) | (q > 1)).any()):
+        raise RuntimeError("quantile() q values must be in the range [0, 1]")
+    ndim = self.dim()
+    rows = self.reshape(-1) if dim is None else self.movedim(dim, -1) if ndim else self.reshape(1)
+    ordered = rows.sort(-1)[0]
+    levels = q.reshape(-1)
+    nan = rows.isnan()
+    if skip_nan:
+        last = (~nan).sum(-1, keepdim=True).to(self.dtype) - 1
+        rank = levels * last.clamp_min(0)
+    else:
+        rank = (levels * (rows.shape[-1] - 1)).expand((*rows.shape[:-1], levels.shape[0]))
+        rank = rank.masked_fill(nan.any(-1, keepdim=True), rows.shape[-1] - 1)
+    picked = _interpolated(ordered, rank, interpolation)
+    picked = picked.movedim(-1, 0)
+    if keepdim:
+        shape = [1] * ndim if dim is None else [1 if i == dim % ndim else n for i, n in enumerate(self.shape)] if ndim else []
+        picked = picked.reshape((levels.shape[0], *shape))
+    elif not ndim:
+        picked = picked.reshape((levels.shape[0],))
+    return picked.squeeze(0) if q.dim() == 0 else picked
+
+
+def _interpolated(ordered: Any, rank: Any, interpolation: str) -> Any:
+    """Values at fractional positions of the last dimension."""
+    if interpolation == "nearest":
+        return ordered.gather(-1, rank.round().to(dtypes.int64))
+    low = rank.floor() if interpolation != "higher" else rank.ceil()
+    below = ordered.gather(-1, low.to(dtypes.int64))
+    if interpolation in ("lower", "higher"):
+        return below
+    above = ordered.gather(-1, rank.ceil().to(dtypes.int64))
+    weight = ops.full_like(rank, 0.5) if interpolation == "midpoint" else rank - low
+    return below.lerp(above, weight)
+
+
+def _as_level(self: Any, q: float) -> Any:
+    if not 0 <= q <= 1:
+        raise RuntimeError(f"quantile() q must be in the range [0, 1] but got {q}")
+    return ops.full((), q, dtype=self.dtype, device=self.device)
+
+
+for _name, _skip in (("quantile", False), ("nanquantile", True)):
+    composite(_name)(lambda self, q, dim, keepdim, interpolation, _skip=_skip: _quantile(self, q, dim, keepdim, interpolation, _skip))
+    composite(f"{_name}.scalar")(
+        lambda self, q, dim, keepdim, interpolation, _skip=_skip: _quantile(self, _as_level(self, q), dim, keepdim, interpolation, _skip)
+    )
+
+
+def _neighbours(y: Any, dim: int) -> Any:
+    size = y.shape[dim]
+    return y.narrow(dim, 1, max(size - 1, 0)) + y.narrow(dim, 0, max(size - 1, 0))
+
+
+def _steps(x: Any, y: Any, dim: int) -> Any:
+    """Distances between sample points, along `dim` of y."""
+    if x.dim() == 1 and y.dim() != 1:
+        if x.shape[0] != y.shape[dim]:
+            raise RuntimeError("trapezoid: There must be one `x` value for each sample point")
+        x = x.reshape([-1 if i == dim % y.dim() else 1 for i in range(y.dim())])
+    return diff(x, 1, dim, None, None)
+
+
+@composite("trapezoid.dx", "trapz.dx")
+def trapezoid_dx(y: Any, dx: Any, dim: int) -> Any:
+    if y.shape[dim] == 0:
+        return y.new_zeros(tuple(n for i, n in enumerate(y.shape) if i != dim % y.dim()))
+    if isinstance(dx, (complex, bool)):
+        raise RuntimeError("trapezoid: Currently, we only support dx as a real number.")
+    return _neighbours(y, dim).sum(dim) * (dx / 2.0)
+
+
+@composite("trapezoid.x", "trapz.x")
+def trapezoid_x(y: Any, x: Any, dim: int) -> Any:
+    if y.shape[dim] == 0:
+        return y.new_zeros(tuple(n for i, n in enumerate(y.shape) if i != dim % y.dim()))
+    return (_neighbours(y, dim) * _steps(x, y, dim)).sum(dim) / 2.0
+
+
+@composite("cumulative_trapezoid.dx")
+def cumulative_trapezoid_dx(y: Any, dx: Any, dim: int) -> Any:
+    return (dx / 2.0) * _neighbours(y, dim).cumsum(dim)
+
+
+@composite("cumulative_trapezoid.x")
+def cumulative_trapezoid_x(y: Any, x: Any, dim: int) -> Any:
+    return (_neighbours(y, dim) * _steps(x, y, dim)).cumsum(dim) / 2.0
+
+
+@composite("cov")
+def cov(self: Any, correction: int, fweights: Any, aweights: Any) -> Any:
+    if self.dim() > 2:
+        raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got an input with {self.dim()} dimensions")
+    if self.dtype is dtypes.bool:
+        raise RuntimeError("cov(): bool dtype is not supported for input")
+    rows = self.reshape(1, -1) if self.dim() < 2 else self
+    count = rows.shape[1]
+    weights = fweights
+    if aweights is not None:
+        weights = aweights if weights is None else weights * aweights
+    total: Any = count if weights is None else weights.sum()
+    if count == 0:
+        return ops.full((rows.shape[0], rows.shape[0]), math.nan, dtype=rows.dtype).squeeze()
+    mean = (rows if weights is None else rows * weights).sum(1) / total
+    if weights is None:
+        freedom: Any = count - correction
+    elif correction == 0:
+        freedom = total
+    elif aweights is None:
+        freedom = total - correction
+    else:
+        freedom = total - correction * (weights * aweights).sum() / total
+    freedom = max(freedom, 0) if isinstance(freedom, int) else freedom.clamp_min(0)
+    centered = rows - mean.unsqueeze(1)
+    other = (centered if weights is None else centered * weights).t()
+    product = centered.mm((other.conj() if self.is_complex() else other).to(centered.dtype))
+    return (product / freedom).squeeze()
+
+
+@composite("corrcoef")
+def corrcoef(self: Any) -> Any:
+    if self.dim() > 2:
+        raise RuntimeError(f"corrcoef(): expected input to have two or fewer dimensions but got an input with {self.dim()} dimensions")
+    matrix = cov(self, 1, None, None)
+    if not matrix.dim():
+        return matrix / matrix
+    deviation = matrix.diagonal()
+    deviation = (deviation.real if deviation.is_complex() else deviation).sqrt()
+    scaled = matrix / deviation.unsqueeze(1) / deviation.unsqueeze(0)
+    if scaled.is_complex():
+        return ops.complex(scaled.real.clamp(-1, 1), scaled.imag.clamp(-1, 1))
+    return scaled.clamp(-1, 1)
+
+
+@composite("trace")
+def trace(self: Any) -> Any:
+    if self.dim() != 2:
+        raise RuntimeError("trace: expected a matrix")
+    return self.diagonal().sum()
+
+
+@composite("renorm")
+def renorm(self: Any, p: Any, dim: int, maxnorm: Any) -> Any:
+    if self.dim() < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {self.dim()} dimensions")
+    if p <= 0:
+        raise RuntimeError("renorm: non-positive-norm not supported")
+    if maxnorm < 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
+    at = wrap_dim(dim, self.dim())
+    dims = tuple(i for i in range(self.dim()) if i != at)
+    norm = ops.linalg_vector_norm(self, p, dims, True)
+    factor = ops.where(norm > maxnorm, maxnorm / (norm + 1e-7), ops.ones((), dtype=norm.dtype, device=norm.device))
+    return self * factor.to(self.dtype)

@@ -1,0 +1,58 @@
+"""Shape rules of cumulative operators and counts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import dtypes
+from ..dispatch.registry import register_meta as meta
+from ..dtypes import scalar_type_name
+from ..spec import Spec
+from ..tensor import wrap_dim
+from .sort import Deferred
+
+
+@meta("cumsum", "cumprod")
+def cumulative(self: Any, dim: int, dtype: Any) -> Spec:
+    wrap_dim(dim, self.dim())
+    d = dtype or (dtypes.int64 if self._dtype.category < 2 else self._dtype)
+    return Spec(self._array.shape, d)
+
+
+@meta("cummax", "cummin")
+def cumulative_extreme(self: Any, dim: int) -> tuple[Spec, Spec]:
+    wrap_dim(dim, self.dim())
+    if self._dtype.is_complex:
+        raise RuntimeError(f"\"cummax_cpu\" not implemented for '{scalar_type_name(self._dtype)}'")
+    return Spec(self._array.shape, self._dtype), Spec(self._array.shape, dtypes.int64)
+
+
+@meta("logcumsumexp")
+def logcumsumexp(self: Any, dim: int) -> Spec:
+    wrap_dim(dim, self.dim())
+    if self._dtype.category < 2:
+        raise NotImplementedError(f"\"logcumsumexp_out_cpu\" not implemented for '{scalar_type_name(self._dtype)}'")
+    return Spec(self._array.shape, self._dtype)
+
+
+@meta("bincount")
+def bincount(self: Any, weights: Any, minlength: int) -> Spec:
+    if self.dim() != 1 or self._dtype.category != 1:
+        if self._dtype.category != 1:
+            raise RuntimeError(f"\"bincount_cpu\" not implemented for '{scalar_type_name(self._dtype)}'")
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    if minlength < 0:
+        raise RuntimeError("minlength should be >= 0")
+    if weights is not None and weights._array.shape != self._array.shape:
+        raise RuntimeError("weights should be 1-d and have the same length as input")
+    d = dtypes.int64 if weights is None else dtypes.float32 if weights._dtype is dtypes.float32 else dtypes.float64
+    return Deferred(d)
+
+
+@meta("histc")
+def histc(self: Any, bins: int, min: Any, max: Any) -> Spec:
+    if bins <= 0:
+        raise RuntimeError(f"bins must be > 0, but got {bins}")
+    if self._dtype.category < 2:
+        raise NotImplementedError(f"\"histogram_cpu\" not implemented for '{scalar_type_name(self._dtype)}'")
+    return Spec((bins,), self._dtype)
