@@ -28,15 +28,15 @@ class _Anomaly:
         set_instrumented("anomaly", enabled)
 
 
-_anomaly = _Anomaly()
+anomaly = _Anomaly()
 
 
 def is_anomaly_enabled() -> bool:
-    return _anomaly.enabled
+    return anomaly.enabled
 
 
 def is_anomaly_check_nan_enabled() -> bool:
-    return _anomaly.check_nan
+    return anomaly.check_nan
 
 
 class detect_anomaly:
@@ -48,61 +48,61 @@ class detect_anomaly:
 
     def __init__(self, check_nan: bool = True) -> None:
         self.check_nan = check_nan
-        self.prev = _anomaly.enabled
-        self.prev_check_nan = _anomaly.check_nan
+        self.prev = anomaly.enabled
+        self.prev_check_nan = anomaly.check_nan
         warnings.warn(
             "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging.",
             stacklevel=2,
         )
 
     def __enter__(self) -> None:
-        _anomaly.set(True, self.check_nan)
+        anomaly.set(True, self.check_nan)
 
     def __exit__(self, *exc_info: object) -> None:
-        _anomaly.set(self.prev, self.prev_check_nan)
+        anomaly.set(self.prev, self.prev_check_nan)
 
 
 class set_detect_anomaly:
     """Switch anomaly detection on or off, at once; as a context manager, until its end."""
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
-        self.prev = _anomaly.enabled
-        self.prev_check_nan = _anomaly.check_nan
-        _anomaly.set(mode, check_nan)
+        self.prev = anomaly.enabled
+        self.prev_check_nan = anomaly.check_nan
+        anomaly.set(mode, check_nan)
 
     def __enter__(self) -> None:
         """The switch was thrown when the object was made."""
 
     def __exit__(self, *exc_info: object) -> None:
-        _anomaly.set(self.prev, self.prev_check_nan)
+        anomaly.set(self.prev, self.prev_check_nan)
 
 
 def note_forward(node: Node) -> None:
     """Leave at a node where in the program it was made, and during which backward."""
-    if not _anomaly.enabled:
+    if not anomaly.enabled:
         return
     metadata = node.metadata
     metadata["traceback_"] = traceback.format_stack()[:-3]
-    parent = getattr(_anomaly.thread, "node", None)
+    parent = getattr(anomaly.thread, "node", None)
     if parent is not None:
         metadata["parent_"] = parent
 
 
 def checked_apply(node: Node, grads: list[Any], needed: Sequence[bool] | None) -> Sequence[Any]:
     """``node.apply``, under the watch of anomaly mode if that is on."""
-    if not _anomaly.enabled:
+    if not anomaly.enabled:
         return node.apply(grads, needed)
-    outer = getattr(_anomaly.thread, "node", None)
-    _anomaly.thread.node = node
+    outer = getattr(anomaly.thread, "node", None)
+    anomaly.thread.node = node
     try:
         results = node.apply(grads, needed)
-        if _anomaly.check_nan:
+        if anomaly.check_nan:
             _refuse_nan(node, results)
     except Exception:
         _warn_of_origin(node)
         raise
     finally:
-        _anomaly.thread.node = outer
+        anomaly.thread.node = outer
     return results
 
 

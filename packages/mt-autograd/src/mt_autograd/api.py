@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from mt_core.api import _functions as ops
-from mt_core.keys import AUTOGRAD
 from mt_core.tensor import Tensor
 
 from .engine import run_backward
@@ -160,7 +159,7 @@ def _zeros_like(target: Any) -> Tensor:
     if isinstance(target, GradientEdge):
         from .operator_node import zeros_for
 
-        return zeros_for(target.node.output_specs[target.output_nr], ())  # type: ignore[no-any-return]
+        return zeros_for(target.node.output_spec(target.output_nr), ())  # type: ignore[no-any-return]
     return ops.zeros_like(target)
 
 
@@ -185,25 +184,23 @@ def root_edges(outputs: Sequence[Any]) -> list[Edge]:
     edges = []
     for index, output in enumerate(outputs):
         edge = _edge(output)
-        if edge is None:
+        if edge[0] is None:
             raise RuntimeError(f"element {index} of tensors does not require grad and does not have a grad_fn")
         edges.append(edge)
     return edges
 
 
-def _edge(tensor: Any) -> Edge | None:
-    if isinstance(tensor, GradientEdge):
-        return tensor.node, tensor.output_nr
-    return edge_of(tensor) if tensor._keys & AUTOGRAD else None
+def _edge(tensor: Any) -> Edge:
+    return (tensor.node, tensor.output_nr) if isinstance(tensor, GradientEdge) else edge_of(tensor)
 
 
-def _target_edge(tensor: Any) -> Edge | None:
+def _target_edge(tensor: Any) -> Edge:
     if not isinstance(tensor, GradientEdge) and not tensor.requires_grad:
         raise RuntimeError("One of the differentiated Tensors does not require grad")
     return _edge(tensor)
 
 
-def _accumulating_edge(tensor: Any) -> Edge | None:
+def _accumulating_edge(tensor: Any) -> Edge:
     if not isinstance(tensor, GradientEdge):
         tensor.retain_grad()
     return _edge(tensor)

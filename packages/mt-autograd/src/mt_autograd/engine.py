@@ -12,12 +12,13 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from mt_core.keys import BACKEND_MASK
 from mt_core.tensor import Tensor
 
-from .anomaly_mode import checked_apply, is_anomaly_enabled
+from .anomaly_mode import anomaly, checked_apply
 from .hooks import run_post_hooks, run_pre_hooks, run_tensor_hooks
 from .modes import recording
-from .node import LEAF, AccumulateGrad, Edge, Node, accumulator_of
+from .node import LEAF, AccumulateGrad, Edge, Node, accumulator_of, materialized, pairs
 from .validation import fit_gradient
 
 __all__ = ["GraphTask", "current_task", "queue_callback", "run_backward"]
@@ -70,7 +71,7 @@ class GraphTask:
     """
 
     def __init__(
-        self, roots: Sequence[Edge], grads: Sequence[Any], retain_graph: bool, targets: Sequence[Edge | None] | None, accumulate: bool
+        self, roots: Sequence[Edge], grads: Sequence[Any], retain_graph: bool, targets: Sequence[Edge] | None, accumulate: bool
     ) -> None:
         self.id = next(_task_ids)
         self.retain_graph = retain_graph
@@ -82,39 +83,33 @@ class GraphTask:
         self._buffers: dict[Node, list[Any]] = {}
         self._ready: list[tuple[int, int, Node]] = []
         self._ticks = itertools.count().__next__
-        self._roots = [_with_node(root) for root in roots]
+        self._roots = [materialized(root) for root in roots]
         #: With targets: the nodes to run. Their other neighbours are left alone.
         self._needed: set[Node] | None = None
         if targets is not None:
             self._restrict(targets, accumulate)
         self._dependencies = self._count_dependencies()
-        for index, ((node, output_nr), grad) in enumerate(zip(self._roots, grads, strict=True)):
-            self._add(node, output_nr, None if grad is None else fit_gradient(grad, node.output_specs[output_nr], node, index))
-        for node in dict.fromkeys(node for node, _ in self._roots):
-            if not self._dependencies.get(node) and self._is_wanted(node):
-                self._push(node)
+        self._start(grads)
 
     # What to run
 
-    def _restrict(self, targets: Sequence[Edge | None], accumulate: bool) -> None:
+    def _restrict(self, targets: Sequence[Edge], accumulate: bool) -> None:
         """Work out which nodes lie on a way to a target."""
-        ends = []
+        needed = self._needed = set()
+        stack = []
         for index, target in enumerate(targets):
-            if target is None:
-                continue
-            node, output_nr = _with_node(target)
-            ends.append(node)
-            if not (accumulate and isinstance(node, AccumulateGrad)):
+            node, output_nr = materialized(target)
+            if accumulate and isinstance(node, AccumulateGrad):
+                needed.add(node)
+            elif node is not None:
                 self.captures.setdefault(node, []).append((output_nr, index))
+            stack.append(node)
         sources = self._sources()
-        needed = {node for node in ends if accumulate and isinstance(node, AccumulateGrad)}
-        stack = list(ends)
         while stack:
             for source in sources.get(stack.pop(), ()):
                 if source not in needed:
                     needed.add(source)
                     stack.append(source)
-        self._needed = needed
 
     def _sources(self) -> dict[Node, list[Node]]:
         """For every node that the roots reach: the nodes whose gradients flow into it."""
@@ -123,9 +118,9 @@ class GraphTask:
         seen = set(stack)
         while stack:
             node = stack.pop()
-            for edge in node.next_edges:
-                if edge is not None:
-                    target, _ = _with_node(edge)
+            for edge in pairs(node.edges):
+                target, _ = materialized(edge)
+                if target is not None:
                     sources.setdefault(target, []).append(node)
                     if target not in seen:
                         seen.add(target)
@@ -146,20 +141,30 @@ class GraphTask:
         seen = {node for node, _ in self._roots}
         stack = [node for node in seen if needed is None or node in needed]
         while stack:
-            for edge in stack.pop().next_edges:
-                if edge is None:
+            for node, output_nr in pairs(stack.pop().edges):
+                if node is None:
                     continue
-                node, output_nr = edge
                 if output_nr == LEAF:
                     node = accumulator_of(node)
-                dependencies[node] = dependencies.get(node, 0) + 1
-                if node not in seen:
-                    seen.add(node)
-                    if needed is None or node in needed:
-                        stack.append(node)
+                if node in dependencies:
+                    dependencies[node] += 1
+                    continue
+                dependencies[node] = 1
+                if node not in seen and (needed is None or node in needed):
+                    stack.append(node)
         return dependencies
 
     # Running
+
+    def _start(self, grads: Sequence[Any]) -> None:
+        """Put the first gradients where they arrive."""
+        for index, ((node, output_nr), grad) in enumerate(zip(self._roots, grads, strict=True)):
+            if grad is not None:
+                grad = fit_gradient(grad, node.output_spec(output_nr), node, index)
+            self._add(node, output_nr, grad)
+        for node in dict.fromkeys(node for node, _ in self._roots):
+            if not self._dependencies.get(node) and self._is_wanted(node):
+                self._push(node)
 
     def run(self) -> list[Any]:
         """Run to the end; the captured gradients."""
@@ -181,12 +186,13 @@ class GraphTask:
         """Add a gradient to what has arrived at a node's output."""
         buffer = self._buffers.get(node)
         if buffer is None:
-            buffer = self._buffers[node] = [None] * len(node.output_specs)
+            buffer = self._buffers[node] = [None] * (1 + len(node.more_outputs))
         if grad is not None:
             present = buffer[output_nr]
             buffer[output_nr] = grad if present is None else present + grad
 
     def _evaluate(self, node: Node) -> None:
+        """Run a node whose gradients have all arrived."""
         grads = arrived = self._buffers.pop(node)
         if node.hooks is not None or node.__class__ is AccumulateGrad:
             grads = run_tensor_hooks(node, grads)
@@ -198,58 +204,59 @@ class GraphTask:
                 self.captured[index] = (arrived if runs else grads)[output_nr]
             if not runs:
                 return
-        if node.hooks is None and needed is None and not is_anomaly_enabled():
+        del arrived
+        if node.hooks is None and needed is None and not anomaly.enabled:
             results = node.apply(grads, None)
         else:
-            results = self._apply_with_hooks(node, grads)
+            results = self._apply_watched(node, grads)
         if not self.retain_graph:
             node.release()
-        del grads, arrived
+        # An accumulator steals a gradient that nobody else holds.
+        del grads
         self._distribute(node, results)
 
-    def _apply_with_hooks(self, node: Node, grads: list[Any]) -> Sequence[Any]:
+    def _apply_watched(self, node: Node, grads: list[Any]) -> Sequence[Any]:
+        """Apply a node with hooks, in anomaly mode, or on the way to targets only."""
         mask = None
         if self._needed is not None:
-            mask = [edge is not None and self._is_wanted(_with_node(edge)[0]) for edge in node.next_edges]
-        if node.hooks is not None:
-            grads = run_pre_hooks(node, grads)
-            results = checked_apply(node, grads, mask)
-            return run_post_hooks(node, results, grads)
-        return checked_apply(node, grads, mask)
+            targets = [materialized(edge)[0] for edge in pairs(node.edges)]
+            mask = [target is not None and self._is_wanted(target) for target in targets]
+        if node.hooks is None:
+            return checked_apply(node, grads, mask)
+        grads = run_pre_hooks(node, grads)
+        return run_post_hooks(node, checked_apply(node, grads, mask), grads)
 
     def _distribute(self, node: Node, results: Sequence[Any]) -> None:
         """Hand a node's results to the nodes that wait for them."""
-        dependencies = self._dependencies
-        edges = node.next_edges
-        if len(results) != len(edges):
-            raise RuntimeError(f"Function {node.name()} returned an incorrect number of gradients (expected {len(edges)}, got {len(results)})")
-        for index, edge in enumerate(edges):
-            if edge is None:
+        dependencies, needed = self._dependencies, self._needed
+        edges = node.edges
+        if 2 * len(results) != len(edges):
+            raise RuntimeError(
+                f"Function {node.name()} returned an incorrect number of gradients (expected {len(edges) // 2}, got {len(results)})"
+            )
+        for index, grad in enumerate(results):
+            target = edges[2 * index]
+            if target is None:
                 continue
-            target, output_nr = edge
+            output_nr = edges[2 * index + 1]
             if output_nr == LEAF:
                 target, output_nr = accumulator_of(target), 0
-            if self._needed is not None and not self._is_wanted(target):
+            if needed is not None and not self._is_wanted(target):
                 continue
-            grad = results[index]
             if grad is not None:
-                spec = target.output_specs[output_nr]
-                if grad._array.shape != spec[0] or grad._dtype is not spec[1]:
-                    grad = fit_gradient(grad, spec, node, index)
+                shape, dtype, keys = target.output_spec(output_nr)
+                if grad._array.shape != shape or grad._dtype is not dtype or (grad._keys ^ keys) & BACKEND_MASK:
+                    grad = fit_gradient(grad, (shape, dtype, keys), node, index)
             self._add(target, output_nr, grad)
-            waiting = dependencies[target] = dependencies[target] - 1
+            waiting = dependencies[target] - 1
+            dependencies[target] = waiting
             if not waiting:
                 self._push(target)
 
 
-def _with_node(edge: Edge) -> tuple[Node, int]:
-    target, output_nr = edge
-    return (accumulator_of(target), 0) if output_nr == LEAF else edge
-
-
 def run_backward(
     roots: Sequence[Edge], grads: Sequence[Tensor | None], *, retain_graph: bool, create_graph: bool,
-    targets: Sequence[Edge | None] | None = None, accumulate: bool = True,
+    targets: Sequence[Edge] | None = None, accumulate: bool = True,
 ) -> list[Any]:  # fmt: skip
     """Run the graph from `roots`; the gradients of `targets` unless they are accumulated (see `GraphTask`)."""
     with recording(create_graph):

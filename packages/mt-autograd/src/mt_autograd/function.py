@@ -13,15 +13,15 @@ from typing import Any
 
 from mt_core.autograd_state import is_grad_enabled, no_grad
 from mt_core.cell import cell_of
-from mt_core.keys import AUTOGRAD, MULTI_VIEW, NO_GRAD_VIEW
+from mt_core.keys import MULTI_VIEW, NO_GRAD_VIEW
 from mt_core.tensor import Tensor
 
 from .anomaly_mode import note_forward
 from .inplace import set_history
 from .modes import is_instrumented
-from .node import Edge, Node, output_spec
+from .node import EMPTY_SPEC, NO_EDGE, Node, output_spec
 from .operator_node import pack_output, zeros_for
-from .recording import DIFFERENTIABLE, EMPTY_SPEC, make_output, tensors_among
+from .recording import DIFFERENTIABLE, make_output, tensors_among
 from .saved import (
     FREED,
     Packed,
@@ -95,10 +95,7 @@ class BackwardCFunction(Node, FunctionCtx):
         #: Which arguments are tensors; those have an edge each.
         self._is_tensor = tuple(isinstance(a, Tensor) for a in args)
         recorded = is_grad_enabled() and any(self.needs_input_grad)
-        edges: list[Edge | None] = [
-            edge_of(a) if recorded and a._keys & AUTOGRAD else None for a in args if isinstance(a, Tensor)
-        ]
-        self.attach(edges, ())
+        self.attach([edge_of(a) if recorded else NO_EDGE for a in args if isinstance(a, Tensor)], ())
         if recorded and is_instrumented():
             note_forward(self)
 
@@ -120,8 +117,8 @@ class BackwardCFunction(Node, FunctionCtx):
         if tensor is None:
             return None, 0, None
         refuse_inference(tensor)
-        edge = edge_of(tensor) if tensor._keys & AUTOGRAD else None
-        if edge is not None and edge[0] is self:
+        edge = edge_of(tensor)
+        if edge[0] is self:
             output = SavedOutput(tensor, edge[1])
             return pack_output(output), output.cell.version, edge[1]
         return pack(tensor, edge), version_of(tensor), None
@@ -142,11 +139,11 @@ class BackwardCFunction(Node, FunctionCtx):
     def _unpack(self, item: Any, version: int, output_nr: int | None) -> Any:
         if output_nr is None:
             return unpack_input(item, version)
-        edge = (self, output_nr) if is_grad_enabled() else None
+        edge = (self, output_nr)
         if isinstance(item, Packed):
             return item.unpack(edge)
         tensor = item.tensor(edge)
-        check_version(tensor, item.cell.version, version, (self, output_nr))
+        check_version(tensor, item.cell.version, version, edge)
         return tensor
 
     saved_variables = saved_tensors
@@ -162,9 +159,8 @@ class BackwardCFunction(Node, FunctionCtx):
 
     def apply(self, grads: Sequence[Any], needed: Sequence[bool] | None) -> Sequence[Any]:
         if self.materialize_grads:
-            grads = [
-                zeros_for(spec, grads) if g is None and spec is not EMPTY_SPEC else g for g, spec in zip(grads, self.output_specs)
-            ]
+            specs = [self.output_spec(nr) for nr in range(len(grads))]
+            grads = [zeros_for(s, grads) if g is None and s[1] is not None else g for g, s in zip(grads, specs)]
         results = _backward_of(self._forward_cls)(self, *grads)
         results = results if isinstance(results, tuple) else (results,)
         return self._per_edge(results)
@@ -305,7 +301,7 @@ class _Outputs:
         self.ctx = ctx
         self.inputs = [a for a in args if isinstance(a, Tensor)]
         self.outputs = outputs
-        self.recorded = any(edge is not None for edge in ctx.next_edges)
+        self.recorded = any(target is not None for target in ctx.edges[::2])
         self.dirty = ctx.dirty_tensors
         self._check_dirty()
         self.differentiable = [
@@ -325,7 +321,7 @@ class _Outputs:
 
     def wrapped(self) -> tuple[Any, ...]:
         ctx = self.ctx
-        ctx.output_specs = tuple(output_spec(t) if isinstance(t, Tensor) else EMPTY_SPEC for t in self.outputs)
+        ctx.set_outputs([output_spec(t) if isinstance(t, Tensor) else EMPTY_SPEC for t in self.outputs])
         results = tuple(self._wrap(nr, value) for nr, value in enumerate(self.outputs))
         ctx.dirty_tensors = ctx.non_differentiable = ()
         if self.recorded:
@@ -429,7 +425,7 @@ def _refusing(outputs: tuple[Any, ...], sources: Sequence[Tensor]) -> tuple[Any,
     node = Error()
     node.message = "trying to differentiate twice a function that was marked with @once_differentiable"
     node.attach(
-        [edge_of(t) if t._keys & AUTOGRAD else None for t in sources],
+        [edge_of(t) for t in sources],
         [EMPTY_SPEC if t is None else output_spec(t) for t in outputs],
     )
     results = []

@@ -15,7 +15,7 @@ from mt_core.keys import AUTOGRAD
 from mt_core.tensor import Tensor
 
 from .modes import recording
-from .node import Edge, Node, is_leaf, output_spec
+from .node import Edge, Node, is_leaf, output_spec, pairs
 from .operator_node import OperatorNode, save_inputs, save_outputs
 from .recording import DIFFERENTIABLE, edges_and_mask, fill_node
 from .saved import FREED, version_of, with_history
@@ -54,7 +54,7 @@ def record_inplace(
         result = below(self, *others)
         if plan.saved:
             node.saved = tuple(saved + save_outputs(plan, (self,), wanted))
-        node.output_specs = (output_spec(self),)
+        node.set_outputs((output_spec(self),))
         enter(self, node)
         return result
 
@@ -115,10 +115,9 @@ class CopySlices(Node):
     __slots__ = ("_fn", "_geometry", "_strides")
 
     def __init__(self, base: Tensor, view: Tensor, fn: Node) -> None:
-        first = edge_of(base) if base._keys & AUTOGRAD else None
         # The inner node needs to know only whether the gradient of the old value is wanted.
-        fn.next_edges = (first, *fn.next_edges[1:])
-        self.attach(fn.next_edges, (output_spec(base),))
+        fn.edges = (*edge_of(base), *fn.edges[2:])
+        self.attach(pairs(fn.edges), (output_spec(base),))
         self._fn: Node | None = fn
         self._geometry = ViewGeometry(view, base)
         self._strides = base.stride()
@@ -134,12 +133,12 @@ class CopySlices(Node):
             raise RuntimeError(FREED)
         grad = grads[0]
         if grad is None:
-            return [None] * len(self.next_edges)
+            return [None] * (len(self.edges) // 2)
         whole = grad.new_empty_strided(grad.shape, self._strides)
         whole.copy_(grad)
         window = self._geometry.replay(whole)
         results = list(fn.apply([window.clone()], needed))
-        if self.next_edges[0] is not None and (needed is None or needed[0]):
+        if self.edges[0] is not None and (needed is None or needed[0]):
             _overwrite(window, fitted(results[0], fn, 0, self._geometry.shape, window.dtype))
             results[0] = whole
         return results
@@ -151,7 +150,7 @@ class CopySlices(Node):
 
     def view_edge(self) -> Edge:
         """The edge of the written view's new value: the window of this node's output."""
-        shape, dtype, keys = self.output_specs[0]
+        shape, dtype, keys = self.output_spec(0)
         with recording(False):
             base = _empty(shape, self._strides, dtype, keys)
         with recording():

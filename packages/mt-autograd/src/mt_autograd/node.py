@@ -1,14 +1,15 @@
 """Nodes of the graph: what was computed, from what, and what happens when a gradient passes by.
 
-An *edge* says where a gradient goes: ``(node, output_nr)``, or ``(leaf, LEAF)`` with the leaf tensor itself in the node's
-place, or None where no gradient is wanted. A graph holds its leaves, a leaf holds its `AccumulateGrad` weakly: no cycle.
+An *edge* says where a gradient goes: a node and the number of one of its outputs, or a leaf tensor and `LEAF`, or None and 0
+where no gradient is wanted. A node keeps its edges in one flat tuple: a graph of n operations is then a third as many objects
+for the garbage collector to walk over. A graph holds its leaves, a leaf holds its `AccumulateGrad` weakly: no cycle.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 from weakref import ref
 
@@ -18,12 +19,18 @@ from mt_core.hooks import RemovableHandle
 from mt_core.keys import AUTOGRAD, BACKEND_MASK
 from mt_core.size import Size
 
-__all__ = ["LEAF", "AccumulateGrad", "Edge", "Hooks", "InputMetadata", "Node", "accumulator_of", "next_sequence_nr", "output_spec"]
+__all__ = [
+    "EMPTY_SPEC", "LEAF", "NO_EDGE", "AccumulateGrad", "Edge", "Hooks", "InputMetadata", "Node", "accumulator_of", "device_of_keys",
+    "next_sequence_nr", "output_spec", "pairs",
+]  # fmt: skip
 
 #: In an edge: the first item is a leaf tensor, not a node.
 LEAF = -1
 
 Edge = tuple[Any, int]
+
+#: The edge of a tensor that wants no gradient.
+NO_EDGE: Edge = (None, 0)
 
 #: Numbers nodes in the order of their making. One counter serves all threads, so along every edge numbers fall.
 next_sequence_nr: Callable[[], int] = itertools.count().__next__
@@ -31,13 +38,17 @@ next_sequence_nr: Callable[[], int] = itertools.count().__next__
 #: `AccumulateGrad` runs before everything else that is ready.
 _FIRST = 2**64 - 1
 
-#: (shape, dtype, key bits) of an output of the operator, which a gradient that arrives for it must fit.
+#: (shape, dtype, key bits) of an output of the operation, which a gradient that arrives for it must fit.
 OutputSpec = tuple[tuple[int, ...], dtype, int]
 
 
 def output_spec(tensor: Any) -> OutputSpec:
     """The output specification that describes a tensor."""
     return tensor._array.shape, tensor._dtype, tensor._keys
+
+
+#: The output specification of what is no tensor.
+EMPTY_SPEC: Any = ((), None, 0)
 
 
 class Hooks:
@@ -100,29 +111,43 @@ class Node:
 
     Attributes
     ----------
-    next_edges : tuple of Edge or None
-        One per differentiable input of the operation.
+    edges : tuple
+        Node or leaf, output number, node or leaf, output number, ...: a pair for each differentiable input.
     sequence_nr : int
         Of two nodes that are ready, the engine runs the one with the higher number first.
-    output_specs : tuple of OutputSpec
-        One per output of the operation.
+    shape, dtype, keys
+        Of the (first) output: what a gradient that arrives for it must fit.
+    more_outputs : tuple of OutputSpec
+        The same of further outputs.
     hooks : Hooks or None
     """
 
-    __slots__ = ("__weakref__", "hooks", "next_edges", "output_specs", "sequence_nr")
+    __slots__ = ("__weakref__", "dtype", "edges", "hooks", "keys", "more_outputs", "sequence_nr", "shape")
 
-    next_edges: tuple[Edge | None, ...]
+    edges: tuple[Any, ...]
     sequence_nr: int
-    output_specs: tuple[OutputSpec, ...]
+    shape: tuple[int, ...]
+    dtype: dtype
+    keys: int
     hooks: Hooks | None
+    more_outputs: tuple[OutputSpec, ...]
 
-    def attach(self, edges: Sequence[Edge | None], specs: Sequence[OutputSpec]) -> Node:
+    def attach(self, edges: Iterable[Edge], specs: Sequence[OutputSpec]) -> Node:
         """Set what every node has; recorders on the hot path do the same in place."""
-        self.next_edges = tuple(edges)
-        self.output_specs = tuple(specs)
+        self.edges = tuple(itertools.chain.from_iterable(edges))
         self.sequence_nr = next_sequence_nr()
         self.hooks = None
+        self.set_outputs(specs)
         return self
+
+    def set_outputs(self, specs: Sequence[OutputSpec]) -> None:
+        """Set what gradients must fit."""
+        self.shape, self.dtype, self.keys = specs[0] if specs else EMPTY_SPEC
+        self.more_outputs = tuple(specs[1:])
+
+    def output_spec(self, output_nr: int) -> OutputSpec:
+        """Shape, dtype and key bits of an output."""
+        return self.more_outputs[output_nr - 1] if output_nr else (self.shape, self.dtype, self.keys)
 
     def apply(self, grads: Sequence[Any], needed: Sequence[bool] | None) -> Sequence[Any]:
         """Gradients for the next edges from those of the outputs (None: zero).
@@ -158,8 +183,10 @@ class Node:
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """(node, output number) for every differentiable input; (None, 0) for those without history."""
-        self.next_edges = edges = tuple(None if e is None else materialized(e) for e in self.next_edges)
-        return tuple((None, 0) if e is None else e for e in edges)
+        functions = tuple(materialized(edge) for edge in pairs(self.edges))
+        # The graph keeps the accumulators that the program may now put hooks on.
+        self.edges = tuple(itertools.chain.from_iterable(functions))
+        return functions
 
     @property
     def metadata(self) -> dict[Any, Any]:
@@ -168,7 +195,7 @@ class Node:
 
     @property
     def _input_metadata(self) -> tuple[InputMetadata, ...]:
-        return tuple(InputMetadata(spec) for spec in self.output_specs)
+        return tuple(InputMetadata(self.output_spec(nr)) for nr in range(1 + len(self.more_outputs)))
 
     def _sequence_nr(self) -> int:
         return self.sequence_nr
@@ -201,6 +228,12 @@ def _register(registry: OrderedDict[int, Any], fn: Callable[..., Any]) -> Remova
     return handle
 
 
+def pairs(edges: Sequence[Any]) -> Iterator[Edge]:
+    """The edges of a flat tuple, one by one."""
+    items = iter(edges)
+    return zip(items, items, strict=True)
+
+
 def materialized(edge: Edge) -> tuple[Node, int]:
     """The edge with a node in the place of a leaf tensor."""
     target, output_nr = edge
@@ -214,13 +247,24 @@ class AccumulateGrad(Node):
 
     def __init__(self, variable: Any) -> None:
         self.variable = variable
-        self.next_edges = ()
+        self.edges = ()
         self.sequence_nr = _FIRST
+        self.more_outputs = ()
         self.hooks = None
 
+    # What a leaf is may change under ``.data =``; the gradient must fit what it is now.
+
     @property
-    def output_specs(self) -> tuple[OutputSpec, ...]:  # type: ignore[override]
-        return (output_spec(self.variable),)
+    def shape(self) -> tuple[int, ...]:  # type: ignore[override]
+        return self.variable._array.shape  # type: ignore[no-any-return]
+
+    @property
+    def dtype(self) -> dtype:  # type: ignore[override]
+        return self.variable._dtype  # type: ignore[no-any-return]
+
+    @property
+    def keys(self) -> int:  # type: ignore[override]
+        return self.variable._keys  # type: ignore[no-any-return]
 
     def name(self) -> str:
         return "torch::autograd::AccumulateGrad"

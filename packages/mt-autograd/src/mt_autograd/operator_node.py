@@ -7,12 +7,12 @@ from typing import Any
 
 from mt_core.api import _functions as ops
 from mt_core.autograd_state import is_grad_enabled
-from mt_core.keys import AUTOGRAD, STRIDED
+from mt_core.keys import STRIDED
 from mt_core.spec import Spec
 from mt_core.tensor import Tensor
 
-from .node import Edge, Node, OutputSpec, device_of_keys
-from .rules import Plan, SavedSlot
+from .node import LEAF, NO_EDGE, Edge, Node, OutputSpec, device_of_keys, output_spec
+from .rules import MASK, Plan, SavedSlot
 from .saved import (
     FREED,
     Packed,
@@ -27,18 +27,7 @@ from .saved import (
 )
 from .views import edge_of
 
-__all__ = ["InputSpec", "OperatorNode", "input_spec", "keep_spec", "node_class", "save_inputs", "save_outputs"]
-
-#: (shape, dtype, key bits, strides in bytes or None where contiguous) of an input.
-InputSpec = tuple[tuple[int, ...], Any, int, Any]
-
-
-def input_spec(tensor: Any) -> InputSpec:
-    """What `<argument>_spec` is made of."""
-    keys = tensor._keys
-    array = tensor._array
-    return array.shape, tensor._dtype, keys, array.strides if keys & STRIDED else None
-
+__all__ = ["OperatorNode", "keep_spec", "node_class", "save_inputs", "save_outputs"]
 
 def keep_spec(value: Any, kind: str) -> Any:
     """What a node keeps of a tensor argument's layout; None for a number or None in its place."""
@@ -46,15 +35,18 @@ def keep_spec(value: Any, kind: str) -> Any:
         return tuple([keep_spec(item, "spec") for item in value])
     if not isinstance(value, Tensor):
         return None
-    return input_spec(value) if kind == "spec" else value.storage_offset()
+    if kind == "offset":
+        return value.storage_offset()
+    strides = value._array.strides if value._keys & STRIDED else None
+    return strides if kind == "strides" else (value._array.shape, value._dtype, value._keys, strides)
 
 
-def as_spec(saved: Any, kind: str) -> Any:
-    """What formulas see of a kept layout: a `Spec`, a tuple of them, or an offset."""
-    if saved is None or kind == "offset":
-        return saved
-    if kind == "list":
-        return tuple([as_spec(item, "spec") for item in saved])
+def as_spec(saved: Any, is_list: bool = False) -> Any:
+    """The `Spec` that formulas see of what was kept; a tuple of them for a list of tensors."""
+    if saved is None:
+        return None
+    if is_list:
+        return tuple([as_spec(item) for item in saved])
     shape, dtype, keys, strides = saved
     in_elements = None if strides is None else tuple(step // dtype.itemsize for step in strides)
     return Spec(shape, dtype, in_elements, device_of_keys(keys))
@@ -92,45 +84,38 @@ class OperatorNode(Node):
         grad = grads[0]
         if grad is None:
             if not any(g is not None for g in grads):
-                return [None] * len(self.next_edges)
+                return [None] * (len(self.edges) // 2)
             if plan.uses_grad:
-                grad = zeros_for(self.output_specs[0], grads)
+                grad = zeros_for(self.output_spec(0), grads)
         wanted = self._wanted(needed)
-        saved = self._unpack(wanted)
-        mask = [bool(wanted >> i & 1) for i in range(len(plan.positions))]
-        specs = [as_spec(s, kind) for s, (_, _, kind) in zip(self.specs, plan.specs)]
-        pool = [grad, grads, mask, *saved, *self.values, *specs]
+        pool = [grad, grads, wanted, *self._unpack(wanted), *self.values]
+        if plan.specs:
+            pool += self._specs()
         if plan.joint:
-            formula = plan.formulas[0]
-            results = formula.function(*[pool[i] for i in formula.pool_indexes])
+            pool[MASK] = [bool(wanted >> i & 1) for i in range(len(plan.positions))]
+            results = plan.formulas[0].call(pool)
         else:
-            results = [
-                formula.function(*[pool[i] for i in formula.pool_indexes]) if wanted >> ordinal & 1 else None
-                for ordinal, formula in enumerate(plan.formulas)
-            ]
-        return flattened(results, self.list_sizes) if self.list_sizes else results
+            results = [formula.call(pool) if wanted >> i & 1 else None for i, formula in enumerate(plan.formulas)]
+        return flattened(results, self.list_sizes) if self.list_sizes else results  # type: ignore[no-any-return]
 
     def _wanted(self, needed: Sequence[bool] | None) -> int:
         """Bit mask of the differentiable arguments whose gradient goes somewhere."""
-        edges = self.next_edges
+        targets = self.edges[::2]
         wanted = 0
-        if not self.list_sizes:
-            for i, edge in enumerate(edges):
-                if edge is not None and (needed is None or needed[i]):
-                    wanted |= 1 << i
-            return wanted
         start = 0
-        for ordinal, size in enumerate(self.list_sizes):
-            if any(edges[i] is not None and (needed is None or needed[i]) for i in range(start, start + size)):
-                wanted |= 1 << ordinal
+        for ordinal, size in enumerate(self.list_sizes or (1,) * len(targets)):
+            for i in range(start, start + size):
+                if targets[i] is not None and (needed is None or needed[i]):
+                    wanted |= 1 << ordinal
+                    break
             start += size
         return wanted
 
-    def _unpack(self, wanted: int) -> list[Any]:
+    def _unpack(self, wanted: int) -> Sequence[Any]:
         """The saved tensors that formulas of the wanted arguments use; None for the others."""
         slots = self.plan.saved
         if not slots:
-            return []
+            return ()
         saved = self.saved
         if saved is None:
             raise RuntimeError(FREED)
@@ -138,6 +123,21 @@ class OperatorNode(Node):
             self.unpack_slot(slot, saved[2 * i], saved[2 * i + 1]) if slot.wanted_by & wanted else None
             for i, slot in enumerate(slots)
         ]
+
+    def _specs(self) -> list[Any]:
+        """The layouts that formulas see."""
+        return [self._spec(kept, position, kind) for kept, (_, position, kind) in zip(self.specs, self.plan.specs)]
+
+    def _spec(self, kept: Any, position: int, kind: str) -> Any:
+        if kind == "offset":
+            return kept
+        if kind != "strides":
+            return as_spec(kept, kind == "list")
+        ordinal = self.plan.positions.index(position)
+        target, output_nr = self.edges[2 * ordinal], self.edges[2 * ordinal + 1]
+        if target is None:
+            return None
+        return as_spec((*(output_spec(target) if output_nr == LEAF else target.output_spec(output_nr)), kept))
 
     def unpack_slot(self, slot: SavedSlot, item: Any, version: Any) -> Any:
         """A saved item as a tensor (or list of them), its version checked."""
@@ -150,7 +150,7 @@ class OperatorNode(Node):
     def _unpack_output(self, item: Any, version: int, output_nr: int) -> Any:
         if item is None:
             return None
-        edge = self.own_edge(output_nr) if is_grad_enabled() else None
+        edge = self.own_edge(output_nr) if is_grad_enabled() else NO_EDGE
         if isinstance(item, Packed):
             return item.unpack(edge)
         alias = item.tensor(edge)
@@ -186,11 +186,10 @@ class OperatorNode(Node):
         for (name, _), value in zip(self.plan.values, self.values, strict=True):
             if name == wanted:
                 return value
-        for (name, _, kind), spec in zip(self.plan.specs, self.specs, strict=True):
-            if wanted == name:
-                return as_spec(spec, kind)
-            if wanted == name[:-5] + "_sym_sizes" and kind == "spec":
-                return spec[0]
+        for (name, position, kind), kept in zip(self.plan.specs, self.specs, strict=True):
+            if wanted in (name, f"{name[:-5]}_sym_sizes"):
+                spec = self._spec(kept, position, kind)
+                return spec if wanted == name else spec.shape
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '_saved_{wanted}'")
 
     def _raw_saved(self, wanted: str) -> Any:
@@ -248,8 +247,7 @@ def save_one(tensor: Any) -> tuple[Any, int]:
     if not isinstance(tensor, Tensor):
         return tensor, 0  # a number in a tensor's place, or None
     refuse_inference(tensor)
-    edge = edge_of(tensor) if tensor._keys & AUTOGRAD else None
-    return pack(tensor, edge), version_of(tensor)
+    return pack(tensor, edge_of(tensor)), version_of(tensor)
 
 
 def save_inputs(plan: Plan, args: Sequence[Any], wanted: int) -> list[Any]:
@@ -283,4 +281,4 @@ def save_outputs(plan: Plan, outputs: Sequence[Any], wanted: int) -> list[Any]:
 
 def pack_output(output: SavedOutput) -> Any:
     """The output as a pack hook would have it saved; itself when there is none."""
-    return pack(output.tensor(None), None) if packing_hooks.stack else output
+    return pack(output.tensor(), NO_EDGE) if packing_hooks.stack else output

@@ -12,12 +12,12 @@ from typing import Any
 
 from mt_core.autograd_state import AutogradMeta
 from mt_core.dtypes import ALL_DTYPES
-from mt_core.keys import AUTOGRAD, INFERENCE, MULTI_VIEW, NO_GRAD_VIEW
+from mt_core.keys import AUTOGRAD, INFERENCE, MULTI_VIEW, NO_GRAD_VIEW, STRIDED
 from mt_core.schema import Schema
 from mt_core.tensor import Tensor
 
-from .node import LEAF, Edge, next_sequence_nr, output_spec
-from .operator_node import OperatorNode, input_spec, keep_spec, save_inputs, save_outputs
+from .node import EMPTY_SPEC, LEAF, NO_EDGE, next_sequence_nr, output_spec
+from .operator_node import OperatorNode, keep_spec, save_inputs, save_outputs
 from .rules import Plan
 from .saved import SavedOutput
 from .views import edge_of
@@ -26,8 +26,8 @@ __all__ = ["edges_and_mask", "fill_node", "make_output", "recorder", "tensors_am
 
 Callee = Callable[..., Any]
 
-#: The output specification of what is no tensor.
-EMPTY_SPEC: tuple[Any, ...] = ((), None, 0)
+#: The kept specs of a node whose one tensor is contiguous.
+_CONTIGUOUS = (None,)
 #: Results of other dtypes have no history.
 DIFFERENTIABLE = frozenset(d for d in ALL_DTYPES if d.is_floating_point or d.is_complex)
 
@@ -82,7 +82,7 @@ def _is_first_only(plan: Plan, schema: Schema) -> bool:
     """One tensor, the first argument; whatever else the schema has is no tensor."""
     return (
         plan.positions == (0,) and plan.lists == (False,) and not any(a.is_tensor for a in schema.arguments[1:])
-        and all(slot.position == 0 for slot in plan.saved) and all(kind == "spec" for _, _, kind in plan.specs)
+        and all(slot.position == 0 for slot in plan.saved) and all(kind == "strides" for _, _, kind in plan.specs)
     )  # fmt: skip
 
 
@@ -104,9 +104,9 @@ def record_unary(cls: type[OperatorNode], below: Callee) -> Callee:
         if self._base is None:
             meta = self._autograd
             grad_fn = meta.grad_fn
-            node.next_edges = ((self, LEAF) if grad_fn is None else (grad_fn, meta.output_nr),)
+            node.edges = (self, LEAF) if grad_fn is None else (grad_fn, meta.output_nr)
         else:
-            node.next_edges = (edge_of(self),)
+            node.edges = edge_of(self)
         node.sequence_nr = next_sequence_nr()
         node.hooks = None
         if saves_self:
@@ -116,7 +116,10 @@ def record_unary(cls: type[OperatorNode], below: Callee) -> Callee:
                 node.saved += (SavedOutput(result, 0), 0)
         elif saves_result:
             node.saved = (SavedOutput(result, 0), 0)
-        node.output_specs = ((result._array.shape, result._dtype, result._keys),)
+        node.shape = result._array.shape
+        node.dtype = result._dtype
+        node.keys = result._keys
+        node.more_outputs = ()
         meta = result._autograd = AutogradMeta()
         meta.grad_fn = node
         result._keys |= AUTOGRAD
@@ -135,24 +138,30 @@ def record_binary(cls: type[OperatorNode], below: Callee) -> Callee:
         result = below(self, other)
         node = cls()
         first = second = None
-        wanted = 0
+        first_nr = second_nr = wanted = 0
         if getattr(self, "_keys", 0) & AUTOGRAD:
             wanted = 1
             if self._base is None:
                 meta = self._autograd
-                grad_fn = meta.grad_fn
-                first = (self, LEAF) if grad_fn is None else (grad_fn, meta.output_nr)
+                first = meta.grad_fn
+                if first is None:
+                    first, first_nr = self, LEAF
+                else:
+                    first_nr = meta.output_nr
             else:
-                first = edge_of(self)
+                first, first_nr = edge_of(self)
         if getattr(other, "_keys", 0) & AUTOGRAD:
             wanted |= 2
             if other._base is None:
                 meta = other._autograd
-                grad_fn = meta.grad_fn
-                second = (other, LEAF) if grad_fn is None else (grad_fn, meta.output_nr)
+                second = meta.grad_fn
+                if second is None:
+                    second, second_nr = other, LEAF
+                else:
+                    second_nr = meta.output_nr
             else:
-                second = edge_of(other)
-        node.next_edges = (first, second)
+                second, second_nr = edge_of(other)
+        node.edges = (first, first_nr, second, second_nr)
         node.sequence_nr = next_sequence_nr()
         node.hooks = None
         if masks:
@@ -174,7 +183,10 @@ def record_binary(cls: type[OperatorNode], below: Callee) -> Callee:
                 node.saved = (kept_self, version_self)
             else:
                 node.saved = (kept_other, version_other)
-        node.output_specs = ((result._array.shape, result._dtype, result._keys),)
+        node.shape = result._array.shape
+        node.dtype = result._dtype
+        node.keys = result._keys
+        node.more_outputs = ()
         meta = result._autograd = AutogradMeta()
         meta.grad_fn = node
         result._keys |= AUTOGRAD
@@ -191,26 +203,36 @@ def record_binary_with_parameter(cls: type[OperatorNode], below: Callee) -> Call
         result = below(self, other, parameter)
         node = cls()
         first = second = None
+        first_nr = second_nr = 0
         if getattr(self, "_keys", 0) & AUTOGRAD:
             if self._base is None:
                 meta = self._autograd
-                grad_fn = meta.grad_fn
-                first = (self, LEAF) if grad_fn is None else (grad_fn, meta.output_nr)
+                first = meta.grad_fn
+                if first is None:
+                    first, first_nr = self, LEAF
+                else:
+                    first_nr = meta.output_nr
             else:
-                first = edge_of(self)
+                first, first_nr = edge_of(self)
         if getattr(other, "_keys", 0) & AUTOGRAD:
             if other._base is None:
                 meta = other._autograd
-                grad_fn = meta.grad_fn
-                second = (other, LEAF) if grad_fn is None else (grad_fn, meta.output_nr)
+                second = meta.grad_fn
+                if second is None:
+                    second, second_nr = other, LEAF
+                else:
+                    second_nr = meta.output_nr
             else:
-                second = edge_of(other)
-        node.next_edges = (first, second)
+                second, second_nr = edge_of(other)
+        node.edges = (first, first_nr, second, second_nr)
         node.sequence_nr = next_sequence_nr()
         node.hooks = None
         if keeps_parameter:
             node.values = (parameter,)
-        node.output_specs = ((result._array.shape, result._dtype, result._keys),)
+        node.shape = result._array.shape
+        node.dtype = result._dtype
+        node.keys = result._keys
+        node.more_outputs = ()
         meta = result._autograd = AutogradMeta()
         meta.grad_fn = node
         result._keys |= AUTOGRAD
@@ -236,15 +258,15 @@ def record_first(cls: type[OperatorNode], below: Callee) -> Callee:
         if self._base is None:
             meta = self._autograd
             grad_fn = meta.grad_fn
-            node.next_edges = ((self, LEAF) if grad_fn is None else (grad_fn, meta.output_nr),)
+            node.edges = (self, LEAF) if grad_fn is None else (grad_fn, meta.output_nr)
         else:
-            node.next_edges = (edge_of(self),)
+            node.edges = edge_of(self)
         node.sequence_nr = next_sequence_nr()
         node.hooks = None
         if pick is not None:
             node.values = pick(others)
         if keeps_specs:
-            node.specs = (input_spec(self),)
+            node.specs = (self._array.strides,) if self._keys & STRIDED else _CONTIGUOUS
         if saves_self:
             cell = self._cell
             node.saved = (self, 0 if cell is None else cell.version)
@@ -252,7 +274,10 @@ def record_first(cls: type[OperatorNode], below: Callee) -> Callee:
                 node.saved += (SavedOutput(result, 0), 0)
         elif saves_result:
             node.saved = (SavedOutput(result, 0), 0)
-        node.output_specs = ((result._array.shape, result._dtype, result._keys),)
+        node.shape = result._array.shape
+        node.dtype = result._dtype
+        node.keys = result._keys
+        node.more_outputs = ()
         meta = result._autograd = AutogradMeta()
         meta.grad_fn = node
         if is_view:
@@ -278,25 +303,25 @@ def _picker(positions: list[int], count: int) -> Callable[[tuple[Any, ...]], tup
 # The general form, in pieces that in-place recording uses too
 
 
-def edges_and_mask(plan: Plan, args: tuple[Any, ...]) -> tuple[tuple[Edge | None, ...], int]:
-    """The edges of a call, one per differentiable tensor, and a bit for each argument that has any."""
-    edges: list[Edge | None] = []
+def edges_and_mask(plan: Plan, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], int]:
+    """The edges of a call, a pair per differentiable tensor, and a bit for each argument that has any."""
+    edges: list[Any] = []
     wanted = 0
     for ordinal, position in enumerate(plan.positions):
         value = args[position]
         for tensor in (value or ()) if plan.lists[ordinal] else (value,):
             if getattr(tensor, "_keys", 0) & AUTOGRAD:
                 wanted |= 1 << ordinal
-                edges.append(edge_of(tensor))
+                edges += edge_of(tensor)
             else:
-                edges.append(None)
+                edges += NO_EDGE
     return tuple(edges), wanted
 
 
-def fill_node(node: OperatorNode, args: tuple[Any, ...], edges: tuple[Edge | None, ...], instrumented: bool) -> None:
+def fill_node(node: OperatorNode, args: tuple[Any, ...], edges: tuple[Any, ...], instrumented: bool) -> None:
     """Everything of a node that is known before the operator has run, saved tensors aside."""
     plan = node.plan
-    node.next_edges = edges
+    node.edges = edges
     node.sequence_nr = next_sequence_nr()
     node.hooks = None
     if plan.values:
@@ -350,7 +375,7 @@ def record_any(cls: type[OperatorNode], below: Callee, instrumented: bool) -> Ca
         else:
             result = below(*args)
         if result._dtype in DIFFERENTIABLE:
-            node.output_specs = (output_spec(result),)
+            node.set_outputs((output_spec(result),))
             make_output(result, node, 0, is_view)
             if is_view and args[0]._autograd is not None:
                 result._autograd.creation_meta = args[0]._autograd.creation_meta
@@ -375,7 +400,7 @@ def record_outputs(cls: type[OperatorNode], below: Callee, instrumented: bool) -
         results = below(*args)
         if plan.saved:
             node.saved = tuple(saved + save_outputs(plan, results, wanted))
-        node.output_specs = tuple([EMPTY_SPEC if r is None else output_spec(r) for r in results])
+        node.set_outputs([EMPTY_SPEC if r is None else output_spec(r) for r in results])
         for nr, result in enumerate(results):
             if result is not None and result._dtype in DIFFERENTIABLE and (chosen is None or chosen[nr]):
                 make_output(result, node, nr, is_view)

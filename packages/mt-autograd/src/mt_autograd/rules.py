@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import Any
 
 from mt_core.dispatch.registry import Overload, load_room
@@ -121,14 +122,19 @@ def find_rule(overload: Overload) -> Rule | None:
 
 
 class Formula:
-    """A formula and where its arguments lie in the pool; `saves` are the saved tensors among them, by their number."""
+    """A formula, and which items of the pool are its arguments."""
 
-    __slots__ = ("function", "pool_indexes", "saves")
+    __slots__ = ("_one", "_select", "function")
 
-    def __init__(self, function: Function, pool_indexes: tuple[int, ...], saves: frozenset[int]) -> None:
+    def __init__(self, function: Function, indexes: tuple[int, ...]) -> None:
         self.function = function
-        self.pool_indexes = pool_indexes
-        self.saves = saves
+        self._one = indexes[0] if len(indexes) == 1 else None
+        self._select = itemgetter(*indexes) if len(indexes) > 1 else lambda pool: ()
+
+    def call(self, pool: Sequence[Any]) -> Any:
+        """Apply the formula to its arguments."""
+        one = self._one
+        return self.function(*self._select(pool)) if one is None else self.function(pool[one])
 
 
 class SavedSlot:
@@ -165,7 +171,8 @@ class Plan:
         One per differentiable argument; with `joint`, one in all.
     saved : tuple of SavedSlot
         Tensors to save; `values` are (name, position) of other arguments to keep, `specs` (name, position, kind) of tensors
-        whose layout to keep: its ``"spec"``, the specs of a ``"list"``, or its ``"offset"``.
+        whose layout to keep: its ``"spec"``, the specs of a ``"list"``, its ``"offset"``, or, where only the argument's own
+        formula asks, the ``"strides"``: the rest of the spec is known from where the argument's gradient goes.
     """
 
     __slots__ = ("formulas", "joint", "lists", "positions", "rule", "saved", "schema", "specs", "uses_grad", "values")
@@ -190,7 +197,7 @@ class Plan:
         self._collect(index, list(zip(parameters, wanted, strict=True)))
         where = self._pool()
         self.formulas = tuple(
-            Formula(function, tuple(where[p] for p in names), frozenset(i for i, s in enumerate(self.saved) if s.name in names))
+            Formula(function, tuple(where[p] for p in names))
             for function, names in zip(functions, parameters, strict=True)
         )
         self.uses_grad = any("grad" in names for names in parameters)
@@ -212,8 +219,7 @@ class Plan:
                 else:
                     values.append((name, index[name]))
             elif name.endswith("_spec") and name[:-5] in index:
-                position = index[name[:-5]]
-                specs.append((name, position, "list" if self.schema.arguments[position].is_list else "spec"))
+                specs.append((name, index[name[:-5]], self._spec_kind(index[name[:-5]], mask)))
             elif name.endswith("_offset") and name[:-7] in index:
                 specs.append((name, index[name[:-7]], "offset"))
             elif name.startswith("result") and (name == "result" or name[6:].isdecimal()):
@@ -223,6 +229,12 @@ class Plan:
         self.saved = tuple(sorted(saved, key=lambda slot: (slot.is_result, slot.position)))
         self.values = tuple(values)
         self.specs = tuple(specs)
+
+    def _spec_kind(self, position: int, wanted_by: int) -> str:
+        if self.schema.arguments[position].is_list:
+            return "list"
+        own = position in self.positions and not any(self.lists) and not self.joint
+        return "strides" if own and wanted_by == 1 << self.positions.index(position) else "spec"
 
     def _pool(self) -> dict[str, int]:
         names = [s.name for s in self.saved] + [name for name, _ in self.values] + [name for name, _, _ in self.specs]

@@ -16,7 +16,7 @@ from mt_core.cell import Cell, cell_of
 from mt_core.keys import AUTOGRAD, INFERENCE
 from mt_core.tensor import Tensor, new_tensor
 
-from .node import Edge, materialized
+from .node import NO_EDGE, Edge, materialized
 
 __all__ = ["Packed", "SavedOutput", "SavedTensorHooks", "check_version", "operation_name", "pack", "packing_hooks", "version_of"]
 
@@ -57,17 +57,17 @@ class SavedOutput:
         self.cell: Cell = cell_of(tensor)
         self.output_nr = output_nr
 
-    def tensor(self, grad_fn: Any) -> Tensor:
-        """The output again, with the given history (an edge or None)."""
+    def tensor(self, edge: Edge = NO_EDGE) -> Tensor:
+        """The output again, with the given history."""
         out = new_tensor(self.array, self.dtype, self.keys & ~AUTOGRAD)
         out._cell = self.cell
         self.cell.add(out)
-        return with_history(out, grad_fn)
+        return with_history(out, edge)
 
 
-def with_history(tensor: Tensor, edge: Edge | None) -> Tensor:
-    """Make a fresh tensor an output of a node."""
-    if edge is not None:
+def with_history(tensor: Tensor, edge: Edge) -> Tensor:
+    """Give a fresh tensor the history that an edge stands for."""
+    if edge[0] is not None:
         meta = tensor._autograd = AutogradMeta()
         meta.grad_fn, meta.output_nr = edge
         meta.requires_grad = True
@@ -83,7 +83,7 @@ def operation_name(node: Any) -> str:
     return re.sub(r"Backward\d*$", "", node.name())
 
 
-def check_version(tensor: Any, current: int, expected: int, origin: Edge | None) -> None:
+def check_version(tensor: Any, current: int, expected: int, origin: Edge) -> None:
     """Refuse a saved tensor that has been written to since.
 
     Raises
@@ -95,7 +95,7 @@ def check_version(tensor: Any, current: int, expected: int, origin: Edge | None)
         return
     from .anomaly_mode import is_anomaly_enabled
 
-    made_by = f", which is output {origin[1]} of {operation_name(origin[0])}," if origin is not None else ""
+    made_by = f", which is output {origin[1]} of {operation_name(origin[0])}," if origin[0] is not None else ""
     hint = (
         "Hint: the backtrace further above shows the operation that failed to compute its gradient. The variable in question "
         "was changed in there or anywhere later. Good luck!"
@@ -115,8 +115,7 @@ def unpack_input(tensor: Any, expected: int) -> Any:
         return tensor.unpack() if isinstance(tensor, Packed) else tensor
     current = version_of(tensor)
     if current != expected:
-        grad_fn = tensor.grad_fn
-        check_version(tensor, current, expected, None if grad_fn is None else (grad_fn, tensor._autograd.output_nr))
+        check_version(tensor, current, expected, (tensor.grad_fn, tensor.output_nr))
     return tensor
 
 
@@ -139,7 +138,7 @@ class Packed:
 
     __slots__ = ("content", "edge", "unpack_hook")
 
-    def __init__(self, tensor: Any, edge: Edge | None, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
+    def __init__(self, tensor: Any, edge: Edge, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
         self.edge = edge
         self.unpack_hook = unpack_hook
         before = version_of(tensor)
@@ -152,7 +151,7 @@ class Packed:
                 "need to perform in-place operations on the input to a pack hook."
             )
 
-    def unpack(self, own_edge: Edge | None = None) -> Any:
+    def unpack(self, own_edge: Edge = NO_EDGE) -> Any:
         """What the unpack hook returns, with the saved tensor's history; `own_edge` is that of a node's own output.
 
         Raises
@@ -163,13 +162,11 @@ class Packed:
         data = self.unpack_hook(self.content)
         if not isinstance(data, Tensor):
             raise TypeError(f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(data).__name__}")
-        edge = own_edge if own_edge is not None else self.edge
-        if edge is None:
-            return data
-        return with_history(data.detach(), materialized(edge))
+        edge = self.edge if own_edge[0] is None else own_edge
+        return data if edge[0] is None else with_history(data.detach(), materialized(edge))
 
 
-def pack(tensor: Any, edge: Edge | None) -> Any:
+def pack(tensor: Any, edge: Edge) -> Any:
     """The tensor as the innermost pack hook of this thread would have it saved; itself when there is none."""
     if not packing_hooks.stack:
         return tensor
@@ -227,12 +224,10 @@ class SavedTensor:
             )
         self._replace(Packed(*self._source(stored), pack_hook, unpack_hook))
 
-    def _source(self, stored: Any) -> tuple[Any, Edge | None]:
+    def _source(self, stored: Any) -> tuple[Any, Edge]:
         from .views import edge_of
 
-        if isinstance(stored, SavedOutput):
-            return stored.tensor(None), None
-        return stored, edge_of(stored) if stored._keys & AUTOGRAD else None
+        return (stored.tensor(), NO_EDGE) if isinstance(stored, SavedOutput) else (stored, edge_of(stored))
 
     def _replace(self, packed: Packed) -> None:
         saved = list(self._node.saved)

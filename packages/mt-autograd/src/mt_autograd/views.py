@@ -14,7 +14,7 @@ from mt_core.keys import AUTOGRAD, MULTI_VIEW, NO_GRAD_VIEW
 from mt_core.tensor import Tensor
 
 from .modes import recording
-from .node import LEAF, Edge, Node
+from .node import LEAF, NO_EDGE, Edge, Node
 
 __all__ = ["ViewGeometry", "current_meta", "edge_of", "follow_base", "mark_stale", "refuse_rebase"]
 
@@ -59,14 +59,16 @@ class ViewGeometry:
         return numbers.as_strided(self.shape, self.strides, numbers.storage_offset())
 
 
-def edge_of(tensor: Tensor) -> Edge | None:
-    """Where the gradient of a tensor that requires grad goes; None for a view that was cut off from its base."""
+def edge_of(tensor: Tensor) -> Edge:
+    """Where the gradient of a tensor goes: nowhere if it requires none, or is a view that was cut off from its base."""
+    if not tensor._keys & AUTOGRAD:
+        return NO_EDGE
     meta = tensor._autograd if tensor._base is None else current_meta(tensor)
     if meta is None:
-        return None
+        return NO_EDGE
     if meta.grad_fn is not None:
         return meta.grad_fn, meta.output_nr
-    return (tensor, LEAF) if meta.requires_grad else None
+    return (tensor, LEAF) if meta.requires_grad else NO_EDGE
 
 
 def current_meta(view: Tensor) -> AutogradMeta | None:
