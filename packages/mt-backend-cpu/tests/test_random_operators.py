@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -169,3 +171,21 @@ def test_views_are_filled_in_place_and_counted():
     base[:, ::2].uniform_(1, 2)
     assert base._version == version + 1
     assert (base[:, 1::2] == 0).all() and (base[:, ::2] >= 1).all()
+
+
+def test_threads_share_one_stream():
+    """Every number is drawn once, from the very first on; a fresh interpreter has nothing loaded yet."""
+    program = """
+import threading
+import mindtorch as torch
+torch.manual_seed(0)
+drawn, start = [], threading.Barrier(8)
+def draw():
+    start.wait()
+    for _ in range(50):
+        drawn.append(torch.rand(20)), drawn.append(torch.randn(20))
+threads = [threading.Thread(target=draw) for _ in range(8)]
+[t.start() for t in threads], [t.join() for t in threads]
+assert len(drawn) == len({tuple(t.tolist()) for t in drawn}) == 800
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import threading
 from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -212,16 +213,30 @@ def find_overload(name: str) -> Overload:
     return found
 
 
-_rooms: set[tuple[str, str]] = set()
+_loaded_rooms: set[tuple[str, str]] = set()
+_begun_rooms: set[tuple[str, str]] = set()
+_loading = threading.RLock()
 
 
 def load_room(package: str, family: str) -> None:
-    """Import the modules of a family in a package of rooms: ``<family>.py`` and ``<family>_*.py``."""
-    if (package, family) in _rooms:
+    """Import the modules of a family in a package of rooms: ``<family>.py`` and ``<family>_*.py``.
+
+    Other threads wait until the room is complete; the thread that loads it may ask again while it does.
+    """
+    room = (package, family)
+    if room in _loaded_rooms:
         return
-    _rooms.add((package, family))
-    for name in room_modules(importlib.import_module(package), family):
-        importlib.import_module(f"{package}.{name}")
+    with _loading:
+        if room in _begun_rooms:
+            return
+        _begun_rooms.add(room)
+        try:
+            for name in room_modules(importlib.import_module(package), family):
+                importlib.import_module(f"{package}.{name}")
+        except BaseException:
+            _begun_rooms.discard(room)
+            raise
+        _loaded_rooms.add(room)
 
 
 def room_modules(package: ModuleType, family: str) -> list[str]:

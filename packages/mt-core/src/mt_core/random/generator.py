@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
+import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from ..tensor import Tensor
 
 __all__ = ["Generator", "default_generator"]
+
+#: Held while an engine is made, so that threads which draw their first numbers at once share it.
+_starting = threading.Lock()
 
 #: The seed of a generator that was given none.
 DEFAULT_SEED = 67280421310721
@@ -50,7 +54,9 @@ class Generator:
     def engine(self) -> MersenneTwister:
         """What draws the numbers. Made when first asked for, because `numpy.random` takes a while to import."""
         if self._engine is None:
-            self._engine = MersenneTwister(self._start_seed)
+            with _starting:
+                if self._engine is None:
+                    self._engine = MersenneTwister(self._start_seed)
         return self._engine
 
     @property
