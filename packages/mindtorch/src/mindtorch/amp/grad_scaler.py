@@ -6,6 +6,7 @@ import enum
 import math
 import warnings
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import mt_core
@@ -22,6 +23,15 @@ class OptState(enum.Enum):
     READY = 0
     UNSCALED = 1
     STEPPED = 2
+
+
+@dataclass
+class _Progress:
+    """An optimizer since the last update; `finite` is None until its gradients have been looked at."""
+
+    optimizer: Any
+    state: OptState = OptState.READY
+    finite: bool | None = None
 
 
 class GradScaler:
@@ -70,11 +80,8 @@ class GradScaler:
         self._backoff_factor = backoff_factor
         self._growth_interval = growth_interval
         self._growth_tracker = 0
-        self._forget_optimizers()
-
-    def _forget_optimizers(self) -> None:
-        self._states: dict[int, OptState] = {}
-        self._finite: dict[int, bool] = {}
+        #: By the identity of the optimizer, which each keeps alive.
+        self._progress: dict[int, _Progress] = {}
 
     # Scaling
 
@@ -123,18 +130,18 @@ class GradScaler:
         if not self._enabled:
             return
         scale = self._checked_scale("unscale_")
-        state = self._state_of(optimizer)
-        if state is OptState.UNSCALED:
+        progress = self._progress_of(optimizer)
+        if progress.state is OptState.UNSCALED:
             raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
-        if state is OptState.STEPPED:
+        if progress.state is OptState.STEPPED:
             raise RuntimeError("unscale_() is being called after step().")
         gradients = list(_gradients(optimizer))
         if gradients:
-            self._finite[id(optimizer)] = _unscale(gradients, 1.0 / scale.item())
-        self._states[id(optimizer)] = OptState.UNSCALED
+            progress.finite = _unscale(gradients, 1.0 / scale.item())
+        progress.state = OptState.UNSCALED
 
-    def _state_of(self, optimizer: Any) -> OptState:
-        return self._states.get(id(optimizer), OptState.READY)
+    def _progress_of(self, optimizer: Any) -> _Progress:
+        return self._progress.setdefault(id(optimizer), _Progress(optimizer))
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
         """``optimizer.step(...)`` and what it returns, if all gradients are finite after unscaling; else None.
@@ -151,14 +158,15 @@ class GradScaler:
         if "closure" in kwargs:
             raise RuntimeError("Closure use is not currently supported if GradScaler is enabled.")
         self._checked_scale("step")
-        if self._state_of(optimizer) is OptState.STEPPED:
+        progress = self._progress_of(optimizer)
+        if progress.state is OptState.STEPPED:
             raise RuntimeError("step() has already been called since the last update().")
-        if self._state_of(optimizer) is OptState.READY:
+        if progress.state is OptState.READY:
             self.unscale_(optimizer)
-        if id(optimizer) not in self._finite:
+        if progress.finite is None:
             raise AssertionError("No inf checks were recorded for this optimizer.")
-        self._states[id(optimizer)] = OptState.STEPPED
-        return optimizer.step(*args, **kwargs) if self._finite[id(optimizer)] else None
+        progress.state = OptState.STEPPED
+        return optimizer.step(*args, **kwargs) if progress.finite else None
 
     def update(self, new_scale: float | Tensor | None = None) -> None:
         """Adapt the factor to what the steps since the last update met, or set it."""
@@ -167,11 +175,15 @@ class GradScaler:
         scale = self._checked_scale("update")
         if new_scale is not None:
             scale.fill_(_as_number(new_scale))
-        elif not self._finite:
-            raise AssertionError("No inf checks were recorded prior to update.")
         else:
-            self._adapt(scale, all(self._finite.values()))
-        self._forget_optimizers()
+            self._adapt(scale, self._all_finite())
+        self._progress.clear()
+
+    def _all_finite(self) -> bool:
+        found = [progress.finite for progress in self._progress.values() if progress.finite is not None]
+        if not found:
+            raise AssertionError("No inf checks were recorded prior to update.")
+        return all(found)
 
     def _adapt(self, scale: Tensor, finite: bool) -> None:
         if not finite:

@@ -12,6 +12,7 @@ import numpy as np
 
 import mt_core
 from mt_core import Tensor
+from mt_core.interop import from_numpy
 
 __all__ = ["assert_close", "default_tolerances"]
 
@@ -147,7 +148,7 @@ def _compare(actual: Any, expected: Any, checks: _Checks) -> None:
     elif _both(numbers.Number, actual, expected):
         _compare_numbers(actual, expected, checks)
     elif _both(np.ndarray, actual, expected):
-        _compare_tensors(mt_core.from_numpy(actual), mt_core.from_numpy(expected), checks)
+        _compare_tensors(from_numpy(actual), from_numpy(expected), checks)
     elif _comparable(actual, expected, checks):
         _compare_tensors(actual, expected, checks)
     else:
