@@ -159,9 +159,11 @@ class GraphTask:
     def _start(self, grads: Sequence[Any]) -> None:
         """Put the first gradients where they arrive."""
         for index, ((node, output_nr), grad) in enumerate(zip(self._roots, grads, strict=True)):
+            buffer = self._buffers.setdefault(node, [None] * (1 + len(node.more_outputs)))
             if grad is not None:
                 grad = fit_gradient(grad, node.output_spec(output_nr), node, index)
-            self._add(node, output_nr, grad)
+                present = buffer[output_nr]
+                buffer[output_nr] = grad if present is None else present + grad
         for node in dict.fromkeys(node for node, _ in self._roots):
             if not self._dependencies.get(node) and self._is_wanted(node):
                 self._push(node)
@@ -181,15 +183,6 @@ class GraphTask:
 
     def _push(self, node: Node) -> None:
         heapq.heappush(self._ready, (-node.sequence_nr, self._ticks(), node))
-
-    def _add(self, node: Node, output_nr: int, grad: Any) -> None:
-        """Add a gradient to what has arrived at a node's output."""
-        buffer = self._buffers.get(node)
-        if buffer is None:
-            buffer = self._buffers[node] = [None] * (1 + len(node.more_outputs))
-        if grad is not None:
-            present = buffer[output_nr]
-            buffer[output_nr] = grad if present is None else present + grad
 
     def _evaluate(self, node: Node) -> None:
         """Run a node whose gradients have all arrived."""
@@ -228,7 +221,7 @@ class GraphTask:
 
     def _distribute(self, node: Node, results: Sequence[Any]) -> None:
         """Hand a node's results to the nodes that wait for them."""
-        dependencies, needed = self._dependencies, self._needed
+        dependencies, needed, buffers = self._dependencies, self._needed, self._buffers
         edges = node.edges
         if 2 * len(results) != len(edges):
             raise RuntimeError(
@@ -244,10 +237,15 @@ class GraphTask:
             if needed is not None and not self._is_wanted(target):
                 continue
             if grad is not None:
-                shape, dtype, keys = target.output_spec(output_nr)
-                if grad._array.shape != shape or grad._dtype is not dtype or (grad._keys ^ keys) & BACKEND_MASK:
-                    grad = fit_gradient(grad, (shape, dtype, keys), node, index)
-            self._add(target, output_nr, grad)
+                fits = not output_nr and grad._array.shape == target.shape and grad._dtype is target.dtype
+                if not fits or (grad._keys ^ target.keys) & BACKEND_MASK:
+                    grad = fit_gradient(grad, target.output_spec(output_nr), node, index)
+            buffer = buffers.get(target)
+            if buffer is None:
+                buffer = buffers[target] = [None] * (1 + len(target.more_outputs))
+            if grad is not None:
+                present = buffer[output_nr]
+                buffer[output_nr] = grad if present is None else present + grad
             waiting = dependencies[target] - 1
             dependencies[target] = waiting
             if not waiting:

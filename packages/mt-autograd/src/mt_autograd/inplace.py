@@ -45,7 +45,7 @@ def record_inplace(
             return below(self, *others)
         check_inplace(self)
         node = cls()
-        fill_node(node, (self, *others), edges, instrumented)
+        fill_node(node, (self, *others), edges, wanted, instrumented)
         if keeps_view:
             node.inplace_view = None
         # A formula that asks for the old value gets a copy: the memory is about to be written to.
@@ -115,13 +115,20 @@ class CopySlices(Node):
     __slots__ = ("_fn", "_geometry", "_strides")
 
     def __init__(self, base: Tensor, view: Tensor, fn: Node) -> None:
-        # The inner node needs to know only whether the gradient of the old value is wanted.
         fn.edges = (*edge_of(base), *fn.edges[2:])
         self.attach(pairs(fn.edges), (output_spec(base),))
         self._fn: Node | None = fn
         self._geometry = ViewGeometry(view, base)
         self._strides = base.stride()
-        if isinstance(fn, OperatorNode) and "inplace_view" in type(fn).__slots__:
+        if isinstance(fn, OperatorNode):
+            self._tell(fn)
+
+    def _tell(self, fn: OperatorNode) -> None:
+        """Let the inner node know whether the gradient of the old value is wanted, and whose window it sees."""
+        slots = type(fn).__slots__
+        if "wanted" in slots:
+            fn.wanted = fn.wanted | 1 if self.edges[0] is not None else fn.wanted & ~1
+        if "inplace_view" in slots:
             fn.inplace_view = ref(self)
 
     def name(self) -> str:

@@ -64,6 +64,8 @@ class OperatorNode(Node):
         as a tuple, its versions likewise.
     values, specs : tuple
         Arguments that are not tensors, and layouts of those that are, in the plan's order.
+    wanted : int
+        Bit mask over the differentiable arguments: which have an edge.
     list_sizes : tuple of int
         How many edges each differentiable argument has, where one of them is a list.
     inplace_view : weakref or None
@@ -76,6 +78,7 @@ class OperatorNode(Node):
     saved: tuple[Any, ...] | None = ()
     values: tuple[Any, ...] = ()
     specs: tuple[Any, ...] = ()
+    wanted: int = 1
     list_sizes: tuple[int, ...] = ()
     inplace_view: Any = None
 
@@ -87,42 +90,43 @@ class OperatorNode(Node):
                 return [None] * (len(self.edges) // 2)
             if plan.uses_grad:
                 grad = zeros_for(self.output_spec(0), grads)
-        wanted = self._wanted(needed)
-        pool = [grad, grads, wanted, *self._unpack(wanted), *self.values]
+        wanted = self.wanted if needed is None else self._wanted_of(needed)
+        pool = [grad, grads, wanted]
+        if plan.saved:
+            self._unpack_to(pool, wanted)
+        pool += self.values
         if plan.specs:
             pool += self._specs()
         if plan.joint:
             pool[MASK] = [bool(wanted >> i & 1) for i in range(len(plan.positions))]
             results = plan.formulas[0].call(pool)
         else:
-            results = [formula.call(pool) if wanted >> i & 1 else None for i, formula in enumerate(plan.formulas)]
+            results = [formula.call(pool) if wanted & formula.bit else None for formula in plan.formulas]
         return flattened(results, self.list_sizes) if self.list_sizes else results  # type: ignore[no-any-return]
 
-    def _wanted(self, needed: Sequence[bool] | None) -> int:
-        """Bit mask of the differentiable arguments whose gradient goes somewhere."""
-        targets = self.edges[::2]
-        wanted = 0
-        start = 0
-        for ordinal, size in enumerate(self.list_sizes or (1,) * len(targets)):
-            for i in range(start, start + size):
-                if targets[i] is not None and (needed is None or needed[i]):
-                    wanted |= 1 << ordinal
-                    break
+    def _wanted_of(self, needed: Sequence[bool]) -> int:
+        """Bit mask of the arguments whose gradient goes somewhere, where only some edges are needed."""
+        wanted = start = 0
+        for ordinal, size in enumerate(self.list_sizes or (1,) * len(needed)):
+            if any(needed[start : start + size]):
+                wanted |= 1 << ordinal
             start += size
-        return wanted
+        return wanted & self.wanted
 
-    def _unpack(self, wanted: int) -> Sequence[Any]:
-        """The saved tensors that formulas of the wanted arguments use; None for the others."""
-        slots = self.plan.saved
-        if not slots:
-            return ()
+    def _unpack_to(self, pool: list[Any], wanted: int) -> None:
+        """Append the saved tensors that formulas of the wanted arguments use, and None for the others."""
         saved = self.saved
         if saved is None:
             raise RuntimeError(FREED)
-        return [
-            self.unpack_slot(slot, saved[2 * i], saved[2 * i + 1]) if slot.wanted_by & wanted else None
-            for i, slot in enumerate(slots)
-        ]
+        position = 0
+        for slot in self.plan.saved:
+            item, version = saved[position], saved[position + 1]
+            position += 2
+            if not slot.wanted_by & wanted:
+                item = None
+            elif item.__class__ is not Tensor or (0 if item._cell is None else item._cell.version) != version:
+                item = self.unpack_slot(slot, item, version)
+            pool.append(item)
 
     def _specs(self) -> list[Any]:
         """The layouts that formulas see."""
@@ -231,7 +235,7 @@ def node_class(plan: Plan, *, inplace: bool) -> type[OperatorNode]:
     slots = [
         name
         for name, used in (
-            ("saved", plan.saved), ("values", plan.values), ("specs", plan.specs), ("list_sizes", any(plan.lists)),
+            ("saved", plan.saved), ("wanted", len(plan.positions) > 1), ("values", plan.values), ("specs", plan.specs), ("list_sizes", any(plan.lists)),
             ("inplace_view", inplace and any(slot.is_result for slot in plan.saved)),
         )
         if used

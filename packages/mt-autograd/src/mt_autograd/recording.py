@@ -162,6 +162,7 @@ def record_binary(cls: type[OperatorNode], below: Callee) -> Callee:
             else:
                 second, second_nr = edge_of(other)
         node.edges = (first, first_nr, second, second_nr)
+        node.wanted = wanted
         node.sequence_nr = next_sequence_nr()
         node.hooks = None
         if masks:
@@ -203,8 +204,9 @@ def record_binary_with_parameter(cls: type[OperatorNode], below: Callee) -> Call
         result = below(self, other, parameter)
         node = cls()
         first = second = None
-        first_nr = second_nr = 0
+        first_nr = second_nr = wanted = 0
         if getattr(self, "_keys", 0) & AUTOGRAD:
+            wanted = 1
             if self._base is None:
                 meta = self._autograd
                 first = meta.grad_fn
@@ -215,6 +217,7 @@ def record_binary_with_parameter(cls: type[OperatorNode], below: Callee) -> Call
             else:
                 first, first_nr = edge_of(self)
         if getattr(other, "_keys", 0) & AUTOGRAD:
+            wanted |= 2
             if other._base is None:
                 meta = other._autograd
                 second = meta.grad_fn
@@ -225,6 +228,7 @@ def record_binary_with_parameter(cls: type[OperatorNode], below: Callee) -> Call
             else:
                 second, second_nr = edge_of(other)
         node.edges = (first, first_nr, second, second_nr)
+        node.wanted = wanted
         node.sequence_nr = next_sequence_nr()
         node.hooks = None
         if keeps_parameter:
@@ -318,9 +322,11 @@ def edges_and_mask(plan: Plan, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], 
     return tuple(edges), wanted
 
 
-def fill_node(node: OperatorNode, args: tuple[Any, ...], edges: tuple[Any, ...], instrumented: bool) -> None:
+def fill_node(node: OperatorNode, args: tuple[Any, ...], edges: tuple[Any, ...], wanted: int, instrumented: bool) -> None:
     """Everything of a node that is known before the operator has run, saved tensors aside."""
     plan = node.plan
+    if len(plan.positions) > 1:
+        node.wanted = wanted
     node.edges = edges
     node.sequence_nr = next_sequence_nr()
     node.hooks = None
@@ -367,7 +373,7 @@ def record_any(cls: type[OperatorNode], below: Callee, instrumented: bool) -> Ca
         if not wanted:
             return below(*args)
         node = cls()
-        fill_node(node, args, edges, instrumented)
+        fill_node(node, args, edges, wanted, instrumented)
         if plan.saved:
             saved = save_inputs(plan, args, wanted)
             result = below(*args)
@@ -395,7 +401,7 @@ def record_outputs(cls: type[OperatorNode], below: Callee, instrumented: bool) -
         if not wanted:
             return below(*args)
         node = cls()
-        fill_node(node, args, edges, instrumented)
+        fill_node(node, args, edges, wanted, instrumented)
         saved = save_inputs(plan, args, wanted)
         results = below(*args)
         if plan.saved:

@@ -122,12 +122,13 @@ def find_rule(overload: Overload) -> Rule | None:
 
 
 class Formula:
-    """A formula, and which items of the pool are its arguments."""
+    """A formula, which items of the pool are its arguments, and the bit of the argument that it is for."""
 
-    __slots__ = ("_one", "_select", "function")
+    __slots__ = ("_one", "_select", "bit", "function")
 
-    def __init__(self, function: Function, indexes: tuple[int, ...]) -> None:
+    def __init__(self, function: Function, indexes: tuple[int, ...], bit: int) -> None:
         self.function = function
+        self.bit = bit
         self._one = indexes[0] if len(indexes) == 1 else None
         self._select = itemgetter(*indexes) if len(indexes) > 1 else lambda pool: ()
 
@@ -197,8 +198,8 @@ class Plan:
         self._collect(index, list(zip(parameters, wanted, strict=True)))
         where = self._pool()
         self.formulas = tuple(
-            Formula(function, tuple(where[p] for p in names))
-            for function, names in zip(functions, parameters, strict=True)
+            Formula(function, tuple(where[p] for p in names), bit)
+            for function, names, bit in zip(functions, parameters, wanted, strict=True)
         )
         self.uses_grad = any("grad" in names for names in parameters)
 

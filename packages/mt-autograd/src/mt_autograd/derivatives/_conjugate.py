@@ -13,6 +13,7 @@ def conj(value: Any) -> Any:
     Gradients are those of PyTorch: for a real loss L and z = x + iy, ``dL/dx + i dL/dy``, so a holomorphic function passes
     the conjugate of its derivative.
     """
-    if value.__class__ is complex:
+    dtype = getattr(value, "_dtype", None)
+    if dtype is None:
         return value.conjugate()
-    return value.conj() if getattr(value, "is_complex", bool)() else value
+    return value.conj() if dtype.is_complex else value
