@@ -83,8 +83,8 @@ class Schema:
 
 
 _TYPE = re.compile(
-    r"(?P<base>\w+)(?P<inner_alias>\([a-z](?:!|\s*->\s*\*)?\))?(?P<item>\?)?(?P<list>\[(?P<size>\d*)\])?"
-    r"(?P<alias>\([a-z]!?(?:\s*->\s*\*)?\))?(?P<optional>\?)?$"
+    r"(?P<base>\w+)(?P<inner_alias>\([a-z]\d*(?:!|\s*->\s*\*)?\))?(?P<item>\?)?(?P<list>\[(?P<size>\d*)\])?"
+    r"(?P<alias>\([a-z]\d*!?(?:\s*->\s*\*)?\))?(?P<optional>\?)?$"
 )
 
 
@@ -96,7 +96,7 @@ def _type(text: str) -> tuple[str, bool, int | None, bool, bool, str | None, boo
     annotation = match["inner_alias"] or match["alias"] or ""
     optional = bool(match["optional"]) or bool(match["item"]) and not is_list
     size = int(match["size"]) if match["size"] else None
-    alias = annotation[1] if annotation else None
+    alias = re.match(r"\w+", annotation[1:])[0] if annotation else None  # type: ignore[index]
     return match["base"], is_list, size, optional, bool(match["item"]) and is_list, alias, "!" in annotation
 
 

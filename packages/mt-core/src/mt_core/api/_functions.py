@@ -17,13 +17,15 @@ from ..tensor_types import TENSORS
 from ._quick import NUMBERS, given, int_tuple, operator_fallback, reflected, sized_ints, tensors_keys
 from .binder import call_method, call_packet
 
-__all__ = ["_bounded_log", "_conj_physical", "_safe_softmax", "_to_copy", "_unique2", "abs", "abs_", "absolute", "acos", "acos_", "acosh", "acosh_", "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "adjoint", "alias", "all", "allclose", "alpha_dropout", "alpha_dropout_", "amax", "amin", "aminmax", "angle", "any", "arange", "arccos", "arccos_", "arccosh", "arccosh_", "arcsin", "arcsin_", "arcsinh", "arcsinh_", "arctan", "arctan2", "arctan_", "arctanh", "arctanh_", "argmax", "argmin", "argsort", "argwhere", "as_strided", "as_strided_scatter", "asin", "asin_", "asinh", "asinh_", "atan", "atan2", "atan_", "atanh", "atanh_", "baddbmm", "bartlett_window", "batch_norm", "bernoulli", "binary_cross_entropy", "binary_cross_entropy_with_logits", "bincount", "binomial", "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "blackman_window", "bmm", "broadcast_to", "bucketize", "cat", "ceil", "ceil_", "chunk", "clamp", "clamp_", "clamp_max", "clamp_max_", "clamp_min", "clamp_min_", "clip", "clip_", "clone", "column_stack", "complex", "concat", "concatenate", "conj", "conj_physical", "conj_physical_", "copysign", "corrcoef", "cos", "cos_", "cosh", "cosh_", "cosine_embedding_loss", "cosine_similarity", "count_nonzero", "cov", "cross_entropy_loss", "cummax", "cummin", "cumprod", "cumsum", "cumulative_trapezoid", "deg2rad", "deg2rad_", "diag", "diag_embed", "diagflat", "diagonal", "diagonal_scatter", "diff", "dist", "div", "divide", "dot", "dropout", "dropout_", "dsplit", "dstack", "embedding", "embedding_dense_backward", "empty", "empty_like", "empty_permuted", "empty_strided", "eq", "equal", "exp", "exp2", "exp2_", "exp_", "expm1", "expm1_", "eye", "feature_alpha_dropout", "feature_alpha_dropout_", "feature_dropout", "feature_dropout_", "fill", "fill_", "fix", "fix_", "flatten", "flip", "fliplr", "flipud", "float_power", "floor", "floor_", "floor_divide", "fmax", "fmin", "fmod", "frac", "frac_", "frexp", "full", "full_like", "gather", "gcd", "gcd_", "ge", "ger", "greater", "greater_equal", "group_norm", "gt", "hamming_window", "hann_window", "heaviside", "hinge_embedding_loss", "histc", "hsplit", "hstack", "huber_loss", "hypot", "imag", "index", "index_add", "index_copy", "index_fill", "index_put", "index_reduce", "index_select", "instance_norm", "isclose", "isfinite", "isin", "isinf", "isnan", "isneginf", "isposinf", "isreal", "kl_div", "kthvalue", "l1_loss", "layer_norm", "lcm", "lcm_", "ldexp", "ldexp_", "le", "lerp", "less", "less_equal", "linear", "linspace", "log", "log10", "log10_", "log1p", "log1p_", "log2", "log2_", "log_", "logaddexp", "logaddexp2", "logcumsumexp", "logical_and", "logical_not", "logical_or", "logical_xor", "logspace", "logsumexp", "lt", "margin_ranking_loss", "masked_fill", "masked_scatter", "masked_select", "matmul", "max", "maximum", "mean", "median", "min", "minimum", "mm", "mode", "moveaxis", "movedim", "mse_loss", "msort", "mul", "multi_margin_loss", "multilabel_margin_loss", "multinomial", "multiply", "mv", "nan_to_num", "nan_to_num_", "nanmean", "nanmedian", "nanquantile", "nansum", "narrow", "native_batch_norm", "native_dropout", "native_dropout_backward", "native_group_norm", "native_layer_norm", "native_layer_norm_backward", "ne", "neg", "neg_", "negative", "negative_", "nextafter", "nll_loss", "nll_loss2d", "nll_loss_backward", "nll_loss_forward", "nll_loss_nd", "nonzero", "normal", "not_equal", "one_hot", "ones", "ones_like", "outer", "pairwise_distance", "permute", "poisson", "poisson_nll_loss", "polar", "positive", "pow", "prod", "put", "quantile", "rad2deg", "rad2deg_", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "range", "ravel", "real", "reciprocal", "reciprocal_", "remainder", "renorm", "repeat_interleave", "reshape", "resolve_conj", "resolve_neg", "rms_norm", "roll", "rot90", "round", "round_", "row_stack", "rsqrt", "rsqrt_", "rsub", "scalar_tensor", "scaled_dot_product_attention", "scatter", "scatter_add", "scatter_reduce", "searchsorted", "select", "select_scatter", "sgn", "sign", "signbit", "sin", "sin_", "sinh", "sinh_", "slice", "slice_scatter", "smooth_l1_loss", "soft_margin_loss", "sort", "split", "split_with_sizes", "sqrt", "sqrt_", "square", "square_", "squeeze", "stack", "std", "std_mean", "sub", "subtract", "sum", "swapaxes", "swapdims", "t", "take", "take_along_dim", "tan", "tan_", "tensor_split", "tile", "topk", "trace", "transpose", "trapezoid", "trapz", "tril", "tril_indices", "triplet_margin_loss", "triu", "triu_indices", "true_divide", "trunc", "trunc_", "unbind", "unflatten", "unique_consecutive", "unique_dim", "unsqueeze", "vander", "var", "var_mean", "vdot", "view_as_complex", "view_as_real", "vsplit", "vstack", "where", "zero_", "zeros", "zeros_like"]
+__all__ = ["_bounded_log", "_conj_physical", "_linalg_det", "_safe_softmax", "_to_copy", "_unique2", "abs", "abs_", "absolute", "acos", "acos_", "acosh", "acosh_", "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "adjoint", "alias", "all", "allclose", "alpha_dropout", "alpha_dropout_", "amax", "amin", "aminmax", "angle", "any", "arange", "arccos", "arccos_", "arccosh", "arccosh_", "arcsin", "arcsin_", "arcsinh", "arcsinh_", "arctan", "arctan2", "arctan_", "arctanh", "arctanh_", "argmax", "argmin", "argsort", "argwhere", "as_strided", "as_strided_scatter", "asin", "asin_", "asinh", "asinh_", "atan", "atan2", "atan_", "atanh", "atanh_", "baddbmm", "bartlett_window", "batch_norm", "bernoulli", "binary_cross_entropy", "binary_cross_entropy_with_logits", "bincount", "binomial", "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "blackman_window", "bmm", "broadcast_to", "bucketize", "cat", "ceil", "ceil_", "chain_matmul", "cholesky", "chunk", "clamp", "clamp_", "clamp_max", "clamp_max_", "clamp_min", "clamp_min_", "clip", "clip_", "clone", "column_stack", "complex", "concat", "concatenate", "conj", "conj_physical", "conj_physical_", "copysign", "corrcoef", "cos", "cos_", "cosh", "cosh_", "cosine_embedding_loss", "cosine_similarity", "count_nonzero", "cov", "cross", "cross_entropy_loss", "cummax", "cummin", "cumprod", "cumsum", "cumulative_trapezoid", "deg2rad", "deg2rad_", "det", "diag", "diag_embed", "diagflat", "diagonal", "diagonal_scatter", "diff", "dist", "div", "divide", "dot", "dropout", "dropout_", "dsplit", "dstack", "embedding", "embedding_dense_backward", "empty", "empty_like", "empty_permuted", "empty_strided", "eq", "equal", "exp", "exp2", "exp2_", "exp_", "expm1", "expm1_", "eye", "feature_alpha_dropout", "feature_alpha_dropout_", "feature_dropout", "feature_dropout_", "fill", "fill_", "fix", "fix_", "flatten", "flip", "fliplr", "flipud", "float_power", "floor", "floor_", "floor_divide", "fmax", "fmin", "fmod", "frac", "frac_", "frexp", "full", "full_like", "gather", "gcd", "gcd_", "ge", "ger", "greater", "greater_equal", "group_norm", "gt", "hamming_window", "hann_window", "heaviside", "hinge_embedding_loss", "histc", "hsplit", "hstack", "huber_loss", "hypot", "imag", "index", "index_add", "index_copy", "index_fill", "index_put", "index_reduce", "index_select", "instance_norm", "inverse", "isclose", "isfinite", "isin", "isinf", "isnan", "isneginf", "isposinf", "isreal", "kl_div", "kthvalue", "l1_loss", "layer_norm", "lcm", "lcm_", "ldexp", "ldexp_", "le", "lerp", "less", "less_equal", "linalg_cholesky", "linalg_cholesky_ex", "linalg_cross", "linalg_det", "linalg_diagonal", "linalg_eigh", "linalg_eigvalsh", "linalg_inv", "linalg_inv_ex", "linalg_matmul", "linalg_matrix_norm", "linalg_matrix_power", "linalg_multi_dot", "linalg_norm", "linalg_qr", "linalg_slogdet", "linalg_solve", "linalg_solve_ex", "linalg_solve_triangular", "linalg_svd", "linalg_svdvals", "linalg_vander", "linalg_vecdot", "linalg_vector_norm", "linear", "linspace", "log", "log10", "log10_", "log1p", "log1p_", "log2", "log2_", "log_", "logaddexp", "logaddexp2", "logcumsumexp", "logdet", "logical_and", "logical_not", "logical_or", "logical_xor", "logspace", "logsumexp", "lt", "margin_ranking_loss", "masked_fill", "masked_scatter", "masked_select", "matmul", "matrix_power", "max", "maximum", "mean", "median", "min", "minimum", "mm", "mode", "moveaxis", "movedim", "mse_loss", "msort", "mul", "multi_margin_loss", "multilabel_margin_loss", "multinomial", "multiply", "mv", "nan_to_num", "nan_to_num_", "nanmean", "nanmedian", "nanquantile", "nansum", "narrow", "native_batch_norm", "native_dropout", "native_dropout_backward", "native_group_norm", "native_layer_norm", "native_layer_norm_backward", "ne", "neg", "neg_", "negative", "negative_", "nextafter", "nll_loss", "nll_loss2d", "nll_loss_backward", "nll_loss_forward", "nll_loss_nd", "nonzero", "normal", "not_equal", "one_hot", "ones", "ones_like", "outer", "pairwise_distance", "permute", "poisson", "poisson_nll_loss", "polar", "positive", "pow", "prod", "put", "qr", "quantile", "rad2deg", "rad2deg_", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "range", "ravel", "real", "reciprocal", "reciprocal_", "remainder", "renorm", "repeat_interleave", "reshape", "resolve_conj", "resolve_neg", "rms_norm", "roll", "rot90", "round", "round_", "row_stack", "rsqrt", "rsqrt_", "rsub", "scalar_tensor", "scaled_dot_product_attention", "scatter", "scatter_add", "scatter_reduce", "searchsorted", "select", "select_scatter", "sgn", "sign", "signbit", "sin", "sin_", "sinh", "sinh_", "slice", "slice_scatter", "slogdet", "smooth_l1_loss", "soft_margin_loss", "sort", "split", "split_with_sizes", "sqrt", "sqrt_", "square", "square_", "squeeze", "stack", "std", "std_mean", "sub", "subtract", "sum", "svd", "swapaxes", "swapdims", "t", "take", "take_along_dim", "tan", "tan_", "tensor_split", "tile", "topk", "trace", "transpose", "trapezoid", "trapz", "tril", "tril_indices", "triplet_margin_loss", "triu", "triu_indices", "true_divide", "trunc", "trunc_", "unbind", "unflatten", "unique_consecutive", "unique_dim", "unsqueeze", "vander", "var", "var_mean", "vdot", "view_as_complex", "view_as_real", "vsplit", "vstack", "where", "zero_", "zeros", "zeros_like"]
 
 __bounded_log_packet = packet('_bounded_log', 'loss', ('_bounded_log',))
 __bounded_log_kernels = overload('_bounded_log', 'loss').cache
 __conj_physical_packet = packet('_conj_physical', 'elementwise', ('_conj_physical',))
 __conj_physical_kernels = overload('_conj_physical', 'elementwise').cache
 __conj_physical_out_kernels = overload('_conj_physical.out', 'elementwise').cache
+__linalg_det_packet = packet('_linalg_det', 'linalg', ('_linalg_det',))
+__linalg_det_kernels = overload('_linalg_det', 'linalg').cache
 __safe_softmax_packet = packet('_safe_softmax', 'attention', ('_safe_softmax',))
 __safe_softmax_kernels = overload('_safe_softmax', 'attention').cache
 __to_copy_packet = packet('_to_copy', 'creation', ('_to_copy',))
@@ -281,6 +283,12 @@ _ceil_kernels = overload('ceil', 'elementwise').cache
 _ceil_out_kernels = overload('ceil.out', 'elementwise').cache
 _ceil__packet = packet('ceil_', 'elementwise', ('ceil_',))
 _ceil__kernels = overload('ceil_', 'elementwise').cache
+_chain_matmul_packet = packet('chain_matmul', 'linalg', ('chain_matmul',))
+_chain_matmul_kernels = overload('chain_matmul', 'linalg').cache
+_chain_matmul_out_kernels = overload('chain_matmul.out', 'linalg').cache
+_cholesky_packet = packet('cholesky', 'linalg', ('cholesky',))
+_cholesky_kernels = overload('cholesky', 'linalg').cache
+_cholesky_out_kernels = overload('cholesky.out', 'linalg').cache
 _chunk_packet = packet('chunk', 'view', ('chunk',))
 _chunk_kernels = overload('chunk', 'view').cache
 _clamp_packet = packet('clamp', 'comparison', ('clamp.Tensor', 'clamp',))
@@ -369,6 +377,9 @@ _count_nonzero_dim_IntList_kernels = overload('count_nonzero.dim_IntList', 'inde
 _count_nonzero_kernels = overload('count_nonzero', 'indexing').cache
 _cov_packet = packet('cov', 'reduction', ('cov',))
 _cov_kernels = overload('cov', 'reduction').cache
+_cross_packet = packet('cross', 'linalg', ('cross',))
+_cross_kernels = overload('cross', 'linalg').cache
+_cross_out_kernels = overload('cross.out', 'linalg').cache
 _cross_entropy_loss_packet = packet('cross_entropy_loss', 'loss', ('cross_entropy_loss',))
 _cross_entropy_loss_kernels = overload('cross_entropy_loss', 'loss').cache
 _cummax_packet = packet('cummax', 'reduction', ('cummax',))
@@ -395,6 +406,8 @@ _deg2rad_kernels = overload('deg2rad', 'elementwise').cache
 _deg2rad_out_kernels = overload('deg2rad.out', 'elementwise').cache
 _deg2rad__packet = packet('deg2rad_', 'elementwise', ('deg2rad_',))
 _deg2rad__kernels = overload('deg2rad_', 'elementwise').cache
+_det_packet = packet('det', 'linalg', ('det',))
+_det_kernels = overload('det', 'linalg').cache
 _diag_packet = packet('diag', 'creation', ('diag',))
 _diag_kernels = overload('diag', 'creation').cache
 _diag_out_kernels = overload('diag.out', 'creation').cache
@@ -659,6 +672,9 @@ _index_select_kernels = overload('index_select', 'indexing').cache
 _index_select_out_kernels = overload('index_select.out', 'indexing').cache
 _instance_norm_packet = packet('instance_norm', 'norm', ('instance_norm',))
 _instance_norm_kernels = overload('instance_norm', 'norm').cache
+_inverse_packet = packet('inverse', 'linalg', ('inverse',))
+_inverse_kernels = overload('inverse', 'linalg').cache
+_inverse_out_kernels = overload('inverse.out', 'linalg').cache
 _isclose_packet = packet('isclose', 'comparison', ('isclose',))
 _isclose_kernels = overload('isclose', 'comparison').cache
 _isfinite_packet = packet('isfinite', 'comparison', ('isfinite',))
@@ -724,6 +740,80 @@ _less_equal_Tensor_kernels = overload('less_equal.Tensor', 'comparison').cache
 _less_equal_Tensor_out_kernels = overload('less_equal.Tensor_out', 'comparison').cache
 _less_equal__packet = packet('less_equal_', 'comparison', ('less_equal_.Tensor',))
 _less_equal__Tensor_kernels = overload('less_equal_.Tensor', 'comparison').cache
+_linalg_cholesky_packet = packet('linalg_cholesky', 'linalg', ('linalg_cholesky',))
+_linalg_cholesky_kernels = overload('linalg_cholesky', 'linalg').cache
+_linalg_cholesky_out_kernels = overload('linalg_cholesky.out', 'linalg').cache
+_linalg_cholesky_ex_packet = packet('linalg_cholesky_ex', 'linalg', ('linalg_cholesky_ex',))
+_linalg_cholesky_ex_kernels = overload('linalg_cholesky_ex', 'linalg').cache
+_linalg_cholesky_ex_out_kernels = overload('linalg_cholesky_ex.out', 'linalg').cache
+_linalg_cross_packet = packet('linalg_cross', 'linalg', ('linalg_cross',))
+_linalg_cross_kernels = overload('linalg_cross', 'linalg').cache
+_linalg_cross_out_kernels = overload('linalg_cross.out', 'linalg').cache
+_linalg_det_packet = packet('linalg_det', 'linalg', ('linalg_det',))
+_linalg_det_kernels = overload('linalg_det', 'linalg').cache
+_linalg_det_out_kernels = overload('linalg_det.out', 'linalg').cache
+_linalg_diagonal_packet = packet('linalg_diagonal', 'linalg', ('linalg_diagonal',))
+_linalg_diagonal_kernels = overload('linalg_diagonal', 'linalg').cache
+_linalg_eigh_packet = packet('linalg_eigh', 'linalg', ('linalg_eigh',))
+_linalg_eigh_kernels = overload('linalg_eigh', 'linalg').cache
+_linalg_eigh_out_kernels = overload('linalg_eigh.out', 'linalg').cache
+_linalg_eigvalsh_packet = packet('linalg_eigvalsh', 'linalg', ('linalg_eigvalsh',))
+_linalg_eigvalsh_kernels = overload('linalg_eigvalsh', 'linalg').cache
+_linalg_eigvalsh_out_kernels = overload('linalg_eigvalsh.out', 'linalg').cache
+_linalg_inv_packet = packet('linalg_inv', 'linalg', ('linalg_inv',))
+_linalg_inv_kernels = overload('linalg_inv', 'linalg').cache
+_linalg_inv_out_kernels = overload('linalg_inv.out', 'linalg').cache
+_linalg_inv_ex_packet = packet('linalg_inv_ex', 'linalg', ('linalg_inv_ex',))
+_linalg_inv_ex_kernels = overload('linalg_inv_ex', 'linalg').cache
+_linalg_inv_ex_out_kernels = overload('linalg_inv_ex.out', 'linalg').cache
+_linalg_matmul_packet = packet('linalg_matmul', 'linalg', ('linalg_matmul',))
+_linalg_matmul_kernels = overload('linalg_matmul', 'linalg').cache
+_linalg_matmul_out_kernels = overload('linalg_matmul.out', 'linalg').cache
+_linalg_matrix_norm_packet = packet('linalg_matrix_norm', 'linalg', ('linalg_matrix_norm', 'linalg_matrix_norm.str_ord',))
+_linalg_matrix_norm_kernels = overload('linalg_matrix_norm', 'linalg').cache
+_linalg_matrix_norm_str_ord_kernels = overload('linalg_matrix_norm.str_ord', 'linalg').cache
+_linalg_matrix_norm_out_kernels = overload('linalg_matrix_norm.out', 'linalg').cache
+_linalg_matrix_norm_str_ord_out_kernels = overload('linalg_matrix_norm.str_ord_out', 'linalg').cache
+_linalg_matrix_power_packet = packet('linalg_matrix_power', 'linalg', ('linalg_matrix_power',))
+_linalg_matrix_power_kernels = overload('linalg_matrix_power', 'linalg').cache
+_linalg_matrix_power_out_kernels = overload('linalg_matrix_power.out', 'linalg').cache
+_linalg_multi_dot_packet = packet('linalg_multi_dot', 'linalg', ('linalg_multi_dot',))
+_linalg_multi_dot_kernels = overload('linalg_multi_dot', 'linalg').cache
+_linalg_multi_dot_out_kernels = overload('linalg_multi_dot.out', 'linalg').cache
+_linalg_norm_packet = packet('linalg_norm', 'linalg', ('linalg_norm', 'linalg_norm.ord_str',))
+_linalg_norm_kernels = overload('linalg_norm', 'linalg').cache
+_linalg_norm_ord_str_kernels = overload('linalg_norm.ord_str', 'linalg').cache
+_linalg_norm_out_kernels = overload('linalg_norm.out', 'linalg').cache
+_linalg_norm_ord_str_out_kernels = overload('linalg_norm.ord_str_out', 'linalg').cache
+_linalg_qr_packet = packet('linalg_qr', 'linalg', ('linalg_qr',))
+_linalg_qr_kernels = overload('linalg_qr', 'linalg').cache
+_linalg_qr_out_kernels = overload('linalg_qr.out', 'linalg').cache
+_linalg_slogdet_packet = packet('linalg_slogdet', 'linalg', ('linalg_slogdet',))
+_linalg_slogdet_kernels = overload('linalg_slogdet', 'linalg').cache
+_linalg_slogdet_out_kernels = overload('linalg_slogdet.out', 'linalg').cache
+_linalg_solve_packet = packet('linalg_solve', 'linalg', ('linalg_solve',))
+_linalg_solve_kernels = overload('linalg_solve', 'linalg').cache
+_linalg_solve_out_kernels = overload('linalg_solve.out', 'linalg').cache
+_linalg_solve_ex_packet = packet('linalg_solve_ex', 'linalg', ('linalg_solve_ex',))
+_linalg_solve_ex_kernels = overload('linalg_solve_ex', 'linalg').cache
+_linalg_solve_ex_out_kernels = overload('linalg_solve_ex.out', 'linalg').cache
+_linalg_solve_triangular_packet = packet('linalg_solve_triangular', 'linalg', ('linalg_solve_triangular',))
+_linalg_solve_triangular_kernels = overload('linalg_solve_triangular', 'linalg').cache
+_linalg_solve_triangular_out_kernels = overload('linalg_solve_triangular.out', 'linalg').cache
+_linalg_svd_packet = packet('linalg_svd', 'linalg', ('linalg_svd',))
+_linalg_svd_kernels = overload('linalg_svd', 'linalg').cache
+_linalg_svd_out_kernels = overload('linalg_svd.out', 'linalg').cache
+_linalg_svdvals_packet = packet('linalg_svdvals', 'linalg', ('linalg_svdvals',))
+_linalg_svdvals_kernels = overload('linalg_svdvals', 'linalg').cache
+_linalg_svdvals_out_kernels = overload('linalg_svdvals.out', 'linalg').cache
+_linalg_vander_packet = packet('linalg_vander', 'linalg', ('linalg_vander',))
+_linalg_vander_kernels = overload('linalg_vander', 'linalg').cache
+_linalg_vecdot_packet = packet('linalg_vecdot', 'linalg', ('linalg_vecdot',))
+_linalg_vecdot_kernels = overload('linalg_vecdot', 'linalg').cache
+_linalg_vecdot_out_kernels = overload('linalg_vecdot.out', 'linalg').cache
+_linalg_vector_norm_packet = packet('linalg_vector_norm', 'linalg', ('linalg_vector_norm',))
+_linalg_vector_norm_kernels = overload('linalg_vector_norm', 'linalg').cache
+_linalg_vector_norm_out_kernels = overload('linalg_vector_norm.out', 'linalg').cache
 _linear_packet = packet('linear', 'matmul', ('linear',))
 _linear_kernels = overload('linear', 'matmul').cache
 _linspace_packet = packet('linspace', 'creation', ('linspace', 'linspace.Tensor_Tensor', 'linspace.Tensor_Scalar', 'linspace.Scalar_Tensor',))
@@ -763,6 +853,8 @@ _logaddexp2_out_kernels = overload('logaddexp2.out', 'elementwise').cache
 _logcumsumexp_packet = packet('logcumsumexp', 'reduction', ('logcumsumexp',))
 _logcumsumexp_kernels = overload('logcumsumexp', 'reduction').cache
 _logcumsumexp_out_kernels = overload('logcumsumexp.out', 'reduction').cache
+_logdet_packet = packet('logdet', 'linalg', ('logdet',))
+_logdet_kernels = overload('logdet', 'linalg').cache
 _logical_and_packet = packet('logical_and', 'comparison', ('logical_and',))
 _logical_and_kernels = overload('logical_and', 'comparison').cache
 _logical_and_out_kernels = overload('logical_and.out', 'comparison').cache
@@ -815,6 +907,9 @@ _masked_select_out_kernels = overload('masked_select.out', 'indexing').cache
 _matmul_packet = packet('matmul', 'matmul', ('matmul',))
 _matmul_kernels = overload('matmul', 'matmul').cache
 _matmul_out_kernels = overload('matmul.out', 'matmul').cache
+_matrix_power_packet = packet('matrix_power', 'linalg', ('matrix_power',))
+_matrix_power_kernels = overload('matrix_power', 'linalg').cache
+_matrix_power_out_kernels = overload('matrix_power.out', 'linalg').cache
 _max_packet = packet('max', 'reduction', ('max', 'max.dim', 'max.other',))
 _max_kernels = overload('max', 'reduction').cache
 _max_dim_kernels = overload('max.dim', 'reduction').cache
@@ -1016,6 +1111,9 @@ _put_packet = packet('put', 'indexing', ('put',))
 _put_kernels = overload('put', 'indexing').cache
 _put__packet = packet('put_', 'indexing', ('put_',))
 _put__kernels = overload('put_', 'indexing').cache
+_qr_packet = packet('qr', 'linalg', ('qr',))
+_qr_kernels = overload('qr', 'linalg').cache
+_qr_out_kernels = overload('qr.out', 'linalg').cache
 _quantile_packet = packet('quantile', 'reduction', ('quantile', 'quantile.scalar',))
 _quantile_kernels = overload('quantile', 'reduction').cache
 _quantile_scalar_kernels = overload('quantile.scalar', 'reduction').cache
@@ -1194,6 +1292,9 @@ _slice_packet = packet('slice', 'view', ('slice.Tensor',))
 _slice_Tensor_kernels = overload('slice.Tensor', 'view').cache
 _slice_scatter_packet = packet('slice_scatter', 'indexing', ('slice_scatter',))
 _slice_scatter_kernels = overload('slice_scatter', 'indexing').cache
+_slogdet_packet = packet('slogdet', 'linalg', ('slogdet',))
+_slogdet_kernels = overload('slogdet', 'linalg').cache
+_slogdet_out_kernels = overload('slogdet.out', 'linalg').cache
 _smooth_l1_loss_packet = packet('smooth_l1_loss', 'loss', ('smooth_l1_loss',))
 _smooth_l1_loss_kernels = overload('smooth_l1_loss', 'loss').cache
 _soft_margin_loss_packet = packet('soft_margin_loss', 'loss', ('soft_margin_loss',))
@@ -1256,6 +1357,9 @@ _sum_out_kernels = overload('sum.out', 'reduction').cache
 _sum_IntList_out_kernels = overload('sum.IntList_out', 'reduction').cache
 _sum_to_size_packet = packet('sum_to_size', 'reduction', ('sum_to_size',))
 _sum_to_size_kernels = overload('sum_to_size', 'reduction').cache
+_svd_packet = packet('svd', 'linalg', ('svd',))
+_svd_kernels = overload('svd', 'linalg').cache
+_svd_out_kernels = overload('svd.out', 'linalg').cache
 _swapaxes_packet = packet('swapaxes', 'view', ('swapaxes',))
 _swapaxes_kernels = overload('swapaxes', 'view').cache
 _swapaxes__packet = packet('swapaxes_', 'view', ('swapaxes_',))
@@ -1400,6 +1504,14 @@ def _conj_physical(input=MISSING, *args, **kwargs):
     return call_packet(__conj_physical_packet, given((('input', input),), args, kwargs), kwargs)
 
 _conj_physical.packet = __conj_physical_packet
+
+def _linalg_det(A=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if A.__class__ in TENSORS:
+            return __linalg_det_kernels[A._keys | tls.mode](A)
+    return call_packet(__linalg_det_packet, given((('A', A),), args, kwargs), kwargs)
+
+_linalg_det.packet = __linalg_det_packet
 
 def _safe_softmax(input=MISSING, dim=MISSING, dtype=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -2077,6 +2189,23 @@ def ceil_(input=MISSING, *args, **kwargs):
 
 ceil_.packet = _ceil__packet
 
+def chain_matmul(matrices=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        keys = tensors_keys(matrices)
+        if keys:
+            return _chain_matmul_kernels[keys | tls.mode](matrices)
+    return call_packet(_chain_matmul_packet, given((('matrices', matrices),), args, kwargs), kwargs)
+
+chain_matmul.packet = _chain_matmul_packet
+
+def cholesky(input=MISSING, upper=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (upper is MISSING or upper.__class__ is bool):
+            return _cholesky_kernels[input._keys | tls.mode](input, False if upper is MISSING else upper)
+    return call_packet(_cholesky_packet, given((('input', input), ('upper', upper)), args, kwargs), kwargs)
+
+cholesky.packet = _cholesky_packet
+
 def chunk(input=MISSING, chunks=MISSING, dim=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and chunks.__class__ is int and (dim is MISSING or dim.__class__ is int):
@@ -2321,6 +2450,14 @@ def cov(input=MISSING, *args, correction=1, fweights=None, aweights=None, **kwar
 
 cov.packet = _cov_packet
 
+def cross(input=MISSING, other=MISSING, dim=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and other.__class__ in TENSORS and (dim is MISSING or (dim is None or dim.__class__ is int)):
+            return _cross_kernels[input._keys | other._keys | tls.mode](input, other, None if dim is MISSING else dim)
+    return call_packet(_cross_packet, given((('input', input), ('other', other), ('dim', dim)), args, kwargs), kwargs)
+
+cross.packet = _cross_packet
+
 def cross_entropy_loss(input=MISSING, target=MISSING, weight=MISSING, reduction=MISSING, ignore_index=MISSING, label_smoothing=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and target.__class__ in TENSORS and (weight is MISSING or (weight is None or weight.__class__ in TENSORS)) and (reduction is MISSING or reduction.__class__ is int) and (ignore_index is MISSING or ignore_index.__class__ is int) and (label_smoothing is MISSING or label_smoothing.__class__ is float):
@@ -2390,6 +2527,14 @@ def deg2rad_(input=MISSING, *args, **kwargs):
     return call_packet(_deg2rad__packet, given((('input', input),), args, kwargs), kwargs)
 
 deg2rad_.packet = _deg2rad__packet
+
+def det(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _det_kernels[input._keys | tls.mode](input)
+    return call_packet(_det_packet, given((('input', input),), args, kwargs), kwargs)
+
+det.packet = _det_packet
 
 def diag(input=MISSING, diagonal=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -3067,6 +3212,14 @@ def instance_norm(input=MISSING, weight=MISSING, bias=MISSING, running_mean=MISS
 
 instance_norm.packet = _instance_norm_packet
 
+def inverse(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _inverse_kernels[input._keys | tls.mode](input)
+    return call_packet(_inverse_packet, given((('input', input),), args, kwargs), kwargs)
+
+inverse.packet = _inverse_packet
+
 def isclose(input=MISSING, other=MISSING, rtol=MISSING, atol=MISSING, equal_nan=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and other.__class__ in TENSORS and (rtol is MISSING or rtol.__class__ is float) and (atol is MISSING or atol.__class__ is float) and (equal_nan is MISSING or equal_nan.__class__ is bool):
@@ -3237,6 +3390,229 @@ def less_equal(input=MISSING, other=MISSING, *args, **kwargs):
 
 less_equal.packet = _less_equal_packet
 
+def linalg_cholesky(input=MISSING, *args, upper=False, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and upper.__class__ is bool:
+            return _linalg_cholesky_kernels[input._keys | tls.mode](input, upper)
+    if not upper is False: kwargs['upper'] = upper
+    return call_packet(_linalg_cholesky_packet, given((('input', input),), args, kwargs), kwargs)
+
+linalg_cholesky.packet = _linalg_cholesky_packet
+
+def linalg_cholesky_ex(input=MISSING, *args, upper=False, check_errors=False, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and upper.__class__ is bool and check_errors.__class__ is bool:
+            return _linalg_cholesky_ex_kernels[input._keys | tls.mode](input, upper, check_errors)
+    if not upper is False: kwargs['upper'] = upper
+    if not check_errors is False: kwargs['check_errors'] = check_errors
+    return call_packet(_linalg_cholesky_ex_packet, given((('input', input),), args, kwargs), kwargs)
+
+linalg_cholesky_ex.packet = _linalg_cholesky_ex_packet
+
+def linalg_cross(input=MISSING, other=MISSING, *args, dim=-1, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and other.__class__ in TENSORS and dim.__class__ is int:
+            return _linalg_cross_kernels[input._keys | other._keys | tls.mode](input, other, dim)
+    if not dim == -1: kwargs['dim'] = dim
+    return call_packet(_linalg_cross_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+linalg_cross.packet = _linalg_cross_packet
+
+def linalg_det(A=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if A.__class__ in TENSORS:
+            return _linalg_det_kernels[A._keys | tls.mode](A)
+    return call_packet(_linalg_det_packet, given((('A', A),), args, kwargs), kwargs)
+
+linalg_det.packet = _linalg_det_packet
+
+def linalg_diagonal(A=MISSING, *args, offset=0, dim1=-2, dim2=-1, **kwargs):
+    if not args and not kwargs:
+        if A.__class__ in TENSORS and offset.__class__ is int and dim1.__class__ is int and dim2.__class__ is int:
+            return _linalg_diagonal_kernels[A._keys | tls.mode](A, offset, dim1, dim2)
+    if not offset == 0: kwargs['offset'] = offset
+    if not dim1 == -2: kwargs['dim1'] = dim1
+    if not dim2 == -1: kwargs['dim2'] = dim2
+    return call_packet(_linalg_diagonal_packet, given((('A', A),), args, kwargs), kwargs)
+
+linalg_diagonal.packet = _linalg_diagonal_packet
+
+def linalg_eigh(input=MISSING, UPLO=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (UPLO is MISSING or UPLO.__class__ is str):
+            return _linalg_eigh_kernels[input._keys | tls.mode](input, 'L' if UPLO is MISSING else UPLO)
+    return call_packet(_linalg_eigh_packet, given((('input', input), ('UPLO', UPLO)), args, kwargs), kwargs)
+
+linalg_eigh.packet = _linalg_eigh_packet
+
+def linalg_eigvalsh(input=MISSING, UPLO=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (UPLO is MISSING or UPLO.__class__ is str):
+            return _linalg_eigvalsh_kernels[input._keys | tls.mode](input, 'L' if UPLO is MISSING else UPLO)
+    return call_packet(_linalg_eigvalsh_packet, given((('input', input), ('UPLO', UPLO)), args, kwargs), kwargs)
+
+linalg_eigvalsh.packet = _linalg_eigvalsh_packet
+
+def linalg_inv(A=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if A.__class__ in TENSORS:
+            return _linalg_inv_kernels[A._keys | tls.mode](A)
+    return call_packet(_linalg_inv_packet, given((('A', A),), args, kwargs), kwargs)
+
+linalg_inv.packet = _linalg_inv_packet
+
+def linalg_inv_ex(A=MISSING, *args, check_errors=False, **kwargs):
+    if not args and not kwargs:
+        if A.__class__ in TENSORS and check_errors.__class__ is bool:
+            return _linalg_inv_ex_kernels[A._keys | tls.mode](A, check_errors)
+    if not check_errors is False: kwargs['check_errors'] = check_errors
+    return call_packet(_linalg_inv_ex_packet, given((('A', A),), args, kwargs), kwargs)
+
+linalg_inv_ex.packet = _linalg_inv_ex_packet
+
+def linalg_matmul(input=MISSING, other=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and other.__class__ in TENSORS:
+            return _linalg_matmul_kernels[input._keys | other._keys | tls.mode](input, other)
+    return call_packet(_linalg_matmul_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+linalg_matmul.packet = _linalg_matmul_packet
+
+def linalg_matrix_norm(input=MISSING, ord=MISSING, dim=MISSING, keepdim=MISSING, *args, dtype=None, **kwargs):
+    if not args and not kwargs:
+        ints_of_dim = (-2, -1) if dim is MISSING else int_tuple(dim)
+        if input.__class__ in TENSORS and ord.__class__ in NUMBERS and ints_of_dim is not None and (keepdim is MISSING or keepdim.__class__ is bool) and (dtype is None or dtype.__class__ is dtype):
+            return _linalg_matrix_norm_kernels[input._keys | tls.mode](input, ord, ints_of_dim, False if keepdim is MISSING else keepdim, dtype)
+        ints_of_dim = (-2, -1) if dim is MISSING else int_tuple(dim)
+        if input.__class__ in TENSORS and (ord is MISSING or ord.__class__ is str) and ints_of_dim is not None and (keepdim is MISSING or keepdim.__class__ is bool) and (dtype is None or dtype.__class__ is dtype):
+            return _linalg_matrix_norm_str_ord_kernels[input._keys | tls.mode](input, 'fro' if ord is MISSING else ord, ints_of_dim, False if keepdim is MISSING else keepdim, dtype)
+    if not dtype is None: kwargs['dtype'] = dtype
+    return call_packet(_linalg_matrix_norm_packet, given((('input', input), ('ord', ord), ('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
+
+linalg_matrix_norm.packet = _linalg_matrix_norm_packet
+
+def linalg_matrix_power(input=MISSING, n=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and n.__class__ is int:
+            return _linalg_matrix_power_kernels[input._keys | tls.mode](input, n)
+    return call_packet(_linalg_matrix_power_packet, given((('input', input), ('n', n)), args, kwargs), kwargs)
+
+linalg_matrix_power.packet = _linalg_matrix_power_packet
+
+def linalg_multi_dot(tensors=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        keys = tensors_keys(tensors)
+        if keys:
+            return _linalg_multi_dot_kernels[keys | tls.mode](tensors)
+    return call_packet(_linalg_multi_dot_packet, given((('tensors', tensors),), args, kwargs), kwargs)
+
+linalg_multi_dot.packet = _linalg_multi_dot_packet
+
+def linalg_norm(input=MISSING, ord=MISSING, dim=MISSING, keepdim=MISSING, *args, dtype=None, **kwargs):
+    if not args and not kwargs:
+        ints_of_dim = None if dim is MISSING else sized_ints(dim, 1)
+        if input.__class__ in TENSORS and (ord is MISSING or (ord is None or ord.__class__ in NUMBERS)) and (ints_of_dim is not None or dim is None or dim is MISSING) and (keepdim is MISSING or keepdim.__class__ is bool) and (dtype is None or dtype.__class__ is dtype):
+            return _linalg_norm_kernels[input._keys | tls.mode](input, None if ord is MISSING else ord, ints_of_dim, False if keepdim is MISSING else keepdim, dtype)
+        ints_of_dim = None if dim is MISSING else sized_ints(dim, 1)
+        if input.__class__ in TENSORS and ord.__class__ is str and (ints_of_dim is not None or dim is None or dim is MISSING) and (keepdim is MISSING or keepdim.__class__ is bool) and (dtype is None or dtype.__class__ is dtype):
+            return _linalg_norm_ord_str_kernels[input._keys | tls.mode](input, ord, ints_of_dim, False if keepdim is MISSING else keepdim, dtype)
+    if not dtype is None: kwargs['dtype'] = dtype
+    return call_packet(_linalg_norm_packet, given((('input', input), ('ord', ord), ('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
+
+linalg_norm.packet = _linalg_norm_packet
+
+def linalg_qr(A=MISSING, mode=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if A.__class__ in TENSORS and (mode is MISSING or mode.__class__ is str):
+            return _linalg_qr_kernels[A._keys | tls.mode](A, 'reduced' if mode is MISSING else mode)
+    return call_packet(_linalg_qr_packet, given((('A', A), ('mode', mode)), args, kwargs), kwargs)
+
+linalg_qr.packet = _linalg_qr_packet
+
+def linalg_slogdet(A=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if A.__class__ in TENSORS:
+            return _linalg_slogdet_kernels[A._keys | tls.mode](A)
+    return call_packet(_linalg_slogdet_packet, given((('A', A),), args, kwargs), kwargs)
+
+linalg_slogdet.packet = _linalg_slogdet_packet
+
+def linalg_solve(A=MISSING, B=MISSING, *args, left=True, **kwargs):
+    if not args and not kwargs:
+        if A.__class__ in TENSORS and B.__class__ in TENSORS and left.__class__ is bool:
+            return _linalg_solve_kernels[A._keys | B._keys | tls.mode](A, B, left)
+    if not left is True: kwargs['left'] = left
+    return call_packet(_linalg_solve_packet, given((('A', A), ('B', B)), args, kwargs), kwargs)
+
+linalg_solve.packet = _linalg_solve_packet
+
+def linalg_solve_ex(A=MISSING, B=MISSING, *args, left=True, check_errors=False, **kwargs):
+    if not args and not kwargs:
+        if A.__class__ in TENSORS and B.__class__ in TENSORS and left.__class__ is bool and check_errors.__class__ is bool:
+            return _linalg_solve_ex_kernels[A._keys | B._keys | tls.mode](A, B, left, check_errors)
+    if not left is True: kwargs['left'] = left
+    if not check_errors is False: kwargs['check_errors'] = check_errors
+    return call_packet(_linalg_solve_ex_packet, given((('A', A), ('B', B)), args, kwargs), kwargs)
+
+linalg_solve_ex.packet = _linalg_solve_ex_packet
+
+def linalg_solve_triangular(input=MISSING, B=MISSING, *args, upper=MISSING, left=True, unitriangular=False, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and B.__class__ in TENSORS and upper.__class__ is bool and left.__class__ is bool and unitriangular.__class__ is bool:
+            return _linalg_solve_triangular_kernels[input._keys | B._keys | tls.mode](input, B, upper, left, unitriangular)
+    if not upper is MISSING: kwargs['upper'] = upper
+    if not left is True: kwargs['left'] = left
+    if not unitriangular is False: kwargs['unitriangular'] = unitriangular
+    return call_packet(_linalg_solve_triangular_packet, given((('input', input), ('B', B)), args, kwargs), kwargs)
+
+linalg_solve_triangular.packet = _linalg_solve_triangular_packet
+
+def linalg_svd(A=MISSING, full_matrices=MISSING, *args, driver=None, **kwargs):
+    if not args and not kwargs:
+        if A.__class__ in TENSORS and (full_matrices is MISSING or full_matrices.__class__ is bool) and (driver is None or driver.__class__ is str):
+            return _linalg_svd_kernels[A._keys | tls.mode](A, True if full_matrices is MISSING else full_matrices, driver)
+    if not driver is None: kwargs['driver'] = driver
+    return call_packet(_linalg_svd_packet, given((('A', A), ('full_matrices', full_matrices)), args, kwargs), kwargs)
+
+linalg_svd.packet = _linalg_svd_packet
+
+def linalg_svdvals(A=MISSING, *args, driver=None, **kwargs):
+    if not args and not kwargs:
+        if A.__class__ in TENSORS and (driver is None or driver.__class__ is str):
+            return _linalg_svdvals_kernels[A._keys | tls.mode](A, driver)
+    if not driver is None: kwargs['driver'] = driver
+    return call_packet(_linalg_svdvals_packet, given((('A', A),), args, kwargs), kwargs)
+
+linalg_svdvals.packet = _linalg_svdvals_packet
+
+def linalg_vander(x=MISSING, *args, N=None, **kwargs):
+    if not args and not kwargs:
+        if x.__class__ in TENSORS and (N is None or N.__class__ is int):
+            return _linalg_vander_kernels[x._keys | tls.mode](x, N)
+    if not N is None: kwargs['N'] = N
+    return call_packet(_linalg_vander_packet, given((('x', x),), args, kwargs), kwargs)
+
+linalg_vander.packet = _linalg_vander_packet
+
+def linalg_vecdot(x=MISSING, y=MISSING, *args, dim=-1, **kwargs):
+    if not args and not kwargs:
+        if x.__class__ in TENSORS and y.__class__ in TENSORS and dim.__class__ is int:
+            return _linalg_vecdot_kernels[x._keys | y._keys | tls.mode](x, y, dim)
+    if not dim == -1: kwargs['dim'] = dim
+    return call_packet(_linalg_vecdot_packet, given((('x', x), ('y', y)), args, kwargs), kwargs)
+
+linalg_vecdot.packet = _linalg_vecdot_packet
+
+def linalg_vector_norm(input=MISSING, ord=MISSING, dim=MISSING, keepdim=MISSING, *args, dtype=None, **kwargs):
+    if not args and not kwargs:
+        ints_of_dim = None if dim is MISSING else sized_ints(dim, 1)
+        if input.__class__ in TENSORS and (ord is MISSING or ord.__class__ in NUMBERS) and (ints_of_dim is not None or dim is None or dim is MISSING) and (keepdim is MISSING or keepdim.__class__ is bool) and (dtype is None or dtype.__class__ is dtype):
+            return _linalg_vector_norm_kernels[input._keys | tls.mode](input, 2 if ord is MISSING else ord, ints_of_dim, False if keepdim is MISSING else keepdim, dtype)
+    if not dtype is None: kwargs['dtype'] = dtype
+    return call_packet(_linalg_vector_norm_packet, given((('input', input), ('ord', ord), ('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
+
+linalg_vector_norm.packet = _linalg_vector_norm_packet
+
 def linear(input=MISSING, weight=MISSING, bias=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and weight.__class__ in TENSORS and (bias is MISSING or (bias is None or bias.__class__ in TENSORS)):
@@ -3349,6 +3725,14 @@ def logcumsumexp(input=MISSING, dim=MISSING, *args, **kwargs):
 
 logcumsumexp.packet = _logcumsumexp_packet
 
+def logdet(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _logdet_kernels[input._keys | tls.mode](input)
+    return call_packet(_logdet_packet, given((('input', input),), args, kwargs), kwargs)
+
+logdet.packet = _logdet_packet
+
 def logical_and(input=MISSING, other=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and other.__class__ in TENSORS:
@@ -3455,6 +3839,14 @@ def matmul(input=MISSING, other=MISSING, *args, **kwargs):
     return call_packet(_matmul_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
 
 matmul.packet = _matmul_packet
+
+def matrix_power(input=MISSING, n=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and n.__class__ is int:
+            return _matrix_power_kernels[input._keys | tls.mode](input, n)
+    return call_packet(_matrix_power_packet, given((('input', input), ('n', n)), args, kwargs), kwargs)
+
+matrix_power.packet = _matrix_power_packet
 
 def max(input=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -3970,6 +4362,14 @@ def put(input=MISSING, index=MISSING, source=MISSING, accumulate=MISSING, *args,
 
 put.packet = _put_packet
 
+def qr(input=MISSING, some=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (some is MISSING or some.__class__ is bool):
+            return _qr_kernels[input._keys | tls.mode](input, True if some is MISSING else some)
+    return call_packet(_qr_packet, given((('input', input), ('some', some)), args, kwargs), kwargs)
+
+qr.packet = _qr_packet
+
 def quantile(input=MISSING, q=MISSING, dim=MISSING, keepdim=MISSING, *args, interpolation='linear', **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and q.__class__ in TENSORS and (dim is MISSING or (dim is None or dim.__class__ is int)) and (keepdim is MISSING or keepdim.__class__ is bool) and interpolation.__class__ is str:
@@ -4406,6 +4806,14 @@ def slice_scatter(input=MISSING, src=MISSING, dim=MISSING, start=MISSING, end=MI
 
 slice_scatter.packet = _slice_scatter_packet
 
+def slogdet(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _slogdet_kernels[input._keys | tls.mode](input)
+    return call_packet(_slogdet_packet, given((('input', input),), args, kwargs), kwargs)
+
+slogdet.packet = _slogdet_packet
+
 def smooth_l1_loss(input=MISSING, target=MISSING, reduction=MISSING, beta=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and target.__class__ in TENSORS and (reduction is MISSING or reduction.__class__ is int) and (beta is MISSING or beta.__class__ is float):
@@ -4562,6 +4970,14 @@ def sum(input=MISSING, dim=MISSING, keepdim=MISSING, *args, dtype=None, **kwargs
     return call_packet(_sum_packet, given((('input', input), ('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
 
 sum.packet = _sum_packet
+
+def svd(input=MISSING, some=MISSING, compute_uv=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (some is MISSING or some.__class__ is bool) and (compute_uv is MISSING or compute_uv.__class__ is bool):
+            return _svd_kernels[input._keys | tls.mode](input, True if some is MISSING else some, True if compute_uv is MISSING else compute_uv)
+    return call_packet(_svd_packet, given((('input', input), ('some', some), ('compute_uv', compute_uv)), args, kwargs), kwargs)
+
+svd.packet = _svd_packet
 
 def swapaxes(input=MISSING, axis0=MISSING, axis1=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -4913,7 +5329,8 @@ zeros_like.packet = _zeros_like_packet
 
 #: Python namespace -> ((public name, name here), ...)
 NAMESPACES = {
-    'internal': (('_bounded_log', '_bounded_log'), ('alias', 'alias'), ('index', 'index'), ('native_dropout_backward', 'native_dropout_backward'), ('native_layer_norm_backward', 'native_layer_norm_backward'), ('nll_loss_backward', 'nll_loss_backward'), ('slice', 'slice'), ('unique_consecutive', 'unique_consecutive')),
-    'torch': (('_conj_physical', '_conj_physical'), ('_safe_softmax', '_safe_softmax'), ('_to_copy', '_to_copy'), ('_unique2', '_unique2'), ('abs', 'abs'), ('abs_', 'abs_'), ('absolute', 'absolute'), ('acos', 'acos'), ('acos_', 'acos_'), ('acosh', 'acosh'), ('acosh_', 'acosh_'), ('add', 'add'), ('addbmm', 'addbmm'), ('addcdiv', 'addcdiv'), ('addcmul', 'addcmul'), ('addmm', 'addmm'), ('addmv', 'addmv'), ('addr', 'addr'), ('adjoint', 'adjoint'), ('all', 'all'), ('allclose', 'allclose'), ('alpha_dropout', 'alpha_dropout'), ('alpha_dropout_', 'alpha_dropout_'), ('amax', 'amax'), ('amin', 'amin'), ('aminmax', 'aminmax'), ('angle', 'angle'), ('any', 'any'), ('arange', 'arange'), ('arccos', 'arccos'), ('arccos_', 'arccos_'), ('arccosh', 'arccosh'), ('arccosh_', 'arccosh_'), ('arcsin', 'arcsin'), ('arcsin_', 'arcsin_'), ('arcsinh', 'arcsinh'), ('arcsinh_', 'arcsinh_'), ('arctan', 'arctan'), ('arctan2', 'arctan2'), ('arctan_', 'arctan_'), ('arctanh', 'arctanh'), ('arctanh_', 'arctanh_'), ('argmax', 'argmax'), ('argmin', 'argmin'), ('argsort', 'argsort'), ('argwhere', 'argwhere'), ('as_strided', 'as_strided'), ('as_strided_scatter', 'as_strided_scatter'), ('asin', 'asin'), ('asin_', 'asin_'), ('asinh', 'asinh'), ('asinh_', 'asinh_'), ('atan', 'atan'), ('atan2', 'atan2'), ('atan_', 'atan_'), ('atanh', 'atanh'), ('atanh_', 'atanh_'), ('baddbmm', 'baddbmm'), ('bartlett_window', 'bartlett_window'), ('batch_norm', 'batch_norm'), ('bernoulli', 'bernoulli'), ('binary_cross_entropy_with_logits', 'binary_cross_entropy_with_logits'), ('bincount', 'bincount'), ('binomial', 'binomial'), ('bitwise_and', 'bitwise_and'), ('bitwise_left_shift', 'bitwise_left_shift'), ('bitwise_not', 'bitwise_not'), ('bitwise_or', 'bitwise_or'), ('bitwise_right_shift', 'bitwise_right_shift'), ('bitwise_xor', 'bitwise_xor'), ('blackman_window', 'blackman_window'), ('bmm', 'bmm'), ('broadcast_to', 'broadcast_to'), ('bucketize', 'bucketize'), ('cat', 'cat'), ('ceil', 'ceil'), ('ceil_', 'ceil_'), ('chunk', 'chunk'), ('clamp', 'clamp'), ('clamp_', 'clamp_'), ('clamp_max', 'clamp_max'), ('clamp_max_', 'clamp_max_'), ('clamp_min', 'clamp_min'), ('clamp_min_', 'clamp_min_'), ('clip', 'clip'), ('clip_', 'clip_'), ('clone', 'clone'), ('column_stack', 'column_stack'), ('complex', 'complex'), ('concat', 'concat'), ('concatenate', 'concatenate'), ('conj', 'conj'), ('conj_physical', 'conj_physical'), ('conj_physical_', 'conj_physical_'), ('copysign', 'copysign'), ('corrcoef', 'corrcoef'), ('cos', 'cos'), ('cos_', 'cos_'), ('cosh', 'cosh'), ('cosh_', 'cosh_'), ('cosine_embedding_loss', 'cosine_embedding_loss'), ('cosine_similarity', 'cosine_similarity'), ('count_nonzero', 'count_nonzero'), ('cov', 'cov'), ('cummax', 'cummax'), ('cummin', 'cummin'), ('cumprod', 'cumprod'), ('cumsum', 'cumsum'), ('cumulative_trapezoid', 'cumulative_trapezoid'), ('deg2rad', 'deg2rad'), ('deg2rad_', 'deg2rad_'), ('diag', 'diag'), ('diag_embed', 'diag_embed'), ('diagflat', 'diagflat'), ('diagonal', 'diagonal'), ('diagonal_scatter', 'diagonal_scatter'), ('diff', 'diff'), ('dist', 'dist'), ('div', 'div'), ('divide', 'divide'), ('dot', 'dot'), ('dropout', 'dropout'), ('dropout_', 'dropout_'), ('dsplit', 'dsplit'), ('dstack', 'dstack'), ('embedding', 'embedding'), ('embedding_dense_backward', 'embedding_dense_backward'), ('empty', 'empty'), ('empty_like', 'empty_like'), ('empty_permuted', 'empty_permuted'), ('empty_strided', 'empty_strided'), ('eq', 'eq'), ('equal', 'equal'), ('exp', 'exp'), ('exp2', 'exp2'), ('exp2_', 'exp2_'), ('exp_', 'exp_'), ('expm1', 'expm1'), ('expm1_', 'expm1_'), ('eye', 'eye'), ('feature_alpha_dropout', 'feature_alpha_dropout'), ('feature_alpha_dropout_', 'feature_alpha_dropout_'), ('feature_dropout', 'feature_dropout'), ('feature_dropout_', 'feature_dropout_'), ('fill', 'fill'), ('fill_', 'fill_'), ('fix', 'fix'), ('fix_', 'fix_'), ('flatten', 'flatten'), ('flip', 'flip'), ('fliplr', 'fliplr'), ('flipud', 'flipud'), ('float_power', 'float_power'), ('floor', 'floor'), ('floor_', 'floor_'), ('floor_divide', 'floor_divide'), ('fmax', 'fmax'), ('fmin', 'fmin'), ('fmod', 'fmod'), ('frac', 'frac'), ('frac_', 'frac_'), ('frexp', 'frexp'), ('full', 'full'), ('full_like', 'full_like'), ('gather', 'gather'), ('gcd', 'gcd'), ('gcd_', 'gcd_'), ('ge', 'ge'), ('ger', 'ger'), ('greater', 'greater'), ('greater_equal', 'greater_equal'), ('group_norm', 'group_norm'), ('gt', 'gt'), ('hamming_window', 'hamming_window'), ('hann_window', 'hann_window'), ('heaviside', 'heaviside'), ('hinge_embedding_loss', 'hinge_embedding_loss'), ('histc', 'histc'), ('hsplit', 'hsplit'), ('hstack', 'hstack'), ('hypot', 'hypot'), ('imag', 'imag'), ('index_add', 'index_add'), ('index_copy', 'index_copy'), ('index_fill', 'index_fill'), ('index_put', 'index_put'), ('index_reduce', 'index_reduce'), ('index_select', 'index_select'), ('instance_norm', 'instance_norm'), ('isclose', 'isclose'), ('isfinite', 'isfinite'), ('isin', 'isin'), ('isinf', 'isinf'), ('isnan', 'isnan'), ('isneginf', 'isneginf'), ('isposinf', 'isposinf'), ('isreal', 'isreal'), ('kl_div', 'kl_div'), ('kthvalue', 'kthvalue'), ('layer_norm', 'layer_norm'), ('lcm', 'lcm'), ('lcm_', 'lcm_'), ('ldexp', 'ldexp'), ('ldexp_', 'ldexp_'), ('le', 'le'), ('lerp', 'lerp'), ('less', 'less'), ('less_equal', 'less_equal'), ('linspace', 'linspace'), ('log', 'log'), ('log10', 'log10'), ('log10_', 'log10_'), ('log1p', 'log1p'), ('log1p_', 'log1p_'), ('log2', 'log2'), ('log2_', 'log2_'), ('log_', 'log_'), ('logaddexp', 'logaddexp'), ('logaddexp2', 'logaddexp2'), ('logcumsumexp', 'logcumsumexp'), ('logical_and', 'logical_and'), ('logical_not', 'logical_not'), ('logical_or', 'logical_or'), ('logical_xor', 'logical_xor'), ('logspace', 'logspace'), ('logsumexp', 'logsumexp'), ('lt', 'lt'), ('margin_ranking_loss', 'margin_ranking_loss'), ('masked_fill', 'masked_fill'), ('masked_scatter', 'masked_scatter'), ('masked_select', 'masked_select'), ('matmul', 'matmul'), ('max', 'max'), ('maximum', 'maximum'), ('mean', 'mean'), ('median', 'median'), ('min', 'min'), ('minimum', 'minimum'), ('mm', 'mm'), ('mode', 'mode'), ('moveaxis', 'moveaxis'), ('movedim', 'movedim'), ('msort', 'msort'), ('mul', 'mul'), ('multinomial', 'multinomial'), ('multiply', 'multiply'), ('mv', 'mv'), ('nan_to_num', 'nan_to_num'), ('nan_to_num_', 'nan_to_num_'), ('nanmean', 'nanmean'), ('nanmedian', 'nanmedian'), ('nanquantile', 'nanquantile'), ('nansum', 'nansum'), ('narrow', 'narrow'), ('native_batch_norm', 'native_batch_norm'), ('native_dropout', 'native_dropout'), ('native_group_norm', 'native_group_norm'), ('native_layer_norm', 'native_layer_norm'), ('ne', 'ne'), ('neg', 'neg'), ('neg_', 'neg_'), ('negative', 'negative'), ('negative_', 'negative_'), ('nextafter', 'nextafter'), ('nonzero', 'nonzero'), ('normal', 'normal'), ('not_equal', 'not_equal'), ('ones', 'ones'), ('ones_like', 'ones_like'), ('outer', 'outer'), ('pairwise_distance', 'pairwise_distance'), ('permute', 'permute'), ('poisson', 'poisson'), ('poisson_nll_loss', 'poisson_nll_loss'), ('polar', 'polar'), ('positive', 'positive'), ('pow', 'pow'), ('prod', 'prod'), ('put', 'put'), ('quantile', 'quantile'), ('rad2deg', 'rad2deg'), ('rad2deg_', 'rad2deg_'), ('rand', 'rand'), ('rand_like', 'rand_like'), ('randint', 'randint'), ('randint_like', 'randint_like'), ('randn', 'randn'), ('randn_like', 'randn_like'), ('randperm', 'randperm'), ('range', 'range'), ('ravel', 'ravel'), ('real', 'real'), ('reciprocal', 'reciprocal'), ('reciprocal_', 'reciprocal_'), ('remainder', 'remainder'), ('renorm', 'renorm'), ('repeat_interleave', 'repeat_interleave'), ('reshape', 'reshape'), ('resolve_conj', 'resolve_conj'), ('resolve_neg', 'resolve_neg'), ('rms_norm', 'rms_norm'), ('roll', 'roll'), ('rot90', 'rot90'), ('round', 'round'), ('round_', 'round_'), ('row_stack', 'row_stack'), ('rsqrt', 'rsqrt'), ('rsqrt_', 'rsqrt_'), ('rsub', 'rsub'), ('scalar_tensor', 'scalar_tensor'), ('scatter', 'scatter'), ('scatter_add', 'scatter_add'), ('scatter_reduce', 'scatter_reduce'), ('searchsorted', 'searchsorted'), ('select', 'select'), ('select_scatter', 'select_scatter'), ('sgn', 'sgn'), ('sign', 'sign'), ('signbit', 'signbit'), ('sin', 'sin'), ('sin_', 'sin_'), ('sinh', 'sinh'), ('sinh_', 'sinh_'), ('slice_scatter', 'slice_scatter'), ('sort', 'sort'), ('split', 'split'), ('split_with_sizes', 'split_with_sizes'), ('sqrt', 'sqrt'), ('sqrt_', 'sqrt_'), ('square', 'square'), ('square_', 'square_'), ('squeeze', 'squeeze'), ('stack', 'stack'), ('std', 'std'), ('std_mean', 'std_mean'), ('sub', 'sub'), ('subtract', 'subtract'), ('sum', 'sum'), ('swapaxes', 'swapaxes'), ('swapdims', 'swapdims'), ('t', 't'), ('take', 'take'), ('take_along_dim', 'take_along_dim'), ('tan', 'tan'), ('tan_', 'tan_'), ('tensor_split', 'tensor_split'), ('tile', 'tile'), ('topk', 'topk'), ('trace', 'trace'), ('transpose', 'transpose'), ('trapezoid', 'trapezoid'), ('trapz', 'trapz'), ('tril', 'tril'), ('tril_indices', 'tril_indices'), ('triplet_margin_loss', 'triplet_margin_loss'), ('triu', 'triu'), ('triu_indices', 'triu_indices'), ('true_divide', 'true_divide'), ('trunc', 'trunc'), ('trunc_', 'trunc_'), ('unbind', 'unbind'), ('unflatten', 'unflatten'), ('unique_dim', 'unique_dim'), ('unsqueeze', 'unsqueeze'), ('vander', 'vander'), ('var', 'var'), ('var_mean', 'var_mean'), ('vdot', 'vdot'), ('view_as_complex', 'view_as_complex'), ('view_as_real', 'view_as_real'), ('vsplit', 'vsplit'), ('vstack', 'vstack'), ('where', 'where'), ('zero_', 'zero_'), ('zeros', 'zeros'), ('zeros_like', 'zeros_like')),
+    'internal': (('_bounded_log', '_bounded_log'), ('_linalg_det', '_linalg_det'), ('alias', 'alias'), ('index', 'index'), ('native_dropout_backward', 'native_dropout_backward'), ('native_layer_norm_backward', 'native_layer_norm_backward'), ('nll_loss_backward', 'nll_loss_backward'), ('slice', 'slice'), ('unique_consecutive', 'unique_consecutive')),
+    'torch': (('_conj_physical', '_conj_physical'), ('_safe_softmax', '_safe_softmax'), ('_to_copy', '_to_copy'), ('_unique2', '_unique2'), ('abs', 'abs'), ('abs_', 'abs_'), ('absolute', 'absolute'), ('acos', 'acos'), ('acos_', 'acos_'), ('acosh', 'acosh'), ('acosh_', 'acosh_'), ('add', 'add'), ('addbmm', 'addbmm'), ('addcdiv', 'addcdiv'), ('addcmul', 'addcmul'), ('addmm', 'addmm'), ('addmv', 'addmv'), ('addr', 'addr'), ('adjoint', 'adjoint'), ('all', 'all'), ('allclose', 'allclose'), ('alpha_dropout', 'alpha_dropout'), ('alpha_dropout_', 'alpha_dropout_'), ('amax', 'amax'), ('amin', 'amin'), ('aminmax', 'aminmax'), ('angle', 'angle'), ('any', 'any'), ('arange', 'arange'), ('arccos', 'arccos'), ('arccos_', 'arccos_'), ('arccosh', 'arccosh'), ('arccosh_', 'arccosh_'), ('arcsin', 'arcsin'), ('arcsin_', 'arcsin_'), ('arcsinh', 'arcsinh'), ('arcsinh_', 'arcsinh_'), ('arctan', 'arctan'), ('arctan2', 'arctan2'), ('arctan_', 'arctan_'), ('arctanh', 'arctanh'), ('arctanh_', 'arctanh_'), ('argmax', 'argmax'), ('argmin', 'argmin'), ('argsort', 'argsort'), ('argwhere', 'argwhere'), ('as_strided', 'as_strided'), ('as_strided_scatter', 'as_strided_scatter'), ('asin', 'asin'), ('asin_', 'asin_'), ('asinh', 'asinh'), ('asinh_', 'asinh_'), ('atan', 'atan'), ('atan2', 'atan2'), ('atan_', 'atan_'), ('atanh', 'atanh'), ('atanh_', 'atanh_'), ('baddbmm', 'baddbmm'), ('bartlett_window', 'bartlett_window'), ('batch_norm', 'batch_norm'), ('bernoulli', 'bernoulli'), ('binary_cross_entropy_with_logits', 'binary_cross_entropy_with_logits'), ('bincount', 'bincount'), ('binomial', 'binomial'), ('bitwise_and', 'bitwise_and'), ('bitwise_left_shift', 'bitwise_left_shift'), ('bitwise_not', 'bitwise_not'), ('bitwise_or', 'bitwise_or'), ('bitwise_right_shift', 'bitwise_right_shift'), ('bitwise_xor', 'bitwise_xor'), ('blackman_window', 'blackman_window'), ('bmm', 'bmm'), ('broadcast_to', 'broadcast_to'), ('bucketize', 'bucketize'), ('cat', 'cat'), ('ceil', 'ceil'), ('ceil_', 'ceil_'), ('chain_matmul', 'chain_matmul'), ('cholesky', 'cholesky'), ('chunk', 'chunk'), ('clamp', 'clamp'), ('clamp_', 'clamp_'), ('clamp_max', 'clamp_max'), ('clamp_max_', 'clamp_max_'), ('clamp_min', 'clamp_min'), ('clamp_min_', 'clamp_min_'), ('clip', 'clip'), ('clip_', 'clip_'), ('clone', 'clone'), ('column_stack', 'column_stack'), ('complex', 'complex'), ('concat', 'concat'), ('concatenate', 'concatenate'), ('conj', 'conj'), ('conj_physical', 'conj_physical'), ('conj_physical_', 'conj_physical_'), ('copysign', 'copysign'), ('corrcoef', 'corrcoef'), ('cos', 'cos'), ('cos_', 'cos_'), ('cosh', 'cosh'), ('cosh_', 'cosh_'), ('cosine_embedding_loss', 'cosine_embedding_loss'), ('cosine_similarity', 'cosine_similarity'), ('count_nonzero', 'count_nonzero'), ('cov', 'cov'), ('cross', 'cross'), ('cummax', 'cummax'), ('cummin', 'cummin'), ('cumprod', 'cumprod'), ('cumsum', 'cumsum'), ('cumulative_trapezoid', 'cumulative_trapezoid'), ('deg2rad', 'deg2rad'), ('deg2rad_', 'deg2rad_'), ('det', 'det'), ('diag', 'diag'), ('diag_embed', 'diag_embed'), ('diagflat', 'diagflat'), ('diagonal', 'diagonal'), ('diagonal_scatter', 'diagonal_scatter'), ('diff', 'diff'), ('dist', 'dist'), ('div', 'div'), ('divide', 'divide'), ('dot', 'dot'), ('dropout', 'dropout'), ('dropout_', 'dropout_'), ('dsplit', 'dsplit'), ('dstack', 'dstack'), ('embedding', 'embedding'), ('embedding_dense_backward', 'embedding_dense_backward'), ('empty', 'empty'), ('empty_like', 'empty_like'), ('empty_permuted', 'empty_permuted'), ('empty_strided', 'empty_strided'), ('eq', 'eq'), ('equal', 'equal'), ('exp', 'exp'), ('exp2', 'exp2'), ('exp2_', 'exp2_'), ('exp_', 'exp_'), ('expm1', 'expm1'), ('expm1_', 'expm1_'), ('eye', 'eye'), ('feature_alpha_dropout', 'feature_alpha_dropout'), ('feature_alpha_dropout_', 'feature_alpha_dropout_'), ('feature_dropout', 'feature_dropout'), ('feature_dropout_', 'feature_dropout_'), ('fill', 'fill'), ('fill_', 'fill_'), ('fix', 'fix'), ('fix_', 'fix_'), ('flatten', 'flatten'), ('flip', 'flip'), ('fliplr', 'fliplr'), ('flipud', 'flipud'), ('float_power', 'float_power'), ('floor', 'floor'), ('floor_', 'floor_'), ('floor_divide', 'floor_divide'), ('fmax', 'fmax'), ('fmin', 'fmin'), ('fmod', 'fmod'), ('frac', 'frac'), ('frac_', 'frac_'), ('frexp', 'frexp'), ('full', 'full'), ('full_like', 'full_like'), ('gather', 'gather'), ('gcd', 'gcd'), ('gcd_', 'gcd_'), ('ge', 'ge'), ('ger', 'ger'), ('greater', 'greater'), ('greater_equal', 'greater_equal'), ('group_norm', 'group_norm'), ('gt', 'gt'), ('hamming_window', 'hamming_window'), ('hann_window', 'hann_window'), ('heaviside', 'heaviside'), ('hinge_embedding_loss', 'hinge_embedding_loss'), ('histc', 'histc'), ('hsplit', 'hsplit'), ('hstack', 'hstack'), ('hypot', 'hypot'), ('imag', 'imag'), ('index_add', 'index_add'), ('index_copy', 'index_copy'), ('index_fill', 'index_fill'), ('index_put', 'index_put'), ('index_reduce', 'index_reduce'), ('index_select', 'index_select'), ('instance_norm', 'instance_norm'), ('inverse', 'inverse'), ('isclose', 'isclose'), ('isfinite', 'isfinite'), ('isin', 'isin'), ('isinf', 'isinf'), ('isnan', 'isnan'), ('isneginf', 'isneginf'), ('isposinf', 'isposinf'), ('isreal', 'isreal'), ('kl_div', 'kl_div'), ('kthvalue', 'kthvalue'), ('layer_norm', 'layer_norm'), ('lcm', 'lcm'), ('lcm_', 'lcm_'), ('ldexp', 'ldexp'), ('ldexp_', 'ldexp_'), ('le', 'le'), ('lerp', 'lerp'), ('less', 'less'), ('less_equal', 'less_equal'), ('linspace', 'linspace'), ('log', 'log'), ('log10', 'log10'), ('log10_', 'log10_'), ('log1p', 'log1p'), ('log1p_', 'log1p_'), ('log2', 'log2'), ('log2_', 'log2_'), ('log_', 'log_'), ('logaddexp', 'logaddexp'), ('logaddexp2', 'logaddexp2'), ('logcumsumexp', 'logcumsumexp'), ('logdet', 'logdet'), ('logical_and', 'logical_and'), ('logical_not', 'logical_not'), ('logical_or', 'logical_or'), ('logical_xor', 'logical_xor'), ('logspace', 'logspace'), ('logsumexp', 'logsumexp'), ('lt', 'lt'), ('margin_ranking_loss', 'margin_ranking_loss'), ('masked_fill', 'masked_fill'), ('masked_scatter', 'masked_scatter'), ('masked_select', 'masked_select'), ('matmul', 'matmul'), ('matrix_power', 'matrix_power'), ('max', 'max'), ('maximum', 'maximum'), ('mean', 'mean'), ('median', 'median'), ('min', 'min'), ('minimum', 'minimum'), ('mm', 'mm'), ('mode', 'mode'), ('moveaxis', 'moveaxis'), ('movedim', 'movedim'), ('msort', 'msort'), ('mul', 'mul'), ('multinomial', 'multinomial'), ('multiply', 'multiply'), ('mv', 'mv'), ('nan_to_num', 'nan_to_num'), ('nan_to_num_', 'nan_to_num_'), ('nanmean', 'nanmean'), ('nanmedian', 'nanmedian'), ('nanquantile', 'nanquantile'), ('nansum', 'nansum'), ('narrow', 'narrow'), ('native_batch_norm', 'native_batch_norm'), ('native_dropout', 'native_dropout'), ('native_group_norm', 'native_group_norm'), ('native_layer_norm', 'native_layer_norm'), ('ne', 'ne'), ('neg', 'neg'), ('neg_', 'neg_'), ('negative', 'negative'), ('negative_', 'negative_'), ('nextafter', 'nextafter'), ('nonzero', 'nonzero'), ('normal', 'normal'), ('not_equal', 'not_equal'), ('ones', 'ones'), ('ones_like', 'ones_like'), ('outer', 'outer'), ('pairwise_distance', 'pairwise_distance'), ('permute', 'permute'), ('poisson', 'poisson'), ('poisson_nll_loss', 'poisson_nll_loss'), ('polar', 'polar'), ('positive', 'positive'), ('pow', 'pow'), ('prod', 'prod'), ('put', 'put'), ('qr', 'qr'), ('quantile', 'quantile'), ('rad2deg', 'rad2deg'), ('rad2deg_', 'rad2deg_'), ('rand', 'rand'), ('rand_like', 'rand_like'), ('randint', 'randint'), ('randint_like', 'randint_like'), ('randn', 'randn'), ('randn_like', 'randn_like'), ('randperm', 'randperm'), ('range', 'range'), ('ravel', 'ravel'), ('real', 'real'), ('reciprocal', 'reciprocal'), ('reciprocal_', 'reciprocal_'), ('remainder', 'remainder'), ('renorm', 'renorm'), ('repeat_interleave', 'repeat_interleave'), ('reshape', 'reshape'), ('resolve_conj', 'resolve_conj'), ('resolve_neg', 'resolve_neg'), ('rms_norm', 'rms_norm'), ('roll', 'roll'), ('rot90', 'rot90'), ('round', 'round'), ('round_', 'round_'), ('row_stack', 'row_stack'), ('rsqrt', 'rsqrt'), ('rsqrt_', 'rsqrt_'), ('rsub', 'rsub'), ('scalar_tensor', 'scalar_tensor'), ('scatter', 'scatter'), ('scatter_add', 'scatter_add'), ('scatter_reduce', 'scatter_reduce'), ('searchsorted', 'searchsorted'), ('select', 'select'), ('select_scatter', 'select_scatter'), ('sgn', 'sgn'), ('sign', 'sign'), ('signbit', 'signbit'), ('sin', 'sin'), ('sin_', 'sin_'), ('sinh', 'sinh'), ('sinh_', 'sinh_'), ('slice_scatter', 'slice_scatter'), ('slogdet', 'slogdet'), ('sort', 'sort'), ('split', 'split'), ('split_with_sizes', 'split_with_sizes'), ('sqrt', 'sqrt'), ('sqrt_', 'sqrt_'), ('square', 'square'), ('square_', 'square_'), ('squeeze', 'squeeze'), ('stack', 'stack'), ('std', 'std'), ('std_mean', 'std_mean'), ('sub', 'sub'), ('subtract', 'subtract'), ('sum', 'sum'), ('svd', 'svd'), ('swapaxes', 'swapaxes'), ('swapdims', 'swapdims'), ('t', 't'), ('take', 'take'), ('take_along_dim', 'take_along_dim'), ('tan', 'tan'), ('tan_', 'tan_'), ('tensor_split', 'tensor_split'), ('tile', 'tile'), ('topk', 'topk'), ('trace', 'trace'), ('transpose', 'transpose'), ('trapezoid', 'trapezoid'), ('trapz', 'trapz'), ('tril', 'tril'), ('tril_indices', 'tril_indices'), ('triplet_margin_loss', 'triplet_margin_loss'), ('triu', 'triu'), ('triu_indices', 'triu_indices'), ('true_divide', 'true_divide'), ('trunc', 'trunc'), ('trunc_', 'trunc_'), ('unbind', 'unbind'), ('unflatten', 'unflatten'), ('unique_dim', 'unique_dim'), ('unsqueeze', 'unsqueeze'), ('vander', 'vander'), ('var', 'var'), ('var_mean', 'var_mean'), ('vdot', 'vdot'), ('view_as_complex', 'view_as_complex'), ('view_as_real', 'view_as_real'), ('vsplit', 'vsplit'), ('vstack', 'vstack'), ('where', 'where'), ('zero_', 'zero_'), ('zeros', 'zeros'), ('zeros_like', 'zeros_like')),
     'torch._C._nn': (('binary_cross_entropy', 'binary_cross_entropy'), ('cross_entropy_loss', 'cross_entropy_loss'), ('huber_loss', 'huber_loss'), ('l1_loss', 'l1_loss'), ('linear', 'linear'), ('mse_loss', 'mse_loss'), ('multi_margin_loss', 'multi_margin_loss'), ('multilabel_margin_loss', 'multilabel_margin_loss'), ('nll_loss', 'nll_loss'), ('nll_loss2d', 'nll_loss2d'), ('nll_loss_forward', 'nll_loss_forward'), ('nll_loss_nd', 'nll_loss_nd'), ('one_hot', 'one_hot'), ('scaled_dot_product_attention', 'scaled_dot_product_attention'), ('smooth_l1_loss', 'smooth_l1_loss'), ('soft_margin_loss', 'soft_margin_loss')),
+    'torch.linalg': (('cholesky', 'linalg_cholesky'), ('cholesky_ex', 'linalg_cholesky_ex'), ('cross', 'linalg_cross'), ('det', 'linalg_det'), ('diagonal', 'linalg_diagonal'), ('eigh', 'linalg_eigh'), ('eigvalsh', 'linalg_eigvalsh'), ('inv', 'linalg_inv'), ('inv_ex', 'linalg_inv_ex'), ('matmul', 'linalg_matmul'), ('matrix_norm', 'linalg_matrix_norm'), ('matrix_power', 'linalg_matrix_power'), ('multi_dot', 'linalg_multi_dot'), ('norm', 'linalg_norm'), ('qr', 'linalg_qr'), ('slogdet', 'linalg_slogdet'), ('solve', 'linalg_solve'), ('solve_ex', 'linalg_solve_ex'), ('solve_triangular', 'linalg_solve_triangular'), ('svd', 'linalg_svd'), ('svdvals', 'linalg_svdvals'), ('vander', 'linalg_vander'), ('vecdot', 'linalg_vecdot'), ('vector_norm', 'linalg_vector_norm')),
 }

@@ -238,6 +238,9 @@ _ceil_kernels = overload('ceil', 'elementwise').cache
 _ceil_out_kernels = overload('ceil.out', 'elementwise').cache
 _ceil__packet = packet('ceil_', 'elementwise', ('ceil_',))
 _ceil__kernels = overload('ceil_', 'elementwise').cache
+_cholesky_packet = packet('cholesky', 'linalg', ('cholesky',))
+_cholesky_kernels = overload('cholesky', 'linalg').cache
+_cholesky_out_kernels = overload('cholesky.out', 'linalg').cache
 _chunk_packet = packet('chunk', 'view', ('chunk',))
 _chunk_kernels = overload('chunk', 'view').cache
 _clamp_packet = packet('clamp', 'comparison', ('clamp.Tensor', 'clamp',))
@@ -310,6 +313,9 @@ _count_nonzero_dim_IntList_kernels = overload('count_nonzero.dim_IntList', 'inde
 _count_nonzero_kernels = overload('count_nonzero', 'indexing').cache
 _cov_packet = packet('cov', 'reduction', ('cov',))
 _cov_kernels = overload('cov', 'reduction').cache
+_cross_packet = packet('cross', 'linalg', ('cross',))
+_cross_kernels = overload('cross', 'linalg').cache
+_cross_out_kernels = overload('cross.out', 'linalg').cache
 _cummax_packet = packet('cummax', 'reduction', ('cummax',))
 _cummax_kernels = overload('cummax', 'reduction').cache
 _cummax_out_kernels = overload('cummax.out', 'reduction').cache
@@ -331,6 +337,8 @@ _deg2rad_kernels = overload('deg2rad', 'elementwise').cache
 _deg2rad_out_kernels = overload('deg2rad.out', 'elementwise').cache
 _deg2rad__packet = packet('deg2rad_', 'elementwise', ('deg2rad_',))
 _deg2rad__kernels = overload('deg2rad_', 'elementwise').cache
+_det_packet = packet('det', 'linalg', ('det',))
+_det_kernels = overload('det', 'linalg').cache
 _diag_packet = packet('diag', 'creation', ('diag',))
 _diag_kernels = overload('diag', 'creation').cache
 _diag_out_kernels = overload('diag.out', 'creation').cache
@@ -534,6 +542,9 @@ _index_reduce__kernels = overload('index_reduce_', 'indexing').cache
 _index_select_packet = packet('index_select', 'indexing', ('index_select',))
 _index_select_kernels = overload('index_select', 'indexing').cache
 _index_select_out_kernels = overload('index_select.out', 'indexing').cache
+_inverse_packet = packet('inverse', 'linalg', ('inverse',))
+_inverse_kernels = overload('inverse', 'linalg').cache
+_inverse_out_kernels = overload('inverse.out', 'linalg').cache
 _isclose_packet = packet('isclose', 'comparison', ('isclose',))
 _isclose_kernels = overload('isclose', 'comparison').cache
 _isfinite_packet = packet('isfinite', 'comparison', ('isfinite',))
@@ -617,6 +628,8 @@ _logaddexp2_out_kernels = overload('logaddexp2.out', 'elementwise').cache
 _logcumsumexp_packet = packet('logcumsumexp', 'reduction', ('logcumsumexp',))
 _logcumsumexp_kernels = overload('logcumsumexp', 'reduction').cache
 _logcumsumexp_out_kernels = overload('logcumsumexp.out', 'reduction').cache
+_logdet_packet = packet('logdet', 'linalg', ('logdet',))
+_logdet_kernels = overload('logdet', 'linalg').cache
 _logical_and_packet = packet('logical_and', 'comparison', ('logical_and',))
 _logical_and_kernels = overload('logical_and', 'comparison').cache
 _logical_and_out_kernels = overload('logical_and.out', 'comparison').cache
@@ -661,6 +674,9 @@ _masked_select_out_kernels = overload('masked_select.out', 'indexing').cache
 _matmul_packet = packet('matmul', 'matmul', ('matmul',))
 _matmul_kernels = overload('matmul', 'matmul').cache
 _matmul_out_kernels = overload('matmul.out', 'matmul').cache
+_matrix_power_packet = packet('matrix_power', 'linalg', ('matrix_power',))
+_matrix_power_kernels = overload('matrix_power', 'linalg').cache
+_matrix_power_out_kernels = overload('matrix_power.out', 'linalg').cache
 _max_packet = packet('max', 'reduction', ('max', 'max.dim', 'max.other',))
 _max_kernels = overload('max', 'reduction').cache
 _max_dim_kernels = overload('max.dim', 'reduction').cache
@@ -809,6 +825,9 @@ _put_packet = packet('put', 'indexing', ('put',))
 _put_kernels = overload('put', 'indexing').cache
 _put__packet = packet('put_', 'indexing', ('put_',))
 _put__kernels = overload('put_', 'indexing').cache
+_qr_packet = packet('qr', 'linalg', ('qr',))
+_qr_kernels = overload('qr', 'linalg').cache
+_qr_out_kernels = overload('qr.out', 'linalg').cache
 _quantile_packet = packet('quantile', 'reduction', ('quantile', 'quantile.scalar',))
 _quantile_kernels = overload('quantile', 'reduction').cache
 _quantile_scalar_kernels = overload('quantile.scalar', 'reduction').cache
@@ -928,6 +947,9 @@ _sinh__packet = packet('sinh_', 'elementwise', ('sinh_',))
 _sinh__kernels = overload('sinh_', 'elementwise').cache
 _slice_scatter_packet = packet('slice_scatter', 'indexing', ('slice_scatter',))
 _slice_scatter_kernels = overload('slice_scatter', 'indexing').cache
+_slogdet_packet = packet('slogdet', 'linalg', ('slogdet',))
+_slogdet_kernels = overload('slogdet', 'linalg').cache
+_slogdet_out_kernels = overload('slogdet.out', 'linalg').cache
 _sort_packet = packet('sort', 'sort', ('sort.stable', 'sort',))
 _sort_stable_kernels = overload('sort.stable', 'sort').cache
 _sort_kernels = overload('sort', 'sort').cache
@@ -983,6 +1005,9 @@ _sum_out_kernels = overload('sum.out', 'reduction').cache
 _sum_IntList_out_kernels = overload('sum.IntList_out', 'reduction').cache
 _sum_to_size_packet = packet('sum_to_size', 'reduction', ('sum_to_size',))
 _sum_to_size_kernels = overload('sum_to_size', 'reduction').cache
+_svd_packet = packet('svd', 'linalg', ('svd',))
+_svd_kernels = overload('svd', 'linalg').cache
+_svd_out_kernels = overload('svd.out', 'linalg').cache
 _swapaxes_packet = packet('swapaxes', 'view', ('swapaxes',))
 _swapaxes_kernels = overload('swapaxes', 'view').cache
 _swapaxes__packet = packet('swapaxes_', 'view', ('swapaxes_',))
@@ -1651,6 +1676,12 @@ class TensorMethods:
                 return _ceil__kernels[self._keys | tls.mode](self)
         return call_method(_ceil__packet, self, given((), args, kwargs), kwargs)
 
+    def cholesky(self, upper=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (upper is MISSING or upper.__class__ is bool):
+                return _cholesky_kernels[self._keys | tls.mode](self, False if upper is MISSING else upper)
+        return call_method(_cholesky_packet, self, given((('upper', upper),), args, kwargs), kwargs)
+
     def chunk(self, chunks=MISSING, dim=MISSING, *args, **kwargs):
         if not args and not kwargs:
             if chunks.__class__ is int and (dim is MISSING or dim.__class__ is int):
@@ -1821,6 +1852,12 @@ class TensorMethods:
         if not aweights is None: kwargs['aweights'] = aweights
         return call_method(_cov_packet, self, given((), args, kwargs), kwargs)
 
+    def cross(self, other=MISSING, dim=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if other.__class__ in TENSORS and (dim is MISSING or (dim is None or dim.__class__ is int)):
+                return _cross_kernels[self._keys | other._keys | tls.mode](self, other, None if dim is MISSING else dim)
+        return call_method(_cross_packet, self, given((('other', other), ('dim', dim)), args, kwargs), kwargs)
+
     def cummax(self, dim=MISSING, *args, **kwargs):
         if not args and not kwargs:
             if dim.__class__ is int:
@@ -1872,6 +1909,12 @@ class TensorMethods:
             if True:
                 return _deg2rad__kernels[self._keys | tls.mode](self)
         return call_method(_deg2rad__packet, self, given((), args, kwargs), kwargs)
+
+    def det(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _det_kernels[self._keys | tls.mode](self)
+        return call_method(_det_packet, self, given((), args, kwargs), kwargs)
 
     def diag(self, diagonal=MISSING, *args, **kwargs):
         if not args and not kwargs:
@@ -2364,6 +2407,12 @@ class TensorMethods:
                 return _index_select_kernels[self._keys | index._keys | tls.mode](self, dim, index)
         return call_method(_index_select_packet, self, given((('dim', dim), ('index', index)), args, kwargs), kwargs)
 
+    def inverse(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _inverse_kernels[self._keys | tls.mode](self)
+        return call_method(_inverse_packet, self, given((), args, kwargs), kwargs)
+
     def isclose(self, other=MISSING, rtol=MISSING, atol=MISSING, equal_nan=MISSING, *args, **kwargs):
         if not args and not kwargs:
             if other.__class__ in TENSORS and (rtol is MISSING or rtol.__class__ is float) and (atol is MISSING or atol.__class__ is float) and (equal_nan is MISSING or equal_nan.__class__ is bool):
@@ -2561,6 +2610,12 @@ class TensorMethods:
                 return _logcumsumexp_kernels[self._keys | tls.mode](self, dim)
         return call_method(_logcumsumexp_packet, self, given((('dim', dim),), args, kwargs), kwargs)
 
+    def logdet(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _logdet_kernels[self._keys | tls.mode](self)
+        return call_method(_logdet_packet, self, given((), args, kwargs), kwargs)
+
     def logical_and(self, other=MISSING, *args, **kwargs):
         if not args and not kwargs:
             if other.__class__ in TENSORS:
@@ -2667,6 +2722,12 @@ class TensorMethods:
             if other.__class__ in TENSORS:
                 return _matmul_kernels[self._keys | other._keys | tls.mode](self, other)
         return call_method(_matmul_packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def matrix_power(self, n=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if n.__class__ is int:
+                return _matrix_power_kernels[self._keys | tls.mode](self, n)
+        return call_method(_matrix_power_packet, self, given((('n', n),), args, kwargs), kwargs)
 
     def max(self, dim=MISSING, keepdim=MISSING, *args, **kwargs):
         if not args and not kwargs:
@@ -3008,6 +3069,12 @@ class TensorMethods:
                 return _put__kernels[self._keys | index._keys | source._keys | tls.mode](self, index, source, False if accumulate is MISSING else accumulate)
         return call_method(_put__packet, self, given((('index', index), ('source', source), ('accumulate', accumulate)), args, kwargs), kwargs)
 
+    def qr(self, some=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (some is MISSING or some.__class__ is bool):
+                return _qr_kernels[self._keys | tls.mode](self, True if some is MISSING else some)
+        return call_method(_qr_packet, self, given((('some', some),), args, kwargs), kwargs)
+
     def quantile(self, q=MISSING, dim=MISSING, keepdim=MISSING, *args, interpolation='linear', **kwargs):
         if not args and not kwargs:
             if q.__class__ in TENSORS and (dim is MISSING or (dim is None or dim.__class__ is int)) and (keepdim is MISSING or keepdim.__class__ is bool) and interpolation.__class__ is str:
@@ -3296,6 +3363,12 @@ class TensorMethods:
                 return _slice_scatter_kernels[self._keys | src._keys | tls.mode](self, src, 0 if dim is MISSING else dim, None if start is MISSING else start, None if end is MISSING else end, 1 if step is MISSING else step)
         return call_method(_slice_scatter_packet, self, given((('src', src), ('dim', dim), ('start', start), ('end', end), ('step', step)), args, kwargs), kwargs)
 
+    def slogdet(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _slogdet_kernels[self._keys | tls.mode](self)
+        return call_method(_slogdet_packet, self, given((), args, kwargs), kwargs)
+
     def sort(self, *args, stable=MISSING, dim=-1, descending=False, **kwargs):
         if not args and not kwargs:
             if (stable is None or stable.__class__ is bool) and dim.__class__ is int and descending.__class__ is bool:
@@ -3433,6 +3506,12 @@ class TensorMethods:
             if ints is not None:
                 return _sum_to_size_kernels[self._keys | tls.mode](self, ints)
         return call_method(_sum_to_size_packet, self, args, kwargs)
+
+    def svd(self, some=MISSING, compute_uv=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (some is MISSING or some.__class__ is bool) and (compute_uv is MISSING or compute_uv.__class__ is bool):
+                return _svd_kernels[self._keys | tls.mode](self, True if some is MISSING else some, True if compute_uv is MISSING else compute_uv)
+        return call_method(_svd_packet, self, given((('some', some), ('compute_uv', compute_uv)), args, kwargs), kwargs)
 
     def swapaxes(self, axis0=MISSING, axis1=MISSING, *args, **kwargs):
         if not args and not kwargs:

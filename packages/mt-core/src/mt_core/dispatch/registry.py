@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "KernelDef", "Overload", "Packet", "define", "find_overload", "load_room", "overload", "packet", "register_composite",
-    "register_generic", "register_kernel", "register_meta",
+    "register_generic", "register_handler", "register_kernel", "register_meta",
 ]  # fmt: skip
 
 #: Overload name -> what has been declared under it; filled by importing `mt_core.ops.<family>`.
@@ -36,6 +36,8 @@ COMPOSITES: dict[str, Composite] = {}
 GENERIC: dict[str, Callable[..., Any]] = {}
 #: Backend key -> overload name -> kernel.
 KERNELS: dict[int, dict[str, KernelDef]] = {}
+#: Dispatch key -> overload name -> ``build(coded key set)``, asked before the layer or the kernels of that key.
+HANDLERS: dict[int, dict[str, Callable[[int], Callable[..., Any] | None]]] = {}
 
 
 class KernelDef:
@@ -107,7 +109,12 @@ class Overload:
         self._lists: tuple[int, ...] = ()
 
     def __repr__(self) -> str:
-        return f"<Overload(op='aten.{self.packet_name}', overload='{self.overload_name}')>"
+        return f"<Overload(op='{self.qualified_name.partition('.')[0].replace('::', '.')}', overload='{self.overload_name}')>"
+
+    @property
+    def qualified_name(self) -> str:
+        """The name with its namespace, which is ``aten`` where the name gives none."""
+        return self.name if "::" in self.name else f"aten::{self.name}"
 
     @property
     def declaration(self) -> Declaration:
@@ -261,6 +268,23 @@ def register_kernel(
     for name in names:
         table[name] = KernelDef(function, half, ufunc, fast, short)
         _forget(name)
+
+
+def register_handler(key: int, name: str, build: Callable[[int], Callable[..., Any] | None] | None) -> None:
+    """Enter what handles an operator at a dispatch key in place of its layer or kernels; None takes it away.
+
+    Parameters
+    ----------
+    build
+        Called once per coded key set. The callable it returns takes all arguments of the schema, tensors as tensors; None
+        leaves the operator to the layer or the kernels.
+    """
+    table = HANDLERS.setdefault(key, {})
+    if build is None:
+        table.pop(name, None)
+    else:
+        table[name] = build
+    _forget(name)
 
 
 def register_meta(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -1,0 +1,165 @@
+"""Linear algebra over NumPy's LAPACK."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from mt_core.meta.reduction import reduced_dims
+
+from ..registry import kernel
+from .reduction import _keep, accurate_sum
+
+
+@kernel("linalg_vector_norm")
+def vector_norm(self: np.ndarray, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
+    axes = reduced_dims(dim, self.ndim)
+    if dtype is not None:
+        self = self.astype(dtype.compute.np)
+    order = float(ord)
+    size = np.abs(self)
+    if order == 2:
+        squares = self.real**2 + self.imag**2 if self.dtype.kind == "c" else self * self
+        result = np.sqrt(accurate_sum(squares, axes))
+    elif order == 1:
+        result = accurate_sum(size, axes)
+    elif order == np.inf:
+        result = np.max(size, axis=axes)
+    elif order == -np.inf:
+        result = np.min(size, axis=axes)
+    elif order == 0:
+        result = accurate_sum((size != 0).astype(size.dtype), axes)
+    else:
+        power = np.asarray(order, size.dtype)
+        result = np.power(accurate_sum(np.power(size, power), axes), np.asarray(1 / order, size.dtype))
+    return _keep(np.asarray(result), self, axes, keepdim)
+
+
+def _info(A: np.ndarray, bad: Any = None) -> np.ndarray:
+    found = np.zeros(A.shape[:-2], np.int32)
+    if bad is not None:
+        found[...] = bad
+    return found
+
+
+def _each(A: np.ndarray, function: Any, shape: tuple[int, ...], *others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A LAPACK call matrix by matrix, for batches in which some matrix fails: (results, info)."""
+    batch = A.shape[:-2]
+    out = np.full((*batch, *shape), np.nan, A.dtype)
+    info = np.zeros(batch, np.int32)
+    for at in np.ndindex(*batch):
+        try:
+            out[at] = function(A[at], *[o[at] for o in others])
+        except np.linalg.LinAlgError:
+            info[at] = _first_failure(A[at])
+    return out, info
+
+
+def _first_failure(matrix: np.ndarray) -> int:
+    """Order (from 1) of the first leading minor that is singular."""
+    for k in range(1, matrix.shape[0] + 1):
+        if np.linalg.det(matrix[:k, :k]) == 0:
+            return k
+    return matrix.shape[0]
+
+
+@kernel("linalg_inv_ex")
+def inv_ex(A: np.ndarray, check_errors: bool) -> tuple[np.ndarray, np.ndarray]:
+    try:
+        return np.linalg.inv(A), _info(A)
+    except np.linalg.LinAlgError:
+        return _each(A, np.linalg.inv, A.shape[-2:])
+
+
+@kernel("linalg_solve_ex")
+def solve_ex(A: np.ndarray, B: np.ndarray, left: bool, check_errors: bool) -> tuple[np.ndarray, np.ndarray]:
+    vector = B.ndim == 1 or A.ndim - 1 == B.ndim and A.shape[:-1] == B.shape
+    right = B[..., None] if vector else B
+    if not left:
+        A, right = A.swapaxes(-2, -1), right.swapaxes(-2, -1)
+    try:
+        result, info = np.linalg.solve(A, right), _info(A)
+    except np.linalg.LinAlgError:
+        batch = np.broadcast_shapes(A.shape[:-2], right.shape[:-2])
+        wide = np.broadcast_to(A, (*batch, *A.shape[-2:]))
+        result, info = _each(wide, np.linalg.solve, right.shape[-2:], np.broadcast_to(right, (*batch, *right.shape[-2:])))
+    if not left:
+        result = result.swapaxes(-2, -1)
+    return (result[..., 0] if vector else result), info
+
+
+@kernel("_linalg_det")
+def det(A: np.ndarray) -> Any:
+    return np.asarray(np.linalg.det(A))
+
+
+@kernel("linalg_slogdet")
+def slogdet(A: np.ndarray) -> tuple[Any, Any]:
+    sign, logs = np.linalg.slogdet(A)
+    return np.asarray(sign), np.asarray(logs)
+
+
+@kernel("linalg_cholesky_ex")
+def cholesky_ex(self: np.ndarray, upper: bool, check_errors: bool) -> tuple[np.ndarray, np.ndarray]:
+    matrix = np.conj(self.swapaxes(-2, -1)) if upper else self
+    try:
+        factor, info = np.linalg.cholesky(matrix), _info(self)
+    except np.linalg.LinAlgError:
+        factor, info = _each(matrix, np.linalg.cholesky, matrix.shape[-2:])
+        for at in np.argwhere(info):
+            info[tuple(at)] = _not_definite(matrix[tuple(at)])
+    return (np.conj(factor.swapaxes(-2, -1)) if upper else factor), info
+
+
+def _not_definite(matrix: np.ndarray) -> int:
+    """Order of the first leading minor that is not positive definite."""
+    for k in range(1, matrix.shape[0] + 1):
+        try:
+            np.linalg.cholesky(matrix[:k, :k])
+        except np.linalg.LinAlgError:
+            return k
+    return matrix.shape[0]
+
+
+@kernel("linalg_qr")
+def qr(A: np.ndarray, mode: str) -> tuple[np.ndarray, np.ndarray]:
+    if mode == "r":
+        return np.empty(0, A.dtype), np.linalg.qr(A, "r")
+    q, r = np.linalg.qr(A, mode)
+    return q, r
+
+
+@kernel("linalg_eigh")
+def eigh(self: np.ndarray, UPLO: str) -> tuple[np.ndarray, np.ndarray]:
+    values, vectors = np.linalg.eigh(self, UPLO.upper())
+    return values, vectors
+
+
+@kernel("linalg_svd")
+def svd(A: np.ndarray, full_matrices: bool, driver: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return tuple(np.linalg.svd(A, full_matrices))  # type: ignore[return-value]
+
+
+@kernel("linalg_solve_triangular")
+def solve_triangular(self: np.ndarray, B: np.ndarray, upper: bool, left: bool, unitriangular: bool) -> np.ndarray:
+    matrix = np.triu(self) if upper else np.tril(self)
+    if unitriangular:
+        diagonal = np.arange(matrix.shape[-1])
+        matrix[..., diagonal, diagonal] = 1
+    if not left:
+        matrix, B = matrix.swapaxes(-2, -1), B.swapaxes(-2, -1)
+        upper = not upper
+    result = _substitute(matrix, B, upper)
+    return result if left else result.swapaxes(-2, -1)
+
+
+def _substitute(matrix: np.ndarray, B: np.ndarray, upper: bool) -> np.ndarray:
+    """Forward or back substitution, row by row over all batches at once."""
+    batch = np.broadcast_shapes(matrix.shape[:-2], B.shape[:-2])
+    out = np.array(np.broadcast_to(B, (*batch, *B.shape[-2:])))
+    n = matrix.shape[-1]
+    for i in reversed(range(n)) if upper else range(n):
+        known = slice(i + 1, n) if upper else slice(0, i)
+        done = np.matmul(matrix[..., i : i + 1, known], out[..., known, :])[..., 0, :]
+        out[..., i, :] = (out[..., i, :] - done) / matrix[..., i, i][..., None]
+    return out

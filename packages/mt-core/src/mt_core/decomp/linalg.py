@@ -1,0 +1,305 @@
+"""Linear algebra written in other operators."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .. import dtypes
+from ..api import _functions as ops
+from ..dispatch.registry import register_composite as composite
+from ..dtypes import scalar_type_name
+from ..tensor import wrap_dim
+
+Ints = tuple[int, ...]
+
+
+def _two_dims(self: Any, dim: Ints, name: str = "linalg.matrix_norm") -> Ints:
+    if self.dim() < 2:
+        raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
+    if len(dim) != 2:
+        raise RuntimeError(f"{name}: dim must be a 2-tuple. Got {' '.join(map(str, dim))}")
+    a, b = (wrap_dim(d, self.dim()) for d in dim)
+    if a == b:
+        raise RuntimeError(f"{name}: dims must be different. Got ({dim[0]}, {dim[1]})")
+    return a, b
+
+
+def _singular_values(self: Any, dims: Ints, keepdim: bool, combine: Any) -> Any:
+    values = ops.linalg_svdvals(self.permute([*[d for d in range(self.dim()) if d not in dims], *dims]))
+    result = combine(values)
+    if keepdim:
+        for d in sorted(dims):
+            result = result.unsqueeze(d)
+    return result
+
+
+@composite("linalg_matrix_norm")
+def matrix_norm(self: Any, ord: Any, dim: Ints, keepdim: bool, dtype: Any) -> Any:
+    dims = _two_dims(self, dim)
+    if self.dtype.category < 2:
+        raise RuntimeError(f"linalg.matrix_norm: Expected a floating point or complex tensor as input. Got {scalar_type_name(self.dtype)}")
+    A = self if dtype is None else self.to(dtype)
+    size = abs(float(ord))
+    if size not in (1, 2, math.inf):
+        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
+    largest = float(ord) > 0
+    if size == 2:
+        return _singular_values(A, dims, keepdim, lambda s: s.amax(-1) if largest else s.amin(-1))
+    over, rest = dims if size == 1 else (dims[1], dims[0])
+    sums = ops.linalg_vector_norm(A, 1, (over,), keepdim)
+    if not keepdim and rest > over:
+        rest -= 1
+    return sums.amax((rest,), keepdim) if largest else sums.amin((rest,), keepdim)
+
+
+@composite("linalg_matrix_norm.str_ord")
+def matrix_norm_named(self: Any, ord: str, dim: Ints, keepdim: bool, dtype: Any) -> Any:
+    dims = _two_dims(self, dim)
+    if ord not in ("fro", "nuc"):
+        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
+    if ord == "fro":
+        return ops.linalg_vector_norm(self, 2, dims, keepdim, dtype=dtype)
+    A = self if dtype is None else self.to(dtype)
+    return _singular_values(A, dims, keepdim, lambda s: s.sum(-1))
+
+
+@composite("linalg_norm")
+def norm(self: Any, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
+    if dim is not None and len(dim) not in (1, 2):
+        raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got [{', '.join(map(str, dim))}]")
+    if dim is None and ord is not None and self.dim() not in (1, 2):
+        raise RuntimeError(f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {self.dim()}D.")
+    if ord is not None and (dim is not None and len(dim) == 2 or dim is None and self.dim() == 2):
+        return matrix_norm(self, ord, tuple(dim) if dim is not None else (0, 1), keepdim, dtype)
+    return ops.linalg_vector_norm(self, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
+
+
+@composite("linalg_norm.ord_str")
+def norm_named(self: Any, ord: str, dim: Any, keepdim: bool, dtype: Any) -> Any:
+    if dim is not None and len(dim) not in (1, 2):
+        raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got [{', '.join(map(str, dim))}]")
+    if dim is None and self.dim() not in (1, 2):
+        raise RuntimeError(f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {self.dim()}D.")
+    return matrix_norm_named(self, ord, tuple(dim) if dim is not None else (0, 1), keepdim, dtype)
+
+
+@composite("linalg_vecdot")
+def vecdot(x: Any, y: Any, dim: int) -> Any:
+    if x.dtype.category < 2:
+        raise RuntimeError(f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {scalar_type_name(x.dtype)}")
+    return ((x.conj() if x.is_complex() else x) * y).sum(dim)
+
+
+@composite("linalg_cross")
+def linalg_cross(self: Any, other: Any, dim: int) -> Any:
+    if self.dim() != other.dim():
+        raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
+    if self.size(dim) != 3 or other.size(dim) != 3:
+        raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {self.size(dim)} and {other.size(dim)}")
+
+    def part(i: int) -> Any:
+        j, k = (i + 1) % 3, (i + 2) % 3
+        return self.select(dim, j) * other.select(dim, k) - self.select(dim, k) * other.select(dim, j)
+
+    return ops.stack([part(0), part(1), part(2)], wrap_dim(dim, self.dim()) - self.dim())
+
+
+@composite("cross")
+def cross(self: Any, other: Any, dim: int | None) -> Any:
+    if dim is None:
+        dim = next((i for i, n in enumerate(self.shape) if n == 3), None)
+        if dim is None:
+            raise RuntimeError("no dimension of size 3 in input")
+    return linalg_cross(self, other, dim)
+
+
+@composite("linalg_diagonal")
+def diagonal(A: Any, offset: int, dim1: int, dim2: int) -> Any:
+    return A.diagonal(offset, dim1, dim2)
+
+
+@composite("linalg_matmul")
+def linalg_matmul(self: Any, other: Any) -> Any:
+    return self.matmul(other)
+
+
+@composite("linalg_multi_dot")
+def multi_dot(tensors: list[Any]) -> Any:
+    if len(tensors) < 2:
+        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
+    first, last = tensors[0], tensors[-1]
+    chain = list(tensors)
+    for position, t in ((0, first), (-1, last)):
+        if t.dim() not in (1, 2):
+            which = "first" if position == 0 else "last"
+            raise RuntimeError(f"multi_dot(): the {which} tensor must be 1D or 2D but got {t.dim()}D")
+    for i, t in enumerate(tensors[1:-1], 1):
+        if t.dim() != 2:
+            raise RuntimeError(f"multi_dot(): tensor {i} must be 2D but got {t.dim()}D")
+    chain[0] = first.unsqueeze(0) if first.dim() == 1 else first
+    chain[-1] = last.unsqueeze(1) if last.dim() == 1 else last
+    for i, (a, b) in enumerate(zip(chain, chain[1:], strict=False)):
+        if a.shape[1] != b.shape[0]:
+            raise RuntimeError(f"multi_dot(): tensors {i} and {i + 1} with shapes {list(a.shape)} and {list(b.shape)} cannot be multiplied")
+    result = _cheapest_product(chain)
+    if first.dim() == 1:
+        result = result.squeeze(0)
+    return result.squeeze(-1) if last.dim() == 1 else result
+
+
+def _cheapest_product(chain: list[Any]) -> Any:
+    """Matrix chain order by dynamic programming (Cormen et al., 15.2)."""
+    count = len(chain)
+    sizes = [chain[0].shape[0], *[m.shape[1] for m in chain]]
+    cost = [[0] * count for _ in range(count)]
+    cut = [[0] * count for _ in range(count)]
+    for length in range(1, count):
+        for i in range(count - length):
+            j = i + length
+            options = [cost[i][k] + cost[k + 1][j] + sizes[i] * sizes[k + 1] * sizes[j + 1] for k in range(i, j)]
+            cost[i][j] = min(options)
+            cut[i][j] = i + options.index(cost[i][j])
+
+    def product(i: int, j: int) -> Any:
+        return chain[i] if i == j else product(i, cut[i][j]).mm(product(cut[i][j] + 1, j))
+
+    return product(0, count - 1)
+
+
+@composite("chain_matmul")
+def chain_matmul(matrices: list[Any]) -> Any:
+    for t in matrices:
+        if t.dim() != 2:
+            raise RuntimeError(f"Tensor dimension is {t.dim()}, expected 2 instead.")
+    return matrices[0] if len(matrices) == 1 else multi_dot(matrices)
+
+
+@composite("linalg_matrix_power", "matrix_power")
+def matrix_power(self: Any, n: int) -> Any:
+    if self.dim() < 2:
+        raise RuntimeError("linalg.matrix_power: The input tensor A must have at least 2 dimensions.")
+    if self.shape[-1] != self.shape[-2]:
+        raise RuntimeError(f"linalg.matrix_power: A must be batches of square matrices, but they are {self.shape[-2]} by {self.shape[-1]} matrices")
+    if n == 0:
+        return ops.eye(self.shape[-1], dtype=self.dtype, device=self.device).expand(self.shape).clone()
+    base = ops.linalg_inv(self) if n < 0 else self
+    result, n = None, abs(n)
+    while n:
+        if n & 1:
+            result = base if result is None else result @ base
+        n >>= 1
+        if n:
+            base = base @ base
+    return result.clone() if result is self else result
+
+
+@composite("linalg_vander")
+def vander(x: Any, N: int | None) -> Any:
+    if not x.dim():
+        raise RuntimeError("linalg.vander: input must have at least one dimension.")
+    count = x.shape[-1] if N is None else N
+    if count <= 0 and N is not None:
+        raise RuntimeError("N must be greater than 1.")
+    d = dtypes.int64 if x.dtype.category < 2 else x.dtype
+    x = x.to(d).unsqueeze(-1)
+    ones = ops.ones_like(x)
+    return ops.cat([ones, x.expand((*x.shape[:-1], count - 1)).cumprod(-1)], -1) if count > 1 else ones
+
+
+@composite("linalg_inv")
+def inv(A: Any) -> Any:
+    inverse, info = ops.linalg_inv_ex(A)
+    _raise_singular(info, "linalg.inv", A)
+    return inverse
+
+
+@composite("inverse")
+def inverse(self: Any) -> Any:
+    return inv(self)
+
+
+def _raise_singular(info: Any, name: str, A: Any) -> None:
+    """PyTorch's LinAlgError for the first matrix that has none."""
+    if A.is_meta or not info.numel():
+        return
+    from ..errors import LinAlgError
+
+    values = info.reshape(-1).tolist()
+    bad = next((i for i, v in enumerate(values) if v), None)
+    if bad is None:
+        return
+    batch = f"(Batch element {bad}): " if info.dim() else ""
+    if name == "linalg.cholesky":
+        raise LinAlgError(f"{name}: {batch}The factorization could not be completed because the input is not positive-definite (the leading minor of order {values[bad]} is not positive-definite).")
+    what = "The solver failed because the input matrix is singular." if name == "linalg.solve" else f"The diagonal element {values[bad]} is zero, the inversion could not be completed because the input matrix is singular."
+    raise LinAlgError(f"{name}: {batch}{what}")
+
+
+@composite("linalg_solve")
+def solve(A: Any, B: Any, left: bool) -> Any:
+    result, info = ops.linalg_solve_ex(A, B, left=left)
+    _raise_singular(info, "linalg.solve", A)
+    return result
+
+
+@composite("linalg_det")
+def linalg_det(A: Any) -> Any:
+    return ops._linalg_det(A)
+
+
+@composite("det")
+def det(self: Any) -> Any:
+    return ops._linalg_det(self)
+
+
+@composite("slogdet")
+def slogdet(self: Any) -> Any:
+    return ops.linalg_slogdet(self)
+
+
+@composite("logdet")
+def logdet(self: Any) -> Any:
+    sign, logs = ops.linalg_slogdet(self)
+    if self.is_complex():
+        return sign.log() + logs
+    return ops.where(sign == -1, ops.full((), math.nan, dtype=logs.dtype, device=logs.device), logs)
+
+
+@composite("linalg_cholesky")
+def cholesky(self: Any, upper: bool) -> Any:
+    factor, info = ops.linalg_cholesky_ex(self, upper=upper)
+    _raise_singular(info, "linalg.cholesky", self)
+    return factor
+
+
+@composite("cholesky")
+def cholesky_(self: Any, upper: bool) -> Any:
+    return cholesky(self, upper)
+
+
+@composite("qr")
+def qr(self: Any, some: bool) -> Any:
+    return ops.linalg_qr(self, "reduced" if some else "complete")
+
+
+@composite("linalg_eigvalsh")
+def eigvalsh(self: Any, UPLO: str) -> Any:
+    return ops.linalg_eigh(self, UPLO)[0]
+
+
+@composite("linalg_svdvals")
+def svdvals(A: Any, driver: Any) -> Any:
+    return ops.linalg_svd(A, False, driver=driver)[1]
+
+
+@composite("svd")
+def svd(self: Any, some: bool, compute_uv: bool) -> Any:
+    from ..return_types import struct_sequence
+
+    named = struct_sequence("svd", ("U", "S", "V"))
+    if not compute_uv:
+        m, n = self.shape[-2:]
+        return named((self.new_zeros((*self.shape[:-2], m, m)), svdvals(self, None), self.new_zeros((*self.shape[:-2], n, n))))
+    u, s, vh = ops.linalg_svd(self, not some)
+    return named((u, s, vh.mH))
