@@ -14,7 +14,7 @@ from ..keys import AUTOGRAD, BACKEND_MASK, CPU, FLAGS, INFERENCE, KEY_MASK, META
 from ..plugins.discovery import find_backend, find_layer
 from ..state import effective_keys, excluding, mode_code, mode_triple, tls
 from . import executors
-from .registry import COMPOSITES, GENERIC, KERNELS, KernelDef, Overload, load_room
+from .registry import COMPOSITES, GENERIC, HANDLERS, KERNELS, KernelDef, Overload, load_room
 from .several_devices import has_several_devices, on_one_device
 
 __all__ = ["backend_for", "keys_of", "layer_for", "register_layer", "resolve"]
@@ -22,6 +22,7 @@ __all__ = ["backend_for", "keys_of", "layer_for", "register_layer", "resolve"]
 #: Key -> the layer that handles it, or the entry-point name under which to find it.
 _LAYERS: dict[int, Any] = {}
 _BACKENDS: dict[int, Any] = {}
+_NOTHING: dict[str, Any] = {}
 
 
 def register_layer(key: int, layer: Any) -> None:
@@ -115,6 +116,9 @@ def _resolve(overload: Overload, coded: int) -> Callable[..., Any]:
     keys = effective_keys(coded) & ~FLAGS
     while keys:
         top = 1 << (keys.bit_length() - 1)
+        build = HANDLERS.get(top, _NOTHING).get(overload.name)
+        if build is not None and (handler := build(coded)) is not None:
+            return handler
         if top & BACKEND_MASK:
             return _backend_callable(overload, top, coded)
         layer = layer_for(top)
@@ -123,7 +127,7 @@ def _resolve(overload: Overload, coded: int) -> Callable[..., Any]:
             if handled is not None:
                 return handled
         keys &= ~top
-    raise _missing(overload, effective_keys(coded))
+    raise missing_kernel(overload, effective_keys(coded))
 
 
 def without(coded: int, key: int) -> int:
@@ -170,7 +174,7 @@ def _executor(overload: Overload, kernel: KernelDef | None, key: int, coded: int
     if built is None:
         built = executors.build(overload, kernel, backend_for(key), key, coded)
     if built is None:
-        raise _missing(overload, effective_keys(coded), overload.declaration.kind)
+        raise missing_kernel(overload, effective_keys(coded))
     return built
 
 
@@ -184,11 +188,12 @@ def unrecorded(function: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-def _missing(overload: Overload, keys: int, kind: str = "") -> NotImplementedError:
+def missing_kernel(overload: Overload, keys: int) -> NotImplementedError:
+    """The error for a key set that nothing handles, naming what is registered."""
     registered = [NAMES[key] for key, table in KERNELS.items() if overload.name in table]
     if overload.name in COMPOSITES:
         registered.append("Composite")
     return NotImplementedError(
-        f"could not find kernel for op aten::{overload.name} with keys {describe(keys & ~FLAGS)}. "
+        f"could not find kernel for op {overload.qualified_name} with keys {describe(keys & ~FLAGS)}. "
         f"It is registered for: {', '.join(registered) or 'nothing'}"
     )
