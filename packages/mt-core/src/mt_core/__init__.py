@@ -39,6 +39,9 @@ from .dtypes import *  # noqa: E402, F403
 from .formats import *  # noqa: E402, F403
 from .functional import *  # noqa: E402, F403
 from .functional_norm import norm as norm  # noqa: E402
+from .random import Generator as Generator  # noqa: E402
+from .random import default_generator as default_generator  # noqa: E402
+from .random import manual_seed as manual_seed  # noqa: E402
 from .size import Size as Size  # noqa: E402
 
 globals().update({d.name: d for d in _dtypes.ALL_DTYPES}, **_dtypes.ALIASES)

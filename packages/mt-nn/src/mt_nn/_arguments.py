@@ -33,9 +33,9 @@ def _reverse_repeat_tuple(t: Iterable[int], n: int) -> tuple[int, ...]:
 
 def _list_with_default(out_size: Any, defaults: list[int]) -> Any:
     """An output size in which `None` stands for the input's own."""
-    if isinstance(out_size, int) or out_size is None:
+    if isinstance(out_size, int):
         return out_size
     if len(defaults) <= len(out_size):
         raise ValueError(f"Input dimension should be at least {len(out_size) + 1}")
     own = defaults[-len(out_size) :]
-    return [default if size is None else size for size, default in zip(out_size, own, strict=True)]
+    return [default if size is None else size for size, default in zip(out_size, own, strict=False)]

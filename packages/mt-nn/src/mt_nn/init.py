@@ -116,21 +116,55 @@ def trunc_normal_(
 ) -> Tensor:
     """Values drawn from a normal distribution limited to the range from `a` to `b`.
 
-    Uniform values are sent through the inverse of the distribution's cumulative function.
+    Values outside the range are drawn again until all are within; if few normal values would be, uniform ones are drawn
+    and kept with the probability that the normal density gives them.
     """
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
-            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be "
-            "incorrect.",
+            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect.",
             stacklevel=2,
         )
-    lower, upper = _normal_cdf((a - mean) / std), _normal_cdf((b - mean) / std)
+    probability = _normal_cdf((b - mean) / std) - _normal_cdf((a - mean) / std)
     with mt.no_grad():
-        tensor.uniform_(2 * lower - 1, 2 * upper - 1, generator=generator)
-        tensor.erfinv_()
-        tensor.mul_(std * math.sqrt(2.0))
-        tensor.add_(mean)
-        return tensor.clamp_(min=a, max=b)
+        if probability > _ENOUGH_WITHIN:
+            return _truncate_normal_(tensor, mean, std, a, b, generator)
+        return _thin_uniform_(tensor, mean, std, a, b, generator)
+
+
+#: With a greater probability of being within the range, normal values are drawn; with a lesser one, uniform values.
+_ENOUGH_WITHIN = 0.3
+
+
+def _truncate_normal_(
+    tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Generator | None
+) -> Tensor:
+    """Draw normal values again until all are within the range."""
+    low, high = mt.tensor([a, b], dtype=tensor.dtype).tolist()
+    tensor.normal_(mean, std, generator=generator)
+    values = tensor
+    while (outside := (values < low) | (values > high)).any():
+        redrawn = mt.empty_like(values).normal_(mean, std, generator=generator)
+        values = mt.where(outside, redrawn, values)
+    return tensor if values is tensor else tensor.copy_(values)
+
+
+def _thin_uniform_(tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Generator | None) -> Tensor:
+    """Draw uniform values again until each has been kept with its density divided by the highest of the range."""
+    mode = min(max(mean, a), b)
+    log_highest = -0.5 * ((mode - mean) / std) ** 2
+
+    def rejected(values: Tensor) -> Tensor:
+        log_density = values.sub_(mean).div_(std).pow_(2).mul_(-0.5).sub_(log_highest)
+        return mt.empty_like(values).uniform_(generator=generator).log_() > log_density
+
+    tensor.uniform_(a, b, generator=generator)
+    values = tensor
+    outside = rejected(values.clone())
+    while outside.any():
+        redrawn = mt.empty_like(values).uniform_(a, b, generator=generator)
+        values = mt.where(outside, redrawn, values)
+        outside = outside & rejected(redrawn)
+    return tensor if values is tensor else tensor.copy_(values)
 
 
 def _normal_cdf(x: float) -> float:

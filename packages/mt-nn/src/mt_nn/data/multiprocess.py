@@ -231,6 +231,6 @@ class WorkerPool:
 
     def _death(self, workers: list[_Worker]) -> RuntimeError:
         # The connection may have been closed a moment before the end of the process.
-        connection.wait([worker.process.sentinel for worker in workers], _SECONDS_TO_STOP)
-        dead = ", ".join(str(worker.pid) for worker in workers if not worker.process.is_alive())
+        ended = connection.wait([worker.process.sentinel for worker in workers], _SECONDS_TO_STOP)
+        dead = ", ".join(str(worker.pid) for worker in workers if worker.process.sentinel in ended)
         return RuntimeError(f"DataLoader worker (pid(s) {dead}) exited unexpectedly")

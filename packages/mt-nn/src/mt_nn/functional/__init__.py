@@ -1,9 +1,10 @@
-"""Functions of neural networks: the counterparts of the modules that keep no state.
-
-Operators that need nothing more than their arguments are the core's own, under the same name.
-"""
+"""Functions of neural networks: the counterparts of the modules that keep no state."""
 
 from __future__ import annotations
+
+from typing import Any
+
+import mt_core as mt
 
 from .. import _reduction as _Reduction  # noqa: F401 - read as torch.nn.functional._Reduction
 from .activation import (
@@ -11,41 +12,27 @@ from .activation import (
 )
 from .activation import (
     celu,
-    celu_,
     elu,
-    elu_,
-    gelu,
     glu,
     gumbel_softmax,
-    hardshrink,
     hardsigmoid,
     hardswish,
     hardtanh,
-    hardtanh_,
     leaky_relu,
-    leaky_relu_,
     log_softmax,
-    logsigmoid,
     mish,
-    prelu,
     relu,
     relu6,
-    relu_,
     rrelu,
-    rrelu_,
     selu,
-    selu_,
     sigmoid,
     silu,
     softmax,
     softmin,
-    softplus,
-    softshrink,
     softsign,
     tanh,
     tanhshrink,
     threshold,
-    threshold_,
 )
 from .attention import (
     _canonical_mask as _canonical_mask,
@@ -64,24 +51,13 @@ from .attention import (
 )
 from .attention import (
     multi_head_attention_forward,
-    scaled_dot_product_attention,
 )
 from .conv import (
-    conv1d,
-    conv2d,
-    conv3d,
-    conv_tbc,
-    conv_transpose1d,
-    conv_transpose2d,
-    conv_transpose3d,
     fold,
     unfold,
 )
 from .distance import (
-    cosine_similarity,
     normalize,
-    pairwise_distance,
-    pdist,
 )
 from .dropout import (
     alpha_dropout,
@@ -97,11 +73,6 @@ from .embedding import (
 from .embedding import (
     embedding,
     embedding_bag,
-    one_hot,
-)
-from .linear import (
-    bilinear,
-    linear,
 )
 from .loss import (
     binary_cross_entropy,
@@ -150,7 +121,6 @@ from .pool import (
     _unpool_output_size as _unpool_output_size,
 )
 from .pool import (
-    adaptive_avg_pool1d,
     adaptive_avg_pool2d,
     adaptive_avg_pool3d,
     adaptive_max_pool1d,
@@ -159,9 +129,6 @@ from .pool import (
     adaptive_max_pool2d_with_indices,
     adaptive_max_pool3d,
     adaptive_max_pool3d_with_indices,
-    avg_pool1d,
-    avg_pool2d,
-    avg_pool3d,
     fractional_max_pool2d,
     fractional_max_pool2d_with_indices,
     fractional_max_pool3d,
@@ -187,16 +154,54 @@ from .vision import (
 )
 from .vision import (
     affine_grid,
-    channel_shuffle,
     grid_sample,
     interpolate,
-    native_channel_shuffle,
-    pixel_shuffle,
-    pixel_unshuffle,
     upsample,
     upsample_bilinear,
     upsample_nearest,
 )
+
+#: Name here -> name of the operator that it is, unchanged.
+_OPERATORS = {
+    name: name
+    for name in (
+        "adaptive_avg_pool1d",
+        "avg_pool1d",
+        "avg_pool2d",
+        "avg_pool3d",
+        "bilinear",
+        "celu_",
+        "channel_shuffle",
+        "conv1d",
+        "conv2d",
+        "conv3d",
+        "conv_tbc",
+        "conv_transpose1d",
+        "conv_transpose2d",
+        "conv_transpose3d",
+        "cosine_similarity",
+        "elu_",
+        "gelu",
+        "hardshrink",
+        "hardtanh_",
+        "leaky_relu_",
+        "linear",
+        "native_channel_shuffle",
+        "one_hot",
+        "pairwise_distance",
+        "pdist",
+        "pixel_shuffle",
+        "pixel_unshuffle",
+        "prelu",
+        "relu_",
+        "rrelu_",
+        "scaled_dot_product_attention",
+        "selu_",
+        "softplus",
+        "softshrink",
+        "threshold_",
+    )
+} | {"logsigmoid": "log_sigmoid"}
 
 __all__ = [
     "adaptive_avg_pool1d",
@@ -330,8 +335,19 @@ __all__ = [
     "upsample_nearest",
 ]
 
-for _name in __all__:
-    # Pickles and tracebacks name a function by the module users import it from; operators belong to the core.
-    if getattr(globals()[_name], "__module__", "").startswith(__name__):
-        globals()[_name].__module__ = __name__
-del _name
+for _function in [value for name, value in globals().items() if name in __all__]:
+    _function.__module__ = __name__  # pickles name a function by the module that users import it from
+del _function
+
+
+def __getattr__(name: str) -> Any:
+    """An operator, which belongs to the core, when it is first asked for."""
+    operator = _OPERATORS.get(name)
+    if operator is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = getattr(mt, operator)
+    return globals()[name]
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

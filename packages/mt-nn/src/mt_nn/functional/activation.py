@@ -5,61 +5,31 @@ from __future__ import annotations
 import warnings
 
 import mt_core as mt
-from mt_core import (
-    Tensor,
-    celu_,
-    elu_,
-    gelu,
-    hardshrink,
-    hardtanh_,
-    leaky_relu_,
-    prelu,
-    relu_,
-    rrelu_,
-    selu_,
-    softplus,
-    softshrink,
-    threshold_,
-)
-from mt_core import log_sigmoid as logsigmoid
+from mt_core import Tensor
 
 __all__ = [
     "celu",
-    "celu_",
     "elu",
-    "elu_",
-    "gelu",
     "glu",
     "gumbel_softmax",
-    "hardshrink",
     "hardsigmoid",
     "hardswish",
     "hardtanh",
-    "hardtanh_",
     "leaky_relu",
-    "leaky_relu_",
     "log_softmax",
-    "logsigmoid",
     "mish",
-    "prelu",
     "relu",
     "relu6",
-    "relu_",
     "rrelu",
-    "rrelu_",
     "selu",
-    "selu_",
     "sigmoid",
     "silu",
     "softmax",
     "softmin",
-    "softplus",
-    "softshrink",
     "softsign",
     "tanh",
     "tanhshrink",
     "threshold",
-    "threshold_",
 ]
 
 
@@ -144,7 +114,7 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
-    """x * tanh(softplus(x))."""
+    """x * tanh(mt.softplus(x))."""
     return mt.mish_(input) if inplace else mt.mish(input)
 
 

@@ -6,11 +6,11 @@ import math
 import warnings
 
 import mt_core as mt
-from mt_core import Tensor, linear, scaled_dot_product_attention
+from mt_core import Tensor
 
 from .padding import pad
 
-__all__ = ["multi_head_attention_forward", "scaled_dot_product_attention"]
+__all__ = ["multi_head_attention_forward"]
 
 
 def multi_head_attention_forward(
@@ -112,7 +112,10 @@ def multi_head_attention_forward(
         key_padding_mask, "key_padding_mask", _none_or_dtype(attn_mask), "attn_mask", query.dtype
     )
     if is_causal and attn_mask is None:
-        raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
+        raise RuntimeError(
+            "Need attn_mask if specifying the is_causal hint. You may use the Transformer module method "
+            "`generate_square_subsequent_mask` to create this mask."
+        )
     if is_causal and key_padding_mask is None and not need_weights:
         attn_mask = None
     else:
@@ -155,7 +158,7 @@ def multi_head_attention_forward(
         weights = None
         attended = _attention_by_heads(q, k, v, attn_mask, dropout_p, is_causal, (batch, num_heads))
     attended = attended.view(target_length * batch, embed_dim)
-    output = linear(attended, out_proj_weight, out_proj_bias).view(target_length, batch, -1)
+    output = mt.linear(attended, out_proj_weight, out_proj_bias).view(target_length, batch, -1)
     if is_batched:
         return output, weights
     return output.squeeze(1), None if weights is None else weights.squeeze(0)
@@ -193,7 +196,7 @@ def _attention_by_heads(
             mask.unsqueeze(0) if mask.size(0) == 1 and mask.dim() == 3 else mask.view(*batch_and_heads, -1, k.size(1))
         )
     q, k, v = (x.view(*batch_and_heads, x.size(1), x.size(2)) for x in (q, k, v))
-    attended = scaled_dot_product_attention(q, k, v, mask, dropout_p, is_causal)
+    attended = mt.scaled_dot_product_attention(q, k, v, mask, dropout_p, is_causal)
     return attended.permute(2, 0, 1, 3).contiguous()
 
 
@@ -201,16 +204,16 @@ def _in_projection_packed(q: Tensor, k: Tensor, v: Tensor, w: Tensor, b: Tensor 
     """Query, key and value, projected by three weights that lie in one. Equal inputs share a product."""
     size = q.size(-1)
     if k is v and q is k:
-        projected = linear(q, w, b).unflatten(-1, (3, size))
+        projected = mt.linear(q, w, b).unflatten(-1, (3, size))
         return list(projected.unsqueeze(0).transpose(0, -2).squeeze(-2).contiguous().unbind())
     if k is v:
         w_q, w_kv = w.split([size, size * 2])
         b_q, b_kv = (None, None) if b is None else b.split([size, size * 2])
-        projected = linear(k, w_kv, b_kv).unflatten(-1, (2, size))
+        projected = mt.linear(k, w_kv, b_kv).unflatten(-1, (2, size))
         pair = projected.unsqueeze(0).transpose(0, -2).squeeze(-2).contiguous()
-        return [linear(q, w_q, b_q), pair[0], pair[1]]
+        return [mt.linear(q, w_q, b_q), pair[0], pair[1]]
     biases = (None, None, None) if b is None else b.chunk(3)
-    return [linear(x, weight, bias) for x, weight, bias in zip((q, k, v), w.chunk(3), biases, strict=True)]
+    return [mt.linear(x, weight, bias) for x, weight, bias in zip((q, k, v), w.chunk(3), biases, strict=True)]
 
 
 def _in_projection(
@@ -236,7 +239,7 @@ def _in_projection(
     ):
         if weight is not None and weight.shape != expected:
             raise AssertionError(f"expecting {name} shape of {expected}, but got {weight.shape}")
-    return linear(q, w_q, b_q), linear(k, w_k, b_k), linear(v, w_v, b_v)
+    return mt.linear(q, w_q, b_q), mt.linear(k, w_k, b_k), mt.linear(v, w_v, b_v)
 
 
 def _split_heads(projected: Tensor, heads: int) -> Tensor:
@@ -266,10 +269,11 @@ def _with_one_more_key(mask: Tensor | None) -> Tensor | None:
 def _joined_masks(
     attn_mask: Tensor | None, key_padding_mask: Tensor, batch: int, num_heads: int, source_length: int
 ) -> Tensor:
-    if key_padding_mask.shape != (batch, source_length):
-        raise AssertionError(
-            f"expecting key_padding_mask shape of {(batch, source_length)}, but got {key_padding_mask.shape}"
-        )
+    for dim, expected in enumerate((batch, source_length)):
+        if key_padding_mask.shape[dim] != expected:
+            raise AssertionError(
+                f"Expected key_padded_mask.shape[{dim}] to be {expected}, but got {key_padding_mask.shape[dim]}"
+            )
     by_head = key_padding_mask.view(batch, 1, 1, source_length).expand(-1, num_heads, -1, -1)
     by_head = by_head.reshape(batch * num_heads, 1, source_length)
     return by_head if attn_mask is None else attn_mask + by_head
@@ -306,8 +310,10 @@ def _check_static(absent: bool) -> None:
 
 
 def _check_no_bias(bias_k: Tensor | None, bias_v: Tensor | None) -> None:
-    if bias_k is not None or bias_v is not None:
-        raise AssertionError("bias_k and bias_v must be given together")
+    if bias_k is not None:
+        raise AssertionError("bias_k is set but bias_v is None")
+    if bias_v is not None:
+        raise AssertionError("bias_k is None but bias_v is set")
 
 
 def _checked_static(static: Tensor, name: str, heads: int, head_dim: int) -> Tensor:

@@ -3,30 +3,11 @@
 from __future__ import annotations
 
 import mt_core as mt
-from mt_core import (
-    Tensor,
-    conv1d,
-    conv2d,
-    conv3d,
-    conv_tbc,
-    conv_transpose1d,
-    conv_transpose2d,
-    conv_transpose3d,
-)
+from mt_core import Tensor
 
 from .._arguments import _pair
 
-__all__ = [
-    "conv1d",
-    "conv2d",
-    "conv3d",
-    "conv_tbc",
-    "conv_transpose1d",
-    "conv_transpose2d",
-    "conv_transpose3d",
-    "fold",
-    "unfold",
-]
+__all__ = ["fold", "unfold"]
 
 IntOrPair = int | tuple[int, int]
 

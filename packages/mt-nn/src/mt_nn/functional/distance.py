@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import mt_core as mt
-from mt_core import Tensor, cosine_similarity, pairwise_distance, pdist
+from mt_core import Tensor
 
-__all__ = ["cosine_similarity", "normalize", "pairwise_distance", "pdist"]
+__all__ = ["normalize"]
 
 
 def normalize(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import warnings
 
 import mt_core as mt
-from mt_core import Tensor, one_hot
+from mt_core import Tensor
 
-__all__ = ["embedding", "embedding_bag", "one_hot"]
+__all__ = ["embedding", "embedding_bag"]
 
 
 def _no_grad_embedding_renorm_(weight: Tensor, input: Tensor, max_norm: float, norm_type: float) -> None:

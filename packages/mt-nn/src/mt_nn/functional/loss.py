@@ -143,6 +143,9 @@ def linear_cross_entropy(
             "implementation, which keeps all logits.",
             stacklevel=2,
         )
+    _check_linear(input, linear_weight, linear_bias)
+    if ignore_index is not None and target.is_floating_point():
+        raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
     logits_shape = linear_weight.shape[:-1]
     bias = None if linear_bias is None else linear_bias.reshape(-1)
     logits = mt.linear(input, linear_weight.reshape(-1, linear_weight.shape[-1]), bias)
@@ -157,6 +160,26 @@ def linear_cross_entropy(
         reduction=reduction,
         label_smoothing=label_smoothing,
     )
+
+
+def _check_linear(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
+    if input.dim() not in (1, 2):
+        raise RuntimeError(f"expected input with dimensionality 1 or 2, got {input.dim()}")
+    if weight.dim() < 2:
+        raise RuntimeError(f"expected linear_weight with dimensionality at least 2, got {weight.dim()}")
+    if input.shape[-1] != weight.shape[-1]:
+        raise RuntimeError(
+            f"expected equal input and linear_weight last dimensions (in_features), got {input.shape[-1]} and "
+            f"{weight.shape[-1]}, respectively"
+        )
+    logits_shape = tuple(weight.shape[:-1])
+    if bias is not None and bias.shape != logits_shape:
+        raise RuntimeError(f"expected linear_bias shape {logits_shape}, got {tuple(bias.shape)}")
+    if len(logits_shape) > 1 and input.dim() == 1:
+        raise RuntimeError(
+            f"K-dimensional loss defined by linear_weight shape {tuple(weight.shape)} requires batched input, "
+            f"(N, {weight.shape[-1]}), got unbatched input with shape {tuple(input.shape)}"
+        )
 
 
 def ctc_loss(
@@ -224,7 +247,8 @@ def poisson_nll_loss(
         ``"none"``, ``"mean"`` or ``"sum"``.
     """
     reduction = _Reduction.resolve(reduction, size_average, reduce)
-    _check_reduction(reduction)
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(reduction + " is not a valid value for reduction")
     return mt.poisson_nll_loss(input, target, log_input, full, eps, _Reduction.get_enum(reduction))
 
 
@@ -254,7 +278,8 @@ def gaussian_nll_loss(
         ``"none"``, ``"mean"`` or ``"sum"``.
     """
     var = _matching_variance(input, var)
-    _check_reduction(reduction)
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(reduction + " is not valid")
     if mt.any(var < 0):
         raise ValueError("var has negative entry/entries")
     var = var.clone()
@@ -536,11 +561,6 @@ def _weighted(terms: Tensor, input: Tensor, weight: Tensor, reduction: str) -> T
     if reduction == "mean":
         return mt.sum(weighted) / mt.sum(weight)
     raise ValueError(f"Invalid reduction mode: {reduction}. Expected one of 'none', 'mean', 'sum'.")
-
-
-def _check_reduction(reduction: str) -> None:
-    if reduction not in ("none", "mean", "sum"):
-        raise ValueError(reduction + " is not a valid value for reduction")
 
 
 def _reduced(terms: Tensor, reduction: str) -> Tensor:

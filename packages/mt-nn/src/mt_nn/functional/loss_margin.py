@@ -11,7 +11,6 @@ import mt_core as mt
 from mt_core import Tensor
 
 from .. import _reduction as _Reduction
-from .distance import pairwise_distance
 
 __all__ = [
     "cosine_embedding_loss",
@@ -245,7 +244,7 @@ def triplet_margin_with_distance_loss(
     if reduction not in ("mean", "sum", "none"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
     _check_margin(margin)
-    distance = pairwise_distance if distance_function is None else distance_function
+    distance = mt.pairwise_distance if distance_function is None else distance_function
     _check_same_dimensions(anchor, positive, negative)
     positive_distance = distance(anchor, positive)
     negative_distance = distance(anchor, negative)

@@ -11,12 +11,11 @@ from collections.abc import Callable
 from typing import Any
 
 import mt_core as mt
-from mt_core import Tensor, adaptive_avg_pool1d, avg_pool1d, avg_pool2d, avg_pool3d
+from mt_core import Tensor
 
 from .._arguments import _list_with_default, _ntuple, _pair, _triple
 
 __all__ = [
-    "adaptive_avg_pool1d",
     "adaptive_avg_pool2d",
     "adaptive_avg_pool3d",
     "adaptive_max_pool1d",
@@ -25,9 +24,6 @@ __all__ = [
     "adaptive_max_pool2d_with_indices",
     "adaptive_max_pool3d",
     "adaptive_max_pool3d_with_indices",
-    "avg_pool1d",
-    "avg_pool2d",
-    "avg_pool3d",
     "fractional_max_pool2d",
     "fractional_max_pool2d_with_indices",
     "fractional_max_pool3d",

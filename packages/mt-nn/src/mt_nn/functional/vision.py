@@ -7,20 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import mt_core as mt
-from mt_core import Tensor, channel_shuffle, native_channel_shuffle, pixel_shuffle, pixel_unshuffle
+from mt_core import Tensor
 
-__all__ = [
-    "affine_grid",
-    "channel_shuffle",
-    "grid_sample",
-    "interpolate",
-    "native_channel_shuffle",
-    "pixel_shuffle",
-    "pixel_unshuffle",
-    "upsample",
-    "upsample_bilinear",
-    "upsample_nearest",
-]
+__all__ = ["affine_grid", "grid_sample", "interpolate", "upsample", "upsample_bilinear", "upsample_nearest"]
 
 GRID_SAMPLE_INTERPOLATION_MODES = {"bilinear": 0, "nearest": 1, "bicubic": 2}
 GRID_SAMPLE_PADDING_MODES = {"zeros": 0, "border": 1, "reflection": 2}
@@ -120,8 +109,10 @@ def interpolate(
         sizes, scales = _rounded_sizes(input, scales, count), None
     if antialias and not (mode in ("bilinear", "bicubic", "lanczos") and input.ndim == 4):
         raise ValueError(
-            "Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor as input"
+            "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input"
         )
+    if mode == "lanczos" and not antialias:
+        raise ValueError("Lanczos mode requires antialias=True")
     if mode == "area":
         return _area(input, sizes if sizes is not None else _rounded_sizes(input, scales, count))
     operator = (_ANTIALIASED if antialias else _OPERATORS).get((input.dim(), mode))
@@ -193,7 +184,7 @@ def _unsupported_mode(input: Tensor, mode: str) -> NotImplementedError:
         return NotImplementedError(f"Got {input.dim()}D input, but {mode} mode needs {needed}D input")
     return NotImplementedError(
         "Input Error: Only 3D, 4D and 5D input Tensors supported"
-        f" (got {input.dim()}D) for the modes: nearest | linear | bilinear | bicubic | trilinear | area | nearest-exact"
+        f" (got {input.dim()}D) for the modes: nearest | linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact"
         f" (got {mode})"
     )
 
@@ -235,17 +226,17 @@ def grid_sample(
             f"'{padding_mode}'"
         )
     if align_corners is None:
-        _warn_of_align_corners("grid_sample")
+        _warn_of_align_corners()
         align_corners = False
     return mt.grid_sampler(
         input, grid, GRID_SAMPLE_INTERPOLATION_MODES[mode], GRID_SAMPLE_PADDING_MODES[padding_mode], align_corners
     )
 
 
-def _warn_of_align_corners(name: str) -> None:
+def _warn_of_align_corners() -> None:
     warnings.warn(
-        f"Default {name} and affine_grid behavior has changed to align_corners=False since 1.3.0. Please specify "
-        f"align_corners=True if the old behavior is desired. See the documentation of {name} for details.",
+        "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please specify "
+        "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details.",
         stacklevel=3,
     )
 
@@ -268,7 +259,7 @@ def affine_grid(theta: Tensor, size: list[int] | tuple[int, ...], align_corners:
         Shape (N, H, W, 2) or (N, D, H, W, 3).
     """
     if align_corners is None:
-        _warn_of_align_corners("affine_grid")
+        _warn_of_align_corners()
         align_corners = False
     if not theta.is_floating_point():
         raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")

@@ -168,9 +168,9 @@ class Sequential(Module):
 
 def _check_multiplier(other: Any) -> None:
     if not isinstance(other, int):
-        raise TypeError(f"unsupported operand type(s) for *: {type(Sequential)} and {type(other)}")
+        raise TypeError(f"unsupported operand type(s) for *: {Sequential} and {type(other)}")
     if other <= 0:
-        raise ValueError(f"Non-positive multiplication factor {other} for {type(Sequential)}")
+        raise ValueError(f"Non-positive multiplication factor {other} for {Sequential}")
 
 
 class ModuleList(Module):

@@ -6,7 +6,7 @@ Inputs have the shape (N, C, *) or (C, *). Sizes are one number for all spatial 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import mt_core as mt
@@ -212,7 +212,8 @@ class _ConvForwardNd(_ConvNd):
     """A convolution over `_dims` spatial dimensions."""
 
     _dims: int
-    _operator: Callable[..., Tensor]
+    #: Name of the function in `functional`.
+    _operator: str
 
     def __init__(
         self,
@@ -250,7 +251,7 @@ class _ConvForwardNd(_ConvNd):
         if self.padding_mode != "zeros":
             input = F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
             padding = (0,) * self._dims
-        return self._operator(input, weight, bias, self.stride, padding, self.dilation, self.groups)
+        return getattr(F, self._operator)(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
     def forward(self, input: Tensor) -> Tensor:
         return self._conv_forward(input, self.weight, self.bias)
@@ -260,28 +261,29 @@ class Conv1d(_ConvForwardNd):
     """A convolution of inputs of shape (N, C, L) or (C, L). See `_ConvNd` for the arguments."""
 
     _dims = 1
-    _operator = staticmethod(F.conv1d)
+    _operator = "conv1d"
 
 
 class Conv2d(_ConvForwardNd):
     """A convolution of inputs of shape (N, C, H, W) or (C, H, W). See `_ConvNd` for the arguments."""
 
     _dims = 2
-    _operator = staticmethod(F.conv2d)
+    _operator = "conv2d"
 
 
 class Conv3d(_ConvForwardNd):
     """A convolution of inputs of shape (N, C, D, H, W) or (C, D, H, W). See `_ConvNd` for the arguments."""
 
     _dims = 3
-    _operator = staticmethod(F.conv3d)
+    _operator = "conv3d"
 
 
 class _ConvTransposeNd(_ConvNd):
     """A transposed convolution over `_dims` spatial dimensions."""
 
     _dims: int
-    _operator: Callable[..., Tensor]
+    #: Name of the function in `functional`.
+    _operator: str
 
     def __init__(
         self,
@@ -332,7 +334,7 @@ class _ConvTransposeNd(_ConvNd):
         output_padding = self._output_padding(
             input, output_size, self.stride, self.padding, self.kernel_size, self._dims, self.dilation
         )
-        return self._operator(
+        return getattr(F, self._operator)(
             input, self.weight, self.bias, self.stride, self.padding, output_padding, self.groups, self.dilation
         )
 
@@ -388,21 +390,21 @@ class ConvTranspose1d(_ConvTransposeNd):
     """A transposed convolution of inputs of shape (N, C, L) or (C, L). See `_ConvNd` for the arguments."""
 
     _dims = 1
-    _operator = staticmethod(F.conv_transpose1d)
+    _operator = "conv_transpose1d"
 
 
 class ConvTranspose2d(_ConvTransposeNd):
     """A transposed convolution of inputs of shape (N, C, H, W) or (C, H, W). See `_ConvNd` for the arguments."""
 
     _dims = 2
-    _operator = staticmethod(F.conv_transpose2d)
+    _operator = "conv_transpose2d"
 
 
 class ConvTranspose3d(_ConvTransposeNd):
     """A transposed convolution of inputs of shape (N, C, D, H, W) or (C, D, H, W). See `_ConvNd` for the arguments."""
 
     _dims = 3
-    _operator = staticmethod(F.conv_transpose3d)
+    _operator = "conv_transpose3d"
 
 
 class _LazyConvXdMixin(LazyModuleMixin):

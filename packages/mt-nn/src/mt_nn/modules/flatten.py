@@ -47,8 +47,6 @@ class Unflatten(Module):
 
     def __init__(self, dim: int, unflattened_size: Size | list[int] | tuple[int, ...]) -> None:
         super().__init__()
-        if not isinstance(dim, int):
-            raise TypeError("invalid argument type for dim parameter")
         self._require_tuple_int(unflattened_size)
         self.dim = dim
         self.unflattened_size = unflattened_size

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 from typing import Any
 
 from ..parameter import is_lazy
@@ -15,8 +14,8 @@ class LazyModuleMixin:
     """Put before a module class, lets some of its parameters and buffers be uninitialized until the first call.
 
     The class calls ``super().__init__`` as usual, assigns `UninitializedParameter` and `UninitializedBuffer`, and
-    defines ``initialize_parameters(*args, **kwargs)``, which is given the first input and materializes them. Then the module
-    becomes an instance of `cls_to_become`, if that is set.
+    defines ``initialize_parameters(*args, **kwargs)``, which is given the first input and materializes them.
+    Then the module becomes an instance of `cls_to_become`, if that is set.
     """
 
     cls_to_become: type | None = None
@@ -25,11 +24,6 @@ class LazyModuleMixin:
         super().__init__(*args, **kwargs)
         self._load_hook = self._register_load_state_dict_pre_hook(self._lazy_load_hook)
         self._initialize_hook = self.register_forward_pre_hook(self._infer_parameters, with_kwargs=True)
-        warnings.warn(
-            "Lazy modules are a new feature under heavy development so changes to the API or functionality can happen "
-            "at any moment.",
-            stacklevel=2,
-        )
 
     def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
         """As in `Module`, but what is uninitialized is saved as it is: it has nothing to detach."""

@@ -8,7 +8,7 @@ import mt_core as mt
 
 __all__ = ["LinearCrossEntropyOptions"]
 
-_METHODS = ("auto", None)
+_METHODS = ("auto", "aspect_ratio", None)
 _POLICIES = ("accurate", "balanced", "compact", "auto")
 
 

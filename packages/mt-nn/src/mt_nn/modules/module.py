@@ -133,10 +133,10 @@ class Module(ModuleHooks, ModuleState, ModuleTraversal, ModuleConversion):
 
     def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
         if (
-            self._forward_hooks
-            or self._forward_pre_hooks
-            or self._backward_hooks
+            self._backward_hooks
             or self._backward_pre_hooks
+            or self._forward_hooks
+            or self._forward_pre_hooks
             or _global_forward_hooks
             or _global_forward_pre_hooks
             or _global_backward_hooks
@@ -148,10 +148,10 @@ class Module(ModuleHooks, ModuleState, ModuleTraversal, ModuleConversion):
     def _wrapped_call_impl(self, *args: Any, **kwargs: Any) -> Any:
         # The test of `_call_impl` is repeated here: a call of a module is frequent enough to save one Python frame.
         if (
-            self._forward_hooks
-            or self._forward_pre_hooks
-            or self._backward_hooks
+            self._backward_hooks
             or self._backward_pre_hooks
+            or self._forward_hooks
+            or self._forward_pre_hooks
             or _global_forward_hooks
             or _global_forward_pre_hooks
             or _global_backward_hooks

@@ -6,7 +6,6 @@ rounds the number of windows up rather than down.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from mt_core import Tensor
@@ -39,7 +38,6 @@ __all__ = [
 ]
 
 Sizes = int | tuple[int, ...]
-Function = Callable[..., Any]
 
 
 class _MaxPoolNd(Module):
@@ -62,7 +60,8 @@ class _MaxPoolNd(Module):
     """
 
     __constants__ = ["kernel_size", "stride", "padding", "dilation", "return_indices", "ceil_mode"]
-    _function: Function
+    #: Name of the function in `functional`.
+    _function: str
     return_indices: bool
     ceil_mode: bool
 
@@ -84,7 +83,7 @@ class _MaxPoolNd(Module):
         self.ceil_mode = ceil_mode
 
     def forward(self, input: Tensor) -> Any:
-        return self._function(
+        return getattr(F, self._function)(
             input,
             self.kernel_size,
             self.stride,
@@ -104,26 +103,27 @@ class _MaxPoolNd(Module):
 class MaxPool1d(_MaxPoolNd):
     """Maxima over windows of one dimension."""
 
-    _function = staticmethod(F.max_pool1d)
+    _function = "max_pool1d"
 
 
 class MaxPool2d(_MaxPoolNd):
     """Maxima over windows of two dimensions."""
 
-    _function = staticmethod(F.max_pool2d)
+    _function = "max_pool2d"
 
 
 class MaxPool3d(_MaxPoolNd):
     """Maxima over windows of three dimensions."""
 
-    _function = staticmethod(F.max_pool3d)
+    _function = "max_pool3d"
 
 
 class _MaxUnpoolNd(Module):
     """Maxima put back where pooling found them, zeros elsewhere; the arguments are those of the pooling."""
 
     _dims: int
-    _function: Function
+    #: Name of the function in `functional`.
+    _function: str
 
     def __init__(self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0) -> None:
         super().__init__()
@@ -133,7 +133,7 @@ class _MaxUnpoolNd(Module):
         self.padding = each(padding)
 
     def forward(self, input: Tensor, indices: Tensor, output_size: list[int] | None = None) -> Tensor:
-        return self._function(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+        return getattr(F, self._function)(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
     def extra_repr(self) -> str:
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
@@ -143,21 +143,21 @@ class MaxUnpool1d(_MaxUnpoolNd):
     """The reverse of `MaxPool1d`."""
 
     _dims = 1
-    _function = staticmethod(F.max_unpool1d)
+    _function = "max_unpool1d"
 
 
 class MaxUnpool2d(_MaxUnpoolNd):
     """The reverse of `MaxPool2d`."""
 
     _dims = 2
-    _function = staticmethod(F.max_unpool2d)
+    _function = "max_unpool2d"
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
     """The reverse of `MaxPool3d`."""
 
     _dims = 3
-    _function = staticmethod(F.max_unpool3d)
+    _function = "max_unpool3d"
 
 
 class _AvgPoolNd(Module):
@@ -209,7 +209,8 @@ class _AvgPoolWithDivisor(_AvgPoolNd):
     """`divisor_override` is what sums are divided by, in place of the number of elements."""
 
     __constants__ = ["kernel_size", "stride", "padding", "ceil_mode", "count_include_pad", "divisor_override"]
-    _function: Function
+    #: Name of the function in `functional`.
+    _function: str
 
     def __init__(
         self,
@@ -229,7 +230,7 @@ class _AvgPoolWithDivisor(_AvgPoolNd):
         self.divisor_override = divisor_override
 
     def forward(self, input: Tensor) -> Tensor:
-        return self._function(
+        return getattr(F, self._function)(
             input,
             self.kernel_size,
             self.stride,
@@ -243,13 +244,13 @@ class _AvgPoolWithDivisor(_AvgPoolNd):
 class AvgPool2d(_AvgPoolWithDivisor):
     """Means over windows of two dimensions. See `_AvgPoolNd` for the arguments."""
 
-    _function = staticmethod(F.avg_pool2d)
+    _function = "avg_pool2d"
 
 
 class AvgPool3d(_AvgPoolWithDivisor):
     """Means over windows of three dimensions. See `_AvgPoolNd` for the arguments."""
 
-    _function = staticmethod(F.avg_pool3d)
+    _function = "avg_pool3d"
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -276,7 +277,8 @@ class _FractionalMaxPoolNd(Module):
 
     __constants__ = ["kernel_size", "return_indices", "output_size", "output_ratio"]
     _dims: int
-    _function: Function
+    #: Name of the function in `functional`.
+    _function: str
 
     def __init__(
         self,
@@ -305,7 +307,7 @@ class _FractionalMaxPoolNd(Module):
             raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
 
     def forward(self, input: Tensor) -> Any:
-        return self._function(
+        return getattr(F, self._function)(
             input,
             self.kernel_size,
             self.output_size,
@@ -319,14 +321,14 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
     """Maxima over windows of two dimensions at random steps."""
 
     _dims = 2
-    _function = staticmethod(F.fractional_max_pool2d)
+    _function = "fractional_max_pool2d"
 
 
 class FractionalMaxPool3d(_FractionalMaxPoolNd):
     """Maxima over windows of three dimensions at random steps."""
 
     _dims = 3
-    _function = staticmethod(F.fractional_max_pool3d)
+    _function = "fractional_max_pool3d"
 
     def __init__(self, kernel_size: Sizes, *args: Any, **kwargs: Any) -> None:
         if any(size <= 0 for size in _ntuple(3)(kernel_size)):
@@ -350,7 +352,8 @@ class _LPPoolNd(Module):
     """
 
     __constants__ = ["norm_type", "kernel_size", "stride", "ceil_mode"]
-    _function: Function
+    #: Name of the function in `functional`.
+    _function: str
     norm_type: float
     ceil_mode: bool
 
@@ -364,7 +367,7 @@ class _LPPoolNd(Module):
         self.ceil_mode = ceil_mode
 
     def forward(self, input: Tensor) -> Tensor:
-        return self._function(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
+        return getattr(F, self._function)(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
     def extra_repr(self) -> str:
         return (
@@ -376,26 +379,27 @@ class _LPPoolNd(Module):
 class LPPool1d(_LPPoolNd):
     """Norms over windows of one dimension."""
 
-    _function = staticmethod(F.lp_pool1d)
+    _function = "lp_pool1d"
 
 
 class LPPool2d(_LPPoolNd):
     """Norms over windows of two dimensions."""
 
-    _function = staticmethod(F.lp_pool2d)
+    _function = "lp_pool2d"
 
 
 class LPPool3d(_LPPoolNd):
     """Norms over windows of three dimensions."""
 
-    _function = staticmethod(F.lp_pool3d)
+    _function = "lp_pool3d"
 
 
 class _AdaptiveMaxPoolNd(Module):
     """Maxima over as many windows as `output_size` asks for, with their positions if `return_indices`."""
 
     __constants__ = ["output_size", "return_indices"]
-    _function: Function
+    #: Name of the function in `functional`.
+    _function: str
     return_indices: bool
 
     def __init__(self, output_size: Any, return_indices: bool = False) -> None:
@@ -404,7 +408,7 @@ class _AdaptiveMaxPoolNd(Module):
         self.return_indices = return_indices
 
     def forward(self, input: Tensor) -> Any:
-        return self._function(input, self.output_size, self.return_indices)
+        return getattr(F, self._function)(input, self.output_size, self.return_indices)
 
     def extra_repr(self) -> str:
         return f"output_size={self.output_size}"
@@ -413,33 +417,34 @@ class _AdaptiveMaxPoolNd(Module):
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
     """Maxima over as many windows of one dimension as asked for."""
 
-    _function = staticmethod(F.adaptive_max_pool1d)
+    _function = "adaptive_max_pool1d"
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
     """Maxima over as many windows of two dimensions as asked for; `None` stands for the input's own size."""
 
-    _function = staticmethod(F.adaptive_max_pool2d)
+    _function = "adaptive_max_pool2d"
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
     """Maxima over as many windows of three dimensions as asked for; `None` stands for the input's own size."""
 
-    _function = staticmethod(F.adaptive_max_pool3d)
+    _function = "adaptive_max_pool3d"
 
 
 class _AdaptiveAvgPoolNd(Module):
     """Means over as many windows as `output_size` asks for."""
 
     __constants__ = ["output_size"]
-    _function: Function
+    #: Name of the function in `functional`.
+    _function: str
 
     def __init__(self, output_size: Any) -> None:
         super().__init__()
         self.output_size = output_size
 
     def forward(self, input: Tensor) -> Tensor:
-        return self._function(input, self.output_size)
+        return getattr(F, self._function)(input, self.output_size)
 
     def extra_repr(self) -> str:
         return f"output_size={self.output_size}"
@@ -448,16 +453,16 @@ class _AdaptiveAvgPoolNd(Module):
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
     """Means over as many windows of one dimension as asked for."""
 
-    _function = staticmethod(F.adaptive_avg_pool1d)
+    _function = "adaptive_avg_pool1d"
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     """Means over as many windows of two dimensions as asked for; `None` stands for the input's own size."""
 
-    _function = staticmethod(F.adaptive_avg_pool2d)
+    _function = "adaptive_avg_pool2d"
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
     """Means over as many windows of three dimensions as asked for; `None` stands for the input's own size."""
 
-    _function = staticmethod(F.adaptive_avg_pool3d)
+    _function = "adaptive_avg_pool3d"

@@ -8,6 +8,7 @@ numbers are added to scores.
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +17,7 @@ from mt_core import Tensor
 
 from .. import functional as F
 from ..init import xavier_uniform_
-from .attention import MultiheadAttention
+from .activation import GELU, MultiheadAttention, ReLU
 from .container import ModuleList
 from .dropout import Dropout
 from .linear import Linear
@@ -56,6 +57,13 @@ def _get_activation_fn(activation: str) -> Callable[[Tensor], Tensor]:
     if activation == "gelu":
         return F.gelu
     raise RuntimeError(f"activation should be relu/gelu, not {activation}")
+
+
+def _activation_kind(activation: Callable[[Tensor], Tensor]) -> int:
+    """1 for relu, 2 for gelu, 0 for any other function."""
+    if activation is F.relu or isinstance(activation, ReLU):
+        return 1
+    return 2 if activation is F.gelu or isinstance(activation, GELU) else 0
 
 
 def _detect_is_causal_mask(mask: Tensor | None, is_causal: bool | None = None, size: int | None = None) -> bool:
@@ -224,9 +232,9 @@ class TransformerEncoder(Module):
     norm
         A normalization of the result.
     enable_nested_tensor
-        Kept for compatibility: padded batches are computed as they are.
+        Whether, in evaluation without gradients, the outputs at padded positions are zeros.
     mask_check
-        Kept for compatibility.
+        Whether that is done only if the padding of each sample follows its elements.
     """
 
     __constants__ = ["norm"]
@@ -244,8 +252,13 @@ class TransformerEncoder(Module):
         self.num_layers = num_layers
         self.norm = norm
         self.enable_nested_tensor = enable_nested_tensor
-        self.use_nested_tensor = False
         self.mask_check = mask_check
+        reason = _why_padding_is_computed(encoder_layer)
+        self.use_nested_tensor = enable_nested_tensor and reason is None
+        if enable_nested_tensor and reason is not None:
+            warnings.warn(
+                f"enable_nested_tensor is True, but self.use_nested_tensor is False because {reason}", stacklevel=2
+            )
 
     def forward(
         self,
@@ -273,10 +286,54 @@ class TransformerEncoder(Module):
         mask = F._canonical_mask(mask, "mask", None, "", src.dtype, False)
         batch_first = self.layers[0].self_attn.batch_first
         is_causal = _detect_is_causal_mask(mask, is_causal, _get_seq_len(src, batch_first))
+        padded = None
+        if self._leaves_padding_out(src, mask, src_key_padding_mask):
+            padded = src_key_padding_mask != 0
+            src_key_padding_mask = src_key_padding_mask.masked_fill(padded, float("-inf"))
         output = src
         for layer in self.layers:
             output = layer(output, src_mask=mask, is_causal=is_causal, src_key_padding_mask=src_key_padding_mask)
+        if padded is not None:
+            output = output.masked_fill(padded.unsqueeze(-1), 0.0)
         return output if self.norm is None else self.norm(output)
+
+    def _leaves_padding_out(self, src: Tensor, mask: Tensor | None, key_padding_mask: Tensor | None) -> bool:
+        """Whether PyTorch would compute the elements without their padding, whose outputs are then zeros."""
+        if not self.use_nested_tensor or self.layers[0].training or src.dim() != 3:
+            return False
+        if key_padding_mask is None or mask is not None:
+            return False
+        tensors = [src, *self.layers[0].parameters()]
+        if mt.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
+            return False
+        return not self.mask_check or _is_left_aligned(key_padding_mask == 0)
+
+
+def _why_padding_is_computed(layer: Module) -> str | None:
+    """Why copies of a layer compute padding too, in the words of PyTorch's warning; `None` if they need not."""
+    if not isinstance(layer, TransformerEncoderLayer):
+        return "encoder_layer was not TransformerEncoderLayer"
+    if layer.norm_first:
+        return "encoder_layer.norm_first was True"
+    if not layer.self_attn.batch_first:
+        return "encoder_layer.self_attn.batch_first was not True(use batch_first for better inference performance)"
+    if not layer.self_attn._qkv_same_embed_dim:
+        return "encoder_layer.self_attn._qkv_same_embed_dim was not True"
+    if layer.self_attn.in_proj_bias is None:
+        return "encoder_layer.self_attn was passed bias=False"
+    if not layer.activation_relu_or_gelu:
+        return "encoder_layer.activation_relu_or_gelu was not True"
+    if layer.norm1.eps != layer.norm2.eps:
+        return "encoder_layer.norm1.eps was not equal to encoder_layer.norm2.eps"
+    if layer.self_attn.num_heads % 2 == 1:
+        return "encoder_layer.self_attn.num_heads is odd"
+    return None
+
+
+def _is_left_aligned(valid: Tensor) -> bool:
+    """Whether the valid elements of each sample come before its padding."""
+    positions = mt.arange(valid.size(-1), device=valid.device)
+    return bool((valid == (positions < valid.sum(-1, keepdim=True))).all())
 
 
 class TransformerDecoder(Module):
@@ -404,6 +461,7 @@ class TransformerEncoderLayer(Module):
         self.dropout1 = Dropout(dropout)
         self.dropout2 = Dropout(dropout)
         self.activation = _get_activation_fn(activation) if isinstance(activation, str) else activation
+        self.activation_relu_or_gelu = _activation_kind(self.activation)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)

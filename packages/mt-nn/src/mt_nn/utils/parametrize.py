@@ -202,7 +202,7 @@ class ParametrizationList(ModuleList):
             result = self[0](self.original)
         else:
             result = self[0](*(getattr(self, f"original{position}") for position in range(self.ntensors)))
-        for module in self[1:] if len(self) > 1 else ():
+        for module in list(self)[1:]:
             result = module(result)
         return result
 
