@@ -108,3 +108,46 @@ def test_predicates():
     assert torch.typename(tensor) == "torch.FloatTensor"
     assert torch.typename(3) == "int"
     assert torch.typename(len) == "len"
+
+
+def test_threads():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    assert torch.get_num_threads() == 1
+    torch.set_num_threads(before)
+    assert torch.get_num_threads() == before
+
+
+@pytest.mark.parametrize(
+    ("number", "error"), [(0, RuntimeError), (-1, RuntimeError), (1.5, TypeError), ("2", TypeError)]
+)
+def test_numbers_of_threads_that_make_no_sense(number, error):
+    for setter in torch.set_num_threads, torch.set_num_interop_threads:
+        with pytest.raises(error, match=r"set_num_(interop_)?threads expects"):
+            setter(number)
+
+
+def test_the_default_device():
+    assert torch.get_default_device() == torch.device("cpu")
+    torch.set_default_device("meta")
+    try:
+        assert torch.get_default_device() == torch.device("meta")
+        assert torch.ones(2).device.type == "meta"
+        with torch.device("cpu"):
+            assert torch.ones(2).device.type == "cpu"
+        assert torch.ones(2).device.type == "meta"
+    finally:
+        torch.set_default_device(None)
+    assert torch.ones(2).device.type == "cpu"
+
+
+def test_the_default_type():
+    for double in torch.DoubleTensor, "torch.DoubleTensor":
+        torch.set_default_tensor_type(double)
+        try:
+            assert torch.ones(1).dtype is torch.float64
+        finally:
+            torch.set_default_tensor_type(torch.FloatTensor)
+    for wrong in torch.LongTensor, "torch.Nonsense", 3:
+        with pytest.raises(TypeError):
+            torch.set_default_tensor_type(wrong)

@@ -42,6 +42,7 @@ _SUBMODULES = frozenset(
 #: Module -> what PyTorch has at the top level and that module defines.
 _EXPORTS = {
     "._compile": "compile",
+    "._defaults": "get_default_device set_default_device set_default_tensor_type",
     "._errors": "AcceleratorError OutOfMemoryError",
     "._legacy_types": """BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor
         LongTensor ShortTensor""",
@@ -51,9 +52,12 @@ _EXPORTS = {
         set_float32_matmul_precision set_warn_always use_deterministic_algorithms""",
     "._streams": "Event Stream get_device_module",
     "._symbolic": "SymBool SymFloat SymInt sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum",
+    "._threads": """get_num_interop_threads get_num_threads set_flush_denormal set_num_interop_threads
+        set_num_threads""",
     ".amp": """GradScaler autocast clear_autocast_cache get_autocast_dtype get_autocast_cpu_dtype get_autocast_gpu_dtype
         is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled""",
     "mt_core.printing": "set_printoptions",
+    "mt_core.interop": "as_tensor asarray from_dlpack from_numpy frombuffer to_dlpack",
     "mt_core.random": """Generator default_generator get_rng_state initial_seed manual_seed seed set_rng_state
         thread_safe_generator""",
     "mt_core.serialization": "load save",
