@@ -113,7 +113,7 @@ class CastMembers:
         made._cell = self._cell
         return made
 
-    @classmethod
+    @staticmethod
     def _make_subclass(cls: Any, data: Any, require_grad: bool = False) -> Any:
         """A `cls` on the data's memory, outside its history."""
         made = data.detach().as_subclass(cls)
