@@ -49,8 +49,16 @@ def compile(
         For a mode that does not exist, or a mode together with options.
     """
     if model is None:
-        settings = {"fullgraph": fullgraph, "dynamic": dynamic, "backend": backend, "mode": mode, "options": options}
-        return functools.partial(compile, **settings, disable=disable, **kwargs)
+        return functools.partial(
+            compile,
+            fullgraph=fullgraph,
+            dynamic=dynamic,
+            backend=backend,
+            mode=mode,
+            options=options,
+            disable=disable,
+            **kwargs,
+        )
     if mode is not None and options is not None:
         raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
     if disable:
@@ -86,5 +94,5 @@ def _wrapped(function: Callable[..., Any]) -> Callable[..., Any]:
     def compile_wrapper(*args: Any, **kwargs: Any) -> Any:
         return function(*args, **kwargs)
 
-    compile_wrapper._torchdynamo_orig_callable = function
+    vars(compile_wrapper)["_torchdynamo_orig_callable"] = function
     return compile_wrapper

@@ -117,8 +117,8 @@ def annotate(the_type: Any, the_value: T) -> T:
 
 def isinstance(obj: Any, target_type: Any) -> bool:
     """``isinstance`` for types with parameters, such as ``list[int]``, of which the parameters are not looked at."""
-    targets = target_type if builtins.isinstance(target_type, tuple) else (target_type,)
-    return builtins.isinstance(obj, tuple(getattr(target, "__origin__", target) for target in targets))
+    targets: tuple[Any, ...] = target_type if builtins.isinstance(target_type, tuple) else (target_type,)
+    return any(builtins.isinstance(obj, getattr(target, "__origin__", target)) for target in targets)
 
 
 class Attribute(Generic[T]):

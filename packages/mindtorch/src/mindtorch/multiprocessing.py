@@ -165,7 +165,7 @@ def start_processes(
     ProcessRaisedException, ProcessExitedException
         With ``join=True``, when one of them has failed; the others are ended.
     """
-    context = multiprocessing.get_context(start_method)
+    context: Any = multiprocessing.get_context(start_method)
     queues = [context.SimpleQueue() for _ in range(nprocs)]
     processes = [
         context.Process(target=_call, args=(fn, index, args, errors), daemon=daemon)

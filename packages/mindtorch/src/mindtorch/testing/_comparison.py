@@ -168,8 +168,9 @@ def _compare_numbers(actual: Any, expected: Any, checks: _Checks) -> None:
     if checks.dtype and type(actual) is not type(expected):
         raise AssertionError(f"The (d)types do not match: {type(actual)} != {type(expected)}.")
     exact = _both(numbers.Integral, actual, expected)
-    given = checks.rtol is not None and checks.atol is not None
-    rtol, atol = (checks.rtol, checks.atol) if given else (0.0, 0.0) if exact else (1e-7, 1e-7)
+    rtol, atol = (0.0, 0.0) if exact else (1e-7, 1e-7)
+    if checks.rtol is not None and checks.atol is not None:
+        rtol, atol = checks.rtol, checks.atol
     if actual == expected or (checks.equal_nan and actual != actual and expected != expected):
         return
     difference = abs(actual - expected)

@@ -24,6 +24,10 @@ class TreeSpec:
 
     __slots__ = ("_children", "_context", "num_children", "num_leaves", "num_nodes", "type")
 
+    num_leaves: int
+    num_nodes: int
+    num_children: int
+
     def __init__(self, type: Any, context: Context, children_specs: Iterable[TreeSpec] = ()) -> None:
         self.type = type
         self._context = context
