@@ -10,10 +10,13 @@ import functools
 import math
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import mt_core as mt
-from mt_core import Generator, Tensor
+from mt_core import Tensor
+
+if TYPE_CHECKING:
+    from mt_core.random import Generator
 
 __all__ = [
     "calculate_gain",
@@ -149,7 +152,7 @@ def _truncate_normal_(
 
 
 def _thin_uniform_(tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Generator | None) -> Tensor:
-    """Draw uniform values again until each has been kept with its density divided by the highest of the range."""
+    """Draw uniform values until each has been kept with its density divided by the highest of the range."""
     mode = min(max(mean, a), b)
     log_highest = -0.5 * ((mode - mean) / std) ** 2
 

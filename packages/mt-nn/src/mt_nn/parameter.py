@@ -7,6 +7,7 @@ from typing import Any
 
 import mt_core as mt
 from mt_core import Tensor
+from mt_core.tensor_cast import disabled_torch_function
 
 __all__ = [
     "Buffer",
@@ -71,7 +72,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
             return _rebuild_parameter, (self.data, self.requires_grad, OrderedDict())
         return _rebuild_parameter_with_state, (self.data, self.requires_grad, OrderedDict(), dict(state))
 
-    __torch_function__ = mt._C._disabled_torch_function_impl
+    __torch_function__ = disabled_torch_function
 
 
 def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: OrderedDict) -> Parameter:
@@ -212,7 +213,7 @@ class Buffer(Tensor, metaclass=_BufferMeta):
         buffer._is_buffer = True
         return buffer
 
-    __torch_function__ = mt._C._disabled_torch_function_impl
+    __torch_function__ = disabled_torch_function
 
 
 class UninitializedBuffer(UninitializedTensorMixin, Tensor):

@@ -7,6 +7,7 @@ from typing import Any
 import mt_core as mt
 
 from .. import _reduction as _Reduction  # noqa: F401 - read as torch.nn.functional._Reduction
+from .. import grad as grad
 from .activation import (
     _get_softmax_dim as _get_softmax_dim,
 )

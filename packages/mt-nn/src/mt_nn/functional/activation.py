@@ -196,10 +196,10 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     """
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
-    exponential = mt.empty_like(logits, memory_format=mt.legacy_contiguous_format).exponential_()
+    exponential = mt.empty_like(logits, memory_format=mt.contiguous_format).exponential_()
     soft = ((logits - exponential.log()) / tau).softmax(dim)
     if not hard:
         return soft
     index = soft.max(dim, keepdim=True)[1]
-    one_hot = mt.zeros_like(logits, memory_format=mt.legacy_contiguous_format).scatter_(dim, index, 1.0)
+    one_hot = mt.zeros_like(logits, memory_format=mt.contiguous_format).scatter_(dim, index, 1.0)
     return one_hot - soft.detach() + soft

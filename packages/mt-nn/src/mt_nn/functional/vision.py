@@ -182,10 +182,9 @@ def _unsupported_mode(input: Tensor, mode: str) -> NotImplementedError:
     needed = {"linear": 3, "bilinear": 4, "trilinear": 5}.get(mode)
     if input.dim() in (3, 4, 5) and needed is not None:
         return NotImplementedError(f"Got {input.dim()}D input, but {mode} mode needs {needed}D input")
+    modes = "nearest | linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact"
     return NotImplementedError(
-        "Input Error: Only 3D, 4D and 5D input Tensors supported"
-        f" (got {input.dim()}D) for the modes: nearest | linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact"
-        f" (got {mode})"
+        f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.dim()}D) for the modes: {modes} (got {mode})"
     )
 
 

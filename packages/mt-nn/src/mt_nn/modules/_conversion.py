@@ -111,7 +111,7 @@ class ModuleConversion:
         NotImplementedError
             Values would have to come from the meta device.
         """
-        device, dtype, non_blocking, memory_format = mt._C._nn._parse_to(*args, **kwargs)
+        device, dtype, non_blocking, memory_format = _parsed_to(args, kwargs)
         if dtype is not None:
             _check_module_dtype(dtype)
 
@@ -171,6 +171,45 @@ class ModuleConversion:
     def share_memory(self) -> Self:
         """Move everything to memory that other processes can map. See `Tensor.share_memory_`."""
         return self._apply(lambda tensor: tensor.share_memory_())
+
+
+_TO_SIGNATURES = """
+ * (torch.device device = None, torch.dtype dtype = None, bool non_blocking = False, bool copy = False, *, \
+torch.memory_format memory_format = None)
+ * (torch.dtype dtype, bool non_blocking = False, bool copy = False, *, torch.memory_format memory_format = None)
+ * (Tensor tensor, bool non_blocking = False, bool copy = False, *, torch.memory_format memory_format = None)
+"""
+
+
+def _parsed_to(args: tuple, kwargs: dict[str, Any]) -> tuple[Any, Any, bool, Any]:
+    """(device, dtype, non_blocking, memory_format) of a call of `Module.to`, in any of its forms."""
+    first = args[0] if args else None
+    kinds: dict[str, Any] = {"non_blocking": bool, "copy": bool}
+    if isinstance(first, Tensor):
+        kinds = {"tensor": Tensor, **kinds}
+    elif isinstance(first, mt.dtype):
+        kinds = {"dtype": mt.dtype, **kinds}
+    else:
+        kinds = {"device": (mt.device, str, int, type(None)), "dtype": (mt.dtype, type(None)), **kinds}
+    given = dict(zip(kinds, args, strict=False))
+    allowed = {"tensor", "device", "dtype", "non_blocking", "copy", "memory_format"}
+    wrong = any(not isinstance(value, kinds[name]) for name, value in given.items())
+    if wrong or len(args) > len(kinds) or set(given) & set(kwargs) or not set(kwargs) <= allowed:
+        raise _no_such_to(args, kwargs)
+    given.update(kwargs)
+    tensor, device, dtype = given.get("tensor"), given.get("device"), given.get("dtype")
+    if tensor is not None:
+        device, dtype = tensor.device, tensor.dtype
+    device = device if device is None or isinstance(device, mt.device) else mt.device(device)
+    return device, dtype, given.get("non_blocking", False), given.get("memory_format")
+
+
+def _no_such_to(args: tuple, kwargs: dict[str, Any]) -> TypeError:
+    got = [type(value).__name__ for value in args] + [f"{key}={type(value).__name__}" for key, value in kwargs.items()]
+    listed = ", ".join(got) + (", " if kwargs else "")
+    return TypeError(
+        f"to() received an invalid combination of arguments - got ({listed}), but expected one of:{_TO_SIGNATURES}"
+    )
 
 
 def _detached_in_place(grad: Tensor) -> Tensor:

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Any, overload
 
-import mt_core as mt
 from mt_core import Tensor
 
+from .._type_names import type_name
 from ..parameter import Parameter
 from .module import Module
 
@@ -515,7 +515,7 @@ class ParameterDict(Module):
             self[key] = value
 
     def extra_repr(self) -> str:
-        return "\n".join(_entry_line(key, value, mt.typename) for key, value in self.items())
+        return "\n".join(_entry_line(key, value, type_name) for key, value in self.items())
 
     def __call__(self, input: Any) -> Any:
         raise RuntimeError("ParameterDict should not be called.")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-import mt_core as mt
 from mt_core import Tensor
 from mt_core.hooks import RemovableHandle
 
+from .._type_names import type_name
 from ..parameter import Buffer, Parameter
 from ._conversion import ModuleConversion
 from ._hooks import (
@@ -165,7 +166,11 @@ class Module(ModuleHooks, ModuleState, ModuleTraversal, ModuleConversion):
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Let calls of this module go through ``torch.compile``, with its arguments."""
-        self._compiled_call_impl = mt.compile(self._call_impl, *args, **kwargs)
+        try:
+            namespace = importlib.import_module("mindtorch")
+        except ImportError as error:
+            raise RuntimeError("Module.compile needs the package mindtorch: pip install mindtorch") from error
+        self._compiled_call_impl = namespace.compile(self._call_impl, *args, **kwargs)
 
     # Registration
 
@@ -191,7 +196,7 @@ class Module(ModuleHooks, ModuleState, ModuleTraversal, ModuleConversion):
         if "_buffers" not in self.__dict__:
             raise AttributeError("cannot assign buffer before Module.__init__() call")
         if not isinstance(name, str):
-            raise TypeError(f"buffer name should be a string. Got {mt.typename(name)}")
+            raise TypeError(f"buffer name should be a string. Got {type_name(name)}")
         if "." in name:
             raise KeyError('buffer name can\'t contain "."')
         if name == "":
@@ -200,7 +205,7 @@ class Module(ModuleHooks, ModuleState, ModuleTraversal, ModuleConversion):
             raise KeyError(f"attribute '{name}' already exists")
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(
-                f"cannot assign '{mt.typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
+                f"cannot assign '{type_name(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
             )
         self._buffers[name] = _passed_through(_global_buffer_registration_hooks, self, name, tensor)
         if persistent:
@@ -230,7 +235,7 @@ class Module(ModuleHooks, ModuleState, ModuleTraversal, ModuleConversion):
         if "_parameters" not in self.__dict__:
             raise AttributeError("cannot assign parameter before Module.__init__() call")
         if not isinstance(name, str):
-            raise TypeError(f"parameter name should be a string. Got {mt.typename(name)}")
+            raise TypeError(f"parameter name should be a string. Got {type_name(name)}")
         if "." in name:
             raise KeyError('parameter name can\'t contain "."')
         if name == "":
@@ -260,9 +265,9 @@ class Module(ModuleHooks, ModuleState, ModuleTraversal, ModuleConversion):
             The name is empty, contains a dot, or is taken.
         """
         if not isinstance(module, Module) and module is not None:
-            raise TypeError(f"{mt.typename(module)} is not a Module subclass")
+            raise TypeError(f"{type_name(module)} is not a Module subclass")
         if not isinstance(name, str):
-            raise TypeError(f"module name should be a string. Got {mt.typename(name)}")
+            raise TypeError(f"module name should be a string. Got {type_name(name)}")
         if hasattr(self, name) and name not in self._modules:
             raise KeyError(f"attribute '{name}' already exists")
         if "." in name:
@@ -399,7 +404,7 @@ def _passed_through(hooks: OrderedDict[int, Callable], module: Module, name: str
 def _check_parameter(name: str, param: Any) -> None:
     if not isinstance(param, Parameter):
         raise TypeError(
-            f"cannot assign '{mt.typename(param)}' object to parameter '{name}' (torch.nn.Parameter or None required)"
+            f"cannot assign '{type_name(param)}' object to parameter '{name}' (torch.nn.Parameter or None required)"
         )
     if param.grad_fn is not None:
         raise ValueError(
@@ -410,7 +415,7 @@ def _check_parameter(name: str, param: Any) -> None:
 
 def _check_replacement(value: Any, kind: str, name: str, expected: str) -> None:
     if value is not None:
-        raise TypeError(f"cannot assign '{mt.typename(value)}' as {kind} '{name}' ({expected} expected)")
+        raise TypeError(f"cannot assign '{type_name(value)}' as {kind} '{name}' ({expected} expected)")
 
 
 def _require_init(contents: dict[str, Any], table: str, what: str) -> None:

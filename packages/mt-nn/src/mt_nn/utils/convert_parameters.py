@@ -7,6 +7,8 @@ from collections.abc import Iterable
 import mt_core as mt
 from mt_core import Tensor
 
+from .._type_names import type_name
+
 __all__ = ["parameters_to_vector", "vector_to_parameters"]
 
 
@@ -23,7 +25,7 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     """Let parameters be slices of a vector, in whose memory they then lie."""
     if not isinstance(vec, Tensor):
-        raise TypeError(f"expected torch.Tensor, but got: {mt.typename(vec)}")
+        raise TypeError(f"expected torch.Tensor, but got: {type_name(vec)}")
     device = None
     start = 0
     for param in parameters:

@@ -135,7 +135,7 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     """The permutation that undoes another."""
     if permutation is None:
         return None
-    output = mt.empty_like(permutation, memory_format=mt.legacy_contiguous_format)
+    output = mt.empty_like(permutation, memory_format=mt.contiguous_format)
     output.scatter_(0, permutation, mt.arange(0, permutation.numel(), device=permutation.device))
     return output
 
