@@ -40,7 +40,7 @@ class Packet:
 
     @property
     def identifier(self) -> str:
-        return f"_{self.name}_packet"
+        return f"{private(self.name)}_packet"
 
 
 def packets_of(declarations: dict[str, Any]) -> list[Packet]:
@@ -57,7 +57,12 @@ def identifier(name: str) -> str:
 
 
 def cache_name(declaration: Any) -> str:
-    return "_" + declaration.name.replace(".", "_") + "_kernels"
+    return private(declaration.name.replace(".", "_")) + "_kernels"
+
+
+def private(name: str) -> str:
+    """A module-level name for an operator's tables; two leading underscores would be mangled inside the class of methods."""
+    return f"_aten{name}" if name.startswith("_") else f"_{name}"
 
 
 class Parameter:
@@ -83,8 +88,8 @@ def python_parameters(declaration: Any, method: bool) -> list[Parameter]:
 
 # Conditions: what a value of each schema type looks like when the short form may take it as it is
 
-_CLASSES = {"int": "is int", "bool": "is bool", "float": "is float", "Scalar": "in NUMBERS", "str": "is str", "ScalarType": "is dtype",
-            "Device": "is device"}  # fmt: skip
+_CLASSES = {"int": "is int", "bool": "is bool", "float": "is float", "Scalar": "in NUMBERS", "str": "is str", "ScalarType": "is dtype_class",
+            "Device": "is device_class"}  # fmt: skip
 
 
 def condition(variable: str, argument: Any, numbers: frozenset[str]) -> str | None:
@@ -100,7 +105,7 @@ def condition(variable: str, argument: Any, numbers: frozenset[str]) -> str | No
     elif argument.optional:
         return f"{variable} is None"
     elif argument.type == "MemoryFormat":
-        return f"{variable}.__class__ is memory_format"
+        return f"{variable}.__class__ is memory_format_class"
     else:
         return None
     return f"({variable} is None or {test})" if argument.optional else test
@@ -316,10 +321,12 @@ def _tables(packets: list[Packet], wrappers: list[Wrapper]) -> list[str]:
 
 
 IMPORTS = """
-from ..devices import device
+from ..devices import device as device_class
 from ..dispatch.registry import overload, packet
-from ..dtypes import dtype, int64
-from ..formats import contiguous_format, memory_format, preserve_format
+from ..dtypes import dtype as dtype_class
+from ..dtypes import int64
+from ..formats import contiguous_format, preserve_format
+from ..formats import memory_format as memory_format_class
 from ..schema import MISSING
 from ..state import tls
 from ..tensor_types import TENSORS
