@@ -184,7 +184,8 @@ def _unsupported_mode(input: Tensor, mode: str) -> NotImplementedError:
         return NotImplementedError(f"Got {input.dim()}D input, but {mode} mode needs {needed}D input")
     modes = "nearest | linear | bilinear | bicubic | trilinear | lanczos | area | nearest-exact"
     return NotImplementedError(
-        f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.dim()}D) for the modes: {modes} (got {mode})"
+        f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.dim()}D) for the modes: {modes} "
+        f"(got {mode})"
     )
 
 

@@ -17,7 +17,7 @@ class BackwardHookFunction(Function):
     @staticmethod
     def forward(ctx: Any, *tensors: Tensor) -> tuple[Tensor, ...]:
         ctx.mark_non_differentiable(*[tensor for tensor in tensors if not tensor.requires_grad])
-        return tuple(tensor.detach() for tensor in tensors)
+        return tensors
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
@@ -112,7 +112,6 @@ class BackwardHook:
     def _replaced(returned: Any, grads: tuple, kind: str, which: str) -> tuple:
         if returned is None:
             return grads
-        returned = returned if isinstance(returned, tuple) else (returned,)
         if len(returned) != len(grads):
             raise RuntimeError(
                 f"Backward {kind} returned an invalid number of {which}, got {len(returned)}, but expected {len(grads)}"

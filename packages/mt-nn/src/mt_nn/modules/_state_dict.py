@@ -400,7 +400,7 @@ class _Loading:
     def _run_post_hooks(self, module: Any) -> None:
         for hook in module._load_state_dict_post_hooks.values():
             if hook(module, _IncompatibleKeys(self.missing_keys, self.unexpected_keys)) is not None:
-                raise RuntimeError(
+                raise AssertionError(
                     "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new "
                     "values, if incompatible_keys need to be modified, it should be done inplace."
                 )

@@ -321,11 +321,11 @@ class Module(ModuleHooks, ModuleState, ModuleTraversal, ModuleConversion):
         if value is not None and not isinstance(value, Tensor):
             _check_replacement(value, "buffer", name, "torch.nn.Buffer, torch.Tensor or None")
         buffers = contents["_buffers"]
-        if name in buffers:
-            buffers[name] = _passed_through(_global_buffer_registration_hooks, self, name, value)
-        else:
-            _forget(contents, name)
+        if isinstance(value, Buffer):
+            _forget(contents, name, "_parameters", "_modules")
             self.register_buffer(name, value, value.persistent)
+        else:
+            buffers[name] = _passed_through(_global_buffer_registration_hooks, self, name, value)
 
     def __delattr__(self, name: str) -> None:
         if name in self._parameters:
