@@ -14,9 +14,7 @@ from mt_core.serialization import load, save
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 FILES = SNAPSHOTS / "serialization"
 CONTENTS = json.loads((FILES / "contents.json").read_text())
-#: Files that say so if they are to be read with weights_only.
-UNSAFE = {"first_release.tar", "module.pt"}
-NEED_MODULES = {"module.pt", "kinds.pt", "kinds.legacy.pt"}
+NEED_MODULES = {"module.pt", "objects.pt", "kinds.pt", "kinds.legacy.pt"}
 
 
 def script():
@@ -26,7 +24,7 @@ def script():
     return module
 
 
-describe = script().describe
+describe, UNSAFE = script().describe, script().UNSAFE
 
 
 def load_file(name, **options):
@@ -47,10 +45,12 @@ def test_load_gives_what_pytorch_loads(name):
 @pytest.mark.parametrize("zip_format", [True, False], ids=["zip", "legacy"])
 @pytest.mark.parametrize("name", CONTENTS)
 def test_save_keeps_everything(name, zip_format):
+    if name == "objects.pt" and not zip_format:
+        pytest.skip("in that format a generator is made before its state has been read, in PyTorch as well")
     buffer = io.BytesIO()
     save(load_file(name), buffer, _use_new_zipfile_serialization=zip_format)
     buffer.seek(0)
-    assert described(load(buffer, weights_only=name != "module.pt")) == CONTENTS[name]
+    assert described(load(buffer, weights_only=name not in UNSAFE)) == CONTENTS[name]
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from importlib.metadata import entry_points
 from typing import Any
 
+from ..dispatch import registry
 from ..dtypes import ALL_DTYPES
 
 __all__ = ["register_global_alias", "register_module_alias", "resolve", "torch_name"]
@@ -54,6 +55,10 @@ _own_of: dict[Name, Name] = {
     ("torch.utils.hooks", "RemovableHandle"): ("mt_core.hooks", "RemovableHandle"),
     ("torch._C", "Generator"): ("mt_core.random.generator", "Generator"),
     **{("torch", d.name): ("mt_core.dtypes", d.name) for d in ALL_DTYPES},
+    **{
+        ("torch", name): ("mt_core.formats", name)
+        for name in ("channels_last", "channels_last_3d", "contiguous_format", "preserve_format")
+    },
     **{("torch", f"{name}Storage"): ("mt_core.typed_storage", f"{name}Storage") for name in _STORAGES},
     **{("torch._utils", name): ("mt_core.serialization.rebuild", name) for name in _REBUILDERS},
     **{("torch", name): ("mt_core.serialization.rebuild", name) for name in _QUANTIZATION_SCHEMES},
@@ -63,8 +68,14 @@ _own_of: dict[Name, Name] = {
     },
 }
 _torch_of: dict[Name, Name] = {own: torch for torch, own in _own_of.items()}
+# Second names, for reading alone: through them PyTorch's pickler reaches functions and methods that are written in C++.
+_own_of["torch._C", "_VariableFunctionsClass"] = ("mt_core.api", "_functions")
+_own_of["torch._C", "TensorBase"] = ("mt_core.tensor", "Tensor")
+_OPERATORS = "mt_core.api._functions"
+#: Namespace of an operator's function -> the module that PyTorch's pickles name for it, where the two differ.
+_OPERATOR_MODULES = {f"torch.{name}": f"torch._C._{name}" for name in ("fft", "linalg", "nested", "sparse", "special")}
 #: (PyTorch's module, our module), each standing for itself and everything below it.
-_modules: list[Name] = []
+_modules: list[Name] = [(module, _OPERATORS) for module in ("torch", "torch._C._nn", *_OPERATOR_MODULES.values())]
 
 
 def register_global_alias(own: Name, torch: Name) -> None:
@@ -102,11 +113,22 @@ def torch_name(module: str, name: str) -> Name | None:
     found = _torch_of.get((module, name))
     if found is not None:
         return found
+    if module == _OPERATORS:
+        return _operator_module(name), name
     for torch, own in sorted(_modules, key=lambda pair: -len(pair[1])):
         renamed = _replace_prefix(module, own, torch)
         if renamed is not None:
             return renamed, name
     return None
+
+
+def _operator_module(name: str) -> str:
+    """The module that PyTorch's pickles name for an operator's function."""
+    packet = registry.PACKETS.get(name)
+    if packet is None:
+        return "torch"
+    namespace = packet.overloads()[0].declaration.namespace
+    return _OPERATOR_MODULES.get(namespace, namespace)
 
 
 def _candidates(module: str, name: str) -> Iterator[Name]:

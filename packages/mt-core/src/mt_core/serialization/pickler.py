@@ -7,9 +7,11 @@ import types
 from collections.abc import Callable
 from typing import IO, Any
 
+from ..formats import layout
 from ..storage import UntypedStorage
 from ..typed_storage import TypedStorage
 from . import names
+from .rebuild import _get_layout
 
 __all__ = ["pickler_class"]
 
@@ -46,7 +48,14 @@ def _is_found(obj: Any, module: str, name: str) -> bool:
 
 
 class _PythonPickler(_TorchNames, pickle._Pickler):  # type: ignore[misc,name-defined]
-    dispatch = {**pickle._Pickler.dispatch, types.FunctionType: _TorchNames.save_global}  # type: ignore[attr-defined]
+    def _save_layout(self, obj: layout) -> None:
+        self.save_reduce(_get_layout, (repr(obj),), obj=obj)
+
+    dispatch = {  # type: ignore[misc]
+        **pickle._Pickler.dispatch,  # type: ignore[attr-defined]
+        types.FunctionType: _TorchNames.save_global,
+        layout: _save_layout,
+    }
 
 
 def pickler_class(pickle_module: Any, persistent_id: Callable[[Any], Any]) -> Callable[[IO[bytes], int], Any]:
