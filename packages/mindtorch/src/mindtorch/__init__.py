@@ -35,7 +35,7 @@ _SUBMODULES = frozenset(
     """
     _dynamo _subclasses _tensor _tensor_str accelerator amp autograd backends compiler cpu cuda distributed
     distributions export fft functional fx hub jit library linalg mps mtia multiprocessing nn optim overrides
-    profiler random return_types serialization special storage testing torch_version utils version xpu
+    profiler random return_types serialization special storage testing torch_version types utils version xpu
     """.split()
 )
 

@@ -24,6 +24,7 @@ HOMES = {
     "mindtorch._tensor": "mt_core.tensor",
     "mindtorch._tensor_str": "mt_core.printing",
     "mindtorch.autograd": "mt_autograd",
+    "mindtorch.autograd.profiler": "mindtorch.profiler",
     "mindtorch.func": "mt_autograd.func",
     "mindtorch.library": "mt_library",
     "mindtorch.nn": "mt_nn",
