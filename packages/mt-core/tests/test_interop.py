@@ -15,6 +15,8 @@ from hypothesis.extra import numpy as arrays
 import mt_core as mt
 from mt_core import dtypes, interop
 from mt_core.interop import as_tensor, asarray, from_dlpack, from_numpy, frombuffer, to_dlpack
+from mt_core.storage import UntypedStorage
+from mt_core.typed_storage import FloatStorage
 
 NUMPY_DTYPES = (
     "float64 float32 float16 complex64 complex128 int64 int32 int16 int8 uint64 uint32 uint16 uint8 bool".split()
@@ -244,6 +246,18 @@ def test_conversion_shares_where_it_can(convert):
     assert convert(values, device="meta").is_meta
     assert convert([1, 2.5]).tolist() == [1, 2.5] and convert(3).item() == 3
     assert convert(np.float32(3)).dtype is dtypes.float32
+
+
+@pytest.mark.parametrize("convert", [as_tensor, asarray])
+def test_storages_are_shared(convert):
+    storage = UntypedStorage([0, 0, 128, 63, 5])
+    floats = convert(storage, dtype=dtypes.float32)
+    assert floats.tolist() == [1.0] and floats.untyped_storage() is storage
+    assert convert(storage[1:3], dtype=dtypes.uint8).tolist() == [0, 128]
+    assert convert(storage[1:1], dtype=dtypes.uint8).stride() == (1,)
+    assert convert(FloatStorage([1, 2])).tolist() == [1.0, 2.0]
+    with pytest.raises(RuntimeError, match="Expected a Storage of type Byte or an UntypedStorage, but got Float"):
+        convert(FloatStorage([1, 2]), dtype=dtypes.uint8)
 
 
 def test_asarray_copies_or_refuses():

@@ -13,7 +13,9 @@ from .devices import device
 from .dtypes import dtype
 from .keys import CPU, STRIDED
 from .spec import is_contiguous
+from .storage import UntypedStorage
 from .tensor import Tensor, new_tensor
+from .typed_storage import TypedStorage
 
 __all__ = ["as_tensor", "asarray", "from_dlpack", "from_numpy", "frombuffer", "to_dlpack"]
 
@@ -184,6 +186,8 @@ def as_tensor(data: Any, dtype: dtype | None = None, device: Any = None) -> Tens
     """
     if isinstance(data, np.ndarray):
         data = from_numpy(data)
+    elif isinstance(data, (UntypedStorage, TypedStorage)):
+        data = on_storage(data, dtype)
     if isinstance(data, Tensor):
         return _delivered(data, dtype, device, None)
     from .construct import tensor
@@ -199,7 +203,7 @@ def asarray(
     copy: bool | None = None,
     requires_grad: bool | None = None,
 ) -> Tensor:
-    """`obj` (tensor, array, DLPack object, buffer, number, nested sequence) as a tensor.
+    """`obj` (tensor, array, storage, DLPack object, buffer, number, nested sequence) as a tensor.
 
     Parameters
     ----------
@@ -232,6 +236,8 @@ def _aliased(obj: Any, d: dtype | None) -> Tensor | None:
         return obj
     if isinstance(obj, np.ndarray):
         return from_numpy(obj)
+    if isinstance(obj, (UntypedStorage, TypedStorage)):
+        return on_storage(obj, d)
     if isinstance(obj, np.generic):
         return None
     if hasattr(obj, "__dlpack__") or type(obj).__name__ == "PyCapsule":
@@ -239,6 +245,25 @@ def _aliased(obj: Any, d: dtype | None) -> Tensor | None:
     if isinstance(obj, (bytes, bytearray, memoryview)) or _has_buffer(obj):
         return frombuffer(obj, dtype=d or dtypes.get_default_dtype())
     return None
+
+
+def on_storage(storage: UntypedStorage | TypedStorage, d: dtype | None) -> Tensor:
+    """A 1-d tensor of the whole elements of a storage: of `d`, else of a typed storage's dtype, else of bytes.
+
+    Raises
+    ------
+    RuntimeError
+        If `d` is not the dtype of a typed storage.
+    """
+    from .serialization.rebuild import rebuild_tensor
+
+    if isinstance(storage, TypedStorage):
+        if d not in (None, storage.dtype):
+            have, want = dtypes.scalar_type_name(storage.dtype), dtypes.scalar_type_name(d)
+            raise RuntimeError(f"Expected a Storage of type {want} or an UntypedStorage, but got {have}")
+        storage, d = storage._untyped_storage, storage.dtype
+    d = d or dtypes.uint8
+    return rebuild_tensor(storage, d, 0, (storage.nbytes() // d.itemsize,), (1,))
 
 
 def _has_buffer(obj: Any) -> bool:
