@@ -170,6 +170,6 @@ def test_import_is_light(run_python):
         import numpy
         before = set(sys.modules)
         import mindtorch
-        heavy = {"mt_nn", "mt_library", "mt_backend_cpu", "multiprocessing", "unittest", "ml_dtypes", "inspect"}
+        heavy = {"mt_nn", "mt_library", "mt_backend_cpu", "multiprocessing", "unittest", "ml_dtypes"}
         assert not heavy & (set(sys.modules) - before), heavy & set(sys.modules)
     """)
