@@ -82,6 +82,9 @@ class OperatorNode(Node):
     list_sizes: tuple[int, ...] = ()
     inplace_view: Any = None
 
+    def name(self) -> str:
+        return self.plan.rule.node_name
+
     def apply(self, grads: Sequence[Any], needed: Sequence[bool] | None) -> Sequence[Any]:
         plan = self.plan
         grad = grads[0]
@@ -240,7 +243,7 @@ def node_class(plan: Plan, *, inplace: bool) -> type[OperatorNode]:
         )
         if used
     ]  # fmt: skip
-    return type(plan.rule.node_name, (OperatorNode,), {"__slots__": tuple(slots), "plan": plan, "__module__": __name__})
+    return type(plan.rule.node_name.rpartition("::")[2], (OperatorNode,), {"__slots__": tuple(slots), "plan": plan, "__module__": __name__})
 
 
 # Saving

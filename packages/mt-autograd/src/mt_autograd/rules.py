@@ -24,6 +24,7 @@ from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any
 
+from mt_core.api import _functions as ops
 from mt_core.dispatch.registry import Overload, load_room
 from mt_core.schema import Schema
 
@@ -65,8 +66,8 @@ def derivative(
     name
         The overload, as in ``"mul.Tensor"``. In-place forms follow the functional one unless declared themselves.
     node
-        Name of ``grad_fn``; by default ``MulBackward0``, counting the overloads of one operator in the order in which they
-        are declared.
+        What ``grad_fn.name()`` says, if not ``MulBackward0``, which counts the overloads of one operator in the order in which
+        they are declared.
     differentiable_outputs
         For operators with several outputs; by default all of floating point dtype.
     """
@@ -87,8 +88,9 @@ def non_differentiable(*names: str) -> None:
         _enter(name, {}, (), None, None)
 
 
-def zero() -> None:
+def zero(grad: Any) -> Any:
     """The formula of an argument that does not influence the result, such as the old value in ``fill_``."""
+    return ops.zeros_like(grad)
 
 
 def _enter(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..rules import derivative, non_differentiable, zero
 
 derivative("clone", self=lambda grad: grad)
-derivative("copy_", node="CopyBackwards", self=zero, src=lambda grad: grad)
+derivative("copy_", node="torch::autograd::CopyBackwards", self=zero, src=lambda grad: grad)
 derivative("fill_.Scalar", self=zero)
 derivative("fill_.Tensor", self=zero, value=lambda grad: grad.sum())
 derivative("zero_", self=zero)

@@ -37,6 +37,12 @@ derivative("expand", self=lambda grad: grad)
 for _name in ("squeeze", "squeeze.dim", "squeeze.dims"):
     derivative(_name, self=lambda grad, self_spec: grad.reshape(self_spec.shape))
 derivative("unsqueeze", self=lambda grad, dim: grad.squeeze(dim))
+# In place these have nodes of their own name.
+derivative("transpose_", node="TransposeBackward1", self=lambda grad, dim0, dim1: grad.transpose(dim0, dim1))
+derivative("t_", node="TBackward1", self=lambda grad: grad.t())
+derivative("unsqueeze_", node="UnsqueezeBackward1", self=lambda grad, dim: grad.squeeze(dim))
+for _name, _node in (("squeeze_", "SqueezeBackward3"), ("squeeze_.dim", "SqueezeBackward4"), ("squeeze_.dims", "SqueezeBackward5")):
+    derivative(_name, node=_node, self=lambda grad, self_spec: grad.reshape(self_spec.shape))
 derivative(
     "select.int",
     self=lambda grad, self_spec, dim, index: within(self_spec.shape, grad, lambda whole: whole.select(dim, index)),
