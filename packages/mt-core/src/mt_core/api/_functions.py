@@ -19,7 +19,7 @@ from ..tensor_types import TENSORS
 from ._quick import NUMBERS, given, int_tuple, operator_fallback, reflected, sized_ints, tensors_keys
 from .binder import call_method, call_packet
 
-__all__ = ["_bounded_log", "_conj_physical", "_linalg_det", "_log_softmax", "_log_softmax_backward_data", "_masked_softmax", "_masked_softmax_backward", "_prelu_kernel", "_prelu_kernel_backward", "_safe_softmax", "_softmax", "_softmax_backward_data", "_to_copy", "_unique2", "abs", "abs_", "absolute", "acos", "acos_", "acosh", "acosh_", "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "adjoint", "alias", "all", "allclose", "alpha_dropout", "alpha_dropout_", "amax", "amin", "aminmax", "angle", "any", "arange", "arccos", "arccos_", "arccosh", "arccosh_", "arcsin", "arcsin_", "arcsinh", "arcsinh_", "arctan", "arctan2", "arctan_", "arctanh", "arctanh_", "argmax", "argmin", "argsort", "argwhere", "as_strided", "as_strided_scatter", "asin", "asin_", "asinh", "asinh_", "atan", "atan2", "atan_", "atanh", "atanh_", "baddbmm", "bartlett_window", "batch_norm", "bernoulli", "binary_cross_entropy", "binary_cross_entropy_with_logits", "bincount", "binomial", "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "blackman_window", "bmm", "broadcast_to", "bucketize", "cat", "ceil", "ceil_", "celu", "celu_", "chain_matmul", "cholesky", "chunk", "clamp", "clamp_", "clamp_max", "clamp_max_", "clamp_min", "clamp_min_", "clip", "clip_", "clone", "column_stack", "complex", "concat", "concatenate", "conj", "conj_physical", "conj_physical_", "copysign", "corrcoef", "cos", "cos_", "cosh", "cosh_", "cosine_embedding_loss", "cosine_similarity", "count_nonzero", "cov", "cross", "cross_entropy_loss", "cummax", "cummin", "cumprod", "cumsum", "cumulative_trapezoid", "deg2rad", "deg2rad_", "det", "diag", "diag_embed", "diagflat", "diagonal", "diagonal_scatter", "diff", "dist", "div", "divide", "dot", "dropout", "dropout_", "dsplit", "dstack", "elu", "elu_", "elu_backward", "embedding", "embedding_dense_backward", "empty", "empty_like", "empty_permuted", "empty_strided", "eq", "equal", "exp", "exp2", "exp2_", "exp_", "expm1", "expm1_", "eye", "feature_alpha_dropout", "feature_alpha_dropout_", "feature_dropout", "feature_dropout_", "fill", "fill_", "fix", "fix_", "flatten", "flip", "fliplr", "flipud", "float_power", "floor", "floor_", "floor_divide", "fmax", "fmin", "fmod", "frac", "frac_", "frexp", "full", "full_like", "gather", "gcd", "gcd_", "ge", "gelu", "gelu_", "gelu_backward", "ger", "glu", "glu_backward", "greater", "greater_equal", "group_norm", "gt", "hamming_window", "hann_window", "hardshrink", "hardshrink_backward", "hardsigmoid", "hardsigmoid_", "hardsigmoid_backward", "hardswish", "hardswish_", "hardswish_backward", "hardtanh", "hardtanh_", "hardtanh_backward", "heaviside", "hinge_embedding_loss", "histc", "hsplit", "hstack", "huber_loss", "hypot", "imag", "index", "index_add", "index_copy", "index_fill", "index_put", "index_reduce", "index_select", "instance_norm", "inverse", "isclose", "isfinite", "isin", "isinf", "isnan", "isneginf", "isposinf", "isreal", "kl_div", "kthvalue", "l1_loss", "layer_norm", "lcm", "lcm_", "ldexp", "ldexp_", "le", "leaky_relu", "leaky_relu_", "leaky_relu_backward", "lerp", "less", "less_equal", "linalg_cholesky", "linalg_cholesky_ex", "linalg_cross", "linalg_det", "linalg_diagonal", "linalg_eigh", "linalg_eigvalsh", "linalg_inv", "linalg_inv_ex", "linalg_matmul", "linalg_matrix_norm", "linalg_matrix_power", "linalg_multi_dot", "linalg_norm", "linalg_qr", "linalg_slogdet", "linalg_solve", "linalg_solve_ex", "linalg_solve_triangular", "linalg_svd", "linalg_svdvals", "linalg_vander", "linalg_vecdot", "linalg_vector_norm", "linear", "linspace", "log", "log10", "log10_", "log1p", "log1p_", "log2", "log2_", "log_", "log_sigmoid", "log_sigmoid_backward", "log_sigmoid_forward", "log_softmax", "logaddexp", "logaddexp2", "logcumsumexp", "logdet", "logical_and", "logical_not", "logical_or", "logical_xor", "logit", "logit_", "logit_backward", "logspace", "logsumexp", "lt", "margin_ranking_loss", "masked_fill", "masked_scatter", "masked_select", "matmul", "matrix_power", "max", "maximum", "mean", "median", "min", "minimum", "mish", "mish_", "mish_backward", "mm", "mode", "moveaxis", "movedim", "mse_loss", "msort", "mul", "multi_margin_loss", "multilabel_margin_loss", "multinomial", "multiply", "mv", "nan_to_num", "nan_to_num_", "nanmean", "nanmedian", "nanquantile", "nansum", "narrow", "native_batch_norm", "native_dropout", "native_dropout_backward", "native_group_norm", "native_layer_norm", "native_layer_norm_backward", "ne", "neg", "neg_", "negative", "negative_", "nextafter", "nll_loss", "nll_loss2d", "nll_loss_backward", "nll_loss_forward", "nll_loss_nd", "nonzero", "normal", "not_equal", "one_hot", "ones", "ones_like", "outer", "pairwise_distance", "permute", "poisson", "poisson_nll_loss", "polar", "positive", "pow", "prelu", "prod", "put", "qr", "quantile", "rad2deg", "rad2deg_", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "range", "ravel", "real", "reciprocal", "reciprocal_", "relu", "relu6", "relu6_", "relu_", "remainder", "renorm", "repeat_interleave", "reshape", "resolve_conj", "resolve_neg", "rms_norm", "roll", "rot90", "round", "round_", "row_stack", "rrelu", "rrelu_", "rrelu_with_noise", "rrelu_with_noise_backward", "rsqrt", "rsqrt_", "rsub", "scalar_tensor", "scaled_dot_product_attention", "scatter", "scatter_add", "scatter_reduce", "searchsorted", "select", "select_scatter", "selu", "selu_", "sgn", "sigmoid", "sigmoid_", "sigmoid_backward", "sign", "signbit", "silu", "silu_", "silu_backward", "sin", "sin_", "sinh", "sinh_", "slice", "slice_scatter", "slogdet", "smooth_l1_loss", "soft_margin_loss", "softmax", "softplus", "softplus_backward", "softshrink", "softshrink_backward", "sort", "split", "split_with_sizes", "sqrt", "sqrt_", "square", "square_", "squeeze", "stack", "std", "std_mean", "sub", "subtract", "sum", "svd", "swapaxes", "swapdims", "t", "take", "take_along_dim", "tan", "tan_", "tanh", "tanh_", "tanh_backward", "tensor_split", "threshold", "threshold_", "threshold_backward", "tile", "topk", "trace", "transpose", "trapezoid", "trapz", "tril", "tril_indices", "triplet_margin_loss", "triu", "triu_indices", "true_divide", "trunc", "trunc_", "unbind", "unflatten", "unique_consecutive", "unique_dim", "unsqueeze", "vander", "var", "var_mean", "vdot", "view_as_complex", "view_as_real", "vsplit", "vstack", "where", "zero_", "zeros", "zeros_like"]
+__all__ = ["_bounded_log", "_conj_physical", "_linalg_det", "_log_softmax", "_log_softmax_backward_data", "_masked_softmax", "_masked_softmax_backward", "_pad_circular", "_prelu_kernel", "_prelu_kernel_backward", "_safe_softmax", "_softmax", "_softmax_backward_data", "_to_copy", "_unique2", "_upsample_nearest_exact1d", "_upsample_nearest_exact2d", "_upsample_nearest_exact3d", "abs", "abs_", "absolute", "acos", "acos_", "acosh", "acosh_", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d", "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "adjoint", "affine_grid_generator", "alias", "all", "allclose", "alpha_dropout", "alpha_dropout_", "amax", "amin", "aminmax", "angle", "any", "arange", "arccos", "arccos_", "arccosh", "arccosh_", "arcsin", "arcsin_", "arcsinh", "arcsinh_", "arctan", "arctan2", "arctan_", "arctanh", "arctanh_", "argmax", "argmin", "argsort", "argwhere", "as_strided", "as_strided_scatter", "asin", "asin_", "asinh", "asinh_", "atan", "atan2", "atan_", "atanh", "atanh_", "avg_pool1d", "avg_pool2d", "avg_pool2d_backward", "avg_pool3d", "avg_pool3d_backward", "baddbmm", "bartlett_window", "batch_norm", "bernoulli", "binary_cross_entropy", "binary_cross_entropy_with_logits", "bincount", "binomial", "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "blackman_window", "bmm", "broadcast_to", "bucketize", "cat", "ceil", "ceil_", "celu", "celu_", "chain_matmul", "channel_shuffle", "cholesky", "chunk", "clamp", "clamp_", "clamp_max", "clamp_max_", "clamp_min", "clamp_min_", "clip", "clip_", "clone", "col2im", "column_stack", "complex", "concat", "concatenate", "conj", "conj_physical", "conj_physical_", "constant_pad_nd", "conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "convolution", "copysign", "corrcoef", "cos", "cos_", "cosh", "cosh_", "cosine_embedding_loss", "cosine_similarity", "count_nonzero", "cov", "cross", "cross_entropy_loss", "cummax", "cummin", "cumprod", "cumsum", "cumulative_trapezoid", "deg2rad", "deg2rad_", "det", "diag", "diag_embed", "diagflat", "diagonal", "diagonal_scatter", "diff", "dist", "div", "divide", "dot", "dropout", "dropout_", "dsplit", "dstack", "elu", "elu_", "elu_backward", "embedding", "embedding_dense_backward", "empty", "empty_like", "empty_permuted", "empty_strided", "eq", "equal", "exp", "exp2", "exp2_", "exp_", "expm1", "expm1_", "eye", "feature_alpha_dropout", "feature_alpha_dropout_", "feature_dropout", "feature_dropout_", "fill", "fill_", "fix", "fix_", "flatten", "flip", "fliplr", "flipud", "float_power", "floor", "floor_", "floor_divide", "fmax", "fmin", "fmod", "frac", "frac_", "frexp", "full", "full_like", "gather", "gcd", "gcd_", "ge", "gelu", "gelu_", "gelu_backward", "ger", "glu", "glu_backward", "greater", "greater_equal", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d", "group_norm", "gt", "hamming_window", "hann_window", "hardshrink", "hardshrink_backward", "hardsigmoid", "hardsigmoid_", "hardsigmoid_backward", "hardswish", "hardswish_", "hardswish_backward", "hardtanh", "hardtanh_", "hardtanh_backward", "heaviside", "hinge_embedding_loss", "histc", "hsplit", "hstack", "huber_loss", "hypot", "im2col", "imag", "index", "index_add", "index_copy", "index_fill", "index_put", "index_reduce", "index_select", "instance_norm", "inverse", "isclose", "isfinite", "isin", "isinf", "isnan", "isneginf", "isposinf", "isreal", "kl_div", "kthvalue", "l1_loss", "layer_norm", "lcm", "lcm_", "ldexp", "ldexp_", "le", "leaky_relu", "leaky_relu_", "leaky_relu_backward", "lerp", "less", "less_equal", "linalg_cholesky", "linalg_cholesky_ex", "linalg_cross", "linalg_det", "linalg_diagonal", "linalg_eigh", "linalg_eigvalsh", "linalg_inv", "linalg_inv_ex", "linalg_matmul", "linalg_matrix_norm", "linalg_matrix_power", "linalg_multi_dot", "linalg_norm", "linalg_qr", "linalg_slogdet", "linalg_solve", "linalg_solve_ex", "linalg_solve_triangular", "linalg_svd", "linalg_svdvals", "linalg_vander", "linalg_vecdot", "linalg_vector_norm", "linear", "linspace", "log", "log10", "log10_", "log1p", "log1p_", "log2", "log2_", "log_", "log_sigmoid", "log_sigmoid_backward", "log_sigmoid_forward", "log_softmax", "logaddexp", "logaddexp2", "logcumsumexp", "logdet", "logical_and", "logical_not", "logical_or", "logical_xor", "logit", "logit_", "logit_backward", "logspace", "logsumexp", "lt", "margin_ranking_loss", "masked_fill", "masked_scatter", "masked_select", "matmul", "matrix_power", "max", "max_pool1d", "max_pool1d_with_indices", "max_pool2d", "max_pool2d_with_indices", "max_pool3d", "max_pool3d_with_indices", "max_unpool2d", "max_unpool3d", "maximum", "mean", "median", "min", "minimum", "mish", "mish_", "mish_backward", "mm", "mode", "moveaxis", "movedim", "mse_loss", "msort", "mul", "multi_margin_loss", "multilabel_margin_loss", "multinomial", "multiply", "mv", "nan_to_num", "nan_to_num_", "nanmean", "nanmedian", "nanquantile", "nansum", "narrow", "native_batch_norm", "native_channel_shuffle", "native_dropout", "native_dropout_backward", "native_group_norm", "native_layer_norm", "native_layer_norm_backward", "ne", "neg", "neg_", "negative", "negative_", "nextafter", "nll_loss", "nll_loss2d", "nll_loss_backward", "nll_loss_forward", "nll_loss_nd", "nonzero", "normal", "not_equal", "one_hot", "ones", "ones_like", "outer", "pad", "pairwise_distance", "permute", "pixel_shuffle", "pixel_unshuffle", "poisson", "poisson_nll_loss", "polar", "positive", "pow", "prelu", "prod", "put", "qr", "quantile", "rad2deg", "rad2deg_", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "range", "ravel", "real", "reciprocal", "reciprocal_", "reflection_pad1d", "reflection_pad2d", "reflection_pad3d", "relu", "relu6", "relu6_", "relu_", "remainder", "renorm", "repeat_interleave", "replication_pad1d", "replication_pad2d", "replication_pad3d", "reshape", "resolve_conj", "resolve_neg", "rms_norm", "roll", "rot90", "round", "round_", "row_stack", "rrelu", "rrelu_", "rrelu_with_noise", "rrelu_with_noise_backward", "rsqrt", "rsqrt_", "rsub", "scalar_tensor", "scaled_dot_product_attention", "scatter", "scatter_add", "scatter_reduce", "searchsorted", "select", "select_scatter", "selu", "selu_", "sgn", "sigmoid", "sigmoid_", "sigmoid_backward", "sign", "signbit", "silu", "silu_", "silu_backward", "sin", "sin_", "sinh", "sinh_", "slice", "slice_scatter", "slogdet", "smooth_l1_loss", "soft_margin_loss", "softmax", "softplus", "softplus_backward", "softshrink", "softshrink_backward", "sort", "split", "split_with_sizes", "sqrt", "sqrt_", "square", "square_", "squeeze", "stack", "std", "std_mean", "sub", "subtract", "sum", "svd", "swapaxes", "swapdims", "t", "take", "take_along_dim", "tan", "tan_", "tanh", "tanh_", "tanh_backward", "tensor_split", "threshold", "threshold_", "threshold_backward", "tile", "topk", "trace", "transpose", "trapezoid", "trapz", "tril", "tril_indices", "triplet_margin_loss", "triu", "triu_indices", "true_divide", "trunc", "trunc_", "unbind", "unflatten", "unique_consecutive", "unique_dim", "unsqueeze", "upsample_bicubic2d", "upsample_bilinear2d", "upsample_linear1d", "upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d", "upsample_trilinear3d", "vander", "var", "var_mean", "vdot", "view_as_complex", "view_as_real", "vsplit", "vstack", "where", "zero_", "zeros", "zeros_like"]
 
 _aten_bounded_log_packet = packet('_bounded_log', 'loss', ('_bounded_log',))
 _aten_bounded_log_kernels = overload('_bounded_log', 'loss').cache
@@ -38,6 +38,8 @@ _aten_masked_softmax_packet = packet('_masked_softmax', 'activation', ('_masked_
 _aten_masked_softmax_kernels = overload('_masked_softmax', 'activation').cache
 _aten_masked_softmax_backward_packet = packet('_masked_softmax_backward', 'activation', ('_masked_softmax_backward',))
 _aten_masked_softmax_backward_kernels = overload('_masked_softmax_backward', 'activation').cache
+_aten_pad_circular_packet = packet('_pad_circular', 'view', ('_pad_circular',))
+_aten_pad_circular_kernels = overload('_pad_circular', 'view').cache
 _aten_prelu_kernel_packet = packet('_prelu_kernel', 'activation', ('_prelu_kernel',))
 _aten_prelu_kernel_kernels = overload('_prelu_kernel', 'activation').cache
 _aten_prelu_kernel_backward_packet = packet('_prelu_kernel_backward', 'activation', ('_prelu_kernel_backward',))
@@ -54,6 +56,12 @@ _aten_to_copy_packet = packet('_to_copy', 'creation', ('_to_copy',))
 _aten_to_copy_kernels = overload('_to_copy', 'creation').cache
 _aten_unique2_packet = packet('_unique2', 'sort', ('_unique2',))
 _aten_unique2_kernels = overload('_unique2', 'sort').cache
+_aten_upsample_nearest_exact1d_packet = packet('_upsample_nearest_exact1d', 'pool', ('_upsample_nearest_exact1d',))
+_aten_upsample_nearest_exact1d_kernels = overload('_upsample_nearest_exact1d', 'pool').cache
+_aten_upsample_nearest_exact2d_packet = packet('_upsample_nearest_exact2d', 'pool', ('_upsample_nearest_exact2d',))
+_aten_upsample_nearest_exact2d_kernels = overload('_upsample_nearest_exact2d', 'pool').cache
+_aten_upsample_nearest_exact3d_packet = packet('_upsample_nearest_exact3d', 'pool', ('_upsample_nearest_exact3d',))
+_aten_upsample_nearest_exact3d_kernels = overload('_upsample_nearest_exact3d', 'pool').cache
 _abs_packet = packet('abs', 'elementwise', ('abs',))
 _abs_kernels = overload('abs', 'elementwise').cache
 _abs_out_kernels = overload('abs.out', 'elementwise').cache
@@ -74,6 +82,18 @@ _acosh_kernels = overload('acosh', 'elementwise').cache
 _acosh_out_kernels = overload('acosh.out', 'elementwise').cache
 _acosh__packet = packet('acosh_', 'elementwise', ('acosh_',))
 _acosh__kernels = overload('acosh_', 'elementwise').cache
+_adaptive_avg_pool1d_packet = packet('adaptive_avg_pool1d', 'pool', ('adaptive_avg_pool1d',))
+_adaptive_avg_pool1d_kernels = overload('adaptive_avg_pool1d', 'pool').cache
+_adaptive_avg_pool2d_packet = packet('adaptive_avg_pool2d', 'pool', ('adaptive_avg_pool2d',))
+_adaptive_avg_pool2d_kernels = overload('adaptive_avg_pool2d', 'pool').cache
+_adaptive_avg_pool3d_packet = packet('adaptive_avg_pool3d', 'pool', ('adaptive_avg_pool3d',))
+_adaptive_avg_pool3d_kernels = overload('adaptive_avg_pool3d', 'pool').cache
+_adaptive_max_pool1d_packet = packet('adaptive_max_pool1d', 'pool', ('adaptive_max_pool1d',))
+_adaptive_max_pool1d_kernels = overload('adaptive_max_pool1d', 'pool').cache
+_adaptive_max_pool2d_packet = packet('adaptive_max_pool2d', 'pool', ('adaptive_max_pool2d',))
+_adaptive_max_pool2d_kernels = overload('adaptive_max_pool2d', 'pool').cache
+_adaptive_max_pool3d_packet = packet('adaptive_max_pool3d', 'pool', ('adaptive_max_pool3d',))
+_adaptive_max_pool3d_kernels = overload('adaptive_max_pool3d', 'pool').cache
 _add_packet = packet('add', 'elementwise', ('add.Tensor',))
 _add_Tensor_kernels = overload('add.Tensor', 'elementwise').cache
 _add_out_kernels = overload('add.out', 'elementwise').cache
@@ -111,6 +131,8 @@ _addr__packet = packet('addr_', 'matmul', ('addr_',))
 _addr__kernels = overload('addr_', 'matmul').cache
 _adjoint_packet = packet('adjoint', 'view', ('adjoint',))
 _adjoint_kernels = overload('adjoint', 'view').cache
+_affine_grid_generator_packet = packet('affine_grid_generator', 'pool', ('affine_grid_generator',))
+_affine_grid_generator_kernels = overload('affine_grid_generator', 'pool').cache
 _alias_packet = packet('alias', 'view', ('alias',))
 _alias_kernels = overload('alias', 'view').cache
 _all_packet = packet('all', 'reduction', ('all', 'all.dim', 'all.dims',))
@@ -228,6 +250,16 @@ _atanh_kernels = overload('atanh', 'elementwise').cache
 _atanh_out_kernels = overload('atanh.out', 'elementwise').cache
 _atanh__packet = packet('atanh_', 'elementwise', ('atanh_',))
 _atanh__kernels = overload('atanh_', 'elementwise').cache
+_avg_pool1d_packet = packet('avg_pool1d', 'pool', ('avg_pool1d',))
+_avg_pool1d_kernels = overload('avg_pool1d', 'pool').cache
+_avg_pool2d_packet = packet('avg_pool2d', 'pool', ('avg_pool2d',))
+_avg_pool2d_kernels = overload('avg_pool2d', 'pool').cache
+_avg_pool2d_backward_packet = packet('avg_pool2d_backward', 'pool', ('avg_pool2d_backward',))
+_avg_pool2d_backward_kernels = overload('avg_pool2d_backward', 'pool').cache
+_avg_pool3d_packet = packet('avg_pool3d', 'pool', ('avg_pool3d',))
+_avg_pool3d_kernels = overload('avg_pool3d', 'pool').cache
+_avg_pool3d_backward_packet = packet('avg_pool3d_backward', 'pool', ('avg_pool3d_backward',))
+_avg_pool3d_backward_kernels = overload('avg_pool3d_backward', 'pool').cache
 _baddbmm_packet = packet('baddbmm', 'matmul', ('baddbmm',))
 _baddbmm_kernels = overload('baddbmm', 'matmul').cache
 _baddbmm_out_kernels = overload('baddbmm.out', 'matmul').cache
@@ -312,6 +344,8 @@ _celu__kernels = overload('celu_', 'activation').cache
 _chain_matmul_packet = packet('chain_matmul', 'linalg', ('chain_matmul',))
 _chain_matmul_kernels = overload('chain_matmul', 'linalg').cache
 _chain_matmul_out_kernels = overload('chain_matmul.out', 'linalg').cache
+_channel_shuffle_packet = packet('channel_shuffle', 'pool', ('channel_shuffle',))
+_channel_shuffle_kernels = overload('channel_shuffle', 'pool').cache
 _cholesky_packet = packet('cholesky', 'linalg', ('cholesky',))
 _cholesky_kernels = overload('cholesky', 'linalg').cache
 _cholesky_out_kernels = overload('cholesky.out', 'linalg').cache
@@ -351,6 +385,8 @@ _clip__Tensor_kernels = overload('clip_.Tensor', 'comparison').cache
 _clip__kernels = overload('clip_', 'comparison').cache
 _clone_packet = packet('clone', 'creation', ('clone',))
 _clone_kernels = overload('clone', 'creation').cache
+_col2im_packet = packet('col2im', 'conv', ('col2im',))
+_col2im_kernels = overload('col2im', 'conv').cache
 _column_stack_packet = packet('column_stack', 'view', ('column_stack',))
 _column_stack_kernels = overload('column_stack', 'view').cache
 _column_stack_out_kernels = overload('column_stack.out', 'view').cache
@@ -370,8 +406,29 @@ _conj_physical_kernels = overload('conj_physical', 'elementwise').cache
 _conj_physical_out_kernels = overload('conj_physical.out', 'elementwise').cache
 _conj_physical__packet = packet('conj_physical_', 'elementwise', ('conj_physical_',))
 _conj_physical__kernels = overload('conj_physical_', 'elementwise').cache
+_constant_pad_nd_packet = packet('constant_pad_nd', 'view', ('constant_pad_nd',))
+_constant_pad_nd_kernels = overload('constant_pad_nd', 'view').cache
 _contiguous_packet = packet('contiguous', 'view', ('contiguous',))
 _contiguous_kernels = overload('contiguous', 'view').cache
+_conv1d_packet = packet('conv1d', 'conv', ('conv1d', 'conv1d.padding',))
+_conv1d_kernels = overload('conv1d', 'conv').cache
+_conv1d_padding_kernels = overload('conv1d.padding', 'conv').cache
+_conv2d_packet = packet('conv2d', 'conv', ('conv2d', 'conv2d.padding',))
+_conv2d_kernels = overload('conv2d', 'conv').cache
+_conv2d_padding_kernels = overload('conv2d.padding', 'conv').cache
+_conv3d_packet = packet('conv3d', 'conv', ('conv3d', 'conv3d.padding',))
+_conv3d_kernels = overload('conv3d', 'conv').cache
+_conv3d_padding_kernels = overload('conv3d.padding', 'conv').cache
+_conv_tbc_packet = packet('conv_tbc', 'conv', ('conv_tbc',))
+_conv_tbc_kernels = overload('conv_tbc', 'conv').cache
+_conv_transpose1d_packet = packet('conv_transpose1d', 'conv', ('conv_transpose1d',))
+_conv_transpose1d_kernels = overload('conv_transpose1d', 'conv').cache
+_conv_transpose2d_packet = packet('conv_transpose2d', 'conv', ('conv_transpose2d.input',))
+_conv_transpose2d_input_kernels = overload('conv_transpose2d.input', 'conv').cache
+_conv_transpose3d_packet = packet('conv_transpose3d', 'conv', ('conv_transpose3d.input',))
+_conv_transpose3d_input_kernels = overload('conv_transpose3d.input', 'conv').cache
+_convolution_packet = packet('convolution', 'conv', ('convolution',))
+_convolution_kernels = overload('convolution', 'conv').cache
 _copy__packet = packet('copy_', 'creation', ('copy_',))
 _copy__kernels = overload('copy_', 'creation').cache
 _copysign_packet = packet('copysign', 'elementwise', ('copysign.Tensor', 'copysign.Scalar',))
@@ -650,6 +707,12 @@ _greater_equal_Tensor_kernels = overload('greater_equal.Tensor', 'comparison').c
 _greater_equal_Tensor_out_kernels = overload('greater_equal.Tensor_out', 'comparison').cache
 _greater_equal__packet = packet('greater_equal_', 'comparison', ('greater_equal_.Tensor',))
 _greater_equal__Tensor_kernels = overload('greater_equal_.Tensor', 'comparison').cache
+_grid_sampler_packet = packet('grid_sampler', 'pool', ('grid_sampler',))
+_grid_sampler_kernels = overload('grid_sampler', 'pool').cache
+_grid_sampler_2d_packet = packet('grid_sampler_2d', 'pool', ('grid_sampler_2d',))
+_grid_sampler_2d_kernels = overload('grid_sampler_2d', 'pool').cache
+_grid_sampler_3d_packet = packet('grid_sampler_3d', 'pool', ('grid_sampler_3d',))
+_grid_sampler_3d_kernels = overload('grid_sampler_3d', 'pool').cache
 _group_norm_packet = packet('group_norm', 'norm', ('group_norm',))
 _group_norm_kernels = overload('group_norm', 'norm').cache
 _gt_packet = packet('gt', 'comparison', ('gt.Tensor',))
@@ -716,6 +779,8 @@ _hypot_kernels = overload('hypot', 'elementwise').cache
 _hypot_out_kernels = overload('hypot.out', 'elementwise').cache
 _hypot__packet = packet('hypot_', 'elementwise', ('hypot_',))
 _hypot__kernels = overload('hypot_', 'elementwise').cache
+_im2col_packet = packet('im2col', 'conv', ('im2col',))
+_im2col_kernels = overload('im2col', 'conv').cache
 _imag_packet = packet('imag', 'elementwise', ('imag',))
 _imag_kernels = overload('imag', 'elementwise').cache
 _index_packet = packet('index', 'indexing', ('index.Tensor',))
@@ -1022,6 +1087,22 @@ _max_other_kernels = overload('max.other', 'reduction').cache
 _max_unary_out_kernels = overload('max.unary_out', 'reduction').cache
 _max_dim_max_kernels = overload('max.dim_max', 'reduction').cache
 _max_out_kernels = overload('max.out', 'reduction').cache
+_max_pool1d_packet = packet('max_pool1d', 'pool', ('max_pool1d',))
+_max_pool1d_kernels = overload('max_pool1d', 'pool').cache
+_max_pool1d_with_indices_packet = packet('max_pool1d_with_indices', 'pool', ('max_pool1d_with_indices',))
+_max_pool1d_with_indices_kernels = overload('max_pool1d_with_indices', 'pool').cache
+_max_pool2d_packet = packet('max_pool2d', 'pool', ('max_pool2d',))
+_max_pool2d_kernels = overload('max_pool2d', 'pool').cache
+_max_pool2d_with_indices_packet = packet('max_pool2d_with_indices', 'pool', ('max_pool2d_with_indices',))
+_max_pool2d_with_indices_kernels = overload('max_pool2d_with_indices', 'pool').cache
+_max_pool3d_packet = packet('max_pool3d', 'pool', ('max_pool3d',))
+_max_pool3d_kernels = overload('max_pool3d', 'pool').cache
+_max_pool3d_with_indices_packet = packet('max_pool3d_with_indices', 'pool', ('max_pool3d_with_indices',))
+_max_pool3d_with_indices_kernels = overload('max_pool3d_with_indices', 'pool').cache
+_max_unpool2d_packet = packet('max_unpool2d', 'pool', ('max_unpool2d',))
+_max_unpool2d_kernels = overload('max_unpool2d', 'pool').cache
+_max_unpool3d_packet = packet('max_unpool3d', 'pool', ('max_unpool3d',))
+_max_unpool3d_kernels = overload('max_unpool3d', 'pool').cache
 _maximum_packet = packet('maximum', 'comparison', ('maximum',))
 _maximum_kernels = overload('maximum', 'comparison').cache
 _maximum_out_kernels = overload('maximum.out', 'comparison').cache
@@ -1112,6 +1193,8 @@ _narrow_packet = packet('narrow', 'view', ('narrow',))
 _narrow_kernels = overload('narrow', 'view').cache
 _native_batch_norm_packet = packet('native_batch_norm', 'norm', ('native_batch_norm',))
 _native_batch_norm_kernels = overload('native_batch_norm', 'norm').cache
+_native_channel_shuffle_packet = packet('native_channel_shuffle', 'pool', ('native_channel_shuffle',))
+_native_channel_shuffle_kernels = overload('native_channel_shuffle', 'pool').cache
 _native_dropout_packet = packet('native_dropout', 'random', ('native_dropout',))
 _native_dropout_kernels = overload('native_dropout', 'random').cache
 _native_dropout_backward_packet = packet('native_dropout_backward', 'random', ('native_dropout_backward',))
@@ -1191,10 +1274,16 @@ _ones_like_kernels = overload('ones_like', 'creation').cache
 _outer_packet = packet('outer', 'matmul', ('outer',))
 _outer_kernels = overload('outer', 'matmul').cache
 _outer_out_kernels = overload('outer.out', 'matmul').cache
+_pad_packet = packet('pad', 'view', ('pad',))
+_pad_kernels = overload('pad', 'view').cache
 _pairwise_distance_packet = packet('pairwise_distance', 'loss', ('pairwise_distance',))
 _pairwise_distance_kernels = overload('pairwise_distance', 'loss').cache
 _permute_packet = packet('permute', 'view', ('permute',))
 _permute_kernels = overload('permute', 'view').cache
+_pixel_shuffle_packet = packet('pixel_shuffle', 'pool', ('pixel_shuffle',))
+_pixel_shuffle_kernels = overload('pixel_shuffle', 'pool').cache
+_pixel_unshuffle_packet = packet('pixel_unshuffle', 'pool', ('pixel_unshuffle',))
+_pixel_unshuffle_kernels = overload('pixel_unshuffle', 'pool').cache
 _poisson_packet = packet('poisson', 'random', ('poisson',))
 _poisson_kernels = overload('poisson', 'random').cache
 _poisson_nll_loss_packet = packet('poisson_nll_loss', 'loss', ('poisson_nll_loss',))
@@ -1290,6 +1379,12 @@ _reciprocal_kernels = overload('reciprocal', 'elementwise').cache
 _reciprocal_out_kernels = overload('reciprocal.out', 'elementwise').cache
 _reciprocal__packet = packet('reciprocal_', 'elementwise', ('reciprocal_',))
 _reciprocal__kernels = overload('reciprocal_', 'elementwise').cache
+_reflection_pad1d_packet = packet('reflection_pad1d', 'view', ('reflection_pad1d',))
+_reflection_pad1d_kernels = overload('reflection_pad1d', 'view').cache
+_reflection_pad2d_packet = packet('reflection_pad2d', 'view', ('reflection_pad2d',))
+_reflection_pad2d_kernels = overload('reflection_pad2d', 'view').cache
+_reflection_pad3d_packet = packet('reflection_pad3d', 'view', ('reflection_pad3d',))
+_reflection_pad3d_kernels = overload('reflection_pad3d', 'view').cache
 _relu_packet = packet('relu', 'activation', ('relu',))
 _relu_kernels = overload('relu', 'activation').cache
 _relu6_packet = packet('relu6', 'activation', ('relu6',))
@@ -1318,6 +1413,12 @@ _repeat_interleave_packet = packet('repeat_interleave', 'indexing', ('repeat_int
 _repeat_interleave_self_Tensor_kernels = overload('repeat_interleave.self_Tensor', 'indexing').cache
 _repeat_interleave_self_int_kernels = overload('repeat_interleave.self_int', 'indexing').cache
 _repeat_interleave_Tensor_kernels = overload('repeat_interleave.Tensor', 'indexing').cache
+_replication_pad1d_packet = packet('replication_pad1d', 'view', ('replication_pad1d',))
+_replication_pad1d_kernels = overload('replication_pad1d', 'view').cache
+_replication_pad2d_packet = packet('replication_pad2d', 'view', ('replication_pad2d',))
+_replication_pad2d_kernels = overload('replication_pad2d', 'view').cache
+_replication_pad3d_packet = packet('replication_pad3d', 'view', ('replication_pad3d',))
+_replication_pad3d_kernels = overload('replication_pad3d', 'view').cache
 _reshape_packet = packet('reshape', 'view', ('reshape',))
 _reshape_kernels = overload('reshape', 'view').cache
 _reshape_as_packet = packet('reshape_as', 'view', ('reshape_as',))
@@ -1627,6 +1728,20 @@ _unsqueeze_packet = packet('unsqueeze', 'view', ('unsqueeze',))
 _unsqueeze_kernels = overload('unsqueeze', 'view').cache
 _unsqueeze__packet = packet('unsqueeze_', 'view', ('unsqueeze_',))
 _unsqueeze__kernels = overload('unsqueeze_', 'view').cache
+_upsample_bicubic2d_packet = packet('upsample_bicubic2d', 'pool', ('upsample_bicubic2d',))
+_upsample_bicubic2d_kernels = overload('upsample_bicubic2d', 'pool').cache
+_upsample_bilinear2d_packet = packet('upsample_bilinear2d', 'pool', ('upsample_bilinear2d',))
+_upsample_bilinear2d_kernels = overload('upsample_bilinear2d', 'pool').cache
+_upsample_linear1d_packet = packet('upsample_linear1d', 'pool', ('upsample_linear1d',))
+_upsample_linear1d_kernels = overload('upsample_linear1d', 'pool').cache
+_upsample_nearest1d_packet = packet('upsample_nearest1d', 'pool', ('upsample_nearest1d',))
+_upsample_nearest1d_kernels = overload('upsample_nearest1d', 'pool').cache
+_upsample_nearest2d_packet = packet('upsample_nearest2d', 'pool', ('upsample_nearest2d',))
+_upsample_nearest2d_kernels = overload('upsample_nearest2d', 'pool').cache
+_upsample_nearest3d_packet = packet('upsample_nearest3d', 'pool', ('upsample_nearest3d',))
+_upsample_nearest3d_kernels = overload('upsample_nearest3d', 'pool').cache
+_upsample_trilinear3d_packet = packet('upsample_trilinear3d', 'pool', ('upsample_trilinear3d',))
+_upsample_trilinear3d_kernels = overload('upsample_trilinear3d', 'pool').cache
 _vander_packet = packet('vander', 'creation', ('vander',))
 _vander_kernels = overload('vander', 'creation').cache
 _var_packet = packet('var', 'reduction', ('var', 'var.dim', 'var.correction',))
@@ -1726,6 +1841,15 @@ def _masked_softmax_backward(grad_output=MISSING, output=MISSING, mask=MISSING, 
 
 _masked_softmax_backward.packet = _aten_masked_softmax_backward_packet
 
+def _pad_circular(input=MISSING, pad=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_pad = int_tuple(pad)
+        if input.__class__ in TENSORS and ints_of_pad is not None:
+            return _aten_pad_circular_kernels[input._keys | tls.mode](input, ints_of_pad)
+    return call_packet(_aten_pad_circular_packet, given((('input', input), ('pad', pad)), args, kwargs), kwargs)
+
+_pad_circular.packet = _aten_pad_circular_packet
+
 def _prelu_kernel(input=MISSING, weight=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and weight.__class__ in TENSORS:
@@ -1788,6 +1912,33 @@ def _unique2(input=MISSING, sorted=MISSING, return_inverse=MISSING, return_count
 
 _unique2.packet = _aten_unique2_packet
 
+def _upsample_nearest_exact1d(input=MISSING, output_size=MISSING, scales=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_output_size = sized_ints(output_size, 1)
+        if input.__class__ in TENSORS and ints_of_output_size is not None and (scales is MISSING or (scales is None or scales.__class__ is float)):
+            return _aten_upsample_nearest_exact1d_kernels[input._keys | tls.mode](input, ints_of_output_size, None if scales is MISSING else scales)
+    return call_packet(_aten_upsample_nearest_exact1d_packet, given((('input', input), ('output_size', output_size), ('scales', scales)), args, kwargs), kwargs)
+
+_upsample_nearest_exact1d.packet = _aten_upsample_nearest_exact1d_packet
+
+def _upsample_nearest_exact2d(input=MISSING, output_size=MISSING, scales_h=MISSING, scales_w=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_output_size = sized_ints(output_size, 2)
+        if input.__class__ in TENSORS and ints_of_output_size is not None and (scales_h is MISSING or (scales_h is None or scales_h.__class__ is float)) and (scales_w is MISSING or (scales_w is None or scales_w.__class__ is float)):
+            return _aten_upsample_nearest_exact2d_kernels[input._keys | tls.mode](input, ints_of_output_size, None if scales_h is MISSING else scales_h, None if scales_w is MISSING else scales_w)
+    return call_packet(_aten_upsample_nearest_exact2d_packet, given((('input', input), ('output_size', output_size), ('scales_h', scales_h), ('scales_w', scales_w)), args, kwargs), kwargs)
+
+_upsample_nearest_exact2d.packet = _aten_upsample_nearest_exact2d_packet
+
+def _upsample_nearest_exact3d(input=MISSING, output_size=MISSING, scales_d=MISSING, scales_h=MISSING, scales_w=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_output_size = sized_ints(output_size, 3)
+        if input.__class__ in TENSORS and ints_of_output_size is not None and (scales_d is MISSING or (scales_d is None or scales_d.__class__ is float)) and (scales_h is MISSING or (scales_h is None or scales_h.__class__ is float)) and (scales_w is MISSING or (scales_w is None or scales_w.__class__ is float)):
+            return _aten_upsample_nearest_exact3d_kernels[input._keys | tls.mode](input, ints_of_output_size, None if scales_d is MISSING else scales_d, None if scales_h is MISSING else scales_h, None if scales_w is MISSING else scales_w)
+    return call_packet(_aten_upsample_nearest_exact3d_packet, given((('input', input), ('output_size', output_size), ('scales_d', scales_d), ('scales_h', scales_h), ('scales_w', scales_w)), args, kwargs), kwargs)
+
+_upsample_nearest_exact3d.packet = _aten_upsample_nearest_exact3d_packet
+
 def abs(input=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS:
@@ -1843,6 +1994,60 @@ def acosh_(input=MISSING, *args, **kwargs):
     return call_packet(_acosh__packet, given((('input', input),), args, kwargs), kwargs)
 
 acosh_.packet = _acosh__packet
+
+def adaptive_avg_pool1d(input=MISSING, output_size=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_output_size = sized_ints(output_size, 1)
+        if input.__class__ in TENSORS and ints_of_output_size is not None:
+            return _adaptive_avg_pool1d_kernels[input._keys | tls.mode](input, ints_of_output_size)
+    return call_packet(_adaptive_avg_pool1d_packet, given((('input', input), ('output_size', output_size)), args, kwargs), kwargs)
+
+adaptive_avg_pool1d.packet = _adaptive_avg_pool1d_packet
+
+def adaptive_avg_pool2d(input=MISSING, output_size=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_output_size = sized_ints(output_size, 2)
+        if input.__class__ in TENSORS and ints_of_output_size is not None:
+            return _adaptive_avg_pool2d_kernels[input._keys | tls.mode](input, ints_of_output_size)
+    return call_packet(_adaptive_avg_pool2d_packet, given((('input', input), ('output_size', output_size)), args, kwargs), kwargs)
+
+adaptive_avg_pool2d.packet = _adaptive_avg_pool2d_packet
+
+def adaptive_avg_pool3d(input=MISSING, output_size=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_output_size = sized_ints(output_size, 3)
+        if input.__class__ in TENSORS and ints_of_output_size is not None:
+            return _adaptive_avg_pool3d_kernels[input._keys | tls.mode](input, ints_of_output_size)
+    return call_packet(_adaptive_avg_pool3d_packet, given((('input', input), ('output_size', output_size)), args, kwargs), kwargs)
+
+adaptive_avg_pool3d.packet = _adaptive_avg_pool3d_packet
+
+def adaptive_max_pool1d(input=MISSING, output_size=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_output_size = sized_ints(output_size, 1)
+        if input.__class__ in TENSORS and ints_of_output_size is not None:
+            return _adaptive_max_pool1d_kernels[input._keys | tls.mode](input, ints_of_output_size)
+    return call_packet(_adaptive_max_pool1d_packet, given((('input', input), ('output_size', output_size)), args, kwargs), kwargs)
+
+adaptive_max_pool1d.packet = _adaptive_max_pool1d_packet
+
+def adaptive_max_pool2d(input=MISSING, output_size=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_output_size = sized_ints(output_size, 2)
+        if input.__class__ in TENSORS and ints_of_output_size is not None:
+            return _adaptive_max_pool2d_kernels[input._keys | tls.mode](input, ints_of_output_size)
+    return call_packet(_adaptive_max_pool2d_packet, given((('input', input), ('output_size', output_size)), args, kwargs), kwargs)
+
+adaptive_max_pool2d.packet = _adaptive_max_pool2d_packet
+
+def adaptive_max_pool3d(input=MISSING, output_size=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_output_size = sized_ints(output_size, 3)
+        if input.__class__ in TENSORS and ints_of_output_size is not None:
+            return _adaptive_max_pool3d_kernels[input._keys | tls.mode](input, ints_of_output_size)
+    return call_packet(_adaptive_max_pool3d_packet, given((('input', input), ('output_size', output_size)), args, kwargs), kwargs)
+
+adaptive_max_pool3d.packet = _adaptive_max_pool3d_packet
 
 def add(input=MISSING, other=MISSING, *args, alpha=1, **kwargs):
     if not args and not kwargs:
@@ -1918,6 +2123,15 @@ def adjoint(input=MISSING, *args, **kwargs):
     return call_packet(_adjoint_packet, given((('input', input),), args, kwargs), kwargs)
 
 adjoint.packet = _adjoint_packet
+
+def affine_grid_generator(theta=MISSING, size=MISSING, align_corners=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_size = int_tuple(size)
+        if theta.__class__ in TENSORS and ints_of_size is not None and align_corners.__class__ is bool:
+            return _affine_grid_generator_kernels[theta._keys | tls.mode](theta, ints_of_size, align_corners)
+    return call_packet(_affine_grid_generator_packet, given((('theta', theta), ('size', size), ('align_corners', align_corners)), args, kwargs), kwargs)
+
+affine_grid_generator.packet = _affine_grid_generator_packet
 
 def alias(input=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -2253,6 +2467,61 @@ def atanh_(input=MISSING, *args, **kwargs):
 
 atanh_.packet = _atanh__packet
 
+def avg_pool1d(input=MISSING, kernel_size=MISSING, stride=MISSING, padding=MISSING, ceil_mode=MISSING, count_include_pad=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_kernel_size = sized_ints(kernel_size, 1)
+        ints_of_stride = () if stride is MISSING else sized_ints(stride, 1)
+        ints_of_padding = (0,) if padding is MISSING else sized_ints(padding, 1)
+        if input.__class__ in TENSORS and ints_of_kernel_size is not None and ints_of_stride is not None and ints_of_padding is not None and (ceil_mode is MISSING or ceil_mode.__class__ is bool) and (count_include_pad is MISSING or count_include_pad.__class__ is bool):
+            return _avg_pool1d_kernels[input._keys | tls.mode](input, ints_of_kernel_size, ints_of_stride, ints_of_padding, False if ceil_mode is MISSING else ceil_mode, True if count_include_pad is MISSING else count_include_pad)
+    return call_packet(_avg_pool1d_packet, given((('input', input), ('kernel_size', kernel_size), ('stride', stride), ('padding', padding), ('ceil_mode', ceil_mode), ('count_include_pad', count_include_pad)), args, kwargs), kwargs)
+
+avg_pool1d.packet = _avg_pool1d_packet
+
+def avg_pool2d(input=MISSING, kernel_size=MISSING, stride=MISSING, padding=MISSING, ceil_mode=MISSING, count_include_pad=MISSING, divisor_override=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_kernel_size = sized_ints(kernel_size, 2)
+        ints_of_stride = () if stride is MISSING else sized_ints(stride, 2)
+        ints_of_padding = (0, 0,) if padding is MISSING else sized_ints(padding, 2)
+        if input.__class__ in TENSORS and ints_of_kernel_size is not None and ints_of_stride is not None and ints_of_padding is not None and (ceil_mode is MISSING or ceil_mode.__class__ is bool) and (count_include_pad is MISSING or count_include_pad.__class__ is bool) and (divisor_override is MISSING or (divisor_override is None or divisor_override.__class__ is int)):
+            return _avg_pool2d_kernels[input._keys | tls.mode](input, ints_of_kernel_size, ints_of_stride, ints_of_padding, False if ceil_mode is MISSING else ceil_mode, True if count_include_pad is MISSING else count_include_pad, None if divisor_override is MISSING else divisor_override)
+    return call_packet(_avg_pool2d_packet, given((('input', input), ('kernel_size', kernel_size), ('stride', stride), ('padding', padding), ('ceil_mode', ceil_mode), ('count_include_pad', count_include_pad), ('divisor_override', divisor_override)), args, kwargs), kwargs)
+
+avg_pool2d.packet = _avg_pool2d_packet
+
+def avg_pool2d_backward(grad_output=MISSING, input=MISSING, kernel_size=MISSING, stride=MISSING, padding=MISSING, ceil_mode=MISSING, count_include_pad=MISSING, divisor_override=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_kernel_size = sized_ints(kernel_size, 2)
+        ints_of_stride = sized_ints(stride, 2)
+        ints_of_padding = sized_ints(padding, 2)
+        if grad_output.__class__ in TENSORS and input.__class__ in TENSORS and ints_of_kernel_size is not None and ints_of_stride is not None and ints_of_padding is not None and ceil_mode.__class__ is bool and count_include_pad.__class__ is bool and (divisor_override is None or divisor_override.__class__ is int):
+            return _avg_pool2d_backward_kernels[grad_output._keys | input._keys | tls.mode](grad_output, input, ints_of_kernel_size, ints_of_stride, ints_of_padding, ceil_mode, count_include_pad, divisor_override)
+    return call_packet(_avg_pool2d_backward_packet, given((('grad_output', grad_output), ('input', input), ('kernel_size', kernel_size), ('stride', stride), ('padding', padding), ('ceil_mode', ceil_mode), ('count_include_pad', count_include_pad), ('divisor_override', divisor_override)), args, kwargs), kwargs)
+
+avg_pool2d_backward.packet = _avg_pool2d_backward_packet
+
+def avg_pool3d(input=MISSING, kernel_size=MISSING, stride=MISSING, padding=MISSING, ceil_mode=MISSING, count_include_pad=MISSING, divisor_override=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_kernel_size = sized_ints(kernel_size, 3)
+        ints_of_stride = () if stride is MISSING else sized_ints(stride, 3)
+        ints_of_padding = (0, 0, 0,) if padding is MISSING else sized_ints(padding, 3)
+        if input.__class__ in TENSORS and ints_of_kernel_size is not None and ints_of_stride is not None and ints_of_padding is not None and (ceil_mode is MISSING or ceil_mode.__class__ is bool) and (count_include_pad is MISSING or count_include_pad.__class__ is bool) and (divisor_override is MISSING or (divisor_override is None or divisor_override.__class__ is int)):
+            return _avg_pool3d_kernels[input._keys | tls.mode](input, ints_of_kernel_size, ints_of_stride, ints_of_padding, False if ceil_mode is MISSING else ceil_mode, True if count_include_pad is MISSING else count_include_pad, None if divisor_override is MISSING else divisor_override)
+    return call_packet(_avg_pool3d_packet, given((('input', input), ('kernel_size', kernel_size), ('stride', stride), ('padding', padding), ('ceil_mode', ceil_mode), ('count_include_pad', count_include_pad), ('divisor_override', divisor_override)), args, kwargs), kwargs)
+
+avg_pool3d.packet = _avg_pool3d_packet
+
+def avg_pool3d_backward(grad_output=MISSING, input=MISSING, kernel_size=MISSING, stride=MISSING, padding=MISSING, ceil_mode=MISSING, count_include_pad=MISSING, divisor_override=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_kernel_size = sized_ints(kernel_size, 3)
+        ints_of_stride = sized_ints(stride, 3)
+        ints_of_padding = sized_ints(padding, 3)
+        if grad_output.__class__ in TENSORS and input.__class__ in TENSORS and ints_of_kernel_size is not None and ints_of_stride is not None and ints_of_padding is not None and ceil_mode.__class__ is bool and count_include_pad.__class__ is bool and (divisor_override is None or divisor_override.__class__ is int):
+            return _avg_pool3d_backward_kernels[grad_output._keys | input._keys | tls.mode](grad_output, input, ints_of_kernel_size, ints_of_stride, ints_of_padding, ceil_mode, count_include_pad, divisor_override)
+    return call_packet(_avg_pool3d_backward_packet, given((('grad_output', grad_output), ('input', input), ('kernel_size', kernel_size), ('stride', stride), ('padding', padding), ('ceil_mode', ceil_mode), ('count_include_pad', count_include_pad), ('divisor_override', divisor_override)), args, kwargs), kwargs)
+
+avg_pool3d_backward.packet = _avg_pool3d_backward_packet
+
 def baddbmm(input=MISSING, batch1=MISSING, batch2=MISSING, *args, beta=1, alpha=1, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and batch1.__class__ in TENSORS and batch2.__class__ in TENSORS and beta.__class__ in NUMBERS and alpha.__class__ in NUMBERS:
@@ -2459,6 +2728,14 @@ def chain_matmul(matrices=MISSING, *args, **kwargs):
 
 chain_matmul.packet = _chain_matmul_packet
 
+def channel_shuffle(input=MISSING, groups=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and groups.__class__ is int:
+            return _channel_shuffle_kernels[input._keys | tls.mode](input, groups)
+    return call_packet(_channel_shuffle_packet, given((('input', input), ('groups', groups)), args, kwargs), kwargs)
+
+channel_shuffle.packet = _channel_shuffle_packet
+
 def cholesky(input=MISSING, upper=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and (upper is MISSING or upper.__class__ is bool):
@@ -2564,6 +2841,19 @@ def clone(input=MISSING, *args, memory_format=None, **kwargs):
 
 clone.packet = _clone_packet
 
+def col2im(input=MISSING, output_size=MISSING, kernel_size=MISSING, dilation=MISSING, padding=MISSING, stride=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_output_size = sized_ints(output_size, 2)
+        ints_of_kernel_size = sized_ints(kernel_size, 2)
+        ints_of_dilation = sized_ints(dilation, 2)
+        ints_of_padding = sized_ints(padding, 2)
+        ints_of_stride = sized_ints(stride, 2)
+        if input.__class__ in TENSORS and ints_of_output_size is not None and ints_of_kernel_size is not None and ints_of_dilation is not None and ints_of_padding is not None and ints_of_stride is not None:
+            return _col2im_kernels[input._keys | tls.mode](input, ints_of_output_size, ints_of_kernel_size, ints_of_dilation, ints_of_padding, ints_of_stride)
+    return call_packet(_col2im_packet, given((('input', input), ('output_size', output_size), ('kernel_size', kernel_size), ('dilation', dilation), ('padding', padding), ('stride', stride)), args, kwargs), kwargs)
+
+col2im.packet = _col2im_packet
+
 def column_stack(tensors=MISSING, *args, **kwargs):
     if not args and not kwargs:
         keys = tensors_keys(tensors)
@@ -2622,6 +2912,116 @@ def conj_physical_(input=MISSING, *args, **kwargs):
     return call_packet(_conj_physical__packet, given((('input', input),), args, kwargs), kwargs)
 
 conj_physical_.packet = _conj_physical__packet
+
+def constant_pad_nd(input=MISSING, pad=MISSING, value=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_pad = int_tuple(pad)
+        if input.__class__ in TENSORS and ints_of_pad is not None and (value is MISSING or value.__class__ in NUMBERS):
+            return _constant_pad_nd_kernels[input._keys | tls.mode](input, ints_of_pad, 0 if value is MISSING else value)
+    return call_packet(_constant_pad_nd_packet, given((('input', input), ('pad', pad), ('value', value)), args, kwargs), kwargs)
+
+constant_pad_nd.packet = _constant_pad_nd_packet
+
+def conv1d(input=MISSING, weight=MISSING, bias=MISSING, stride=MISSING, padding=MISSING, dilation=MISSING, groups=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_stride = (1,) if stride is MISSING else sized_ints(stride, 1)
+        ints_of_padding = (0,) if padding is MISSING else sized_ints(padding, 1)
+        ints_of_dilation = (1,) if dilation is MISSING else sized_ints(dilation, 1)
+        if input.__class__ in TENSORS and weight.__class__ in TENSORS and (bias is MISSING or (bias is None or bias.__class__ in TENSORS)) and ints_of_stride is not None and ints_of_padding is not None and ints_of_dilation is not None and (groups is MISSING or groups.__class__ is int):
+            return _conv1d_kernels[input._keys | weight._keys | getattr(bias, '_keys', 0) | tls.mode](input, weight, None if bias is MISSING else bias, ints_of_stride, ints_of_padding, ints_of_dilation, 1 if groups is MISSING else groups)
+        ints_of_stride = (1,) if stride is MISSING else sized_ints(stride, 1)
+        ints_of_dilation = (1,) if dilation is MISSING else sized_ints(dilation, 1)
+        if input.__class__ in TENSORS and weight.__class__ in TENSORS and (bias is MISSING or (bias is None or bias.__class__ in TENSORS)) and ints_of_stride is not None and (padding is MISSING or padding.__class__ is str) and ints_of_dilation is not None and (groups is MISSING or groups.__class__ is int):
+            return _conv1d_padding_kernels[input._keys | weight._keys | getattr(bias, '_keys', 0) | tls.mode](input, weight, None if bias is MISSING else bias, ints_of_stride, 'valid' if padding is MISSING else padding, ints_of_dilation, 1 if groups is MISSING else groups)
+    return call_packet(_conv1d_packet, given((('input', input), ('weight', weight), ('bias', bias), ('stride', stride), ('padding', padding), ('dilation', dilation), ('groups', groups)), args, kwargs), kwargs)
+
+conv1d.packet = _conv1d_packet
+
+def conv2d(input=MISSING, weight=MISSING, bias=MISSING, stride=MISSING, padding=MISSING, dilation=MISSING, groups=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_stride = (1, 1,) if stride is MISSING else sized_ints(stride, 2)
+        ints_of_padding = (0, 0,) if padding is MISSING else sized_ints(padding, 2)
+        ints_of_dilation = (1, 1,) if dilation is MISSING else sized_ints(dilation, 2)
+        if input.__class__ in TENSORS and weight.__class__ in TENSORS and (bias is MISSING or (bias is None or bias.__class__ in TENSORS)) and ints_of_stride is not None and ints_of_padding is not None and ints_of_dilation is not None and (groups is MISSING or groups.__class__ is int):
+            return _conv2d_kernels[input._keys | weight._keys | getattr(bias, '_keys', 0) | tls.mode](input, weight, None if bias is MISSING else bias, ints_of_stride, ints_of_padding, ints_of_dilation, 1 if groups is MISSING else groups)
+        ints_of_stride = (1, 1,) if stride is MISSING else sized_ints(stride, 2)
+        ints_of_dilation = (1, 1,) if dilation is MISSING else sized_ints(dilation, 2)
+        if input.__class__ in TENSORS and weight.__class__ in TENSORS and (bias is MISSING or (bias is None or bias.__class__ in TENSORS)) and ints_of_stride is not None and (padding is MISSING or padding.__class__ is str) and ints_of_dilation is not None and (groups is MISSING or groups.__class__ is int):
+            return _conv2d_padding_kernels[input._keys | weight._keys | getattr(bias, '_keys', 0) | tls.mode](input, weight, None if bias is MISSING else bias, ints_of_stride, 'valid' if padding is MISSING else padding, ints_of_dilation, 1 if groups is MISSING else groups)
+    return call_packet(_conv2d_packet, given((('input', input), ('weight', weight), ('bias', bias), ('stride', stride), ('padding', padding), ('dilation', dilation), ('groups', groups)), args, kwargs), kwargs)
+
+conv2d.packet = _conv2d_packet
+
+def conv3d(input=MISSING, weight=MISSING, bias=MISSING, stride=MISSING, padding=MISSING, dilation=MISSING, groups=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_stride = (1, 1, 1,) if stride is MISSING else sized_ints(stride, 3)
+        ints_of_padding = (0, 0, 0,) if padding is MISSING else sized_ints(padding, 3)
+        ints_of_dilation = (1, 1, 1,) if dilation is MISSING else sized_ints(dilation, 3)
+        if input.__class__ in TENSORS and weight.__class__ in TENSORS and (bias is MISSING or (bias is None or bias.__class__ in TENSORS)) and ints_of_stride is not None and ints_of_padding is not None and ints_of_dilation is not None and (groups is MISSING or groups.__class__ is int):
+            return _conv3d_kernels[input._keys | weight._keys | getattr(bias, '_keys', 0) | tls.mode](input, weight, None if bias is MISSING else bias, ints_of_stride, ints_of_padding, ints_of_dilation, 1 if groups is MISSING else groups)
+        ints_of_stride = (1, 1, 1,) if stride is MISSING else sized_ints(stride, 3)
+        ints_of_dilation = (1, 1, 1,) if dilation is MISSING else sized_ints(dilation, 3)
+        if input.__class__ in TENSORS and weight.__class__ in TENSORS and (bias is MISSING or (bias is None or bias.__class__ in TENSORS)) and ints_of_stride is not None and (padding is MISSING or padding.__class__ is str) and ints_of_dilation is not None and (groups is MISSING or groups.__class__ is int):
+            return _conv3d_padding_kernels[input._keys | weight._keys | getattr(bias, '_keys', 0) | tls.mode](input, weight, None if bias is MISSING else bias, ints_of_stride, 'valid' if padding is MISSING else padding, ints_of_dilation, 1 if groups is MISSING else groups)
+    return call_packet(_conv3d_packet, given((('input', input), ('weight', weight), ('bias', bias), ('stride', stride), ('padding', padding), ('dilation', dilation), ('groups', groups)), args, kwargs), kwargs)
+
+conv3d.packet = _conv3d_packet
+
+def conv_tbc(input=MISSING, weight=MISSING, bias=MISSING, pad=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and weight.__class__ in TENSORS and bias.__class__ in TENSORS and (pad is MISSING or pad.__class__ is int):
+            return _conv_tbc_kernels[input._keys | weight._keys | bias._keys | tls.mode](input, weight, bias, 0 if pad is MISSING else pad)
+    return call_packet(_conv_tbc_packet, given((('input', input), ('weight', weight), ('bias', bias), ('pad', pad)), args, kwargs), kwargs)
+
+conv_tbc.packet = _conv_tbc_packet
+
+def conv_transpose1d(input=MISSING, weight=MISSING, bias=MISSING, stride=MISSING, padding=MISSING, output_padding=MISSING, groups=MISSING, dilation=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_stride = (1,) if stride is MISSING else sized_ints(stride, 1)
+        ints_of_padding = (0,) if padding is MISSING else sized_ints(padding, 1)
+        ints_of_output_padding = (0,) if output_padding is MISSING else sized_ints(output_padding, 1)
+        ints_of_dilation = (1,) if dilation is MISSING else sized_ints(dilation, 1)
+        if input.__class__ in TENSORS and weight.__class__ in TENSORS and (bias is MISSING or (bias is None or bias.__class__ in TENSORS)) and ints_of_stride is not None and ints_of_padding is not None and ints_of_output_padding is not None and (groups is MISSING or groups.__class__ is int) and ints_of_dilation is not None:
+            return _conv_transpose1d_kernels[input._keys | weight._keys | getattr(bias, '_keys', 0) | tls.mode](input, weight, None if bias is MISSING else bias, ints_of_stride, ints_of_padding, ints_of_output_padding, 1 if groups is MISSING else groups, ints_of_dilation)
+    return call_packet(_conv_transpose1d_packet, given((('input', input), ('weight', weight), ('bias', bias), ('stride', stride), ('padding', padding), ('output_padding', output_padding), ('groups', groups), ('dilation', dilation)), args, kwargs), kwargs)
+
+conv_transpose1d.packet = _conv_transpose1d_packet
+
+def conv_transpose2d(input=MISSING, weight=MISSING, bias=MISSING, stride=MISSING, padding=MISSING, output_padding=MISSING, groups=MISSING, dilation=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_stride = (1, 1,) if stride is MISSING else sized_ints(stride, 2)
+        ints_of_padding = (0, 0,) if padding is MISSING else sized_ints(padding, 2)
+        ints_of_output_padding = (0, 0,) if output_padding is MISSING else sized_ints(output_padding, 2)
+        ints_of_dilation = (1, 1,) if dilation is MISSING else sized_ints(dilation, 2)
+        if input.__class__ in TENSORS and weight.__class__ in TENSORS and (bias is MISSING or (bias is None or bias.__class__ in TENSORS)) and ints_of_stride is not None and ints_of_padding is not None and ints_of_output_padding is not None and (groups is MISSING or groups.__class__ is int) and ints_of_dilation is not None:
+            return _conv_transpose2d_input_kernels[input._keys | weight._keys | getattr(bias, '_keys', 0) | tls.mode](input, weight, None if bias is MISSING else bias, ints_of_stride, ints_of_padding, ints_of_output_padding, 1 if groups is MISSING else groups, ints_of_dilation)
+    return call_packet(_conv_transpose2d_packet, given((('input', input), ('weight', weight), ('bias', bias), ('stride', stride), ('padding', padding), ('output_padding', output_padding), ('groups', groups), ('dilation', dilation)), args, kwargs), kwargs)
+
+conv_transpose2d.packet = _conv_transpose2d_packet
+
+def conv_transpose3d(input=MISSING, weight=MISSING, bias=MISSING, stride=MISSING, padding=MISSING, output_padding=MISSING, groups=MISSING, dilation=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_stride = (1, 1, 1,) if stride is MISSING else sized_ints(stride, 3)
+        ints_of_padding = (0, 0, 0,) if padding is MISSING else sized_ints(padding, 3)
+        ints_of_output_padding = (0, 0, 0,) if output_padding is MISSING else sized_ints(output_padding, 3)
+        ints_of_dilation = (1, 1, 1,) if dilation is MISSING else sized_ints(dilation, 3)
+        if input.__class__ in TENSORS and weight.__class__ in TENSORS and (bias is MISSING or (bias is None or bias.__class__ in TENSORS)) and ints_of_stride is not None and ints_of_padding is not None and ints_of_output_padding is not None and (groups is MISSING or groups.__class__ is int) and ints_of_dilation is not None:
+            return _conv_transpose3d_input_kernels[input._keys | weight._keys | getattr(bias, '_keys', 0) | tls.mode](input, weight, None if bias is MISSING else bias, ints_of_stride, ints_of_padding, ints_of_output_padding, 1 if groups is MISSING else groups, ints_of_dilation)
+    return call_packet(_conv_transpose3d_packet, given((('input', input), ('weight', weight), ('bias', bias), ('stride', stride), ('padding', padding), ('output_padding', output_padding), ('groups', groups), ('dilation', dilation)), args, kwargs), kwargs)
+
+conv_transpose3d.packet = _conv_transpose3d_packet
+
+def convolution(input=MISSING, weight=MISSING, bias=MISSING, stride=MISSING, padding=MISSING, dilation=MISSING, transposed=MISSING, output_padding=MISSING, groups=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_stride = int_tuple(stride)
+        ints_of_padding = int_tuple(padding)
+        ints_of_dilation = int_tuple(dilation)
+        ints_of_output_padding = int_tuple(output_padding)
+        if input.__class__ in TENSORS and weight.__class__ in TENSORS and (bias is None or bias.__class__ in TENSORS) and ints_of_stride is not None and ints_of_padding is not None and ints_of_dilation is not None and transposed.__class__ is bool and ints_of_output_padding is not None and groups.__class__ is int:
+            return _convolution_kernels[input._keys | weight._keys | getattr(bias, '_keys', 0) | tls.mode](input, weight, bias, ints_of_stride, ints_of_padding, ints_of_dilation, transposed, ints_of_output_padding, groups)
+    return call_packet(_convolution_packet, given((('input', input), ('weight', weight), ('bias', bias), ('stride', stride), ('padding', padding), ('dilation', dilation), ('transposed', transposed), ('output_padding', output_padding), ('groups', groups)), args, kwargs), kwargs)
+
+convolution.packet = _convolution_packet
 
 def copysign(input=MISSING, other=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -3376,6 +3776,30 @@ def greater_equal(input=MISSING, other=MISSING, *args, **kwargs):
 
 greater_equal.packet = _greater_equal_packet
 
+def grid_sampler(input=MISSING, grid=MISSING, interpolation_mode=MISSING, padding_mode=MISSING, align_corners=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and grid.__class__ in TENSORS and interpolation_mode.__class__ is int and padding_mode.__class__ is int and align_corners.__class__ is bool:
+            return _grid_sampler_kernels[input._keys | grid._keys | tls.mode](input, grid, interpolation_mode, padding_mode, align_corners)
+    return call_packet(_grid_sampler_packet, given((('input', input), ('grid', grid), ('interpolation_mode', interpolation_mode), ('padding_mode', padding_mode), ('align_corners', align_corners)), args, kwargs), kwargs)
+
+grid_sampler.packet = _grid_sampler_packet
+
+def grid_sampler_2d(input=MISSING, grid=MISSING, interpolation_mode=MISSING, padding_mode=MISSING, align_corners=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and grid.__class__ in TENSORS and interpolation_mode.__class__ is int and padding_mode.__class__ is int and align_corners.__class__ is bool:
+            return _grid_sampler_2d_kernels[input._keys | grid._keys | tls.mode](input, grid, interpolation_mode, padding_mode, align_corners)
+    return call_packet(_grid_sampler_2d_packet, given((('input', input), ('grid', grid), ('interpolation_mode', interpolation_mode), ('padding_mode', padding_mode), ('align_corners', align_corners)), args, kwargs), kwargs)
+
+grid_sampler_2d.packet = _grid_sampler_2d_packet
+
+def grid_sampler_3d(input=MISSING, grid=MISSING, interpolation_mode=MISSING, padding_mode=MISSING, align_corners=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and grid.__class__ in TENSORS and interpolation_mode.__class__ is int and padding_mode.__class__ is int and align_corners.__class__ is bool:
+            return _grid_sampler_3d_kernels[input._keys | grid._keys | tls.mode](input, grid, interpolation_mode, padding_mode, align_corners)
+    return call_packet(_grid_sampler_3d_packet, given((('input', input), ('grid', grid), ('interpolation_mode', interpolation_mode), ('padding_mode', padding_mode), ('align_corners', align_corners)), args, kwargs), kwargs)
+
+grid_sampler_3d.packet = _grid_sampler_3d_packet
+
 def group_norm(input=MISSING, num_groups=MISSING, weight=MISSING, bias=MISSING, eps=MISSING, cudnn_enabled=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and num_groups.__class__ is int and (weight is MISSING or (weight is None or weight.__class__ in TENSORS)) and (bias is MISSING or (bias is None or bias.__class__ in TENSORS)) and (eps is MISSING or eps.__class__ is float) and (cudnn_enabled is MISSING or cudnn_enabled.__class__ is bool):
@@ -3557,6 +3981,18 @@ def hypot(input=MISSING, other=MISSING, *args, **kwargs):
     return call_packet(_hypot_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
 
 hypot.packet = _hypot_packet
+
+def im2col(input=MISSING, kernel_size=MISSING, dilation=MISSING, padding=MISSING, stride=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_kernel_size = sized_ints(kernel_size, 2)
+        ints_of_dilation = sized_ints(dilation, 2)
+        ints_of_padding = sized_ints(padding, 2)
+        ints_of_stride = sized_ints(stride, 2)
+        if input.__class__ in TENSORS and ints_of_kernel_size is not None and ints_of_dilation is not None and ints_of_padding is not None and ints_of_stride is not None:
+            return _im2col_kernels[input._keys | tls.mode](input, ints_of_kernel_size, ints_of_dilation, ints_of_padding, ints_of_stride)
+    return call_packet(_im2col_packet, given((('input', input), ('kernel_size', kernel_size), ('dilation', dilation), ('padding', padding), ('stride', stride)), args, kwargs), kwargs)
+
+im2col.packet = _im2col_packet
 
 def imag(input=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -4356,6 +4792,98 @@ def max(input=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
 
 max.packet = _max_packet
 
+def max_pool1d(input=MISSING, kernel_size=MISSING, stride=MISSING, padding=MISSING, dilation=MISSING, ceil_mode=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_kernel_size = sized_ints(kernel_size, 1)
+        ints_of_stride = () if stride is MISSING else sized_ints(stride, 1)
+        ints_of_padding = (0,) if padding is MISSING else sized_ints(padding, 1)
+        ints_of_dilation = (1,) if dilation is MISSING else sized_ints(dilation, 1)
+        if input.__class__ in TENSORS and ints_of_kernel_size is not None and ints_of_stride is not None and ints_of_padding is not None and ints_of_dilation is not None and (ceil_mode is MISSING or ceil_mode.__class__ is bool):
+            return _max_pool1d_kernels[input._keys | tls.mode](input, ints_of_kernel_size, ints_of_stride, ints_of_padding, ints_of_dilation, False if ceil_mode is MISSING else ceil_mode)
+    return call_packet(_max_pool1d_packet, given((('input', input), ('kernel_size', kernel_size), ('stride', stride), ('padding', padding), ('dilation', dilation), ('ceil_mode', ceil_mode)), args, kwargs), kwargs)
+
+max_pool1d.packet = _max_pool1d_packet
+
+def max_pool1d_with_indices(input=MISSING, kernel_size=MISSING, stride=MISSING, padding=MISSING, dilation=MISSING, ceil_mode=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_kernel_size = sized_ints(kernel_size, 1)
+        ints_of_stride = () if stride is MISSING else sized_ints(stride, 1)
+        ints_of_padding = (0,) if padding is MISSING else sized_ints(padding, 1)
+        ints_of_dilation = (1,) if dilation is MISSING else sized_ints(dilation, 1)
+        if input.__class__ in TENSORS and ints_of_kernel_size is not None and ints_of_stride is not None and ints_of_padding is not None and ints_of_dilation is not None and (ceil_mode is MISSING or ceil_mode.__class__ is bool):
+            return _max_pool1d_with_indices_kernels[input._keys | tls.mode](input, ints_of_kernel_size, ints_of_stride, ints_of_padding, ints_of_dilation, False if ceil_mode is MISSING else ceil_mode)
+    return call_packet(_max_pool1d_with_indices_packet, given((('input', input), ('kernel_size', kernel_size), ('stride', stride), ('padding', padding), ('dilation', dilation), ('ceil_mode', ceil_mode)), args, kwargs), kwargs)
+
+max_pool1d_with_indices.packet = _max_pool1d_with_indices_packet
+
+def max_pool2d(input=MISSING, kernel_size=MISSING, stride=MISSING, padding=MISSING, dilation=MISSING, ceil_mode=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_kernel_size = sized_ints(kernel_size, 2)
+        ints_of_stride = () if stride is MISSING else sized_ints(stride, 2)
+        ints_of_padding = (0, 0,) if padding is MISSING else sized_ints(padding, 2)
+        ints_of_dilation = (1, 1,) if dilation is MISSING else sized_ints(dilation, 2)
+        if input.__class__ in TENSORS and ints_of_kernel_size is not None and ints_of_stride is not None and ints_of_padding is not None and ints_of_dilation is not None and (ceil_mode is MISSING or ceil_mode.__class__ is bool):
+            return _max_pool2d_kernels[input._keys | tls.mode](input, ints_of_kernel_size, ints_of_stride, ints_of_padding, ints_of_dilation, False if ceil_mode is MISSING else ceil_mode)
+    return call_packet(_max_pool2d_packet, given((('input', input), ('kernel_size', kernel_size), ('stride', stride), ('padding', padding), ('dilation', dilation), ('ceil_mode', ceil_mode)), args, kwargs), kwargs)
+
+max_pool2d.packet = _max_pool2d_packet
+
+def max_pool2d_with_indices(input=MISSING, kernel_size=MISSING, stride=MISSING, padding=MISSING, dilation=MISSING, ceil_mode=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_kernel_size = sized_ints(kernel_size, 2)
+        ints_of_stride = () if stride is MISSING else sized_ints(stride, 2)
+        ints_of_padding = (0, 0,) if padding is MISSING else sized_ints(padding, 2)
+        ints_of_dilation = (1, 1,) if dilation is MISSING else sized_ints(dilation, 2)
+        if input.__class__ in TENSORS and ints_of_kernel_size is not None and ints_of_stride is not None and ints_of_padding is not None and ints_of_dilation is not None and (ceil_mode is MISSING or ceil_mode.__class__ is bool):
+            return _max_pool2d_with_indices_kernels[input._keys | tls.mode](input, ints_of_kernel_size, ints_of_stride, ints_of_padding, ints_of_dilation, False if ceil_mode is MISSING else ceil_mode)
+    return call_packet(_max_pool2d_with_indices_packet, given((('input', input), ('kernel_size', kernel_size), ('stride', stride), ('padding', padding), ('dilation', dilation), ('ceil_mode', ceil_mode)), args, kwargs), kwargs)
+
+max_pool2d_with_indices.packet = _max_pool2d_with_indices_packet
+
+def max_pool3d(input=MISSING, kernel_size=MISSING, stride=MISSING, padding=MISSING, dilation=MISSING, ceil_mode=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_kernel_size = sized_ints(kernel_size, 3)
+        ints_of_stride = () if stride is MISSING else sized_ints(stride, 3)
+        ints_of_padding = (0, 0, 0,) if padding is MISSING else sized_ints(padding, 3)
+        ints_of_dilation = (1, 1, 1,) if dilation is MISSING else sized_ints(dilation, 3)
+        if input.__class__ in TENSORS and ints_of_kernel_size is not None and ints_of_stride is not None and ints_of_padding is not None and ints_of_dilation is not None and (ceil_mode is MISSING or ceil_mode.__class__ is bool):
+            return _max_pool3d_kernels[input._keys | tls.mode](input, ints_of_kernel_size, ints_of_stride, ints_of_padding, ints_of_dilation, False if ceil_mode is MISSING else ceil_mode)
+    return call_packet(_max_pool3d_packet, given((('input', input), ('kernel_size', kernel_size), ('stride', stride), ('padding', padding), ('dilation', dilation), ('ceil_mode', ceil_mode)), args, kwargs), kwargs)
+
+max_pool3d.packet = _max_pool3d_packet
+
+def max_pool3d_with_indices(input=MISSING, kernel_size=MISSING, stride=MISSING, padding=MISSING, dilation=MISSING, ceil_mode=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_kernel_size = sized_ints(kernel_size, 3)
+        ints_of_stride = () if stride is MISSING else sized_ints(stride, 3)
+        ints_of_padding = (0, 0, 0,) if padding is MISSING else sized_ints(padding, 3)
+        ints_of_dilation = (1, 1, 1,) if dilation is MISSING else sized_ints(dilation, 3)
+        if input.__class__ in TENSORS and ints_of_kernel_size is not None and ints_of_stride is not None and ints_of_padding is not None and ints_of_dilation is not None and (ceil_mode is MISSING or ceil_mode.__class__ is bool):
+            return _max_pool3d_with_indices_kernels[input._keys | tls.mode](input, ints_of_kernel_size, ints_of_stride, ints_of_padding, ints_of_dilation, False if ceil_mode is MISSING else ceil_mode)
+    return call_packet(_max_pool3d_with_indices_packet, given((('input', input), ('kernel_size', kernel_size), ('stride', stride), ('padding', padding), ('dilation', dilation), ('ceil_mode', ceil_mode)), args, kwargs), kwargs)
+
+max_pool3d_with_indices.packet = _max_pool3d_with_indices_packet
+
+def max_unpool2d(input=MISSING, indices=MISSING, output_size=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_output_size = sized_ints(output_size, 2)
+        if input.__class__ in TENSORS and indices.__class__ in TENSORS and ints_of_output_size is not None:
+            return _max_unpool2d_kernels[input._keys | indices._keys | tls.mode](input, indices, ints_of_output_size)
+    return call_packet(_max_unpool2d_packet, given((('input', input), ('indices', indices), ('output_size', output_size)), args, kwargs), kwargs)
+
+max_unpool2d.packet = _max_unpool2d_packet
+
+def max_unpool3d(input=MISSING, indices=MISSING, output_size=MISSING, stride=MISSING, padding=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_output_size = sized_ints(output_size, 3)
+        ints_of_stride = sized_ints(stride, 3)
+        ints_of_padding = sized_ints(padding, 3)
+        if input.__class__ in TENSORS and indices.__class__ in TENSORS and ints_of_output_size is not None and ints_of_stride is not None and ints_of_padding is not None:
+            return _max_unpool3d_kernels[input._keys | indices._keys | tls.mode](input, indices, ints_of_output_size, ints_of_stride, ints_of_padding)
+    return call_packet(_max_unpool3d_packet, given((('input', input), ('indices', indices), ('output_size', output_size), ('stride', stride), ('padding', padding)), args, kwargs), kwargs)
+
+max_unpool3d.packet = _max_unpool3d_packet
+
 def maximum(input=MISSING, other=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and other.__class__ in TENSORS:
@@ -4608,6 +5136,14 @@ def native_batch_norm(input=MISSING, weight=MISSING, bias=MISSING, running_mean=
 
 native_batch_norm.packet = _native_batch_norm_packet
 
+def native_channel_shuffle(input=MISSING, groups=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and groups.__class__ is int:
+            return _native_channel_shuffle_kernels[input._keys | tls.mode](input, groups)
+    return call_packet(_native_channel_shuffle_packet, given((('input', input), ('groups', groups)), args, kwargs), kwargs)
+
+native_channel_shuffle.packet = _native_channel_shuffle_packet
+
 def native_dropout(input=MISSING, p=MISSING, train=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and p.__class__ is float and (train is None or train.__class__ is bool):
@@ -4802,6 +5338,15 @@ def outer(input=MISSING, vec2=MISSING, *args, **kwargs):
 
 outer.packet = _outer_packet
 
+def pad(input=MISSING, pad=MISSING, mode=MISSING, value=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_pad = int_tuple(pad)
+        if input.__class__ in TENSORS and ints_of_pad is not None and (mode is MISSING or mode.__class__ is str) and (value is MISSING or (value is None or value.__class__ is float)):
+            return _pad_kernels[input._keys | tls.mode](input, ints_of_pad, 'constant' if mode is MISSING else mode, None if value is MISSING else value)
+    return call_packet(_pad_packet, given((('input', input), ('pad', pad), ('mode', mode), ('value', value)), args, kwargs), kwargs)
+
+pad.packet = _pad_packet
+
 def pairwise_distance(x1=MISSING, x2=MISSING, p=MISSING, eps=MISSING, keepdim=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if x1.__class__ in TENSORS and x2.__class__ in TENSORS and (p is MISSING or p.__class__ is float) and (eps is MISSING or eps.__class__ is float) and (keepdim is MISSING or keepdim.__class__ is bool):
@@ -4818,6 +5363,22 @@ def permute(input=MISSING, dims=MISSING, *args, **kwargs):
     return call_packet(_permute_packet, given((('input', input), ('dims', dims)), args, kwargs), kwargs)
 
 permute.packet = _permute_packet
+
+def pixel_shuffle(input=MISSING, upscale_factor=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and upscale_factor.__class__ is int:
+            return _pixel_shuffle_kernels[input._keys | tls.mode](input, upscale_factor)
+    return call_packet(_pixel_shuffle_packet, given((('input', input), ('upscale_factor', upscale_factor)), args, kwargs), kwargs)
+
+pixel_shuffle.packet = _pixel_shuffle_packet
+
+def pixel_unshuffle(input=MISSING, downscale_factor=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and downscale_factor.__class__ is int:
+            return _pixel_unshuffle_kernels[input._keys | tls.mode](input, downscale_factor)
+    return call_packet(_pixel_unshuffle_packet, given((('input', input), ('downscale_factor', downscale_factor)), args, kwargs), kwargs)
+
+pixel_unshuffle.packet = _pixel_unshuffle_packet
 
 def poisson(input=MISSING, generator=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -5039,6 +5600,33 @@ def reciprocal_(input=MISSING, *args, **kwargs):
 
 reciprocal_.packet = _reciprocal__packet
 
+def reflection_pad1d(input=MISSING, padding=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_padding = sized_ints(padding, 2)
+        if input.__class__ in TENSORS and ints_of_padding is not None:
+            return _reflection_pad1d_kernels[input._keys | tls.mode](input, ints_of_padding)
+    return call_packet(_reflection_pad1d_packet, given((('input', input), ('padding', padding)), args, kwargs), kwargs)
+
+reflection_pad1d.packet = _reflection_pad1d_packet
+
+def reflection_pad2d(input=MISSING, padding=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_padding = sized_ints(padding, 4)
+        if input.__class__ in TENSORS and ints_of_padding is not None:
+            return _reflection_pad2d_kernels[input._keys | tls.mode](input, ints_of_padding)
+    return call_packet(_reflection_pad2d_packet, given((('input', input), ('padding', padding)), args, kwargs), kwargs)
+
+reflection_pad2d.packet = _reflection_pad2d_packet
+
+def reflection_pad3d(input=MISSING, padding=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_padding = sized_ints(padding, 6)
+        if input.__class__ in TENSORS and ints_of_padding is not None:
+            return _reflection_pad3d_kernels[input._keys | tls.mode](input, ints_of_padding)
+    return call_packet(_reflection_pad3d_packet, given((('input', input), ('padding', padding)), args, kwargs), kwargs)
+
+reflection_pad3d.packet = _reflection_pad3d_packet
+
 def relu(input=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS:
@@ -5103,6 +5691,33 @@ def repeat_interleave(input=MISSING, repeats=MISSING, dim=MISSING, *args, output
     return call_packet(_repeat_interleave_packet, given((('input', input), ('repeats', repeats), ('dim', dim)), args, kwargs), kwargs)
 
 repeat_interleave.packet = _repeat_interleave_packet
+
+def replication_pad1d(input=MISSING, padding=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_padding = sized_ints(padding, 2)
+        if input.__class__ in TENSORS and ints_of_padding is not None:
+            return _replication_pad1d_kernels[input._keys | tls.mode](input, ints_of_padding)
+    return call_packet(_replication_pad1d_packet, given((('input', input), ('padding', padding)), args, kwargs), kwargs)
+
+replication_pad1d.packet = _replication_pad1d_packet
+
+def replication_pad2d(input=MISSING, padding=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_padding = sized_ints(padding, 4)
+        if input.__class__ in TENSORS and ints_of_padding is not None:
+            return _replication_pad2d_kernels[input._keys | tls.mode](input, ints_of_padding)
+    return call_packet(_replication_pad2d_packet, given((('input', input), ('padding', padding)), args, kwargs), kwargs)
+
+replication_pad2d.packet = _replication_pad2d_packet
+
+def replication_pad3d(input=MISSING, padding=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_padding = sized_ints(padding, 6)
+        if input.__class__ in TENSORS and ints_of_padding is not None:
+            return _replication_pad3d_kernels[input._keys | tls.mode](input, ints_of_padding)
+    return call_packet(_replication_pad3d_packet, given((('input', input), ('padding', padding)), args, kwargs), kwargs)
+
+replication_pad3d.packet = _replication_pad3d_packet
 
 def reshape(input=MISSING, shape=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -5956,6 +6571,69 @@ def unsqueeze(input=MISSING, dim=MISSING, *args, **kwargs):
 
 unsqueeze.packet = _unsqueeze_packet
 
+def upsample_bicubic2d(input=MISSING, output_size=MISSING, align_corners=MISSING, scales_h=MISSING, scales_w=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_output_size = sized_ints(output_size, 2)
+        if input.__class__ in TENSORS and ints_of_output_size is not None and align_corners.__class__ is bool and (scales_h is MISSING or (scales_h is None or scales_h.__class__ is float)) and (scales_w is MISSING or (scales_w is None or scales_w.__class__ is float)):
+            return _upsample_bicubic2d_kernels[input._keys | tls.mode](input, ints_of_output_size, align_corners, None if scales_h is MISSING else scales_h, None if scales_w is MISSING else scales_w)
+    return call_packet(_upsample_bicubic2d_packet, given((('input', input), ('output_size', output_size), ('align_corners', align_corners), ('scales_h', scales_h), ('scales_w', scales_w)), args, kwargs), kwargs)
+
+upsample_bicubic2d.packet = _upsample_bicubic2d_packet
+
+def upsample_bilinear2d(input=MISSING, output_size=MISSING, align_corners=MISSING, scales_h=MISSING, scales_w=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_output_size = sized_ints(output_size, 2)
+        if input.__class__ in TENSORS and ints_of_output_size is not None and align_corners.__class__ is bool and (scales_h is MISSING or (scales_h is None or scales_h.__class__ is float)) and (scales_w is MISSING or (scales_w is None or scales_w.__class__ is float)):
+            return _upsample_bilinear2d_kernels[input._keys | tls.mode](input, ints_of_output_size, align_corners, None if scales_h is MISSING else scales_h, None if scales_w is MISSING else scales_w)
+    return call_packet(_upsample_bilinear2d_packet, given((('input', input), ('output_size', output_size), ('align_corners', align_corners), ('scales_h', scales_h), ('scales_w', scales_w)), args, kwargs), kwargs)
+
+upsample_bilinear2d.packet = _upsample_bilinear2d_packet
+
+def upsample_linear1d(input=MISSING, output_size=MISSING, align_corners=MISSING, scales=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_output_size = sized_ints(output_size, 1)
+        if input.__class__ in TENSORS and ints_of_output_size is not None and align_corners.__class__ is bool and (scales is MISSING or (scales is None or scales.__class__ is float)):
+            return _upsample_linear1d_kernels[input._keys | tls.mode](input, ints_of_output_size, align_corners, None if scales is MISSING else scales)
+    return call_packet(_upsample_linear1d_packet, given((('input', input), ('output_size', output_size), ('align_corners', align_corners), ('scales', scales)), args, kwargs), kwargs)
+
+upsample_linear1d.packet = _upsample_linear1d_packet
+
+def upsample_nearest1d(input=MISSING, output_size=MISSING, scales=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_output_size = sized_ints(output_size, 1)
+        if input.__class__ in TENSORS and ints_of_output_size is not None and (scales is MISSING or (scales is None or scales.__class__ is float)):
+            return _upsample_nearest1d_kernels[input._keys | tls.mode](input, ints_of_output_size, None if scales is MISSING else scales)
+    return call_packet(_upsample_nearest1d_packet, given((('input', input), ('output_size', output_size), ('scales', scales)), args, kwargs), kwargs)
+
+upsample_nearest1d.packet = _upsample_nearest1d_packet
+
+def upsample_nearest2d(input=MISSING, output_size=MISSING, scales_h=MISSING, scales_w=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_output_size = sized_ints(output_size, 2)
+        if input.__class__ in TENSORS and ints_of_output_size is not None and (scales_h is MISSING or (scales_h is None or scales_h.__class__ is float)) and (scales_w is MISSING or (scales_w is None or scales_w.__class__ is float)):
+            return _upsample_nearest2d_kernels[input._keys | tls.mode](input, ints_of_output_size, None if scales_h is MISSING else scales_h, None if scales_w is MISSING else scales_w)
+    return call_packet(_upsample_nearest2d_packet, given((('input', input), ('output_size', output_size), ('scales_h', scales_h), ('scales_w', scales_w)), args, kwargs), kwargs)
+
+upsample_nearest2d.packet = _upsample_nearest2d_packet
+
+def upsample_nearest3d(input=MISSING, output_size=MISSING, scales_d=MISSING, scales_h=MISSING, scales_w=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_output_size = sized_ints(output_size, 3)
+        if input.__class__ in TENSORS and ints_of_output_size is not None and (scales_d is MISSING or (scales_d is None or scales_d.__class__ is float)) and (scales_h is MISSING or (scales_h is None or scales_h.__class__ is float)) and (scales_w is MISSING or (scales_w is None or scales_w.__class__ is float)):
+            return _upsample_nearest3d_kernels[input._keys | tls.mode](input, ints_of_output_size, None if scales_d is MISSING else scales_d, None if scales_h is MISSING else scales_h, None if scales_w is MISSING else scales_w)
+    return call_packet(_upsample_nearest3d_packet, given((('input', input), ('output_size', output_size), ('scales_d', scales_d), ('scales_h', scales_h), ('scales_w', scales_w)), args, kwargs), kwargs)
+
+upsample_nearest3d.packet = _upsample_nearest3d_packet
+
+def upsample_trilinear3d(input=MISSING, output_size=MISSING, align_corners=MISSING, scales_d=MISSING, scales_h=MISSING, scales_w=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_output_size = sized_ints(output_size, 3)
+        if input.__class__ in TENSORS and ints_of_output_size is not None and align_corners.__class__ is bool and (scales_d is MISSING or (scales_d is None or scales_d.__class__ is float)) and (scales_h is MISSING or (scales_h is None or scales_h.__class__ is float)) and (scales_w is MISSING or (scales_w is None or scales_w.__class__ is float)):
+            return _upsample_trilinear3d_kernels[input._keys | tls.mode](input, ints_of_output_size, align_corners, None if scales_d is MISSING else scales_d, None if scales_h is MISSING else scales_h, None if scales_w is MISSING else scales_w)
+    return call_packet(_upsample_trilinear3d_packet, given((('input', input), ('output_size', output_size), ('align_corners', align_corners), ('scales_d', scales_d), ('scales_h', scales_h), ('scales_w', scales_w)), args, kwargs), kwargs)
+
+upsample_trilinear3d.packet = _upsample_trilinear3d_packet
+
 def vander(x=MISSING, N=MISSING, increasing=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if x.__class__ in TENSORS and (N is MISSING or (N is None or N.__class__ is int)) and (increasing is MISSING or increasing.__class__ is bool):
@@ -6073,8 +6751,8 @@ zeros_like.packet = _zeros_like_packet
 
 #: Python namespace -> ((public name, name here), ...)
 NAMESPACES = {
-    'internal': (('_bounded_log', '_bounded_log'), ('_linalg_det', '_linalg_det'), ('_masked_softmax_backward', '_masked_softmax_backward'), ('_prelu_kernel_backward', '_prelu_kernel_backward'), ('alias', 'alias'), ('elu_backward', 'elu_backward'), ('gelu_backward', 'gelu_backward'), ('glu_backward', 'glu_backward'), ('hardshrink_backward', 'hardshrink_backward'), ('hardsigmoid_backward', 'hardsigmoid_backward'), ('hardswish_backward', 'hardswish_backward'), ('hardtanh_backward', 'hardtanh_backward'), ('index', 'index'), ('leaky_relu_backward', 'leaky_relu_backward'), ('log_sigmoid_backward', 'log_sigmoid_backward'), ('log_sigmoid_forward', 'log_sigmoid_forward'), ('logit_backward', 'logit_backward'), ('mish_backward', 'mish_backward'), ('native_dropout_backward', 'native_dropout_backward'), ('native_layer_norm_backward', 'native_layer_norm_backward'), ('nll_loss_backward', 'nll_loss_backward'), ('rrelu_with_noise_backward', 'rrelu_with_noise_backward'), ('sigmoid_backward', 'sigmoid_backward'), ('silu_backward', 'silu_backward'), ('slice', 'slice'), ('softplus_backward', 'softplus_backward'), ('softshrink_backward', 'softshrink_backward'), ('tanh_backward', 'tanh_backward'), ('threshold_backward', 'threshold_backward'), ('unique_consecutive', 'unique_consecutive')),
-    'torch': (('_conj_physical', '_conj_physical'), ('_log_softmax', '_log_softmax'), ('_log_softmax_backward_data', '_log_softmax_backward_data'), ('_masked_softmax', '_masked_softmax'), ('_prelu_kernel', '_prelu_kernel'), ('_safe_softmax', '_safe_softmax'), ('_softmax', '_softmax'), ('_softmax_backward_data', '_softmax_backward_data'), ('_to_copy', '_to_copy'), ('_unique2', '_unique2'), ('abs', 'abs'), ('abs_', 'abs_'), ('absolute', 'absolute'), ('acos', 'acos'), ('acos_', 'acos_'), ('acosh', 'acosh'), ('acosh_', 'acosh_'), ('add', 'add'), ('addbmm', 'addbmm'), ('addcdiv', 'addcdiv'), ('addcmul', 'addcmul'), ('addmm', 'addmm'), ('addmv', 'addmv'), ('addr', 'addr'), ('adjoint', 'adjoint'), ('all', 'all'), ('allclose', 'allclose'), ('alpha_dropout', 'alpha_dropout'), ('alpha_dropout_', 'alpha_dropout_'), ('amax', 'amax'), ('amin', 'amin'), ('aminmax', 'aminmax'), ('angle', 'angle'), ('any', 'any'), ('arange', 'arange'), ('arccos', 'arccos'), ('arccos_', 'arccos_'), ('arccosh', 'arccosh'), ('arccosh_', 'arccosh_'), ('arcsin', 'arcsin'), ('arcsin_', 'arcsin_'), ('arcsinh', 'arcsinh'), ('arcsinh_', 'arcsinh_'), ('arctan', 'arctan'), ('arctan2', 'arctan2'), ('arctan_', 'arctan_'), ('arctanh', 'arctanh'), ('arctanh_', 'arctanh_'), ('argmax', 'argmax'), ('argmin', 'argmin'), ('argsort', 'argsort'), ('argwhere', 'argwhere'), ('as_strided', 'as_strided'), ('as_strided_scatter', 'as_strided_scatter'), ('asin', 'asin'), ('asin_', 'asin_'), ('asinh', 'asinh'), ('asinh_', 'asinh_'), ('atan', 'atan'), ('atan2', 'atan2'), ('atan_', 'atan_'), ('atanh', 'atanh'), ('atanh_', 'atanh_'), ('baddbmm', 'baddbmm'), ('bartlett_window', 'bartlett_window'), ('batch_norm', 'batch_norm'), ('bernoulli', 'bernoulli'), ('binary_cross_entropy_with_logits', 'binary_cross_entropy_with_logits'), ('bincount', 'bincount'), ('binomial', 'binomial'), ('bitwise_and', 'bitwise_and'), ('bitwise_left_shift', 'bitwise_left_shift'), ('bitwise_not', 'bitwise_not'), ('bitwise_or', 'bitwise_or'), ('bitwise_right_shift', 'bitwise_right_shift'), ('bitwise_xor', 'bitwise_xor'), ('blackman_window', 'blackman_window'), ('bmm', 'bmm'), ('broadcast_to', 'broadcast_to'), ('bucketize', 'bucketize'), ('cat', 'cat'), ('ceil', 'ceil'), ('ceil_', 'ceil_'), ('celu', 'celu'), ('celu_', 'celu_'), ('chain_matmul', 'chain_matmul'), ('cholesky', 'cholesky'), ('chunk', 'chunk'), ('clamp', 'clamp'), ('clamp_', 'clamp_'), ('clamp_max', 'clamp_max'), ('clamp_max_', 'clamp_max_'), ('clamp_min', 'clamp_min'), ('clamp_min_', 'clamp_min_'), ('clip', 'clip'), ('clip_', 'clip_'), ('clone', 'clone'), ('column_stack', 'column_stack'), ('complex', 'complex'), ('concat', 'concat'), ('concatenate', 'concatenate'), ('conj', 'conj'), ('conj_physical', 'conj_physical'), ('conj_physical_', 'conj_physical_'), ('copysign', 'copysign'), ('corrcoef', 'corrcoef'), ('cos', 'cos'), ('cos_', 'cos_'), ('cosh', 'cosh'), ('cosh_', 'cosh_'), ('cosine_embedding_loss', 'cosine_embedding_loss'), ('cosine_similarity', 'cosine_similarity'), ('count_nonzero', 'count_nonzero'), ('cov', 'cov'), ('cross', 'cross'), ('cummax', 'cummax'), ('cummin', 'cummin'), ('cumprod', 'cumprod'), ('cumsum', 'cumsum'), ('cumulative_trapezoid', 'cumulative_trapezoid'), ('deg2rad', 'deg2rad'), ('deg2rad_', 'deg2rad_'), ('det', 'det'), ('diag', 'diag'), ('diag_embed', 'diag_embed'), ('diagflat', 'diagflat'), ('diagonal', 'diagonal'), ('diagonal_scatter', 'diagonal_scatter'), ('diff', 'diff'), ('dist', 'dist'), ('div', 'div'), ('divide', 'divide'), ('dot', 'dot'), ('dropout', 'dropout'), ('dropout_', 'dropout_'), ('dsplit', 'dsplit'), ('dstack', 'dstack'), ('embedding', 'embedding'), ('embedding_dense_backward', 'embedding_dense_backward'), ('empty', 'empty'), ('empty_like', 'empty_like'), ('empty_permuted', 'empty_permuted'), ('empty_strided', 'empty_strided'), ('eq', 'eq'), ('equal', 'equal'), ('exp', 'exp'), ('exp2', 'exp2'), ('exp2_', 'exp2_'), ('exp_', 'exp_'), ('expm1', 'expm1'), ('expm1_', 'expm1_'), ('eye', 'eye'), ('feature_alpha_dropout', 'feature_alpha_dropout'), ('feature_alpha_dropout_', 'feature_alpha_dropout_'), ('feature_dropout', 'feature_dropout'), ('feature_dropout_', 'feature_dropout_'), ('fill', 'fill'), ('fill_', 'fill_'), ('fix', 'fix'), ('fix_', 'fix_'), ('flatten', 'flatten'), ('flip', 'flip'), ('fliplr', 'fliplr'), ('flipud', 'flipud'), ('float_power', 'float_power'), ('floor', 'floor'), ('floor_', 'floor_'), ('floor_divide', 'floor_divide'), ('fmax', 'fmax'), ('fmin', 'fmin'), ('fmod', 'fmod'), ('frac', 'frac'), ('frac_', 'frac_'), ('frexp', 'frexp'), ('full', 'full'), ('full_like', 'full_like'), ('gather', 'gather'), ('gcd', 'gcd'), ('gcd_', 'gcd_'), ('ge', 'ge'), ('ger', 'ger'), ('greater', 'greater'), ('greater_equal', 'greater_equal'), ('group_norm', 'group_norm'), ('gt', 'gt'), ('hamming_window', 'hamming_window'), ('hann_window', 'hann_window'), ('hardshrink', 'hardshrink'), ('heaviside', 'heaviside'), ('hinge_embedding_loss', 'hinge_embedding_loss'), ('histc', 'histc'), ('hsplit', 'hsplit'), ('hstack', 'hstack'), ('hypot', 'hypot'), ('imag', 'imag'), ('index_add', 'index_add'), ('index_copy', 'index_copy'), ('index_fill', 'index_fill'), ('index_put', 'index_put'), ('index_reduce', 'index_reduce'), ('index_select', 'index_select'), ('instance_norm', 'instance_norm'), ('inverse', 'inverse'), ('isclose', 'isclose'), ('isfinite', 'isfinite'), ('isin', 'isin'), ('isinf', 'isinf'), ('isnan', 'isnan'), ('isneginf', 'isneginf'), ('isposinf', 'isposinf'), ('isreal', 'isreal'), ('kl_div', 'kl_div'), ('kthvalue', 'kthvalue'), ('layer_norm', 'layer_norm'), ('lcm', 'lcm'), ('lcm_', 'lcm_'), ('ldexp', 'ldexp'), ('ldexp_', 'ldexp_'), ('le', 'le'), ('lerp', 'lerp'), ('less', 'less'), ('less_equal', 'less_equal'), ('linspace', 'linspace'), ('log', 'log'), ('log10', 'log10'), ('log10_', 'log10_'), ('log1p', 'log1p'), ('log1p_', 'log1p_'), ('log2', 'log2'), ('log2_', 'log2_'), ('log_', 'log_'), ('log_softmax', 'log_softmax'), ('logaddexp', 'logaddexp'), ('logaddexp2', 'logaddexp2'), ('logcumsumexp', 'logcumsumexp'), ('logdet', 'logdet'), ('logical_and', 'logical_and'), ('logical_not', 'logical_not'), ('logical_or', 'logical_or'), ('logical_xor', 'logical_xor'), ('logit', 'logit'), ('logit_', 'logit_'), ('logspace', 'logspace'), ('logsumexp', 'logsumexp'), ('lt', 'lt'), ('margin_ranking_loss', 'margin_ranking_loss'), ('masked_fill', 'masked_fill'), ('masked_scatter', 'masked_scatter'), ('masked_select', 'masked_select'), ('matmul', 'matmul'), ('matrix_power', 'matrix_power'), ('max', 'max'), ('maximum', 'maximum'), ('mean', 'mean'), ('median', 'median'), ('min', 'min'), ('minimum', 'minimum'), ('mm', 'mm'), ('mode', 'mode'), ('moveaxis', 'moveaxis'), ('movedim', 'movedim'), ('msort', 'msort'), ('mul', 'mul'), ('multinomial', 'multinomial'), ('multiply', 'multiply'), ('mv', 'mv'), ('nan_to_num', 'nan_to_num'), ('nan_to_num_', 'nan_to_num_'), ('nanmean', 'nanmean'), ('nanmedian', 'nanmedian'), ('nanquantile', 'nanquantile'), ('nansum', 'nansum'), ('narrow', 'narrow'), ('native_batch_norm', 'native_batch_norm'), ('native_dropout', 'native_dropout'), ('native_group_norm', 'native_group_norm'), ('native_layer_norm', 'native_layer_norm'), ('ne', 'ne'), ('neg', 'neg'), ('neg_', 'neg_'), ('negative', 'negative'), ('negative_', 'negative_'), ('nextafter', 'nextafter'), ('nonzero', 'nonzero'), ('normal', 'normal'), ('not_equal', 'not_equal'), ('ones', 'ones'), ('ones_like', 'ones_like'), ('outer', 'outer'), ('pairwise_distance', 'pairwise_distance'), ('permute', 'permute'), ('poisson', 'poisson'), ('poisson_nll_loss', 'poisson_nll_loss'), ('polar', 'polar'), ('positive', 'positive'), ('pow', 'pow'), ('prelu', 'prelu'), ('prod', 'prod'), ('put', 'put'), ('qr', 'qr'), ('quantile', 'quantile'), ('rad2deg', 'rad2deg'), ('rad2deg_', 'rad2deg_'), ('rand', 'rand'), ('rand_like', 'rand_like'), ('randint', 'randint'), ('randint_like', 'randint_like'), ('randn', 'randn'), ('randn_like', 'randn_like'), ('randperm', 'randperm'), ('range', 'range'), ('ravel', 'ravel'), ('real', 'real'), ('reciprocal', 'reciprocal'), ('reciprocal_', 'reciprocal_'), ('relu', 'relu'), ('relu_', 'relu_'), ('remainder', 'remainder'), ('renorm', 'renorm'), ('repeat_interleave', 'repeat_interleave'), ('reshape', 'reshape'), ('resolve_conj', 'resolve_conj'), ('resolve_neg', 'resolve_neg'), ('rms_norm', 'rms_norm'), ('roll', 'roll'), ('rot90', 'rot90'), ('round', 'round'), ('round_', 'round_'), ('row_stack', 'row_stack'), ('rrelu', 'rrelu'), ('rrelu_', 'rrelu_'), ('rsqrt', 'rsqrt'), ('rsqrt_', 'rsqrt_'), ('rsub', 'rsub'), ('scalar_tensor', 'scalar_tensor'), ('scatter', 'scatter'), ('scatter_add', 'scatter_add'), ('scatter_reduce', 'scatter_reduce'), ('searchsorted', 'searchsorted'), ('select', 'select'), ('select_scatter', 'select_scatter'), ('selu', 'selu'), ('selu_', 'selu_'), ('sgn', 'sgn'), ('sigmoid', 'sigmoid'), ('sigmoid_', 'sigmoid_'), ('sign', 'sign'), ('signbit', 'signbit'), ('sin', 'sin'), ('sin_', 'sin_'), ('sinh', 'sinh'), ('sinh_', 'sinh_'), ('slice_scatter', 'slice_scatter'), ('slogdet', 'slogdet'), ('softmax', 'softmax'), ('sort', 'sort'), ('split', 'split'), ('split_with_sizes', 'split_with_sizes'), ('sqrt', 'sqrt'), ('sqrt_', 'sqrt_'), ('square', 'square'), ('square_', 'square_'), ('squeeze', 'squeeze'), ('stack', 'stack'), ('std', 'std'), ('std_mean', 'std_mean'), ('sub', 'sub'), ('subtract', 'subtract'), ('sum', 'sum'), ('svd', 'svd'), ('swapaxes', 'swapaxes'), ('swapdims', 'swapdims'), ('t', 't'), ('take', 'take'), ('take_along_dim', 'take_along_dim'), ('tan', 'tan'), ('tan_', 'tan_'), ('tanh', 'tanh'), ('tanh_', 'tanh_'), ('tensor_split', 'tensor_split'), ('threshold', 'threshold'), ('threshold_', 'threshold_'), ('tile', 'tile'), ('topk', 'topk'), ('trace', 'trace'), ('transpose', 'transpose'), ('trapezoid', 'trapezoid'), ('trapz', 'trapz'), ('tril', 'tril'), ('tril_indices', 'tril_indices'), ('triplet_margin_loss', 'triplet_margin_loss'), ('triu', 'triu'), ('triu_indices', 'triu_indices'), ('true_divide', 'true_divide'), ('trunc', 'trunc'), ('trunc_', 'trunc_'), ('unbind', 'unbind'), ('unflatten', 'unflatten'), ('unique_dim', 'unique_dim'), ('unsqueeze', 'unsqueeze'), ('vander', 'vander'), ('var', 'var'), ('var_mean', 'var_mean'), ('vdot', 'vdot'), ('view_as_complex', 'view_as_complex'), ('view_as_real', 'view_as_real'), ('vsplit', 'vsplit'), ('vstack', 'vstack'), ('where', 'where'), ('zero_', 'zero_'), ('zeros', 'zeros'), ('zeros_like', 'zeros_like')),
-    'torch._C._nn': (('binary_cross_entropy', 'binary_cross_entropy'), ('cross_entropy_loss', 'cross_entropy_loss'), ('elu', 'elu'), ('elu_', 'elu_'), ('gelu', 'gelu'), ('gelu_', 'gelu_'), ('glu', 'glu'), ('hardsigmoid', 'hardsigmoid'), ('hardsigmoid_', 'hardsigmoid_'), ('hardswish', 'hardswish'), ('hardswish_', 'hardswish_'), ('hardtanh', 'hardtanh'), ('hardtanh_', 'hardtanh_'), ('huber_loss', 'huber_loss'), ('l1_loss', 'l1_loss'), ('leaky_relu', 'leaky_relu'), ('leaky_relu_', 'leaky_relu_'), ('linear', 'linear'), ('log_sigmoid', 'log_sigmoid'), ('mish', 'mish'), ('mish_', 'mish_'), ('mse_loss', 'mse_loss'), ('multi_margin_loss', 'multi_margin_loss'), ('multilabel_margin_loss', 'multilabel_margin_loss'), ('nll_loss', 'nll_loss'), ('nll_loss2d', 'nll_loss2d'), ('nll_loss_forward', 'nll_loss_forward'), ('nll_loss_nd', 'nll_loss_nd'), ('one_hot', 'one_hot'), ('relu6', 'relu6'), ('relu6_', 'relu6_'), ('rrelu_with_noise', 'rrelu_with_noise'), ('scaled_dot_product_attention', 'scaled_dot_product_attention'), ('silu', 'silu'), ('silu_', 'silu_'), ('smooth_l1_loss', 'smooth_l1_loss'), ('soft_margin_loss', 'soft_margin_loss'), ('softplus', 'softplus'), ('softshrink', 'softshrink')),
+    'internal': (('_bounded_log', '_bounded_log'), ('_linalg_det', '_linalg_det'), ('_masked_softmax_backward', '_masked_softmax_backward'), ('_pad_circular', '_pad_circular'), ('_prelu_kernel_backward', '_prelu_kernel_backward'), ('alias', 'alias'), ('avg_pool2d_backward', 'avg_pool2d_backward'), ('avg_pool3d_backward', 'avg_pool3d_backward'), ('elu_backward', 'elu_backward'), ('gelu_backward', 'gelu_backward'), ('glu_backward', 'glu_backward'), ('hardshrink_backward', 'hardshrink_backward'), ('hardsigmoid_backward', 'hardsigmoid_backward'), ('hardswish_backward', 'hardswish_backward'), ('hardtanh_backward', 'hardtanh_backward'), ('index', 'index'), ('leaky_relu_backward', 'leaky_relu_backward'), ('log_sigmoid_backward', 'log_sigmoid_backward'), ('log_sigmoid_forward', 'log_sigmoid_forward'), ('logit_backward', 'logit_backward'), ('mish_backward', 'mish_backward'), ('native_dropout_backward', 'native_dropout_backward'), ('native_layer_norm_backward', 'native_layer_norm_backward'), ('nll_loss_backward', 'nll_loss_backward'), ('rrelu_with_noise_backward', 'rrelu_with_noise_backward'), ('sigmoid_backward', 'sigmoid_backward'), ('silu_backward', 'silu_backward'), ('slice', 'slice'), ('softplus_backward', 'softplus_backward'), ('softshrink_backward', 'softshrink_backward'), ('tanh_backward', 'tanh_backward'), ('threshold_backward', 'threshold_backward'), ('unique_consecutive', 'unique_consecutive')),
+    'torch': (('_conj_physical', '_conj_physical'), ('_log_softmax', '_log_softmax'), ('_log_softmax_backward_data', '_log_softmax_backward_data'), ('_masked_softmax', '_masked_softmax'), ('_prelu_kernel', '_prelu_kernel'), ('_safe_softmax', '_safe_softmax'), ('_softmax', '_softmax'), ('_softmax_backward_data', '_softmax_backward_data'), ('_to_copy', '_to_copy'), ('_unique2', '_unique2'), ('abs', 'abs'), ('abs_', 'abs_'), ('absolute', 'absolute'), ('acos', 'acos'), ('acos_', 'acos_'), ('acosh', 'acosh'), ('acosh_', 'acosh_'), ('adaptive_avg_pool1d', 'adaptive_avg_pool1d'), ('adaptive_max_pool1d', 'adaptive_max_pool1d'), ('add', 'add'), ('addbmm', 'addbmm'), ('addcdiv', 'addcdiv'), ('addcmul', 'addcmul'), ('addmm', 'addmm'), ('addmv', 'addmv'), ('addr', 'addr'), ('adjoint', 'adjoint'), ('affine_grid_generator', 'affine_grid_generator'), ('all', 'all'), ('allclose', 'allclose'), ('alpha_dropout', 'alpha_dropout'), ('alpha_dropout_', 'alpha_dropout_'), ('amax', 'amax'), ('amin', 'amin'), ('aminmax', 'aminmax'), ('angle', 'angle'), ('any', 'any'), ('arange', 'arange'), ('arccos', 'arccos'), ('arccos_', 'arccos_'), ('arccosh', 'arccosh'), ('arccosh_', 'arccosh_'), ('arcsin', 'arcsin'), ('arcsin_', 'arcsin_'), ('arcsinh', 'arcsinh'), ('arcsinh_', 'arcsinh_'), ('arctan', 'arctan'), ('arctan2', 'arctan2'), ('arctan_', 'arctan_'), ('arctanh', 'arctanh'), ('arctanh_', 'arctanh_'), ('argmax', 'argmax'), ('argmin', 'argmin'), ('argsort', 'argsort'), ('argwhere', 'argwhere'), ('as_strided', 'as_strided'), ('as_strided_scatter', 'as_strided_scatter'), ('asin', 'asin'), ('asin_', 'asin_'), ('asinh', 'asinh'), ('asinh_', 'asinh_'), ('atan', 'atan'), ('atan2', 'atan2'), ('atan_', 'atan_'), ('atanh', 'atanh'), ('atanh_', 'atanh_'), ('avg_pool1d', 'avg_pool1d'), ('baddbmm', 'baddbmm'), ('bartlett_window', 'bartlett_window'), ('batch_norm', 'batch_norm'), ('bernoulli', 'bernoulli'), ('binary_cross_entropy_with_logits', 'binary_cross_entropy_with_logits'), ('bincount', 'bincount'), ('binomial', 'binomial'), ('bitwise_and', 'bitwise_and'), ('bitwise_left_shift', 'bitwise_left_shift'), ('bitwise_not', 'bitwise_not'), ('bitwise_or', 'bitwise_or'), ('bitwise_right_shift', 'bitwise_right_shift'), ('bitwise_xor', 'bitwise_xor'), ('blackman_window', 'blackman_window'), ('bmm', 'bmm'), ('broadcast_to', 'broadcast_to'), ('bucketize', 'bucketize'), ('cat', 'cat'), ('ceil', 'ceil'), ('ceil_', 'ceil_'), ('celu', 'celu'), ('celu_', 'celu_'), ('chain_matmul', 'chain_matmul'), ('channel_shuffle', 'channel_shuffle'), ('cholesky', 'cholesky'), ('chunk', 'chunk'), ('clamp', 'clamp'), ('clamp_', 'clamp_'), ('clamp_max', 'clamp_max'), ('clamp_max_', 'clamp_max_'), ('clamp_min', 'clamp_min'), ('clamp_min_', 'clamp_min_'), ('clip', 'clip'), ('clip_', 'clip_'), ('clone', 'clone'), ('column_stack', 'column_stack'), ('complex', 'complex'), ('concat', 'concat'), ('concatenate', 'concatenate'), ('conj', 'conj'), ('conj_physical', 'conj_physical'), ('conj_physical_', 'conj_physical_'), ('constant_pad_nd', 'constant_pad_nd'), ('conv1d', 'conv1d'), ('conv2d', 'conv2d'), ('conv3d', 'conv3d'), ('conv_tbc', 'conv_tbc'), ('conv_transpose1d', 'conv_transpose1d'), ('conv_transpose2d', 'conv_transpose2d'), ('conv_transpose3d', 'conv_transpose3d'), ('convolution', 'convolution'), ('copysign', 'copysign'), ('corrcoef', 'corrcoef'), ('cos', 'cos'), ('cos_', 'cos_'), ('cosh', 'cosh'), ('cosh_', 'cosh_'), ('cosine_embedding_loss', 'cosine_embedding_loss'), ('cosine_similarity', 'cosine_similarity'), ('count_nonzero', 'count_nonzero'), ('cov', 'cov'), ('cross', 'cross'), ('cummax', 'cummax'), ('cummin', 'cummin'), ('cumprod', 'cumprod'), ('cumsum', 'cumsum'), ('cumulative_trapezoid', 'cumulative_trapezoid'), ('deg2rad', 'deg2rad'), ('deg2rad_', 'deg2rad_'), ('det', 'det'), ('diag', 'diag'), ('diag_embed', 'diag_embed'), ('diagflat', 'diagflat'), ('diagonal', 'diagonal'), ('diagonal_scatter', 'diagonal_scatter'), ('diff', 'diff'), ('dist', 'dist'), ('div', 'div'), ('divide', 'divide'), ('dot', 'dot'), ('dropout', 'dropout'), ('dropout_', 'dropout_'), ('dsplit', 'dsplit'), ('dstack', 'dstack'), ('embedding', 'embedding'), ('embedding_dense_backward', 'embedding_dense_backward'), ('empty', 'empty'), ('empty_like', 'empty_like'), ('empty_permuted', 'empty_permuted'), ('empty_strided', 'empty_strided'), ('eq', 'eq'), ('equal', 'equal'), ('exp', 'exp'), ('exp2', 'exp2'), ('exp2_', 'exp2_'), ('exp_', 'exp_'), ('expm1', 'expm1'), ('expm1_', 'expm1_'), ('eye', 'eye'), ('feature_alpha_dropout', 'feature_alpha_dropout'), ('feature_alpha_dropout_', 'feature_alpha_dropout_'), ('feature_dropout', 'feature_dropout'), ('feature_dropout_', 'feature_dropout_'), ('fill', 'fill'), ('fill_', 'fill_'), ('fix', 'fix'), ('fix_', 'fix_'), ('flatten', 'flatten'), ('flip', 'flip'), ('fliplr', 'fliplr'), ('flipud', 'flipud'), ('float_power', 'float_power'), ('floor', 'floor'), ('floor_', 'floor_'), ('floor_divide', 'floor_divide'), ('fmax', 'fmax'), ('fmin', 'fmin'), ('fmod', 'fmod'), ('frac', 'frac'), ('frac_', 'frac_'), ('frexp', 'frexp'), ('full', 'full'), ('full_like', 'full_like'), ('gather', 'gather'), ('gcd', 'gcd'), ('gcd_', 'gcd_'), ('ge', 'ge'), ('ger', 'ger'), ('greater', 'greater'), ('greater_equal', 'greater_equal'), ('grid_sampler', 'grid_sampler'), ('grid_sampler_2d', 'grid_sampler_2d'), ('grid_sampler_3d', 'grid_sampler_3d'), ('group_norm', 'group_norm'), ('gt', 'gt'), ('hamming_window', 'hamming_window'), ('hann_window', 'hann_window'), ('hardshrink', 'hardshrink'), ('heaviside', 'heaviside'), ('hinge_embedding_loss', 'hinge_embedding_loss'), ('histc', 'histc'), ('hsplit', 'hsplit'), ('hstack', 'hstack'), ('hypot', 'hypot'), ('imag', 'imag'), ('index_add', 'index_add'), ('index_copy', 'index_copy'), ('index_fill', 'index_fill'), ('index_put', 'index_put'), ('index_reduce', 'index_reduce'), ('index_select', 'index_select'), ('instance_norm', 'instance_norm'), ('inverse', 'inverse'), ('isclose', 'isclose'), ('isfinite', 'isfinite'), ('isin', 'isin'), ('isinf', 'isinf'), ('isnan', 'isnan'), ('isneginf', 'isneginf'), ('isposinf', 'isposinf'), ('isreal', 'isreal'), ('kl_div', 'kl_div'), ('kthvalue', 'kthvalue'), ('layer_norm', 'layer_norm'), ('lcm', 'lcm'), ('lcm_', 'lcm_'), ('ldexp', 'ldexp'), ('ldexp_', 'ldexp_'), ('le', 'le'), ('lerp', 'lerp'), ('less', 'less'), ('less_equal', 'less_equal'), ('linspace', 'linspace'), ('log', 'log'), ('log10', 'log10'), ('log10_', 'log10_'), ('log1p', 'log1p'), ('log1p_', 'log1p_'), ('log2', 'log2'), ('log2_', 'log2_'), ('log_', 'log_'), ('log_softmax', 'log_softmax'), ('logaddexp', 'logaddexp'), ('logaddexp2', 'logaddexp2'), ('logcumsumexp', 'logcumsumexp'), ('logdet', 'logdet'), ('logical_and', 'logical_and'), ('logical_not', 'logical_not'), ('logical_or', 'logical_or'), ('logical_xor', 'logical_xor'), ('logit', 'logit'), ('logit_', 'logit_'), ('logspace', 'logspace'), ('logsumexp', 'logsumexp'), ('lt', 'lt'), ('margin_ranking_loss', 'margin_ranking_loss'), ('masked_fill', 'masked_fill'), ('masked_scatter', 'masked_scatter'), ('masked_select', 'masked_select'), ('matmul', 'matmul'), ('matrix_power', 'matrix_power'), ('max', 'max'), ('max_pool1d', 'max_pool1d'), ('max_pool1d_with_indices', 'max_pool1d_with_indices'), ('max_pool2d', 'max_pool2d'), ('max_pool3d', 'max_pool3d'), ('maximum', 'maximum'), ('mean', 'mean'), ('median', 'median'), ('min', 'min'), ('minimum', 'minimum'), ('mm', 'mm'), ('mode', 'mode'), ('moveaxis', 'moveaxis'), ('movedim', 'movedim'), ('msort', 'msort'), ('mul', 'mul'), ('multinomial', 'multinomial'), ('multiply', 'multiply'), ('mv', 'mv'), ('nan_to_num', 'nan_to_num'), ('nan_to_num_', 'nan_to_num_'), ('nanmean', 'nanmean'), ('nanmedian', 'nanmedian'), ('nanquantile', 'nanquantile'), ('nansum', 'nansum'), ('narrow', 'narrow'), ('native_batch_norm', 'native_batch_norm'), ('native_channel_shuffle', 'native_channel_shuffle'), ('native_dropout', 'native_dropout'), ('native_group_norm', 'native_group_norm'), ('native_layer_norm', 'native_layer_norm'), ('ne', 'ne'), ('neg', 'neg'), ('neg_', 'neg_'), ('negative', 'negative'), ('negative_', 'negative_'), ('nextafter', 'nextafter'), ('nonzero', 'nonzero'), ('normal', 'normal'), ('not_equal', 'not_equal'), ('ones', 'ones'), ('ones_like', 'ones_like'), ('outer', 'outer'), ('pairwise_distance', 'pairwise_distance'), ('permute', 'permute'), ('pixel_shuffle', 'pixel_shuffle'), ('pixel_unshuffle', 'pixel_unshuffle'), ('poisson', 'poisson'), ('poisson_nll_loss', 'poisson_nll_loss'), ('polar', 'polar'), ('positive', 'positive'), ('pow', 'pow'), ('prelu', 'prelu'), ('prod', 'prod'), ('put', 'put'), ('qr', 'qr'), ('quantile', 'quantile'), ('rad2deg', 'rad2deg'), ('rad2deg_', 'rad2deg_'), ('rand', 'rand'), ('rand_like', 'rand_like'), ('randint', 'randint'), ('randint_like', 'randint_like'), ('randn', 'randn'), ('randn_like', 'randn_like'), ('randperm', 'randperm'), ('range', 'range'), ('ravel', 'ravel'), ('real', 'real'), ('reciprocal', 'reciprocal'), ('reciprocal_', 'reciprocal_'), ('relu', 'relu'), ('relu_', 'relu_'), ('remainder', 'remainder'), ('renorm', 'renorm'), ('repeat_interleave', 'repeat_interleave'), ('reshape', 'reshape'), ('resolve_conj', 'resolve_conj'), ('resolve_neg', 'resolve_neg'), ('rms_norm', 'rms_norm'), ('roll', 'roll'), ('rot90', 'rot90'), ('round', 'round'), ('round_', 'round_'), ('row_stack', 'row_stack'), ('rrelu', 'rrelu'), ('rrelu_', 'rrelu_'), ('rsqrt', 'rsqrt'), ('rsqrt_', 'rsqrt_'), ('rsub', 'rsub'), ('scalar_tensor', 'scalar_tensor'), ('scatter', 'scatter'), ('scatter_add', 'scatter_add'), ('scatter_reduce', 'scatter_reduce'), ('searchsorted', 'searchsorted'), ('select', 'select'), ('select_scatter', 'select_scatter'), ('selu', 'selu'), ('selu_', 'selu_'), ('sgn', 'sgn'), ('sigmoid', 'sigmoid'), ('sigmoid_', 'sigmoid_'), ('sign', 'sign'), ('signbit', 'signbit'), ('sin', 'sin'), ('sin_', 'sin_'), ('sinh', 'sinh'), ('sinh_', 'sinh_'), ('slice_scatter', 'slice_scatter'), ('slogdet', 'slogdet'), ('softmax', 'softmax'), ('sort', 'sort'), ('split', 'split'), ('split_with_sizes', 'split_with_sizes'), ('sqrt', 'sqrt'), ('sqrt_', 'sqrt_'), ('square', 'square'), ('square_', 'square_'), ('squeeze', 'squeeze'), ('stack', 'stack'), ('std', 'std'), ('std_mean', 'std_mean'), ('sub', 'sub'), ('subtract', 'subtract'), ('sum', 'sum'), ('svd', 'svd'), ('swapaxes', 'swapaxes'), ('swapdims', 'swapdims'), ('t', 't'), ('take', 'take'), ('take_along_dim', 'take_along_dim'), ('tan', 'tan'), ('tan_', 'tan_'), ('tanh', 'tanh'), ('tanh_', 'tanh_'), ('tensor_split', 'tensor_split'), ('threshold', 'threshold'), ('threshold_', 'threshold_'), ('tile', 'tile'), ('topk', 'topk'), ('trace', 'trace'), ('transpose', 'transpose'), ('trapezoid', 'trapezoid'), ('trapz', 'trapz'), ('tril', 'tril'), ('tril_indices', 'tril_indices'), ('triplet_margin_loss', 'triplet_margin_loss'), ('triu', 'triu'), ('triu_indices', 'triu_indices'), ('true_divide', 'true_divide'), ('trunc', 'trunc'), ('trunc_', 'trunc_'), ('unbind', 'unbind'), ('unflatten', 'unflatten'), ('unique_dim', 'unique_dim'), ('unsqueeze', 'unsqueeze'), ('vander', 'vander'), ('var', 'var'), ('var_mean', 'var_mean'), ('vdot', 'vdot'), ('view_as_complex', 'view_as_complex'), ('view_as_real', 'view_as_real'), ('vsplit', 'vsplit'), ('vstack', 'vstack'), ('where', 'where'), ('zero_', 'zero_'), ('zeros', 'zeros'), ('zeros_like', 'zeros_like')),
+    'torch._C._nn': (('_upsample_nearest_exact1d', '_upsample_nearest_exact1d'), ('_upsample_nearest_exact2d', '_upsample_nearest_exact2d'), ('_upsample_nearest_exact3d', '_upsample_nearest_exact3d'), ('adaptive_avg_pool2d', 'adaptive_avg_pool2d'), ('adaptive_avg_pool3d', 'adaptive_avg_pool3d'), ('adaptive_max_pool2d', 'adaptive_max_pool2d'), ('adaptive_max_pool3d', 'adaptive_max_pool3d'), ('avg_pool2d', 'avg_pool2d'), ('avg_pool3d', 'avg_pool3d'), ('binary_cross_entropy', 'binary_cross_entropy'), ('col2im', 'col2im'), ('cross_entropy_loss', 'cross_entropy_loss'), ('elu', 'elu'), ('elu_', 'elu_'), ('gelu', 'gelu'), ('gelu_', 'gelu_'), ('glu', 'glu'), ('hardsigmoid', 'hardsigmoid'), ('hardsigmoid_', 'hardsigmoid_'), ('hardswish', 'hardswish'), ('hardswish_', 'hardswish_'), ('hardtanh', 'hardtanh'), ('hardtanh_', 'hardtanh_'), ('huber_loss', 'huber_loss'), ('im2col', 'im2col'), ('l1_loss', 'l1_loss'), ('leaky_relu', 'leaky_relu'), ('leaky_relu_', 'leaky_relu_'), ('linear', 'linear'), ('log_sigmoid', 'log_sigmoid'), ('max_pool2d_with_indices', 'max_pool2d_with_indices'), ('max_pool3d_with_indices', 'max_pool3d_with_indices'), ('max_unpool2d', 'max_unpool2d'), ('max_unpool3d', 'max_unpool3d'), ('mish', 'mish'), ('mish_', 'mish_'), ('mse_loss', 'mse_loss'), ('multi_margin_loss', 'multi_margin_loss'), ('multilabel_margin_loss', 'multilabel_margin_loss'), ('nll_loss', 'nll_loss'), ('nll_loss2d', 'nll_loss2d'), ('nll_loss_forward', 'nll_loss_forward'), ('nll_loss_nd', 'nll_loss_nd'), ('one_hot', 'one_hot'), ('pad', 'pad'), ('reflection_pad1d', 'reflection_pad1d'), ('reflection_pad2d', 'reflection_pad2d'), ('reflection_pad3d', 'reflection_pad3d'), ('relu6', 'relu6'), ('relu6_', 'relu6_'), ('replication_pad1d', 'replication_pad1d'), ('replication_pad2d', 'replication_pad2d'), ('replication_pad3d', 'replication_pad3d'), ('rrelu_with_noise', 'rrelu_with_noise'), ('scaled_dot_product_attention', 'scaled_dot_product_attention'), ('silu', 'silu'), ('silu_', 'silu_'), ('smooth_l1_loss', 'smooth_l1_loss'), ('soft_margin_loss', 'soft_margin_loss'), ('softplus', 'softplus'), ('softshrink', 'softshrink'), ('upsample_bicubic2d', 'upsample_bicubic2d'), ('upsample_bilinear2d', 'upsample_bilinear2d'), ('upsample_linear1d', 'upsample_linear1d'), ('upsample_nearest1d', 'upsample_nearest1d'), ('upsample_nearest2d', 'upsample_nearest2d'), ('upsample_nearest3d', 'upsample_nearest3d'), ('upsample_trilinear3d', 'upsample_trilinear3d')),
     'torch.linalg': (('cholesky', 'linalg_cholesky'), ('cholesky_ex', 'linalg_cholesky_ex'), ('cross', 'linalg_cross'), ('det', 'linalg_det'), ('diagonal', 'linalg_diagonal'), ('eigh', 'linalg_eigh'), ('eigvalsh', 'linalg_eigvalsh'), ('inv', 'linalg_inv'), ('inv_ex', 'linalg_inv_ex'), ('matmul', 'linalg_matmul'), ('matrix_norm', 'linalg_matrix_norm'), ('matrix_power', 'linalg_matrix_power'), ('multi_dot', 'linalg_multi_dot'), ('norm', 'linalg_norm'), ('qr', 'linalg_qr'), ('slogdet', 'linalg_slogdet'), ('solve', 'linalg_solve'), ('solve_ex', 'linalg_solve_ex'), ('solve_triangular', 'linalg_solve_triangular'), ('svd', 'linalg_svd'), ('svdvals', 'linalg_svdvals'), ('vander', 'linalg_vander'), ('vecdot', 'linalg_vecdot'), ('vector_norm', 'linalg_vector_norm')),
 }

@@ -1,0 +1,49 @@
+"""Derivatives of pooling."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mt_core.api import _functions as ops
+from mt_core.dispatch.registry import find_overload
+
+from ..rules import derivative
+
+
+def _average(spatial: int) -> None:
+    forward, backward = getattr(ops, f"avg_pool{spatial}d"), f"avg_pool{spatial}d_backward"
+
+    def gradient(
+        grad: Any, self: Any, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool, count_include_pad: bool, divisor_override: Any
+    ) -> Any:
+        return find_overload(backward).call(grad, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+    derivative(f"avg_pool{spatial}d", self=gradient)
+    derivative(
+        backward,
+        grad_output=lambda grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: forward(
+            grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+        ),
+    )
+
+
+def _maximum(spatial: int) -> Any:
+    def gradient(grad: Any, self_spec: Any, result1: Any) -> Any:
+        lead = tuple(self_spec.shape[:-spatial])
+        area = 1
+        for n in self_spec.shape[-spatial:]:
+            area *= n
+        count = 1
+        for n in grad.shape[-spatial:]:
+            count *= n
+        flat = (*lead, count)
+        return grad.new_zeros((*lead, area)).scatter_add(-1, result1.reshape(flat), grad.reshape(flat)).reshape(self_spec.shape)
+
+    return gradient
+
+
+for _spatial in (1, 2, 3):
+    if _spatial > 1:
+        _average(_spatial)
+    derivative(f"max_pool{_spatial}d_with_indices", self=_maximum(_spatial))
+    derivative(f"adaptive_max_pool{_spatial}d", self=_maximum(_spatial))

@@ -1,0 +1,167 @@
+"""Activation functions over NumPy."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..blocks import blockwise
+from ..registry import kernel, kernels
+from ..special_functions.erf import erf
+
+kernels({"tanh": np.tanh})
+
+SQRT_HALF = math.sqrt(0.5)
+#: sqrt(2 / pi) and the cubic coefficient of the approximation of gelu by tanh.
+GELU_SCALE, GELU_CUBIC = math.sqrt(2 / math.pi), 0.044715
+#: Arrays up to this size are quicker in a Python loop than in a dozen ufunc calls.
+TINY = 24
+
+
+@kernel("relu")
+def relu(self: Any) -> Any:
+    return np.maximum(self, self.dtype.type(0))
+
+
+@kernel("sigmoid")
+def sigmoid(self: Any) -> Any:
+    # With the exponential of -self, an overflow ends as 0, and nothing cancels for negative numbers.
+    result = np.asarray(np.exp(-self))
+    result += 1
+    return np.reciprocal(result, out=result)
+
+
+# Smooth ones
+
+
+@kernel("gelu")
+def gelu(self: Any, approximate: str) -> Any:
+    if approximate == "tanh":
+        return gelu_tanh(self)
+    return tiny_gelu(self) if self.size <= TINY else gelu_erf(self)
+
+
+def tiny_gelu(self: Any) -> Any:
+    values = [0.5 * x * (1 + math.erf(x * SQRT_HALF)) for x in self.ravel().tolist()]
+    return np.array(values, self.dtype).reshape(self.shape)
+
+
+@blockwise
+def gelu_erf(x: Any) -> Any:
+    result = erf(x * SQRT_HALF)
+    result += 1
+    result *= x
+    result *= 0.5
+    return result
+
+
+@blockwise
+def gelu_tanh(x: Any) -> Any:
+    inner = x * x
+    inner *= GELU_CUBIC * GELU_SCALE
+    inner += GELU_SCALE
+    inner *= x
+    np.tanh(inner, out=inner)
+    inner += 1
+    inner *= x
+    inner *= 0.5
+    return inner
+
+
+@kernel("silu")
+def silu(self: Any) -> Any:
+    result = np.asarray(np.exp(-self))
+    result += 1
+    return np.divide(self, result, out=result)
+
+
+@kernel("mish")
+def mish(self: Any) -> Any:
+    return self * np.tanh(np.log1p(np.exp(self)))
+
+
+@kernel("softplus")
+def softplus(self: Any, beta: Any, threshold: Any) -> Any:
+    scaled = self * beta
+    return np.where(scaled > threshold, self, np.log1p(np.exp(scaled)) / beta)
+
+
+@kernel("elu")
+def elu(self: Any, alpha: Any, scale: Any, input_scale: Any) -> Any:
+    return np.where(self <= 0, np.expm1(self * input_scale) * (alpha * scale), self * scale)
+
+
+@kernel("celu")
+def celu(self: Any, alpha: Any) -> Any:
+    return elu(self, alpha, 1, 1 / alpha)
+
+
+@kernel("log_sigmoid_forward")
+def log_sigmoid_forward(self: Any) -> tuple[Any, Any]:
+    decay = np.exp(-np.abs(self))
+    return np.minimum(self, 0) - np.log1p(decay), decay
+
+
+@kernel("logit")
+def logit(self: Any, eps: float | None) -> Any:
+    if eps is not None and eps >= 0:
+        self = np.where(self < eps, eps, np.where(self > 1 - eps, 1 - eps, self)).astype(self.dtype)
+    return np.log(self / (1 - self))
+
+
+# Piecewise linear ones
+
+
+@kernel("hardtanh")
+def hardtanh(self: Any, min_val: Any, max_val: Any) -> Any:
+    low, high = self.dtype.type(min_val), self.dtype.type(max_val)
+    return np.minimum(np.maximum(self, low), high)
+
+
+def _ramp(self: Any) -> Any:
+    """self + 3, limited to [0, 6]."""
+    return np.minimum(np.maximum(self + 3, 0), 6)
+
+
+@kernel("hardsigmoid")
+def hardsigmoid(self: Any) -> Any:
+    return _ramp(self) / 6
+
+
+@kernel("hardswish")
+def hardswish(self: Any) -> Any:
+    return self * _ramp(self) / 6
+
+
+@kernel("leaky_relu")
+def leaky_relu(self: Any, negative_slope: Any) -> Any:
+    return np.where(self > 0, self, self * negative_slope)
+
+
+@kernel("threshold")
+def threshold(self: Any, threshold: Any, value: Any) -> Any:
+    to = self.dtype.type
+    return np.where(self <= to(threshold), to(value), self)
+
+
+@kernel("softshrink")
+def softshrink(self: Any, lambd: Any) -> Any:
+    return np.where(self > lambd, self - lambd, np.where(self < -lambd, self + lambd, self * 0))
+
+
+@kernel("hardshrink")
+def hardshrink(self: Any, lambd: Any) -> Any:
+    return np.where((self >= -lambd) & (self <= lambd), self.dtype.type(0), self)
+
+
+@kernel("_prelu_kernel")
+def prelu(self: Any, weight: Any) -> Any:
+    return np.where(self > 0, self, weight * self)
+
+
+@kernel("glu")
+def glu(self: Any, dim: int) -> Any:
+    value, gate = np.split(self, 2, axis=dim)
+    return value * sigmoid(gate)

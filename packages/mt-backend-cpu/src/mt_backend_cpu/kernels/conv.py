@@ -1,0 +1,116 @@
+"""Convolutions over NumPy: sliding windows as the rows of one matrix product per group."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..registry import kernel
+
+Ints = tuple[int, ...]
+
+
+def padded(array: np.ndarray, padding: Ints, value: Any = 0) -> np.ndarray:
+    """The array with its last dimensions padded on both sides."""
+    if not any(padding):
+        return array
+    lead = array.ndim - len(padding)
+    return np.pad(array, [(0, 0)] * lead + [(p, p) for p in padding], constant_values=value)
+
+
+def windows(array: np.ndarray, kernel_size: Ints, stride: Ints, dilation: Ints) -> np.ndarray:
+    """A read-only view (..., out1, out2 ..., k1, k2 ...) of all windows over the last dimensions."""
+    spatial = len(kernel_size)
+    shape, strides = array.shape[-spatial:], array.strides[-spatial:]
+    sizes = tuple((n - d * (k - 1) - 1) // s + 1 for n, k, s, d in zip(shape, kernel_size, stride, dilation, strict=True))
+    steps = tuple(b * s for b, s in zip(strides, stride, strict=True))
+    inner = tuple(b * d for b, d in zip(strides, dilation, strict=True))
+    return np.lib.stride_tricks.as_strided(
+        array, (*array.shape[:-spatial], *sizes, *kernel_size), (*array.strides[:-spatial], *steps, *inner), writeable=False
+    )
+
+
+def _correlate(x: np.ndarray, w: np.ndarray, stride: Ints, dilation: Ints, groups: int) -> np.ndarray:
+    """Cross-correlation without padding."""
+    n, channels = x.shape[:2]
+    kernel_size = w.shape[2:]
+    spatial = len(kernel_size)
+    view = windows(x, kernel_size, stride, dilation)
+    sizes = view.shape[2 : 2 + spatial]
+    per_group = channels // groups
+    outputs = w.shape[0] // groups
+    out = np.empty((n, groups, outputs, math.prod(sizes)), x.dtype)
+    order = (0, *range(2, 2 + spatial), 1, *range(2 + spatial, 2 + 2 * spatial))
+    for g in range(groups):
+        part = view[:, g * per_group : (g + 1) * per_group]
+        rows = part.transpose(order).reshape(n * math.prod(sizes), -1)
+        product = rows @ w[g * outputs : (g + 1) * outputs].reshape(outputs, -1).T
+        out[:, g] = product.reshape(n, math.prod(sizes), outputs).transpose(0, 2, 1)
+    return out.reshape(n, w.shape[0], *sizes)
+
+
+def _spaced(x: np.ndarray, stride: Ints, extra: Ints) -> np.ndarray:
+    """The array with stride - 1 zeros between neighbours, and `extra` zeros after the last."""
+    if all(s == 1 for s in stride) and not any(extra):
+        return x
+    sizes = [(n - 1) * s + 1 + e for n, s, e in zip(x.shape[2:], stride, extra, strict=True)]
+    out = np.zeros((*x.shape[:2], *sizes), x.dtype)
+    out[(slice(None), slice(None), *[slice(0, (n - 1) * s + 1, s) for n, s in zip(x.shape[2:], stride, strict=True)])] = x
+    return out
+
+
+def _adjoint(x: np.ndarray, w: np.ndarray, stride: Ints, padding: Ints, dilation: Ints, output_padding: Ints, groups: int) -> np.ndarray:
+    """Transposed convolution: correlation of the spaced input with the flipped weights, inputs and outputs exchanged."""
+    spatial = w.ndim - 2
+    spread = _spaced(x, stride, output_padding)
+    border = [d * (k - 1) - p for d, k, p in zip(dilation, w.shape[2:], padding, strict=True)]
+    spread = padded(spread, tuple(max(b, 0) for b in border))
+    if any(b < 0 for b in border):
+        spread = spread[(slice(None), slice(None), *[slice(-min(b, 0), spread.shape[i + 2] + min(b, 0)) for i, b in enumerate(border)])]
+        spread = np.ascontiguousarray(spread)
+    flipped = np.flip(w, tuple(range(2, 2 + spatial)))
+    per_group = w.shape[0] // groups
+    exchanged = flipped.reshape(groups, per_group, *w.shape[1:]).swapaxes(1, 2).reshape(groups * w.shape[1], per_group, *w.shape[2:])
+    return _correlate(spread, exchanged, (1,) * spatial, dilation, groups)
+
+
+@kernel("convolution")
+def convolution(
+    input: np.ndarray, weight: np.ndarray, bias: Any, stride: Ints, padding: Ints, dilation: Ints, transposed: bool,
+    output_padding: Ints, groups: int,
+) -> np.ndarray:  # fmt: skip
+    if transposed:
+        out = _adjoint(input, weight, stride, padding, dilation, output_padding, groups)
+    else:
+        out = _correlate(padded(input, padding), weight, stride, dilation, groups)
+    if bias is not None:
+        out += bias.reshape(1, -1, *[1] * (out.ndim - 2))
+    return out
+
+
+@kernel("im2col", half="native")
+def im2col(self: np.ndarray, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints) -> np.ndarray:
+    batch = self if self.ndim == 4 else self[None]
+    view = windows(padded(batch, padding), kernel_size, stride, dilation)
+    n, channels = batch.shape[:2]
+    columns = view.transpose(0, 1, 4, 5, 2, 3).reshape(n, channels * math.prod(kernel_size), math.prod(view.shape[2:4]))
+    return columns if self.ndim == 4 else columns[0]
+
+
+@kernel("col2im")
+def col2im(self: np.ndarray, output_size: Ints, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints) -> np.ndarray:
+    batch = self if self.ndim == 3 else self[None]
+    n, area = batch.shape[0], math.prod(kernel_size)
+    channels = batch.shape[1] // area
+    blocks = [(o + 2 * p - d * (k - 1) - 1) // s + 1 for o, k, d, p, s in zip(output_size, kernel_size, dilation, padding, stride, strict=True)]
+    columns = batch.reshape(n, channels, *kernel_size, *blocks)
+    out = np.zeros((n, channels, *[o + 2 * p for o, p in zip(output_size, padding, strict=True)]), self.dtype)
+    for i in range(kernel_size[0]):
+        for j in range(kernel_size[1]):
+            rows = slice(i * dilation[0], i * dilation[0] + blocks[0] * stride[0], stride[0])
+            cols = slice(j * dilation[1], j * dilation[1] + blocks[1] * stride[1], stride[1])
+            out[:, :, rows, cols] += columns[:, :, i, j]
+    inner = out[:, :, padding[0] : padding[0] + output_size[0], padding[1] : padding[1] + output_size[1]]
+    return inner if self.ndim == 3 else inner[0]

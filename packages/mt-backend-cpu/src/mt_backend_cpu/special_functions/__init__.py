@@ -1,0 +1,1 @@
+"""Special functions over NumPy arrays, for kernels of several families."""

@@ -1,0 +1,73 @@
+"""Convolutions of each number of dimensions, in terms of `convolution`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..api import _functions as ops
+from ..dispatch.registry import register_composite as composite
+
+Ints = tuple[int, ...]
+
+
+def _batched(input: Any, spatial: int, name: str) -> tuple[Any, bool]:
+    """(input with a batch dimension, whether it had one)."""
+    if input.dim() == spatial + 2:
+        return input, True
+    if input.dim() == spatial + 1:
+        return input.unsqueeze(0), False
+    raise RuntimeError(f"Expected {spatial + 1}D (unbatched) or {spatial + 2}D (batched) input to {name}, but got input of size: {list(input.shape)}")
+
+
+def _spread(values: Ints, spatial: int) -> Ints:
+    return tuple(values) * spatial if len(values) == 1 else tuple(values)
+
+
+def _declare(spatial: int) -> None:
+    name = f"conv{spatial}d"
+
+    def conv(input: Any, weight: Any, bias: Any, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> Any:
+        batch, had = _batched(input, spatial, name)
+        result = ops.convolution(
+            batch, weight, bias, _spread(stride, spatial), _spread(padding, spatial), _spread(dilation, spatial), False, (0,) * spatial, groups
+        )
+        return result if had else result.squeeze(0)
+
+    def conv_named(input: Any, weight: Any, bias: Any, stride: Ints, padding: str, dilation: Ints, groups: int) -> Any:
+        if padding == "valid":
+            return conv(input, weight, bias, stride, (0,) * spatial, dilation, groups)
+        if padding != "same":
+            raise RuntimeError(f"Invalid padding string: '{padding}'")
+        if any(s != 1 for s in stride):
+            raise RuntimeError("padding='same' is not supported for strided convolutions")
+        total = [d * (k - 1) for d, k in zip(_spread(dilation, spatial), weight.shape[2:], strict=True)]
+        uneven = [t % 2 for t in total]
+        if any(uneven):
+            # What cannot be halved is padded after, as in PyTorch.
+            widths = [w for extra in reversed(uneven) for w in (0, extra)]
+            input = ops.constant_pad_nd(input, widths, 0)
+        return conv(input, weight, bias, stride, tuple(t // 2 for t in total), dilation, groups)
+
+    def transposed(input: Any, weight: Any, bias: Any, stride: Ints, padding: Ints, output_padding: Ints, groups: int, dilation: Ints) -> Any:
+        batch, had = _batched(input, spatial, f"conv_transpose{spatial}d")
+        result = ops.convolution(
+            batch, weight, bias, _spread(stride, spatial), _spread(padding, spatial), _spread(dilation, spatial), True,
+            _spread(output_padding, spatial), groups,
+        )  # fmt: skip
+        return result if had else result.squeeze(0)
+
+    composite(name)(conv)
+    composite(f"{name}.padding")(conv_named)
+    composite(f"conv_transpose{spatial}d" + ("" if spatial == 1 else ".input"))(transposed)
+
+
+for _spatial in (1, 2, 3):
+    _declare(_spatial)
+
+
+@composite("conv_tbc")
+def conv_tbc(self: Any, weight: Any, bias: Any, pad: int) -> Any:
+    if self.dim() != 3 or weight.dim() != 3 or bias.dim() != 1:
+        raise RuntimeError("Input must have 3 dims: time, batch, in_channel")
+    result = ops.conv1d(self.permute((1, 2, 0)), weight.permute((2, 1, 0)), bias, 1, pad)
+    return result.permute((2, 0, 1))

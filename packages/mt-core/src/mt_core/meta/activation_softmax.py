@@ -1,0 +1,67 @@
+"""Shape rules of softmax and its relatives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import dtypes
+from ..dispatch.registry import register_meta as meta
+from ..spec import Spec
+from ..tensor import wrap_dim
+from .activation import require_float
+
+
+def _rule(name: str) -> None:
+    @meta(f"_{name}")
+    def forward(self: Any, dim: int, half_to_float: bool) -> Spec:
+        at = wrap_dim(dim, self.dim())
+        if half_to_float:
+            raise RuntimeError("softmax with half to float conversion is not supported on CPU")
+        require_float(self.dtype, _kernel(name, at, self.dim()))
+        return Spec(self.shape, self.dtype)
+
+    @meta(f"_{name}_backward_data")
+    def backward(grad_output: Any, output: Any, dim: int, input_dtype: Any) -> Spec:
+        if grad_output.shape != output.shape:
+            raise RuntimeError(
+                f"Expected tensor for argument #1 'grad' to have same size as tensor for argument #2 'output'; but "
+                f"{list(grad_output.shape)} does not equal {list(output.shape)} (while checking arguments for {name}_backward)"
+            )
+        at = wrap_dim(dim, output.dim())
+        require_float(output.dtype, _kernel(f"{name}_backward", at, output.dim()))
+        return Spec(output.shape, output.dtype)
+
+
+def _kernel(name: str, at: int, ndim: int) -> str:
+    """PyTorch has one kernel for the last dimension and one for the others."""
+    return f"{name}_lastdim_kernel_impl" if at == max(ndim, 1) - 1 else f"{name}_kernel_impl"
+
+
+_rule("softmax")
+_rule("log_softmax")
+
+
+@meta("_masked_softmax")
+def masked_softmax(self: Any, mask: Any, dim: int | None, mask_type: int | None) -> Spec:
+    if mask.dtype is not dtypes.bool:
+        raise RuntimeError("Mask should be a boolean tensor")
+    if mask_type not in (None, 0, 1, 2):
+        raise RuntimeError("Mask Type should be 0 (src_mask), 1 (src_key_padding_mask), or 2 (default_mask)")
+    check_mask(self, mask, 2 if mask_type is None else mask_type)
+    require_float(self.dtype, "masked_softmax")
+    return Spec(self.shape, self.dtype)
+
+
+def check_mask(self: Any, mask: Any, mask_type: int) -> None:
+    """Refuse a mask that does not fit a tensor of (batch, heads, length, length) as its type says."""
+    if mask_type == 2 and mask.shape != self.shape:
+        raise RuntimeError("For mask_type == 2 mask shape should match input shape")
+    if mask_type == 0 and (self.dim() != 4 or mask.shape != (self.shape[2], self.shape[2])):
+        raise RuntimeError("For mask_type == 0 mask shape should be (L, L)")
+    if mask_type == 1 and (self.dim() != 4 or mask.shape != (self.shape[0], self.shape[2])):
+        raise RuntimeError("For mask_type == 1 mask shape should be (B, L)")
+
+
+@meta("_masked_softmax_backward")
+def masked_softmax_backward(grad_output: Any, output: Any, mask: Any, dim: int | None) -> Spec:
+    return Spec(output.shape, output.dtype)

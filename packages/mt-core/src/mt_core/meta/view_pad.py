@@ -1,0 +1,31 @@
+"""Shape rules of padding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..dispatch.registry import register_meta as meta
+from ..spec import Spec
+
+Ints = tuple[int, ...]
+
+
+@meta("constant_pad_nd")
+def constant_pad_nd(self: Any, pad: Ints, value: Any) -> Spec:
+    shape = list(self._array.shape)
+    if len(pad) % 2:
+        raise RuntimeError(f"Length of pad must be even but instead it equals {len(pad)}")
+    if len(pad) > 2 * len(shape):
+        raise RuntimeError(
+            f"Length of pad should be no more than twice the number of dimensions of the input. Pad length is {len(pad)} while the input has {len(shape)} dimensions."
+        )
+    before = list(shape)
+    for i in range(len(pad) // 2):
+        at = len(shape) - 1 - i
+        shape[at] += pad[2 * i] + pad[2 * i + 1]
+        if shape[at] < 0:
+            raise RuntimeError(
+                f"The input size {before[at]}, plus negative padding {pad[2 * i]} and {pad[2 * i + 1]} resulted in a negative output size, which is invalid. "
+                f"Check dimension {at} of your input."
+            )
+    return Spec(shape, self._dtype)
