@@ -56,11 +56,14 @@ _aten_to_copy_packet = packet('_to_copy', 'creation', ('_to_copy',))
 _aten_to_copy_kernels = overload('_to_copy', 'creation').cache
 _aten_unique2_packet = packet('_unique2', 'sort', ('_unique2',))
 _aten_unique2_kernels = overload('_unique2', 'sort').cache
-_aten_upsample_nearest_exact1d_packet = packet('_upsample_nearest_exact1d', 'pool', ('_upsample_nearest_exact1d',))
+_aten_upsample_nearest_exact1d_packet = packet('_upsample_nearest_exact1d', 'pool', ('_upsample_nearest_exact1d.vec', '_upsample_nearest_exact1d',))
+_aten_upsample_nearest_exact1d_vec_kernels = overload('_upsample_nearest_exact1d.vec', 'pool').cache
 _aten_upsample_nearest_exact1d_kernels = overload('_upsample_nearest_exact1d', 'pool').cache
-_aten_upsample_nearest_exact2d_packet = packet('_upsample_nearest_exact2d', 'pool', ('_upsample_nearest_exact2d',))
+_aten_upsample_nearest_exact2d_packet = packet('_upsample_nearest_exact2d', 'pool', ('_upsample_nearest_exact2d.vec', '_upsample_nearest_exact2d',))
+_aten_upsample_nearest_exact2d_vec_kernels = overload('_upsample_nearest_exact2d.vec', 'pool').cache
 _aten_upsample_nearest_exact2d_kernels = overload('_upsample_nearest_exact2d', 'pool').cache
-_aten_upsample_nearest_exact3d_packet = packet('_upsample_nearest_exact3d', 'pool', ('_upsample_nearest_exact3d',))
+_aten_upsample_nearest_exact3d_packet = packet('_upsample_nearest_exact3d', 'pool', ('_upsample_nearest_exact3d.vec', '_upsample_nearest_exact3d',))
+_aten_upsample_nearest_exact3d_vec_kernels = overload('_upsample_nearest_exact3d.vec', 'pool').cache
 _aten_upsample_nearest_exact3d_kernels = overload('_upsample_nearest_exact3d', 'pool').cache
 _abs_packet = packet('abs', 'elementwise', ('abs',))
 _abs_kernels = overload('abs', 'elementwise').cache
@@ -254,10 +257,12 @@ _avg_pool1d_packet = packet('avg_pool1d', 'pool', ('avg_pool1d',))
 _avg_pool1d_kernels = overload('avg_pool1d', 'pool').cache
 _avg_pool2d_packet = packet('avg_pool2d', 'pool', ('avg_pool2d',))
 _avg_pool2d_kernels = overload('avg_pool2d', 'pool').cache
+_avg_pool2d_out_kernels = overload('avg_pool2d.out', 'pool').cache
 _avg_pool2d_backward_packet = packet('avg_pool2d_backward', 'pool', ('avg_pool2d_backward',))
 _avg_pool2d_backward_kernels = overload('avg_pool2d_backward', 'pool').cache
 _avg_pool3d_packet = packet('avg_pool3d', 'pool', ('avg_pool3d',))
 _avg_pool3d_kernels = overload('avg_pool3d', 'pool').cache
+_avg_pool3d_out_kernels = overload('avg_pool3d.out', 'pool').cache
 _avg_pool3d_backward_packet = packet('avg_pool3d_backward', 'pool', ('avg_pool3d_backward',))
 _avg_pool3d_backward_kernels = overload('avg_pool3d_backward', 'pool').cache
 _baddbmm_packet = packet('baddbmm', 'matmul', ('baddbmm',))
@@ -1728,20 +1733,27 @@ _unsqueeze_packet = packet('unsqueeze', 'view', ('unsqueeze',))
 _unsqueeze_kernels = overload('unsqueeze', 'view').cache
 _unsqueeze__packet = packet('unsqueeze_', 'view', ('unsqueeze_',))
 _unsqueeze__kernels = overload('unsqueeze_', 'view').cache
-_upsample_bicubic2d_packet = packet('upsample_bicubic2d', 'pool', ('upsample_bicubic2d',))
+_upsample_bicubic2d_packet = packet('upsample_bicubic2d', 'pool', ('upsample_bicubic2d', 'upsample_bicubic2d.vec',))
 _upsample_bicubic2d_kernels = overload('upsample_bicubic2d', 'pool').cache
-_upsample_bilinear2d_packet = packet('upsample_bilinear2d', 'pool', ('upsample_bilinear2d',))
+_upsample_bicubic2d_vec_kernels = overload('upsample_bicubic2d.vec', 'pool').cache
+_upsample_bilinear2d_packet = packet('upsample_bilinear2d', 'pool', ('upsample_bilinear2d', 'upsample_bilinear2d.vec',))
 _upsample_bilinear2d_kernels = overload('upsample_bilinear2d', 'pool').cache
-_upsample_linear1d_packet = packet('upsample_linear1d', 'pool', ('upsample_linear1d',))
+_upsample_bilinear2d_vec_kernels = overload('upsample_bilinear2d.vec', 'pool').cache
+_upsample_linear1d_packet = packet('upsample_linear1d', 'pool', ('upsample_linear1d', 'upsample_linear1d.vec',))
 _upsample_linear1d_kernels = overload('upsample_linear1d', 'pool').cache
-_upsample_nearest1d_packet = packet('upsample_nearest1d', 'pool', ('upsample_nearest1d',))
+_upsample_linear1d_vec_kernels = overload('upsample_linear1d.vec', 'pool').cache
+_upsample_nearest1d_packet = packet('upsample_nearest1d', 'pool', ('upsample_nearest1d.vec', 'upsample_nearest1d',))
+_upsample_nearest1d_vec_kernels = overload('upsample_nearest1d.vec', 'pool').cache
 _upsample_nearest1d_kernels = overload('upsample_nearest1d', 'pool').cache
-_upsample_nearest2d_packet = packet('upsample_nearest2d', 'pool', ('upsample_nearest2d',))
+_upsample_nearest2d_packet = packet('upsample_nearest2d', 'pool', ('upsample_nearest2d.vec', 'upsample_nearest2d',))
+_upsample_nearest2d_vec_kernels = overload('upsample_nearest2d.vec', 'pool').cache
 _upsample_nearest2d_kernels = overload('upsample_nearest2d', 'pool').cache
-_upsample_nearest3d_packet = packet('upsample_nearest3d', 'pool', ('upsample_nearest3d',))
+_upsample_nearest3d_packet = packet('upsample_nearest3d', 'pool', ('upsample_nearest3d.vec', 'upsample_nearest3d',))
+_upsample_nearest3d_vec_kernels = overload('upsample_nearest3d.vec', 'pool').cache
 _upsample_nearest3d_kernels = overload('upsample_nearest3d', 'pool').cache
-_upsample_trilinear3d_packet = packet('upsample_trilinear3d', 'pool', ('upsample_trilinear3d',))
+_upsample_trilinear3d_packet = packet('upsample_trilinear3d', 'pool', ('upsample_trilinear3d', 'upsample_trilinear3d.vec',))
 _upsample_trilinear3d_kernels = overload('upsample_trilinear3d', 'pool').cache
+_upsample_trilinear3d_vec_kernels = overload('upsample_trilinear3d.vec', 'pool').cache
 _vander_packet = packet('vander', 'creation', ('vander',))
 _vander_kernels = overload('vander', 'creation').cache
 _var_packet = packet('var', 'reduction', ('var', 'var.dim', 'var.correction',))
@@ -1912,12 +1924,12 @@ def _unique2(input=MISSING, sorted=MISSING, return_inverse=MISSING, return_count
 
 _unique2.packet = _aten_unique2_packet
 
-def _upsample_nearest_exact1d(input=MISSING, output_size=MISSING, scales=MISSING, *args, **kwargs):
+def _upsample_nearest_exact1d(input=MISSING, output_size=MISSING, scale_factors=MISSING, *args, **kwargs):
     if not args and not kwargs:
         ints_of_output_size = sized_ints(output_size, 1)
-        if input.__class__ in TENSORS and ints_of_output_size is not None and (scales is MISSING or (scales is None or scales.__class__ is float)):
-            return _aten_upsample_nearest_exact1d_kernels[input._keys | tls.mode](input, ints_of_output_size, None if scales is MISSING else scales)
-    return call_packet(_aten_upsample_nearest_exact1d_packet, given((('input', input), ('output_size', output_size), ('scales', scales)), args, kwargs), kwargs)
+        if input.__class__ in TENSORS and ints_of_output_size is not None and (scale_factors is MISSING or (scale_factors is None or scale_factors.__class__ is float)):
+            return _aten_upsample_nearest_exact1d_kernels[input._keys | tls.mode](input, ints_of_output_size, None if scale_factors is MISSING else scale_factors)
+    return call_packet(_aten_upsample_nearest_exact1d_packet, given((('input', input), ('output_size', output_size), ('scale_factors', scale_factors)), args, kwargs), kwargs)
 
 _upsample_nearest_exact1d.packet = _aten_upsample_nearest_exact1d_packet
 
@@ -6598,12 +6610,12 @@ def upsample_linear1d(input=MISSING, output_size=MISSING, align_corners=MISSING,
 
 upsample_linear1d.packet = _upsample_linear1d_packet
 
-def upsample_nearest1d(input=MISSING, output_size=MISSING, scales=MISSING, *args, **kwargs):
+def upsample_nearest1d(input=MISSING, output_size=MISSING, scale_factors=MISSING, *args, **kwargs):
     if not args and not kwargs:
         ints_of_output_size = sized_ints(output_size, 1)
-        if input.__class__ in TENSORS and ints_of_output_size is not None and (scales is MISSING or (scales is None or scales.__class__ is float)):
-            return _upsample_nearest1d_kernels[input._keys | tls.mode](input, ints_of_output_size, None if scales is MISSING else scales)
-    return call_packet(_upsample_nearest1d_packet, given((('input', input), ('output_size', output_size), ('scales', scales)), args, kwargs), kwargs)
+        if input.__class__ in TENSORS and ints_of_output_size is not None and (scale_factors is MISSING or (scale_factors is None or scale_factors.__class__ is float)):
+            return _upsample_nearest1d_kernels[input._keys | tls.mode](input, ints_of_output_size, None if scale_factors is MISSING else scale_factors)
+    return call_packet(_upsample_nearest1d_packet, given((('input', input), ('output_size', output_size), ('scale_factors', scale_factors)), args, kwargs), kwargs)
 
 upsample_nearest1d.packet = _upsample_nearest1d_packet
 

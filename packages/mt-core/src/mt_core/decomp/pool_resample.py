@@ -99,6 +99,38 @@ composite("upsample_linear1d")(lambda self, output_size, align_corners, *scales:
 composite("upsample_bilinear2d")(lambda self, output_size, align_corners, *scales: _linear(self, tuple(output_size), align_corners, scales))
 composite("upsample_trilinear3d")(lambda self, output_size, align_corners, *scales: _linear(self, tuple(output_size), align_corners, scales))
 
+
+
+def _sizes_from(input: Any, output_size: Any, scale_factors: Any, spatial: int) -> tuple[Ints, tuple[Any, ...]]:
+    """(output sizes, scales per dimension) from either of the two; scales are None where sizes were given."""
+    if output_size is not None:
+        if scale_factors is not None:
+            raise RuntimeError("Must specify exactly one of output_size and scale_factors")
+        return tuple(output_size), (None,) * spatial
+    if scale_factors is None:
+        raise RuntimeError("Must specify exactly one of output_size and scale_factors")
+    sizes = tuple(int(n * f) for n, f in zip(input.shape[2:], scale_factors, strict=False))
+    return sizes, tuple(scale_factors)
+
+
+def _declare_vec(name: str, spatial: int, aligned: bool) -> None:
+    def by_alignment(input: Any, output_size: Any, align_corners: bool, scale_factors: Any) -> Any:
+        sizes, scales = _sizes_from(input, output_size, scale_factors, spatial)
+        return getattr(ops, name)(input, sizes, align_corners, *scales)
+
+    def plain(input: Any, output_size: Any, scale_factors: Any) -> Any:
+        sizes, scales = _sizes_from(input, output_size, scale_factors, spatial)
+        return getattr(ops, name)(input, sizes, *scales)
+
+    composite(f"{name}.vec")(by_alignment if aligned else plain)
+
+
+for _spatial in (1, 2, 3):
+    _declare_vec(f"upsample_nearest{_spatial}d", _spatial, False)
+    _declare_vec(f"_upsample_nearest_exact{_spatial}d", _spatial, False)
+for _name, _spatial in (("linear1d", 1), ("bilinear2d", 2), ("trilinear3d", 3), ("bicubic2d", 2)):
+    _declare_vec(f"upsample_{_name}", _spatial, True)
+
 _A = -0.75  # the cubic convolution coefficient PyTorch uses (Keys 1981)
 
 

@@ -15,7 +15,7 @@ for _n, _place in ((1, _TOP), (2, _NN), (3, _NN)):
         ops.composite(f"avg_pool1d(Tensor self, {_window}, bool ceil_mode=False, bool count_include_pad=True) -> Tensor", **_TOP)
     else:
         ops.plain(f"avg_pool{_n}d(Tensor self, {_window}, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor",
-                  **_NN, doc="Means of sliding windows.")
+                  **_NN, out=True, doc="Means of sliding windows.")
         ops.plain(f"avg_pool{_n}d_backward(Tensor grad_output, Tensor self, int[{_n}] kernel_size, int[{_n}] stride, int[{_n}] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor",
                   variants="")
     _dilated = f"{_window}, int[{_n}] dilation=1, bool ceil_mode=False"
@@ -31,11 +31,14 @@ for _name, _dims in (("nearest", (1, 2, 3)), ("_nearest_exact", (1, 2, 3))):
     for _n in _dims:
         _scales = ", ".join(f"float? scales_{letter}=None" for letter in ("d", "h", "w")[3 - _n :]) if _n > 1 else "float? scales=None"
         _full = f"upsample_nearest{_n}d" if _name == "nearest" else f"_upsample_nearest_exact{_n}d"
+        ops.composite(f"{_full}.vec(Tensor input, int[]? output_size, float[]? scale_factors) -> Tensor", **_NN)
         ops.composite(f"{_full}(Tensor self, int[{_n}] output_size, {_scales}) -> Tensor", **_NN)
 ops.composite("upsample_linear1d(Tensor self, int[1] output_size, bool align_corners, float? scales=None) -> Tensor", **_NN)
 ops.composite("upsample_bilinear2d(Tensor self, int[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", **_NN)
 ops.composite("upsample_trilinear3d(Tensor self, int[3] output_size, bool align_corners, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor", **_NN)
 ops.composite("upsample_bicubic2d(Tensor self, int[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", **_NN)
+for _name in ("linear1d", "bilinear2d", "trilinear3d", "bicubic2d"):
+    ops.composite(f"upsample_{_name}.vec(Tensor input, int[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", **_NN)
 ops.composite("pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", **_TOP)
 ops.composite("pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", **_TOP)
 ops.composite("channel_shuffle(Tensor self, int groups) -> Tensor", **_TOP)
