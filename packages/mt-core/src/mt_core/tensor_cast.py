@@ -116,6 +116,8 @@ class CastMembers:
     @staticmethod
     def _make_subclass(cls: Any, data: Any, require_grad: bool = False) -> Any:
         """A `cls` on the data's memory, outside its history."""
+        if require_grad and not (data._dtype.is_floating_point or data._dtype.is_complex):
+            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         made = data.detach().as_subclass(cls)
         return made.requires_grad_(True) if require_grad else made
 
@@ -172,7 +174,11 @@ def subclass_keys(cls: type) -> int:
 
 def disabled_torch_function(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
     """A ``__torch_function__`` that overrides nothing: assign it in a subclass to keep the fast path (as `Parameter` does)."""
-    return func(*args, **(kwargs or {}))
+    from .keys import TORCH_FUNCTION
+    from .state import excluding
+
+    with excluding(TORCH_FUNCTION):
+        return func(*args, **(kwargs or {}))
 
 
 
