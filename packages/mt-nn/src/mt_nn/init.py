@@ -317,7 +317,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
     flattened = tensor.new_empty((rows, columns)).normal_(0, 1, generator=generator)
     if rows < columns:
         flattened.t_()
-    q, r = mt.linalg.qr(flattened)
+    q, r = mt.linalg_qr(flattened)
     q *= mt.diag(r, 0).sign()  # makes the distribution uniform (Mezzadri 2007)
     if rows < columns:
         q.t_()

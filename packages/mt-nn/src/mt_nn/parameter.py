@@ -7,6 +7,7 @@ from typing import Any
 
 import mt_core as mt
 from mt_core import Tensor
+from mt_core.keys import TORCH_FUNCTION
 from mt_core.tensor_cast import disabled_torch_function
 
 __all__ = [
@@ -92,24 +93,8 @@ def _rebuild_parameter_with_state(
 class UninitializedTensorMixin:
     """A tensor without a shape yet: only what tells or changes its dtype, device or shape works on it."""
 
-    _allowed_methods = [
-        Tensor.__hash__,
-        Tensor.size,
-        Tensor.copy_,
-        Tensor.is_complex,
-        Tensor.is_floating_point,
-        Tensor.half,
-        Tensor.float,
-        Tensor.double,
-        Tensor.char,
-        Tensor.short,
-        Tensor.int,
-        Tensor.long,
-        Tensor.cuda,
-        Tensor.cpu,
-        Tensor.to,
-        Tensor.get_device,
-    ]
+    #: Names of the operators that may be called before there is a shape.
+    _allowed_methods = frozenset({"_to_copy", "copy_", "detach", "is_complex", "is_floating_point", "size", "to"})
 
     def materialize(
         self, shape: tuple[int, ...], device: mt.device | None = None, dtype: mt.dtype | None = None
@@ -129,6 +114,7 @@ class UninitializedTensorMixin:
         dtype = self.data.dtype if dtype is None else dtype
         self.data = mt.empty(shape, device=device, dtype=dtype)
         self.__class__ = self.cls_to_become
+        self._keys &= ~TORCH_FUNCTION  # the class it has become overrides nothing
 
     @property
     def shape(self) -> mt.Size:
@@ -152,8 +138,7 @@ class UninitializedTensorMixin:
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
-        is_property = getattr(func, "__name__", "") in ("__get__", "__set__")
-        if func in cls._allowed_methods or is_property:
+        if getattr(func, "__name__", "") in (*cls._allowed_methods, "__get__", "__set__"):
             return super().__torch_function__(func, types, args, kwargs or {})
         raise ValueError(
             f"Attempted to use an uninitialized parameter in {func}. This error happens when you are using a "

@@ -44,8 +44,8 @@ def get_total_norm(
     if not tensors:
         return mt.tensor(0.0)
     device = tensors[0].device
-    norms = [mt.linalg.vector_norm(tensor, norm_type).to(device) for tensor in tensors]
-    total_norm = mt.linalg.vector_norm(mt.stack(norms), norm_type)
+    norms = [mt.linalg_vector_norm(tensor, norm_type).to(device) for tensor in tensors]
+    total_norm = mt.linalg_vector_norm(mt.stack(norms), norm_type)
     if error_if_nonfinite and bool(mt.logical_or(total_norm.isnan(), total_norm.isinf())):
         raise RuntimeError(
             f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be "

@@ -26,7 +26,7 @@ def _is_orthogonal(Q: Tensor, eps: float | None = None) -> bool:
 def _make_orthogonal(A: Tensor) -> Tensor:
     """The orthogonal factor of a tall matrix, with signs that make the product with the triangular one positive."""
     reflectors, tau = mt.geqrf(A)
-    Q = mt.linalg.householder_product(reflectors, tau)
+    Q = mt.linalg_householder_product(reflectors, tau)
     return Q * reflectors.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)
 
 
@@ -58,7 +58,7 @@ class _Orthogonal(Module):
             rows, columns = columns, rows
         if self.orthogonal_map == _OrthMaps.householder:
             tau = 2.0 / (1.0 + (X.tril(diagonal=-1) ** 2).sum(dim=-2))
-            Q = mt.linalg.householder_product(X, tau) * X.diagonal(dim1=-2, dim2=-1).int().unsqueeze(-2)
+            Q = mt.linalg_householder_product(X, tau) * X.diagonal(dim1=-2, dim2=-1).int().unsqueeze(-2)
         else:
             Q = self._of_skew_symmetric(X.tril(), rows, columns)
         if hasattr(self, "base"):
@@ -75,7 +75,7 @@ class _Orthogonal(Module):
             Q = mt.matrix_exp(A)
         else:
             identity = mt.eye(rows, dtype=A.dtype, device=A.device)
-            Q = mt.linalg.solve(mt.add(identity, A, alpha=-0.5), mt.add(identity, A, alpha=0.5))
+            Q = mt.linalg_solve(mt.add(identity, A, alpha=-0.5), mt.add(identity, A, alpha=0.5))
         return Q[..., :columns] if rows != columns else Q
 
     @mt.no_grad()

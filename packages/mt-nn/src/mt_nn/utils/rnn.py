@@ -157,7 +157,7 @@ def pack_padded_sequence(
         Whether the sequences must come from longest to shortest; otherwise they are sorted first.
     """
     if not isinstance(lengths, Tensor):
-        lengths = mt.as_tensor(lengths, dtype=mt.int64, device="cpu")
+        lengths = mt.tensor(lengths, dtype=mt.int64)
     if enforce_sorted:
         sorted_indices = None
     else:
@@ -241,7 +241,7 @@ def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool 
 
 def pack_sequence(sequences: list[Tensor], enforce_sorted: bool = True) -> PackedSequence:
     """Sequences of shape (T, *), packed; from longest to shortest unless `enforce_sorted` is off."""
-    lengths = mt.as_tensor([sequence.size(0) for sequence in sequences])
+    lengths = mt.tensor([sequence.size(0) for sequence in sequences])
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 
 

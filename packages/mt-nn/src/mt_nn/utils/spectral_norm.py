@@ -81,7 +81,7 @@ class SpectralNorm:
 
     def _solve_v_and_rescale(self, weight_mat: Tensor, u: Tensor, target_sigma: Tensor) -> Tensor:
         """The v that, with u, gives a wanted singular value."""
-        v = mt.linalg.multi_dot([weight_mat.t().mm(weight_mat).pinverse(), weight_mat.t(), u.unsqueeze(1)]).squeeze(1)
+        v = mt.linalg_multi_dot([weight_mat.t().mm(weight_mat).pinverse(), weight_mat.t(), u.unsqueeze(1)]).squeeze(1)
         return v.mul_(target_sigma / mt.dot(u, mt.mv(weight_mat, v)))
 
     @staticmethod
