@@ -158,7 +158,13 @@ class ConversionMembers:
         return dlpack.device_of(self)
 
     def storage(self: Any) -> Any:
-        """The typed storage (deprecated in PyTorch; `untyped_storage` is the current form)."""
+        """The typed storage (deprecated in PyTorch, which warns; `untyped_storage` is the current form)."""
+        from .typed_storage import _warn_typed_storage_removal
+
+        _warn_typed_storage_removal()
+        return self._typed_storage()
+
+    def _typed_storage(self: Any) -> Any:
         from .typed_storage import TypedStorage
 
         return TypedStorage(wrap_storage=self.untyped_storage(), dtype=self._dtype, _internal=True)

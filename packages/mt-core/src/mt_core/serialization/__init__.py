@@ -15,7 +15,14 @@ from .config import (
     set_default_mmap_options,
     skip_data,
 )
-from .loading import SourceChangeWarning, get_unsafe_globals_in_checkpoint, load
+from .loading import (
+    FILE_LIKE,
+    MAP_LOCATION,
+    FileLike,
+    SourceChangeWarning,
+    get_unsafe_globals_in_checkpoint,
+    load,
+)
 from .locations import default_restore_location, location_tag, register_package
 from .names import register_global_alias, register_module_alias
 from .safe_globals import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
@@ -23,6 +30,9 @@ from .saving import DEFAULT_PROTOCOL, save
 
 __all__ = [
     "DEFAULT_PROTOCOL",
+    "FILE_LIKE",
+    "MAP_LOCATION",
+    "FileLike",
     "LoadEndianness",
     "SourceChangeWarning",
     "add_safe_globals",

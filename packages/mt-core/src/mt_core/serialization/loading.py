@@ -7,11 +7,13 @@ import mmap as mmap_module
 import os
 import pickle
 import warnings
+from collections.abc import Callable
 from typing import IO, Any
 
 import numpy as np
 
 from .. import dtypes
+from ..devices import device
 from ..storage import UntypedStorage
 from ..typed_storage import TypedStorage
 from . import config
@@ -21,7 +23,11 @@ from .locations import discards_data, restorer
 from .pickler import unpickler_class
 from .weights_unpickler import WeightsUnpickler, explain, unsafe_globals
 
-__all__ = ["SourceChangeWarning", "get_unsafe_globals_in_checkpoint", "load"]
+__all__ = ["FILE_LIKE", "MAP_LOCATION", "FileLike", "SourceChangeWarning", "get_unsafe_globals_in_checkpoint", "load"]
+
+#: What `load` and ``torch.save`` take as a file, and what `load` takes as ``map_location``.
+FileLike = FILE_LIKE = str | os.PathLike[str] | IO[bytes]
+MAP_LOCATION = Callable[[Any, str], Any] | device | str | dict[str, str] | None
 
 _ZIP_MAGIC = b"PK\x03\x04"
 _TRUE = ("1", "y", "yes", "true")
