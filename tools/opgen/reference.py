@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 
@@ -24,6 +25,13 @@ def _entry(packet: Any) -> list[str]:
     lines = [f"### `{packet.name}`", ""]
     doc = next((d.doc for d in packet.all if d.doc), "")
     if doc:
-        lines += [" ".join(doc.split()), ""]
+        lines += [_escaped(" ".join(doc.split())), ""]
     lines += ["```", *(str(d.schema) for d in packet.all), "```", ""]
     return lines
+
+
+def _escaped(doc: str) -> str:
+    """Text whose brackets, asterisks and underscores are no Markdown; what stands in backquotes is left as it is."""
+    parts = doc.split("`")
+    parts[::2] = [re.sub(r"([\[\]*_])", r"\\\1", part) for part in parts[::2]]
+    return "`".join(parts)
