@@ -67,7 +67,8 @@ class CpuBackend:
     def as_strided(self, owner: np.ndarray, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: dtype) -> np.ndarray:
         if 0 in shape:
             # NumPy checks strides against the buffer even where there is nothing to reach.
-            return np.lib.stride_tricks.as_strided(np.empty(0, dtype.np), shape, strides)
+            nothing = np.ndarray((0,), dtype.np, owner, min(offset, owner.size))
+            return np.lib.stride_tricks.as_strided(nothing, shape, strides)
         return np.ndarray(shape, dtype.np, owner, offset, strides)
 
     def from_host(self, array: np.ndarray, dtype: dtype, index: int | None) -> np.ndarray:
