@@ -1,4 +1,4 @@
-"""Record what PyTorch's random functions print in `random_operators.json`: ``python make_random_operators.py``.
+"""Record in `random_operators.json` what PyTorch's random functions print: ``make_random_operators.py [--check]``.
 
 Every expression is evaluated with a freshly seeded generator. `X` and `Y` are random matrices of the dtype that the
 case names, `R` a vector that requires grad. Errors are recorded as their type and message.
@@ -7,6 +7,8 @@ case names, `R` a vector that requires grad. Errors are recorded as their type a
 from __future__ import annotations
 
 import json
+import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -260,8 +262,23 @@ def evaluated(dtype: str, expression: str) -> str:
     return f"{result} | next word {torch.randint(2**27, ()).item()}"
 
 
+def write_or_check(path: Path, text: str) -> None:
+    """Write the file, or with ``--check`` compare what it holds.
+
+    Raises
+    ------
+    SystemExit
+        When PyTorch gives something else.
+    """
+    if "--check" not in sys.argv:
+        path.write_text(text)
+    elif path.read_text() != text:
+        raise SystemExit(f"{path.name} differs from what PyTorch {torch.__version__} gives")
+
+
 if __name__ == "__main__":
+    warnings.simplefilter("ignore")
     torch.set_printoptions(precision=8)
     recorded = [[dtype, expression, evaluated(dtype, expression)] for dtype, expression in cases()]
     text = ",\n".join(json.dumps(case) for case in recorded)
-    (HERE / "random_operators.json").write_text(f"[\n{text}\n]\n")
+    write_or_check(HERE / "random_operators.json", f"[\n{text}\n]\n")

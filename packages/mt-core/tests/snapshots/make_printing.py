@@ -1,10 +1,12 @@
-"""Record PyTorch's ``repr`` of many tensors in `printing.json`: ``python make_printing.py``, with PyTorch installed."""
+"""Record in `printing.json` PyTorch's ``repr`` of many tensors: ``python make_printing.py [--check]``."""
 
 from __future__ import annotations
 
 import base64
 import json
 import random
+import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -107,10 +109,25 @@ def meta_cases() -> list[dict]:
     ]
 
 
+def write_or_check(path: Path, text: str) -> None:
+    """Write the file, or with ``--check`` compare what it holds.
+
+    Raises
+    ------
+    SystemExit
+        When PyTorch gives something else.
+    """
+    if "--check" not in sys.argv:
+        path.write_text(text)
+    elif path.read_text() != text:
+        raise SystemExit(f"{path.name} differs from what PyTorch {torch.__version__} gives")
+
+
 if __name__ == "__main__":
+    warnings.simplefilter("ignore")
     random.seed(0)
     rng = np.random.default_rng(0)
     cases = [case(rng, dtype) for dtype in FLOATING + COMPLEX + INTEGERS + ["bool"] for _ in range(12)]
     lines = ",\n".join(json.dumps(c) for c in cases)
     metas = ",\n".join(json.dumps(c) for c in meta_cases())
-    (HERE / "printing.json").write_text(f'{{"cases": [\n{lines}\n], "meta": [\n{metas}\n]}}\n')
+    write_or_check(HERE / "printing.json", f'{{"cases": [\n{lines}\n], "meta": [\n{metas}\n]}}\n')

@@ -1,4 +1,4 @@
-"""Record PyTorch's CPU random streams: ``python make_random_streams.py``, with PyTorch installed.
+"""Record PyTorch's CPU random streams: ``python make_random_streams.py [--check]``.
 
 `random_streams.json` has, for every distribution and dtype, one digest for each of a row of tensors that are filled
 one after the other from one seed, and a digest of the generator's state at the end. `random_samples.npz` has results
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -78,7 +79,7 @@ def streams() -> dict:
         for name, (method, arguments, dtypes) in DISTRIBUTIONS.items()
     }
     layouts = [json.dumps(layout) for layout in LAYOUTS]
-    return {"torch": torch.__version__, "seed": SEED, "layouts": layouts, "distributions": recorded}
+    return {"seed": SEED, "layouts": layouts, "distributions": recorded}
 
 
 def states() -> dict[str, np.ndarray]:
@@ -122,6 +123,26 @@ def samples() -> dict[str, np.ndarray]:
     return {name: tensor.numpy() for name, tensor in found.items()}
 
 
+def check(text: str, arrays: dict[str, np.ndarray]) -> None:
+    """Compare with what is stored.
+
+    Raises
+    ------
+    SystemExit
+        Naming what PyTorch gives otherwise.
+    """
+    if (HERE / "random_streams.json").read_text() != text:
+        raise SystemExit(f"random_streams.json differs from what PyTorch {torch.__version__} gives")
+    stored = np.load(HERE / "random_samples.npz")
+    for name in {*stored, *arrays}:
+        if name not in stored or name not in arrays or not np.array_equal(stored[name], arrays[name]):
+            raise SystemExit(f"'{name}' of random_samples.npz differs from what PyTorch {torch.__version__} gives")
+
+
 if __name__ == "__main__":
-    (HERE / "random_streams.json").write_text(json.dumps(streams(), indent=1) + "\n")
-    np.savez_compressed(HERE / "random_samples.npz", **states(), **samples())
+    text, arrays = json.dumps(streams(), indent=1) + "\n", {**states(), **samples()}
+    if "--check" in sys.argv:
+        check(text, arrays)
+    else:
+        (HERE / "random_streams.json").write_text(text)
+        np.savez_compressed(HERE / "random_samples.npz", **arrays)
