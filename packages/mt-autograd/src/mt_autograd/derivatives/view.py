@@ -41,13 +41,20 @@ derivative("unsqueeze", self=lambda grad, dim: grad.squeeze(dim))
 derivative("transpose_", node="TransposeBackward1", self=lambda grad, dim0, dim1: grad.transpose(dim0, dim1))
 derivative("t_", node="TBackward1", self=lambda grad: grad.t())
 derivative("unsqueeze_", node="UnsqueezeBackward1", self=lambda grad, dim: grad.squeeze(dim))
-for _name, _node in (("squeeze_", "SqueezeBackward3"), ("squeeze_.dim", "SqueezeBackward4"), ("squeeze_.dims", "SqueezeBackward5")):
+for _name, _node in (
+    ("squeeze_", "SqueezeBackward3"),
+    ("squeeze_.dim", "SqueezeBackward4"),
+    ("squeeze_.dims", "SqueezeBackward5"),
+):
     derivative(_name, node=_node, self=lambda grad, self_spec: grad.reshape(self_spec.shape))
 derivative(
     "select.int",
     self=lambda grad, self_spec, dim, index: within(self_spec.shape, grad, lambda whole: whole.select(dim, index)),
 )
-derivative("slice.Tensor", self=lambda grad, self_spec, dim, start, end, step: slice_backward(grad, self_spec, dim, start, end, step))
+derivative(
+    "slice.Tensor",
+    self=lambda grad, self_spec, dim, start, end, step: slice_backward(grad, self_spec, dim, start, end, step),
+)
 derivative(
     "diagonal",
     self=lambda grad, self_spec, offset, dim1, dim2: within(
@@ -55,15 +62,23 @@ derivative(
     ),
 )
 derivative("unbind.int", self=lambda grads, self_spec, dim: unbind_backward(grads, self_spec, dim))
-derivative("split.Tensor", self=lambda grads, self_spec, split_size, dim: split_backward(grads, self_spec, dim, split_size))
-derivative("split_with_sizes", self=lambda grads, self_spec, split_sizes, dim: split_backward(grads, self_spec, dim, split_sizes))
+derivative(
+    "split.Tensor", self=lambda grads, self_spec, split_size, dim: split_backward(grads, self_spec, dim, split_size)
+)
+derivative(
+    "split_with_sizes",
+    self=lambda grads, self_spec, split_sizes, dim: split_backward(grads, self_spec, dim, split_sizes),
+)
 derivative(
     "as_strided",
     self=lambda grad, self_spec, self_offset, size, stride, storage_offset: as_strided_backward(
         grad, self_spec, self_offset, size, stride, self_offset if storage_offset is None else storage_offset
     ),
 )
-derivative("unfold", self=lambda grad, self_spec, dimension, size, step: unfold_backward(grad, self_spec, dimension, size, step))
+derivative(
+    "unfold",
+    self=lambda grad, self_spec, dimension, size, step: unfold_backward(grad, self_spec, dimension, size, step),
+)
 non_differentiable("view.dtype")
 
 

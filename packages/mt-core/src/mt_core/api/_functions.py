@@ -19,13 +19,19 @@ from ..tensor_types import TENSORS
 from ._quick import NUMBERS, given, int_tuple, operator_fallback, reflected, sized_ints, tensors_keys
 from .binder import call_method, call_packet
 
-__all__ = ["_bounded_log", "_conj_physical", "_linalg_det", "_log_softmax", "_log_softmax_backward_data", "_masked_softmax", "_masked_softmax_backward", "_pad_circular", "_prelu_kernel", "_prelu_kernel_backward", "_safe_softmax", "_softmax", "_softmax_backward_data", "_to_copy", "_unique2", "_upsample_nearest_exact1d", "_upsample_nearest_exact2d", "_upsample_nearest_exact3d", "abs", "abs_", "absolute", "acos", "acos_", "acosh", "acosh_", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d", "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "adjoint", "affine_grid_generator", "alias", "all", "allclose", "alpha_dropout", "alpha_dropout_", "amax", "amin", "aminmax", "angle", "any", "arange", "arccos", "arccos_", "arccosh", "arccosh_", "arcsin", "arcsin_", "arcsinh", "arcsinh_", "arctan", "arctan2", "arctan_", "arctanh", "arctanh_", "argmax", "argmin", "argsort", "argwhere", "as_strided", "as_strided_scatter", "asin", "asin_", "asinh", "asinh_", "atan", "atan2", "atan_", "atanh", "atanh_", "avg_pool1d", "avg_pool2d", "avg_pool2d_backward", "avg_pool3d", "avg_pool3d_backward", "baddbmm", "bartlett_window", "batch_norm", "bernoulli", "binary_cross_entropy", "binary_cross_entropy_with_logits", "bincount", "binomial", "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "blackman_window", "bmm", "broadcast_to", "bucketize", "cat", "ceil", "ceil_", "celu", "celu_", "chain_matmul", "channel_shuffle", "cholesky", "chunk", "clamp", "clamp_", "clamp_max", "clamp_max_", "clamp_min", "clamp_min_", "clip", "clip_", "clone", "col2im", "column_stack", "complex", "concat", "concatenate", "conj", "conj_physical", "conj_physical_", "constant_pad_nd", "conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "convolution", "copysign", "corrcoef", "cos", "cos_", "cosh", "cosh_", "cosine_embedding_loss", "cosine_similarity", "count_nonzero", "cov", "cross", "cross_entropy_loss", "cummax", "cummin", "cumprod", "cumsum", "cumulative_trapezoid", "deg2rad", "deg2rad_", "det", "diag", "diag_embed", "diagflat", "diagonal", "diagonal_scatter", "diff", "dist", "div", "divide", "dot", "dropout", "dropout_", "dsplit", "dstack", "elu", "elu_", "elu_backward", "embedding", "embedding_dense_backward", "empty", "empty_like", "empty_permuted", "empty_strided", "eq", "equal", "exp", "exp2", "exp2_", "exp_", "expm1", "expm1_", "eye", "feature_alpha_dropout", "feature_alpha_dropout_", "feature_dropout", "feature_dropout_", "fill", "fill_", "fix", "fix_", "flatten", "flip", "fliplr", "flipud", "float_power", "floor", "floor_", "floor_divide", "fmax", "fmin", "fmod", "frac", "frac_", "frexp", "full", "full_like", "gather", "gcd", "gcd_", "ge", "gelu", "gelu_", "gelu_backward", "ger", "glu", "glu_backward", "greater", "greater_equal", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d", "group_norm", "gt", "hamming_window", "hann_window", "hardshrink", "hardshrink_backward", "hardsigmoid", "hardsigmoid_", "hardsigmoid_backward", "hardswish", "hardswish_", "hardswish_backward", "hardtanh", "hardtanh_", "hardtanh_backward", "heaviside", "hinge_embedding_loss", "histc", "hsplit", "hstack", "huber_loss", "hypot", "im2col", "imag", "index", "index_add", "index_copy", "index_fill", "index_put", "index_reduce", "index_select", "instance_norm", "inverse", "isclose", "isfinite", "isin", "isinf", "isnan", "isneginf", "isposinf", "isreal", "kl_div", "kthvalue", "l1_loss", "layer_norm", "lcm", "lcm_", "ldexp", "ldexp_", "le", "leaky_relu", "leaky_relu_", "leaky_relu_backward", "lerp", "less", "less_equal", "linalg_cholesky", "linalg_cholesky_ex", "linalg_cross", "linalg_det", "linalg_diagonal", "linalg_eigh", "linalg_eigvalsh", "linalg_inv", "linalg_inv_ex", "linalg_matmul", "linalg_matrix_norm", "linalg_matrix_power", "linalg_multi_dot", "linalg_norm", "linalg_qr", "linalg_slogdet", "linalg_solve", "linalg_solve_ex", "linalg_solve_triangular", "linalg_svd", "linalg_svdvals", "linalg_vander", "linalg_vecdot", "linalg_vector_norm", "linear", "linspace", "log", "log10", "log10_", "log1p", "log1p_", "log2", "log2_", "log_", "log_sigmoid", "log_sigmoid_backward", "log_sigmoid_forward", "log_softmax", "logaddexp", "logaddexp2", "logcumsumexp", "logdet", "logical_and", "logical_not", "logical_or", "logical_xor", "logit", "logit_", "logit_backward", "logspace", "logsumexp", "lt", "margin_ranking_loss", "masked_fill", "masked_scatter", "masked_select", "matmul", "matrix_power", "max", "max_pool1d", "max_pool1d_with_indices", "max_pool2d", "max_pool2d_with_indices", "max_pool3d", "max_pool3d_with_indices", "max_unpool2d", "max_unpool3d", "maximum", "mean", "median", "min", "minimum", "mish", "mish_", "mish_backward", "mm", "mode", "moveaxis", "movedim", "mse_loss", "msort", "mul", "multi_margin_loss", "multilabel_margin_loss", "multinomial", "multiply", "mv", "nan_to_num", "nan_to_num_", "nanmean", "nanmedian", "nanquantile", "nansum", "narrow", "native_batch_norm", "native_channel_shuffle", "native_dropout", "native_dropout_backward", "native_group_norm", "native_layer_norm", "native_layer_norm_backward", "ne", "neg", "neg_", "negative", "negative_", "nextafter", "nll_loss", "nll_loss2d", "nll_loss_backward", "nll_loss_forward", "nll_loss_nd", "nonzero", "normal", "not_equal", "one_hot", "ones", "ones_like", "outer", "pad", "pairwise_distance", "permute", "pixel_shuffle", "pixel_unshuffle", "poisson", "poisson_nll_loss", "polar", "positive", "pow", "prelu", "prod", "put", "qr", "quantile", "rad2deg", "rad2deg_", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "range", "ravel", "real", "reciprocal", "reciprocal_", "reflection_pad1d", "reflection_pad2d", "reflection_pad3d", "relu", "relu6", "relu6_", "relu_", "remainder", "renorm", "repeat_interleave", "replication_pad1d", "replication_pad2d", "replication_pad3d", "reshape", "resolve_conj", "resolve_neg", "rms_norm", "roll", "rot90", "round", "round_", "row_stack", "rrelu", "rrelu_", "rrelu_with_noise", "rrelu_with_noise_backward", "rsqrt", "rsqrt_", "rsub", "scalar_tensor", "scaled_dot_product_attention", "scatter", "scatter_add", "scatter_reduce", "searchsorted", "select", "select_scatter", "selu", "selu_", "sgn", "sigmoid", "sigmoid_", "sigmoid_backward", "sign", "signbit", "silu", "silu_", "silu_backward", "sin", "sin_", "sinh", "sinh_", "slice", "slice_scatter", "slogdet", "smooth_l1_loss", "soft_margin_loss", "softmax", "softplus", "softplus_backward", "softshrink", "softshrink_backward", "sort", "split", "split_with_sizes", "sqrt", "sqrt_", "square", "square_", "squeeze", "stack", "std", "std_mean", "sub", "subtract", "sum", "svd", "swapaxes", "swapdims", "t", "take", "take_along_dim", "tan", "tan_", "tanh", "tanh_", "tanh_backward", "tensor_split", "threshold", "threshold_", "threshold_backward", "tile", "topk", "trace", "transpose", "trapezoid", "trapz", "tril", "tril_indices", "triplet_margin_loss", "triu", "triu_indices", "true_divide", "trunc", "trunc_", "unbind", "unflatten", "unique_consecutive", "unique_dim", "unsqueeze", "upsample_bicubic2d", "upsample_bilinear2d", "upsample_linear1d", "upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d", "upsample_trilinear3d", "vander", "var", "var_mean", "vdot", "view_as_complex", "view_as_real", "vsplit", "vstack", "where", "zero_", "zeros", "zeros_like"]
+__all__ = ["_bounded_log", "_conj_physical", "_fft_c2c", "_fft_c2r", "_fft_r2c", "_linalg_det", "_log_softmax", "_log_softmax_backward_data", "_masked_softmax", "_masked_softmax_backward", "_pad_circular", "_prelu_kernel", "_prelu_kernel_backward", "_safe_softmax", "_softmax", "_softmax_backward_data", "_to_copy", "_unique2", "_upsample_nearest_exact1d", "_upsample_nearest_exact2d", "_upsample_nearest_exact3d", "abs", "abs_", "absolute", "acos", "acos_", "acosh", "acosh_", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d", "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "adjoint", "affine_grid_generator", "alias", "all", "allclose", "alpha_dropout", "alpha_dropout_", "amax", "amin", "aminmax", "angle", "any", "arange", "arccos", "arccos_", "arccosh", "arccosh_", "arcsin", "arcsin_", "arcsinh", "arcsinh_", "arctan", "arctan2", "arctan_", "arctanh", "arctanh_", "argmax", "argmin", "argsort", "argwhere", "as_strided", "as_strided_scatter", "asin", "asin_", "asinh", "asinh_", "atan", "atan2", "atan_", "atanh", "atanh_", "avg_pool1d", "avg_pool2d", "avg_pool2d_backward", "avg_pool3d", "avg_pool3d_backward", "baddbmm", "bartlett_window", "batch_norm", "bernoulli", "binary_cross_entropy", "binary_cross_entropy_with_logits", "bincount", "binomial", "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "blackman_window", "bmm", "broadcast_to", "bucketize", "cat", "ceil", "ceil_", "celu", "celu_", "chain_matmul", "channel_shuffle", "cholesky", "chunk", "clamp", "clamp_", "clamp_max", "clamp_max_", "clamp_min", "clamp_min_", "clip", "clip_", "clone", "col2im", "column_stack", "complex", "concat", "concatenate", "conj", "conj_physical", "conj_physical_", "constant_pad_nd", "conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "convolution", "copysign", "corrcoef", "cos", "cos_", "cosh", "cosh_", "cosine_embedding_loss", "cosine_similarity", "count_nonzero", "cov", "cross", "cross_entropy_loss", "cummax", "cummin", "cumprod", "cumsum", "cumulative_trapezoid", "deg2rad", "deg2rad_", "det", "diag", "diag_embed", "diagflat", "diagonal", "diagonal_scatter", "diff", "dist", "div", "divide", "dot", "dropout", "dropout_", "dsplit", "dstack", "elu", "elu_", "elu_backward", "embedding", "embedding_dense_backward", "empty", "empty_like", "empty_permuted", "empty_strided", "eq", "equal", "exp", "exp2", "exp2_", "exp_", "expm1", "expm1_", "eye", "feature_alpha_dropout", "feature_alpha_dropout_", "feature_dropout", "feature_dropout_", "fft_fft", "fft_fft2", "fft_fftfreq", "fft_fftn", "fft_fftshift", "fft_hfft", "fft_hfft2", "fft_hfftn", "fft_ifft", "fft_ifft2", "fft_ifftn", "fft_ifftshift", "fft_ihfft", "fft_ihfft2", "fft_ihfftn", "fft_irfft", "fft_irfft2", "fft_irfftn", "fft_rfft", "fft_rfft2", "fft_rfftfreq", "fft_rfftn", "fill", "fill_", "fix", "fix_", "flatten", "flip", "fliplr", "flipud", "float_power", "floor", "floor_", "floor_divide", "fmax", "fmin", "fmod", "frac", "frac_", "frexp", "full", "full_like", "gather", "gcd", "gcd_", "ge", "gelu", "gelu_", "gelu_backward", "ger", "glu", "glu_backward", "greater", "greater_equal", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d", "group_norm", "gt", "hamming_window", "hann_window", "hardshrink", "hardshrink_backward", "hardsigmoid", "hardsigmoid_", "hardsigmoid_backward", "hardswish", "hardswish_", "hardswish_backward", "hardtanh", "hardtanh_", "hardtanh_backward", "heaviside", "hinge_embedding_loss", "histc", "hsplit", "hstack", "huber_loss", "hypot", "im2col", "imag", "index", "index_add", "index_copy", "index_fill", "index_put", "index_reduce", "index_select", "instance_norm", "inverse", "isclose", "isfinite", "isin", "isinf", "isnan", "isneginf", "isposinf", "isreal", "istft", "kl_div", "kthvalue", "l1_loss", "layer_norm", "lcm", "lcm_", "ldexp", "ldexp_", "le", "leaky_relu", "leaky_relu_", "leaky_relu_backward", "lerp", "less", "less_equal", "linalg_cholesky", "linalg_cholesky_ex", "linalg_cross", "linalg_det", "linalg_diagonal", "linalg_eigh", "linalg_eigvalsh", "linalg_inv", "linalg_inv_ex", "linalg_matmul", "linalg_matrix_norm", "linalg_matrix_power", "linalg_multi_dot", "linalg_norm", "linalg_qr", "linalg_slogdet", "linalg_solve", "linalg_solve_ex", "linalg_solve_triangular", "linalg_svd", "linalg_svdvals", "linalg_vander", "linalg_vecdot", "linalg_vector_norm", "linear", "linspace", "log", "log10", "log10_", "log1p", "log1p_", "log2", "log2_", "log_", "log_sigmoid", "log_sigmoid_backward", "log_sigmoid_forward", "log_softmax", "logaddexp", "logaddexp2", "logcumsumexp", "logdet", "logical_and", "logical_not", "logical_or", "logical_xor", "logit", "logit_", "logit_backward", "logspace", "logsumexp", "lt", "margin_ranking_loss", "masked_fill", "masked_scatter", "masked_select", "matmul", "matrix_power", "max", "max_pool1d", "max_pool1d_with_indices", "max_pool2d", "max_pool2d_with_indices", "max_pool3d", "max_pool3d_with_indices", "max_unpool2d", "max_unpool3d", "maximum", "mean", "median", "min", "minimum", "mish", "mish_", "mish_backward", "mm", "mode", "moveaxis", "movedim", "mse_loss", "msort", "mul", "multi_margin_loss", "multilabel_margin_loss", "multinomial", "multiply", "mv", "nan_to_num", "nan_to_num_", "nanmean", "nanmedian", "nanquantile", "nansum", "narrow", "native_batch_norm", "native_channel_shuffle", "native_dropout", "native_dropout_backward", "native_group_norm", "native_layer_norm", "native_layer_norm_backward", "ne", "neg", "neg_", "negative", "negative_", "nextafter", "nll_loss", "nll_loss2d", "nll_loss_backward", "nll_loss_forward", "nll_loss_nd", "nonzero", "normal", "not_equal", "one_hot", "ones", "ones_like", "outer", "pad", "pairwise_distance", "permute", "pixel_shuffle", "pixel_unshuffle", "poisson", "poisson_nll_loss", "polar", "positive", "pow", "prelu", "prod", "put", "qr", "quantile", "rad2deg", "rad2deg_", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "range", "ravel", "real", "reciprocal", "reciprocal_", "reflection_pad1d", "reflection_pad2d", "reflection_pad3d", "relu", "relu6", "relu6_", "relu_", "remainder", "renorm", "repeat_interleave", "replication_pad1d", "replication_pad2d", "replication_pad3d", "reshape", "resolve_conj", "resolve_neg", "rms_norm", "roll", "rot90", "round", "round_", "row_stack", "rrelu", "rrelu_", "rrelu_with_noise", "rrelu_with_noise_backward", "rsqrt", "rsqrt_", "rsub", "scalar_tensor", "scaled_dot_product_attention", "scatter", "scatter_add", "scatter_reduce", "searchsorted", "select", "select_scatter", "selu", "selu_", "sgn", "sigmoid", "sigmoid_", "sigmoid_backward", "sign", "signbit", "silu", "silu_", "silu_backward", "sin", "sin_", "sinh", "sinh_", "slice", "slice_scatter", "slogdet", "smooth_l1_loss", "soft_margin_loss", "softmax", "softplus", "softplus_backward", "softshrink", "softshrink_backward", "sort", "split", "split_with_sizes", "sqrt", "sqrt_", "square", "square_", "squeeze", "stack", "std", "std_mean", "stft", "sub", "subtract", "sum", "svd", "swapaxes", "swapdims", "t", "take", "take_along_dim", "tan", "tan_", "tanh", "tanh_", "tanh_backward", "tensor_split", "threshold", "threshold_", "threshold_backward", "tile", "topk", "trace", "transpose", "trapezoid", "trapz", "tril", "tril_indices", "triplet_margin_loss", "triu", "triu_indices", "true_divide", "trunc", "trunc_", "unbind", "unflatten", "unique_consecutive", "unique_dim", "unsqueeze", "upsample_bicubic2d", "upsample_bilinear2d", "upsample_linear1d", "upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d", "upsample_trilinear3d", "vander", "var", "var_mean", "vdot", "view_as_complex", "view_as_real", "vsplit", "vstack", "where", "zero_", "zeros", "zeros_like"]
 
 _aten_bounded_log_packet = packet('_bounded_log', 'loss', ('_bounded_log',))
 _aten_bounded_log_kernels = overload('_bounded_log', 'loss').cache
 _aten_conj_physical_packet = packet('_conj_physical', 'elementwise', ('_conj_physical',))
 _aten_conj_physical_kernels = overload('_conj_physical', 'elementwise').cache
 _aten_conj_physical_out_kernels = overload('_conj_physical.out', 'elementwise').cache
+_aten_fft_c2c_packet = packet('_fft_c2c', 'fft', ('_fft_c2c',))
+_aten_fft_c2c_kernels = overload('_fft_c2c', 'fft').cache
+_aten_fft_c2r_packet = packet('_fft_c2r', 'fft', ('_fft_c2r',))
+_aten_fft_c2r_kernels = overload('_fft_c2r', 'fft').cache
+_aten_fft_r2c_packet = packet('_fft_r2c', 'fft', ('_fft_r2c',))
+_aten_fft_r2c_kernels = overload('_fft_r2c', 'fft').cache
 _aten_linalg_det_packet = packet('_linalg_det', 'linalg', ('_linalg_det',))
 _aten_linalg_det_kernels = overload('_linalg_det', 'linalg').cache
 _aten_log_softmax_packet = packet('_log_softmax', 'activation', ('_log_softmax',))
@@ -602,6 +608,68 @@ _feature_dropout_packet = packet('feature_dropout', 'random', ('feature_dropout'
 _feature_dropout_kernels = overload('feature_dropout', 'random').cache
 _feature_dropout__packet = packet('feature_dropout_', 'random', ('feature_dropout_',))
 _feature_dropout__kernels = overload('feature_dropout_', 'random').cache
+_fft_fft_packet = packet('fft_fft', 'fft', ('fft_fft',))
+_fft_fft_kernels = overload('fft_fft', 'fft').cache
+_fft_fft_out_kernels = overload('fft_fft.out', 'fft').cache
+_fft_fft2_packet = packet('fft_fft2', 'fft', ('fft_fft2',))
+_fft_fft2_kernels = overload('fft_fft2', 'fft').cache
+_fft_fft2_out_kernels = overload('fft_fft2.out', 'fft').cache
+_fft_fftfreq_packet = packet('fft_fftfreq', 'fft', ('fft_fftfreq',))
+_fft_fftfreq_kernels = overload('fft_fftfreq', 'fft').cache
+_fft_fftn_packet = packet('fft_fftn', 'fft', ('fft_fftn',))
+_fft_fftn_kernels = overload('fft_fftn', 'fft').cache
+_fft_fftn_out_kernels = overload('fft_fftn.out', 'fft').cache
+_fft_fftshift_packet = packet('fft_fftshift', 'fft', ('fft_fftshift',))
+_fft_fftshift_kernels = overload('fft_fftshift', 'fft').cache
+_fft_hfft_packet = packet('fft_hfft', 'fft', ('fft_hfft',))
+_fft_hfft_kernels = overload('fft_hfft', 'fft').cache
+_fft_hfft_out_kernels = overload('fft_hfft.out', 'fft').cache
+_fft_hfft2_packet = packet('fft_hfft2', 'fft', ('fft_hfft2',))
+_fft_hfft2_kernels = overload('fft_hfft2', 'fft').cache
+_fft_hfft2_out_kernels = overload('fft_hfft2.out', 'fft').cache
+_fft_hfftn_packet = packet('fft_hfftn', 'fft', ('fft_hfftn',))
+_fft_hfftn_kernels = overload('fft_hfftn', 'fft').cache
+_fft_hfftn_out_kernels = overload('fft_hfftn.out', 'fft').cache
+_fft_ifft_packet = packet('fft_ifft', 'fft', ('fft_ifft',))
+_fft_ifft_kernels = overload('fft_ifft', 'fft').cache
+_fft_ifft_out_kernels = overload('fft_ifft.out', 'fft').cache
+_fft_ifft2_packet = packet('fft_ifft2', 'fft', ('fft_ifft2',))
+_fft_ifft2_kernels = overload('fft_ifft2', 'fft').cache
+_fft_ifft2_out_kernels = overload('fft_ifft2.out', 'fft').cache
+_fft_ifftn_packet = packet('fft_ifftn', 'fft', ('fft_ifftn',))
+_fft_ifftn_kernels = overload('fft_ifftn', 'fft').cache
+_fft_ifftn_out_kernels = overload('fft_ifftn.out', 'fft').cache
+_fft_ifftshift_packet = packet('fft_ifftshift', 'fft', ('fft_ifftshift',))
+_fft_ifftshift_kernels = overload('fft_ifftshift', 'fft').cache
+_fft_ihfft_packet = packet('fft_ihfft', 'fft', ('fft_ihfft',))
+_fft_ihfft_kernels = overload('fft_ihfft', 'fft').cache
+_fft_ihfft_out_kernels = overload('fft_ihfft.out', 'fft').cache
+_fft_ihfft2_packet = packet('fft_ihfft2', 'fft', ('fft_ihfft2',))
+_fft_ihfft2_kernels = overload('fft_ihfft2', 'fft').cache
+_fft_ihfft2_out_kernels = overload('fft_ihfft2.out', 'fft').cache
+_fft_ihfftn_packet = packet('fft_ihfftn', 'fft', ('fft_ihfftn',))
+_fft_ihfftn_kernels = overload('fft_ihfftn', 'fft').cache
+_fft_ihfftn_out_kernels = overload('fft_ihfftn.out', 'fft').cache
+_fft_irfft_packet = packet('fft_irfft', 'fft', ('fft_irfft',))
+_fft_irfft_kernels = overload('fft_irfft', 'fft').cache
+_fft_irfft_out_kernels = overload('fft_irfft.out', 'fft').cache
+_fft_irfft2_packet = packet('fft_irfft2', 'fft', ('fft_irfft2',))
+_fft_irfft2_kernels = overload('fft_irfft2', 'fft').cache
+_fft_irfft2_out_kernels = overload('fft_irfft2.out', 'fft').cache
+_fft_irfftn_packet = packet('fft_irfftn', 'fft', ('fft_irfftn',))
+_fft_irfftn_kernels = overload('fft_irfftn', 'fft').cache
+_fft_irfftn_out_kernels = overload('fft_irfftn.out', 'fft').cache
+_fft_rfft_packet = packet('fft_rfft', 'fft', ('fft_rfft',))
+_fft_rfft_kernels = overload('fft_rfft', 'fft').cache
+_fft_rfft_out_kernels = overload('fft_rfft.out', 'fft').cache
+_fft_rfft2_packet = packet('fft_rfft2', 'fft', ('fft_rfft2',))
+_fft_rfft2_kernels = overload('fft_rfft2', 'fft').cache
+_fft_rfft2_out_kernels = overload('fft_rfft2.out', 'fft').cache
+_fft_rfftfreq_packet = packet('fft_rfftfreq', 'fft', ('fft_rfftfreq',))
+_fft_rfftfreq_kernels = overload('fft_rfftfreq', 'fft').cache
+_fft_rfftn_packet = packet('fft_rfftn', 'fft', ('fft_rfftn',))
+_fft_rfftn_kernels = overload('fft_rfftn', 'fft').cache
+_fft_rfftn_out_kernels = overload('fft_rfftn.out', 'fft').cache
 _fill_packet = packet('fill', 'creation', ('fill.Scalar', 'fill.Tensor',))
 _fill_Scalar_kernels = overload('fill.Scalar', 'creation').cache
 _fill_Tensor_kernels = overload('fill.Tensor', 'creation').cache
@@ -846,6 +914,8 @@ _isposinf_kernels = overload('isposinf', 'comparison').cache
 _isposinf_out_kernels = overload('isposinf.out', 'comparison').cache
 _isreal_packet = packet('isreal', 'comparison', ('isreal',))
 _isreal_kernels = overload('isreal', 'comparison').cache
+_istft_packet = packet('istft', 'fft', ('istft',))
+_istft_kernels = overload('istft', 'fft').cache
 _kl_div_packet = packet('kl_div', 'loss', ('kl_div',))
 _kl_div_kernels = overload('kl_div', 'loss').cache
 _kthvalue_packet = packet('kthvalue', 'sort', ('kthvalue',))
@@ -1611,6 +1681,8 @@ _std_mean_packet = packet('std_mean', 'reduction', ('std_mean', 'std_mean.dim', 
 _std_mean_kernels = overload('std_mean', 'reduction').cache
 _std_mean_dim_kernels = overload('std_mean.dim', 'reduction').cache
 _std_mean_correction_kernels = overload('std_mean.correction', 'reduction').cache
+_stft_packet = packet('stft', 'fft', ('stft.center',))
+_stft_center_kernels = overload('stft.center', 'fft').cache
 _sub_packet = packet('sub', 'elementwise', ('sub.Tensor',))
 _sub_Tensor_kernels = overload('sub.Tensor', 'elementwise').cache
 _sub_out_kernels = overload('sub.out', 'elementwise').cache
@@ -1812,6 +1884,33 @@ def _conj_physical(input=MISSING, *args, **kwargs):
     return call_packet(_aten_conj_physical_packet, given((('input', input),), args, kwargs), kwargs)
 
 _conj_physical.packet = _aten_conj_physical_packet
+
+def _fft_c2c(input=MISSING, dim=MISSING, normalization=MISSING, forward=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_dim = int_tuple(dim)
+        if input.__class__ in TENSORS and ints_of_dim is not None and normalization.__class__ is int and forward.__class__ is bool:
+            return _aten_fft_c2c_kernels[input._keys | tls.mode](input, ints_of_dim, normalization, forward)
+    return call_packet(_aten_fft_c2c_packet, given((('input', input), ('dim', dim), ('normalization', normalization), ('forward', forward)), args, kwargs), kwargs)
+
+_fft_c2c.packet = _aten_fft_c2c_packet
+
+def _fft_c2r(input=MISSING, dim=MISSING, normalization=MISSING, last_dim_size=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_dim = int_tuple(dim)
+        if input.__class__ in TENSORS and ints_of_dim is not None and normalization.__class__ is int and last_dim_size.__class__ is int:
+            return _aten_fft_c2r_kernels[input._keys | tls.mode](input, ints_of_dim, normalization, last_dim_size)
+    return call_packet(_aten_fft_c2r_packet, given((('input', input), ('dim', dim), ('normalization', normalization), ('last_dim_size', last_dim_size)), args, kwargs), kwargs)
+
+_fft_c2r.packet = _aten_fft_c2r_packet
+
+def _fft_r2c(input=MISSING, dim=MISSING, normalization=MISSING, onesided=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_dim = int_tuple(dim)
+        if input.__class__ in TENSORS and ints_of_dim is not None and normalization.__class__ is int and onesided.__class__ is bool:
+            return _aten_fft_r2c_kernels[input._keys | tls.mode](input, ints_of_dim, normalization, onesided)
+    return call_packet(_aten_fft_r2c_packet, given((('input', input), ('dim', dim), ('normalization', normalization), ('onesided', onesided)), args, kwargs), kwargs)
+
+_fft_r2c.packet = _aten_fft_r2c_packet
 
 def _linalg_det(A=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -3514,6 +3613,210 @@ def feature_dropout_(input=MISSING, p=MISSING, train=MISSING, *args, **kwargs):
 
 feature_dropout_.packet = _feature_dropout__packet
 
+def fft_fft(input=MISSING, n=MISSING, dim=MISSING, norm=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (n is MISSING or (n is None or n.__class__ is int)) and (dim is MISSING or dim.__class__ is int) and (norm is MISSING or (norm is None or norm.__class__ is str)):
+            return _fft_fft_kernels[input._keys | tls.mode](input, None if n is MISSING else n, -1 if dim is MISSING else dim, None if norm is MISSING else norm)
+    return call_packet(_fft_fft_packet, given((('input', input), ('n', n), ('dim', dim), ('norm', norm)), args, kwargs), kwargs)
+
+fft_fft.packet = _fft_fft_packet
+
+def fft_fft2(input=MISSING, s=MISSING, dim=MISSING, norm=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_s = None if s is MISSING else sized_ints(s, 1)
+        ints_of_dim = (-2, -1) if dim is MISSING else sized_ints(dim, 1)
+        if input.__class__ in TENSORS and (ints_of_s is not None or s is None or s is MISSING) and ints_of_dim is not None and (norm is MISSING or (norm is None or norm.__class__ is str)):
+            return _fft_fft2_kernels[input._keys | tls.mode](input, ints_of_s, ints_of_dim, None if norm is MISSING else norm)
+    return call_packet(_fft_fft2_packet, given((('input', input), ('s', s), ('dim', dim), ('norm', norm)), args, kwargs), kwargs)
+
+fft_fft2.packet = _fft_fft2_packet
+
+def fft_fftfreq(n=MISSING, d=MISSING, *args, dtype=None, layout=None, device=None, pin_memory=None, **kwargs):
+    if not dtype is None: kwargs['dtype'] = dtype
+    if not layout is None: kwargs['layout'] = layout
+    if not device is None: kwargs['device'] = device
+    if not pin_memory is None: kwargs['pin_memory'] = pin_memory
+    return call_packet(_fft_fftfreq_packet, given((('n', n), ('d', d)), args, kwargs), kwargs)
+
+fft_fftfreq.packet = _fft_fftfreq_packet
+
+def fft_fftn(input=MISSING, s=MISSING, dim=MISSING, norm=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_s = None if s is MISSING else sized_ints(s, 1)
+        ints_of_dim = None if dim is MISSING else sized_ints(dim, 1)
+        if input.__class__ in TENSORS and (ints_of_s is not None or s is None or s is MISSING) and (ints_of_dim is not None or dim is None or dim is MISSING) and (norm is MISSING or (norm is None or norm.__class__ is str)):
+            return _fft_fftn_kernels[input._keys | tls.mode](input, ints_of_s, ints_of_dim, None if norm is MISSING else norm)
+    return call_packet(_fft_fftn_packet, given((('input', input), ('s', s), ('dim', dim), ('norm', norm)), args, kwargs), kwargs)
+
+fft_fftn.packet = _fft_fftn_packet
+
+def fft_fftshift(input=MISSING, dim=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_dim = None if dim is MISSING else sized_ints(dim, 1)
+        if input.__class__ in TENSORS and (ints_of_dim is not None or dim is None or dim is MISSING):
+            return _fft_fftshift_kernels[input._keys | tls.mode](input, ints_of_dim)
+    return call_packet(_fft_fftshift_packet, given((('input', input), ('dim', dim)), args, kwargs), kwargs)
+
+fft_fftshift.packet = _fft_fftshift_packet
+
+def fft_hfft(input=MISSING, n=MISSING, dim=MISSING, norm=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (n is MISSING or (n is None or n.__class__ is int)) and (dim is MISSING or dim.__class__ is int) and (norm is MISSING or (norm is None or norm.__class__ is str)):
+            return _fft_hfft_kernels[input._keys | tls.mode](input, None if n is MISSING else n, -1 if dim is MISSING else dim, None if norm is MISSING else norm)
+    return call_packet(_fft_hfft_packet, given((('input', input), ('n', n), ('dim', dim), ('norm', norm)), args, kwargs), kwargs)
+
+fft_hfft.packet = _fft_hfft_packet
+
+def fft_hfft2(input=MISSING, s=MISSING, dim=MISSING, norm=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_s = None if s is MISSING else sized_ints(s, 1)
+        ints_of_dim = (-2, -1) if dim is MISSING else sized_ints(dim, 1)
+        if input.__class__ in TENSORS and (ints_of_s is not None or s is None or s is MISSING) and ints_of_dim is not None and (norm is MISSING or (norm is None or norm.__class__ is str)):
+            return _fft_hfft2_kernels[input._keys | tls.mode](input, ints_of_s, ints_of_dim, None if norm is MISSING else norm)
+    return call_packet(_fft_hfft2_packet, given((('input', input), ('s', s), ('dim', dim), ('norm', norm)), args, kwargs), kwargs)
+
+fft_hfft2.packet = _fft_hfft2_packet
+
+def fft_hfftn(input=MISSING, s=MISSING, dim=MISSING, norm=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_s = None if s is MISSING else sized_ints(s, 1)
+        ints_of_dim = None if dim is MISSING else sized_ints(dim, 1)
+        if input.__class__ in TENSORS and (ints_of_s is not None or s is None or s is MISSING) and (ints_of_dim is not None or dim is None or dim is MISSING) and (norm is MISSING or (norm is None or norm.__class__ is str)):
+            return _fft_hfftn_kernels[input._keys | tls.mode](input, ints_of_s, ints_of_dim, None if norm is MISSING else norm)
+    return call_packet(_fft_hfftn_packet, given((('input', input), ('s', s), ('dim', dim), ('norm', norm)), args, kwargs), kwargs)
+
+fft_hfftn.packet = _fft_hfftn_packet
+
+def fft_ifft(input=MISSING, n=MISSING, dim=MISSING, norm=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (n is MISSING or (n is None or n.__class__ is int)) and (dim is MISSING or dim.__class__ is int) and (norm is MISSING or (norm is None or norm.__class__ is str)):
+            return _fft_ifft_kernels[input._keys | tls.mode](input, None if n is MISSING else n, -1 if dim is MISSING else dim, None if norm is MISSING else norm)
+    return call_packet(_fft_ifft_packet, given((('input', input), ('n', n), ('dim', dim), ('norm', norm)), args, kwargs), kwargs)
+
+fft_ifft.packet = _fft_ifft_packet
+
+def fft_ifft2(input=MISSING, s=MISSING, dim=MISSING, norm=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_s = None if s is MISSING else sized_ints(s, 1)
+        ints_of_dim = (-2, -1) if dim is MISSING else sized_ints(dim, 1)
+        if input.__class__ in TENSORS and (ints_of_s is not None or s is None or s is MISSING) and ints_of_dim is not None and (norm is MISSING or (norm is None or norm.__class__ is str)):
+            return _fft_ifft2_kernels[input._keys | tls.mode](input, ints_of_s, ints_of_dim, None if norm is MISSING else norm)
+    return call_packet(_fft_ifft2_packet, given((('input', input), ('s', s), ('dim', dim), ('norm', norm)), args, kwargs), kwargs)
+
+fft_ifft2.packet = _fft_ifft2_packet
+
+def fft_ifftn(input=MISSING, s=MISSING, dim=MISSING, norm=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_s = None if s is MISSING else sized_ints(s, 1)
+        ints_of_dim = None if dim is MISSING else sized_ints(dim, 1)
+        if input.__class__ in TENSORS and (ints_of_s is not None or s is None or s is MISSING) and (ints_of_dim is not None or dim is None or dim is MISSING) and (norm is MISSING or (norm is None or norm.__class__ is str)):
+            return _fft_ifftn_kernels[input._keys | tls.mode](input, ints_of_s, ints_of_dim, None if norm is MISSING else norm)
+    return call_packet(_fft_ifftn_packet, given((('input', input), ('s', s), ('dim', dim), ('norm', norm)), args, kwargs), kwargs)
+
+fft_ifftn.packet = _fft_ifftn_packet
+
+def fft_ifftshift(input=MISSING, dim=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_dim = None if dim is MISSING else sized_ints(dim, 1)
+        if input.__class__ in TENSORS and (ints_of_dim is not None or dim is None or dim is MISSING):
+            return _fft_ifftshift_kernels[input._keys | tls.mode](input, ints_of_dim)
+    return call_packet(_fft_ifftshift_packet, given((('input', input), ('dim', dim)), args, kwargs), kwargs)
+
+fft_ifftshift.packet = _fft_ifftshift_packet
+
+def fft_ihfft(input=MISSING, n=MISSING, dim=MISSING, norm=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (n is MISSING or (n is None or n.__class__ is int)) and (dim is MISSING or dim.__class__ is int) and (norm is MISSING or (norm is None or norm.__class__ is str)):
+            return _fft_ihfft_kernels[input._keys | tls.mode](input, None if n is MISSING else n, -1 if dim is MISSING else dim, None if norm is MISSING else norm)
+    return call_packet(_fft_ihfft_packet, given((('input', input), ('n', n), ('dim', dim), ('norm', norm)), args, kwargs), kwargs)
+
+fft_ihfft.packet = _fft_ihfft_packet
+
+def fft_ihfft2(input=MISSING, s=MISSING, dim=MISSING, norm=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_s = None if s is MISSING else sized_ints(s, 1)
+        ints_of_dim = (-2, -1) if dim is MISSING else sized_ints(dim, 1)
+        if input.__class__ in TENSORS and (ints_of_s is not None or s is None or s is MISSING) and ints_of_dim is not None and (norm is MISSING or (norm is None or norm.__class__ is str)):
+            return _fft_ihfft2_kernels[input._keys | tls.mode](input, ints_of_s, ints_of_dim, None if norm is MISSING else norm)
+    return call_packet(_fft_ihfft2_packet, given((('input', input), ('s', s), ('dim', dim), ('norm', norm)), args, kwargs), kwargs)
+
+fft_ihfft2.packet = _fft_ihfft2_packet
+
+def fft_ihfftn(input=MISSING, s=MISSING, dim=MISSING, norm=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_s = None if s is MISSING else sized_ints(s, 1)
+        ints_of_dim = None if dim is MISSING else sized_ints(dim, 1)
+        if input.__class__ in TENSORS and (ints_of_s is not None or s is None or s is MISSING) and (ints_of_dim is not None or dim is None or dim is MISSING) and (norm is MISSING or (norm is None or norm.__class__ is str)):
+            return _fft_ihfftn_kernels[input._keys | tls.mode](input, ints_of_s, ints_of_dim, None if norm is MISSING else norm)
+    return call_packet(_fft_ihfftn_packet, given((('input', input), ('s', s), ('dim', dim), ('norm', norm)), args, kwargs), kwargs)
+
+fft_ihfftn.packet = _fft_ihfftn_packet
+
+def fft_irfft(input=MISSING, n=MISSING, dim=MISSING, norm=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (n is MISSING or (n is None or n.__class__ is int)) and (dim is MISSING or dim.__class__ is int) and (norm is MISSING or (norm is None or norm.__class__ is str)):
+            return _fft_irfft_kernels[input._keys | tls.mode](input, None if n is MISSING else n, -1 if dim is MISSING else dim, None if norm is MISSING else norm)
+    return call_packet(_fft_irfft_packet, given((('input', input), ('n', n), ('dim', dim), ('norm', norm)), args, kwargs), kwargs)
+
+fft_irfft.packet = _fft_irfft_packet
+
+def fft_irfft2(input=MISSING, s=MISSING, dim=MISSING, norm=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_s = None if s is MISSING else sized_ints(s, 1)
+        ints_of_dim = (-2, -1) if dim is MISSING else sized_ints(dim, 1)
+        if input.__class__ in TENSORS and (ints_of_s is not None or s is None or s is MISSING) and ints_of_dim is not None and (norm is MISSING or (norm is None or norm.__class__ is str)):
+            return _fft_irfft2_kernels[input._keys | tls.mode](input, ints_of_s, ints_of_dim, None if norm is MISSING else norm)
+    return call_packet(_fft_irfft2_packet, given((('input', input), ('s', s), ('dim', dim), ('norm', norm)), args, kwargs), kwargs)
+
+fft_irfft2.packet = _fft_irfft2_packet
+
+def fft_irfftn(input=MISSING, s=MISSING, dim=MISSING, norm=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_s = None if s is MISSING else sized_ints(s, 1)
+        ints_of_dim = None if dim is MISSING else sized_ints(dim, 1)
+        if input.__class__ in TENSORS and (ints_of_s is not None or s is None or s is MISSING) and (ints_of_dim is not None or dim is None or dim is MISSING) and (norm is MISSING or (norm is None or norm.__class__ is str)):
+            return _fft_irfftn_kernels[input._keys | tls.mode](input, ints_of_s, ints_of_dim, None if norm is MISSING else norm)
+    return call_packet(_fft_irfftn_packet, given((('input', input), ('s', s), ('dim', dim), ('norm', norm)), args, kwargs), kwargs)
+
+fft_irfftn.packet = _fft_irfftn_packet
+
+def fft_rfft(input=MISSING, n=MISSING, dim=MISSING, norm=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (n is MISSING or (n is None or n.__class__ is int)) and (dim is MISSING or dim.__class__ is int) and (norm is MISSING or (norm is None or norm.__class__ is str)):
+            return _fft_rfft_kernels[input._keys | tls.mode](input, None if n is MISSING else n, -1 if dim is MISSING else dim, None if norm is MISSING else norm)
+    return call_packet(_fft_rfft_packet, given((('input', input), ('n', n), ('dim', dim), ('norm', norm)), args, kwargs), kwargs)
+
+fft_rfft.packet = _fft_rfft_packet
+
+def fft_rfft2(input=MISSING, s=MISSING, dim=MISSING, norm=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_s = None if s is MISSING else sized_ints(s, 1)
+        ints_of_dim = (-2, -1) if dim is MISSING else sized_ints(dim, 1)
+        if input.__class__ in TENSORS and (ints_of_s is not None or s is None or s is MISSING) and ints_of_dim is not None and (norm is MISSING or (norm is None or norm.__class__ is str)):
+            return _fft_rfft2_kernels[input._keys | tls.mode](input, ints_of_s, ints_of_dim, None if norm is MISSING else norm)
+    return call_packet(_fft_rfft2_packet, given((('input', input), ('s', s), ('dim', dim), ('norm', norm)), args, kwargs), kwargs)
+
+fft_rfft2.packet = _fft_rfft2_packet
+
+def fft_rfftfreq(n=MISSING, d=MISSING, *args, dtype=None, layout=None, device=None, pin_memory=None, **kwargs):
+    if not dtype is None: kwargs['dtype'] = dtype
+    if not layout is None: kwargs['layout'] = layout
+    if not device is None: kwargs['device'] = device
+    if not pin_memory is None: kwargs['pin_memory'] = pin_memory
+    return call_packet(_fft_rfftfreq_packet, given((('n', n), ('d', d)), args, kwargs), kwargs)
+
+fft_rfftfreq.packet = _fft_rfftfreq_packet
+
+def fft_rfftn(input=MISSING, s=MISSING, dim=MISSING, norm=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_s = None if s is MISSING else sized_ints(s, 1)
+        ints_of_dim = None if dim is MISSING else sized_ints(dim, 1)
+        if input.__class__ in TENSORS and (ints_of_s is not None or s is None or s is MISSING) and (ints_of_dim is not None or dim is None or dim is MISSING) and (norm is MISSING or (norm is None or norm.__class__ is str)):
+            return _fft_rfftn_kernels[input._keys | tls.mode](input, ints_of_s, ints_of_dim, None if norm is MISSING else norm)
+    return call_packet(_fft_rfftn_packet, given((('input', input), ('s', s), ('dim', dim), ('norm', norm)), args, kwargs), kwargs)
+
+fft_rfftn.packet = _fft_rfftn_packet
+
 def fill(input=MISSING, value=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and value.__class__ in NUMBERS:
@@ -4153,6 +4456,14 @@ def isreal(input=MISSING, *args, **kwargs):
     return call_packet(_isreal_packet, given((('input', input),), args, kwargs), kwargs)
 
 isreal.packet = _isreal_packet
+
+def istft(input=MISSING, n_fft=MISSING, hop_length=MISSING, win_length=MISSING, window=MISSING, center=MISSING, normalized=MISSING, onesided=MISSING, length=MISSING, return_complex=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and n_fft.__class__ is int and (hop_length is MISSING or (hop_length is None or hop_length.__class__ is int)) and (win_length is MISSING or (win_length is None or win_length.__class__ is int)) and (window is MISSING or (window is None or window.__class__ in TENSORS)) and (center is MISSING or center.__class__ is bool) and (normalized is MISSING or normalized.__class__ is bool) and (onesided is MISSING or (onesided is None or onesided.__class__ is bool)) and (length is MISSING or (length is None or length.__class__ is int)) and (return_complex is MISSING or return_complex.__class__ is bool):
+            return _istft_kernels[input._keys | getattr(window, '_keys', 0) | tls.mode](input, n_fft, None if hop_length is MISSING else hop_length, None if win_length is MISSING else win_length, None if window is MISSING else window, True if center is MISSING else center, False if normalized is MISSING else normalized, None if onesided is MISSING else onesided, None if length is MISSING else length, False if return_complex is MISSING else return_complex)
+    return call_packet(_istft_packet, given((('input', input), ('n_fft', n_fft), ('hop_length', hop_length), ('win_length', win_length), ('window', window), ('center', center), ('normalized', normalized), ('onesided', onesided), ('length', length), ('return_complex', return_complex)), args, kwargs), kwargs)
+
+istft.packet = _istft_packet
 
 def kl_div(input=MISSING, target=MISSING, reduction=MISSING, *args, log_target=False, **kwargs):
     if not args and not kwargs:
@@ -6264,6 +6575,14 @@ def std_mean(input=MISSING, dim=MISSING, unbiased=MISSING, *args, correction=Non
 
 std_mean.packet = _std_mean_packet
 
+def stft(input=MISSING, n_fft=MISSING, hop_length=MISSING, win_length=MISSING, window=MISSING, center=MISSING, pad_mode=MISSING, normalized=MISSING, onesided=MISSING, return_complex=MISSING, align_to_window=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and n_fft.__class__ is int and (hop_length is MISSING or (hop_length is None or hop_length.__class__ is int)) and (win_length is MISSING or (win_length is None or win_length.__class__ is int)) and (window is MISSING or (window is None or window.__class__ in TENSORS)) and (center is MISSING or center.__class__ is bool) and (pad_mode is MISSING or pad_mode.__class__ is str) and (normalized is MISSING or normalized.__class__ is bool) and (onesided is MISSING or (onesided is None or onesided.__class__ is bool)) and (return_complex is MISSING or (return_complex is None or return_complex.__class__ is bool)) and (align_to_window is MISSING or (align_to_window is None or align_to_window.__class__ is bool)):
+            return _stft_center_kernels[input._keys | getattr(window, '_keys', 0) | tls.mode](input, n_fft, None if hop_length is MISSING else hop_length, None if win_length is MISSING else win_length, None if window is MISSING else window, True if center is MISSING else center, 'reflect' if pad_mode is MISSING else pad_mode, False if normalized is MISSING else normalized, None if onesided is MISSING else onesided, None if return_complex is MISSING else return_complex, None if align_to_window is MISSING else align_to_window)
+    return call_packet(_stft_packet, given((('input', input), ('n_fft', n_fft), ('hop_length', hop_length), ('win_length', win_length), ('window', window), ('center', center), ('pad_mode', pad_mode), ('normalized', normalized), ('onesided', onesided), ('return_complex', return_complex), ('align_to_window', align_to_window)), args, kwargs), kwargs)
+
+stft.packet = _stft_packet
+
 def sub(input=MISSING, other=MISSING, *args, alpha=1, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and (other.__class__ in TENSORS or other.__class__ in NUMBERS) and alpha.__class__ in NUMBERS:
@@ -6763,8 +7082,9 @@ zeros_like.packet = _zeros_like_packet
 
 #: Python namespace -> ((public name, name here), ...)
 NAMESPACES = {
-    'internal': (('_bounded_log', '_bounded_log'), ('_linalg_det', '_linalg_det'), ('_masked_softmax_backward', '_masked_softmax_backward'), ('_pad_circular', '_pad_circular'), ('_prelu_kernel_backward', '_prelu_kernel_backward'), ('alias', 'alias'), ('avg_pool2d_backward', 'avg_pool2d_backward'), ('avg_pool3d_backward', 'avg_pool3d_backward'), ('elu_backward', 'elu_backward'), ('gelu_backward', 'gelu_backward'), ('glu_backward', 'glu_backward'), ('hardshrink_backward', 'hardshrink_backward'), ('hardsigmoid_backward', 'hardsigmoid_backward'), ('hardswish_backward', 'hardswish_backward'), ('hardtanh_backward', 'hardtanh_backward'), ('index', 'index'), ('leaky_relu_backward', 'leaky_relu_backward'), ('log_sigmoid_backward', 'log_sigmoid_backward'), ('log_sigmoid_forward', 'log_sigmoid_forward'), ('logit_backward', 'logit_backward'), ('mish_backward', 'mish_backward'), ('native_dropout_backward', 'native_dropout_backward'), ('native_layer_norm_backward', 'native_layer_norm_backward'), ('nll_loss_backward', 'nll_loss_backward'), ('rrelu_with_noise_backward', 'rrelu_with_noise_backward'), ('sigmoid_backward', 'sigmoid_backward'), ('silu_backward', 'silu_backward'), ('slice', 'slice'), ('softplus_backward', 'softplus_backward'), ('softshrink_backward', 'softshrink_backward'), ('tanh_backward', 'tanh_backward'), ('threshold_backward', 'threshold_backward'), ('unique_consecutive', 'unique_consecutive')),
-    'torch': (('_conj_physical', '_conj_physical'), ('_log_softmax', '_log_softmax'), ('_log_softmax_backward_data', '_log_softmax_backward_data'), ('_masked_softmax', '_masked_softmax'), ('_prelu_kernel', '_prelu_kernel'), ('_safe_softmax', '_safe_softmax'), ('_softmax', '_softmax'), ('_softmax_backward_data', '_softmax_backward_data'), ('_to_copy', '_to_copy'), ('_unique2', '_unique2'), ('abs', 'abs'), ('abs_', 'abs_'), ('absolute', 'absolute'), ('acos', 'acos'), ('acos_', 'acos_'), ('acosh', 'acosh'), ('acosh_', 'acosh_'), ('adaptive_avg_pool1d', 'adaptive_avg_pool1d'), ('adaptive_max_pool1d', 'adaptive_max_pool1d'), ('add', 'add'), ('addbmm', 'addbmm'), ('addcdiv', 'addcdiv'), ('addcmul', 'addcmul'), ('addmm', 'addmm'), ('addmv', 'addmv'), ('addr', 'addr'), ('adjoint', 'adjoint'), ('affine_grid_generator', 'affine_grid_generator'), ('all', 'all'), ('allclose', 'allclose'), ('alpha_dropout', 'alpha_dropout'), ('alpha_dropout_', 'alpha_dropout_'), ('amax', 'amax'), ('amin', 'amin'), ('aminmax', 'aminmax'), ('angle', 'angle'), ('any', 'any'), ('arange', 'arange'), ('arccos', 'arccos'), ('arccos_', 'arccos_'), ('arccosh', 'arccosh'), ('arccosh_', 'arccosh_'), ('arcsin', 'arcsin'), ('arcsin_', 'arcsin_'), ('arcsinh', 'arcsinh'), ('arcsinh_', 'arcsinh_'), ('arctan', 'arctan'), ('arctan2', 'arctan2'), ('arctan_', 'arctan_'), ('arctanh', 'arctanh'), ('arctanh_', 'arctanh_'), ('argmax', 'argmax'), ('argmin', 'argmin'), ('argsort', 'argsort'), ('argwhere', 'argwhere'), ('as_strided', 'as_strided'), ('as_strided_scatter', 'as_strided_scatter'), ('asin', 'asin'), ('asin_', 'asin_'), ('asinh', 'asinh'), ('asinh_', 'asinh_'), ('atan', 'atan'), ('atan2', 'atan2'), ('atan_', 'atan_'), ('atanh', 'atanh'), ('atanh_', 'atanh_'), ('avg_pool1d', 'avg_pool1d'), ('baddbmm', 'baddbmm'), ('bartlett_window', 'bartlett_window'), ('batch_norm', 'batch_norm'), ('bernoulli', 'bernoulli'), ('binary_cross_entropy_with_logits', 'binary_cross_entropy_with_logits'), ('bincount', 'bincount'), ('binomial', 'binomial'), ('bitwise_and', 'bitwise_and'), ('bitwise_left_shift', 'bitwise_left_shift'), ('bitwise_not', 'bitwise_not'), ('bitwise_or', 'bitwise_or'), ('bitwise_right_shift', 'bitwise_right_shift'), ('bitwise_xor', 'bitwise_xor'), ('blackman_window', 'blackman_window'), ('bmm', 'bmm'), ('broadcast_to', 'broadcast_to'), ('bucketize', 'bucketize'), ('cat', 'cat'), ('ceil', 'ceil'), ('ceil_', 'ceil_'), ('celu', 'celu'), ('celu_', 'celu_'), ('chain_matmul', 'chain_matmul'), ('channel_shuffle', 'channel_shuffle'), ('cholesky', 'cholesky'), ('chunk', 'chunk'), ('clamp', 'clamp'), ('clamp_', 'clamp_'), ('clamp_max', 'clamp_max'), ('clamp_max_', 'clamp_max_'), ('clamp_min', 'clamp_min'), ('clamp_min_', 'clamp_min_'), ('clip', 'clip'), ('clip_', 'clip_'), ('clone', 'clone'), ('column_stack', 'column_stack'), ('complex', 'complex'), ('concat', 'concat'), ('concatenate', 'concatenate'), ('conj', 'conj'), ('conj_physical', 'conj_physical'), ('conj_physical_', 'conj_physical_'), ('constant_pad_nd', 'constant_pad_nd'), ('conv1d', 'conv1d'), ('conv2d', 'conv2d'), ('conv3d', 'conv3d'), ('conv_tbc', 'conv_tbc'), ('conv_transpose1d', 'conv_transpose1d'), ('conv_transpose2d', 'conv_transpose2d'), ('conv_transpose3d', 'conv_transpose3d'), ('convolution', 'convolution'), ('copysign', 'copysign'), ('corrcoef', 'corrcoef'), ('cos', 'cos'), ('cos_', 'cos_'), ('cosh', 'cosh'), ('cosh_', 'cosh_'), ('cosine_embedding_loss', 'cosine_embedding_loss'), ('cosine_similarity', 'cosine_similarity'), ('count_nonzero', 'count_nonzero'), ('cov', 'cov'), ('cross', 'cross'), ('cummax', 'cummax'), ('cummin', 'cummin'), ('cumprod', 'cumprod'), ('cumsum', 'cumsum'), ('cumulative_trapezoid', 'cumulative_trapezoid'), ('deg2rad', 'deg2rad'), ('deg2rad_', 'deg2rad_'), ('det', 'det'), ('diag', 'diag'), ('diag_embed', 'diag_embed'), ('diagflat', 'diagflat'), ('diagonal', 'diagonal'), ('diagonal_scatter', 'diagonal_scatter'), ('diff', 'diff'), ('dist', 'dist'), ('div', 'div'), ('divide', 'divide'), ('dot', 'dot'), ('dropout', 'dropout'), ('dropout_', 'dropout_'), ('dsplit', 'dsplit'), ('dstack', 'dstack'), ('embedding', 'embedding'), ('embedding_dense_backward', 'embedding_dense_backward'), ('empty', 'empty'), ('empty_like', 'empty_like'), ('empty_permuted', 'empty_permuted'), ('empty_strided', 'empty_strided'), ('eq', 'eq'), ('equal', 'equal'), ('exp', 'exp'), ('exp2', 'exp2'), ('exp2_', 'exp2_'), ('exp_', 'exp_'), ('expm1', 'expm1'), ('expm1_', 'expm1_'), ('eye', 'eye'), ('feature_alpha_dropout', 'feature_alpha_dropout'), ('feature_alpha_dropout_', 'feature_alpha_dropout_'), ('feature_dropout', 'feature_dropout'), ('feature_dropout_', 'feature_dropout_'), ('fill', 'fill'), ('fill_', 'fill_'), ('fix', 'fix'), ('fix_', 'fix_'), ('flatten', 'flatten'), ('flip', 'flip'), ('fliplr', 'fliplr'), ('flipud', 'flipud'), ('float_power', 'float_power'), ('floor', 'floor'), ('floor_', 'floor_'), ('floor_divide', 'floor_divide'), ('fmax', 'fmax'), ('fmin', 'fmin'), ('fmod', 'fmod'), ('frac', 'frac'), ('frac_', 'frac_'), ('frexp', 'frexp'), ('full', 'full'), ('full_like', 'full_like'), ('gather', 'gather'), ('gcd', 'gcd'), ('gcd_', 'gcd_'), ('ge', 'ge'), ('ger', 'ger'), ('greater', 'greater'), ('greater_equal', 'greater_equal'), ('grid_sampler', 'grid_sampler'), ('grid_sampler_2d', 'grid_sampler_2d'), ('grid_sampler_3d', 'grid_sampler_3d'), ('group_norm', 'group_norm'), ('gt', 'gt'), ('hamming_window', 'hamming_window'), ('hann_window', 'hann_window'), ('hardshrink', 'hardshrink'), ('heaviside', 'heaviside'), ('hinge_embedding_loss', 'hinge_embedding_loss'), ('histc', 'histc'), ('hsplit', 'hsplit'), ('hstack', 'hstack'), ('hypot', 'hypot'), ('imag', 'imag'), ('index_add', 'index_add'), ('index_copy', 'index_copy'), ('index_fill', 'index_fill'), ('index_put', 'index_put'), ('index_reduce', 'index_reduce'), ('index_select', 'index_select'), ('instance_norm', 'instance_norm'), ('inverse', 'inverse'), ('isclose', 'isclose'), ('isfinite', 'isfinite'), ('isin', 'isin'), ('isinf', 'isinf'), ('isnan', 'isnan'), ('isneginf', 'isneginf'), ('isposinf', 'isposinf'), ('isreal', 'isreal'), ('kl_div', 'kl_div'), ('kthvalue', 'kthvalue'), ('layer_norm', 'layer_norm'), ('lcm', 'lcm'), ('lcm_', 'lcm_'), ('ldexp', 'ldexp'), ('ldexp_', 'ldexp_'), ('le', 'le'), ('lerp', 'lerp'), ('less', 'less'), ('less_equal', 'less_equal'), ('linspace', 'linspace'), ('log', 'log'), ('log10', 'log10'), ('log10_', 'log10_'), ('log1p', 'log1p'), ('log1p_', 'log1p_'), ('log2', 'log2'), ('log2_', 'log2_'), ('log_', 'log_'), ('log_softmax', 'log_softmax'), ('logaddexp', 'logaddexp'), ('logaddexp2', 'logaddexp2'), ('logcumsumexp', 'logcumsumexp'), ('logdet', 'logdet'), ('logical_and', 'logical_and'), ('logical_not', 'logical_not'), ('logical_or', 'logical_or'), ('logical_xor', 'logical_xor'), ('logit', 'logit'), ('logit_', 'logit_'), ('logspace', 'logspace'), ('logsumexp', 'logsumexp'), ('lt', 'lt'), ('margin_ranking_loss', 'margin_ranking_loss'), ('masked_fill', 'masked_fill'), ('masked_scatter', 'masked_scatter'), ('masked_select', 'masked_select'), ('matmul', 'matmul'), ('matrix_power', 'matrix_power'), ('max', 'max'), ('max_pool1d', 'max_pool1d'), ('max_pool1d_with_indices', 'max_pool1d_with_indices'), ('max_pool2d', 'max_pool2d'), ('max_pool3d', 'max_pool3d'), ('maximum', 'maximum'), ('mean', 'mean'), ('median', 'median'), ('min', 'min'), ('minimum', 'minimum'), ('mm', 'mm'), ('mode', 'mode'), ('moveaxis', 'moveaxis'), ('movedim', 'movedim'), ('msort', 'msort'), ('mul', 'mul'), ('multinomial', 'multinomial'), ('multiply', 'multiply'), ('mv', 'mv'), ('nan_to_num', 'nan_to_num'), ('nan_to_num_', 'nan_to_num_'), ('nanmean', 'nanmean'), ('nanmedian', 'nanmedian'), ('nanquantile', 'nanquantile'), ('nansum', 'nansum'), ('narrow', 'narrow'), ('native_batch_norm', 'native_batch_norm'), ('native_channel_shuffle', 'native_channel_shuffle'), ('native_dropout', 'native_dropout'), ('native_group_norm', 'native_group_norm'), ('native_layer_norm', 'native_layer_norm'), ('ne', 'ne'), ('neg', 'neg'), ('neg_', 'neg_'), ('negative', 'negative'), ('negative_', 'negative_'), ('nextafter', 'nextafter'), ('nonzero', 'nonzero'), ('normal', 'normal'), ('not_equal', 'not_equal'), ('ones', 'ones'), ('ones_like', 'ones_like'), ('outer', 'outer'), ('pairwise_distance', 'pairwise_distance'), ('permute', 'permute'), ('pixel_shuffle', 'pixel_shuffle'), ('pixel_unshuffle', 'pixel_unshuffle'), ('poisson', 'poisson'), ('poisson_nll_loss', 'poisson_nll_loss'), ('polar', 'polar'), ('positive', 'positive'), ('pow', 'pow'), ('prelu', 'prelu'), ('prod', 'prod'), ('put', 'put'), ('qr', 'qr'), ('quantile', 'quantile'), ('rad2deg', 'rad2deg'), ('rad2deg_', 'rad2deg_'), ('rand', 'rand'), ('rand_like', 'rand_like'), ('randint', 'randint'), ('randint_like', 'randint_like'), ('randn', 'randn'), ('randn_like', 'randn_like'), ('randperm', 'randperm'), ('range', 'range'), ('ravel', 'ravel'), ('real', 'real'), ('reciprocal', 'reciprocal'), ('reciprocal_', 'reciprocal_'), ('relu', 'relu'), ('relu_', 'relu_'), ('remainder', 'remainder'), ('renorm', 'renorm'), ('repeat_interleave', 'repeat_interleave'), ('reshape', 'reshape'), ('resolve_conj', 'resolve_conj'), ('resolve_neg', 'resolve_neg'), ('rms_norm', 'rms_norm'), ('roll', 'roll'), ('rot90', 'rot90'), ('round', 'round'), ('round_', 'round_'), ('row_stack', 'row_stack'), ('rrelu', 'rrelu'), ('rrelu_', 'rrelu_'), ('rsqrt', 'rsqrt'), ('rsqrt_', 'rsqrt_'), ('rsub', 'rsub'), ('scalar_tensor', 'scalar_tensor'), ('scatter', 'scatter'), ('scatter_add', 'scatter_add'), ('scatter_reduce', 'scatter_reduce'), ('searchsorted', 'searchsorted'), ('select', 'select'), ('select_scatter', 'select_scatter'), ('selu', 'selu'), ('selu_', 'selu_'), ('sgn', 'sgn'), ('sigmoid', 'sigmoid'), ('sigmoid_', 'sigmoid_'), ('sign', 'sign'), ('signbit', 'signbit'), ('sin', 'sin'), ('sin_', 'sin_'), ('sinh', 'sinh'), ('sinh_', 'sinh_'), ('slice_scatter', 'slice_scatter'), ('slogdet', 'slogdet'), ('softmax', 'softmax'), ('sort', 'sort'), ('split', 'split'), ('split_with_sizes', 'split_with_sizes'), ('sqrt', 'sqrt'), ('sqrt_', 'sqrt_'), ('square', 'square'), ('square_', 'square_'), ('squeeze', 'squeeze'), ('stack', 'stack'), ('std', 'std'), ('std_mean', 'std_mean'), ('sub', 'sub'), ('subtract', 'subtract'), ('sum', 'sum'), ('svd', 'svd'), ('swapaxes', 'swapaxes'), ('swapdims', 'swapdims'), ('t', 't'), ('take', 'take'), ('take_along_dim', 'take_along_dim'), ('tan', 'tan'), ('tan_', 'tan_'), ('tanh', 'tanh'), ('tanh_', 'tanh_'), ('tensor_split', 'tensor_split'), ('threshold', 'threshold'), ('threshold_', 'threshold_'), ('tile', 'tile'), ('topk', 'topk'), ('trace', 'trace'), ('transpose', 'transpose'), ('trapezoid', 'trapezoid'), ('trapz', 'trapz'), ('tril', 'tril'), ('tril_indices', 'tril_indices'), ('triplet_margin_loss', 'triplet_margin_loss'), ('triu', 'triu'), ('triu_indices', 'triu_indices'), ('true_divide', 'true_divide'), ('trunc', 'trunc'), ('trunc_', 'trunc_'), ('unbind', 'unbind'), ('unflatten', 'unflatten'), ('unique_dim', 'unique_dim'), ('unsqueeze', 'unsqueeze'), ('vander', 'vander'), ('var', 'var'), ('var_mean', 'var_mean'), ('vdot', 'vdot'), ('view_as_complex', 'view_as_complex'), ('view_as_real', 'view_as_real'), ('vsplit', 'vsplit'), ('vstack', 'vstack'), ('where', 'where'), ('zero_', 'zero_'), ('zeros', 'zeros'), ('zeros_like', 'zeros_like')),
+    'internal': (('_bounded_log', '_bounded_log'), ('_fft_c2c', '_fft_c2c'), ('_fft_c2r', '_fft_c2r'), ('_fft_r2c', '_fft_r2c'), ('_linalg_det', '_linalg_det'), ('_masked_softmax_backward', '_masked_softmax_backward'), ('_pad_circular', '_pad_circular'), ('_prelu_kernel_backward', '_prelu_kernel_backward'), ('alias', 'alias'), ('avg_pool2d_backward', 'avg_pool2d_backward'), ('avg_pool3d_backward', 'avg_pool3d_backward'), ('elu_backward', 'elu_backward'), ('gelu_backward', 'gelu_backward'), ('glu_backward', 'glu_backward'), ('hardshrink_backward', 'hardshrink_backward'), ('hardsigmoid_backward', 'hardsigmoid_backward'), ('hardswish_backward', 'hardswish_backward'), ('hardtanh_backward', 'hardtanh_backward'), ('index', 'index'), ('leaky_relu_backward', 'leaky_relu_backward'), ('log_sigmoid_backward', 'log_sigmoid_backward'), ('log_sigmoid_forward', 'log_sigmoid_forward'), ('logit_backward', 'logit_backward'), ('mish_backward', 'mish_backward'), ('native_dropout_backward', 'native_dropout_backward'), ('native_layer_norm_backward', 'native_layer_norm_backward'), ('nll_loss_backward', 'nll_loss_backward'), ('rrelu_with_noise_backward', 'rrelu_with_noise_backward'), ('sigmoid_backward', 'sigmoid_backward'), ('silu_backward', 'silu_backward'), ('slice', 'slice'), ('softplus_backward', 'softplus_backward'), ('softshrink_backward', 'softshrink_backward'), ('tanh_backward', 'tanh_backward'), ('threshold_backward', 'threshold_backward'), ('unique_consecutive', 'unique_consecutive')),
+    'torch': (('_conj_physical', '_conj_physical'), ('_log_softmax', '_log_softmax'), ('_log_softmax_backward_data', '_log_softmax_backward_data'), ('_masked_softmax', '_masked_softmax'), ('_prelu_kernel', '_prelu_kernel'), ('_safe_softmax', '_safe_softmax'), ('_softmax', '_softmax'), ('_softmax_backward_data', '_softmax_backward_data'), ('_to_copy', '_to_copy'), ('_unique2', '_unique2'), ('abs', 'abs'), ('abs_', 'abs_'), ('absolute', 'absolute'), ('acos', 'acos'), ('acos_', 'acos_'), ('acosh', 'acosh'), ('acosh_', 'acosh_'), ('adaptive_avg_pool1d', 'adaptive_avg_pool1d'), ('adaptive_max_pool1d', 'adaptive_max_pool1d'), ('add', 'add'), ('addbmm', 'addbmm'), ('addcdiv', 'addcdiv'), ('addcmul', 'addcmul'), ('addmm', 'addmm'), ('addmv', 'addmv'), ('addr', 'addr'), ('adjoint', 'adjoint'), ('affine_grid_generator', 'affine_grid_generator'), ('all', 'all'), ('allclose', 'allclose'), ('alpha_dropout', 'alpha_dropout'), ('alpha_dropout_', 'alpha_dropout_'), ('amax', 'amax'), ('amin', 'amin'), ('aminmax', 'aminmax'), ('angle', 'angle'), ('any', 'any'), ('arange', 'arange'), ('arccos', 'arccos'), ('arccos_', 'arccos_'), ('arccosh', 'arccosh'), ('arccosh_', 'arccosh_'), ('arcsin', 'arcsin'), ('arcsin_', 'arcsin_'), ('arcsinh', 'arcsinh'), ('arcsinh_', 'arcsinh_'), ('arctan', 'arctan'), ('arctan2', 'arctan2'), ('arctan_', 'arctan_'), ('arctanh', 'arctanh'), ('arctanh_', 'arctanh_'), ('argmax', 'argmax'), ('argmin', 'argmin'), ('argsort', 'argsort'), ('argwhere', 'argwhere'), ('as_strided', 'as_strided'), ('as_strided_scatter', 'as_strided_scatter'), ('asin', 'asin'), ('asin_', 'asin_'), ('asinh', 'asinh'), ('asinh_', 'asinh_'), ('atan', 'atan'), ('atan2', 'atan2'), ('atan_', 'atan_'), ('atanh', 'atanh'), ('atanh_', 'atanh_'), ('avg_pool1d', 'avg_pool1d'), ('baddbmm', 'baddbmm'), ('bartlett_window', 'bartlett_window'), ('batch_norm', 'batch_norm'), ('bernoulli', 'bernoulli'), ('binary_cross_entropy_with_logits', 'binary_cross_entropy_with_logits'), ('bincount', 'bincount'), ('binomial', 'binomial'), ('bitwise_and', 'bitwise_and'), ('bitwise_left_shift', 'bitwise_left_shift'), ('bitwise_not', 'bitwise_not'), ('bitwise_or', 'bitwise_or'), ('bitwise_right_shift', 'bitwise_right_shift'), ('bitwise_xor', 'bitwise_xor'), ('blackman_window', 'blackman_window'), ('bmm', 'bmm'), ('broadcast_to', 'broadcast_to'), ('bucketize', 'bucketize'), ('cat', 'cat'), ('ceil', 'ceil'), ('ceil_', 'ceil_'), ('celu', 'celu'), ('celu_', 'celu_'), ('chain_matmul', 'chain_matmul'), ('channel_shuffle', 'channel_shuffle'), ('cholesky', 'cholesky'), ('chunk', 'chunk'), ('clamp', 'clamp'), ('clamp_', 'clamp_'), ('clamp_max', 'clamp_max'), ('clamp_max_', 'clamp_max_'), ('clamp_min', 'clamp_min'), ('clamp_min_', 'clamp_min_'), ('clip', 'clip'), ('clip_', 'clip_'), ('clone', 'clone'), ('column_stack', 'column_stack'), ('complex', 'complex'), ('concat', 'concat'), ('concatenate', 'concatenate'), ('conj', 'conj'), ('conj_physical', 'conj_physical'), ('conj_physical_', 'conj_physical_'), ('constant_pad_nd', 'constant_pad_nd'), ('conv1d', 'conv1d'), ('conv2d', 'conv2d'), ('conv3d', 'conv3d'), ('conv_tbc', 'conv_tbc'), ('conv_transpose1d', 'conv_transpose1d'), ('conv_transpose2d', 'conv_transpose2d'), ('conv_transpose3d', 'conv_transpose3d'), ('convolution', 'convolution'), ('copysign', 'copysign'), ('corrcoef', 'corrcoef'), ('cos', 'cos'), ('cos_', 'cos_'), ('cosh', 'cosh'), ('cosh_', 'cosh_'), ('cosine_embedding_loss', 'cosine_embedding_loss'), ('cosine_similarity', 'cosine_similarity'), ('count_nonzero', 'count_nonzero'), ('cov', 'cov'), ('cross', 'cross'), ('cummax', 'cummax'), ('cummin', 'cummin'), ('cumprod', 'cumprod'), ('cumsum', 'cumsum'), ('cumulative_trapezoid', 'cumulative_trapezoid'), ('deg2rad', 'deg2rad'), ('deg2rad_', 'deg2rad_'), ('det', 'det'), ('diag', 'diag'), ('diag_embed', 'diag_embed'), ('diagflat', 'diagflat'), ('diagonal', 'diagonal'), ('diagonal_scatter', 'diagonal_scatter'), ('diff', 'diff'), ('dist', 'dist'), ('div', 'div'), ('divide', 'divide'), ('dot', 'dot'), ('dropout', 'dropout'), ('dropout_', 'dropout_'), ('dsplit', 'dsplit'), ('dstack', 'dstack'), ('embedding', 'embedding'), ('embedding_dense_backward', 'embedding_dense_backward'), ('empty', 'empty'), ('empty_like', 'empty_like'), ('empty_permuted', 'empty_permuted'), ('empty_strided', 'empty_strided'), ('eq', 'eq'), ('equal', 'equal'), ('exp', 'exp'), ('exp2', 'exp2'), ('exp2_', 'exp2_'), ('exp_', 'exp_'), ('expm1', 'expm1'), ('expm1_', 'expm1_'), ('eye', 'eye'), ('feature_alpha_dropout', 'feature_alpha_dropout'), ('feature_alpha_dropout_', 'feature_alpha_dropout_'), ('feature_dropout', 'feature_dropout'), ('feature_dropout_', 'feature_dropout_'), ('fill', 'fill'), ('fill_', 'fill_'), ('fix', 'fix'), ('fix_', 'fix_'), ('flatten', 'flatten'), ('flip', 'flip'), ('fliplr', 'fliplr'), ('flipud', 'flipud'), ('float_power', 'float_power'), ('floor', 'floor'), ('floor_', 'floor_'), ('floor_divide', 'floor_divide'), ('fmax', 'fmax'), ('fmin', 'fmin'), ('fmod', 'fmod'), ('frac', 'frac'), ('frac_', 'frac_'), ('frexp', 'frexp'), ('full', 'full'), ('full_like', 'full_like'), ('gather', 'gather'), ('gcd', 'gcd'), ('gcd_', 'gcd_'), ('ge', 'ge'), ('ger', 'ger'), ('greater', 'greater'), ('greater_equal', 'greater_equal'), ('grid_sampler', 'grid_sampler'), ('grid_sampler_2d', 'grid_sampler_2d'), ('grid_sampler_3d', 'grid_sampler_3d'), ('group_norm', 'group_norm'), ('gt', 'gt'), ('hamming_window', 'hamming_window'), ('hann_window', 'hann_window'), ('hardshrink', 'hardshrink'), ('heaviside', 'heaviside'), ('hinge_embedding_loss', 'hinge_embedding_loss'), ('histc', 'histc'), ('hsplit', 'hsplit'), ('hstack', 'hstack'), ('hypot', 'hypot'), ('imag', 'imag'), ('index_add', 'index_add'), ('index_copy', 'index_copy'), ('index_fill', 'index_fill'), ('index_put', 'index_put'), ('index_reduce', 'index_reduce'), ('index_select', 'index_select'), ('instance_norm', 'instance_norm'), ('inverse', 'inverse'), ('isclose', 'isclose'), ('isfinite', 'isfinite'), ('isin', 'isin'), ('isinf', 'isinf'), ('isnan', 'isnan'), ('isneginf', 'isneginf'), ('isposinf', 'isposinf'), ('isreal', 'isreal'), ('istft', 'istft'), ('kl_div', 'kl_div'), ('kthvalue', 'kthvalue'), ('layer_norm', 'layer_norm'), ('lcm', 'lcm'), ('lcm_', 'lcm_'), ('ldexp', 'ldexp'), ('ldexp_', 'ldexp_'), ('le', 'le'), ('lerp', 'lerp'), ('less', 'less'), ('less_equal', 'less_equal'), ('linspace', 'linspace'), ('log', 'log'), ('log10', 'log10'), ('log10_', 'log10_'), ('log1p', 'log1p'), ('log1p_', 'log1p_'), ('log2', 'log2'), ('log2_', 'log2_'), ('log_', 'log_'), ('log_softmax', 'log_softmax'), ('logaddexp', 'logaddexp'), ('logaddexp2', 'logaddexp2'), ('logcumsumexp', 'logcumsumexp'), ('logdet', 'logdet'), ('logical_and', 'logical_and'), ('logical_not', 'logical_not'), ('logical_or', 'logical_or'), ('logical_xor', 'logical_xor'), ('logit', 'logit'), ('logit_', 'logit_'), ('logspace', 'logspace'), ('logsumexp', 'logsumexp'), ('lt', 'lt'), ('margin_ranking_loss', 'margin_ranking_loss'), ('masked_fill', 'masked_fill'), ('masked_scatter', 'masked_scatter'), ('masked_select', 'masked_select'), ('matmul', 'matmul'), ('matrix_power', 'matrix_power'), ('max', 'max'), ('max_pool1d', 'max_pool1d'), ('max_pool1d_with_indices', 'max_pool1d_with_indices'), ('max_pool2d', 'max_pool2d'), ('max_pool3d', 'max_pool3d'), ('maximum', 'maximum'), ('mean', 'mean'), ('median', 'median'), ('min', 'min'), ('minimum', 'minimum'), ('mm', 'mm'), ('mode', 'mode'), ('moveaxis', 'moveaxis'), ('movedim', 'movedim'), ('msort', 'msort'), ('mul', 'mul'), ('multinomial', 'multinomial'), ('multiply', 'multiply'), ('mv', 'mv'), ('nan_to_num', 'nan_to_num'), ('nan_to_num_', 'nan_to_num_'), ('nanmean', 'nanmean'), ('nanmedian', 'nanmedian'), ('nanquantile', 'nanquantile'), ('nansum', 'nansum'), ('narrow', 'narrow'), ('native_batch_norm', 'native_batch_norm'), ('native_channel_shuffle', 'native_channel_shuffle'), ('native_dropout', 'native_dropout'), ('native_group_norm', 'native_group_norm'), ('native_layer_norm', 'native_layer_norm'), ('ne', 'ne'), ('neg', 'neg'), ('neg_', 'neg_'), ('negative', 'negative'), ('negative_', 'negative_'), ('nextafter', 'nextafter'), ('nonzero', 'nonzero'), ('normal', 'normal'), ('not_equal', 'not_equal'), ('ones', 'ones'), ('ones_like', 'ones_like'), ('outer', 'outer'), ('pairwise_distance', 'pairwise_distance'), ('permute', 'permute'), ('pixel_shuffle', 'pixel_shuffle'), ('pixel_unshuffle', 'pixel_unshuffle'), ('poisson', 'poisson'), ('poisson_nll_loss', 'poisson_nll_loss'), ('polar', 'polar'), ('positive', 'positive'), ('pow', 'pow'), ('prelu', 'prelu'), ('prod', 'prod'), ('put', 'put'), ('qr', 'qr'), ('quantile', 'quantile'), ('rad2deg', 'rad2deg'), ('rad2deg_', 'rad2deg_'), ('rand', 'rand'), ('rand_like', 'rand_like'), ('randint', 'randint'), ('randint_like', 'randint_like'), ('randn', 'randn'), ('randn_like', 'randn_like'), ('randperm', 'randperm'), ('range', 'range'), ('ravel', 'ravel'), ('real', 'real'), ('reciprocal', 'reciprocal'), ('reciprocal_', 'reciprocal_'), ('relu', 'relu'), ('relu_', 'relu_'), ('remainder', 'remainder'), ('renorm', 'renorm'), ('repeat_interleave', 'repeat_interleave'), ('reshape', 'reshape'), ('resolve_conj', 'resolve_conj'), ('resolve_neg', 'resolve_neg'), ('rms_norm', 'rms_norm'), ('roll', 'roll'), ('rot90', 'rot90'), ('round', 'round'), ('round_', 'round_'), ('row_stack', 'row_stack'), ('rrelu', 'rrelu'), ('rrelu_', 'rrelu_'), ('rsqrt', 'rsqrt'), ('rsqrt_', 'rsqrt_'), ('rsub', 'rsub'), ('scalar_tensor', 'scalar_tensor'), ('scatter', 'scatter'), ('scatter_add', 'scatter_add'), ('scatter_reduce', 'scatter_reduce'), ('searchsorted', 'searchsorted'), ('select', 'select'), ('select_scatter', 'select_scatter'), ('selu', 'selu'), ('selu_', 'selu_'), ('sgn', 'sgn'), ('sigmoid', 'sigmoid'), ('sigmoid_', 'sigmoid_'), ('sign', 'sign'), ('signbit', 'signbit'), ('sin', 'sin'), ('sin_', 'sin_'), ('sinh', 'sinh'), ('sinh_', 'sinh_'), ('slice_scatter', 'slice_scatter'), ('slogdet', 'slogdet'), ('softmax', 'softmax'), ('sort', 'sort'), ('split', 'split'), ('split_with_sizes', 'split_with_sizes'), ('sqrt', 'sqrt'), ('sqrt_', 'sqrt_'), ('square', 'square'), ('square_', 'square_'), ('squeeze', 'squeeze'), ('stack', 'stack'), ('std', 'std'), ('std_mean', 'std_mean'), ('stft', 'stft'), ('sub', 'sub'), ('subtract', 'subtract'), ('sum', 'sum'), ('svd', 'svd'), ('swapaxes', 'swapaxes'), ('swapdims', 'swapdims'), ('t', 't'), ('take', 'take'), ('take_along_dim', 'take_along_dim'), ('tan', 'tan'), ('tan_', 'tan_'), ('tanh', 'tanh'), ('tanh_', 'tanh_'), ('tensor_split', 'tensor_split'), ('threshold', 'threshold'), ('threshold_', 'threshold_'), ('tile', 'tile'), ('topk', 'topk'), ('trace', 'trace'), ('transpose', 'transpose'), ('trapezoid', 'trapezoid'), ('trapz', 'trapz'), ('tril', 'tril'), ('tril_indices', 'tril_indices'), ('triplet_margin_loss', 'triplet_margin_loss'), ('triu', 'triu'), ('triu_indices', 'triu_indices'), ('true_divide', 'true_divide'), ('trunc', 'trunc'), ('trunc_', 'trunc_'), ('unbind', 'unbind'), ('unflatten', 'unflatten'), ('unique_dim', 'unique_dim'), ('unsqueeze', 'unsqueeze'), ('vander', 'vander'), ('var', 'var'), ('var_mean', 'var_mean'), ('vdot', 'vdot'), ('view_as_complex', 'view_as_complex'), ('view_as_real', 'view_as_real'), ('vsplit', 'vsplit'), ('vstack', 'vstack'), ('where', 'where'), ('zero_', 'zero_'), ('zeros', 'zeros'), ('zeros_like', 'zeros_like')),
     'torch._C._nn': (('_upsample_nearest_exact1d', '_upsample_nearest_exact1d'), ('_upsample_nearest_exact2d', '_upsample_nearest_exact2d'), ('_upsample_nearest_exact3d', '_upsample_nearest_exact3d'), ('adaptive_avg_pool2d', 'adaptive_avg_pool2d'), ('adaptive_avg_pool3d', 'adaptive_avg_pool3d'), ('adaptive_max_pool2d', 'adaptive_max_pool2d'), ('adaptive_max_pool3d', 'adaptive_max_pool3d'), ('avg_pool2d', 'avg_pool2d'), ('avg_pool3d', 'avg_pool3d'), ('binary_cross_entropy', 'binary_cross_entropy'), ('col2im', 'col2im'), ('cross_entropy_loss', 'cross_entropy_loss'), ('elu', 'elu'), ('elu_', 'elu_'), ('gelu', 'gelu'), ('gelu_', 'gelu_'), ('glu', 'glu'), ('hardsigmoid', 'hardsigmoid'), ('hardsigmoid_', 'hardsigmoid_'), ('hardswish', 'hardswish'), ('hardswish_', 'hardswish_'), ('hardtanh', 'hardtanh'), ('hardtanh_', 'hardtanh_'), ('huber_loss', 'huber_loss'), ('im2col', 'im2col'), ('l1_loss', 'l1_loss'), ('leaky_relu', 'leaky_relu'), ('leaky_relu_', 'leaky_relu_'), ('linear', 'linear'), ('log_sigmoid', 'log_sigmoid'), ('max_pool2d_with_indices', 'max_pool2d_with_indices'), ('max_pool3d_with_indices', 'max_pool3d_with_indices'), ('max_unpool2d', 'max_unpool2d'), ('max_unpool3d', 'max_unpool3d'), ('mish', 'mish'), ('mish_', 'mish_'), ('mse_loss', 'mse_loss'), ('multi_margin_loss', 'multi_margin_loss'), ('multilabel_margin_loss', 'multilabel_margin_loss'), ('nll_loss', 'nll_loss'), ('nll_loss2d', 'nll_loss2d'), ('nll_loss_forward', 'nll_loss_forward'), ('nll_loss_nd', 'nll_loss_nd'), ('one_hot', 'one_hot'), ('pad', 'pad'), ('reflection_pad1d', 'reflection_pad1d'), ('reflection_pad2d', 'reflection_pad2d'), ('reflection_pad3d', 'reflection_pad3d'), ('relu6', 'relu6'), ('relu6_', 'relu6_'), ('replication_pad1d', 'replication_pad1d'), ('replication_pad2d', 'replication_pad2d'), ('replication_pad3d', 'replication_pad3d'), ('rrelu_with_noise', 'rrelu_with_noise'), ('scaled_dot_product_attention', 'scaled_dot_product_attention'), ('silu', 'silu'), ('silu_', 'silu_'), ('smooth_l1_loss', 'smooth_l1_loss'), ('soft_margin_loss', 'soft_margin_loss'), ('softplus', 'softplus'), ('softshrink', 'softshrink'), ('upsample_bicubic2d', 'upsample_bicubic2d'), ('upsample_bilinear2d', 'upsample_bilinear2d'), ('upsample_linear1d', 'upsample_linear1d'), ('upsample_nearest1d', 'upsample_nearest1d'), ('upsample_nearest2d', 'upsample_nearest2d'), ('upsample_nearest3d', 'upsample_nearest3d'), ('upsample_trilinear3d', 'upsample_trilinear3d')),
+    'torch.fft': (('fft', 'fft_fft'), ('fft2', 'fft_fft2'), ('fftfreq', 'fft_fftfreq'), ('fftn', 'fft_fftn'), ('fftshift', 'fft_fftshift'), ('hfft', 'fft_hfft'), ('hfft2', 'fft_hfft2'), ('hfftn', 'fft_hfftn'), ('ifft', 'fft_ifft'), ('ifft2', 'fft_ifft2'), ('ifftn', 'fft_ifftn'), ('ifftshift', 'fft_ifftshift'), ('ihfft', 'fft_ihfft'), ('ihfft2', 'fft_ihfft2'), ('ihfftn', 'fft_ihfftn'), ('irfft', 'fft_irfft'), ('irfft2', 'fft_irfft2'), ('irfftn', 'fft_irfftn'), ('rfft', 'fft_rfft'), ('rfft2', 'fft_rfft2'), ('rfftfreq', 'fft_rfftfreq'), ('rfftn', 'fft_rfftn')),
     'torch.linalg': (('cholesky', 'linalg_cholesky'), ('cholesky_ex', 'linalg_cholesky_ex'), ('cross', 'linalg_cross'), ('det', 'linalg_det'), ('diagonal', 'linalg_diagonal'), ('eigh', 'linalg_eigh'), ('eigvalsh', 'linalg_eigvalsh'), ('inv', 'linalg_inv'), ('inv_ex', 'linalg_inv_ex'), ('matmul', 'linalg_matmul'), ('matrix_norm', 'linalg_matrix_norm'), ('matrix_power', 'linalg_matrix_power'), ('multi_dot', 'linalg_multi_dot'), ('norm', 'linalg_norm'), ('qr', 'linalg_qr'), ('slogdet', 'linalg_slogdet'), ('solve', 'linalg_solve'), ('solve_ex', 'linalg_solve_ex'), ('solve_triangular', 'linalg_solve_triangular'), ('svd', 'linalg_svd'), ('svdvals', 'linalg_svdvals'), ('vander', 'linalg_vander'), ('vecdot', 'linalg_vecdot'), ('vector_norm', 'linalg_vector_norm')),
 }

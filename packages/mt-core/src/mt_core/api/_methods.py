@@ -566,6 +566,8 @@ _isposinf_kernels = overload('isposinf', 'comparison').cache
 _isposinf_out_kernels = overload('isposinf.out', 'comparison').cache
 _isreal_packet = packet('isreal', 'comparison', ('isreal',))
 _isreal_kernels = overload('isreal', 'comparison').cache
+_istft_packet = packet('istft', 'fft', ('istft',))
+_istft_kernels = overload('istft', 'fft').cache
 _kthvalue_packet = packet('kthvalue', 'sort', ('kthvalue',))
 _kthvalue_kernels = overload('kthvalue', 'sort').cache
 _kthvalue_out_kernels = overload('kthvalue.out', 'sort').cache
@@ -1015,6 +1017,8 @@ _std_mean_packet = packet('std_mean', 'reduction', ('std_mean', 'std_mean.dim', 
 _std_mean_kernels = overload('std_mean', 'reduction').cache
 _std_mean_dim_kernels = overload('std_mean.dim', 'reduction').cache
 _std_mean_correction_kernels = overload('std_mean.correction', 'reduction').cache
+_stft_packet = packet('stft', 'fft', ('stft.center',))
+_stft_center_kernels = overload('stft.center', 'fft').cache
 _sub_packet = packet('sub', 'elementwise', ('sub.Tensor',))
 _sub_Tensor_kernels = overload('sub.Tensor', 'elementwise').cache
 _sub_out_kernels = overload('sub.out', 'elementwise').cache
@@ -2493,6 +2497,12 @@ class TensorMethods:
                 return _isreal_kernels[self._keys | tls.mode](self)
         return call_method(_isreal_packet, self, given((), args, kwargs), kwargs)
 
+    def istft(self, n_fft=MISSING, hop_length=MISSING, win_length=MISSING, window=MISSING, center=MISSING, normalized=MISSING, onesided=MISSING, length=MISSING, return_complex=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if n_fft.__class__ is int and (hop_length is MISSING or (hop_length is None or hop_length.__class__ is int)) and (win_length is MISSING or (win_length is None or win_length.__class__ is int)) and (window is MISSING or (window is None or window.__class__ in TENSORS)) and (center is MISSING or center.__class__ is bool) and (normalized is MISSING or normalized.__class__ is bool) and (onesided is MISSING or (onesided is None or onesided.__class__ is bool)) and (length is MISSING or (length is None or length.__class__ is int)) and (return_complex is MISSING or return_complex.__class__ is bool):
+                return _istft_kernels[self._keys | getattr(window, '_keys', 0) | tls.mode](self, n_fft, None if hop_length is MISSING else hop_length, None if win_length is MISSING else win_length, None if window is MISSING else window, True if center is MISSING else center, False if normalized is MISSING else normalized, None if onesided is MISSING else onesided, None if length is MISSING else length, False if return_complex is MISSING else return_complex)
+        return call_method(_istft_packet, self, given((('n_fft', n_fft), ('hop_length', hop_length), ('win_length', win_length), ('window', window), ('center', center), ('normalized', normalized), ('onesided', onesided), ('length', length), ('return_complex', return_complex)), args, kwargs), kwargs)
+
     def kthvalue(self, k=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
         if not args and not kwargs:
             if k.__class__ is int and (dim is MISSING or dim.__class__ is int) and (keepdim is MISSING or keepdim.__class__ is bool):
@@ -3553,6 +3563,12 @@ class TensorMethods:
         if not correction is None: kwargs['correction'] = correction
         if not keepdim is False: kwargs['keepdim'] = keepdim
         return call_method(_std_mean_packet, self, given((('dim', dim), ('unbiased', unbiased)), args, kwargs), kwargs)
+
+    def stft(self, n_fft=MISSING, hop_length=MISSING, win_length=MISSING, window=MISSING, center=MISSING, pad_mode=MISSING, normalized=MISSING, onesided=MISSING, return_complex=MISSING, align_to_window=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if n_fft.__class__ is int and (hop_length is MISSING or (hop_length is None or hop_length.__class__ is int)) and (win_length is MISSING or (win_length is None or win_length.__class__ is int)) and (window is MISSING or (window is None or window.__class__ in TENSORS)) and (center is MISSING or center.__class__ is bool) and (pad_mode is MISSING or pad_mode.__class__ is str) and (normalized is MISSING or normalized.__class__ is bool) and (onesided is MISSING or (onesided is None or onesided.__class__ is bool)) and (return_complex is MISSING or (return_complex is None or return_complex.__class__ is bool)) and (align_to_window is MISSING or (align_to_window is None or align_to_window.__class__ is bool)):
+                return _stft_center_kernels[self._keys | getattr(window, '_keys', 0) | tls.mode](self, n_fft, None if hop_length is MISSING else hop_length, None if win_length is MISSING else win_length, None if window is MISSING else window, True if center is MISSING else center, 'reflect' if pad_mode is MISSING else pad_mode, False if normalized is MISSING else normalized, None if onesided is MISSING else onesided, None if return_complex is MISSING else return_complex, None if align_to_window is MISSING else align_to_window)
+        return call_method(_stft_packet, self, given((('n_fft', n_fft), ('hop_length', hop_length), ('win_length', win_length), ('window', window), ('center', center), ('pad_mode', pad_mode), ('normalized', normalized), ('onesided', onesided), ('return_complex', return_complex), ('align_to_window', align_to_window)), args, kwargs), kwargs)
 
     def sub(self, other=MISSING, *args, alpha=1, **kwargs):
         if not args and not kwargs:

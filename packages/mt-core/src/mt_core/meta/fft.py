@@ -1,0 +1,30 @@
+"""Shape rules of Fourier transforms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..dispatch.registry import register_meta as meta
+from ..spec import Spec
+
+Ints = tuple[int, ...]
+
+
+@meta("_fft_c2c")
+def c2c(self: Any, dim: Ints, normalization: int, forward: bool) -> Spec:
+    return Spec(self._array.shape, self._dtype)
+
+
+@meta("_fft_r2c")
+def r2c(self: Any, dim: Ints, normalization: int, onesided: bool) -> Spec:
+    shape = list(self._array.shape)
+    if onesided:
+        shape[dim[-1]] = shape[dim[-1]] // 2 + 1
+    return Spec(shape, self._dtype.to_complex())
+
+
+@meta("_fft_c2r")
+def c2r(self: Any, dim: Ints, normalization: int, last_dim_size: int) -> Spec:
+    shape = list(self._array.shape)
+    shape[dim[-1]] = last_dim_size
+    return Spec(shape, self._dtype.to_real())
