@@ -127,7 +127,13 @@ def test_backward_within_a_hook():
     x = torch.ones(1, requires_grad=True)
     z = torch.ones(1, requires_grad=True)
     y = x * 2
-    y.register_hook(lambda g: (z * 3).backward())
+
+    def hook(g):
+        assert not torch.is_grad_enabled()
+        with torch.enable_grad():
+            (z * 3).backward()
+
+    y.register_hook(hook)
     y.backward()
     assert (x.grad.item(), z.grad.item()) == (2, 3)
 

@@ -143,7 +143,9 @@ def execute(machine, program, x, w):
             shape = tuple(machine.read(which).shape)
             count = int(np.prod(shape))
             operand = {"x": x, "w": w}.get(source)
-            operand = torch.full(shape, 1.5, dtype=torch.float64) if operand is None else operand[:count].reshape(shape) + 2
+            operand = (
+                torch.full(shape, 1.5, dtype=torch.float64) if operand is None else operand[:count].reshape(shape) + 2
+            )
             machine.write(which, operation, operand)
     return total
 

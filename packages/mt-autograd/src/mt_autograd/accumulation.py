@@ -30,8 +30,8 @@ _UNSHARED = _references([object()])
 def accumulate(variable: Tensor, grads: Sequence[Any]) -> None:
     """Add the only item of `grads`, if it is a gradient, to the variable's ``.grad``.
 
-    `grads` must be all that the caller holds of the gradient: where nobody else does, the tensor itself becomes ``.grad``.
-    With grad mode on (``create_graph``) the sum is out of place and keeps its history; else it is in place.
+    `grads` must be all that the caller holds of the gradient: where nobody else does, the tensor itself becomes
+    ``.grad``. With grad mode on (``create_graph``) the sum is out of place and keeps its history; else it is in place.
     """
     if grads[0] is None or not variable._keys & AUTOGRAD:
         return
@@ -49,7 +49,13 @@ def accumulate(variable: Tensor, grads: Sequence[Any]) -> None:
 def _first_gradient(variable: Tensor, grads: Sequence[Any]) -> Tensor:
     unshared = _references(grads) == _UNSHARED
     grad = grads[0]
-    if not is_grad_enabled() and unshared and grad._cell is None and grad._base is None and _has_layout_of(grad, variable):
+    if (
+        not is_grad_enabled()
+        and unshared
+        and grad._cell is None
+        and grad._base is None
+        and _has_layout_of(grad, variable)
+    ):
         grad._autograd = None
         grad._keys &= ~AUTOGRAD
         return grad  # type: ignore[no-any-return]

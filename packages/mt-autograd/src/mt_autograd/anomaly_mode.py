@@ -11,7 +11,14 @@ from typing import Any
 from .modes import set_instrumented
 from .node import Node
 
-__all__ = ["checked_apply", "detect_anomaly", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "note_forward", "set_detect_anomaly"]
+__all__ = [
+    "checked_apply",
+    "detect_anomaly",
+    "is_anomaly_check_nan_enabled",
+    "is_anomaly_enabled",
+    "note_forward",
+    "set_detect_anomaly",
+]
 
 
 class _Anomaly:
@@ -42,8 +49,8 @@ def is_anomaly_check_nan_enabled() -> bool:
 class detect_anomaly:
     """Context manager that enables anomaly detection, ``torch.autograd.detect_anomaly``.
 
-    While it is on, recorded operations note where they were called, an error in backward warns with that place, and with
-    `check_nan` a NaN among the results of a backward is an error.
+    While it is on, recorded operations note where they were called, an error in backward warns with that place, and
+    with `check_nan` a NaN among the results of a backward is an error.
     """
 
     def __init__(self, check_nan: bool = True) -> None:
@@ -51,7 +58,8 @@ class detect_anomaly:
         self.prev = anomaly.enabled
         self.prev_check_nan = anomaly.check_nan
         warnings.warn(
-            "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging.",
+            "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for "
+            "debugging.",
             stacklevel=2,
         )
 
@@ -117,12 +125,15 @@ def _warn_of_origin(node: Node) -> None:
     stack = metadata.get("traceback_")
     if stack is None:
         warnings.warn(
-            f"Error detected in {node.name()}. No forward pass information available. Enable detect anomaly during forward pass "
-            "for more information.",
+            f"Error detected in {node.name()}. No forward pass information available. Enable detect anomaly during "
+            "forward pass for more information.",
             stacklevel=4,
         )
         return
-    warnings.warn(f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{''.join(stack)}", stacklevel=4)
+    warnings.warn(
+        f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{''.join(stack)}",
+        stacklevel=4,
+    )
     parent = metadata.get("parent_")
     while parent is not None:
         stack = parent.metadata.get("traceback_")

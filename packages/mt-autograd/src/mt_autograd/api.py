@@ -17,7 +17,10 @@ __all__ = ["GradientEdge", "backward", "get_gradient_edge", "grad"]
 
 
 class GradientEdge(NamedTuple):
-    """Where a tensor's gradient goes: its node, and as which output of it. Stands for the tensor in `backward` and `grad`."""
+    """Where a tensor's gradient goes: its node, and as which output of it.
+
+    Stands for the tensor in `backward` and `grad`.
+    """
 
     node: Node
     output_nr: int
@@ -34,7 +37,11 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
 
 def backward(
-    tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
+    tensors: Any,
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Any = None,
 ) -> None:
     """Compute the gradients of leaves and add them to their ``.grad``.
 
@@ -66,10 +73,10 @@ def backward(
         targets = [_accumulating_edge(tensor) for tensor in chosen]
     if create_graph:
         warnings.warn(
-            "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which "
-            "can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use "
-            "this function, make sure to reset the .grad fields of your parameters to None after use to break the cycle and avoid "
-            "the leak.",
+            "Using backward() with create_graph=True will create a reference cycle between the parameter and its "
+            "gradient which can cause a memory leak. We recommend using autograd.grad when creating the graph to "
+            "avoid this. If you have to use this function, make sure to reset the .grad fields of your parameters to "
+            "None after use to break the cycle and avoid the leak.",
             stacklevel=3,
         )
     retain = create_graph if retain_graph is None else retain_graph
@@ -91,7 +98,8 @@ def grad(
     allow_unused
         Return None for inputs that the outputs do not depend on, instead of raising.
     is_grads_batched
-        The first dimension of every gradient in `grad_outputs` counts independent gradients, and so does that of the results.
+        The first dimension of every gradient in `grad_outputs` counts independent gradients, and so does that of the
+        results.
     materialize_grads
         Return zeros in place of None.
 
@@ -103,13 +111,14 @@ def grad(
     if materialize_grads:
         if allow_unused is False:
             raise ValueError(
-                "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+                "Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
+                "allow_unused=False."
             )
         allow_unused = True
     if not only_inputs:
         warnings.warn(
-            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other parts of "
-            "the graph, please use torch.autograd.backward.",
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
+            "other parts of the graph, please use torch.autograd.backward.",
             FutureWarning,
             stacklevel=2,
         )
@@ -129,14 +138,18 @@ def grad(
     return tuple(results)
 
 
-def _gradients(outputs: Sequence[Any], inputs: Sequence[Any], grads: Sequence[Any], retain: bool, create_graph: bool) -> list[Any]:
+def _gradients(
+    outputs: Sequence[Any], inputs: Sequence[Any], grads: Sequence[Any], retain: bool, create_graph: bool
+) -> list[Any]:
     targets = [_target_edge(x) for x in inputs]
     return run_backward(
         root_edges(outputs), grads, retain_graph=retain, create_graph=create_graph, targets=targets, accumulate=False
     )
 
 
-def _batched(outputs: Sequence[Any], inputs: Sequence[Any], grads: Sequence[Any], retain: bool, create_graph: bool) -> list[Any]:
+def _batched(
+    outputs: Sequence[Any], inputs: Sequence[Any], grads: Sequence[Any], retain: bool, create_graph: bool
+) -> list[Any]:
     """One run for each gradient of the batch; results are stacked."""
     size = next(g.shape[0] for g in grads if g is not None)
     runs = [
@@ -150,8 +163,8 @@ def _refuse_unused(results: Sequence[Any]) -> None:
     for index, result in enumerate(results):
         if result is None:
             raise RuntimeError(
-                f"The differentiated Tensor at index {index} appears to not have been used in the graph. Set allow_unused=True if "
-                "this is the desired behavior."
+                f"The differentiated Tensor at index {index} appears to not have been used in the graph. Set "
+                "allow_unused=True if this is the desired behavior."
             )
 
 
@@ -249,11 +262,14 @@ def _check_gradient(index: int, output: Any, grad: Tensor, batched: bool) -> Non
     given = grad.shape[1:] if batched else grad.shape
     if given != shape:
         hint = (
-            " If you only want some tensors in `grad_output` to be considered batched, consider using vmap." if batched else ""
+            " If you only want some tensors in `grad_output` to be considered batched, consider using vmap."
+            if batched
+            else ""
         )
         subject = "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding output, but a mismatch was detected: " if batched else "Mismatch in shape: "  # fmt: skip
         raise RuntimeError(
-            f"{subject}grad_output[{index}] has a shape of {grad.shape} and output[{index}] has a shape of {shape}.{hint}"
+            f"{subject}grad_output[{index}] has a shape of {grad.shape} and output[{index}] has a shape of "
+            f"{shape}.{hint}"
         )
     if dtype.is_complex != grad.dtype.is_complex:
         raise RuntimeError(

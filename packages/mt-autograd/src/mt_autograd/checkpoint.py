@@ -1,8 +1,8 @@
 """``torch.utils.checkpoint``: trade memory for time by computing parts of the forward again during backward.
 
-Without reentrance, hooks on saved tensors keep a placeholder in each tensor's place; when backward asks for one, the function is
-run again, and what it saves this time, in the same order, fills the placeholders. With reentrance, the function runs unrecorded,
-and backward runs it again, recorded, and goes back through it.
+Without reentrance, hooks on saved tensors keep a placeholder in each tensor's place; when backward asks for one, the
+function is run again, and what it saves this time, in the same order, fills the placeholders. With reentrance, the
+function runs unrecorded, and backward runs it again, recorded, and goes back through it.
 """
 
 from __future__ import annotations
@@ -102,10 +102,10 @@ def checkpoint(
         raise NotImplementedError("checkpoint(debug=True) is not supported")
     if use_reentrant is None:
         warnings.warn(
-            "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch 2.9, calling "
-            "checkpoint without use_reentrant will raise an exception. use_reentrant=False is recommended, but if you need to "
-            "preserve the current default behavior, you can pass use_reentrant=True. Refer to docs for more details on the "
-            "differences between the two variants.",
+            "torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. Starting in PyTorch "
+            "2.9, calling checkpoint without use_reentrant will raise an exception. use_reentrant=False is "
+            "recommended, but if you need to preserve the current default behavior, you can pass use_reentrant=True. "
+            "Refer to docs for more details on the differences between the two variants.",
             stacklevel=2,
         )
         use_reentrant = True
@@ -120,10 +120,14 @@ def checkpoint(
         raise ValueError(f"determinism_check should be one of ['default', 'none'], but got {determinism_check}")
     if _settings.early_stop is not None:
         early_stop = _settings.early_stop
-    return _Frame(function, args, kwargs, preserve, determinism_check == "default", early_stop, context_fn()).first_call()
+    return _Frame(
+        function, args, kwargs, preserve, determinism_check == "default", early_stop, context_fn()
+    ).first_call()
 
 
-def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any) -> Any:
+def checkpoint_sequential(
+    functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
+) -> Any:
     """Checkpoint a chain of functions (or an ``nn.Sequential``) in a number of segments; the last is computed as usual."""
     preserve = kwargs.pop("preserve_rng_state", True)
     if kwargs:
@@ -131,7 +135,9 @@ def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentra
     chain = list(functions.children()) if hasattr(functions, "children") else list(functions)
     size = len(chain) // segments
     for start in range(0, size * (segments - 1), max(size, 1)):
-        input = checkpoint(_chained(chain[start : start + size]), input, use_reentrant=use_reentrant, preserve_rng_state=preserve)
+        input = checkpoint(
+            _chained(chain[start : start + size]), input, use_reentrant=use_reentrant, preserve_rng_state=preserve
+        )
     return _chained(chain[size * (segments - 1) :])(input)
 
 
@@ -244,9 +250,9 @@ class _Frame:
         value = placeholder.values.pop(key, None)
         if value is None:
             raise CheckpointError(
-                "torch.utils.checkpoint: Unpack is being triggered for a tensor that was either never recomputed, or already "
-                "unpacked once. If you are calling ctx.saved_tensors in backward, make sure to do so only once. Otherwise please "
-                "open an issue with details on your use case."
+                "torch.utils.checkpoint: Unpack is being triggered for a tensor that was either never recomputed, or "
+                "already unpacked once. If you are calling ctx.saved_tensors in backward, make sure to do so only "
+                "once. Otherwise please open an issue with details on your use case."
             )
         return value
 
@@ -308,7 +314,8 @@ class _SecondCall:
         first, second = self.frame.metadata, self.metadata
         if len(first) != len(second):
             raise CheckpointError(
-                "torch.utils.checkpoint: A different number of tensors was saved during the original forward and recomputation.\n"
+                "torch.utils.checkpoint: A different number of tensors was saved during the original forward and "
+                "recomputation.\n"
                 f"Number of tensors saved during forward: {len(first)}\n"
                 f"Number of tensors saved during recomputation: {len(second)}.\n"
             )
@@ -321,8 +328,8 @@ class _SecondCall:
         ]
         if differences:
             raise CheckpointError(
-                "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than during the "
-                f"forward pass.\n{''.join(differences)}.\n"
+                "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than "
+                f"during the forward pass.\n{''.join(differences)}.\n"
             )
 
 
@@ -358,9 +365,9 @@ class CheckpointFunction(Function):
     def backward(ctx: Any, *grads: Any) -> Any:
         if not ExecutionEngine.is_checkpoint_valid():
             raise RuntimeError(
-                "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` parameter to "
-                ".backward(). To resolve this error, you can either set use_reentrant=False, or call .backward() without passing "
-                "the `inputs` argument."
+                "When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or passing an `inputs` "
+                "parameter to .backward(). To resolve this error, you can either set use_reentrant=False, or call "
+                ".backward() without passing the `inputs` argument."
             )
         inputs = list(ctx.others)
         for position, tensor in zip(ctx.positions, ctx.saved_tensors, strict=True):

@@ -1,7 +1,7 @@
 """The engine: runs a graph backwards, each node once, when all gradients for it have arrived.
 
-It is a loop over a heap, so a chain of any length needs no stack, and it keeps no state outside a `GraphTask`, so threads
-may run it at once and a node may start another backward from within.
+It is a loop over a heap, so a chain of any length needs no stack, and it keeps no state outside a `GraphTask`, so
+threads may run it at once and a node may start another backward from within.
 """
 
 from __future__ import annotations
@@ -71,7 +71,12 @@ class GraphTask:
     """
 
     def __init__(
-        self, roots: Sequence[Edge], grads: Sequence[Any], retain_graph: bool, targets: Sequence[Edge] | None, accumulate: bool
+        self,
+        roots: Sequence[Edge],
+        grads: Sequence[Any],
+        retain_graph: bool,
+        targets: Sequence[Edge] | None,
+        accumulate: bool,
     ) -> None:
         self.id = next(_task_ids)
         self.retain_graph = retain_graph
@@ -225,7 +230,8 @@ class GraphTask:
         edges = node.edges
         if 2 * len(results) != len(edges):
             raise RuntimeError(
-                f"Function {node.name()} returned an incorrect number of gradients (expected {len(edges) // 2}, got {len(results)})"
+                f"Function {node.name()} returned an incorrect number of gradients (expected {len(edges) // 2}, got "
+                f"{len(results)})"
             )
         for index, grad in enumerate(results):
             target = edges[2 * index]

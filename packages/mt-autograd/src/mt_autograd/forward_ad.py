@@ -9,8 +9,8 @@ __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_le
 
 def _refuse(name: str) -> NoReturn:
     raise NotImplementedError(
-        f"torch.autograd.forward_ad.{name} is not supported: there is no forward mode. torch.autograd.functional.jvp computes "
-        "the same products by backward."
+        f"torch.autograd.forward_ad.{name} is not supported: there is no forward mode. torch.autograd.functional.jvp "
+        "computes the same products by backward."
     )
 
 

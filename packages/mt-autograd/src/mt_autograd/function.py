@@ -52,8 +52,8 @@ class FunctionCtx:
     def save_for_backward(self, *tensors: Any) -> None:
         """Save tensors, or None, for ``backward``, where they are ``ctx.saved_tensors``; to be called once, in forward.
 
-        Changes made to them in place before backward are noticed; inputs and outputs saved so keep no memory longer than
-        needed. Other values may simply be set as attributes of ``ctx``.
+        Changes made to them in place before backward are noticed; inputs and outputs saved so keep no memory longer
+        than needed. Other values may simply be set as attributes of ``ctx``.
         """
         self.to_save = tensors
 
@@ -76,8 +76,8 @@ class FunctionCtx:
     def mark_shared_storage(self, *pairs: Any) -> None:
         """Without effect: PyTorch does not need it any more either."""
         warnings.warn(
-            "function 'mark_shared_storage' is deprecated. Tensors with shared storages are automatically tracked. Note that "
-            "calls to `set_()` are not tracked",
+            "function 'mark_shared_storage' is deprecated. Tensors with shared storages are automatically tracked. "
+            "Note that calls to `set_()` are not tracked",
             FutureWarning,
             stacklevel=2,
         )
@@ -107,7 +107,8 @@ class BackwardCFunction(Node, FunctionCtx):
         for index, tensor in enumerate(self.to_save):
             if tensor is not None and not isinstance(tensor, Tensor):
                 raise TypeError(
-                    f"save_for_backward can only save variables, but argument {index} is of type {type(tensor).__name__}"
+                    f"save_for_backward can only save variables, but argument {index} is of type "
+                    f"{type(tensor).__name__}"
                 )
             entries.append(self._entry(tensor))
         self._saved = tuple(entries)
@@ -170,15 +171,16 @@ class BackwardCFunction(Node, FunctionCtx):
         count = len(self._is_tensor)
         if len(results) < count or any(r is not None for r in results[count:]):
             raise RuntimeError(
-                f"function {self.name()} returned an incorrect number of gradients (expected {count}, got {len(results)})"
+                f"function {self.name()} returned an incorrect number of gradients (expected {count}, got "
+                f"{len(results)})"
             )
         kept = []
         for position, (result, is_tensor) in enumerate(zip(results, self._is_tensor)):
             if not is_tensor:
                 if result is not None:
                     raise RuntimeError(
-                        f"function {self.name()} returned a gradient different than None at position {position + 1}, but the "
-                        "corresponding forward input was not a Variable"
+                        f"function {self.name()} returned a gradient different than None at position {position + 1}, "
+                        "but the corresponding forward input was not a Variable"
                     )
                 continue
             if result is not None and not isinstance(result, Tensor):
@@ -191,7 +193,8 @@ def _backward_of(cls: type[Function]) -> Callable[..., Any]:
     has_backward = cls.backward is not Function.backward
     if has_backward and cls.vjp is not Function.vjp:
         raise RuntimeError(
-            "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of them."
+            "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement "
+            "one of them."
         )
     return cls.backward if has_backward else cls.vjp
 
@@ -207,8 +210,9 @@ class FunctionMeta(type):
 class Function(FunctionCtx, metaclass=FunctionMeta):
     """Base of custom differentiable operations.
 
-    Subclasses define static methods ``forward(ctx, *args)`` and ``backward(ctx, *grad_outputs)``; or ``forward(*args)``,
-    ``setup_context(ctx, inputs, output)`` and ``backward``. They are called by ``apply``, never instantiated.
+    Subclasses define static methods ``forward(ctx, *args)`` and ``backward(ctx, *grad_outputs)``; or
+    ``forward(*args)``, ``setup_context(ctx, inputs, output)`` and ``backward``. They are called by ``apply``, never
+    instantiated.
     """
 
     _backward_cls: type[BackwardCFunction]
@@ -217,16 +221,18 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         warnings.warn(
-            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should invoke them on "
-            "the class itself. Instantiating an autograd function will raise an error in a future version of PyTorch.",
+            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should "
+            "invoke them on the class itself. Instantiating an autograd function will raise an error in a future "
+            "version of PyTorch.",
             DeprecationWarning,
             stacklevel=2,
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(
-            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function with "
-            "static forward method. (Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
+            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd "
+            "function with static forward method. (Example: "
+            "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
         )
 
     @staticmethod
@@ -243,8 +249,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
         """Gradients of the arguments from those of the outputs; None for arguments without one."""
         raise NotImplementedError(
-            "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward "
-            "mode AD."
+            "You must implement either the backward or vjp method for your custom autograd.Function to use it with "
+            "backward mode AD."
         )
 
     vjp = backward
@@ -252,13 +258,16 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
         """Forward mode, which is not supported."""
-        raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with forward mode AD.")
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+        )
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
         """Batching rule of ``torch.func.vmap``."""
         raise NotImplementedError(
-            "To use autograd.Function with vmap, you must either override the vmap staticmethod or set generate_vmap_rule=True."
+            "To use autograd.Function with vmap, you must either override the vmap staticmethod or set "
+            "generate_vmap_rule=True."
         )
 
     @classmethod
@@ -305,18 +314,23 @@ class _Outputs:
         self.dirty = ctx.dirty_tensors
         self._check_dirty()
         self.differentiable = [
-            isinstance(t, Tensor) and self.recorded and t._dtype in DIFFERENTIABLE and not _among(t, ctx.non_differentiable)
+            isinstance(t, Tensor)
+            and self.recorded
+            and t._dtype in DIFFERENTIABLE
+            and not _among(t, ctx.non_differentiable)
             for t in outputs
         ]
 
     def _check_dirty(self) -> None:
         for tensor in self.dirty:
             if not isinstance(tensor, Tensor):
-                raise RuntimeError(f"mark_dirty can only accept variables, but argument is of type {type(tensor).__name__}")
+                raise RuntimeError(
+                    f"mark_dirty can only accept variables, but argument is of type {type(tensor).__name__}"
+                )
             if not _among(tensor, self.outputs):
                 raise RuntimeError(
-                    "Some elements marked as dirty during the forward method were not returned as output. The inputs that are "
-                    "modified inplace must all be outputs of the Function."
+                    "Some elements marked as dirty during the forward method were not returned as output. The inputs "
+                    "that are modified inplace must all be outputs of the Function."
                 )
 
     def wrapped(self) -> tuple[Any, ...]:
@@ -376,15 +390,17 @@ class _Outputs:
     def _check_view(self, value: Tensor) -> None:
         if len(list(tensors_among(self.outputs))) > 1:
             raise RuntimeError(
-                "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more "
-                "than one Tensor. This is not supported by the current autograd engine. You should either make sure the input is "
-                "not a view (using .clone() for example) or make your Function only return one Tensor (potentially splitting it "
-                "into two Functions: one doing the inplace that returns a single Tensor and a second one that does the other "
-                "operations). You can ask on the forum https://discuss.pytorch.org/ if you need help to do this change."
+                "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot "
+                "return more than one Tensor. This is not supported by the current autograd engine. You should either "
+                "make sure the input is not a view (using .clone() for example) or make your Function only return one "
+                "Tensor (potentially splitting it into two Functions: one doing the inplace that returns a single "
+                "Tensor and a second one that does the other operations). You can ask on the forum "
+                "https://discuss.pytorch.org/ if you need help to do this change."
             )
         if self.inputs[0] is not value:
             raise RuntimeError(
-                f"{self.ctx.name()} modifies inplace an input that is a view of another Tensor: it must be its first tensor input"
+                f"{self.ctx.name()} modifies inplace an input that is a view of another Tensor: it must be its first "
+                "tensor input"
             )
 
 
@@ -452,5 +468,6 @@ class NestedIOFunction(Function):
     """Functions of nested arguments, which PyTorch keeps for its own old code only."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        raise NotImplementedError("NestedIOFunction is not supported: flatten the arguments and use torch.autograd.Function")
-
+        raise NotImplementedError(
+            "NestedIOFunction is not supported: flatten the arguments and use torch.autograd.Function"
+        )

@@ -1,7 +1,7 @@
 """``torch.autograd.functional``: Jacobians, Hessians, and products with them.
 
-Products of a Jacobian with a vector on the right are had from backward twice: backward is linear in the gradient that it starts
-from, and the derivative of that linear function, transposed, is the product.
+Products of a Jacobian with a vector on the right are had from backward twice: backward is linear in the gradient that
+it starts from, and the derivative of that linear function, transposed, is the product.
 """
 
 from __future__ import annotations
@@ -21,8 +21,11 @@ Tensors = tuple[Tensor, ...]
 Function = Callable[..., Any]
 
 
-def vjp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
-    """(result of the function, product of `v` with its Jacobian): the gradients of the inputs when `v` is that of the outputs.
+def vjp(
+    func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
+    """(result of the function, product of `v` with its Jacobian): the gradients of the inputs when `v` is that of the
+    outputs.
 
     Parameters
     ----------
@@ -49,8 +52,11 @@ def vjp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
     return call.as_outputs(call.outputs), call.as_inputs(products)
 
 
-def jvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
-    """(result of the function, product of its Jacobian with `v`): the change of the outputs when `v` is that of the inputs.
+def jvp(
+    func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
+    """(result of the function, product of its Jacobian with `v`): the change of the outputs when `v` is that of the
+    inputs.
 
     `v` is as the inputs, and may be left out for a scalar input. Other parameters and errors are those of `vjp`.
     """
@@ -61,7 +67,9 @@ def jvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
     return call.as_outputs(call.outputs), call.as_outputs(products)
 
 
-def vhp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
+def vhp(
+    func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
     """(result of a scalar function, product of `v` with its Hessian). Parameters and errors are those of `jvp`."""
     with enable_grad():
         call = _Call(func, inputs, "vhp", create_graph, strict)
@@ -71,7 +79,9 @@ def vhp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
     return call.as_outputs(call.outputs), call.as_inputs(products)
 
 
-def hvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
+def hvp(
+    func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
     """(result of a scalar function, product of its Hessian with `v`). Where `vhp` serves as well, it is the faster one."""
     with enable_grad():
         call = _Call(func, inputs, "hvp", create_graph, strict)
@@ -131,8 +141,8 @@ def _check_strategy(name: str, strategy: str, strict: bool, vectorize: bool, kno
         raise NotImplementedError(f"{name}: forward mode is not supported; use strategy='reverse-mode'")
     if vectorize and strict:
         raise RuntimeError(
-            f"torch.autograd.functional.{name}: `strict=True` and `vectorized=True` are not supported together. Please either set "
-            "`strict=False` or `vectorize=False`."
+            f"torch.autograd.functional.{name}: `strict=True` and `vectorized=True` are not supported together. Please "
+            "either set `strict=False` or `vectorize=False`."
         )
 
 
@@ -158,8 +168,8 @@ class _Call:
         for index, output in enumerate(self.outputs):
             if not output.requires_grad:
                 raise RuntimeError(
-                    f"Output {index} of the user-provided function does not require gradients. The outputs must be computed in a "
-                    "differentiable manner from the input when running in strict mode."
+                    f"Output {index} of the user-provided function does not require gradients. The outputs must be "
+                    "computed in a differentiable manner from the input when running in strict mode."
                 )
 
     def as_outputs(self, tensors: Tensors) -> Any:
@@ -178,7 +188,8 @@ class _Call:
         if v is None:
             if len(self.outputs) != 1 or self.outputs[0].numel() != 1:
                 raise RuntimeError(
-                    "The vector v can only be None if the user-provided function returns a single Tensor with a single element."
+                    "The vector v can only be None if the user-provided function returns a single Tensor with a "
+                    "single element."
                 )
             return (ops.ones_like(self.outputs[0]),)
         return _vectors(v, self.outputs, self.many_outputs, self.name)
@@ -187,8 +198,8 @@ class _Call:
         if v is None:
             if len(self.inputs) != 1 or self.inputs[0].numel() != 1:
                 raise RuntimeError(
-                    "The vector v can only be None if the input to the user-provided function is a single Tensor with a single "
-                    "element."
+                    "The vector v can only be None if the input to the user-provided function is a single Tensor with "
+                    "a single element."
                 )
             return (ops.ones_like(self.inputs[0]),)
         return _vectors(v, self.inputs, self.many_inputs, self.name)
@@ -211,7 +222,8 @@ class _Call:
             return gradient
         if self.strict:
             raise RuntimeError(
-                f"The output of the user-provided function is independent of input {index}. This is not allowed in strict mode."
+                f"The output of the user-provided function is independent of input {index}. This is not allowed in "
+                "strict mode."
             )
         return ops.zeros_like(x)
 
@@ -220,16 +232,18 @@ class _Call:
         if self.many_outputs:
             raise RuntimeError(f"The function given to {self.name} should return a single Tensor")
         if self.outputs[0].numel() != 1:
-            raise RuntimeError(f"The Tensor returned by the function given to {self.name} should contain a single element")
+            raise RuntimeError(
+                f"The Tensor returned by the function given to {self.name} should contain a single element"
+            )
         first = self.gradients(self.outputs, (ops.ones_like(self.outputs[0]),), create_graph=True)
         if self.strict:
             for index, derivative in enumerate(first):
                 if not derivative.requires_grad:
                     raise RuntimeError(
-                        f"While computing the {self.name}, found that the jacobian of the user-provided function with respect to "
-                        f"input {index} is independent of the input. This is not allowed in strict mode. You should ensure that "
-                        "your function is twice differentiable and that the jacobian depends on the inputs (this would be violated "
-                        "by a linear function for example)."
+                        f"While computing the {self.name}, found that the jacobian of the user-provided function with "
+                        f"respect to input {index} is independent of the input. This is not allowed in strict mode. "
+                        "You should ensure that your function is twice differentiable and that the jacobian depends "
+                        "on the inputs (this would be violated by a linear function for example)."
                     )
         return first
 
@@ -241,7 +255,12 @@ class _Call:
         if not pairs:
             return tuple(ops.zeros_like(y) for y in outputs)
         found = grad(
-            [t for t, _ in pairs], seeds, [d for _, d in pairs], create_graph=create_graph, allow_unused=True, retain_graph=True
+            [t for t, _ in pairs],
+            seeds,
+            [d for _, d in pairs],
+            create_graph=create_graph,
+            allow_unused=True,
+            retain_graph=True,
         )
         return tuple(ops.zeros_like(y) if g is None else g for g, y in zip(found, outputs, strict=True))
 
@@ -262,14 +281,14 @@ class _Call:
         if gradient is None:
             if self.strict:
                 raise RuntimeError(
-                    f"Output {output_nr} of the user-provided function is independent of input {index}. This is not allowed in "
-                    "strict mode."
+                    f"Output {output_nr} of the user-provided function is independent of input {index}. This is not "
+                    "allowed in strict mode."
                 )
             return ops.zeros_like(x)
         if self.strict and self.create_graph and not gradient.requires_grad:
             raise RuntimeError(
-                f"The jacobian of the user-provided function is independent of input {index}. This is not allowed in strict mode "
-                "when create_graph=True."
+                f"The jacobian of the user-provided function is independent of input {index}. This is not allowed in "
+                "strict mode when create_graph=True."
             )
         return gradient
 

@@ -1,8 +1,9 @@
 """``torch.autograd.gradcheck``: gradients by formula against gradients by finite differences.
 
-Every output is seen as real functions of its inputs (the real and the imaginary part of each element); the gradient of each,
-as backward gives it, must agree with central differences. For a complex input z = x + iy both mean ``dL/dx + i dL/dy``.
-In fast mode the two are compared along one random direction of inputs and outputs instead of element by element.
+Every output is seen as real functions of its inputs (the real and the imaginary part of each element); the gradient of
+each, as backward gives it, must agree with central differences. For a complex input z = x + iy both mean ``dL/dx + i
+dL/dy``. In fast mode the two are compared along one random direction of inputs and outputs instead of element by
+element.
 """
 
 from __future__ import annotations
@@ -176,7 +177,9 @@ class _Check:
             seed[index] = 1j if imaginary else 1
             for column, g in zip(columns, self._backward(output, seed, retain_graph=True), strict=True):
                 column.append(g.reshape(-1))
-        return [ops.stack(c, 1) if c else ops.zeros([x.numel(), 0], dtype=x.dtype) for c, x in zip(columns, self.checked)]
+        return [
+            ops.stack(c, 1) if c else ops.zeros([x.numel(), 0], dtype=x.dtype) for c, x in zip(columns, self.checked)
+        ]
 
     def _backward(self, output: Tensor, seed: Tensor, retain_graph: bool = False) -> list[Tensor]:
         found = grad([output], self.checked, [seed], retain_graph=retain_graph, allow_unused=True)
@@ -219,7 +222,9 @@ class _Check:
         seed = weights * 1j if imaginary else (weights + 0j if output.dtype.is_complex else weights)
         for input_nr, (x, g) in enumerate(zip(self.checked, self._backward(output, seed.to(output.dtype)))):
             direction = _positive_random(x, real=False)
-            analytical = (g.real * direction.real + g.imag * direction.imag if x.dtype.is_complex else g * direction).sum()
+            analytical = (
+                g.real * direction.real + g.imag * direction.imag if x.dtype.is_complex else g * direction
+            ).sum()
             numerical = (self._directional(x, direction, output_nr, imaginary) * weights.reshape(-1)).sum()
             self._compare(analytical, numerical, output_nr, input_nr, imaginary)
 
@@ -262,8 +267,9 @@ class _Check:
                 raise GradcheckError(f"Backward's gradient has dtype {a.dtype}, and the input {x.dtype}.")
             if not _close(a, b, nondet_tol, 0.0):
                 raise GradcheckError(
-                    "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives "
-                    f"different values, although analytical gradient matches numerical gradient.The tolerance for nondeterminism was {nondet_tol}."
+                    "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times "
+                    "gives different values, although analytical gradient matches numerical gradient.The tolerance "
+                    f"for nondeterminism was {nondet_tol}."
                 )
 
     def undefined_gradients(self) -> None:
@@ -276,7 +282,9 @@ class _Check:
             seeds = [ops.zeros_like(y) for y in outputs]
             found = grad(cut, self.checked, seeds, retain_graph=True, allow_unused=True)
             if any(g is not None and bool((g != 0).any().item()) for g in found):
-                raise GradcheckError("Expected all input grads to be undefined or zero when all output grads are undefined or zero.")
+                raise GradcheckError(
+                    "Expected all input grads to be undefined or zero when all output grads are undefined or zero."
+                )
 
     def batched_gradients(self) -> None:
         """A batch of gradients must give the batch of results."""
@@ -324,15 +332,15 @@ def _check_inputs(inputs: Sequence[Any]) -> None:
             continue
         if x.dtype not in (float64, complex128):
             warnings.warn(
-                f"Input #{index} requires gradient and is not a double precision floating point or complex. This check will "
-                "likely fail if all the inputs are not of double precision floating point or complex. ",
+                f"Input #{index} requires gradient and is not a double precision floating point or complex. This "
+                "check will likely fail if all the inputs are not of double precision floating point or complex. ",
                 stacklevel=4,
             )
         if any(stride == 0 and size > 1 for size, stride in zip(x.shape, x.stride())):
             raise RuntimeError(
-                f"The {index}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping to "
-                "be able to compute the numerical gradients correctly. You should call .contiguous on the input before passing "
-                "it to gradcheck."
+                f"The {index}th input has a dimension with stride 0. gradcheck only supports inputs that are "
+                "non-overlapping to be able to compute the numerical gradients correctly. You should call .contiguous "
+                "on the input before passing it to gradcheck."
             )
         if x.grad_fn is not None:
             x.retain_grad()
@@ -375,5 +383,3 @@ def get_numerical_jacobian(fn: Callable[..., Any], inputs: Any, target: Any = No
     """The Jacobian of a function's first output by central differences, for each input of `target` that requires grad."""
     check = _Check(fn, inputs if target is None else target, eps, 0.0, 0.0)
     return [check._numerical(x, 0, False) for x in check.checked]
-
-

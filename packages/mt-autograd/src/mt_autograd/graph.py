@@ -26,8 +26,8 @@ __all__ = [
 class saved_tensors_hooks:
     """Context manager: what is saved for backward is saved as `pack_hook` returns it, and restored by `unpack_hook`.
 
-    ``pack_hook(tensor)`` may return anything; ``unpack_hook`` must make of it a tensor with the same content. Contexts nest,
-    and the innermost pair is used.
+    ``pack_hook(tensor)`` may return anything; ``unpack_hook`` must make of it a tensor with the same content. Contexts
+    nest, and the innermost pair is used.
     """
 
     def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
@@ -81,7 +81,8 @@ class disable_saved_tensors_hooks:
 def allow_mutation_on_saved_tensors() -> Any:
     """Would let saved tensors be changed in place; not supported."""
     raise NotImplementedError(
-        "torch.autograd.graph.allow_mutation_on_saved_tensors is not supported: clone a tensor before changing it in place"
+        "torch.autograd.graph.allow_mutation_on_saved_tensors is not supported: clone a tensor before changing it in "
+        "place"
     )
 
 
@@ -127,8 +128,8 @@ def register_multi_grad_hook(
     Parameters
     ----------
     fn
-        With mode ``"all"``, called with the list of all gradients (None for those that this backward does not compute) after
-        the last of them; with ``"any"``, with the first gradient to come.
+        With mode ``"all"``, called with the list of all gradients (None for those that this backward does not compute)
+        after the last of them; with ``"any"``, with the first gradient to come.
 
     Raises
     ------

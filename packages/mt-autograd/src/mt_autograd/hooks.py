@@ -131,9 +131,13 @@ def _checked_all(values: Any, present: Sequence[Any], hook: Callable[..., Any]) 
         values = (values,)
     if len(values) != len(present):
         raise RuntimeError(
-            f"hook '{_name(hook)}' has returned an incorrect number of values (got {len(values)}, but expected {len(present)})"
+            f"hook '{_name(hook)}' has returned an incorrect number of values (got {len(values)}, but expected "
+            f"{len(present)})"
         )
-    return [value if value is None or old is None else _checked(value, old, hook) for value, old in zip(values, present, strict=True)]
+    return [
+        value if value is None or old is None else _checked(value, old, hook)
+        for value, old in zip(values, present, strict=True)
+    ]
 
 
 def _checked(value: Any, old: Any, hook: Callable[..., Any]) -> Any:

@@ -1,7 +1,7 @@
 """Recording of in-place operators: checks, and the new history of what was written to.
 
-A tensor that is no view simply gets the operator's node. When a view is written to, it is its base that changes: the base's
-new node, `CopySlices`, lets the operator's node see the window only, and passes the rest of the gradient on.
+A tensor that is no view simply gets the operator's node. When a view is written to, it is its base that changes: the
+base's new node, `CopySlices`, lets the operator's node see the window only, and passes the rest of the gradient on.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def record_inplace(
 ) -> Callable[..., Any]:
     """The closure that records an operator which changes, and returns, its first argument.
 
-    `geometry_only` is for operators that leave the memory alone and read it otherwise (``transpose_``): they concern this
-    tensor, never its base.
+    `geometry_only` is for operators that leave the memory alone and read it otherwise (``transpose_``): they concern
+    this tensor, never its base.
     """
     enter = _give_geometry if geometry_only else set_history
     plan = cls.plan

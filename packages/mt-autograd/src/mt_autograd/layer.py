@@ -101,8 +101,8 @@ def refuse_out(overload: Overload, below: Callee) -> Callee:
 
     def refuse(*args: Any) -> Any:
         raise RuntimeError(
-            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments "
-            "requires grad."
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+            "arguments requires grad."
         )
 
     return refuse
@@ -126,7 +126,9 @@ def _inplace_of_composite(functional: Overload) -> Callee:
         result = functional.call(self, *others)
         check_castable(result._dtype, self._dtype)
         if result.shape != self.shape:
-            raise RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(result.shape)}")
+            raise RuntimeError(
+                f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(result.shape)}"
+            )
         return self.copy_(result)
 
     return run
@@ -140,8 +142,8 @@ class NotImplementedNode(Node):
 
     def apply(self, grads: Sequence[Any], needed: Sequence[bool] | None) -> Sequence[Any]:
         raise NotImplementedError(
-            f"the derivative for 'aten::{self.operator}' is not implemented: declare it with mt_autograd.rules.derivative, or "
-            "call the operator under torch.no_grad()"
+            f"the derivative for 'aten::{self.operator}' is not implemented: declare it with "
+            "mt_autograd.rules.derivative, or call the operator under torch.no_grad()"
         )
 
 

@@ -1,8 +1,9 @@
 """Nodes of the graph: what was computed, from what, and what happens when a gradient passes by.
 
-An *edge* says where a gradient goes: a node and the number of one of its outputs, or a leaf tensor and `LEAF`, or None and 0
-where no gradient is wanted. A node keeps its edges in one flat tuple: a graph of n operations is then a third as many objects
-for the garbage collector to walk over. A graph holds its leaves, a leaf holds its `AccumulateGrad` weakly: no cycle.
+An *edge* says where a gradient goes: a node and the number of one of its outputs, or a leaf tensor and `LEAF`, or None
+and 0 where no gradient is wanted. A node keeps its edges in one flat tuple: a graph of n operations is then a third as
+many objects for the garbage collector to walk over. A graph holds its leaves, a leaf holds its `AccumulateGrad` weakly:
+no cycle.
 """
 
 from __future__ import annotations

@@ -29,6 +29,7 @@ from .views import edge_of
 
 __all__ = ["OperatorNode", "keep_spec", "node_class", "save_inputs", "save_outputs"]
 
+
 def keep_spec(value: Any, kind: str) -> Any:
     """What a node keeps of a tensor argument's layout; None for a number or None in its place."""
     if kind == "list":
@@ -60,8 +61,8 @@ class OperatorNode(Node):
     plan : Plan
         On the class.
     saved : tuple or None
-        (tensor, expected version) flattened, per slot of the plan; None once released. A list of tensors stands in its slot
-        as a tuple, its versions likewise.
+        (tensor, expected version) flattened, per slot of the plan; None once released. A list of tensors stands in its
+        slot as a tuple, its versions likewise.
     values, specs : tuple
         Arguments that are not tensors, and layouts of those that are, in the plan's order.
     wanted : int
@@ -243,7 +244,11 @@ def node_class(plan: Plan, *, inplace: bool) -> type[OperatorNode]:
         )
         if used
     ]  # fmt: skip
-    return type(plan.rule.node_name.rpartition("::")[2], (OperatorNode,), {"__slots__": tuple(slots), "plan": plan, "__module__": __name__})
+    return type(
+        plan.rule.node_name.rpartition("::")[2],
+        (OperatorNode,),
+        {"__slots__": tuple(slots), "plan": plan, "__module__": __name__},
+    )
 
 
 # Saving

@@ -1,7 +1,7 @@
 """Recording closures: one is built per operator and key set, and does the least that this operator needs.
 
-Each runs the operator below autograd and makes the node of its result. The short ones repeat the same few lines instead of
-sharing a function: a Python call costs as much as they do.
+Each runs the operator below autograd and makes the node of its result. The short ones repeat the same few lines instead
+of sharing a function: a Python call costs as much as they do.
 """
 
 from __future__ import annotations
@@ -322,7 +322,9 @@ def edges_and_mask(plan: Plan, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], 
     return tuple(edges), wanted
 
 
-def fill_node(node: OperatorNode, args: tuple[Any, ...], edges: tuple[Any, ...], wanted: int, instrumented: bool) -> None:
+def fill_node(
+    node: OperatorNode, args: tuple[Any, ...], edges: tuple[Any, ...], wanted: int, instrumented: bool
+) -> None:
     """Everything of a node that is known before the operator has run, saved tensors aside."""
     plan = node.plan
     if len(plan.positions) > 1:
@@ -413,4 +415,3 @@ def record_outputs(cls: type[OperatorNode], below: Callee, instrumented: bool) -
         return results
 
     return record
-

@@ -28,7 +28,17 @@ from mt_core.api import _functions as ops
 from mt_core.dispatch.registry import Overload, load_room
 from mt_core.schema import Schema
 
-__all__ = ["Formula", "Plan", "Rule", "derivative", "find_rule", "joint_derivative", "non_differentiable", "plan_for", "zero"]
+__all__ = [
+    "Formula",
+    "Plan",
+    "Rule",
+    "derivative",
+    "find_rule",
+    "joint_derivative",
+    "non_differentiable",
+    "plan_for",
+    "zero",
+]
 
 Function = Callable[..., Any]
 
@@ -57,7 +67,12 @@ _RULES: dict[str, Rule] = {}
 
 
 def derivative(
-    name: str, /, *, node: str | None = None, differentiable_outputs: tuple[bool, ...] | None = None, **formulas: Function
+    name: str,
+    /,
+    *,
+    node: str | None = None,
+    differentiable_outputs: tuple[bool, ...] | None = None,
+    **formulas: Function,
 ) -> None:
     """Declare the derivative of an operator: one formula per differentiable argument.
 
@@ -66,8 +81,8 @@ def derivative(
     name
         The overload, as in ``"mul.Tensor"``. In-place forms follow the functional one unless declared themselves.
     node
-        What ``grad_fn.name()`` says, if not ``MulBackward0``, which counts the overloads of one operator in the order in which
-        they are declared.
+        What ``grad_fn.name()`` says, if not ``MulBackward0``, which counts the overloads of one operator in the order
+        in which they are declared.
     differentiable_outputs
         For operators with several outputs; by default all of floating point dtype.
     """
@@ -169,13 +184,15 @@ class Plan:
     Attributes
     ----------
     positions : tuple of int
-        Schema positions of the differentiable arguments, in the schema's order; `lists` tells which take several tensors.
+        Schema positions of the differentiable arguments, in the schema's order; `lists` tells which take several
+        tensors.
     formulas : tuple of Formula
         One per differentiable argument; with `joint`, one in all.
     saved : tuple of SavedSlot
-        Tensors to save; `values` are (name, position) of other arguments to keep, `specs` (name, position, kind) of tensors
-        whose layout to keep: its ``"spec"``, the specs of a ``"list"``, its ``"offset"``, or, where only the argument's own
-        formula asks, the ``"strides"``: the rest of the spec is known from where the argument's gradient goes.
+        Tensors to save; `values` are (name, position) of other arguments to keep, `specs` (name, position, kind) of
+        tensors whose layout to keep: its ``"spec"``, the specs of a ``"list"``, its ``"offset"``, or, where only the
+        argument's own formula asks, the ``"strides"``: the rest of the spec is known from where the argument's gradient
+        goes.
     """
 
     __slots__ = ("formulas", "joint", "lists", "positions", "rule", "saved", "schema", "specs", "uses_grad", "values")
@@ -188,10 +205,14 @@ class Plan:
         names = rule.joint or tuple(rule.formulas)
         for name in names:
             if name not in index:
-                raise ValueError(f"the derivative of {rule.name} names an argument '{name}' that {schema} does not have")
+                raise ValueError(
+                    f"the derivative of {rule.name} names an argument '{name}' that {schema} does not have"
+                )
         ordered = tuple(sorted(names, key=index.__getitem__))
         if self.joint and ordered != rule.joint:
-            raise ValueError(f"the arguments of the joint derivative of {rule.name} must follow the schema: {', '.join(ordered)}")
+            raise ValueError(
+                f"the arguments of the joint derivative of {rule.name} must follow the schema: {', '.join(ordered)}"
+            )
         self.positions = tuple(index[name] for name in ordered)
         self.lists = tuple(schema.arguments[i].is_list for i in self.positions)
         functions = [rule.formulas[""]] if self.joint else [rule.formulas[name] for name in ordered]

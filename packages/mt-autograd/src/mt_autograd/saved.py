@@ -1,7 +1,7 @@
 """Tensors saved for backward: version checks, packing hooks, and own outputs without cycles.
 
-A node saves an input as it is. It saves an output of its own as its parts: the tensor itself would own the node, and the
-cycle would keep the memory until the garbage collector runs.
+A node saves an input as it is. It saves an output of its own as its parts: the tensor itself would own the node, and
+the cycle would keep the memory until the garbage collector runs.
 """
 
 from __future__ import annotations
@@ -18,18 +18,27 @@ from mt_core.tensor import Tensor, new_tensor
 
 from .node import NO_EDGE, Edge, materialized
 
-__all__ = ["Packed", "SavedOutput", "SavedTensorHooks", "check_version", "operation_name", "pack", "packing_hooks", "version_of"]
+__all__ = [
+    "Packed",
+    "SavedOutput",
+    "SavedTensorHooks",
+    "check_version",
+    "operation_name",
+    "pack",
+    "packing_hooks",
+    "version_of",
+]
 
 FREED = (
-    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
-    "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
-    "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors after "
-    "calling backward."
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
+    "been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
+    "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access saved "
+    "tensors after calling backward."
 )
 _INFERENCE = (
-    "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation "
-    "tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use "
-    "`torch.no_grad()` instead of `torch.inference_mode()`."
+    "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
+    "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in "
+    "autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`."
 )
 
 
@@ -97,15 +106,16 @@ def check_version(tensor: Any, current: int, expected: int, origin: Edge) -> Non
 
     made_by = f", which is output {origin[1]} of {operation_name(origin[0])}," if origin[0] is not None else ""
     hint = (
-        "Hint: the backtrace further above shows the operation that failed to compute its gradient. The variable in question "
-        "was changed in there or anywhere later. Good luck!"
+        "Hint: the backtrace further above shows the operation that failed to compute its gradient. The variable in "
+        "question was changed in there or anywhere later. Good luck!"
         if is_anomaly_enabled()
         else "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
         "torch.autograd.set_detect_anomaly(True, check_nan=False)."
     )
     raise RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[{tensor.type()} {list(tensor.shape)}]{made_by} is at version {current}; expected version {expected} instead. {hint}"
+        f"[{tensor.type()} {list(tensor.shape)}]{made_by} is at version {current}; expected version {expected} "
+        f"instead. {hint}"
     )
 
 
@@ -138,7 +148,9 @@ class Packed:
 
     __slots__ = ("content", "edge", "unpack_hook")
 
-    def __init__(self, tensor: Any, edge: Edge, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
+    def __init__(
+        self, tensor: Any, edge: Edge, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]
+    ) -> None:
         self.edge = edge
         self.unpack_hook = unpack_hook
         before = version_of(tensor)
@@ -146,9 +158,9 @@ class Packed:
             self.content = pack_hook(tensor)
         if version_of(tensor) != before:
             raise RuntimeError(
-                "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be "
-                "modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if you "
-                "need to perform in-place operations on the input to a pack hook."
+                "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook "
+                "cannot be modified by in-place operations as this can lead to unexpected side-effects. Please open "
+                "an issue if you need to perform in-place operations on the input to a pack hook."
             )
 
     def unpack(self, own_edge: Edge = NO_EDGE) -> Any:
@@ -161,7 +173,9 @@ class Packed:
         """
         data = self.unpack_hook(self.content)
         if not isinstance(data, Tensor):
-            raise TypeError(f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(data).__name__}")
+            raise TypeError(
+                f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(data).__name__}"
+            )
         edge = self.edge if own_edge[0] is None else own_edge
         return data if edge[0] is None else with_history(data.detach(), materialized(edge))
 
@@ -213,14 +227,15 @@ class SavedTensor:
         stored = self._stored()
         if stored is None:
             raise RuntimeError(
-                "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph are "
-                "freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through "
-                "the graph a second time or if you need to access saved variables after calling backward."
+                "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the "
+                "graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need "
+                "to backward through the graph a second time or if you need to access saved variables after calling "
+                "backward."
             )
         if isinstance(stored, Packed):
             raise RuntimeError(
-                "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is "
-                "allowed at a time."
+                "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of "
+                "hooks is allowed at a time."
             )
         self._replace(Packed(*self._source(stored), pack_hook, unpack_hook))
 

@@ -15,8 +15,8 @@ __all__ = ["fit_gradient", "fitted", "sum_to_shape"]
 def fit_gradient(grad: Any, spec: OutputSpec, producer: Node, index: int) -> Tensor:
     """The gradient in the shape and dtype of the tensor that `spec` describes.
 
-    A formula's gradient may still be broadcast, or of the dtype that the operator computed in: it is summed, its real part
-    is taken for a real tensor, and it is converted.
+    A formula's gradient may still be broadcast, or of the dtype that the operator computed in: it is summed, its real
+    part is taken for a real tensor, and it is converted.
 
     Raises
     ------
@@ -30,7 +30,8 @@ def fit_gradient(grad: Any, spec: OutputSpec, producer: Node, index: int) -> Ten
         if grad._dtype.is_complex and not dtype.is_complex:
             if producer.strict_gradients:
                 raise RuntimeError(
-                    f"Function {producer.name()} returned a complex gradient at index {index} for an input of dtype {dtype}"
+                    f"Function {producer.name()} returned a complex gradient at index {index} for an input of dtype "
+                    f"{dtype}"
                 )
             grad = grad.real
         grad = grad.to(dtype)
@@ -47,8 +48,8 @@ def fitted(grad: Any, producer: Node, index: int, shape: tuple[int, ...], dtype:
 def _summed(grad: Any, shape: tuple[int, ...], producer: Node, index: int) -> Any:
     if not is_expandable(shape, grad._array.shape):
         raise RuntimeError(
-            f"Function {producer.name()} returned an invalid gradient at index {index} - got {list(grad.shape)} but expected "
-            f"shape compatible with {list(shape)}"
+            f"Function {producer.name()} returned an invalid gradient at index {index} - got {list(grad.shape)} but "
+            f"expected shape compatible with {list(shape)}"
         )
     return sum_to_shape(grad, shape)
 
@@ -59,8 +60,8 @@ def _on_device(grad: Any, keys: int, producer: Node, index: int) -> Any:
     if not grad.dim():
         return grad.to(device_of_keys(keys))
     raise RuntimeError(
-        f"Function {producer.name()} returned an invalid gradient at index {index} - expected device {device_of_keys(keys)} "
-        f"but got {grad.device}"
+        f"Function {producer.name()} returned an invalid gradient at index {index} - expected device "
+        f"{device_of_keys(keys)} but got {grad.device}"
     )
 
 

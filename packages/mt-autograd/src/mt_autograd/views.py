@@ -1,7 +1,8 @@
 """Views and history: where the gradient of a view goes, before and after its base has been written to.
 
-A view made by a recorded operator has that operator's node. Once the base's memory has been written to, through whichever
-alias, that node no longer tells the truth, and the view's history is made anew as a strided window of what the base then is.
+A view made by a recorded operator has that operator's node. Once the base's memory has been written to, through
+whichever alias, that node no longer tells the truth, and the view's history is made anew as a strided window of what
+the base then is.
 """
 
 from __future__ import annotations
@@ -48,8 +49,8 @@ class ViewGeometry:
         if self.dtype.is_complex and self.base_dtype is self.dtype.to_real():
             return self._replay_as_complex(base)
         raise NotImplementedError(
-            f"gradients through an in-place change of a view that reads {self.base_dtype} as {self.dtype} are not implemented; "
-            "clone the view before changing it"
+            f"gradients through an in-place change of a view that reads {self.base_dtype} as {self.dtype} are not "
+            "implemented; clone the view before changing it"
         )
 
     def _replay_as_complex(self, base: Tensor) -> Tensor:
@@ -141,18 +142,18 @@ def follow_base(base: Tensor) -> None:
 # What may not be rebased
 
 _AMBIGUOUS = (
-    " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view "
-    "and the inplace either both inside the {block} block (if you don't want the inplace to be tracked) or both outside (if you "
-    "want the inplace to be tracked)."
+    " Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving "
+    "both the view and the inplace either both inside the {block} block (if you don't want the inplace to be tracked) "
+    "or both outside (if you want the inplace to be tracked)."
 )
 _SEVERAL = (
-    " This view is the output of a function that returns multiple views. Such functions do not allow the output views to be "
-    "modified inplace. You should replace the inplace operation by an out-of-place one."
+    " This view is the output of a function that returns multiple views. Such functions do not allow the output views "
+    "to be modified inplace. You should replace the inplace operation by an out-of-place one."
 )
 _CUSTOM = (
-    " This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to handle "
-    "view+inplace would override the custom backward associated with the custom Function, leading to incorrect gradients. This "
-    "behavior is forbidden. You can fix this by cloning the output of the custom Function."
+    " This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic "
+    "to handle view+inplace would override the custom backward associated with the custom Function, leading to "
+    "incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function."
 )
 #: `AutogradMeta.creation_meta` of a view that a custom Function returned; its flag is that of several views.
 IN_CUSTOM_FUNCTION = "custom Function"
@@ -172,7 +173,11 @@ def refuse_rebase(view: Tensor, *, indirect: bool) -> None:
     meta = view._autograd
     creation = meta.creation_meta if meta is not None else None
     grad_fn = meta.grad_fn if meta is not None else None
-    modified = " and its base or another view of its base has been modified inplace" if indirect else " and is being modified inplace"
+    modified = (
+        " and its base or another view of its base has been modified inplace"
+        if indirect
+        else " and is being modified inplace"
+    )
     raise RuntimeError(_subject(grad_fn, meta, flags, creation) + modified + _reason(grad_fn, flags, creation))
 
 
@@ -200,4 +205,3 @@ def _reason(grad_fn: Node | None, flags: int, creation: Any) -> str:
         return " with grad mode enabled." + _AMBIGUOUS.format(block="no_grad")
     enabled = " with grad mode enabled." if grad_fn is None else "."
     return enabled + (_CUSTOM if creation == IN_CUSTOM_FUNCTION else _SEVERAL)
-

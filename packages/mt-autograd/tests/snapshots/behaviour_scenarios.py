@@ -15,7 +15,11 @@ def text(value):
     if hasattr(value, "next_functions"):
         return f"<{value.name()}>"
     if type(value).__name__ == "Tensor":
-        history = f", grad_fn=<{value.grad_fn.name()}>" if value.grad_fn is not None else f", requires_grad={value.requires_grad}"
+        history = (
+            f", grad_fn=<{value.grad_fn.name()}>"
+            if value.grad_fn is not None
+            else f", requires_grad={value.requires_grad}"
+        )
         numbers = [float(f"{v:.5g}") + 0.0 if isinstance(v, float) else v for v in value.detach().reshape(-1).tolist()]
         return f"tensor({list(value.shape)}, {numbers}, {value.dtype}{history})"
     if isinstance(value, (list, tuple)):
@@ -660,7 +664,15 @@ def no_grad_view_requires_grad(torch):
     with torch.no_grad():
         v, u, d, e = a[0], a.unbind(0), a.detach(), a.expand(2, 2, 2)
     w = v * 2
-    return v.requires_grad, v.grad_fn, v.is_leaf, u[0].requires_grad, d.requires_grad, e.requires_grad, w.grad_fn.next_functions
+    return (
+        v.requires_grad,
+        v.grad_fn,
+        v.is_leaf,
+        u[0].requires_grad,
+        d.requires_grad,
+        e.requires_grad,
+        w.grad_fn.next_functions,
+    )
 
 
 def no_grad_view_as_leaf(torch):

@@ -9,6 +9,8 @@ import behaviour_scenarios
 import torch
 
 HERE = Path(__file__).parent
-outcomes = {name: behaviour_scenarios.outcome(scenario, torch) for name, scenario in behaviour_scenarios.SCENARIOS.items()}
+outcomes = {
+    name: behaviour_scenarios.outcome(scenario, torch) for name, scenario in behaviour_scenarios.SCENARIOS.items()
+}
 (HERE / "behaviour.json").write_text(json.dumps(outcomes, indent=1, ensure_ascii=False) + "\n")
 print(f"{len(outcomes)} scenarios of PyTorch {torch.__version__}")

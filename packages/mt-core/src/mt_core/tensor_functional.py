@@ -6,6 +6,8 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from .api import _functions as ops
+
 __all__ = ["FunctionalMembers"]
 
 
@@ -43,6 +45,30 @@ class FunctionalMembers:
         from .functional_norm import norm
 
         return norm(self, p, dim, keepdim, dtype=dtype)
+
+    @property
+    def real(self: Any) -> Any:
+        """The real parts: a view of a complex tensor, a real tensor itself."""
+        return ops.real(self)
+
+    @real.setter
+    def real(self: Any, value: Any) -> None:
+        ops.real(self).copy_(value) if isinstance(value, FunctionalMembers) else ops.real(self).fill_(value)
+
+    @property
+    def imag(self: Any) -> Any:
+        """The imaginary parts of a complex tensor: a view.
+
+        Raises
+        ------
+        RuntimeError
+            For real tensors.
+        """
+        return ops.imag(self)
+
+    @imag.setter
+    def imag(self: Any, value: Any) -> None:
+        ops.imag(self).copy_(value) if isinstance(value, FunctionalMembers) else ops.imag(self).fill_(value)
 
     @property
     def T(self: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..api import _functions as ops
 from ..dispatch.registry import register_composite as composite
-from ..dtypes import float64, scalar_type_name
+from ..dtypes import bfloat16, float32, float64, scalar_type_name
 
 #: Constants of `selu`, from Klambauer et al., "Self-Normalizing Neural Networks", 2017.
 SELU_ALPHA = 1.6732632423543772848170429916717
@@ -76,6 +76,8 @@ def rrelu_with_noise(self: Any, noise: Any, lower: Any, upper: Any, training: bo
     """Slopes are drawn, in double precision, for the elements that are not positive, in their order."""
     if not training:
         return ops.leaky_relu(self, (lower + upper) / 2)
+    if self.dtype not in (bfloat16, float32, float64):
+        raise NotImplementedError(f"\"rrelu_with_noise_out_cpu\" not implemented for '{scalar_type_name(self.dtype)}'")
     falling = self <= 0
     noise.fill_(1)
     count = int(falling.sum().item())
