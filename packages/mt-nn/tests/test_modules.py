@@ -1,0 +1,45 @@
+"""Initial values, outputs and gradients of modules against PyTorch's (snapshots/make_modules.py)."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import mt_core
+import mt_nn
+import numpy as np
+import pytest
+from mt_core.random import manual_seed
+
+SNAPSHOTS = Path(__file__).parent / "snapshots"
+
+
+def load_running():
+    spec = importlib.util.spec_from_file_location("mt_nn_running", SNAPSHOTS / "running.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+running = load_running()
+LINES = running.lines()
+STORED = np.load(SNAPSHOTS / "modules.npz")
+SCOPE = {
+    "nn": mt_nn,
+    "rnn": mt_nn.utils.rnn,
+    "randn": mt_core.randn,
+    "rand": mt_core.rand,
+    "randint": mt_core.randint,
+    "tensor": mt_core.tensor,
+}
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_as_pytorch(line):
+    prefix = f"{LINES.index(line)} "
+    wanted = {name.removeprefix(prefix): STORED[name] for name in STORED.files if name.startswith(prefix)}
+    found = running.run(line, SCOPE, manual_seed)
+    assert set(found) == set(wanted)
+    for name, array in wanted.items():
+        np.testing.assert_allclose(found[name], array, rtol=2e-5, atol=2e-6, err_msg=name)
+        assert found[name].dtype == array.dtype
