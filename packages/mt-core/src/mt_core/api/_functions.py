@@ -19,7 +19,7 @@ from ..tensor_types import TENSORS
 from ._quick import NUMBERS, given, int_tuple, operator_fallback, reflected, sized_ints, tensors_keys
 from .binder import call_method, call_packet
 
-__all__ = ["_bounded_log", "_conj_physical", "_fft_c2c", "_fft_c2r", "_fft_r2c", "_linalg_det", "_log_softmax", "_log_softmax_backward_data", "_masked_softmax", "_masked_softmax_backward", "_pad_circular", "_prelu_kernel", "_prelu_kernel_backward", "_safe_softmax", "_softmax", "_softmax_backward_data", "_to_copy", "_unique2", "_upsample_nearest_exact1d", "_upsample_nearest_exact2d", "_upsample_nearest_exact3d", "abs", "abs_", "absolute", "acos", "acos_", "acosh", "acosh_", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d", "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "adjoint", "affine_grid_generator", "alias", "all", "allclose", "alpha_dropout", "alpha_dropout_", "amax", "amin", "aminmax", "angle", "any", "arange", "arccos", "arccos_", "arccosh", "arccosh_", "arcsin", "arcsin_", "arcsinh", "arcsinh_", "arctan", "arctan2", "arctan_", "arctanh", "arctanh_", "argmax", "argmin", "argsort", "argwhere", "as_strided", "as_strided_scatter", "asin", "asin_", "asinh", "asinh_", "atan", "atan2", "atan_", "atanh", "atanh_", "avg_pool1d", "avg_pool2d", "avg_pool2d_backward", "avg_pool3d", "avg_pool3d_backward", "baddbmm", "bartlett_window", "batch_norm", "bernoulli", "binary_cross_entropy", "binary_cross_entropy_with_logits", "bincount", "binomial", "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "blackman_window", "bmm", "broadcast_to", "bucketize", "cat", "ceil", "ceil_", "celu", "celu_", "chain_matmul", "channel_shuffle", "cholesky", "chunk", "clamp", "clamp_", "clamp_max", "clamp_max_", "clamp_min", "clamp_min_", "clip", "clip_", "clone", "col2im", "column_stack", "complex", "concat", "concatenate", "conj", "conj_physical", "conj_physical_", "constant_pad_nd", "conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "convolution", "copysign", "corrcoef", "cos", "cos_", "cosh", "cosh_", "cosine_embedding_loss", "cosine_similarity", "count_nonzero", "cov", "cross", "cross_entropy_loss", "cummax", "cummin", "cumprod", "cumsum", "cumulative_trapezoid", "deg2rad", "deg2rad_", "det", "diag", "diag_embed", "diagflat", "diagonal", "diagonal_scatter", "diff", "dist", "div", "divide", "dot", "dropout", "dropout_", "dsplit", "dstack", "elu", "elu_", "elu_backward", "embedding", "embedding_dense_backward", "empty", "empty_like", "empty_permuted", "empty_strided", "eq", "equal", "exp", "exp2", "exp2_", "exp_", "expm1", "expm1_", "eye", "feature_alpha_dropout", "feature_alpha_dropout_", "feature_dropout", "feature_dropout_", "fft_fft", "fft_fft2", "fft_fftfreq", "fft_fftn", "fft_fftshift", "fft_hfft", "fft_hfft2", "fft_hfftn", "fft_ifft", "fft_ifft2", "fft_ifftn", "fft_ifftshift", "fft_ihfft", "fft_ihfft2", "fft_ihfftn", "fft_irfft", "fft_irfft2", "fft_irfftn", "fft_rfft", "fft_rfft2", "fft_rfftfreq", "fft_rfftn", "fill", "fill_", "fix", "fix_", "flatten", "flip", "fliplr", "flipud", "float_power", "floor", "floor_", "floor_divide", "fmax", "fmin", "fmod", "frac", "frac_", "frexp", "full", "full_like", "gather", "gcd", "gcd_", "ge", "gelu", "gelu_", "gelu_backward", "ger", "glu", "glu_backward", "greater", "greater_equal", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d", "group_norm", "gt", "hamming_window", "hann_window", "hardshrink", "hardshrink_backward", "hardsigmoid", "hardsigmoid_", "hardsigmoid_backward", "hardswish", "hardswish_", "hardswish_backward", "hardtanh", "hardtanh_", "hardtanh_backward", "heaviside", "hinge_embedding_loss", "histc", "hsplit", "hstack", "huber_loss", "hypot", "im2col", "imag", "index", "index_add", "index_copy", "index_fill", "index_put", "index_reduce", "index_select", "instance_norm", "inverse", "isclose", "isfinite", "isin", "isinf", "isnan", "isneginf", "isposinf", "isreal", "istft", "kl_div", "kthvalue", "l1_loss", "layer_norm", "lcm", "lcm_", "ldexp", "ldexp_", "le", "leaky_relu", "leaky_relu_", "leaky_relu_backward", "lerp", "less", "less_equal", "linalg_cholesky", "linalg_cholesky_ex", "linalg_cross", "linalg_det", "linalg_diagonal", "linalg_eigh", "linalg_eigvalsh", "linalg_inv", "linalg_inv_ex", "linalg_matmul", "linalg_matrix_norm", "linalg_matrix_power", "linalg_multi_dot", "linalg_norm", "linalg_qr", "linalg_slogdet", "linalg_solve", "linalg_solve_ex", "linalg_solve_triangular", "linalg_svd", "linalg_svdvals", "linalg_vander", "linalg_vecdot", "linalg_vector_norm", "linear", "linspace", "log", "log10", "log10_", "log1p", "log1p_", "log2", "log2_", "log_", "log_sigmoid", "log_sigmoid_backward", "log_sigmoid_forward", "log_softmax", "logaddexp", "logaddexp2", "logcumsumexp", "logdet", "logical_and", "logical_not", "logical_or", "logical_xor", "logit", "logit_", "logit_backward", "logspace", "logsumexp", "lt", "margin_ranking_loss", "masked_fill", "masked_scatter", "masked_select", "matmul", "matrix_power", "max", "max_pool1d", "max_pool1d_with_indices", "max_pool2d", "max_pool2d_with_indices", "max_pool3d", "max_pool3d_with_indices", "max_unpool2d", "max_unpool3d", "maximum", "mean", "median", "min", "minimum", "mish", "mish_", "mish_backward", "mm", "mode", "moveaxis", "movedim", "mse_loss", "msort", "mul", "multi_margin_loss", "multilabel_margin_loss", "multinomial", "multiply", "mv", "nan_to_num", "nan_to_num_", "nanmean", "nanmedian", "nanquantile", "nansum", "narrow", "native_batch_norm", "native_channel_shuffle", "native_dropout", "native_dropout_backward", "native_group_norm", "native_layer_norm", "native_layer_norm_backward", "ne", "neg", "neg_", "negative", "negative_", "nextafter", "nll_loss", "nll_loss2d", "nll_loss_backward", "nll_loss_forward", "nll_loss_nd", "nonzero", "normal", "not_equal", "one_hot", "ones", "ones_like", "outer", "pad", "pairwise_distance", "permute", "pixel_shuffle", "pixel_unshuffle", "poisson", "poisson_nll_loss", "polar", "positive", "pow", "prelu", "prod", "put", "qr", "quantile", "rad2deg", "rad2deg_", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "range", "ravel", "real", "reciprocal", "reciprocal_", "reflection_pad1d", "reflection_pad2d", "reflection_pad3d", "relu", "relu6", "relu6_", "relu_", "remainder", "renorm", "repeat_interleave", "replication_pad1d", "replication_pad2d", "replication_pad3d", "reshape", "resolve_conj", "resolve_neg", "rms_norm", "roll", "rot90", "round", "round_", "row_stack", "rrelu", "rrelu_", "rrelu_with_noise", "rrelu_with_noise_backward", "rsqrt", "rsqrt_", "rsub", "scalar_tensor", "scaled_dot_product_attention", "scatter", "scatter_add", "scatter_reduce", "searchsorted", "select", "select_scatter", "selu", "selu_", "sgn", "sigmoid", "sigmoid_", "sigmoid_backward", "sign", "signbit", "silu", "silu_", "silu_backward", "sin", "sin_", "sinh", "sinh_", "slice", "slice_scatter", "slogdet", "smooth_l1_loss", "soft_margin_loss", "softmax", "softplus", "softplus_backward", "softshrink", "softshrink_backward", "sort", "split", "split_with_sizes", "sqrt", "sqrt_", "square", "square_", "squeeze", "stack", "std", "std_mean", "stft", "sub", "subtract", "sum", "svd", "swapaxes", "swapdims", "t", "take", "take_along_dim", "tan", "tan_", "tanh", "tanh_", "tanh_backward", "tensor_split", "threshold", "threshold_", "threshold_backward", "tile", "topk", "trace", "transpose", "trapezoid", "trapz", "tril", "tril_indices", "triplet_margin_loss", "triu", "triu_indices", "true_divide", "trunc", "trunc_", "unbind", "unflatten", "unique_consecutive", "unique_dim", "unsqueeze", "upsample_bicubic2d", "upsample_bilinear2d", "upsample_linear1d", "upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d", "upsample_trilinear3d", "vander", "var", "var_mean", "vdot", "view_as_complex", "view_as_real", "vsplit", "vstack", "where", "zero_", "zeros", "zeros_like"]
+__all__ = ["_bounded_log", "_conj_physical", "_fft_c2c", "_fft_c2r", "_fft_r2c", "_linalg_det", "_log_softmax", "_log_softmax_backward_data", "_masked_softmax", "_masked_softmax_backward", "_pad_circular", "_prelu_kernel", "_prelu_kernel_backward", "_safe_softmax", "_softmax", "_softmax_backward_data", "_to_copy", "_unique2", "_upsample_nearest_exact1d", "_upsample_nearest_exact2d", "_upsample_nearest_exact3d", "abs", "abs_", "absolute", "acos", "acos_", "acosh", "acosh_", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d", "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "adjoint", "affine_grid_generator", "alias", "alias_copy", "all", "allclose", "alpha_dropout", "alpha_dropout_", "amax", "amin", "aminmax", "angle", "any", "arange", "arccos", "arccos_", "arccosh", "arccosh_", "arcsin", "arcsin_", "arcsinh", "arcsinh_", "arctan", "arctan2", "arctan_", "arctanh", "arctanh_", "argmax", "argmin", "argsort", "argwhere", "as_strided", "as_strided_copy", "as_strided_scatter", "asin", "asin_", "asinh", "asinh_", "atan", "atan2", "atan_", "atanh", "atanh_", "avg_pool1d", "avg_pool2d", "avg_pool2d_backward", "avg_pool3d", "avg_pool3d_backward", "baddbmm", "bartlett_window", "batch_norm", "bernoulli", "binary_cross_entropy", "binary_cross_entropy_with_logits", "bincount", "binomial", "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "blackman_window", "bmm", "broadcast_to", "bucketize", "cat", "ceil", "ceil_", "celu", "celu_", "chain_matmul", "channel_shuffle", "cholesky", "chunk", "clamp", "clamp_", "clamp_max", "clamp_max_", "clamp_min", "clamp_min_", "clip", "clip_", "clone", "col2im", "column_stack", "complex", "concat", "concatenate", "conj", "conj_physical", "conj_physical_", "constant_pad_nd", "conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "convolution", "copysign", "corrcoef", "cos", "cos_", "cosh", "cosh_", "cosine_embedding_loss", "cosine_similarity", "count_nonzero", "cov", "cross", "cross_entropy_loss", "cummax", "cummin", "cumprod", "cumsum", "cumulative_trapezoid", "deg2rad", "deg2rad_", "det", "diag", "diag_embed", "diagflat", "diagonal", "diagonal_copy", "diagonal_scatter", "diff", "dist", "div", "divide", "dot", "dropout", "dropout_", "dsplit", "dstack", "elu", "elu_", "elu_backward", "embedding", "embedding_dense_backward", "empty", "empty_like", "empty_permuted", "empty_strided", "eq", "equal", "exp", "exp2", "exp2_", "exp_", "expand_copy", "expm1", "expm1_", "eye", "feature_alpha_dropout", "feature_alpha_dropout_", "feature_dropout", "feature_dropout_", "fft_fft", "fft_fft2", "fft_fftfreq", "fft_fftn", "fft_fftshift", "fft_hfft", "fft_hfft2", "fft_hfftn", "fft_ifft", "fft_ifft2", "fft_ifftn", "fft_ifftshift", "fft_ihfft", "fft_ihfft2", "fft_ihfftn", "fft_irfft", "fft_irfft2", "fft_irfftn", "fft_rfft", "fft_rfft2", "fft_rfftfreq", "fft_rfftn", "fill", "fill_", "fix", "fix_", "flatten", "flip", "fliplr", "flipud", "float_power", "floor", "floor_", "floor_divide", "fmax", "fmin", "fmod", "frac", "frac_", "frexp", "full", "full_like", "gather", "gcd", "gcd_", "ge", "gelu", "gelu_", "gelu_backward", "ger", "glu", "glu_backward", "greater", "greater_equal", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d", "group_norm", "gt", "hamming_window", "hann_window", "hardshrink", "hardshrink_backward", "hardsigmoid", "hardsigmoid_", "hardsigmoid_backward", "hardswish", "hardswish_", "hardswish_backward", "hardtanh", "hardtanh_", "hardtanh_backward", "heaviside", "hinge_embedding_loss", "histc", "hsplit", "hstack", "huber_loss", "hypot", "im2col", "imag", "index", "index_add", "index_copy", "index_fill", "index_put", "index_reduce", "index_select", "instance_norm", "inverse", "isclose", "isfinite", "isin", "isinf", "isnan", "isneginf", "isposinf", "isreal", "istft", "kl_div", "kthvalue", "l1_loss", "layer_norm", "lcm", "lcm_", "ldexp", "ldexp_", "le", "leaky_relu", "leaky_relu_", "leaky_relu_backward", "lerp", "less", "less_equal", "linalg_cholesky", "linalg_cholesky_ex", "linalg_cross", "linalg_det", "linalg_diagonal", "linalg_eigh", "linalg_eigvalsh", "linalg_inv", "linalg_inv_ex", "linalg_matmul", "linalg_matrix_norm", "linalg_matrix_power", "linalg_multi_dot", "linalg_norm", "linalg_qr", "linalg_slogdet", "linalg_solve", "linalg_solve_ex", "linalg_solve_triangular", "linalg_svd", "linalg_svdvals", "linalg_vander", "linalg_vecdot", "linalg_vector_norm", "linear", "linspace", "log", "log10", "log10_", "log1p", "log1p_", "log2", "log2_", "log_", "log_sigmoid", "log_sigmoid_backward", "log_sigmoid_forward", "log_softmax", "logaddexp", "logaddexp2", "logcumsumexp", "logdet", "logical_and", "logical_not", "logical_or", "logical_xor", "logit", "logit_", "logit_backward", "logspace", "logsumexp", "lt", "margin_ranking_loss", "masked_fill", "masked_scatter", "masked_select", "matmul", "matrix_power", "max", "max_pool1d", "max_pool1d_with_indices", "max_pool2d", "max_pool2d_with_indices", "max_pool3d", "max_pool3d_with_indices", "max_unpool2d", "max_unpool3d", "maximum", "mean", "median", "min", "minimum", "mish", "mish_", "mish_backward", "mm", "mode", "moveaxis", "movedim", "mse_loss", "msort", "mul", "multi_margin_loss", "multilabel_margin_loss", "multinomial", "multiply", "mv", "nan_to_num", "nan_to_num_", "nanmean", "nanmedian", "nanquantile", "nansum", "narrow", "narrow_copy", "native_batch_norm", "native_channel_shuffle", "native_dropout", "native_dropout_backward", "native_group_norm", "native_layer_norm", "native_layer_norm_backward", "ne", "neg", "neg_", "negative", "negative_", "nextafter", "nll_loss", "nll_loss2d", "nll_loss_backward", "nll_loss_forward", "nll_loss_nd", "nonzero", "normal", "not_equal", "one_hot", "ones", "ones_like", "outer", "pad", "pairwise_distance", "permute", "permute_copy", "pixel_shuffle", "pixel_unshuffle", "poisson", "poisson_nll_loss", "polar", "positive", "pow", "prelu", "prod", "put", "qr", "quantile", "rad2deg", "rad2deg_", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "range", "ravel", "real", "reciprocal", "reciprocal_", "reflection_pad1d", "reflection_pad2d", "reflection_pad3d", "relu", "relu6", "relu6_", "relu_", "remainder", "renorm", "repeat_interleave", "replication_pad1d", "replication_pad2d", "replication_pad3d", "reshape", "resolve_conj", "resolve_neg", "rms_norm", "roll", "rot90", "round", "round_", "row_stack", "rrelu", "rrelu_", "rrelu_with_noise", "rrelu_with_noise_backward", "rsqrt", "rsqrt_", "rsub", "scalar_tensor", "scaled_dot_product_attention", "scatter", "scatter_add", "scatter_reduce", "searchsorted", "select", "select_copy", "select_scatter", "selu", "selu_", "sgn", "sigmoid", "sigmoid_", "sigmoid_backward", "sign", "signbit", "silu", "silu_", "silu_backward", "sin", "sin_", "sinh", "sinh_", "slice", "slice_copy", "slice_scatter", "slogdet", "smooth_l1_loss", "soft_margin_loss", "softmax", "softplus", "softplus_backward", "softshrink", "softshrink_backward", "sort", "split", "split_copy", "split_with_sizes", "split_with_sizes_copy", "sqrt", "sqrt_", "square", "square_", "squeeze", "squeeze_copy", "stack", "std", "std_mean", "stft", "sub", "subtract", "sum", "svd", "swapaxes", "swapdims", "t", "t_copy", "take", "take_along_dim", "tan", "tan_", "tanh", "tanh_", "tanh_backward", "tensor_split", "threshold", "threshold_", "threshold_backward", "tile", "topk", "trace", "transpose", "transpose_copy", "trapezoid", "trapz", "tril", "tril_indices", "triplet_margin_loss", "triu", "triu_indices", "true_divide", "trunc", "trunc_", "unbind", "unbind_copy", "unflatten", "unfold_copy", "unique_consecutive", "unique_dim", "unsqueeze", "unsqueeze_copy", "upsample_bicubic2d", "upsample_bilinear2d", "upsample_linear1d", "upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d", "upsample_trilinear3d", "vander", "var", "var_mean", "vdot", "view_as_complex", "view_as_complex_copy", "view_as_real", "view_as_real_copy", "view_copy", "vsplit", "vstack", "where", "zero_", "zeros", "zeros_like"]
 
 _aten_bounded_log_packet = packet('_bounded_log', 'loss', ('_bounded_log',))
 _aten_bounded_log_kernels = overload('_bounded_log', 'loss').cache
@@ -144,6 +144,9 @@ _affine_grid_generator_packet = packet('affine_grid_generator', 'pool', ('affine
 _affine_grid_generator_kernels = overload('affine_grid_generator', 'pool').cache
 _alias_packet = packet('alias', 'view', ('alias',))
 _alias_kernels = overload('alias', 'view').cache
+_alias_copy_packet = packet('alias_copy', 'view', ('alias_copy',))
+_alias_copy_kernels = overload('alias_copy', 'view').cache
+_alias_copy_out_kernels = overload('alias_copy.out', 'view').cache
 _all_packet = packet('all', 'reduction', ('all', 'all.dim', 'all.dims',))
 _all_kernels = overload('all', 'reduction').cache
 _all_dim_kernels = overload('all.dim', 'reduction').cache
@@ -232,6 +235,9 @@ _as_strided_packet = packet('as_strided', 'view', ('as_strided',))
 _as_strided_kernels = overload('as_strided', 'view').cache
 _as_strided__packet = packet('as_strided_', 'view', ('as_strided_',))
 _as_strided__kernels = overload('as_strided_', 'view').cache
+_as_strided_copy_packet = packet('as_strided_copy', 'view', ('as_strided_copy',))
+_as_strided_copy_kernels = overload('as_strided_copy', 'view').cache
+_as_strided_copy_out_kernels = overload('as_strided_copy.out', 'view').cache
 _as_strided_scatter_packet = packet('as_strided_scatter', 'indexing', ('as_strided_scatter',))
 _as_strided_scatter_kernels = overload('as_strided_scatter', 'indexing').cache
 _asin_packet = packet('asin', 'elementwise', ('asin',))
@@ -511,6 +517,9 @@ _diagflat_packet = packet('diagflat', 'creation', ('diagflat',))
 _diagflat_kernels = overload('diagflat', 'creation').cache
 _diagonal_packet = packet('diagonal', 'view', ('diagonal',))
 _diagonal_kernels = overload('diagonal', 'view').cache
+_diagonal_copy_packet = packet('diagonal_copy', 'view', ('diagonal_copy',))
+_diagonal_copy_kernels = overload('diagonal_copy', 'view').cache
+_diagonal_copy_out_kernels = overload('diagonal_copy.out', 'view').cache
 _diagonal_scatter_packet = packet('diagonal_scatter', 'indexing', ('diagonal_scatter',))
 _diagonal_scatter_kernels = overload('diagonal_scatter', 'indexing').cache
 _diff_packet = packet('diff', 'reduction', ('diff',))
@@ -588,6 +597,9 @@ _expand_packet = packet('expand', 'view', ('expand',))
 _expand_kernels = overload('expand', 'view').cache
 _expand_as_packet = packet('expand_as', 'view', ('expand_as',))
 _expand_as_kernels = overload('expand_as', 'view').cache
+_expand_copy_packet = packet('expand_copy', 'view', ('expand_copy',))
+_expand_copy_kernels = overload('expand_copy', 'view').cache
+_expand_copy_out_kernels = overload('expand_copy.out', 'view').cache
 _expm1_packet = packet('expm1', 'elementwise', ('expm1',))
 _expm1_kernels = overload('expm1', 'elementwise').cache
 _expm1_out_kernels = overload('expm1.out', 'elementwise').cache
@@ -1266,6 +1278,9 @@ _nansum_kernels = overload('nansum', 'reduction').cache
 _nansum_out_kernels = overload('nansum.out', 'reduction').cache
 _narrow_packet = packet('narrow', 'view', ('narrow',))
 _narrow_kernels = overload('narrow', 'view').cache
+_narrow_copy_packet = packet('narrow_copy', 'view', ('narrow_copy',))
+_narrow_copy_kernels = overload('narrow_copy', 'view').cache
+_narrow_copy_out_kernels = overload('narrow_copy.out', 'view').cache
 _native_batch_norm_packet = packet('native_batch_norm', 'norm', ('native_batch_norm',))
 _native_batch_norm_kernels = overload('native_batch_norm', 'norm').cache
 _native_channel_shuffle_packet = packet('native_channel_shuffle', 'pool', ('native_channel_shuffle',))
@@ -1355,6 +1370,9 @@ _pairwise_distance_packet = packet('pairwise_distance', 'loss', ('pairwise_dista
 _pairwise_distance_kernels = overload('pairwise_distance', 'loss').cache
 _permute_packet = packet('permute', 'view', ('permute',))
 _permute_kernels = overload('permute', 'view').cache
+_permute_copy_packet = packet('permute_copy', 'view', ('permute_copy',))
+_permute_copy_kernels = overload('permute_copy', 'view').cache
+_permute_copy_out_kernels = overload('permute_copy.out', 'view').cache
 _pixel_shuffle_packet = packet('pixel_shuffle', 'pool', ('pixel_shuffle',))
 _pixel_shuffle_kernels = overload('pixel_shuffle', 'pool').cache
 _pixel_unshuffle_packet = packet('pixel_unshuffle', 'pool', ('pixel_unshuffle',))
@@ -1569,6 +1587,9 @@ _searchsorted_Scalar_kernels = overload('searchsorted.Scalar', 'sort').cache
 _searchsorted_Tensor_out_kernels = overload('searchsorted.Tensor_out', 'sort').cache
 _select_packet = packet('select', 'view', ('select.int',))
 _select_int_kernels = overload('select.int', 'view').cache
+_select_copy_packet = packet('select_copy', 'view', ('select_copy.int',))
+_select_copy_int_kernels = overload('select_copy.int', 'view').cache
+_select_copy_int_out_kernels = overload('select_copy.int_out', 'view').cache
 _select_scatter_packet = packet('select_scatter', 'indexing', ('select_scatter',))
 _select_scatter_kernels = overload('select_scatter', 'indexing').cache
 _selu_packet = packet('selu', 'activation', ('selu',))
@@ -1616,6 +1637,9 @@ _sinh__packet = packet('sinh_', 'elementwise', ('sinh_',))
 _sinh__kernels = overload('sinh_', 'elementwise').cache
 _slice_packet = packet('slice', 'view', ('slice.Tensor',))
 _slice_Tensor_kernels = overload('slice.Tensor', 'view').cache
+_slice_copy_packet = packet('slice_copy', 'view', ('slice_copy.Tensor',))
+_slice_copy_Tensor_kernels = overload('slice_copy.Tensor', 'view').cache
+_slice_copy_out_kernels = overload('slice_copy.out', 'view').cache
 _slice_scatter_packet = packet('slice_scatter', 'indexing', ('slice_scatter',))
 _slice_scatter_kernels = overload('slice_scatter', 'indexing').cache
 _slogdet_packet = packet('slogdet', 'linalg', ('slogdet',))
@@ -1648,8 +1672,12 @@ _sort_out_kernels = overload('sort.out', 'sort').cache
 _split_packet = packet('split', 'view', ('split.Tensor', 'split.sizes',))
 _split_Tensor_kernels = overload('split.Tensor', 'view').cache
 _split_sizes_kernels = overload('split.sizes', 'view').cache
+_split_copy_packet = packet('split_copy', 'view', ('split_copy.Tensor',))
+_split_copy_Tensor_kernels = overload('split_copy.Tensor', 'view').cache
 _split_with_sizes_packet = packet('split_with_sizes', 'view', ('split_with_sizes',))
 _split_with_sizes_kernels = overload('split_with_sizes', 'view').cache
+_split_with_sizes_copy_packet = packet('split_with_sizes_copy', 'view', ('split_with_sizes_copy',))
+_split_with_sizes_copy_kernels = overload('split_with_sizes_copy', 'view').cache
 _sqrt_packet = packet('sqrt', 'elementwise', ('sqrt',))
 _sqrt_kernels = overload('sqrt', 'elementwise').cache
 _sqrt_out_kernels = overload('sqrt.out', 'elementwise').cache
@@ -1668,6 +1696,13 @@ _squeeze__packet = packet('squeeze_', 'view', ('squeeze_', 'squeeze_.dim', 'sque
 _squeeze__kernels = overload('squeeze_', 'view').cache
 _squeeze__dim_kernels = overload('squeeze_.dim', 'view').cache
 _squeeze__dims_kernels = overload('squeeze_.dims', 'view').cache
+_squeeze_copy_packet = packet('squeeze_copy', 'view', ('squeeze_copy', 'squeeze_copy.dim', 'squeeze_copy.dims',))
+_squeeze_copy_kernels = overload('squeeze_copy', 'view').cache
+_squeeze_copy_dim_kernels = overload('squeeze_copy.dim', 'view').cache
+_squeeze_copy_dims_kernels = overload('squeeze_copy.dims', 'view').cache
+_squeeze_copy_out_kernels = overload('squeeze_copy.out', 'view').cache
+_squeeze_copy_dim_out_kernels = overload('squeeze_copy.dim_out', 'view').cache
+_squeeze_copy_dims_out_kernels = overload('squeeze_copy.dims_out', 'view').cache
 _stack_packet = packet('stack', 'view', ('stack',))
 _stack_kernels = overload('stack', 'view').cache
 _stack_out_kernels = overload('stack.out', 'view').cache
@@ -1715,6 +1750,9 @@ _t_packet = packet('t', 'view', ('t',))
 _t_kernels = overload('t', 'view').cache
 _t__packet = packet('t_', 'view', ('t_',))
 _t__kernels = overload('t_', 'view').cache
+_t_copy_packet = packet('t_copy', 'view', ('t_copy',))
+_t_copy_kernels = overload('t_copy', 'view').cache
+_t_copy_out_kernels = overload('t_copy.out', 'view').cache
 _take_packet = packet('take', 'indexing', ('take',))
 _take_kernels = overload('take', 'indexing').cache
 _take_out_kernels = overload('take.out', 'indexing').cache
@@ -1757,6 +1795,9 @@ _transpose_packet = packet('transpose', 'view', ('transpose.int',))
 _transpose_int_kernels = overload('transpose.int', 'view').cache
 _transpose__packet = packet('transpose_', 'view', ('transpose_.int',))
 _transpose__int_kernels = overload('transpose_.int', 'view').cache
+_transpose_copy_packet = packet('transpose_copy', 'view', ('transpose_copy.int',))
+_transpose_copy_int_kernels = overload('transpose_copy.int', 'view').cache
+_transpose_copy_int_out_kernels = overload('transpose_copy.int_out', 'view').cache
 _trapezoid_packet = packet('trapezoid', 'reduction', ('trapezoid.x', 'trapezoid.dx',))
 _trapezoid_x_kernels = overload('trapezoid.x', 'reduction').cache
 _trapezoid_dx_kernels = overload('trapezoid.dx', 'reduction').cache
@@ -1791,10 +1832,15 @@ _trunc__packet = packet('trunc_', 'elementwise', ('trunc_',))
 _trunc__kernels = overload('trunc_', 'elementwise').cache
 _unbind_packet = packet('unbind', 'view', ('unbind.int',))
 _unbind_int_kernels = overload('unbind.int', 'view').cache
+_unbind_copy_packet = packet('unbind_copy', 'view', ('unbind_copy.int',))
+_unbind_copy_int_kernels = overload('unbind_copy.int', 'view').cache
 _unflatten_packet = packet('unflatten', 'view', ('unflatten.int',))
 _unflatten_int_kernels = overload('unflatten.int', 'view').cache
 _unfold_packet = packet('unfold', 'view', ('unfold',))
 _unfold_kernels = overload('unfold', 'view').cache
+_unfold_copy_packet = packet('unfold_copy', 'view', ('unfold_copy',))
+_unfold_copy_kernels = overload('unfold_copy', 'view').cache
+_unfold_copy_out_kernels = overload('unfold_copy.out', 'view').cache
 _uniform__packet = packet('uniform_', 'random', ('uniform_',))
 _uniform__kernels = overload('uniform_', 'random').cache
 _unique_consecutive_packet = packet('unique_consecutive', 'sort', ('unique_consecutive',))
@@ -1805,6 +1851,9 @@ _unsqueeze_packet = packet('unsqueeze', 'view', ('unsqueeze',))
 _unsqueeze_kernels = overload('unsqueeze', 'view').cache
 _unsqueeze__packet = packet('unsqueeze_', 'view', ('unsqueeze_',))
 _unsqueeze__kernels = overload('unsqueeze_', 'view').cache
+_unsqueeze_copy_packet = packet('unsqueeze_copy', 'view', ('unsqueeze_copy',))
+_unsqueeze_copy_kernels = overload('unsqueeze_copy', 'view').cache
+_unsqueeze_copy_out_kernels = overload('unsqueeze_copy.out', 'view').cache
 _upsample_bicubic2d_packet = packet('upsample_bicubic2d', 'pool', ('upsample_bicubic2d', 'upsample_bicubic2d.vec',))
 _upsample_bicubic2d_kernels = overload('upsample_bicubic2d', 'pool').cache
 _upsample_bicubic2d_vec_kernels = overload('upsample_bicubic2d.vec', 'pool').cache
@@ -1848,8 +1897,19 @@ _view_as_packet = packet('view_as', 'view', ('view_as',))
 _view_as_kernels = overload('view_as', 'view').cache
 _view_as_complex_packet = packet('view_as_complex', 'elementwise', ('view_as_complex',))
 _view_as_complex_kernels = overload('view_as_complex', 'elementwise').cache
+_view_as_complex_copy_packet = packet('view_as_complex_copy', 'view', ('view_as_complex_copy',))
+_view_as_complex_copy_kernels = overload('view_as_complex_copy', 'view').cache
+_view_as_complex_copy_out_kernels = overload('view_as_complex_copy.out', 'view').cache
 _view_as_real_packet = packet('view_as_real', 'elementwise', ('view_as_real',))
 _view_as_real_kernels = overload('view_as_real', 'elementwise').cache
+_view_as_real_copy_packet = packet('view_as_real_copy', 'view', ('view_as_real_copy',))
+_view_as_real_copy_kernels = overload('view_as_real_copy', 'view').cache
+_view_as_real_copy_out_kernels = overload('view_as_real_copy.out', 'view').cache
+_view_copy_packet = packet('view_copy', 'view', ('view_copy', 'view_copy.dtype',))
+_view_copy_kernels = overload('view_copy', 'view').cache
+_view_copy_dtype_kernels = overload('view_copy.dtype', 'view').cache
+_view_copy_out_kernels = overload('view_copy.out', 'view').cache
+_view_copy_dtype_out_kernels = overload('view_copy.dtype_out', 'view').cache
 _vsplit_packet = packet('vsplit', 'view', ('vsplit.int', 'vsplit.array',))
 _vsplit_int_kernels = overload('vsplit.int', 'view').cache
 _vsplit_array_kernels = overload('vsplit.array', 'view').cache
@@ -2252,6 +2312,14 @@ def alias(input=MISSING, *args, **kwargs):
 
 alias.packet = _alias_packet
 
+def alias_copy(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _alias_copy_kernels[input._keys | tls.mode](input)
+    return call_packet(_alias_copy_packet, given((('input', input),), args, kwargs), kwargs)
+
+alias_copy.packet = _alias_copy_packet
+
 def all(input=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and dim is MISSING and keepdim is MISSING:
@@ -2495,6 +2563,16 @@ def as_strided(input=MISSING, size=MISSING, stride=MISSING, storage_offset=MISSI
     return call_packet(_as_strided_packet, given((('input', input), ('size', size), ('stride', stride), ('storage_offset', storage_offset)), args, kwargs), kwargs)
 
 as_strided.packet = _as_strided_packet
+
+def as_strided_copy(input=MISSING, size=MISSING, stride=MISSING, storage_offset=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_size = int_tuple(size)
+        ints_of_stride = int_tuple(stride)
+        if input.__class__ in TENSORS and ints_of_size is not None and ints_of_stride is not None and (storage_offset is MISSING or (storage_offset is None or storage_offset.__class__ is int)):
+            return _as_strided_copy_kernels[input._keys | tls.mode](input, ints_of_size, ints_of_stride, None if storage_offset is MISSING else storage_offset)
+    return call_packet(_as_strided_copy_packet, given((('input', input), ('size', size), ('stride', stride), ('storage_offset', storage_offset)), args, kwargs), kwargs)
+
+as_strided_copy.packet = _as_strided_copy_packet
 
 def as_strided_scatter(input=MISSING, src=MISSING, size=MISSING, stride=MISSING, storage_offset=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -3340,6 +3418,14 @@ def diagonal(input=MISSING, offset=MISSING, dim1=MISSING, dim2=MISSING, *args, *
 
 diagonal.packet = _diagonal_packet
 
+def diagonal_copy(input=MISSING, offset=MISSING, dim1=MISSING, dim2=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (offset is MISSING or offset.__class__ is int) and (dim1 is MISSING or dim1.__class__ is int) and (dim2 is MISSING or dim2.__class__ is int):
+            return _diagonal_copy_kernels[input._keys | tls.mode](input, 0 if offset is MISSING else offset, 0 if dim1 is MISSING else dim1, 1 if dim2 is MISSING else dim2)
+    return call_packet(_diagonal_copy_packet, given((('input', input), ('offset', offset), ('dim1', dim1), ('dim2', dim2)), args, kwargs), kwargs)
+
+diagonal_copy.packet = _diagonal_copy_packet
+
 def diagonal_scatter(input=MISSING, src=MISSING, offset=MISSING, dim1=MISSING, dim2=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and src.__class__ in TENSORS and (offset is MISSING or offset.__class__ is int) and (dim1 is MISSING or dim1.__class__ is int) and (dim2 is MISSING or dim2.__class__ is int):
@@ -3555,6 +3641,16 @@ def exp_(input=MISSING, *args, **kwargs):
     return call_packet(_exp__packet, given((('input', input),), args, kwargs), kwargs)
 
 exp_.packet = _exp__packet
+
+def expand_copy(input=MISSING, size=MISSING, *args, implicit=False, **kwargs):
+    if not args and not kwargs:
+        ints_of_size = int_tuple(size)
+        if input.__class__ in TENSORS and ints_of_size is not None and implicit.__class__ is bool:
+            return _expand_copy_kernels[input._keys | tls.mode](input, ints_of_size, implicit)
+    if not implicit is False: kwargs['implicit'] = implicit
+    return call_packet(_expand_copy_packet, given((('input', input), ('size', size)), args, kwargs), kwargs)
+
+expand_copy.packet = _expand_copy_packet
 
 def expm1(input=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -5451,6 +5547,14 @@ def narrow(input=MISSING, dim=MISSING, start=MISSING, length=MISSING, *args, **k
 
 narrow.packet = _narrow_packet
 
+def narrow_copy(input=MISSING, dim=MISSING, start=MISSING, length=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and dim.__class__ is int and start.__class__ is int and length.__class__ is int:
+            return _narrow_copy_kernels[input._keys | tls.mode](input, dim, start, length)
+    return call_packet(_narrow_copy_packet, given((('input', input), ('dim', dim), ('start', start), ('length', length)), args, kwargs), kwargs)
+
+narrow_copy.packet = _narrow_copy_packet
+
 def native_batch_norm(input=MISSING, weight=MISSING, bias=MISSING, running_mean=MISSING, running_var=MISSING, training=MISSING, momentum=MISSING, eps=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and (weight is None or weight.__class__ in TENSORS) and (bias is None or bias.__class__ in TENSORS) and (running_mean is None or running_mean.__class__ in TENSORS) and (running_var is None or running_var.__class__ in TENSORS) and training.__class__ is bool and momentum.__class__ is float and eps.__class__ is float:
@@ -5686,6 +5790,15 @@ def permute(input=MISSING, dims=MISSING, *args, **kwargs):
     return call_packet(_permute_packet, given((('input', input), ('dims', dims)), args, kwargs), kwargs)
 
 permute.packet = _permute_packet
+
+def permute_copy(input=MISSING, dims=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_dims = int_tuple(dims)
+        if input.__class__ in TENSORS and ints_of_dims is not None:
+            return _permute_copy_kernels[input._keys | tls.mode](input, ints_of_dims)
+    return call_packet(_permute_copy_packet, given((('input', input), ('dims', dims)), args, kwargs), kwargs)
+
+permute_copy.packet = _permute_copy_packet
 
 def pixel_shuffle(input=MISSING, upscale_factor=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -6256,6 +6369,14 @@ def select(input=MISSING, dim=MISSING, index=MISSING, *args, **kwargs):
 
 select.packet = _select_packet
 
+def select_copy(input=MISSING, dim=MISSING, index=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and dim.__class__ is int and index.__class__ is int:
+            return _select_copy_int_kernels[input._keys | tls.mode](input, dim, index)
+    return call_packet(_select_copy_packet, given((('input', input), ('dim', dim), ('index', index)), args, kwargs), kwargs)
+
+select_copy.packet = _select_copy_packet
+
 def select_scatter(input=MISSING, src=MISSING, dim=MISSING, index=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and src.__class__ in TENSORS and dim.__class__ is int and index.__class__ is int:
@@ -6392,6 +6513,14 @@ def slice(input=MISSING, dim=MISSING, start=MISSING, end=MISSING, step=MISSING, 
 
 slice.packet = _slice_packet
 
+def slice_copy(input=MISSING, dim=MISSING, start=MISSING, end=MISSING, step=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (dim is MISSING or dim.__class__ is int) and (start is MISSING or (start is None or start.__class__ is int)) and (end is MISSING or (end is None or end.__class__ is int)) and (step is MISSING or step.__class__ is int):
+            return _slice_copy_Tensor_kernels[input._keys | tls.mode](input, 0 if dim is MISSING else dim, None if start is MISSING else start, None if end is MISSING else end, 1 if step is MISSING else step)
+    return call_packet(_slice_copy_packet, given((('input', input), ('dim', dim), ('start', start), ('end', end), ('step', step)), args, kwargs), kwargs)
+
+slice_copy.packet = _slice_copy_packet
+
 def slice_scatter(input=MISSING, src=MISSING, dim=MISSING, start=MISSING, end=MISSING, step=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and src.__class__ in TENSORS and (dim is MISSING or dim.__class__ is int) and (start is MISSING or (start is None or start.__class__ is int)) and (end is MISSING or (end is None or end.__class__ is int)) and (step is MISSING or step.__class__ is int):
@@ -6486,6 +6615,14 @@ def split(input=MISSING, split_size=MISSING, dim=MISSING, *args, **kwargs):
 
 split.packet = _split_packet
 
+def split_copy(input=MISSING, split_size=MISSING, dim=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and split_size.__class__ is int and (dim is MISSING or dim.__class__ is int):
+            return _split_copy_Tensor_kernels[input._keys | tls.mode](input, split_size, 0 if dim is MISSING else dim)
+    return call_packet(_split_copy_packet, given((('input', input), ('split_size', split_size), ('dim', dim)), args, kwargs), kwargs)
+
+split_copy.packet = _split_copy_packet
+
 def split_with_sizes(input=MISSING, split_sizes=MISSING, dim=MISSING, *args, **kwargs):
     if not args and not kwargs:
         ints_of_split_sizes = int_tuple(split_sizes)
@@ -6494,6 +6631,15 @@ def split_with_sizes(input=MISSING, split_sizes=MISSING, dim=MISSING, *args, **k
     return call_packet(_split_with_sizes_packet, given((('input', input), ('split_sizes', split_sizes), ('dim', dim)), args, kwargs), kwargs)
 
 split_with_sizes.packet = _split_with_sizes_packet
+
+def split_with_sizes_copy(input=MISSING, split_sizes=MISSING, dim=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_split_sizes = int_tuple(split_sizes)
+        if input.__class__ in TENSORS and ints_of_split_sizes is not None and (dim is MISSING or dim.__class__ is int):
+            return _split_with_sizes_copy_kernels[input._keys | tls.mode](input, ints_of_split_sizes, 0 if dim is MISSING else dim)
+    return call_packet(_split_with_sizes_copy_packet, given((('input', input), ('split_sizes', split_sizes), ('dim', dim)), args, kwargs), kwargs)
+
+split_with_sizes_copy.packet = _split_with_sizes_copy_packet
 
 def sqrt(input=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -6539,6 +6685,19 @@ def squeeze(input=MISSING, dim=MISSING, *args, **kwargs):
     return call_packet(_squeeze_packet, given((('input', input), ('dim', dim)), args, kwargs), kwargs)
 
 squeeze.packet = _squeeze_packet
+
+def squeeze_copy(input=MISSING, dim=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and dim is MISSING:
+            return _squeeze_copy_kernels[input._keys | tls.mode](input)
+        if input.__class__ in TENSORS and dim.__class__ is int:
+            return _squeeze_copy_dim_kernels[input._keys | tls.mode](input, dim)
+        ints_of_dim = int_tuple(dim)
+        if input.__class__ in TENSORS and ints_of_dim is not None:
+            return _squeeze_copy_dims_kernels[input._keys | tls.mode](input, ints_of_dim)
+    return call_packet(_squeeze_copy_packet, given((('input', input), ('dim', dim)), args, kwargs), kwargs)
+
+squeeze_copy.packet = _squeeze_copy_packet
 
 def stack(tensors=MISSING, dim=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -6644,6 +6803,14 @@ def t(input=MISSING, *args, **kwargs):
     return call_packet(_t_packet, given((('input', input),), args, kwargs), kwargs)
 
 t.packet = _t_packet
+
+def t_copy(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _t_copy_kernels[input._keys | tls.mode](input)
+    return call_packet(_t_copy_packet, given((('input', input),), args, kwargs), kwargs)
+
+t_copy.packet = _t_copy_packet
 
 def take(input=MISSING, index=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -6771,6 +6938,14 @@ def transpose(input=MISSING, dim0=MISSING, dim1=MISSING, *args, **kwargs):
 
 transpose.packet = _transpose_packet
 
+def transpose_copy(input=MISSING, dim0=MISSING, dim1=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and dim0.__class__ is int and dim1.__class__ is int:
+            return _transpose_copy_int_kernels[input._keys | tls.mode](input, dim0, dim1)
+    return call_packet(_transpose_copy_packet, given((('input', input), ('dim0', dim0), ('dim1', dim1)), args, kwargs), kwargs)
+
+transpose_copy.packet = _transpose_copy_packet
+
 def trapezoid(y=MISSING, x=MISSING, *args, dim=-1, dx=1, **kwargs):
     if not args and not kwargs:
         if y.__class__ in TENSORS and x.__class__ in TENSORS and dim.__class__ is int and dx == 1:
@@ -6869,6 +7044,14 @@ def unbind(input=MISSING, dim=MISSING, *args, **kwargs):
 
 unbind.packet = _unbind_packet
 
+def unbind_copy(input=MISSING, dim=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (dim is MISSING or dim.__class__ is int):
+            return _unbind_copy_int_kernels[input._keys | tls.mode](input, 0 if dim is MISSING else dim)
+    return call_packet(_unbind_copy_packet, given((('input', input), ('dim', dim)), args, kwargs), kwargs)
+
+unbind_copy.packet = _unbind_copy_packet
+
 def unflatten(input=MISSING, dim=MISSING, sizes=MISSING, *args, **kwargs):
     if not args and not kwargs:
         ints_of_sizes = int_tuple(sizes)
@@ -6877,6 +7060,14 @@ def unflatten(input=MISSING, dim=MISSING, sizes=MISSING, *args, **kwargs):
     return call_packet(_unflatten_packet, given((('input', input), ('dim', dim), ('sizes', sizes)), args, kwargs), kwargs)
 
 unflatten.packet = _unflatten_packet
+
+def unfold_copy(input=MISSING, dimension=MISSING, size=MISSING, step=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and dimension.__class__ is int and size.__class__ is int and step.__class__ is int:
+            return _unfold_copy_kernels[input._keys | tls.mode](input, dimension, size, step)
+    return call_packet(_unfold_copy_packet, given((('input', input), ('dimension', dimension), ('size', size), ('step', step)), args, kwargs), kwargs)
+
+unfold_copy.packet = _unfold_copy_packet
 
 def unique_consecutive(input=MISSING, return_inverse=MISSING, return_counts=MISSING, dim=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -6901,6 +7092,14 @@ def unsqueeze(input=MISSING, dim=MISSING, *args, **kwargs):
     return call_packet(_unsqueeze_packet, given((('input', input), ('dim', dim)), args, kwargs), kwargs)
 
 unsqueeze.packet = _unsqueeze_packet
+
+def unsqueeze_copy(input=MISSING, dim=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and dim.__class__ is int:
+            return _unsqueeze_copy_kernels[input._keys | tls.mode](input, dim)
+    return call_packet(_unsqueeze_copy_packet, given((('input', input), ('dim', dim)), args, kwargs), kwargs)
+
+unsqueeze_copy.packet = _unsqueeze_copy_packet
 
 def upsample_bicubic2d(input=MISSING, output_size=MISSING, align_corners=MISSING, scales_h=MISSING, scales_w=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -7015,6 +7214,14 @@ def view_as_complex(input=MISSING, *args, **kwargs):
 
 view_as_complex.packet = _view_as_complex_packet
 
+def view_as_complex_copy(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _view_as_complex_copy_kernels[input._keys | tls.mode](input)
+    return call_packet(_view_as_complex_copy_packet, given((('input', input),), args, kwargs), kwargs)
+
+view_as_complex_copy.packet = _view_as_complex_copy_packet
+
 def view_as_real(input=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS:
@@ -7022,6 +7229,25 @@ def view_as_real(input=MISSING, *args, **kwargs):
     return call_packet(_view_as_real_packet, given((('input', input),), args, kwargs), kwargs)
 
 view_as_real.packet = _view_as_real_packet
+
+def view_as_real_copy(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _view_as_real_copy_kernels[input._keys | tls.mode](input)
+    return call_packet(_view_as_real_copy_packet, given((('input', input),), args, kwargs), kwargs)
+
+view_as_real_copy.packet = _view_as_real_copy_packet
+
+def view_copy(input=MISSING, size=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_size = int_tuple(size)
+        if input.__class__ in TENSORS and ints_of_size is not None:
+            return _view_copy_kernels[input._keys | tls.mode](input, ints_of_size)
+        if input.__class__ in TENSORS and size.__class__ is dtype_class:
+            return _view_copy_dtype_kernels[input._keys | tls.mode](input, size)
+    return call_packet(_view_copy_packet, given((('input', input), ('size', size)), args, kwargs), kwargs)
+
+view_copy.packet = _view_copy_packet
 
 def vsplit(input=MISSING, sections=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -7083,7 +7309,7 @@ zeros_like.packet = _zeros_like_packet
 #: Python namespace -> ((public name, name here), ...)
 NAMESPACES = {
     'internal': (('_bounded_log', '_bounded_log'), ('_fft_c2c', '_fft_c2c'), ('_fft_c2r', '_fft_c2r'), ('_fft_r2c', '_fft_r2c'), ('_linalg_det', '_linalg_det'), ('_masked_softmax_backward', '_masked_softmax_backward'), ('_pad_circular', '_pad_circular'), ('_prelu_kernel_backward', '_prelu_kernel_backward'), ('alias', 'alias'), ('avg_pool2d_backward', 'avg_pool2d_backward'), ('avg_pool3d_backward', 'avg_pool3d_backward'), ('elu_backward', 'elu_backward'), ('gelu_backward', 'gelu_backward'), ('glu_backward', 'glu_backward'), ('hardshrink_backward', 'hardshrink_backward'), ('hardsigmoid_backward', 'hardsigmoid_backward'), ('hardswish_backward', 'hardswish_backward'), ('hardtanh_backward', 'hardtanh_backward'), ('index', 'index'), ('leaky_relu_backward', 'leaky_relu_backward'), ('log_sigmoid_backward', 'log_sigmoid_backward'), ('log_sigmoid_forward', 'log_sigmoid_forward'), ('logit_backward', 'logit_backward'), ('mish_backward', 'mish_backward'), ('native_dropout_backward', 'native_dropout_backward'), ('native_layer_norm_backward', 'native_layer_norm_backward'), ('nll_loss_backward', 'nll_loss_backward'), ('rrelu_with_noise_backward', 'rrelu_with_noise_backward'), ('sigmoid_backward', 'sigmoid_backward'), ('silu_backward', 'silu_backward'), ('slice', 'slice'), ('softplus_backward', 'softplus_backward'), ('softshrink_backward', 'softshrink_backward'), ('tanh_backward', 'tanh_backward'), ('threshold_backward', 'threshold_backward'), ('unique_consecutive', 'unique_consecutive')),
-    'torch': (('_conj_physical', '_conj_physical'), ('_log_softmax', '_log_softmax'), ('_log_softmax_backward_data', '_log_softmax_backward_data'), ('_masked_softmax', '_masked_softmax'), ('_prelu_kernel', '_prelu_kernel'), ('_safe_softmax', '_safe_softmax'), ('_softmax', '_softmax'), ('_softmax_backward_data', '_softmax_backward_data'), ('_to_copy', '_to_copy'), ('_unique2', '_unique2'), ('abs', 'abs'), ('abs_', 'abs_'), ('absolute', 'absolute'), ('acos', 'acos'), ('acos_', 'acos_'), ('acosh', 'acosh'), ('acosh_', 'acosh_'), ('adaptive_avg_pool1d', 'adaptive_avg_pool1d'), ('adaptive_max_pool1d', 'adaptive_max_pool1d'), ('add', 'add'), ('addbmm', 'addbmm'), ('addcdiv', 'addcdiv'), ('addcmul', 'addcmul'), ('addmm', 'addmm'), ('addmv', 'addmv'), ('addr', 'addr'), ('adjoint', 'adjoint'), ('affine_grid_generator', 'affine_grid_generator'), ('all', 'all'), ('allclose', 'allclose'), ('alpha_dropout', 'alpha_dropout'), ('alpha_dropout_', 'alpha_dropout_'), ('amax', 'amax'), ('amin', 'amin'), ('aminmax', 'aminmax'), ('angle', 'angle'), ('any', 'any'), ('arange', 'arange'), ('arccos', 'arccos'), ('arccos_', 'arccos_'), ('arccosh', 'arccosh'), ('arccosh_', 'arccosh_'), ('arcsin', 'arcsin'), ('arcsin_', 'arcsin_'), ('arcsinh', 'arcsinh'), ('arcsinh_', 'arcsinh_'), ('arctan', 'arctan'), ('arctan2', 'arctan2'), ('arctan_', 'arctan_'), ('arctanh', 'arctanh'), ('arctanh_', 'arctanh_'), ('argmax', 'argmax'), ('argmin', 'argmin'), ('argsort', 'argsort'), ('argwhere', 'argwhere'), ('as_strided', 'as_strided'), ('as_strided_scatter', 'as_strided_scatter'), ('asin', 'asin'), ('asin_', 'asin_'), ('asinh', 'asinh'), ('asinh_', 'asinh_'), ('atan', 'atan'), ('atan2', 'atan2'), ('atan_', 'atan_'), ('atanh', 'atanh'), ('atanh_', 'atanh_'), ('avg_pool1d', 'avg_pool1d'), ('baddbmm', 'baddbmm'), ('bartlett_window', 'bartlett_window'), ('batch_norm', 'batch_norm'), ('bernoulli', 'bernoulli'), ('binary_cross_entropy_with_logits', 'binary_cross_entropy_with_logits'), ('bincount', 'bincount'), ('binomial', 'binomial'), ('bitwise_and', 'bitwise_and'), ('bitwise_left_shift', 'bitwise_left_shift'), ('bitwise_not', 'bitwise_not'), ('bitwise_or', 'bitwise_or'), ('bitwise_right_shift', 'bitwise_right_shift'), ('bitwise_xor', 'bitwise_xor'), ('blackman_window', 'blackman_window'), ('bmm', 'bmm'), ('broadcast_to', 'broadcast_to'), ('bucketize', 'bucketize'), ('cat', 'cat'), ('ceil', 'ceil'), ('ceil_', 'ceil_'), ('celu', 'celu'), ('celu_', 'celu_'), ('chain_matmul', 'chain_matmul'), ('channel_shuffle', 'channel_shuffle'), ('cholesky', 'cholesky'), ('chunk', 'chunk'), ('clamp', 'clamp'), ('clamp_', 'clamp_'), ('clamp_max', 'clamp_max'), ('clamp_max_', 'clamp_max_'), ('clamp_min', 'clamp_min'), ('clamp_min_', 'clamp_min_'), ('clip', 'clip'), ('clip_', 'clip_'), ('clone', 'clone'), ('column_stack', 'column_stack'), ('complex', 'complex'), ('concat', 'concat'), ('concatenate', 'concatenate'), ('conj', 'conj'), ('conj_physical', 'conj_physical'), ('conj_physical_', 'conj_physical_'), ('constant_pad_nd', 'constant_pad_nd'), ('conv1d', 'conv1d'), ('conv2d', 'conv2d'), ('conv3d', 'conv3d'), ('conv_tbc', 'conv_tbc'), ('conv_transpose1d', 'conv_transpose1d'), ('conv_transpose2d', 'conv_transpose2d'), ('conv_transpose3d', 'conv_transpose3d'), ('convolution', 'convolution'), ('copysign', 'copysign'), ('corrcoef', 'corrcoef'), ('cos', 'cos'), ('cos_', 'cos_'), ('cosh', 'cosh'), ('cosh_', 'cosh_'), ('cosine_embedding_loss', 'cosine_embedding_loss'), ('cosine_similarity', 'cosine_similarity'), ('count_nonzero', 'count_nonzero'), ('cov', 'cov'), ('cross', 'cross'), ('cummax', 'cummax'), ('cummin', 'cummin'), ('cumprod', 'cumprod'), ('cumsum', 'cumsum'), ('cumulative_trapezoid', 'cumulative_trapezoid'), ('deg2rad', 'deg2rad'), ('deg2rad_', 'deg2rad_'), ('det', 'det'), ('diag', 'diag'), ('diag_embed', 'diag_embed'), ('diagflat', 'diagflat'), ('diagonal', 'diagonal'), ('diagonal_scatter', 'diagonal_scatter'), ('diff', 'diff'), ('dist', 'dist'), ('div', 'div'), ('divide', 'divide'), ('dot', 'dot'), ('dropout', 'dropout'), ('dropout_', 'dropout_'), ('dsplit', 'dsplit'), ('dstack', 'dstack'), ('embedding', 'embedding'), ('embedding_dense_backward', 'embedding_dense_backward'), ('empty', 'empty'), ('empty_like', 'empty_like'), ('empty_permuted', 'empty_permuted'), ('empty_strided', 'empty_strided'), ('eq', 'eq'), ('equal', 'equal'), ('exp', 'exp'), ('exp2', 'exp2'), ('exp2_', 'exp2_'), ('exp_', 'exp_'), ('expm1', 'expm1'), ('expm1_', 'expm1_'), ('eye', 'eye'), ('feature_alpha_dropout', 'feature_alpha_dropout'), ('feature_alpha_dropout_', 'feature_alpha_dropout_'), ('feature_dropout', 'feature_dropout'), ('feature_dropout_', 'feature_dropout_'), ('fill', 'fill'), ('fill_', 'fill_'), ('fix', 'fix'), ('fix_', 'fix_'), ('flatten', 'flatten'), ('flip', 'flip'), ('fliplr', 'fliplr'), ('flipud', 'flipud'), ('float_power', 'float_power'), ('floor', 'floor'), ('floor_', 'floor_'), ('floor_divide', 'floor_divide'), ('fmax', 'fmax'), ('fmin', 'fmin'), ('fmod', 'fmod'), ('frac', 'frac'), ('frac_', 'frac_'), ('frexp', 'frexp'), ('full', 'full'), ('full_like', 'full_like'), ('gather', 'gather'), ('gcd', 'gcd'), ('gcd_', 'gcd_'), ('ge', 'ge'), ('ger', 'ger'), ('greater', 'greater'), ('greater_equal', 'greater_equal'), ('grid_sampler', 'grid_sampler'), ('grid_sampler_2d', 'grid_sampler_2d'), ('grid_sampler_3d', 'grid_sampler_3d'), ('group_norm', 'group_norm'), ('gt', 'gt'), ('hamming_window', 'hamming_window'), ('hann_window', 'hann_window'), ('hardshrink', 'hardshrink'), ('heaviside', 'heaviside'), ('hinge_embedding_loss', 'hinge_embedding_loss'), ('histc', 'histc'), ('hsplit', 'hsplit'), ('hstack', 'hstack'), ('hypot', 'hypot'), ('imag', 'imag'), ('index_add', 'index_add'), ('index_copy', 'index_copy'), ('index_fill', 'index_fill'), ('index_put', 'index_put'), ('index_reduce', 'index_reduce'), ('index_select', 'index_select'), ('instance_norm', 'instance_norm'), ('inverse', 'inverse'), ('isclose', 'isclose'), ('isfinite', 'isfinite'), ('isin', 'isin'), ('isinf', 'isinf'), ('isnan', 'isnan'), ('isneginf', 'isneginf'), ('isposinf', 'isposinf'), ('isreal', 'isreal'), ('istft', 'istft'), ('kl_div', 'kl_div'), ('kthvalue', 'kthvalue'), ('layer_norm', 'layer_norm'), ('lcm', 'lcm'), ('lcm_', 'lcm_'), ('ldexp', 'ldexp'), ('ldexp_', 'ldexp_'), ('le', 'le'), ('lerp', 'lerp'), ('less', 'less'), ('less_equal', 'less_equal'), ('linspace', 'linspace'), ('log', 'log'), ('log10', 'log10'), ('log10_', 'log10_'), ('log1p', 'log1p'), ('log1p_', 'log1p_'), ('log2', 'log2'), ('log2_', 'log2_'), ('log_', 'log_'), ('log_softmax', 'log_softmax'), ('logaddexp', 'logaddexp'), ('logaddexp2', 'logaddexp2'), ('logcumsumexp', 'logcumsumexp'), ('logdet', 'logdet'), ('logical_and', 'logical_and'), ('logical_not', 'logical_not'), ('logical_or', 'logical_or'), ('logical_xor', 'logical_xor'), ('logit', 'logit'), ('logit_', 'logit_'), ('logspace', 'logspace'), ('logsumexp', 'logsumexp'), ('lt', 'lt'), ('margin_ranking_loss', 'margin_ranking_loss'), ('masked_fill', 'masked_fill'), ('masked_scatter', 'masked_scatter'), ('masked_select', 'masked_select'), ('matmul', 'matmul'), ('matrix_power', 'matrix_power'), ('max', 'max'), ('max_pool1d', 'max_pool1d'), ('max_pool1d_with_indices', 'max_pool1d_with_indices'), ('max_pool2d', 'max_pool2d'), ('max_pool3d', 'max_pool3d'), ('maximum', 'maximum'), ('mean', 'mean'), ('median', 'median'), ('min', 'min'), ('minimum', 'minimum'), ('mm', 'mm'), ('mode', 'mode'), ('moveaxis', 'moveaxis'), ('movedim', 'movedim'), ('msort', 'msort'), ('mul', 'mul'), ('multinomial', 'multinomial'), ('multiply', 'multiply'), ('mv', 'mv'), ('nan_to_num', 'nan_to_num'), ('nan_to_num_', 'nan_to_num_'), ('nanmean', 'nanmean'), ('nanmedian', 'nanmedian'), ('nanquantile', 'nanquantile'), ('nansum', 'nansum'), ('narrow', 'narrow'), ('native_batch_norm', 'native_batch_norm'), ('native_channel_shuffle', 'native_channel_shuffle'), ('native_dropout', 'native_dropout'), ('native_group_norm', 'native_group_norm'), ('native_layer_norm', 'native_layer_norm'), ('ne', 'ne'), ('neg', 'neg'), ('neg_', 'neg_'), ('negative', 'negative'), ('negative_', 'negative_'), ('nextafter', 'nextafter'), ('nonzero', 'nonzero'), ('normal', 'normal'), ('not_equal', 'not_equal'), ('ones', 'ones'), ('ones_like', 'ones_like'), ('outer', 'outer'), ('pairwise_distance', 'pairwise_distance'), ('permute', 'permute'), ('pixel_shuffle', 'pixel_shuffle'), ('pixel_unshuffle', 'pixel_unshuffle'), ('poisson', 'poisson'), ('poisson_nll_loss', 'poisson_nll_loss'), ('polar', 'polar'), ('positive', 'positive'), ('pow', 'pow'), ('prelu', 'prelu'), ('prod', 'prod'), ('put', 'put'), ('qr', 'qr'), ('quantile', 'quantile'), ('rad2deg', 'rad2deg'), ('rad2deg_', 'rad2deg_'), ('rand', 'rand'), ('rand_like', 'rand_like'), ('randint', 'randint'), ('randint_like', 'randint_like'), ('randn', 'randn'), ('randn_like', 'randn_like'), ('randperm', 'randperm'), ('range', 'range'), ('ravel', 'ravel'), ('real', 'real'), ('reciprocal', 'reciprocal'), ('reciprocal_', 'reciprocal_'), ('relu', 'relu'), ('relu_', 'relu_'), ('remainder', 'remainder'), ('renorm', 'renorm'), ('repeat_interleave', 'repeat_interleave'), ('reshape', 'reshape'), ('resolve_conj', 'resolve_conj'), ('resolve_neg', 'resolve_neg'), ('rms_norm', 'rms_norm'), ('roll', 'roll'), ('rot90', 'rot90'), ('round', 'round'), ('round_', 'round_'), ('row_stack', 'row_stack'), ('rrelu', 'rrelu'), ('rrelu_', 'rrelu_'), ('rsqrt', 'rsqrt'), ('rsqrt_', 'rsqrt_'), ('rsub', 'rsub'), ('scalar_tensor', 'scalar_tensor'), ('scatter', 'scatter'), ('scatter_add', 'scatter_add'), ('scatter_reduce', 'scatter_reduce'), ('searchsorted', 'searchsorted'), ('select', 'select'), ('select_scatter', 'select_scatter'), ('selu', 'selu'), ('selu_', 'selu_'), ('sgn', 'sgn'), ('sigmoid', 'sigmoid'), ('sigmoid_', 'sigmoid_'), ('sign', 'sign'), ('signbit', 'signbit'), ('sin', 'sin'), ('sin_', 'sin_'), ('sinh', 'sinh'), ('sinh_', 'sinh_'), ('slice_scatter', 'slice_scatter'), ('slogdet', 'slogdet'), ('softmax', 'softmax'), ('sort', 'sort'), ('split', 'split'), ('split_with_sizes', 'split_with_sizes'), ('sqrt', 'sqrt'), ('sqrt_', 'sqrt_'), ('square', 'square'), ('square_', 'square_'), ('squeeze', 'squeeze'), ('stack', 'stack'), ('std', 'std'), ('std_mean', 'std_mean'), ('stft', 'stft'), ('sub', 'sub'), ('subtract', 'subtract'), ('sum', 'sum'), ('svd', 'svd'), ('swapaxes', 'swapaxes'), ('swapdims', 'swapdims'), ('t', 't'), ('take', 'take'), ('take_along_dim', 'take_along_dim'), ('tan', 'tan'), ('tan_', 'tan_'), ('tanh', 'tanh'), ('tanh_', 'tanh_'), ('tensor_split', 'tensor_split'), ('threshold', 'threshold'), ('threshold_', 'threshold_'), ('tile', 'tile'), ('topk', 'topk'), ('trace', 'trace'), ('transpose', 'transpose'), ('trapezoid', 'trapezoid'), ('trapz', 'trapz'), ('tril', 'tril'), ('tril_indices', 'tril_indices'), ('triplet_margin_loss', 'triplet_margin_loss'), ('triu', 'triu'), ('triu_indices', 'triu_indices'), ('true_divide', 'true_divide'), ('trunc', 'trunc'), ('trunc_', 'trunc_'), ('unbind', 'unbind'), ('unflatten', 'unflatten'), ('unique_dim', 'unique_dim'), ('unsqueeze', 'unsqueeze'), ('vander', 'vander'), ('var', 'var'), ('var_mean', 'var_mean'), ('vdot', 'vdot'), ('view_as_complex', 'view_as_complex'), ('view_as_real', 'view_as_real'), ('vsplit', 'vsplit'), ('vstack', 'vstack'), ('where', 'where'), ('zero_', 'zero_'), ('zeros', 'zeros'), ('zeros_like', 'zeros_like')),
+    'torch': (('_conj_physical', '_conj_physical'), ('_log_softmax', '_log_softmax'), ('_log_softmax_backward_data', '_log_softmax_backward_data'), ('_masked_softmax', '_masked_softmax'), ('_prelu_kernel', '_prelu_kernel'), ('_safe_softmax', '_safe_softmax'), ('_softmax', '_softmax'), ('_softmax_backward_data', '_softmax_backward_data'), ('_to_copy', '_to_copy'), ('_unique2', '_unique2'), ('abs', 'abs'), ('abs_', 'abs_'), ('absolute', 'absolute'), ('acos', 'acos'), ('acos_', 'acos_'), ('acosh', 'acosh'), ('acosh_', 'acosh_'), ('adaptive_avg_pool1d', 'adaptive_avg_pool1d'), ('adaptive_max_pool1d', 'adaptive_max_pool1d'), ('add', 'add'), ('addbmm', 'addbmm'), ('addcdiv', 'addcdiv'), ('addcmul', 'addcmul'), ('addmm', 'addmm'), ('addmv', 'addmv'), ('addr', 'addr'), ('adjoint', 'adjoint'), ('affine_grid_generator', 'affine_grid_generator'), ('alias_copy', 'alias_copy'), ('all', 'all'), ('allclose', 'allclose'), ('alpha_dropout', 'alpha_dropout'), ('alpha_dropout_', 'alpha_dropout_'), ('amax', 'amax'), ('amin', 'amin'), ('aminmax', 'aminmax'), ('angle', 'angle'), ('any', 'any'), ('arange', 'arange'), ('arccos', 'arccos'), ('arccos_', 'arccos_'), ('arccosh', 'arccosh'), ('arccosh_', 'arccosh_'), ('arcsin', 'arcsin'), ('arcsin_', 'arcsin_'), ('arcsinh', 'arcsinh'), ('arcsinh_', 'arcsinh_'), ('arctan', 'arctan'), ('arctan2', 'arctan2'), ('arctan_', 'arctan_'), ('arctanh', 'arctanh'), ('arctanh_', 'arctanh_'), ('argmax', 'argmax'), ('argmin', 'argmin'), ('argsort', 'argsort'), ('argwhere', 'argwhere'), ('as_strided', 'as_strided'), ('as_strided_copy', 'as_strided_copy'), ('as_strided_scatter', 'as_strided_scatter'), ('asin', 'asin'), ('asin_', 'asin_'), ('asinh', 'asinh'), ('asinh_', 'asinh_'), ('atan', 'atan'), ('atan2', 'atan2'), ('atan_', 'atan_'), ('atanh', 'atanh'), ('atanh_', 'atanh_'), ('avg_pool1d', 'avg_pool1d'), ('baddbmm', 'baddbmm'), ('bartlett_window', 'bartlett_window'), ('batch_norm', 'batch_norm'), ('bernoulli', 'bernoulli'), ('binary_cross_entropy_with_logits', 'binary_cross_entropy_with_logits'), ('bincount', 'bincount'), ('binomial', 'binomial'), ('bitwise_and', 'bitwise_and'), ('bitwise_left_shift', 'bitwise_left_shift'), ('bitwise_not', 'bitwise_not'), ('bitwise_or', 'bitwise_or'), ('bitwise_right_shift', 'bitwise_right_shift'), ('bitwise_xor', 'bitwise_xor'), ('blackman_window', 'blackman_window'), ('bmm', 'bmm'), ('broadcast_to', 'broadcast_to'), ('bucketize', 'bucketize'), ('cat', 'cat'), ('ceil', 'ceil'), ('ceil_', 'ceil_'), ('celu', 'celu'), ('celu_', 'celu_'), ('chain_matmul', 'chain_matmul'), ('channel_shuffle', 'channel_shuffle'), ('cholesky', 'cholesky'), ('chunk', 'chunk'), ('clamp', 'clamp'), ('clamp_', 'clamp_'), ('clamp_max', 'clamp_max'), ('clamp_max_', 'clamp_max_'), ('clamp_min', 'clamp_min'), ('clamp_min_', 'clamp_min_'), ('clip', 'clip'), ('clip_', 'clip_'), ('clone', 'clone'), ('column_stack', 'column_stack'), ('complex', 'complex'), ('concat', 'concat'), ('concatenate', 'concatenate'), ('conj', 'conj'), ('conj_physical', 'conj_physical'), ('conj_physical_', 'conj_physical_'), ('constant_pad_nd', 'constant_pad_nd'), ('conv1d', 'conv1d'), ('conv2d', 'conv2d'), ('conv3d', 'conv3d'), ('conv_tbc', 'conv_tbc'), ('conv_transpose1d', 'conv_transpose1d'), ('conv_transpose2d', 'conv_transpose2d'), ('conv_transpose3d', 'conv_transpose3d'), ('convolution', 'convolution'), ('copysign', 'copysign'), ('corrcoef', 'corrcoef'), ('cos', 'cos'), ('cos_', 'cos_'), ('cosh', 'cosh'), ('cosh_', 'cosh_'), ('cosine_embedding_loss', 'cosine_embedding_loss'), ('cosine_similarity', 'cosine_similarity'), ('count_nonzero', 'count_nonzero'), ('cov', 'cov'), ('cross', 'cross'), ('cummax', 'cummax'), ('cummin', 'cummin'), ('cumprod', 'cumprod'), ('cumsum', 'cumsum'), ('cumulative_trapezoid', 'cumulative_trapezoid'), ('deg2rad', 'deg2rad'), ('deg2rad_', 'deg2rad_'), ('det', 'det'), ('diag', 'diag'), ('diag_embed', 'diag_embed'), ('diagflat', 'diagflat'), ('diagonal', 'diagonal'), ('diagonal_copy', 'diagonal_copy'), ('diagonal_scatter', 'diagonal_scatter'), ('diff', 'diff'), ('dist', 'dist'), ('div', 'div'), ('divide', 'divide'), ('dot', 'dot'), ('dropout', 'dropout'), ('dropout_', 'dropout_'), ('dsplit', 'dsplit'), ('dstack', 'dstack'), ('embedding', 'embedding'), ('embedding_dense_backward', 'embedding_dense_backward'), ('empty', 'empty'), ('empty_like', 'empty_like'), ('empty_permuted', 'empty_permuted'), ('empty_strided', 'empty_strided'), ('eq', 'eq'), ('equal', 'equal'), ('exp', 'exp'), ('exp2', 'exp2'), ('exp2_', 'exp2_'), ('exp_', 'exp_'), ('expand_copy', 'expand_copy'), ('expm1', 'expm1'), ('expm1_', 'expm1_'), ('eye', 'eye'), ('feature_alpha_dropout', 'feature_alpha_dropout'), ('feature_alpha_dropout_', 'feature_alpha_dropout_'), ('feature_dropout', 'feature_dropout'), ('feature_dropout_', 'feature_dropout_'), ('fill', 'fill'), ('fill_', 'fill_'), ('fix', 'fix'), ('fix_', 'fix_'), ('flatten', 'flatten'), ('flip', 'flip'), ('fliplr', 'fliplr'), ('flipud', 'flipud'), ('float_power', 'float_power'), ('floor', 'floor'), ('floor_', 'floor_'), ('floor_divide', 'floor_divide'), ('fmax', 'fmax'), ('fmin', 'fmin'), ('fmod', 'fmod'), ('frac', 'frac'), ('frac_', 'frac_'), ('frexp', 'frexp'), ('full', 'full'), ('full_like', 'full_like'), ('gather', 'gather'), ('gcd', 'gcd'), ('gcd_', 'gcd_'), ('ge', 'ge'), ('ger', 'ger'), ('greater', 'greater'), ('greater_equal', 'greater_equal'), ('grid_sampler', 'grid_sampler'), ('grid_sampler_2d', 'grid_sampler_2d'), ('grid_sampler_3d', 'grid_sampler_3d'), ('group_norm', 'group_norm'), ('gt', 'gt'), ('hamming_window', 'hamming_window'), ('hann_window', 'hann_window'), ('hardshrink', 'hardshrink'), ('heaviside', 'heaviside'), ('hinge_embedding_loss', 'hinge_embedding_loss'), ('histc', 'histc'), ('hsplit', 'hsplit'), ('hstack', 'hstack'), ('hypot', 'hypot'), ('imag', 'imag'), ('index_add', 'index_add'), ('index_copy', 'index_copy'), ('index_fill', 'index_fill'), ('index_put', 'index_put'), ('index_reduce', 'index_reduce'), ('index_select', 'index_select'), ('instance_norm', 'instance_norm'), ('inverse', 'inverse'), ('isclose', 'isclose'), ('isfinite', 'isfinite'), ('isin', 'isin'), ('isinf', 'isinf'), ('isnan', 'isnan'), ('isneginf', 'isneginf'), ('isposinf', 'isposinf'), ('isreal', 'isreal'), ('istft', 'istft'), ('kl_div', 'kl_div'), ('kthvalue', 'kthvalue'), ('layer_norm', 'layer_norm'), ('lcm', 'lcm'), ('lcm_', 'lcm_'), ('ldexp', 'ldexp'), ('ldexp_', 'ldexp_'), ('le', 'le'), ('lerp', 'lerp'), ('less', 'less'), ('less_equal', 'less_equal'), ('linspace', 'linspace'), ('log', 'log'), ('log10', 'log10'), ('log10_', 'log10_'), ('log1p', 'log1p'), ('log1p_', 'log1p_'), ('log2', 'log2'), ('log2_', 'log2_'), ('log_', 'log_'), ('log_softmax', 'log_softmax'), ('logaddexp', 'logaddexp'), ('logaddexp2', 'logaddexp2'), ('logcumsumexp', 'logcumsumexp'), ('logdet', 'logdet'), ('logical_and', 'logical_and'), ('logical_not', 'logical_not'), ('logical_or', 'logical_or'), ('logical_xor', 'logical_xor'), ('logit', 'logit'), ('logit_', 'logit_'), ('logspace', 'logspace'), ('logsumexp', 'logsumexp'), ('lt', 'lt'), ('margin_ranking_loss', 'margin_ranking_loss'), ('masked_fill', 'masked_fill'), ('masked_scatter', 'masked_scatter'), ('masked_select', 'masked_select'), ('matmul', 'matmul'), ('matrix_power', 'matrix_power'), ('max', 'max'), ('max_pool1d', 'max_pool1d'), ('max_pool1d_with_indices', 'max_pool1d_with_indices'), ('max_pool2d', 'max_pool2d'), ('max_pool3d', 'max_pool3d'), ('maximum', 'maximum'), ('mean', 'mean'), ('median', 'median'), ('min', 'min'), ('minimum', 'minimum'), ('mm', 'mm'), ('mode', 'mode'), ('moveaxis', 'moveaxis'), ('movedim', 'movedim'), ('msort', 'msort'), ('mul', 'mul'), ('multinomial', 'multinomial'), ('multiply', 'multiply'), ('mv', 'mv'), ('nan_to_num', 'nan_to_num'), ('nan_to_num_', 'nan_to_num_'), ('nanmean', 'nanmean'), ('nanmedian', 'nanmedian'), ('nanquantile', 'nanquantile'), ('nansum', 'nansum'), ('narrow', 'narrow'), ('narrow_copy', 'narrow_copy'), ('native_batch_norm', 'native_batch_norm'), ('native_channel_shuffle', 'native_channel_shuffle'), ('native_dropout', 'native_dropout'), ('native_group_norm', 'native_group_norm'), ('native_layer_norm', 'native_layer_norm'), ('ne', 'ne'), ('neg', 'neg'), ('neg_', 'neg_'), ('negative', 'negative'), ('negative_', 'negative_'), ('nextafter', 'nextafter'), ('nonzero', 'nonzero'), ('normal', 'normal'), ('not_equal', 'not_equal'), ('ones', 'ones'), ('ones_like', 'ones_like'), ('outer', 'outer'), ('pairwise_distance', 'pairwise_distance'), ('permute', 'permute'), ('permute_copy', 'permute_copy'), ('pixel_shuffle', 'pixel_shuffle'), ('pixel_unshuffle', 'pixel_unshuffle'), ('poisson', 'poisson'), ('poisson_nll_loss', 'poisson_nll_loss'), ('polar', 'polar'), ('positive', 'positive'), ('pow', 'pow'), ('prelu', 'prelu'), ('prod', 'prod'), ('put', 'put'), ('qr', 'qr'), ('quantile', 'quantile'), ('rad2deg', 'rad2deg'), ('rad2deg_', 'rad2deg_'), ('rand', 'rand'), ('rand_like', 'rand_like'), ('randint', 'randint'), ('randint_like', 'randint_like'), ('randn', 'randn'), ('randn_like', 'randn_like'), ('randperm', 'randperm'), ('range', 'range'), ('ravel', 'ravel'), ('real', 'real'), ('reciprocal', 'reciprocal'), ('reciprocal_', 'reciprocal_'), ('relu', 'relu'), ('relu_', 'relu_'), ('remainder', 'remainder'), ('renorm', 'renorm'), ('repeat_interleave', 'repeat_interleave'), ('reshape', 'reshape'), ('resolve_conj', 'resolve_conj'), ('resolve_neg', 'resolve_neg'), ('rms_norm', 'rms_norm'), ('roll', 'roll'), ('rot90', 'rot90'), ('round', 'round'), ('round_', 'round_'), ('row_stack', 'row_stack'), ('rrelu', 'rrelu'), ('rrelu_', 'rrelu_'), ('rsqrt', 'rsqrt'), ('rsqrt_', 'rsqrt_'), ('rsub', 'rsub'), ('scalar_tensor', 'scalar_tensor'), ('scatter', 'scatter'), ('scatter_add', 'scatter_add'), ('scatter_reduce', 'scatter_reduce'), ('searchsorted', 'searchsorted'), ('select', 'select'), ('select_copy', 'select_copy'), ('select_scatter', 'select_scatter'), ('selu', 'selu'), ('selu_', 'selu_'), ('sgn', 'sgn'), ('sigmoid', 'sigmoid'), ('sigmoid_', 'sigmoid_'), ('sign', 'sign'), ('signbit', 'signbit'), ('sin', 'sin'), ('sin_', 'sin_'), ('sinh', 'sinh'), ('sinh_', 'sinh_'), ('slice_copy', 'slice_copy'), ('slice_scatter', 'slice_scatter'), ('slogdet', 'slogdet'), ('softmax', 'softmax'), ('sort', 'sort'), ('split', 'split'), ('split_copy', 'split_copy'), ('split_with_sizes', 'split_with_sizes'), ('split_with_sizes_copy', 'split_with_sizes_copy'), ('sqrt', 'sqrt'), ('sqrt_', 'sqrt_'), ('square', 'square'), ('square_', 'square_'), ('squeeze', 'squeeze'), ('squeeze_copy', 'squeeze_copy'), ('stack', 'stack'), ('std', 'std'), ('std_mean', 'std_mean'), ('stft', 'stft'), ('sub', 'sub'), ('subtract', 'subtract'), ('sum', 'sum'), ('svd', 'svd'), ('swapaxes', 'swapaxes'), ('swapdims', 'swapdims'), ('t', 't'), ('t_copy', 't_copy'), ('take', 'take'), ('take_along_dim', 'take_along_dim'), ('tan', 'tan'), ('tan_', 'tan_'), ('tanh', 'tanh'), ('tanh_', 'tanh_'), ('tensor_split', 'tensor_split'), ('threshold', 'threshold'), ('threshold_', 'threshold_'), ('tile', 'tile'), ('topk', 'topk'), ('trace', 'trace'), ('transpose', 'transpose'), ('transpose_copy', 'transpose_copy'), ('trapezoid', 'trapezoid'), ('trapz', 'trapz'), ('tril', 'tril'), ('tril_indices', 'tril_indices'), ('triplet_margin_loss', 'triplet_margin_loss'), ('triu', 'triu'), ('triu_indices', 'triu_indices'), ('true_divide', 'true_divide'), ('trunc', 'trunc'), ('trunc_', 'trunc_'), ('unbind', 'unbind'), ('unbind_copy', 'unbind_copy'), ('unflatten', 'unflatten'), ('unfold_copy', 'unfold_copy'), ('unique_dim', 'unique_dim'), ('unsqueeze', 'unsqueeze'), ('unsqueeze_copy', 'unsqueeze_copy'), ('vander', 'vander'), ('var', 'var'), ('var_mean', 'var_mean'), ('vdot', 'vdot'), ('view_as_complex', 'view_as_complex'), ('view_as_complex_copy', 'view_as_complex_copy'), ('view_as_real', 'view_as_real'), ('view_as_real_copy', 'view_as_real_copy'), ('view_copy', 'view_copy'), ('vsplit', 'vsplit'), ('vstack', 'vstack'), ('where', 'where'), ('zero_', 'zero_'), ('zeros', 'zeros'), ('zeros_like', 'zeros_like')),
     'torch._C._nn': (('_upsample_nearest_exact1d', '_upsample_nearest_exact1d'), ('_upsample_nearest_exact2d', '_upsample_nearest_exact2d'), ('_upsample_nearest_exact3d', '_upsample_nearest_exact3d'), ('adaptive_avg_pool2d', 'adaptive_avg_pool2d'), ('adaptive_avg_pool3d', 'adaptive_avg_pool3d'), ('adaptive_max_pool2d', 'adaptive_max_pool2d'), ('adaptive_max_pool3d', 'adaptive_max_pool3d'), ('avg_pool2d', 'avg_pool2d'), ('avg_pool3d', 'avg_pool3d'), ('binary_cross_entropy', 'binary_cross_entropy'), ('col2im', 'col2im'), ('cross_entropy_loss', 'cross_entropy_loss'), ('elu', 'elu'), ('elu_', 'elu_'), ('gelu', 'gelu'), ('gelu_', 'gelu_'), ('glu', 'glu'), ('hardsigmoid', 'hardsigmoid'), ('hardsigmoid_', 'hardsigmoid_'), ('hardswish', 'hardswish'), ('hardswish_', 'hardswish_'), ('hardtanh', 'hardtanh'), ('hardtanh_', 'hardtanh_'), ('huber_loss', 'huber_loss'), ('im2col', 'im2col'), ('l1_loss', 'l1_loss'), ('leaky_relu', 'leaky_relu'), ('leaky_relu_', 'leaky_relu_'), ('linear', 'linear'), ('log_sigmoid', 'log_sigmoid'), ('max_pool2d_with_indices', 'max_pool2d_with_indices'), ('max_pool3d_with_indices', 'max_pool3d_with_indices'), ('max_unpool2d', 'max_unpool2d'), ('max_unpool3d', 'max_unpool3d'), ('mish', 'mish'), ('mish_', 'mish_'), ('mse_loss', 'mse_loss'), ('multi_margin_loss', 'multi_margin_loss'), ('multilabel_margin_loss', 'multilabel_margin_loss'), ('nll_loss', 'nll_loss'), ('nll_loss2d', 'nll_loss2d'), ('nll_loss_forward', 'nll_loss_forward'), ('nll_loss_nd', 'nll_loss_nd'), ('one_hot', 'one_hot'), ('pad', 'pad'), ('reflection_pad1d', 'reflection_pad1d'), ('reflection_pad2d', 'reflection_pad2d'), ('reflection_pad3d', 'reflection_pad3d'), ('relu6', 'relu6'), ('relu6_', 'relu6_'), ('replication_pad1d', 'replication_pad1d'), ('replication_pad2d', 'replication_pad2d'), ('replication_pad3d', 'replication_pad3d'), ('rrelu_with_noise', 'rrelu_with_noise'), ('scaled_dot_product_attention', 'scaled_dot_product_attention'), ('silu', 'silu'), ('silu_', 'silu_'), ('smooth_l1_loss', 'smooth_l1_loss'), ('soft_margin_loss', 'soft_margin_loss'), ('softplus', 'softplus'), ('softshrink', 'softshrink'), ('upsample_bicubic2d', 'upsample_bicubic2d'), ('upsample_bilinear2d', 'upsample_bilinear2d'), ('upsample_linear1d', 'upsample_linear1d'), ('upsample_nearest1d', 'upsample_nearest1d'), ('upsample_nearest2d', 'upsample_nearest2d'), ('upsample_nearest3d', 'upsample_nearest3d'), ('upsample_trilinear3d', 'upsample_trilinear3d')),
     'torch.fft': (('fft', 'fft_fft'), ('fft2', 'fft_fft2'), ('fftfreq', 'fft_fftfreq'), ('fftn', 'fft_fftn'), ('fftshift', 'fft_fftshift'), ('hfft', 'fft_hfft'), ('hfft2', 'fft_hfft2'), ('hfftn', 'fft_hfftn'), ('ifft', 'fft_ifft'), ('ifft2', 'fft_ifft2'), ('ifftn', 'fft_ifftn'), ('ifftshift', 'fft_ifftshift'), ('ihfft', 'fft_ihfft'), ('ihfft2', 'fft_ihfft2'), ('ihfftn', 'fft_ihfftn'), ('irfft', 'fft_irfft'), ('irfft2', 'fft_irfft2'), ('irfftn', 'fft_irfftn'), ('rfft', 'fft_rfft'), ('rfft2', 'fft_rfft2'), ('rfftfreq', 'fft_rfftfreq'), ('rfftn', 'fft_rfftn')),
     'torch.linalg': (('cholesky', 'linalg_cholesky'), ('cholesky_ex', 'linalg_cholesky_ex'), ('cross', 'linalg_cross'), ('det', 'linalg_det'), ('diagonal', 'linalg_diagonal'), ('eigh', 'linalg_eigh'), ('eigvalsh', 'linalg_eigvalsh'), ('inv', 'linalg_inv'), ('inv_ex', 'linalg_inv_ex'), ('matmul', 'linalg_matmul'), ('matrix_norm', 'linalg_matrix_norm'), ('matrix_power', 'linalg_matrix_power'), ('multi_dot', 'linalg_multi_dot'), ('norm', 'linalg_norm'), ('qr', 'linalg_qr'), ('slogdet', 'linalg_slogdet'), ('solve', 'linalg_solve'), ('solve_ex', 'linalg_solve_ex'), ('solve_triangular', 'linalg_solve_triangular'), ('svd', 'linalg_svd'), ('svdvals', 'linalg_svdvals'), ('vander', 'linalg_vander'), ('vecdot', 'linalg_vecdot'), ('vector_norm', 'linalg_vector_norm')),

@@ -774,6 +774,9 @@ _nansum_kernels = overload('nansum', 'reduction').cache
 _nansum_out_kernels = overload('nansum.out', 'reduction').cache
 _narrow_packet = packet('narrow', 'view', ('narrow',))
 _narrow_kernels = overload('narrow', 'view').cache
+_narrow_copy_packet = packet('narrow_copy', 'view', ('narrow_copy',))
+_narrow_copy_kernels = overload('narrow_copy', 'view').cache
+_narrow_copy_out_kernels = overload('narrow_copy.out', 'view').cache
 _ne_packet = packet('ne', 'comparison', ('ne.Tensor',))
 _ne_Tensor_kernels = overload('ne.Tensor', 'comparison').cache
 _ne_Tensor_out_kernels = overload('ne.Tensor_out', 'comparison').cache
@@ -2970,6 +2973,12 @@ class TensorMethods:
             if dim.__class__ is int and start.__class__ is int and length.__class__ is int:
                 return _narrow_kernels[self._keys | tls.mode](self, dim, start, length)
         return call_method(_narrow_packet, self, given((('dim', dim), ('start', start), ('length', length)), args, kwargs), kwargs)
+
+    def narrow_copy(self, dim=MISSING, start=MISSING, length=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if dim.__class__ is int and start.__class__ is int and length.__class__ is int:
+                return _narrow_copy_kernels[self._keys | tls.mode](self, dim, start, length)
+        return call_method(_narrow_copy_packet, self, given((('dim', dim), ('start', start), ('length', length)), args, kwargs), kwargs)
 
     def ne(self, other=MISSING, *args, **kwargs):
         if not args and not kwargs:

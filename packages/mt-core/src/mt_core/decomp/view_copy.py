@@ -1,0 +1,29 @@
+"""Views that copy, in terms of the views."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..dispatch.registry import find_overload
+from ..dispatch.registry import register_composite as composite
+from ..formats import contiguous_format
+from ..ops.view_copy import COPIES, copy_name
+
+
+def _declare(view: str, several: bool) -> None:
+    def copied(*args: Any) -> Any:
+        result = find_overload(view).call(*args)
+        if several:
+            return [part.clone(memory_format=contiguous_format) for part in result]
+        return result.clone(memory_format=contiguous_format)
+
+    composite(copy_name(view))(copied)
+
+
+for _view, (_, _returns) in COPIES.items():
+    _declare(_view, _returns == "Tensor[]")
+
+
+@composite("narrow_copy")
+def narrow_copy(self: Any, dim: int, start: int, length: int) -> Any:
+    return self.narrow(dim, start, length).clone(memory_format=contiguous_format)
