@@ -1,0 +1,74 @@
+"""Python arguments against the schema of an operator called through ``torch.ops``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mt_core.dtypes
+from mt_core.api.arguments import REJECTED, converter, default_of
+from mt_core.schema import MISSING, Argument
+
+from .function_schema import FunctionSchema, type_text
+
+__all__ = ["bind", "default_value"]
+
+
+def bind(
+    schema: FunctionSchema, args: tuple[Any, ...], kwargs: dict[str, Any], numbers: frozenset[str] = frozenset()
+) -> list[Any]:
+    """All arguments of the schema in order, converted, with defaults where none are given.
+
+    `numbers` are tensor arguments that may be numbers.
+
+    Raises
+    ------
+    RuntimeError
+        For missing, surplus, unknown or unacceptable arguments.
+    """
+    parsed = schema.parsed
+    positional = sum(not argument.kwarg_only for argument in parsed.arguments)
+    if len(args) > positional or len(args) + len(kwargs) > len(parsed.arguments):
+        raise RuntimeError(
+            f"{schema.name}() expected at most {len(parsed.arguments)} argument(s) but received "
+            f"{len(args) + len(kwargs)} argument(s). Declaration: {schema}"
+        )
+    given = dict(zip((argument.name for argument in parsed.arguments), args))
+    for name in kwargs:
+        if name in given or all(argument.name != name for argument in parsed.arguments):
+            raise RuntimeError(f"Unknown keyword argument '{name}' for operator '{schema.name}'. Schema: {schema}")
+    given.update(kwargs)
+    return [
+        _value(schema, position, argument, given, argument.name in numbers)
+        for position, argument in enumerate(parsed.arguments)
+    ]
+
+
+def _value(schema: FunctionSchema, position: int, argument: Argument, given: dict[str, Any], number_ok: bool) -> Any:
+    if argument.name not in given:
+        default = default_value(argument)
+        if default is MISSING:
+            raise RuntimeError(
+                f"{schema.name}() is missing value for argument '{argument.name}'. Declaration: {schema}"
+            )
+        return default
+    value = given[argument.name]
+    try:
+        converted = converter(argument, number_ok)(value)
+    except TypeError:  # an element of a list of tensors is none
+        converted = REJECTED
+    if converted is REJECTED or (argument.type == "Scalar" and hasattr(value, "_keys")):
+        raise RuntimeError(
+            f"{schema.name}() Expected a value of type '{type_text(argument)}' for argument '{argument.name}' "
+            f"but instead found type '{type(value).__name__}'.\nPosition: {position}\nValue: {value!r}\n"
+            f"Declaration: {schema}\nCast error details: Unable to cast {value!r} to {type_text(argument)}"
+        )
+    return list(converted) if argument.is_list and converted is not None else converted
+
+
+def default_value(argument: Argument) -> Any:
+    """The default of an argument, or `MISSING`; symbols such as ``float32`` and ``strided`` as what they name."""
+    default = argument.default
+    if argument.type == "ScalarType" and isinstance(default, str) and hasattr(mt_core.dtypes, default):
+        return getattr(mt_core.dtypes, default)
+    found = default_of(argument)
+    return list(found) if isinstance(found, tuple) else found

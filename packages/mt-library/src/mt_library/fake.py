@@ -1,0 +1,64 @@
+"""Fake implementations: what an operator returns for meta tensors, without computing it."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
+
+__all__ = ["FakeImplCtx", "as_kernel", "get_ctx"]
+
+_active = threading.local()
+
+
+class FakeImplCtx:
+    """What a fake implementation may ask for."""
+
+    def __init__(self, operator: str) -> None:
+        self._operator = operator
+
+    def new_dynamic_size(self, *, min: int = 0, max: int | None = None) -> NoReturn:
+        """A size that depends on the data, which meta tensors do not have.
+
+        Raises
+        ------
+        RuntimeError
+            Always: there are no symbolic sizes.
+        """
+        raise RuntimeError(
+            f"{self._operator}: You're trying to run this operator with meta Tensors (as opposed to FakeTensors), "
+            "but this operator may return an output Tensor with data-dependent shape. Meta Tensors don't support "
+            "operators with outputs that have data-dependent shapes but FakeTensors do. If your operator does not "
+            "return an output with data-dependent shape, make sure the FakeTensor and/or meta kernel does not call "
+            "torch.library.get_ctx(). Otherwise, please use FakeTensors."
+        )
+
+    create_unbacked_symint = new_dynamic_size
+
+
+def get_ctx() -> FakeImplCtx | None:
+    """The context of the fake implementation that is running; None outside of one."""
+    return getattr(_active, "context", None)
+
+
+@contextlib.contextmanager
+def _running(operator: str) -> Iterator[None]:
+    outer = get_ctx()
+    _active.context = FakeImplCtx(operator)
+    try:
+        yield
+    finally:
+        _active.context = outer
+
+
+def as_kernel(operator: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel for the key Meta that runs a fake implementation."""
+
+    @functools.wraps(function)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        with _running(operator):
+            return function(*args, **kwargs)
+
+    return run

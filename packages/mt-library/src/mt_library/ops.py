@@ -1,0 +1,255 @@
+"""``torch.ops``: every operator by namespace, name and overload."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import Any, NoReturn
+
+from mt_core.dispatch.registry import DECLARATIONS, PACKETS, Overload, find_overload, load_room
+
+from . import registrations
+from .binding import bind
+from .function_schema import FunctionSchema
+from .tags import Tag
+
+__all__ = ["OpOverload", "OpOverloadPacket", "ops"]
+
+
+class OpOverload:
+    """One operator: ``torch.ops.aten.add.Tensor``."""
+
+    def __init__(self, overload: Overload) -> None:
+        self._overload = overload
+        self._schema = FunctionSchema(overload.schema)
+        self._overloadname = overload.overload_name
+        self._namespace, _, self._opname = self._schema.name.partition("::")
+        self._numbers = overload.declaration.numbers
+        self.__name__ = f"{self._opname}.{self._overloadname}"
+        self.__qualname__ = self.__name__
+        self.__module__ = f"torch._ops.{self._namespace}"
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        return self._overload.call(*bind(self._schema, args, kwargs, self._numbers))
+
+    def name(self) -> str:
+        """Namespace, name and, unless default, overload: ``aten::add.Tensor``."""
+        return self._overload.qualified_name
+
+    @property
+    def namespace(self) -> str:
+        return self._namespace
+
+    @property
+    def overloadpacket(self) -> OpOverloadPacket:
+        """All overloads of the name."""
+        return getattr(getattr(ops, self._namespace), self._opname)
+
+    @property
+    def tags(self) -> list[Tag]:
+        """Words about the operator."""
+        operator = registrations.find(self.name())
+        return list(operator.tags) if operator is not None else []
+
+    @property
+    def op(self) -> Callable[..., Any]:
+        return self
+
+    def has_kernel_for_dispatch_key(self, key: Any) -> bool:
+        """Whether a kernel was registered for a dispatch key through ``torch.library``."""
+        operator = registrations.find(self.name())
+        return operator is not None and operator.kernel(getattr(key, "name", str(key))) is not None
+
+    def __repr__(self) -> str:
+        return f"<OpOverload(op='{self._namespace}.{self._opname}', overload='{self._overloadname}')>"
+
+    def __str__(self) -> str:
+        return f"{self._namespace}.{self._opname}.{self._overloadname}"
+
+    def __hash__(self) -> int:
+        return hash(self._overload)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, OpOverload) and other._overload is self._overload
+
+    def __deepcopy__(self, memo: Any = None) -> OpOverload:
+        return self
+
+    def __reduce__(self) -> Any:
+        return _find_overload, (self._namespace, self._opname, self._overloadname)
+
+
+class OpOverloadPacket:
+    """All overloads of one name: ``torch.ops.aten.add``."""
+
+    def __init__(self, namespace: str, name: str, overloads: dict[str, Overload]) -> None:
+        self._qualified_op_name = f"{namespace}::{name}"
+        self._namespace = namespace
+        self._overload_names = list(overloads)
+        self._found = overloads
+        self.__name__ = name
+        self.__module__ = f"torch._ops.{namespace}"
+
+    def __getattr__(self, key: str) -> OpOverload:
+        if key.startswith("__") or key not in self._found:
+            raise AttributeError(f"The underlying op of '{self}' has no overload name '{key}'")
+        overload = OpOverload(self._found[key])
+        setattr(self, key, overload)
+        return overload
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Call the first overload that takes the arguments.
+
+        Raises
+        ------
+        RuntimeError
+            Where none does.
+        """
+        overloads = [getattr(self, name) for name in self._overload_names]
+        if len(overloads) == 1:
+            return overloads[0](*args, **kwargs)
+        errors = []
+        for overload in overloads:
+            try:
+                bound = bind(overload._schema, args, kwargs, overload._numbers)
+            except RuntimeError as error:
+                errors.append(str(error))
+                continue
+            return overload._overload.call(*bound)
+        details = "\n\n".join(errors)
+        raise RuntimeError(f"Overloaded torch operator invoked from Python failed to match any schema:\n{details}\n")
+
+    def overloads(self) -> list[str]:
+        """Names of the overloads."""
+        return list(self._overload_names)
+
+    def op_overloads(self) -> list[OpOverload]:
+        """The overloads themselves."""
+        return [getattr(self, name) for name in self._overload_names]
+
+    @property
+    def _schemas(self) -> dict[str, FunctionSchema]:
+        return {overload._schema.overload_name: overload._schema for overload in self.op_overloads()}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._overload_names)
+
+    def __repr__(self) -> str:
+        return f"<OpOverloadPacket(op='{self._namespace}.{self.__name__}')>"
+
+    def __str__(self) -> str:
+        return f"{self._namespace}.{self.__name__}"
+
+    def __hash__(self) -> int:
+        return hash(self._qualified_op_name)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, OpOverloadPacket) and other._qualified_op_name == self._qualified_op_name
+
+    def __deepcopy__(self, memo: Any = None) -> OpOverloadPacket:
+        return self
+
+    def __reduce__(self) -> Any:
+        return _find_packet, (self._namespace, self.__name__)
+
+
+def _find_packet(namespace: str, name: str) -> OpOverloadPacket:
+    return getattr(getattr(ops, namespace), name)
+
+
+def _find_overload(namespace: str, name: str, overload: str) -> OpOverload:
+    return getattr(_find_packet(namespace, name), overload)
+
+
+def _overloads_named(namespace: str, name: str) -> dict[str, Overload]:
+    if namespace == "aten":
+        return _built_in_overloads(name)
+    operators = registrations.known_operators(namespace, name)
+    return {operator.overload.overload_name: operator.overload for operator in operators}
+
+
+def _built_in_overloads(name: str) -> dict[str, Overload]:
+    packet = PACKETS.get(name)
+    families = [packet.family] if packet is not None else _families_declaring(name)
+    for family in families:
+        load_room("mt_core.ops", family)
+    matched = packet.overload_names if packet is not None else ()
+    others = [n for n, d in DECLARATIONS.items() if d.schema.name == name and n not in matched]
+    overloads = [find_overload(overload_name) for overload_name in (*matched, *others)]
+    return {overload.overload_name: overload for overload in overloads}
+
+
+def _families_declaring(name: str) -> list[str]:
+    """Families that may declare an operator which has no Python function or method (``add_``, ``_softmax``)."""
+    functional = PACKETS.get(name.removesuffix("_"))
+    return [functional.family] if functional is not None else sorted({packet.family for packet in PACKETS.values()})
+
+
+class _OpNamespace(ModuleType):
+    """The operators of one namespace: ``torch.ops.aten``."""
+
+    __file__ = "torch.ops"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"torch.ops.{name}")
+        self.name = name
+        self._found: dict[str, OpOverloadPacket] = {}
+
+    def __getattr__(self, op_name: str) -> OpOverloadPacket:
+        found = {} if op_name.startswith("__") else self.__dict__["_found"]
+        packet = found.get(op_name)
+        if packet is None:
+            overloads = _overloads_named(self.name, op_name) if not op_name.startswith("__") else {}
+            if not overloads:
+                raise AttributeError(f"'_OpNamespace' '{self.name}' object has no attribute '{op_name}'")
+            packet = found[op_name] = OpOverloadPacket(self.name, op_name, overloads)
+        return packet
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._found)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*self._found, "name"})
+
+    def forget(self, op_name: str) -> None:
+        """Look an operator up anew: its overloads have changed."""
+        self._found.pop(op_name, None)
+
+
+class _Ops(ModuleType):
+    """The namespaces of operators."""
+
+    __file__ = "_ops.py"
+
+    def __init__(self) -> None:
+        super().__init__("torch.ops")
+        self.loaded_libraries: set[str] = set()
+
+    def __getattr__(self, name: str) -> _OpNamespace:
+        if name.startswith("__"):
+            raise AttributeError(f"module 'torch.ops' has no attribute '{name}'")
+        namespace = _OpNamespace(name)
+        setattr(self, name, namespace)
+        return namespace
+
+    def load_library(self, path: Any) -> NoReturn:
+        """Refuse: a library compiled for PyTorch needs PyTorch's C++ code.
+
+        Raises
+        ------
+        OSError
+            Always.
+        """
+        raise OSError(
+            f"Could not load this library: {path}. It is compiled for PyTorch's C++ interface, which mindtorch does "
+            "not have; register Python kernels with torch.library instead"
+        )
+
+    def import_module(self, module: str) -> None:
+        """Import a module that registers operators."""
+        import importlib
+
+        importlib.import_module(module)
+
+
+ops = _Ops()

@@ -1,0 +1,222 @@
+"""``torch.library.register_*``: registrations by name, for operators of any origin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+from .autograd import autograd_kernel, check_differentiable
+from .custom_ops import CustomOpDef, find_custom_op
+from .library import Library, find_operator, keep, kernel_keys, qualified_name
+from .ops import OpOverload
+
+__all__ = [
+    "KernelFunction",
+    "get_kernel",
+    "impl_abstract",
+    "register_autocast",
+    "register_autograd",
+    "register_fake",
+    "register_kernel",
+    "register_torch_dispatch",
+    "register_vmap",
+    "triton_op",
+    "wrap_triton",
+]
+
+AnyOperator = str | OpOverload | CustomOpDef
+
+
+def register_kernel(
+    op: AnyOperator,
+    device_types: str | Sequence[str] | None,
+    func: Callable[..., Any] | None = None,
+    /,
+    *,
+    lib: Library | None = None,
+) -> Any:
+    """Register a kernel for some device types, or for all (None); without the function, returns a decorator."""
+    custom = find_custom_op(op)
+    if custom is not None:
+        return custom.register_kernel(device_types, func)
+    name = qualified_name(op)  # type: ignore[arg-type]
+    keys = kernel_keys(device_types)
+
+    def register(fn: Callable[..., Any]) -> Callable[..., Any]:
+        library = lib or keep(name.partition("::")[0])
+        for key in keys:
+            library.impl(name, fn, key)
+        return fn
+
+    return register if func is None else register(func)
+
+
+def register_fake(
+    op: AnyOperator,
+    func: Callable[..., Any] | None = None,
+    /,
+    *,
+    lib: Library | None = None,
+    _stacklevel: int = 1,
+    allow_override: bool = True,
+) -> Any:
+    """Register what an operator returns for meta tensors; without the function, returns a decorator.
+
+    The function takes the operator's arguments and returns empty tensors of the right shape, dtype and device.
+
+    Raises
+    ------
+    RuntimeError
+        For an operator that does not exist; or has such a function already, where `allow_override` is False.
+    """
+    custom = find_custom_op(op)
+
+    def register(fn: Callable[..., Any]) -> Callable[..., Any]:
+        if custom is not None:
+            return custom.register_fake(fn)
+        name = qualified_name(op)  # type: ignore[arg-type]
+        find_operator(name)
+        library = lib or keep(name.partition("::")[0])
+        library._register_fake(name, fn, allow_override=allow_override)
+        return fn
+
+    return register if func is None else register(func)
+
+
+def impl_abstract(
+    qualname: str, func: Callable[..., Any] | None = None, *, lib: Library | None = None, _stacklevel: int = 1
+) -> Any:
+    """The name `register_fake` once had."""
+    return register_fake(qualname, func, lib=lib)
+
+
+def register_autograd(
+    op: AnyOperator,
+    backward: Callable[..., Any],
+    /,
+    *,
+    setup_context: Callable[..., Any] | None = None,
+    lib: Library | None = None,
+) -> None:
+    """Register the derivative of an operator.
+
+    Parameters
+    ----------
+    op
+        Writes to no argument, and has no keyword-only tensor arguments.
+    backward
+        ``backward(ctx, *grads)`` returns the gradients of the positional arguments, None for those without one.
+        Written in differentiable operators, it can be differentiated itself.
+    setup_context
+        ``setup_context(ctx, inputs, output)`` saves what backward needs, tensors with ``ctx.save_for_backward``. Where
+        the schema has keyword-only arguments, it takes a dict of them as ``keyword_only_inputs``.
+    lib
+        Whose lifetime the registration has; by default it stays.
+
+    Raises
+    ------
+    RuntimeError
+        For an operator that writes to its arguments.
+    """
+    custom = find_custom_op(op)
+    if custom is not None:
+        custom.register_autograd(backward, setup_context=setup_context)
+        return
+    name = qualified_name(op)  # type: ignore[arg-type]
+    operator = find_operator(name)
+    check_differentiable(operator, _dotted(name))
+    library = lib or keep(name.partition("::")[0])
+    library.impl(name, autograd_kernel(operator, backward, setup_context), "Autograd")
+
+
+def _dotted(name: str) -> str:
+    namespace, _, rest = name.partition("::")
+    packet, _, overload = rest.partition(".")
+    return f"{namespace}.{packet}.{overload or 'default'}"
+
+
+class KernelFunction:
+    """A kernel as it was registered."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+
+    def call_boxed(self, keyset: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """Call the kernel; the key set is ignored."""
+        return self._function(*args, **kwargs)
+
+
+def get_kernel(op: AnyOperator, dispatch_key: str) -> KernelFunction:
+    """The kernel that was registered for an operator at a dispatch key through this module.
+
+    Raises
+    ------
+    RuntimeError
+        Where there is none.
+    """
+    custom = find_custom_op(op)
+    name = custom._qualname if custom is not None else qualified_name(op)  # type: ignore[arg-type]
+    key = getattr(dispatch_key, "name", str(dispatch_key))
+    kernel = find_operator(name).kernel(key)
+    if kernel is None:
+        raise RuntimeError(f"no kernel for {key} for {name}")
+    return KernelFunction(kernel)
+
+
+def register_vmap(op: AnyOperator, func: Any = None, /, *, lib: Library | None = None) -> NoReturn:
+    """Refuse: there is no batching of custom operators.
+
+    Raises
+    ------
+    NotImplementedError
+        Always.
+    """
+    raise NotImplementedError(f"register_vmap: torch.vmap does not batch custom operators ({op})")
+
+
+def register_torch_dispatch(
+    op: AnyOperator, torch_dispatch_class: Any, func: Any = None, /, *, lib: Library | None = None
+) -> NoReturn:
+    """Refuse: custom operators are not handed to ``__torch_dispatch__``.
+
+    Raises
+    ------
+    NotImplementedError
+        Always.
+    """
+    raise NotImplementedError(f"register_torch_dispatch: rules of subclasses and modes are not supported ({op})")
+
+
+def register_autocast(
+    op: AnyOperator, device_type: str, cast_inputs: Any, /, *, lib: Library | None = None
+) -> NoReturn:
+    """Refuse: autocast does not know custom operators.
+
+    Raises
+    ------
+    NotImplementedError
+        Always.
+    """
+    raise NotImplementedError(f"register_autocast: autocast rules of custom operators are not supported ({op})")
+
+
+def triton_op(name: str, fn: Any = None, /, *, mutates_args: Any, schema: str | None = None) -> NoReturn:
+    """Refuse: Triton kernels need PyTorch's compiler.
+
+    Raises
+    ------
+    NotImplementedError
+        Always.
+    """
+    raise NotImplementedError(f"triton_op: Triton kernels are not supported; make '{name}' with custom_op instead")
+
+
+def wrap_triton(triton_kernel: Any, /) -> NoReturn:
+    """Refuse: Triton kernels need PyTorch's compiler.
+
+    Raises
+    ------
+    NotImplementedError
+        Always.
+    """
+    raise NotImplementedError("wrap_triton: Triton kernels are not supported; call a custom_op instead")

@@ -1,0 +1,218 @@
+"""What has been registered through this package, operator by operator, and how the core's dispatcher finds it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from mt_core import Tensor
+from mt_core.dispatch.dispatcher import without
+from mt_core.dispatch.registry import DECLARATIONS, OVERLOADS, Overload, find_overload, register_handler
+from mt_core.dispatch.registry import define as declare
+from mt_core.keys import AUTOGRAD, BACKENDS, FLAGS, describe
+from mt_core.ops._declare import Declaration
+from mt_core.schema import Schema
+from mt_core.state import effective_keys, excluding
+
+from .dispatch_keys import core_keys, keys_by_priority
+from .function_schema import FunctionSchema
+from .tags import Tag
+
+__all__ = ["Operator", "define", "fallthrough_kernel", "find", "known_operators", "tensors_in", "undefine"]
+
+Kernel = Callable[..., Any]
+
+#: The family of operators defined here; no package has a room of that name.
+_FAMILY = "library"
+
+_operators: dict[str, Operator] = {}
+
+
+def fallthrough_kernel() -> None:
+    """Registered for a dispatch key, it hands the call on to the key below."""
+    raise NotImplementedError("fallthrough_kernel() should never be called.")
+
+
+class Operator:
+    """An overload with the kernels that were registered for it here.
+
+    Attributes
+    ----------
+    defined_here
+        Whether it was defined through this package, or only has kernels overridden.
+    kernels
+        Dispatch key -> kernels, of which the last one counts; the others come back when it is withdrawn.
+    """
+
+    def __init__(self, overload: Overload, defined_here: bool, tags: tuple[Tag, ...] = ()) -> None:
+        self.overload = overload
+        self.defined_here = defined_here
+        self.tags = tags
+        self.schema = FunctionSchema(overload.schema)
+        self.kernels: dict[str, list[Kernel]] = {}
+
+    def kernel(self, key: str) -> Kernel | None:
+        """The kernel for a dispatch key, as it was registered."""
+        kernels = self.kernels.get(key)
+        return kernels[-1] if kernels else None
+
+    def enter(self, key: str, kernel: Kernel, warn: bool = True) -> None:
+        """Register a kernel; unless told not to, a warning tells when it replaces another."""
+        kernels = self.kernels.setdefault(key, [])
+        if kernels and warn:
+            _warn_of_override(self.schema, key)
+        kernels.append(kernel)
+        self._refresh(key)
+
+    def withdraw(self, key: str, kernel: Kernel) -> None:
+        """Take a kernel away."""
+        self.kernels[key].remove(kernel)
+        self._refresh(key)
+
+    def _refresh(self, key: str) -> None:
+        for core_key in core_keys(key):
+            register_handler(core_key, self.overload.name, self._builder(core_key))
+
+    def _builder(self, core_key: int) -> Callable[[int], Kernel | None]:
+        return lambda coded: self._handler(core_key, coded)
+
+    def _handler(self, core_key: int, coded: int) -> Kernel | None:
+        """What handles a call at one of the core's keys."""
+        registered = {key for key, kernels in self.kernels.items() if kernels}
+        for key in keys_by_priority(core_key, coded, registered):
+            kernel = self.kernel(key)
+            if kernel is fallthrough_kernel and core_key == AUTOGRAD:
+                return self._below_autograd(coded)
+            if kernel is not None and kernel is not fallthrough_kernel:
+                return self._adapted(kernel, below_autograd=core_key != AUTOGRAD and not self.defined_here)
+        if not self.defined_here:
+            return None
+        if core_key == AUTOGRAD:
+            return self._unregistered_autograd(coded)
+        raise NotImplementedError(
+            f"could not find kernel for op {self.schema.name} with keys {describe(effective_keys(coded) & ~FLAGS)}. "
+            f"It is registered for: {', '.join(sorted(registered)) or 'nothing'}"
+        )
+
+    def _adapted(self, kernel: Kernel, below_autograd: bool) -> Kernel:
+        """A kernel that takes all arguments by position.
+
+        For an operator that records itself, what its kernel calls is not recorded once more.
+        """
+        names = [argument.name for argument in self.overload.schema.arguments if argument.kwarg_only]
+        count = len(self.overload.schema.arguments) - len(names)
+
+        def run(*args: Any) -> Any:
+            return kernel(*args[:count], **dict(zip(names, args[count:])))
+
+        def run_unrecorded(*args: Any) -> Any:
+            with excluding(AUTOGRAD):
+                return run(*args)
+
+        if below_autograd:
+            return run_unrecorded
+        return run if names else kernel
+
+    def _below_autograd(self, coded: int) -> Kernel:
+        return self.overload.cache[without(coded, AUTOGRAD)]
+
+    def _unregistered_autograd(self, coded: int) -> Kernel:
+        """As in PyTorch, the kernel's own parts are recorded, with a warning when a gradient passes."""
+        below, name = self._below_autograd(coded), self.schema.name
+
+        def run(*args: Any) -> Any:
+            result = below(*args)
+            for tensor in tensors_in(result):
+                if tensor.requires_grad and tensor.grad_fn is not None:
+                    tensor.register_hook(lambda _: _warn_unregistered(name))
+            return result
+
+        return run
+
+
+_overrides_warned: list[FunctionSchema] = []
+
+
+def _warn_of_override(schema: FunctionSchema, key: str) -> None:
+    if not _overrides_warned:
+        warnings.warn(
+            "Warning only once for all operators,  other operators may also be overridden.\n"
+            "  Overriding a previously registered kernel for the same operator and the same dispatch key\n"
+            f"  operator: {schema}\n  dispatch key: {key}",
+            stacklevel=5,
+        )
+    _overrides_warned.append(schema)
+
+
+def _warn_unregistered(name: str) -> None:
+    warnings.warn(
+        f"{name}: an autograd kernel was not registered to the Autograd key(s) but we are trying to backprop through "
+        "it. This may lead to silently incorrect behavior. This behavior is deprecated and will be removed in a "
+        "future version of PyTorch. If your operator is differentiable, please ensure you have registered an "
+        "autograd kernel to the correct Autograd key (e.g. DispatchKey::Autograd, "
+        "DispatchKey::CompositeImplicitAutograd). If your operator is not differentiable, or to squash this warning "
+        "and use the previous behavior, please register torch::CppFunction::makeFallthrough() to "
+        "DispatchKey::Autograd.",
+        stacklevel=2,
+    )
+
+
+def tensors_in(value: Any) -> Iterator[Tensor]:
+    """The tensors of a result or argument, in lists and tuples too."""
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from tensors_in(item)
+
+
+def define(schema: Schema, tags: tuple[Tag, ...] = ()) -> Operator:
+    """Define an operator whose name carries its namespace.
+
+    Raises
+    ------
+    RuntimeError
+        Where it is defined already.
+    """
+    name = schema.full_name
+    if name in DECLARATIONS:
+        raise RuntimeError(
+            f"Tried to register an operator ({schema}) with the same name and overload name multiple times. Each "
+            "overload's schema should only be registered with a single call to def()."
+        )
+    operator = Operator(declare(Declaration(schema, _FAMILY, "composite")), True, tags)
+    _operators[name] = operator
+    for key in (*BACKENDS, AUTOGRAD):
+        register_handler(key, name, operator._builder(key))
+    return operator
+
+
+def undefine(operator: Operator) -> None:
+    """Forget an operator that was defined here."""
+    name = operator.overload.name
+    for key in (*BACKENDS, AUTOGRAD):
+        register_handler(key, name, None)
+    del _operators[name], DECLARATIONS[name], OVERLOADS[name]
+
+
+def find(name: str) -> Operator | None:
+    """The operator of a name with its namespace; of a built-in one, the record of what overrides it."""
+    name = name.removeprefix("aten::").removesuffix(".default")
+    operator = _operators.get(name)
+    if operator is None and (overload := _built_in(name)) is not None:
+        operator = _operators[name] = Operator(overload, False)
+    return operator
+
+
+def _built_in(name: str) -> Overload | None:
+    try:
+        return find_overload(name)
+    except KeyError:
+        return None
+
+
+def known_operators(namespace: str, name: str) -> list[Operator]:
+    """The overloads defined under one name, in the order of their definition."""
+    packet = f"{namespace}::{name}"
+    return [operator for operator in _operators.values() if operator.overload.packet_name == packet]
