@@ -136,13 +136,13 @@ _overrides_warned: list[FunctionSchema] = []
 
 def _warn_of_override(schema: FunctionSchema, key: str) -> None:
     if not _overrides_warned:
+        _overrides_warned.append(schema)
         warnings.warn(
             "Warning only once for all operators,  other operators may also be overridden.\n"
             "  Overriding a previously registered kernel for the same operator and the same dispatch key\n"
             f"  operator: {schema}\n  dispatch key: {key}",
             stacklevel=5,
         )
-    _overrides_warned.append(schema)
 
 
 def _warn_unregistered(name: str) -> None:
