@@ -224,7 +224,7 @@ def in_threads(count, target):
     def run(i):
         try:
             target(i)
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - raised again in the main thread
             errors.append(error)
 
     threads = [threading.Thread(target=run, args=(i,)) for i in range(count)]

@@ -1,7 +1,7 @@
 """Random programs that write to bases and views, against the same programs without any view or in-place operator.
 
-The reference keeps the base as one vector and a view as a selection matrix: reading is ``S @ b``, and writing replaces b by
-``(1 - mask) * b + S^T @ new``. Values, first and second derivatives must agree.
+The reference keeps the base as one vector and a view as a selection matrix: reading is ``S @ b``, and writing replaces
+b by ``(1 - mask) * b + S^T @ new``. Values, first and second derivatives must agree.
 """
 
 from __future__ import annotations

@@ -26,8 +26,18 @@ def recorded(x):
     """Results of operators that save inputs, outputs, both and nothing, and of views."""
     y = x * 2
     return [
-        x + 1, x * x, x.exp(), x.view(-1), y[0], y.t(), torch.cat([x, y]), y.unbind(0)[0], (y @ x).sum(), x.sum(0), (x * 2).exp_(),
-    ]  # fmt: skip
+        x + 1,
+        x * x,
+        x.exp(),
+        x.view(-1),
+        y[0],
+        y.t(),
+        torch.cat([x, y]),
+        y.unbind(0)[0],
+        (y @ x).sum(),
+        x.sum(0),
+        (x * 2).exp_(),
+    ]
 
 
 @pytest.mark.parametrize("index", range(11))

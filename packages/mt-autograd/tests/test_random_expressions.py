@@ -10,15 +10,31 @@ import mindtorch as torch
 from mt_autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
 
 UNARY = [
-    lambda a: a * 0.5 - 1, lambda a: (a * 0.3).exp(), lambda a: -a, lambda a: a.t() * 1.5, lambda a: 1.5 / (a * a + 1),
-    lambda a: a - a.mean(0), lambda a: a.sum(1, keepdim=True) * a, lambda a: a[1:].sum(0) + a, lambda a: a.unsqueeze(0)[0] * 2,
-    lambda a: torch.cat([a[:1], a[1:] * 2]), lambda a: torch.stack(a.unbind(1), 1) * a, lambda a: a.reshape(-1).view(3, 3).clone(),
-    lambda a: a.expand(2, 3, 3).sum(0), lambda a: a.diagonal() + a, lambda a: a.transpose(0, 1).contiguous(),
-]  # fmt: skip
+    lambda a: a * 0.5 - 1,
+    lambda a: (a * 0.3).exp(),
+    lambda a: -a,
+    lambda a: a.t() * 1.5,
+    lambda a: 1.5 / (a * a + 1),
+    lambda a: a - a.mean(0),
+    lambda a: a.sum(1, keepdim=True) * a,
+    lambda a: a[1:].sum(0) + a,
+    lambda a: a.unsqueeze(0)[0] * 2,
+    lambda a: torch.cat([a[:1], a[1:] * 2]),
+    lambda a: torch.stack(a.unbind(1), 1) * a,
+    lambda a: a.reshape(-1).view(3, 3).clone(),
+    lambda a: a.expand(2, 3, 3).sum(0),
+    lambda a: a.diagonal() + a,
+    lambda a: a.transpose(0, 1).contiguous(),
+]
 BINARY = [
-    lambda a, b: a + b, lambda a, b: a - b * 0.5, lambda a, b: a * b, lambda a, b: a / (b * b + 1), lambda a, b: a @ b,
-    lambda a, b: a + b[0], lambda a, b: (a * b).sum() * a,
-]  # fmt: skip
+    lambda a, b: a + b,
+    lambda a, b: a - b * 0.5,
+    lambda a, b: a * b,
+    lambda a, b: a / (b * b + 1),
+    lambda a, b: a @ b,
+    lambda a, b: a + b[0],
+    lambda a, b: (a * b).sum() * a,
+]
 
 
 def random_function(seed):

@@ -120,6 +120,9 @@ def _refuse_nan(node: Node, results: Sequence[Any]) -> None:
             raise RuntimeError(f"Function '{node.name()}' returned nan values in its {index}th output.")
 
 
+_NO_TRACEBACK = "No forward pass information available. Enable detect anomaly during forward pass for more information."
+
+
 def _warn_of_origin(node: Node) -> None:
     metadata = node.metadata
     stack = metadata.get("traceback_")
@@ -138,9 +141,9 @@ def _warn_of_origin(node: Node) -> None:
     while parent is not None:
         stack = parent.metadata.get("traceback_")
         origin = (
-            f"Traceback of forward call that induced the previous calculation:\n{''.join(stack)}"
-            if stack is not None
-            else "No forward pass information available. Enable detect anomaly during forward pass for more information."
+            _NO_TRACEBACK
+            if stack is None
+            else f"Traceback of forward call that induced the previous calculation:\n{''.join(stack)}"
         )
         warnings.warn(f"\n\nPrevious calculation was induced by {parent.name()}. {origin}", stacklevel=4)
         parent = parent.metadata.get("parent_")

@@ -84,9 +84,16 @@ def backward(
 
 
 def grad(
-    outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
-    only_inputs: bool = True, allow_unused: bool | None = None, is_grads_batched: bool = False, materialize_grads: bool = False,
-) -> tuple[Tensor | None, ...]:  # fmt: skip
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Tensor | None, ...]:
     """The gradients of the sum of `outputs` with respect to `inputs`, without touching any ``.grad``.
 
     Parameters
@@ -257,16 +264,19 @@ def _shape_and_dtype(output: Any) -> tuple[Any, Any]:
     return output.shape, output.dtype
 
 
+_BATCH_MISMATCH = (
+    "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The "
+    "sizes of the remaining dimensions are expected to match the shape of corresponding output, but a mismatch was "
+    "detected: "
+)
+_BATCH_HINT = " If you only want some tensors in `grad_output` to be considered batched, consider using vmap."
+
+
 def _check_gradient(index: int, output: Any, grad: Tensor, batched: bool) -> None:
     shape, dtype = _shape_and_dtype(output)
     given = grad.shape[1:] if batched else grad.shape
     if given != shape:
-        hint = (
-            " If you only want some tensors in `grad_output` to be considered batched, consider using vmap."
-            if batched
-            else ""
-        )
-        subject = "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding output, but a mismatch was detected: " if batched else "Mismatch in shape: "  # fmt: skip
+        subject, hint = (_BATCH_MISMATCH, _BATCH_HINT) if batched else ("Mismatch in shape: ", "")
         raise RuntimeError(
             f"{subject}grad_output[{index}] has a shape of {grad.shape} and output[{index}] has a shape of "
             f"{shape}.{hint}"

@@ -27,9 +27,16 @@ from .graph import saved_tensors_hooks
 from .variable import ExecutionEngine
 
 __all__ = [
-    "CheckpointError", "CheckpointFunction", "check_backward_validity", "checkpoint", "checkpoint_sequential", "detach_variable",
-    "noop_context_fn", "set_checkpoint_debug_enabled", "set_checkpoint_early_stop",
-]  # fmt: skip
+    "CheckpointError",
+    "CheckpointFunction",
+    "check_backward_validity",
+    "checkpoint",
+    "checkpoint_sequential",
+    "detach_variable",
+    "noop_context_fn",
+    "set_checkpoint_debug_enabled",
+    "set_checkpoint_early_stop",
+]
 
 Contexts = tuple[AbstractContextManager[Any], AbstractContextManager[Any]]
 
@@ -128,7 +135,7 @@ def checkpoint(
 def checkpoint_sequential(
     functions: Any, segments: int, input: Any, use_reentrant: bool | None = None, **kwargs: Any
 ) -> Any:
-    """Checkpoint a chain of functions (or an ``nn.Sequential``) in a number of segments; the last is computed as usual."""
+    """Checkpoint a chain of functions (or an ``nn.Sequential``) in segments; the last is computed as usual."""
     preserve = kwargs.pop("preserve_rng_state", True)
     if kwargs:
         raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
@@ -184,7 +191,7 @@ class _StopRecomputation(Exception):
 
 
 class _SaveInputs(Function):
-    """Saves the arguments of a checkpointed call as any function saves tensors: with versions, and through outer hooks."""
+    """Saves the arguments of a checkpointed call as functions save tensors: with versions, and through outer hooks."""
 
     @staticmethod
     def forward(ctx: Any, *tensors: Any) -> Tensor:

@@ -24,8 +24,7 @@ Function = Callable[..., Any]
 def vjp(
     func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """(result of the function, product of `v` with its Jacobian): the gradients of the inputs when `v` is that of the
-    outputs.
+    """The function's result, and the product of `v` with its Jacobian: the inputs' gradients if `v` is the outputs'.
 
     Parameters
     ----------
@@ -55,8 +54,7 @@ def vjp(
 def jvp(
     func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """(result of the function, product of its Jacobian with `v`): the change of the outputs when `v` is that of the
-    inputs.
+    """The function's result, and the product of its Jacobian with `v`: its change where `v` is that of the inputs.
 
     `v` is as the inputs, and may be left out for a scalar input. Other parameters and errors are those of `vjp`.
     """
@@ -70,7 +68,10 @@ def jvp(
 def vhp(
     func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """(result of a scalar function, product of `v` with its Hessian). Parameters and errors are those of `jvp`."""
+    """The result of a scalar function, and the product of `v` with its Hessian.
+
+    Parameters and errors are those of `jvp`.
+    """
     with enable_grad():
         call = _Call(func, inputs, "vhp", create_graph, strict)
         directions = call.seeds_for_inputs(v)
@@ -82,7 +83,7 @@ def vhp(
 def hvp(
     func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """(result of a scalar function, product of its Hessian with `v`). Where `vhp` serves as well, it is the faster one."""
+    """The result of a scalar function, and the product of its Hessian with `v`; `vhp` is faster, mostly the same."""
     with enable_grad():
         call = _Call(func, inputs, "hvp", create_graph, strict)
         directions = call.seeds_for_inputs(v)
@@ -107,7 +108,7 @@ def jacobian(
     -------
     Tensor, or for a tuple of outputs or inputs a tuple of them; for both, a tuple over outputs of tuples over inputs.
     """
-    _check_strategy("jacobian", strategy, strict, vectorize, ("reverse-mode", "forward-mode"))
+    _check_strategy("jacobian", strategy, strict, vectorize)
     with enable_grad():
         call = _Call(func, inputs, "jacobian", create_graph, strict)
         blocks = [call.jacobian_of(i, create_graph) for i in range(len(call.outputs))]
@@ -120,22 +121,22 @@ def hessian(
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:  # fmt: skip
     """The Hessian of a scalar function: the Jacobian of its gradient. Parameters and errors are those of `jacobian`."""
-    _check_strategy("hessian", outer_jacobian_strategy, strict, vectorize, ("reverse-mode", "forward-mode"))
+    _check_strategy("hessian", outer_jacobian_strategy, strict, vectorize)
     many = isinstance(inputs, tuple)
 
     def first_derivative(*values: Tensor) -> Tensors:
         call = _Call(func, values, "hessian", True, strict, prepared=True)
-        return call.first_derivative(check_second=True)
+        return call.first_derivative()
 
     blocks = jacobian(first_derivative, inputs if many else (inputs,), create_graph=create_graph, strict=False)
     return blocks if many else blocks[0][0]
 
 
-def _check_strategy(name: str, strategy: str, strict: bool, vectorize: bool, known: Sequence[str]) -> None:
-    if strategy not in known:
+def _check_strategy(name: str, strategy: str, strict: bool, vectorize: bool) -> None:
+    if strategy not in ("reverse-mode", "forward-mode"):
         raise AssertionError(
-            'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more outputs than inputs, '
-            '"forward-mode" tends to be more performant. Otherwise, prefer to use "reverse-mode".'
+            'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more outputs '
+            'than inputs, "forward-mode" tends to be more performant. Otherwise, prefer to use "reverse-mode".'
         )
     if strategy == "forward-mode":
         raise NotImplementedError(f"{name}: forward mode is not supported; use strategy='reverse-mode'")
@@ -227,7 +228,7 @@ class _Call:
             )
         return ops.zeros_like(x)
 
-    def first_derivative(self, check_second: bool = False) -> Tensors:
+    def first_derivative(self) -> Tensors:
         """The recorded gradients of a scalar function."""
         if self.many_outputs:
             raise RuntimeError(f"The function given to {self.name} should return a single Tensor")

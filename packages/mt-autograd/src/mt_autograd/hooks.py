@@ -13,9 +13,14 @@ from mt_core.tensor import Tensor
 from .node import AccumulateGrad, Node, accumulator_of
 
 __all__ = [
-    "node_of", "register_post_accumulate_grad_hook", "register_tensor_hook", "retain_grad", "run_post_hooks", "run_pre_hooks",
+    "node_of",
+    "register_post_accumulate_grad_hook",
+    "register_tensor_hook",
+    "retain_grad",
+    "run_post_hooks",
+    "run_pre_hooks",
     "run_tensor_hooks",
-]  # fmt: skip
+]
 
 
 def node_of(tensor: Tensor) -> tuple[Node, int]:
@@ -64,7 +69,7 @@ def retain_grad(tensor: Tensor) -> None:
 
 
 def run_tensor_hooks(node: Node, grads: Sequence[Any]) -> list[Any]:
-    """The arriving gradients after the hooks of the tensors that the node made; then those that are retained are kept."""
+    """The arriving gradients after the hooks of the tensors that the node made; retained ones are kept."""
     grads = list(grads)
     if isinstance(node, AccumulateGrad):
         registry = node.variable._autograd.hooks

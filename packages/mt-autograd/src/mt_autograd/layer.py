@@ -83,7 +83,7 @@ def class_for(overload: Overload) -> type[OperatorNode]:
 
 
 def _with_first_argument(rule: Rule, schema: Schema) -> Rule:
-    """A rule whose first argument is among the differentiable ones: in place, its history always goes on or ends here."""
+    """A rule that has the first argument among the differentiable ones: in place, its history goes on or ends here."""
     first = schema.arguments[0].name
     if first in rule.formulas or first in rule.joint:
         return rule
@@ -109,7 +109,7 @@ def refuse_out(overload: Overload, below: Callee) -> Callee:
 
 
 def unrecorded(overload: Overload, below: Callee) -> Callee:
-    """An operator without a rule: its parts are recorded if it is a composite, else its result cannot be differentiated."""
+    """An operator without a rule: the parts of a composite are recorded, other results cannot be differentiated."""
     if has_composite(overload):
         return COMPOSITES[overload.name].function
     functional = overload.declaration.functional

@@ -21,9 +21,20 @@ from mt_core.keys import AUTOGRAD, BACKEND_MASK
 from mt_core.size import Size
 
 __all__ = [
-    "EMPTY_SPEC", "LEAF", "NO_EDGE", "AccumulateGrad", "Edge", "Hooks", "InputMetadata", "Node", "accumulator_of", "device_of_keys",
-    "next_sequence_nr", "output_spec", "pairs",
-]  # fmt: skip
+    "AccumulateGrad",
+    "EMPTY_SPEC",
+    "Edge",
+    "Hooks",
+    "InputMetadata",
+    "LEAF",
+    "NO_EDGE",
+    "Node",
+    "accumulator_of",
+    "device_of_keys",
+    "next_sequence_nr",
+    "output_spec",
+    "pairs",
+]
 
 #: In an edge: the first item is a leaf tensor, not a node.
 LEAF = -1

@@ -166,7 +166,7 @@ class OperatorNode(Node):
         return alias
 
     def own_edge(self, output_nr: int) -> Edge:
-        """Where gradients of an output of this node go: here, or through the view that an in-place operation changed."""
+        """Where gradients of an output go: to this node, or through the view that an in-place operation changed."""
         if self.inplace_view is not None:
             copy_slices = self.inplace_view()
             if copy_slices is not None:
@@ -236,19 +236,17 @@ def zeros_for(spec: OutputSpec, like: Sequence[Any]) -> Any:
 
 def node_class(plan: Plan, *, inplace: bool) -> type[OperatorNode]:
     """The class of an operator's nodes, with a slot for each thing that its plan keeps."""
-    slots = [
-        name
-        for name, used in (
-            ("saved", plan.saved), ("wanted", len(plan.positions) > 1), ("values", plan.values), ("specs", plan.specs), ("list_sizes", any(plan.lists)),
-            ("inplace_view", inplace and any(slot.is_result for slot in plan.saved)),
-        )
-        if used
-    ]  # fmt: skip
-    return type(
-        plan.rule.node_name.rpartition("::")[2],
-        (OperatorNode,),
-        {"__slots__": tuple(slots), "plan": plan, "__module__": __name__},
-    )
+    used = {
+        "saved": plan.saved,
+        "wanted": len(plan.positions) > 1,
+        "values": plan.values,
+        "specs": plan.specs,
+        "list_sizes": plan.has_lists,
+        "inplace_view": inplace and any(slot.is_result for slot in plan.saved),
+    }
+    slots = tuple(name for name, needed in used.items() if needed)
+    name = plan.rule.node_name.rpartition("::")[2]
+    return type(name, (OperatorNode,), {"__slots__": slots, "plan": plan, "__module__": __name__})
 
 
 # Saving

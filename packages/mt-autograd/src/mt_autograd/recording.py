@@ -336,10 +336,9 @@ def fill_node(
         node.values = tuple([args[position] for _, position in plan.values])
     if plan.specs:
         node.specs = tuple([keep_spec(args[position], kind) for _, position, kind in plan.specs])
-    if any(plan.lists):
-        node.list_sizes = tuple([
-            len(args[position] or ()) if is_list else 1 for position, is_list in zip(plan.positions, plan.lists, strict=True)
-        ])  # fmt: skip
+    if plan.has_lists:
+        sizes = [len(args[i] or ()) if is_list else 1 for i, is_list in zip(plan.positions, plan.lists)]
+        node.list_sizes = tuple(sizes)
     if instrumented:
         from .anomaly_mode import note_forward
 

@@ -93,7 +93,7 @@ def joint_derivative(
     name: str, arguments: Sequence[str], formula: Function, /, *, node: str | None = None,
     differentiable_outputs: tuple[bool, ...] | None = None,
 ) -> None:  # fmt: skip
-    """Declare one formula for several arguments: it returns a tuple of their gradients; parameter ``mask`` tells which are used."""
+    """Declare one formula for several arguments; it returns their gradients, and ``mask`` tells which are wanted."""
     _enter(name, {"": formula}, tuple(arguments), node, differentiable_outputs)
 
 
@@ -130,7 +130,7 @@ def camel_case(packet: str) -> str:
 
 
 def find_rule(overload: Overload) -> Rule | None:
-    """The rule of an overload: its own, else that of the functional form it derives from; None when nothing is declared."""
+    """The rule of an overload: its own, else that of the functional form it derives from; None when there is none."""
     load_room("mt_autograd.derivatives", overload.family)
     rule = _RULES.get(overload.name)
     if rule is None and overload.declaration.functional is not None:
@@ -195,7 +195,19 @@ class Plan:
         goes.
     """
 
-    __slots__ = ("formulas", "joint", "lists", "positions", "rule", "saved", "schema", "specs", "uses_grad", "values")
+    __slots__ = (
+        "formulas",
+        "has_lists",
+        "joint",
+        "lists",
+        "positions",
+        "rule",
+        "saved",
+        "schema",
+        "specs",
+        "uses_grad",
+        "values",
+    )
 
     def __init__(self, rule: Rule, schema: Schema) -> None:
         self.rule = rule
@@ -215,6 +227,7 @@ class Plan:
             )
         self.positions = tuple(index[name] for name in ordered)
         self.lists = tuple(schema.arguments[i].is_list for i in self.positions)
+        self.has_lists = any(self.lists)
         functions = [rule.formulas[""]] if self.joint else [rule.formulas[name] for name in ordered]
         wanted = [(1 << len(ordered)) - 1] if self.joint else [1 << i for i in range(len(ordered))]
         parameters = [tuple(inspect.signature(function).parameters) for function in functions]
@@ -257,7 +270,7 @@ class Plan:
     def _spec_kind(self, position: int, wanted_by: int) -> str:
         if self.schema.arguments[position].is_list:
             return "list"
-        own = position in self.positions and not any(self.lists) and not self.joint
+        own = position in self.positions and not self.has_lists and not self.joint
         return "strides" if own and wanted_by == 1 << self.positions.index(position) else "spec"
 
     def _pool(self) -> dict[str, int]:

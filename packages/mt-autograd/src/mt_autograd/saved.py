@@ -174,7 +174,8 @@ class Packed:
         data = self.unpack_hook(self.content)
         if not isinstance(data, Tensor):
             raise TypeError(
-                f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(data).__name__}"
+                "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
+                f"{type(data).__name__}"
             )
         edge = self.edge if own_edge[0] is None else own_edge
         return data if edge[0] is None else with_history(data.detach(), materialized(edge))

@@ -111,7 +111,7 @@ def move_retained(old: Node | None, meta: AutogradMeta) -> None:
 
 
 def mark_stale(base: Tensor) -> None:
-    """Let the views of a base that has just gained history require grad, with history to be made when first asked for."""
+    """Let the views of a base that has just gained history require grad; theirs is made when first asked for."""
     cell = base._cell
     if cell is None:
         return
@@ -124,7 +124,7 @@ def mark_stale(base: Tensor) -> None:
 
 
 def follow_base(base: Tensor) -> None:
-    """Let the views of a leaf require grad, or no longer, as the leaf does; their gradients go nowhere until it is changed."""
+    """Let the views of a leaf require grad as it does; their gradients go nowhere until it is written to."""
     requires_grad = base._keys & AUTOGRAD
     for view in base._cell.tensors() if base._cell is not None else ():
         if view._base is not base:

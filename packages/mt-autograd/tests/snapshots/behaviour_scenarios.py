@@ -1,7 +1,7 @@
 """Small programs about gradients, to be run by PyTorch and by mindtorch: both must do the same.
 
-Every function takes the `torch` module and returns what is to be compared: values, graph nodes (by name), or an error, which
-counts by type and message. `outcome` turns any of these into text.
+Every function takes the `torch` module and returns what is to be compared: values, graph nodes (by name), or an error,
+which counts by type and message. `outcome` turns any of these into text.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def outcome(scenario, torch):
         warnings.simplefilter("always")
         try:
             result = text(scenario(torch))
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - which error it is, is what is recorded
             result = f"{type(error).__name__}: {error}"
     # What follows in a warning of anomaly mode is the caller's own traceback.
     notes = [f"{w.category.__name__}: {w.message}".partition("caused the error:\n")[0] for w in caught]

@@ -1,4 +1,4 @@
-"""Make behaviour.json: what PyTorch 2.13 does in the scenarios of behaviour_scenarios.py. Run with PyTorch installed."""
+"""Make behaviour.json: what PyTorch 2.13, which must be installed, does in behaviour_scenarios.py."""
 
 from __future__ import annotations
 

@@ -10,8 +10,8 @@ __all__ = ["conj"]
 def conj(value: Any) -> Any:
     """The conjugate of a tensor or a number; real ones themselves.
 
-    Gradients are those of PyTorch: for a real loss L and z = x + iy, ``dL/dx + i dL/dy``, so a holomorphic function passes
-    the conjugate of its derivative.
+    Gradients are those of PyTorch: for a real loss L and z = x + iy, ``dL/dx + i dL/dy``, so a holomorphic function
+    passes the conjugate of its derivative.
     """
     dtype = getattr(value, "_dtype", None)
     if dtype is None:

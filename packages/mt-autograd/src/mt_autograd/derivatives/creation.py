@@ -12,5 +12,13 @@ derivative("zero_", self=zero)
 # The engine converts the gradient back to the dtype and device of the argument.
 derivative("_to_copy", self=lambda grad: grad)
 non_differentiable(
-    "empty_like", "zeros_like", "ones_like", "full_like", "new_empty", "new_zeros", "new_ones", "new_full", "new_empty_strided",
-)  # fmt: skip
+    "empty_like",
+    "zeros_like",
+    "ones_like",
+    "full_like",
+    "new_empty",
+    "new_zeros",
+    "new_ones",
+    "new_full",
+    "new_empty_strided",
+)

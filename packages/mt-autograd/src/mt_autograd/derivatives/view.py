@@ -144,8 +144,8 @@ def as_strided_backward(
 ) -> Tensor:
     """Gradient of a tensor of which any strided window of its memory was read.
 
-    It is gathered in the memory's layout and read back in the tensor's own. Where the tensor itself has several indices for
-    one element, the element's gradient is shared evenly among them.
+    It is gathered in the memory's layout and read back in the tensor's own. Where the tensor itself has several indices
+    for one element, the element's gradient is shared evenly among them.
     """
     shape, strides = self_spec.shape, self_spec.stride()
     start = min(self_offset, storage_offset)
