@@ -114,9 +114,14 @@ def logit(self: Any, eps: float | None) -> Any:
 # Piecewise linear ones
 
 
+def constant(number: Any, like: Any) -> Any:
+    """A number in an array's dtype, where integers are truncated and wrap around."""
+    return np.asarray(number).astype(like.dtype)
+
+
 @kernel("hardtanh")
 def hardtanh(self: Any, min_val: Any, max_val: Any) -> Any:
-    low, high = self.dtype.type(min_val), self.dtype.type(max_val)
+    low, high = constant(min_val, self), constant(max_val, self)
     return np.minimum(np.maximum(self, low), high)
 
 
@@ -142,8 +147,7 @@ def leaky_relu(self: Any, negative_slope: Any) -> Any:
 
 @kernel("threshold")
 def threshold(self: Any, threshold: Any, value: Any) -> Any:
-    to = self.dtype.type
-    return np.where(self <= to(threshold), to(value), self)
+    return np.where(self <= constant(threshold, self), constant(value, self), self)
 
 
 @kernel("softshrink")

@@ -10,7 +10,7 @@ import numpy as np
 from ..blocks import blockwise
 from ..registry import kernel
 from ..special_functions.erf import erf
-from .activation import GELU_CUBIC, GELU_SCALE, SQRT_HALF, sigmoid
+from .activation import GELU_CUBIC, GELU_SCALE, SQRT_HALF, constant, sigmoid
 
 
 @kernel("sigmoid_backward")
@@ -98,7 +98,7 @@ def logit_backward(grad: Any, self: Any, eps: float | None) -> Any:
 
 @kernel("threshold_backward")
 def threshold_backward(grad: Any, self: Any, threshold: Any) -> Any:
-    return np.where(self <= self.dtype.type(threshold), grad.dtype.type(0), grad)
+    return np.where(self <= constant(threshold, self), grad.dtype.type(0), grad)
 
 
 @kernel("hardtanh_backward")

@@ -184,7 +184,8 @@ def build(overload: Overload, kernel: KernelDef | None, backend: Any, keys: int,
         return operator.general
     tensors = overload.tensor_positions
     if tensors == (0,):
-        return _fast_unary(operator, kernel, keys) if len(operands) == 1 else _fast_with_numbers(operator, kernel, keys)
+        fast = _fast_unary if len(operands) == 1 else _fast_with_numbers
+        return fast(operator, overload, kernel, keys)
     if tensors != operands:
         return operator.general
     if len(tensors) == 2:
@@ -210,11 +211,19 @@ def _finish(backend: Any, keys: int) -> Callable[[Any, dtype], Tensor]:
 def _directs(operator: Elementwise) -> dict[dtype, dtype]:
     """dtype of the inputs -> dtype of the result, where the kernel computes without conversion and no check is needed."""
     promotion, check = operator.promotion, operator.check
-    unchecked = ALL_DTYPES if check is None else getattr(check, "accepted", REAL_FLOATS)
+    unchecked = ALL_DTYPES if check is None else getattr(check, "unchecked", REAL_FLOATS)
     return {d: promotion.result(d) for d in unchecked if getattr(d, promotion.direct)}
 
 
-def _fast_unary(operator: Elementwise, kernel: KernelDef, keys: int) -> Callable[..., Tensor]:
+def _guarded_defaults(operator: Elementwise, overload: Overload) -> tuple[Any, ...] | None:
+    """The only parameters that need no check: their defaults; None where any parameters may go unchecked."""
+    check = operator.check
+    if check is None or getattr(check, "also", check) is None:
+        return None
+    return tuple(a.default for a in overload.schema.arguments[len(operator.operands_at) :])
+
+
+def _fast_unary(operator: Elementwise, overload: Overload, kernel: KernelDef, keys: int) -> Callable[..., Tensor]:
     function, general, directs = kernel.function, operator.general, _directs(operator)
     array_type, as_array, finish = operator.backend.array_type, operator.backend.as_array, _finish(operator.backend, keys)
     if kernel.ufunc:
@@ -230,16 +239,18 @@ def _fast_unary(operator: Elementwise, kernel: KernelDef, keys: int) -> Callable
 
         return run
 
+    guarded = _guarded_defaults(operator, overload)
+
     def run_params(self: Tensor, *params: Any) -> Tensor:
         d = directs.get(self._dtype)
-        if d is None:
+        if d is None or guarded is not None and params != guarded:
             return general(self, *params)
         return finish(tls.quiet(function, self._array, *params), d)
 
     return run_params
 
 
-def _fast_with_numbers(operator: Elementwise, kernel: KernelDef, keys: int) -> Callable[..., Tensor]:
+def _fast_with_numbers(operator: Elementwise, overload: Overload, kernel: KernelDef, keys: int) -> Callable[..., Tensor]:
     """A tensor, then numbers (or None) that promote with it: a real floating dtype stays what it is beside real numbers."""
     general = operator.general
     directs = {d: r for d, r in _directs(operator).items() if d.native_real_float and WEAKLY_TYPED}
@@ -247,11 +258,22 @@ def _fast_with_numbers(operator: Elementwise, kernel: KernelDef, keys: int) -> C
 
     def run(self: Tensor, *rest: Any) -> Tensor:
         d = directs.get(self._dtype)
-        if d is None or not all([n is None or n.__class__ in REAL_NUMBERS for n in rest[:last]]):
+        if d is None or not _are_real(rest[:last]):
             return general(self, *rest)
         return finish(tls.quiet(function, self._array, *rest), d)
 
     return run
+
+
+def _are_real(numbers: tuple[Any, ...]) -> bool:
+    """Whether all are real numbers or None, and not all None."""
+    given = False
+    for number in numbers:
+        if number is not None:
+            if number.__class__ not in REAL_NUMBERS:
+                return False
+            given = True
+    return given
 
 
 def _fast_binary(operator: Elementwise, overload: Overload, kernel: KernelDef, keys: int) -> Callable[..., Tensor]:
@@ -259,7 +281,7 @@ def _fast_binary(operator: Elementwise, overload: Overload, kernel: KernelDef, k
         return operator.general
     extra = [a.default for a in overload.schema.arguments[2:]]
     if not kernel.ufunc and kernel.fast is None:
-        return _fast_binary_with_parameters(operator, kernel, keys)
+        return _fast_binary_with_parameters(operator, overload, kernel, keys)
     straight = _fast_binary_ufunc(operator, kernel, keys, extra)
     if not extra:
         return straight
@@ -304,14 +326,14 @@ def _fast_binary_ufunc(operator: Elementwise, kernel: KernelDef, keys: int, extr
     return straight
 
 
-def _fast_binary_with_parameters(operator: Elementwise, kernel: KernelDef, keys: int) -> Callable[..., Tensor]:
-    general, directs = operator.general, _directs(operator)
+def _fast_binary_with_parameters(operator: Elementwise, overload: Overload, kernel: KernelDef, keys: int) -> Callable[..., Tensor]:
+    general, directs, guarded = operator.general, _directs(operator), _guarded_defaults(operator, overload)
     function, finish = kernel.function, _finish(operator.backend, keys)
 
     def run(self: Tensor, other: Any, *params: Any) -> Tensor:
         d = self._dtype
         result = directs.get(d)
-        if result is None or other.__class__ not in TENSORS or other._dtype is not d:
+        if result is None or other.__class__ not in TENSORS or other._dtype is not d or guarded is not None and params != guarded:
             return general(self, other, *params)
         try:
             return finish(tls.quiet(function, self._array, other._array, *params), result)
@@ -322,7 +344,7 @@ def _fast_binary_with_parameters(operator: Elementwise, kernel: KernelDef, keys:
 
 
 def _fast_ternary(operator: Elementwise, overload: Overload, kernel: KernelDef, keys: int) -> Callable[..., Tensor]:
-    general, directs = operator.general, _directs(operator)
+    general, directs, guarded = operator.general, _directs(operator), _guarded_defaults(operator, overload)
     function, finish = kernel.function, _finish(operator.backend, keys)
     first = 0 if 0 in operator.promoting else 1
     condition = first == 1
@@ -333,6 +355,8 @@ def _fast_ternary(operator: Elementwise, overload: Overload, kernel: KernelDef, 
         d = b._dtype
         result = directs.get(d)
         if result is None or c._dtype is not d or a._dtype is not (bool_dtype if condition else d):
+            return general(a, b, c, *params)
+        if guarded is not None and params != guarded:
             return general(a, b, c, *params)
         try:
             return finish(tls.quiet(function, a._array, b._array, c._array, *params), result)

@@ -63,7 +63,9 @@ class Supported:
         Dtypes refused in other words.
     also
         A further check, called first with the same arguments; it must refuse nothing when all parameters have their
-        defaults.
+        defaults and the dtype is `unchecked`.
+    unchecked
+        The dtypes for which nothing is refused: `accepted`, unless said otherwise.
 
     Raises
     ------
@@ -71,13 +73,15 @@ class Supported:
         In PyTorch's words, or what a `Refusal` says.
     """
 
-    __slots__ = ("kernel", "accepted", "refusals", "also")
+    __slots__ = ("kernel", "accepted", "unchecked", "refusals", "also")
 
     def __init__(
-        self, kernel: str, accepted: frozenset[dtype], *refusals: Refusal, also: Callable[..., None] | None = None
-    ) -> None:
+        self, kernel: str, accepted: frozenset[dtype], *refusals: Refusal, also: Callable[..., None] | None = None,
+        unchecked: frozenset[dtype] | None = None,
+    ) -> None:  # fmt: skip
         self.kernel = kernel
         self.accepted = accepted
+        self.unchecked = accepted if unchecked is None else unchecked
         self.refusals = refusals
         self.also = also
 

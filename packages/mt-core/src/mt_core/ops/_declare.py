@@ -36,7 +36,8 @@ class Declaration:
         others pass as they are.
     check
         Elementwise only: called with (arguments, common dtype) off the fast path, raises for what PyTorch refuses. Its
-        attribute ``accepted``, where it has one, holds the dtypes for which it refuses nothing.
+        attribute ``unchecked``, where it has one, holds the dtypes for which it refuses nothing (else: real floating ones),
+        as long as all parameters have their defaults, or its attribute ``also`` is None.
     alias_of : str or None
         The overload that this one is a second name of.
     """

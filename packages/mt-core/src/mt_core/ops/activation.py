@@ -76,7 +76,7 @@ class _Hardtanh(Supported):
     __slots__ = ()
 
     def __call__(self, args: tuple[Any, ...], common: Any) -> None:
-        if common is dtypes.uint8 and min(args[1:]) < 0:
+        if common is dtypes.uint8 and min(int(limit) for limit in args[1:]) < 0:
             raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
         super().__call__(args, common)
 
@@ -84,7 +84,8 @@ class _Hardtanh(Supported):
 ops.elementwise(
     "hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
     namespace=NN, variants="function", inplace=True, out=True, doc="self limited to [min_val, max_val].",
-    check=_Hardtanh("clamp_scalar_cpu", _ORDERED, _NO_COMPLEX, Refusal(BOOL, "Bool inputs not supported for hardtanh")),
+    check=_Hardtanh("clamp_scalar_cpu", _ORDERED, _NO_COMPLEX, Refusal(BOOL, "Bool inputs not supported for hardtanh"),
+                    unchecked=FLOATS),
 )  # fmt: skip
 ops.composite("relu6(Tensor self) -> Tensor", namespace=NN, variants="function", inplace=True, doc="self limited to [0, 6].")
 _activation("hardsigmoid(Tensor self) -> Tensor", "hardsigmoid_cpu", doc="self / 6 + 1 / 2, limited to [0, 1].")
