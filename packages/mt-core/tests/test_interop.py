@@ -14,6 +14,7 @@ from hypothesis.extra import numpy as arrays
 
 import mt_core as mt
 from mt_core import dtypes, interop
+from mt_core.devices import device
 from mt_core.interop import as_tensor, asarray, from_dlpack, from_numpy, frombuffer, to_dlpack
 from mt_core.storage import UntypedStorage
 from mt_core.typed_storage import FloatStorage
@@ -258,6 +259,14 @@ def test_storages_are_shared(convert):
     assert convert(FloatStorage([1, 2])).tolist() == [1.0, 2.0]
     with pytest.raises(RuntimeError, match="Expected a Storage of type Byte or an UntypedStorage, but got Float"):
         convert(FloatStorage([1, 2]), dtype=dtypes.uint8)
+
+
+@pytest.mark.parametrize("convert", [as_tensor, asarray])
+def test_the_default_device_counts(convert):
+    with device("meta"):
+        assert convert(np.arange(3.0)).is_meta and convert(mt.ones(2, device="cpu")).is_meta
+        assert convert(np.arange(3.0), device="cpu").is_cpu
+        assert from_numpy(np.arange(3.0)).is_cpu
 
 
 def test_asarray_copies_or_refuses():

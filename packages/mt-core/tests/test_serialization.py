@@ -11,6 +11,7 @@ import stat
 import struct
 import subprocess
 import sys
+import types
 import zipfile
 from collections import OrderedDict
 
@@ -549,6 +550,32 @@ def test_aliases_work_both_ways(monkeypatch):
     assert names.resolve("torch.fancy", "OrderedDict") is OrderedDict
     with pytest.raises(LookupError):
         names.resolve("torch.fancy.missing", "Thing")
+
+
+def test_other_picklers():
+    class Pickler(pickle.Pickler):
+        pass
+
+    class PythonPickler(pickle._Pickler):
+        pass
+
+    class Unpickler(pickle.Unpickler):
+        pass
+
+    for pickler in (Pickler, PythonPickler):
+        module = types.SimpleNamespace(Pickler=pickler, Unpickler=Unpickler)
+        data = saved({"a": floats(3), "size": floats(2, 3).shape}, pickle_module=module)
+        assert same(loaded(data, pickle_module=module)["a"], floats(3))
+        assert (b"torch._utils" in data) == (pickler is PythonPickler)
+
+
+def test_functions_go_by_pytorchs_names():
+    from mt_core.api import _functions as ops
+
+    data = saved([ops.relu, ops.gelu, ops.linalg_norm, ops.add])
+    for name in (b"ctorch\nrelu\n", b"ctorch._C._nn\ngelu\n", b"ctorch._C._linalg\nlinalg_norm\n", b"ctorch\nadd\n"):
+        assert name in data
+    assert loaded(data, weights_only=False) == [ops.relu, ops.gelu, ops.linalg_norm, ops.add]
 
 
 def test_classes_that_cannot_be_found_again_are_refused_as_pickle_does():

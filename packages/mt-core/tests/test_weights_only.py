@@ -340,6 +340,17 @@ def test_from_type_calls_only_what_makes_tensors():
         load_object(Call(rebuild, build.REBUILD, tensor_class, args, 5))
 
 
+def test_tensors_of_the_first_releases():
+    make = New(Global("torch", "Tensor"), state=(build.storage(), 1, (3,), (1,)))
+    assert load_object(make).storage_offset() == 1
+    for state in ((build.storage(), 2, (3,), (1,)), (build.storage(), 0, (-1,), (1,))):
+        with pytest.raises(RuntimeError):
+            load_object(New(Global("torch", "Tensor"), state=state))
+    for state in ({"data": 1}, (1,), (True, 0, 1), [build.storage()]):
+        with pytest.raises(pickle.UnpicklingError):
+            load_object(New(Global("torch", "Tensor"), state=state))
+
+
 def test_attributes_of_a_dict_cannot_hide_its_methods():
     loaded = load_object(Call(Global("collections", "OrderedDict"), state={"_metadata": 1}))
     assert loaded._metadata == 1

@@ -13,6 +13,7 @@ from .devices import device
 from .dtypes import dtype
 from .keys import CPU, STRIDED
 from .spec import is_contiguous
+from .state import tls
 from .storage import UntypedStorage
 from .tensor import Tensor, new_tensor
 from .typed_storage import TypedStorage
@@ -189,7 +190,7 @@ def as_tensor(data: Any, dtype: dtype | None = None, device: Any = None) -> Tens
     elif isinstance(data, (UntypedStorage, TypedStorage)):
         data = on_storage(data, dtype)
     if isinstance(data, Tensor):
-        return _delivered(data, dtype, device, None)
+        return _delivered(data, dtype, tls.default_device if device is None else device, None)
     from .construct import tensor
 
     return tensor(data, dtype=dtype, device=device)
@@ -224,7 +225,7 @@ def asarray(
         from .construct import tensor
 
         return tensor(obj, dtype=dtype, device=device, requires_grad=bool(requires_grad))
-    result = _delivered(shared, dtype, device, copy)
+    result = _delivered(shared, dtype, tls.default_device if device is None else device, copy)
     if requires_grad is None or result.requires_grad == requires_grad:
         return result
     return result.requires_grad_() if requires_grad else result.detach()

@@ -47,15 +47,20 @@ def _is_found(obj: Any, module: str, name: str) -> bool:
         return False
 
 
-class _PythonPickler(_TorchNames, pickle._Pickler):  # type: ignore[misc,name-defined]
-    def _save_layout(self, obj: layout) -> None:
-        self.save_reduce(_get_layout, (repr(obj),), obj=obj)
+def _save_layout(self: Any, obj: layout) -> None:
+    self.save_reduce(_get_layout, (repr(obj),), obj=obj)
 
-    dispatch = {  # type: ignore[misc]
-        **pickle._Pickler.dispatch,  # type: ignore[attr-defined]
-        types.FunctionType: _TorchNames.save_global,
-        layout: _save_layout,
-    }
+
+def _with_torch_names(base: Any) -> Any:
+    """A pickler class written in Python, made to write PyTorch's names."""
+    dispatch = base.dispatch.copy()
+    dispatch[layout] = _save_layout
+    if dispatch[types.FunctionType] is pickle._Pickler.save_global:  # type: ignore[attr-defined]
+        dispatch[types.FunctionType] = _TorchNames.save_global
+    return type("Pickler", (_TorchNames, base), {"dispatch": dispatch})
+
+
+_PythonPickler = _with_torch_names(pickle._Pickler)  # type: ignore[attr-defined]
 
 
 def pickler_class(pickle_module: Any, persistent_id: Callable[[Any], Any]) -> Callable[[IO[bytes], int], Any]:
@@ -67,8 +72,8 @@ def pickler_class(pickle_module: Any, persistent_id: Callable[[Any], Any]) -> Ca
     base = pickle_module.Pickler
     if base is pickle.Pickler:
         base = _PythonPickler
-    elif not issubclass(base, _TorchNames) and issubclass(base, pickle._Pickler):  # type: ignore[attr-defined]
-        base = type("Pickler", (_TorchNames, base), {})
+    elif issubclass(base, pickle._Pickler):  # type: ignore[attr-defined]
+        base = _with_torch_names(base)
 
     class StoragePickler(base):  # type: ignore[valid-type,misc]
         def persistent_id(self, obj: Any) -> Any:

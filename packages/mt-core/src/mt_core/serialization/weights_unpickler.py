@@ -18,7 +18,7 @@ from pickle import UnpicklingError
 from typing import IO, Any
 
 from ..tensor import Tensor
-from . import safe_globals
+from . import rebuild, safe_globals
 
 __all__ = ["WeightsUnpickler", "unsafe_globals"]
 
@@ -206,9 +206,11 @@ class WeightsUnpickler:
             _set_state(instance, state)
         elif cls is Tensor:
             # The form of PyTorch's first releases: a tensor is made empty, then put on its storage.
-            if type(state) is not tuple:
-                raise UnpicklingError(f"the state of a tensor must be a tuple, got {type(state)}: the file is corrupt")
-            instance.set_(*state)
+            if type(state) is not tuple or len(state) != 4:
+                raise UnpicklingError(
+                    f"the state of a tensor must be four values, got {type(state)}: the file is corrupt"
+                )
+            instance.data = rebuild._rebuild_tensor(*state)
         else:
             raise UnpicklingError(
                 "Can only build Tensor, Parameter, OrderedDict or types allowlisted via `add_safe_globals`, but got "
