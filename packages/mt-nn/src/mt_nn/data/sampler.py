@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence, Sized
 from typing import Any, Generic, TypeVar
 
 import mt_core as mt
+from mt_core.interop import as_tensor
 
 __all__ = [
     "BatchSampler",
@@ -170,7 +171,7 @@ class WeightedRandomSampler(Sampler[int]):
     ) -> None:
         _check_positive("num_samples", num_samples)
         _check_bool("replacement", replacement)
-        tensor = mt.as_tensor(weights, dtype=mt.double)
+        tensor = as_tensor(weights, dtype=mt.double)
         if tensor.dim() != 1:
             raise ValueError(f"weights should be a 1d sequence but given weights have shape {tuple(tensor.shape)}")
         self.weights = tensor

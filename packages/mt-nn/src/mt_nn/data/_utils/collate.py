@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 import mt_core as mt
+from mt_core.interop import as_tensor
 
 __all__ = ["collate", "default_collate", "default_collate_fn_map", "default_convert"]
 
@@ -25,7 +26,7 @@ def default_convert(data: Any) -> Any:
     Arrays share their memory with the tensor. Tuples other than named ones become lists.
     """
     if isinstance(data, np.ndarray | np.generic):
-        return data if _TEXT_OR_OBJECT.search(data.dtype.str) else mt.as_tensor(data)
+        return data if _TEXT_OR_OBJECT.search(data.dtype.str) else as_tensor(data)
     if isinstance(data, mt.Tensor):
         return data
     if isinstance(data, Mapping):
@@ -135,11 +136,11 @@ def _collate_tensors(batch: Any, *, collate_fn_map: CollateFunctions | None = No
 def _collate_arrays(batch: Any, *, collate_fn_map: CollateFunctions | None = None) -> Any:
     if _TEXT_OR_OBJECT.search(batch[0].dtype.str):
         raise TypeError(_WHAT_A_BATCH_HOLDS.format(batch[0].dtype))
-    return collate([mt.as_tensor(array) for array in batch], collate_fn_map=collate_fn_map)
+    return collate([as_tensor(array) for array in batch], collate_fn_map=collate_fn_map)
 
 
 def _collate_array_scalars(batch: Any, *, collate_fn_map: CollateFunctions | None = None) -> mt.Tensor:
-    return mt.as_tensor(np.asarray(batch))
+    return as_tensor(np.asarray(batch))
 
 
 def _collate_floats(batch: Any, *, collate_fn_map: CollateFunctions | None = None) -> mt.Tensor:
