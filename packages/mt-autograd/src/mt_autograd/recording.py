@@ -368,6 +368,7 @@ def record_any(cls: type[OperatorNode], below: Callee, instrumented: bool) -> Ca
     """Any operator with one result."""
     plan = cls.plan
     is_view = _is_view(plan.schema)
+    writes = plan.schema.is_mutable
 
     def record(*args: Any) -> Any:
         edges, wanted = edges_and_mask(plan, args)
@@ -376,8 +377,10 @@ def record_any(cls: type[OperatorNode], below: Callee, instrumented: bool) -> Ca
         node = cls()
         fill_node(node, args, edges, wanted, instrumented)
         if plan.saved:
-            saved = save_inputs(plan, args, wanted)
+            saved = [] if writes else save_inputs(plan, args, wanted)
             result = below(*args)
+            if writes:  # formulas want what was written, as the noise of `rrelu_with_noise`
+                saved = save_inputs(plan, args, wanted)
             node.saved = tuple(saved + save_outputs(plan, (result,), wanted))
         else:
             result = below(*args)
