@@ -35,11 +35,19 @@ class Parameter:
 
     def __str__(self) -> str:
         text = f"{type_name(self.argument)} {self.name}"
-        return text if self.default is MISSING else f"{text} = {_default_text(self.default)}"
+        if self.default is MISSING:
+            return text
+        # ``float std=1`` is quoted as it is declared.
+        written = self.argument.default if self.argument.type == "float" else self.default
+        return f"{text} = {_default_text(written)}"
 
 
 def _default_text(value: Any) -> str:
     return repr(value) if not isinstance(value, str) else f'"{value}"'
+
+
+#: What messages say of the options of factories, which always come last.
+_OPTION_DEFAULTS = {"dtype": "None", "layout": "None", "device": "None", "pin_memory": "False"}
 
 
 class Signature:
@@ -76,9 +84,12 @@ class Signature:
 
     def __str__(self) -> str:
         parts = [str(p) for p in self.positional]
-        keyword = [str(p) for p in self.parameters if p.kwarg_only]
+        keywords = [p for p in self.parameters if p.kwarg_only]
+        options = [p for p in keywords if p.name in _OPTION_DEFAULTS] if self.is_factory else []
+        keyword = [str(p) for p in keywords if p not in options]
         if self.out is not None:
             keyword.append("Tensor out = None" if self.out_count == 1 else "tuple of Tensors out = None")
+        keyword += [f"{type_name(p.argument)} {p.name} = {_OPTION_DEFAULTS[p.name]}" for p in options]
         if self.is_factory:
             keyword.append("bool requires_grad = False")
         return f"({', '.join(parts + (['*'] + keyword if keyword else []))})"
@@ -281,9 +292,7 @@ def mismatch(packet: Packet, signatures: list[Signature], args: tuple[Any, ...],
         return _single_mismatch(name, plausible[0] if plausible else signatures[0], args, kwargs)
     if not plausible and all(len(args) > len(s.positional) for s in signatures):
         return _single_mismatch(name, max(signatures, key=lambda s: len(s.positional)), args, kwargs)
-    got = ", ".join([type(a).__name__ for a in args] + [f"{k}={type(v).__name__}" for k, v in kwargs.items()])
-    if kwargs:
-        got += ", "
+    got = ", ".join([type(a).__name__ for a in args] + [f"{k}={type(kwargs[k]).__name__}" for k in sorted(kwargs)])
     lines = []
     for signature in signatures:
         lines.append(f" * {signature}\n")
