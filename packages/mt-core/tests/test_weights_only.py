@@ -449,7 +449,12 @@ def test_unsafe_globals_are_listed():
     assert set(found) == {f"{__name__}.Point", "builtins.frozenset", f"{os.mkdir.__module__}.mkdir"}
     with serialization.safe_globals([Point]):
         assert serialization.get_unsafe_globals_in_checkpoint(saved(Point(1))) == []
-    assert serialization.get_unsafe_globals_in_checkpoint(saved(Point(1), pickle_protocol=4)) == [f"{__name__}.Point"]
+    several = saved([Point(1), Sluggish(), Sluggish, "Point", Harmful()], pickle_protocol=4)
+    assert set(serialization.get_unsafe_globals_in_checkpoint(several)) == {
+        f"{__name__}.Point",
+        f"{__name__}.Sluggish",
+        f"{os.mkdir.__module__}.mkdir",
+    }
     with pytest.raises(ValueError, match="Expected input to be a checkpoint returned by torch.save"):
         serialization.get_unsafe_globals_in_checkpoint(io.BytesIO(b"other"))
 

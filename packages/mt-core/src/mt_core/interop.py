@@ -262,7 +262,7 @@ def on_storage(storage: UntypedStorage | TypedStorage, d: dtype | None) -> Tenso
         if d not in (None, storage.dtype):
             have, want = dtypes.scalar_type_name(storage.dtype), dtypes.scalar_type_name(d)
             raise RuntimeError(f"Expected a Storage of type {want} or an UntypedStorage, but got {have}")
-        storage, d = storage._untyped_storage, storage.dtype
+        return rebuild_tensor(storage._untyped_storage, storage.dtype, 0, (len(storage),), (1,))
     d = d or dtypes.uint8
     return rebuild_tensor(storage, d, 0, (storage.nbytes() // d.itemsize,), (1,))
 

@@ -293,6 +293,8 @@ def _as_bytes(content: Any, d: dtype) -> np.ndarray:
 
 
 class _LegacyStorageMeta(type):
+    dtype: dtype
+
     def __instancecheck__(cls, instance: Any) -> bool:
         return type(instance) is TypedStorage and instance.dtype is cls.dtype
 
@@ -317,7 +319,7 @@ class _LegacyStorage(TypedStorage, metaclass=_LegacyStorageMeta):
         return TypedStorage(wrap_storage=storage, dtype=cls.dtype, _internal=True)
 
 
-def _legacy_class(name: str, d: dtype) -> type[TypedStorage]:
+def _legacy_class(name: str, d: dtype) -> Any:
     doc = f"Makes typed storages of {d!r}."
     return _LegacyStorageMeta(name, (_LegacyStorage,), {"dtype": d, "__module__": __name__, "__doc__": doc})
 
@@ -341,7 +343,7 @@ QUInt4x2Storage = _legacy_class("QUInt4x2Storage", dtypes.quint4x2)
 QUInt2x4Storage = _legacy_class("QUInt2x4Storage", dtypes.quint2x4)
 
 #: dtype -> the legacy class that files name for it; newer dtypes have none and are stored as bytes.
-STORAGE_CLASSES: dict[dtype, type[TypedStorage]] = {
+STORAGE_CLASSES: dict[dtype, Any] = {
     found.dtype: found
     for found in list(globals().values())
     if isinstance(found, _LegacyStorageMeta) and found is not _LegacyStorage and hasattr(found, "dtype")

@@ -1,10 +1,11 @@
 """``torch.save``, ``torch.load`` and ``torch.serialization``.
 
 The file formats are PyTorch's. Files: `archive` (the zip container), `legacy` and `tar` (the formats before it),
-`pickler` and `names` (PyTorch's names for our classes), `weights_unpickler` and `safe_globals` (reading without running
-anything), `reduce` and `rebuild` (tensors to pickles and back), `locations` (devices).
+`pickler` and `names` (PyTorch's names for our classes), `weights_unpickler` and `allowlist` (reading without running
+anything), `reduction` and `rebuild` (tensors to pickles and back), `locations` (devices).
 """
 
+from .allowlist import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
 from .config import (
     LoadEndianness,
     get_crc32_options,
@@ -25,7 +26,6 @@ from .loading import (
 )
 from .locations import default_restore_location, location_tag, register_package
 from .names import register_global_alias, register_module_alias
-from .safe_globals import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
 from .saving import DEFAULT_PROTOCOL, save
 
 __all__ = [

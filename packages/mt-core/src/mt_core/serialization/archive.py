@@ -213,7 +213,7 @@ class ArchiveReader:
         self._file.seek(self._data_offset(info))
         view, filled = memoryview(target), 0
         while filled < target.nbytes:
-            count = self._file.readinto(view[filled:])  # type: ignore[attr-defined]
+            count = self._file.readinto(view[filled:])
             if not count:
                 raise _unreadable("file read failed")
             filled += count

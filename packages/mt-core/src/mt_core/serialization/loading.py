@@ -186,8 +186,8 @@ def storage_request(saved_id: Any) -> tuple[Any, str, str, int]:
         raise pickle.UnpicklingError("the description of a storage is incomplete: the file is corrupt")
     kind, key, location, numel = saved_id[1:5]
     d = dtypes.uint8 if kind is UntypedStorage else getattr(kind, "dtype", None)
-    well_formed = isinstance(kind, type) and issubclass(kind, (UntypedStorage, TypedStorage)) and d is not None
-    if not well_formed or type(numel) is not int or numel < 0:
+    is_storage = isinstance(kind, type) and issubclass(kind, (UntypedStorage, TypedStorage))
+    if not is_storage or d is None or type(numel) is not int or numel < 0:
         raise pickle.UnpicklingError("the description of a storage makes no sense: the file is corrupt")
     return d, _text(key), _text(location), numel * d.itemsize
 

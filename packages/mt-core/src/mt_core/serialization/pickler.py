@@ -60,7 +60,7 @@ def _with_torch_names(base: Any) -> Any:
     return type("Pickler", (_TorchNames, base), {"dispatch": dispatch})
 
 
-_PythonPickler = _with_torch_names(pickle._Pickler)  # type: ignore[attr-defined]
+_PythonPickler = _with_torch_names(pickle._Pickler)
 
 
 def pickler_class(pickle_module: Any, persistent_id: Callable[[Any], Any]) -> Callable[[IO[bytes], int], Any]:
@@ -72,7 +72,7 @@ def pickler_class(pickle_module: Any, persistent_id: Callable[[Any], Any]) -> Ca
     base = pickle_module.Pickler
     if base is pickle.Pickler:
         base = _PythonPickler
-    elif issubclass(base, pickle._Pickler):  # type: ignore[attr-defined]
+    elif issubclass(base, pickle._Pickler):
         base = _with_torch_names(base)
 
     class StoragePickler(base):  # type: ignore[valid-type,misc]
@@ -87,7 +87,7 @@ def pickler_class(pickle_module: Any, persistent_id: Callable[[Any], Any]) -> Ca
 def unpickler_class(pickle_module: Any, persistent_load: Callable[[Any], Any]) -> Any:
     """The unpickler class of a module, finding our classes under PyTorch's names."""
 
-    class StorageUnpickler(pickle_module.Unpickler):
+    class StorageUnpickler(pickle_module.Unpickler):  # type: ignore[misc]
         def find_class(self, module: str, name: str) -> Any:
             try:
                 return names.resolve(module, name)

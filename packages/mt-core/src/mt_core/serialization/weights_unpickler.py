@@ -2,7 +2,7 @@
 
 Python's own unpickler lets a file import anything, call anything, set attributes of anything and use any object as a
 mapping. This one knows only the instructions that a file of tensors, numbers, strings and containers needs, calls only
-what `safe_globals` allows, and changes only containers that the file itself made.
+what `allowlist` allows, and changes only containers that the file itself made.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pickle import UnpicklingError
 from typing import IO, Any
 
 from ..tensor import Tensor
-from . import rebuild, safe_globals
+from . import allowlist, rebuild
 
 __all__ = ["WeightsUnpickler", "unsafe_globals"]
 
@@ -76,7 +76,7 @@ class WeightsUnpickler:
         self._encoding = encoding
         self._stack: list[Any] = []
         self._memo: dict[int, Any] = {}
-        self._user = safe_globals.user_globals()
+        self._user = allowlist.user_globals()
         self._user_values = list(self._user.values())
         #: What the file has named and may call, by identity, and what is called in its place.
         self._calls: dict[int, tuple[Any, Any]] = {}
@@ -141,7 +141,7 @@ class WeightsUnpickler:
 
     def _find_global(self, module: str, name: str) -> Any:
         full_name = _full_name(module, name)
-        if module in safe_globals.BLOCKED_MODULES:
+        if module in allowlist.BLOCKED_MODULES:
             raise _BlockedGlobalError(
                 f"Trying to load unsupported GLOBAL {full_name} whose module {module} is blocked."
             )
@@ -149,15 +149,15 @@ class WeightsUnpickler:
             found = self._user[full_name]
             self._calls[id(found)] = found, found
             return found
-        if safe_globals.is_allowed_name(full_name):
+        if allowlist.is_allowed_name(full_name):
             try:
-                found, function = safe_globals.find_allowed(full_name)
+                found, function = allowlist.find_allowed(full_name)
             except LookupError:
                 raise RuntimeError(
                     f"the file names {full_name}, which belongs to a part of mindtorch that is not installed: "
                     "pip install mindtorch"
                 ) from None
-            if safe_globals.is_callable_name(full_name):
+            if allowlist.is_callable_name(full_name):
                 self._calls[id(found)] = found, function
             return found
         raise _UnsupportedGlobalError(_unsupported_global(full_name))
@@ -262,7 +262,7 @@ class WeightsUnpickler:
         if len(items) % 2:
             raise UnpicklingError("a key without a value: the file is corrupt")
         for key, value in zip(items[::2], items[1::2], strict=True):
-            safe_globals.check_key(key)
+            allowlist.check_key(key)
             target[key] = value
 
     @_Instruction(pickle.MARK)
@@ -449,32 +449,61 @@ def unsafe_globals(file: IO[bytes]) -> list[str]:
     pickle.UnpicklingError
         If the pickle cannot be read, or names something in a way that only running it would tell.
     """
-    allowed = safe_globals.user_globals()
+    allowed = allowlist.user_globals()
     found: dict[str, None] = {}
     for module, name in _globals_of(file):
         full_name = _full_name(*python3_name(module, name))
-        if not safe_globals.is_allowed_name(full_name) and full_name not in allowed:
+        if not allowlist.is_allowed_name(full_name) and full_name not in allowed:
             found[full_name] = None
     return list(found)
 
 
 def _globals_of(file: IO[bytes]) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
-    strings: list[str] = []
+    strings = _Strings()
     try:
         for opcode, argument, _ in pickletools.genops(file):
             if opcode.name == "GLOBAL":
-                module, _, name = argument.partition(" ")
+                module, _, name = str(argument).partition(" ")
                 found.append((module, name))
             elif opcode.name == "STACK_GLOBAL":
-                if len(strings) < 2:
-                    raise UnpicklingError("a global's name is not written before its use: only loading would tell it")
-                found.append((strings[-2], strings[-1]))
-            elif isinstance(argument, str):
-                strings.append(argument)
+                found.append(strings.last_two())
+            strings.follow(opcode.name, argument)
     except ValueError as error:
         raise UnpicklingError(f"the pickle cannot be read: {error}") from error
     return found
+
+
+class _Strings:
+    """Follows a pickle's strings, on the stack and in the memo, without following the stack itself."""
+
+    def __init__(self) -> None:
+        self._pushed: list[Any] = []
+        self._memo: dict[Any, Any] = {}
+
+    def follow(self, opcode: str, argument: Any) -> None:
+        """Note what an instruction pushes, if it is a string."""
+        if opcode == "MEMOIZE":
+            self._memo[len(self._memo)] = self._pushed[-1]
+        elif opcode.endswith("PUT"):
+            self._memo[argument] = self._pushed[-1]
+        elif opcode.endswith("GET"):
+            self._pushed.append(self._memo.get(argument))
+        else:
+            self._pushed.append(argument if isinstance(argument, str) else None)
+
+    def last_two(self) -> tuple[str, str]:
+        """The names that a ``STACK_GLOBAL`` takes.
+
+        Raises
+        ------
+        pickle.UnpicklingError
+            If they do not stand in the pickle as strings.
+        """
+        names = self._pushed[-2:]
+        if len(names) < 2 or None in names:
+            raise UnpicklingError("a name is not written where it is used: only loading would tell it")
+        return names[0], names[1]
 
 
 def explain(error: UnpicklingError) -> UnpicklingError:
