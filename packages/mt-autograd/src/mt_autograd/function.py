@@ -20,15 +20,13 @@ from .anomaly_mode import note_forward
 from .inplace import set_history
 from .modes import is_instrumented
 from .node import EMPTY_SPEC, NO_EDGE, Node, output_spec
-from .operator_node import pack_output, zeros_for
+from .operator_node import pack_item, zeros_for
 from .recording import DIFFERENTIABLE, make_output, tensors_among
 from .saved import (
     FREED,
     Packed,
     SavedOutput,
     check_version,
-    pack,
-    refuse_inference,
     unpack_input,
     version_of,
 )
@@ -123,12 +121,11 @@ class BackwardCFunction(Node, FunctionCtx):
     def _entry(self, tensor: Any) -> tuple[Any, int, int | None]:
         if tensor is None:
             return None, 0, None
-        refuse_inference(tensor)
         edge = edge_of(tensor)
         if edge[0] is self:
             output = SavedOutput(tensor, edge[1])
-            return pack_output(output), output.cell.version, edge[1]
-        return pack(tensor, edge), version_of(tensor), None
+            return pack_item(output), output.cell.version, edge[1]
+        return pack_item(tensor), version_of(tensor), None
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:

@@ -16,8 +16,8 @@ from mt_core.tensor import Tensor
 
 from .modes import recording
 from .node import Edge, Node, is_leaf, output_spec, pairs
-from .operator_node import OperatorNode, save_inputs, save_outputs
-from .recording import DIFFERENTIABLE, edges_and_mask, fill_node
+from .operator_node import OperatorNode
+from .recording import DIFFERENTIABLE, edges_and_mask, new_node, packed, saved_inputs, saved_outputs, watch
 from .saved import FREED, version_of, with_history
 from .validation import fitted
 from .views import ViewGeometry, edge_of, mark_stale, move_retained, refuse_rebase
@@ -26,7 +26,7 @@ __all__ = ["CopySlices", "check_inplace", "record_inplace", "set_history"]
 
 
 def record_inplace(
-    cls: type[OperatorNode], below: Callable[..., Any], instrumented: bool, geometry_only: bool
+    cls: type[OperatorNode], below: Callable[..., Any], watched: bool, geometry_only: bool
 ) -> Callable[..., Any]:
     """The closure that records an operator which changes, and returns, its first argument.
 
@@ -44,16 +44,19 @@ def record_inplace(
         if not wanted or self._dtype not in DIFFERENTIABLE:
             return below(self, *others)
         check_inplace(self)
-        node = cls()
-        fill_node(node, (self, *others), edges, wanted, instrumented)
+        node = new_node(cls, (self, *others), edges, wanted)
         if keeps_view:
             node.inplace_view = None
         # A formula that asks for the old value gets a copy: the memory is about to be written to.
         original = self.clone() if original_mask & wanted else self
-        saved = save_inputs(plan, (original, *others), wanted)
-        result = below(self, *others)
         if plan.saved:
-            node.saved = tuple(saved + save_outputs(plan, (self,), wanted))
+            node.saved = tuple(saved_inputs(plan, (original, *others), wanted))
+        if watched:
+            watch(node)
+        result = below(self, *others)
+        if plan.saved_outputs:
+            outputs = saved_outputs(plan, (self,), wanted)
+            node.saved += packed(outputs) if watched else tuple(outputs)
         node.set_outputs((output_spec(self),))
         enter(self, node)
         return result

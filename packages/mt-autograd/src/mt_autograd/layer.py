@@ -9,7 +9,7 @@ from typing import Any
 from mt_core.dispatch.dispatcher import has_composite
 from mt_core.dispatch.executors import check_castable
 from mt_core.dispatch.registry import COMPOSITES, Overload, find_overload
-from mt_core.keys import INSTRUMENTED, KEY_MASK
+from mt_core.keys import INFERENCE, INSTRUMENTED
 from mt_core.plugins.protocols import CONTRACT
 from mt_core.schema import Schema
 from mt_core.state import mode_triple
@@ -44,11 +44,11 @@ class AutogradLayer:
         writes = writes_first(overload.schema)
         if not rule.formulas and not writes:
             return below
-        instrumented = bool(mode_triple(keys)[0] & INSTRUMENTED)
+        watched = bool(mode_triple(keys)[0] & INSTRUMENTED or keys & INFERENCE)
         cls = class_for(overload)
         if writes:
-            return record_inplace(cls, below, instrumented, overload.declaration.kind == "view")
-        return recorder(cls, below, keys & KEY_MASK, instrumented)
+            return record_inplace(cls, below, watched, overload.declaration.kind == "view")
+        return recorder(cls, below, keys, watched)
 
     # Members of a tensor (mt_core.tensor_autograd)
 

@@ -23,11 +23,10 @@ from .saved import (
     packing_hooks,
     refuse_inference,
     unpack_input,
-    version_of,
 )
 from .views import edge_of
 
-__all__ = ["OperatorNode", "keep_spec", "node_class", "save_inputs", "save_outputs"]
+__all__ = ["OperatorNode", "keep_spec", "node_class", "pack_item", "zeros_for"]
 
 
 def keep_spec(value: Any, kind: str) -> Any:
@@ -238,7 +237,7 @@ def node_class(plan: Plan, *, inplace: bool) -> type[OperatorNode]:
     """The class of an operator's nodes, with a slot for each thing that its plan keeps."""
     used = {
         "saved": plan.saved,
-        "wanted": len(plan.positions) > 1,
+        "wanted": plan.several,
         "values": plan.values,
         "specs": plan.specs,
         "list_sizes": plan.has_lists,
@@ -249,46 +248,17 @@ def node_class(plan: Plan, *, inplace: bool) -> type[OperatorNode]:
     return type(name, (OperatorNode,), {"__slots__": slots, "plan": plan, "__module__": __name__})
 
 
-# Saving
+def pack_item(item: Any) -> Any:
+    """What is saved, as the pack hooks of this thread would have it saved.
 
-
-def save_one(tensor: Any) -> tuple[Any, int]:
-    """(what is kept of an input, the version it must still have at backward)."""
-    if not isinstance(tensor, Tensor):
-        return tensor, 0  # a number in a tensor's place, or None
-    refuse_inference(tensor)
-    return pack(tensor, edge_of(tensor)), version_of(tensor)
-
-
-def save_inputs(plan: Plan, args: Sequence[Any], wanted: int) -> list[Any]:
-    """The `saved` list of a node as far as inputs go; results are appended by `save_outputs`."""
-    saved: list[Any] = []
-    for slot in plan.saved:
-        if slot.is_result:
-            break
-        value = args[slot.position] if slot.wanted_by & wanted else None
-        if slot.is_list and value is not None:
-            pairs = [save_one(t) for t in value]
-            saved += (tuple(t for t, _ in pairs), tuple(v for _, v in pairs))
-        else:
-            saved += save_one(value)
-    return saved
-
-
-def save_outputs(plan: Plan, outputs: Sequence[Any], wanted: int) -> list[Any]:
-    """The rest of the `saved` list: outputs that formulas use."""
-    saved: list[Any] = []
-    for slot in plan.saved:
-        if not slot.is_result:
-            continue
-        if not slot.wanted_by & wanted or outputs[slot.position] is None:
-            saved += (None, 0)
-            continue
-        output = SavedOutput(outputs[slot.position], slot.position)
-        saved += (pack_output(output), output.cell.version)
-    return saved
-
-
-def pack_output(output: SavedOutput) -> Any:
-    """The output as a pack hook would have it saved; itself when there is none."""
-    return pack(output.tensor(), NO_EDGE) if packing_hooks.stack else output
+    Raises
+    ------
+    RuntimeError
+        In PyTorch's words for a tensor made in inference mode.
+    """
+    if isinstance(item, Tensor):
+        refuse_inference(item)
+        return pack(item, edge_of(item))
+    if isinstance(item, SavedOutput):
+        return pack(item.tensor(), NO_EDGE) if packing_hooks.stack else item
+    return tuple(map(pack_item, item)) if isinstance(item, tuple) else item

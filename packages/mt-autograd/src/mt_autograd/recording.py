@@ -6,23 +6,35 @@ of sharing a function: a Python call costs as much as they do.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import itemgetter
 from typing import Any
 
 from mt_core.autograd_state import AutogradMeta
 from mt_core.dtypes import ALL_DTYPES
-from mt_core.keys import AUTOGRAD, INFERENCE, MULTI_VIEW, NO_GRAD_VIEW, STRIDED
+from mt_core.keys import AUTOGRAD, MULTI_VIEW, NO_GRAD_VIEW, STRIDED
 from mt_core.schema import Schema
 from mt_core.tensor import Tensor
 
-from .node import EMPTY_SPEC, LEAF, NO_EDGE, next_sequence_nr, output_spec
-from .operator_node import OperatorNode, keep_spec, save_inputs, save_outputs
+from .anomaly_mode import note_forward
+from .node import EMPTY_SPEC, LEAF, NO_EDGE, next_sequence_nr, output_spec, pairs
+from .operator_node import OperatorNode, keep_spec, pack_item
 from .rules import Plan
-from .saved import SavedOutput
+from .saved import SavedOutput, version_of
 from .views import edge_of
 
-__all__ = ["edges_and_mask", "fill_node", "make_output", "recorder", "tensors_among"]
+__all__ = [
+    "DIFFERENTIABLE",
+    "edges_and_mask",
+    "make_output",
+    "new_node",
+    "packed",
+    "recorder",
+    "saved_inputs",
+    "saved_outputs",
+    "tensors_among",
+    "watch",
+]
 
 Callee = Callable[..., Any]
 
@@ -32,7 +44,7 @@ _CONTIGUOUS = (None,)
 DIFFERENTIABLE = frozenset(d for d in ALL_DTYPES if d.is_floating_point or d.is_complex)
 
 
-def recorder(cls: type[OperatorNode], below: Callee, keys: int, instrumented: bool) -> Callee:
+def recorder(cls: type[OperatorNode], below: Callee, keys: int, watched: bool) -> Callee:
     """The closure that records an operator which makes new tensors or views.
 
     Parameters
@@ -43,15 +55,15 @@ def recorder(cls: type[OperatorNode], below: Callee, keys: int, instrumented: bo
         The operator without autograd; takes all of the schema's arguments.
     keys
         The key set that the closure is for.
-    instrumented
-        Whether packing hooks or anomaly mode may be on in this thread.
+    watched
+        Whether packing hooks or anomaly mode may be on in this thread, or an inference tensor be among the arguments.
     """
     plan = cls.plan
     schema = plan.schema
     if len(schema.returns) != 1 or schema.returns[0].is_list:
-        return record_outputs(cls, below, instrumented)
+        return record_outputs(cls, below, watched)
     # Views of views that may not be written to are watched; the general form hands the reason on.
-    if not instrumented and not keys & (INFERENCE | NO_GRAD_VIEW | MULTI_VIEW):
+    if not watched and not keys & (NO_GRAD_VIEW | MULTI_VIEW):
         if _is_unary(plan, schema):
             return record_unary(cls, below)
         if _is_binary(plan, schema, 2) and not plan.values:
@@ -60,7 +72,7 @@ def recorder(cls: type[OperatorNode], below: Callee, keys: int, instrumented: bo
             return record_binary_with_parameter(cls, below)
         if _is_first_only(plan, schema):
             return record_first(cls, below)
-    return record_any(cls, below, instrumented)
+    return record_any(cls, below, watched)
 
 
 def _saves_inputs_only(plan: Plan) -> bool:
@@ -311,38 +323,61 @@ def edges_and_mask(plan: Plan, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], 
     """The edges of a call, a pair per differentiable tensor, and a bit for each argument that has any."""
     edges: list[Any] = []
     wanted = 0
-    for ordinal, position in enumerate(plan.positions):
-        value = args[position]
-        for tensor in (value or ()) if plan.lists[ordinal] else (value,):
-            if getattr(tensor, "_keys", 0) & AUTOGRAD:
-                wanted |= 1 << ordinal
-                edges += edge_of(tensor)
-            else:
+    for position, bit, is_list in plan.inputs:
+        for tensor in (args[position] or ()) if is_list else (args[position],):
+            if not getattr(tensor, "_keys", 0) & AUTOGRAD:
                 edges += NO_EDGE
+                continue
+            wanted |= bit
+            if tensor._base is None:
+                meta = tensor._autograd
+                edges += (tensor, LEAF) if meta.grad_fn is None else (meta.grad_fn, meta.output_nr)
+            else:
+                edges += edge_of(tensor)
     return tuple(edges), wanted
 
 
-def fill_node(
-    node: OperatorNode, args: tuple[Any, ...], edges: tuple[Any, ...], wanted: int, instrumented: bool
-) -> None:
-    """Everything of a node that is known before the operator has run, saved tensors aside."""
-    plan = node.plan
-    if len(plan.positions) > 1:
-        node.wanted = wanted
+def new_node(cls: type[OperatorNode], args: tuple[Any, ...], edges: tuple[Any, ...], wanted: int) -> OperatorNode:
+    """A node with everything that is known before the operator has run, saved tensors aside."""
+    node = cls()
+    plan = cls.plan
     node.edges = edges
     node.sequence_nr = next_sequence_nr()
     node.hooks = None
+    if plan.several:
+        node.wanted = wanted
     if plan.values:
         node.values = tuple([args[position] for _, position in plan.values])
     if plan.specs:
         node.specs = tuple([keep_spec(args[position], kind) for _, position, kind in plan.specs])
     if plan.has_lists:
-        sizes = [len(args[i] or ()) if is_list else 1 for i, is_list in zip(plan.positions, plan.lists)]
-        node.list_sizes = tuple(sizes)
-    if instrumented:
-        from .anomaly_mode import note_forward
+        node.list_sizes = tuple([len(args[i] or ()) if is_list else 1 for i, _, is_list in plan.inputs])
+    return node
 
-        note_forward(node)
+
+def saved_inputs(plan: Plan, args: tuple[Any, ...], wanted: int) -> list[Any]:
+    """The `saved` list of a node as far as inputs go: each with the version it must still have at backward."""
+    saved: list[Any] = []
+    for position, wanted_by, is_list in plan.saved_inputs:
+        value = args[position] if wanted_by & wanted else None
+        if is_list and value is not None:
+            saved += (tuple(value), tuple([0 if t is None else version_of(t) for t in value]))
+        else:
+            cell = getattr(value, "_cell", None)
+            saved += (value, 0 if cell is None else cell.version)
+    return saved
+
+
+def saved_outputs(plan: Plan, outputs: Sequence[Any], wanted: int) -> list[Any]:
+    """The rest of the `saved` list."""
+    saved: list[Any] = []
+    for position, wanted_by in plan.saved_outputs:
+        if wanted_by & wanted and outputs[position] is not None:
+            output = SavedOutput(outputs[position], position)
+            saved += (output, output.cell.version)
+        else:
+            saved += (None, 0)
+    return saved
 
 
 def tensors_among(values: Iterable[Any]) -> Iterator[Any]:
@@ -364,28 +399,28 @@ def make_output(result: Any, node: Any, output_nr: int, is_view: bool) -> None:
     result._keys |= AUTOGRAD
 
 
-def record_any(cls: type[OperatorNode], below: Callee, instrumented: bool) -> Callee:
+def record_any(cls: type[OperatorNode], below: Callee, watched: bool) -> Callee:
     """Any operator with one result."""
     plan = cls.plan
     is_view = _is_view(plan.schema)
-    writes = plan.schema.is_mutable
+    saves = bool(plan.saved)
 
     def record(*args: Any) -> Any:
         edges, wanted = edges_and_mask(plan, args)
         if not wanted:
             return below(*args)
-        node = cls()
-        fill_node(node, args, edges, wanted, instrumented)
-        if plan.saved:
-            saved = [] if writes else save_inputs(plan, args, wanted)
-            result = below(*args)
-            if writes:  # formulas want what was written, as the noise of `rrelu_with_noise`
-                saved = save_inputs(plan, args, wanted)
-            node.saved = tuple(saved + save_outputs(plan, (result,), wanted))
-        else:
-            result = below(*args)
+        node = new_node(cls, args, edges, wanted)
+        result = below(*args)
+        if saves:
+            # After the call: of an argument that it writes to (noise, running statistics), formulas want the new value.
+            node.saved = (*saved_inputs(plan, args, wanted), *saved_outputs(plan, (result,), wanted))
+        if watched:
+            watch(node)
         if result._dtype in DIFFERENTIABLE:
-            node.set_outputs((output_spec(result),))
+            node.shape = result._array.shape
+            node.dtype = result._dtype
+            node.keys = result._keys
+            node.more_outputs = ()
             make_output(result, node, 0, is_view)
             if is_view and args[0]._autograd is not None:
                 result._autograd.creation_meta = args[0]._autograd.creation_meta
@@ -394,22 +429,23 @@ def record_any(cls: type[OperatorNode], below: Callee, instrumented: bool) -> Ca
     return record
 
 
-def record_outputs(cls: type[OperatorNode], below: Callee, instrumented: bool) -> Callee:
+def record_outputs(cls: type[OperatorNode], below: Callee, watched: bool) -> Callee:
     """An operator with several results: a tuple, or a list of any length."""
     plan = cls.plan
     is_view = _is_view(plan.schema)
+    saves = bool(plan.saved)
     chosen = plan.rule.differentiable_outputs
 
     def record(*args: Any) -> Any:
         edges, wanted = edges_and_mask(plan, args)
         if not wanted:
             return below(*args)
-        node = cls()
-        fill_node(node, args, edges, wanted, instrumented)
-        saved = save_inputs(plan, args, wanted)
+        node = new_node(cls, args, edges, wanted)
         results = below(*args)
-        if plan.saved:
-            node.saved = tuple(saved + save_outputs(plan, results, wanted))
+        if saves:
+            node.saved = (*saved_inputs(plan, args, wanted), *saved_outputs(plan, results, wanted))
+        if watched:
+            watch(node)
         node.set_outputs([EMPTY_SPEC if r is None else output_spec(r) for r in results])
         for nr, result in enumerate(results):
             if result is not None and result._dtype in DIFFERENTIABLE and (chosen is None or chosen[nr]):
@@ -417,3 +453,15 @@ def record_outputs(cls: type[OperatorNode], below: Callee, instrumented: bool) -
         return results
 
     return record
+
+
+def watch(node: OperatorNode) -> None:
+    """What packing hooks, anomaly mode and inference tensors ask of a node that has just saved its tensors."""
+    note_forward(node)
+    if node.plan.saved:
+        node.saved = packed(node.saved or ())
+
+
+def packed(saved: Sequence[Any]) -> tuple[Any, ...]:
+    """A `saved` list as the pack hooks of this thread would have it, refusing inference tensors."""
+    return tuple(kept for item, version in pairs(saved) for kept in (pack_item(item), version))

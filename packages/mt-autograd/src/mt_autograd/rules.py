@@ -193,17 +193,23 @@ class Plan:
         tensors whose layout to keep: its ``"spec"``, the specs of a ``"list"``, its ``"offset"``, or, where only the
         argument's own formula asks, the ``"strides"``: the rest of the spec is known from where the argument's gradient
         goes.
+
+    `inputs`, `saved_inputs`, `saved_outputs`, `has_lists` and `several` (arguments) say the same again for recording.
     """
 
     __slots__ = (
         "formulas",
         "has_lists",
+        "inputs",
         "joint",
         "lists",
         "positions",
         "rule",
         "saved",
+        "saved_inputs",
+        "saved_outputs",
         "schema",
+        "several",
         "specs",
         "uses_grad",
         "values",
@@ -228,6 +234,8 @@ class Plan:
         self.positions = tuple(index[name] for name in ordered)
         self.lists = tuple(schema.arguments[i].is_list for i in self.positions)
         self.has_lists = any(self.lists)
+        self.several = len(ordered) > 1
+        self.inputs = tuple((position, 1 << i, self.lists[i]) for i, position in enumerate(self.positions))
         functions = [rule.formulas[""]] if self.joint else [rule.formulas[name] for name in ordered]
         wanted = [(1 << len(ordered)) - 1] if self.joint else [1 << i for i in range(len(ordered))]
         parameters = [tuple(inspect.signature(function).parameters) for function in functions]
@@ -247,7 +255,7 @@ class Plan:
                 masks[name] = masks.get(name, 0) | bit
         saved, values, specs = [], [], []
         for name, mask in masks.items():
-            if name in ("grad", "grads", "mask"):
+            if name in ("grad", "grads") or name == "mask" and self.joint:  # else an argument may be called so
                 continue
             if name in index:
                 argument = self.schema.arguments[index[name]]
@@ -264,6 +272,8 @@ class Plan:
             else:
                 raise ValueError(f"a formula of {self.rule.name} asks for '{name}', which {self.schema} does not have")
         self.saved = tuple(sorted(saved, key=lambda slot: (slot.is_result, slot.position)))
+        self.saved_inputs = tuple((s.position, s.wanted_by, s.is_list) for s in self.saved if not s.is_result)
+        self.saved_outputs = tuple((s.position, s.wanted_by) for s in self.saved if s.is_result)
         self.values = tuple(values)
         self.specs = tuple(specs)
 

@@ -64,9 +64,11 @@ def edge_of(tensor: Tensor) -> Edge:
     """Where the gradient of a tensor goes: nowhere if it requires none, or is a view that was cut off from its base."""
     if not tensor._keys & AUTOGRAD:
         return NO_EDGE
-    meta = tensor._autograd if tensor._base is None else current_meta(tensor)
+    meta = tensor._autograd
     if meta is None:
         return NO_EDGE
+    if tensor._base is not None and meta.attr_version != tensor._cell.version:
+        meta = current_meta(tensor)
     if meta.grad_fn is not None:
         return meta.grad_fn, meta.output_nr
     return (tensor, LEAF) if meta.requires_grad else NO_EDGE

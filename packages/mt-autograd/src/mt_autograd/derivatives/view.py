@@ -38,7 +38,7 @@ for _name in ("squeeze", "squeeze.dim", "squeeze.dims"):
     derivative(_name, self=lambda grad, self_spec: grad.reshape(self_spec.shape))
 derivative("unsqueeze", self=lambda grad, dim: grad.squeeze(dim))
 # In place these have nodes of their own name.
-derivative("transpose_", node="TransposeBackward1", self=lambda grad, dim0, dim1: grad.transpose(dim0, dim1))
+derivative("transpose_.int", node="TransposeBackward1", self=lambda grad, dim0, dim1: grad.transpose(dim0, dim1))
 derivative("t_", node="TBackward1", self=lambda grad: grad.t())
 derivative("unsqueeze_", node="UnsqueezeBackward1", self=lambda grad, dim: grad.squeeze(dim))
 for _name, _node in (
