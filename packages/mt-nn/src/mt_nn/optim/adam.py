@@ -103,10 +103,12 @@ class Adam(PerParameterOptimizer):
         exp_avg, exp_avg_sq = state["exp_avg"], state["exp_avg_sq"]
         exp_avg.lerp_(gradient, 1 - beta1)
         average_square_(exp_avg_sq, gradient, beta2)
+        if group["differentiable"]:  # the graph keeps them while the next step changes the state
+            exp_avg, exp_avg_sq = exp_avg.clone(), exp_avg_sq.clone()
         if group["amsgrad"]:
-            exp_avg_sq = state["max_exp_avg_sq"].copy_(mt.maximum(state["max_exp_avg_sq"], exp_avg_sq))
-        if group["differentiable"]:
-            exp_avg = exp_avg.clone()  # the graph keeps it while the next step changes the state
+            greatest = state["max_exp_avg_sq"]
+            before = greatest.clone() if group["differentiable"] else greatest
+            exp_avg_sq = greatest.copy_(mt.maximum(before, exp_avg_sq))
         denominator = (exp_avg_sq.sqrt() / (1 - beta2**step) ** 0.5).add_(group["eps"])
         add_quotient_(parameter, exp_avg, denominator, -(learning_rate(group) / (1 - beta1**step)))
 
