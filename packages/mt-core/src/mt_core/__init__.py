@@ -44,4 +44,7 @@ from .random import default_generator as default_generator  # noqa: E402
 from .random import manual_seed as manual_seed  # noqa: E402
 from .size import Size as Size  # noqa: E402
 
-globals().update({d.name: d for d in _dtypes.ALL_DTYPES}, **_dtypes.ALIASES)
+# PyTorch's second names of dtypes.
+half, float, double = _dtypes.float16, _dtypes.float32, _dtypes.float64
+short, int, long = _dtypes.int16, _dtypes.int32, _dtypes.int64
+chalf, cfloat, cdouble = _dtypes.complex32, _dtypes.complex64, _dtypes.complex128

@@ -8,7 +8,14 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["dtype", "finfo", "iinfo", "from_numpy_dtype", "get_default_dtype", "promote_types", "set_default_dtype"]
+__all__ = [
+    "dtype", "finfo", "iinfo", "from_numpy_dtype", "get_default_dtype", "promote_types", "set_default_dtype",
+    "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64", "bool", "float16", "float32",
+    "float64", "complex32", "complex64", "complex128", "bfloat16", "float8_e4m3fn", "float8_e4m3fnuz",
+    "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu", "float4_e2m1fn_x2", "quint8", "qint8", "qint32", "quint4x2",
+    "quint2x4", "bits1x8", "bits2x4", "bits4x2", "bits8", "bits16", "int1", "int2", "int3", "int4", "int5", "int6",
+    "int7", "uint1", "uint2", "uint3", "uint4", "uint5", "uint6", "uint7",
+]  # fmt: skip
 
 
 class dtype:
@@ -133,12 +140,6 @@ for _half in (float16, bfloat16, float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, fl
 complex32.compute = complex64
 
 ALL_DTYPES: tuple[dtype, ...] = tuple(d for d in list(globals().values()) if isinstance(d, dtype))
-
-#: PyTorch's second names.
-ALIASES = {
-    "half": float16, "float": float32, "double": float64, "short": int16, "int": int32, "long": int64,
-    "chalf": complex32, "cfloat": complex64, "cdouble": complex128,
-}  # fmt: skip
 
 _REAL_OF = {complex32: float16, complex64: float32, complex128: float64}
 _COMPLEX_OF = {float16: complex32, bfloat16: complex64, float32: complex64, float64: complex128}
