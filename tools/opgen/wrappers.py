@@ -182,7 +182,11 @@ class Wrapper:
         return [
             f"def {name}(self, *args, **kwargs):",
             "    if args and not kwargs:",
-            "        ints = int_tuple(args if args[0].__class__ is int else args[0] if len(args) == 1 else None)",
+            "        first = args[0]",
+            "        if first.__class__ is int:",
+            "            ints = args if len(args) == 1 else int_tuple(args)",
+            "        else:",
+            "            ints = int_tuple(first) if len(args) == 1 else None",
             "        if ints is not None:",
             f"            return {cache_name(declaration)}[self._keys | tls.mode](self, ints{defaults})",
             f"    return call_method({self.packet.identifier}, self, args, kwargs)",

@@ -13,11 +13,11 @@ __all__ = ["kernel", "kernels"]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def kernel(*names: str, half: str = "float32", ufunc: bool = False, fast: Any = None, short: Any = None) -> Callable[[F], F]:
+def kernel(*names: str, half: str = "float32", ufunc: bool = False, fast: Any = None, short: Any = None, row_major: bool = False) -> Callable[[F], F]:
     """Decorator: the function is the CPU kernel of these overloads (`mt_core.dispatch.registry.KernelDef`)."""
 
     def enter(function: F) -> F:
-        register_kernel(CPU, names, function, half=half, ufunc=ufunc, fast=fast, short=short)
+        register_kernel(CPU, names, function, half=half, ufunc=ufunc, fast=fast, short=short, row_major=row_major)
         return function
 
     return enter

@@ -14,9 +14,11 @@ __all__ = ["TorchFunctionMode", "call_override", "default_torch_function", "has_
 
 def _overrides(value: Any) -> bool:
     from .tensor import Tensor
+    from .tensor_cast import disabled_torch_function
 
-    method = getattr(type(value), "__torch_function__", None)
-    return method is not None and getattr(method, "__func__", method) is not Tensor.__torch_function__.__func__
+    cls = type(value)
+    method = getattr(cls, "__torch_function__", None)
+    return method is not None and cls is not Tensor and method is not disabled_torch_function
 
 
 def has_torch_function(values: Any) -> bool:

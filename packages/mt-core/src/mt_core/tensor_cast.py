@@ -168,8 +168,7 @@ def subclass_keys(cls: type) -> int:
     from .keys import TORCH_FUNCTION
     from .tensor import Tensor
 
-    own = cls.__torch_function__  # type: ignore[attr-defined]
-    return 0 if getattr(own, "__func__", own) is Tensor.__torch_function__.__func__ or own is disabled_torch_function else TORCH_FUNCTION
+    return 0 if cls is Tensor or cls.__torch_function__ is disabled_torch_function else TORCH_FUNCTION  # type: ignore[attr-defined]
 
 
 def disabled_torch_function(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

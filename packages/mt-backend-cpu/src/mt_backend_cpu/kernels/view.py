@@ -11,10 +11,10 @@ from typing import Any
 from ..registry import kernel
 
 
-@kernel("view", half="native")
+@kernel("view", half="native", row_major=True)
 def view(self: Any, size: Any) -> Any:
     # NumPy invents strides for arrays without elements, and reads every negative size as -1.
-    if not self.flags.c_contiguous or not self.size:
+    if not self.size:
         return None
     try:
         array = self.reshape(size)
@@ -23,20 +23,20 @@ def view(self: Any, size: Any) -> Any:
     return array if array.shape == size or min(size) == -1 else None
 
 
-@kernel("unsqueeze", half="native")
+@kernel("unsqueeze", half="native", row_major=True)
 def unsqueeze(self: Any, dim: int) -> Any:
     ndim = self.ndim
-    if not self.flags.c_contiguous or not self.size or not -ndim - 1 <= dim <= ndim:
+    if not self.size or not -ndim - 1 <= dim <= ndim:
         return None
     shape = list(self.shape)
     shape.insert(dim + ndim + 1 if dim < 0 else dim, 1)
     return self.reshape(shape)
 
 
-@kernel("squeeze.dim", half="native")
+@kernel("squeeze.dim", half="native", row_major=True)
 def squeeze_dim(self: Any, dim: int) -> Any:
     ndim = self.ndim
-    if not self.flags.c_contiguous or not self.size or not -ndim <= dim < ndim:
+    if not self.size or not -ndim <= dim < ndim:
         return None
     return self.squeeze(dim) if self.shape[dim] == 1 else self[...]
 

@@ -1691,7 +1691,11 @@ class TensorMethods:
 
     def broadcast_to(self, *args, **kwargs):
         if args and not kwargs:
-            ints = int_tuple(args if args[0].__class__ is int else args[0] if len(args) == 1 else None)
+            first = args[0]
+            if first.__class__ is int:
+                ints = args if len(args) == 1 else int_tuple(args)
+            else:
+                ints = int_tuple(first) if len(args) == 1 else None
             if ints is not None:
                 return _broadcast_to_kernels[self._keys | tls.mode](self, ints)
         return call_method(_broadcast_to_packet, self, args, kwargs)
@@ -1877,7 +1881,11 @@ class TensorMethods:
 
     def count_nonzero(self, *args, **kwargs):
         if args and not kwargs:
-            ints = int_tuple(args if args[0].__class__ is int else args[0] if len(args) == 1 else None)
+            first = args[0]
+            if first.__class__ is int:
+                ints = args if len(args) == 1 else int_tuple(args)
+            else:
+                ints = int_tuple(first) if len(args) == 1 else None
             if ints is not None:
                 return _count_nonzero_dim_IntList_kernels[self._keys | tls.mode](self, ints)
         return call_method(_count_nonzero_packet, self, args, kwargs)
@@ -2092,7 +2100,11 @@ class TensorMethods:
 
     def expand(self, *args, **kwargs):
         if args and not kwargs:
-            ints = int_tuple(args if args[0].__class__ is int else args[0] if len(args) == 1 else None)
+            first = args[0]
+            if first.__class__ is int:
+                ints = args if len(args) == 1 else int_tuple(args)
+            else:
+                ints = int_tuple(first) if len(args) == 1 else None
             if ints is not None:
                 return _expand_kernels[self._keys | tls.mode](self, ints, False)
         return call_method(_expand_packet, self, args, kwargs)
@@ -2156,7 +2168,11 @@ class TensorMethods:
 
     def flip(self, *args, **kwargs):
         if args and not kwargs:
-            ints = int_tuple(args if args[0].__class__ is int else args[0] if len(args) == 1 else None)
+            first = args[0]
+            if first.__class__ is int:
+                ints = args if len(args) == 1 else int_tuple(args)
+            else:
+                ints = int_tuple(first) if len(args) == 1 else None
             if ints is not None:
                 return _flip_kernels[self._keys | tls.mode](self, ints)
         return call_method(_flip_packet, self, args, kwargs)
@@ -3018,7 +3034,11 @@ class TensorMethods:
 
     def new_empty(self, *args, **kwargs):
         if args and not kwargs:
-            ints = int_tuple(args if args[0].__class__ is int else args[0] if len(args) == 1 else None)
+            first = args[0]
+            if first.__class__ is int:
+                ints = args if len(args) == 1 else int_tuple(args)
+            else:
+                ints = int_tuple(first) if len(args) == 1 else None
             if ints is not None:
                 return _new_empty_kernels[self._keys | tls.mode](self, ints, None, None, None, None)
         return call_method(_new_empty_packet, self, args, kwargs)
@@ -3039,14 +3059,22 @@ class TensorMethods:
 
     def new_ones(self, *args, **kwargs):
         if args and not kwargs:
-            ints = int_tuple(args if args[0].__class__ is int else args[0] if len(args) == 1 else None)
+            first = args[0]
+            if first.__class__ is int:
+                ints = args if len(args) == 1 else int_tuple(args)
+            else:
+                ints = int_tuple(first) if len(args) == 1 else None
             if ints is not None:
                 return _new_ones_kernels[self._keys | tls.mode](self, ints, None, None, None, None)
         return call_method(_new_ones_packet, self, args, kwargs)
 
     def new_zeros(self, *args, **kwargs):
         if args and not kwargs:
-            ints = int_tuple(args if args[0].__class__ is int else args[0] if len(args) == 1 else None)
+            first = args[0]
+            if first.__class__ is int:
+                ints = args if len(args) == 1 else int_tuple(args)
+            else:
+                ints = int_tuple(first) if len(args) == 1 else None
             if ints is not None:
                 return _new_zeros_kernels[self._keys | tls.mode](self, ints, None, None, None, None)
         return call_method(_new_zeros_packet, self, args, kwargs)
@@ -3096,7 +3124,11 @@ class TensorMethods:
 
     def permute(self, *args, **kwargs):
         if args and not kwargs:
-            ints = int_tuple(args if args[0].__class__ is int else args[0] if len(args) == 1 else None)
+            first = args[0]
+            if first.__class__ is int:
+                ints = args if len(args) == 1 else int_tuple(args)
+            else:
+                ints = int_tuple(first) if len(args) == 1 else None
             if ints is not None:
                 return _permute_kernels[self._keys | tls.mode](self, ints)
         return call_method(_permute_packet, self, args, kwargs)
@@ -3248,7 +3280,11 @@ class TensorMethods:
 
     def repeat(self, *args, **kwargs):
         if args and not kwargs:
-            ints = int_tuple(args if args[0].__class__ is int else args[0] if len(args) == 1 else None)
+            first = args[0]
+            if first.__class__ is int:
+                ints = args if len(args) == 1 else int_tuple(args)
+            else:
+                ints = int_tuple(first) if len(args) == 1 else None
             if ints is not None:
                 return _repeat_kernels[self._keys | tls.mode](self, ints)
         return call_method(_repeat_packet, self, args, kwargs)
@@ -3264,7 +3300,11 @@ class TensorMethods:
 
     def reshape(self, *args, **kwargs):
         if args and not kwargs:
-            ints = int_tuple(args if args[0].__class__ is int else args[0] if len(args) == 1 else None)
+            first = args[0]
+            if first.__class__ is int:
+                ints = args if len(args) == 1 else int_tuple(args)
+            else:
+                ints = int_tuple(first) if len(args) == 1 else None
             if ints is not None:
                 return _reshape_kernels[self._keys | tls.mode](self, ints)
         return call_method(_reshape_packet, self, args, kwargs)
@@ -3619,7 +3659,11 @@ class TensorMethods:
 
     def sum_to_size(self, *args, **kwargs):
         if args and not kwargs:
-            ints = int_tuple(args if args[0].__class__ is int else args[0] if len(args) == 1 else None)
+            first = args[0]
+            if first.__class__ is int:
+                ints = args if len(args) == 1 else int_tuple(args)
+            else:
+                ints = int_tuple(first) if len(args) == 1 else None
             if ints is not None:
                 return _sum_to_size_kernels[self._keys | tls.mode](self, ints)
         return call_method(_sum_to_size_packet, self, args, kwargs)
@@ -3715,7 +3759,11 @@ class TensorMethods:
 
     def tile(self, *args, **kwargs):
         if args and not kwargs:
-            ints = int_tuple(args if args[0].__class__ is int else args[0] if len(args) == 1 else None)
+            first = args[0]
+            if first.__class__ is int:
+                ints = args if len(args) == 1 else int_tuple(args)
+            else:
+                ints = int_tuple(first) if len(args) == 1 else None
             if ints is not None:
                 return _tile_kernels[self._keys | tls.mode](self, ints)
         return call_method(_tile_packet, self, args, kwargs)
@@ -3860,7 +3908,11 @@ class TensorMethods:
 
     def view(self, *args, **kwargs):
         if args and not kwargs:
-            ints = int_tuple(args if args[0].__class__ is int else args[0] if len(args) == 1 else None)
+            first = args[0]
+            if first.__class__ is int:
+                ints = args if len(args) == 1 else int_tuple(args)
+            else:
+                ints = int_tuple(first) if len(args) == 1 else None
             if ints is not None:
                 return _view_kernels[self._keys | tls.mode](self, ints)
         return call_method(_view_packet, self, args, kwargs)

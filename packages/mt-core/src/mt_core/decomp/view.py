@@ -5,11 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from ..api import _functions as ops
+from ..dispatch.registry import overload
 from ..dispatch.registry import register_composite as composite
 from ..formats import channels_last, channels_last_3d, contiguous_format, preserve_format
 from ..keys import STRIDED
 from ..meta.view import infer_size, view_strides
+from ..state import tls
 from ..tensor import wrap_dim
+
+_view = overload("view", "view").cache
 
 Ints = tuple[int, ...]
 
@@ -17,7 +21,7 @@ Ints = tuple[int, ...]
 @composite("reshape")
 def reshape(self: Any, shape: Ints) -> Any:
     if not self._keys & STRIDED:
-        return self.view(shape)
+        return _view[self._keys | tls.mode](self, shape)
     new_shape = infer_size(shape, self.numel())
     if view_strides(self._array.shape, self.stride(), new_shape) is not None:
         return self.view(new_shape)

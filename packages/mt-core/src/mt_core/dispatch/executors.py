@@ -260,6 +260,8 @@ def _mutating(overload: Overload, rule: Any, kernel: KernelDef | None, backend: 
 def _view(overload: Overload, rule: Any, kernel: KernelDef | None, backend: Any, keys: int, coded: int) -> Callable[..., Any] | None:
     if rule is None:
         return None
+    if kernel is not None and kernel.row_major and coded & STRIDED:
+        kernel = None
     make = _view_maker(overload, rule, kernel, backend, keys)
     return _cut_off(make, coded) if coded & AUTOGRAD and mode_triple(coded)[1] & AUTOGRAD else make
 
@@ -298,12 +300,12 @@ def _view_maker(overload: Overload, rule: Any, kernel: KernelDef | None, backend
 
     if kernel is None:
         return general
-    return _fast_view(general, kernel.function, keys, len(overload.schema.arguments))
+    return _fast_view(general, kernel, keys, len(overload.schema.arguments))
 
 
-def _fast_view(general: Callable[..., Tensor], function: Any, keys: int, arguments: int) -> Callable[..., Tensor]:
+def _fast_view(general: Callable[..., Tensor], kernel: KernelDef, keys: int, arguments: int) -> Callable[..., Tensor]:
     """A backend's own view kernel: array -> array, or None to have the general rule decide (and raise)."""
-    strided = keys | STRIDED
+    function, row_major, strided = kernel.function, kernel.row_major, keys | STRIDED
     # What `new_tensor` and `link_view` do, written out: views are the most frequent calls, and half their time is calling.
 
     def finish(self: Tensor, array: Any) -> Tensor:
@@ -313,7 +315,7 @@ def _fast_view(general: Callable[..., Tensor], function: Any, keys: int, argumen
         out = new_object(Tensor)
         out._array = array
         out._dtype = self._dtype
-        out._keys = keys if array.flags.c_contiguous else strided
+        out._keys = keys if row_major or array.flags.c_contiguous else strided
         out._autograd = None
         out._cell = cell
         base = self._base
@@ -324,6 +326,10 @@ def _fast_view(general: Callable[..., Tensor], function: Any, keys: int, argumen
             cell.sweep()
         return out
 
+    def run_one(self: Tensor, first: Any) -> Tensor:
+        array = function(self._array, first)
+        return general(self, first) if array is None else finish(self, array)
+
     def run_two(self: Tensor, first: Any, second: Any) -> Tensor:
         array = function(self._array, first, second)
         return general(self, first, second) if array is None else finish(self, array)
@@ -332,7 +338,7 @@ def _fast_view(general: Callable[..., Tensor], function: Any, keys: int, argumen
         array = function(self._array, *args)
         return general(self, *args) if array is None else finish(self, array)
 
-    return run_two if arguments == 3 else run
+    return run_one if arguments == 2 else run_two if arguments == 3 else run
 
 
 def make_view(self: Tensor, view: View, backend: Any, keys: int) -> Tensor:

@@ -57,16 +57,21 @@ class KernelDef:
         Plain: tried first, without a meta rule, when all tensors are of one real floating dtype that NumPy computes in. It takes
         what the kernel takes and returns a fresh row-major array of that same dtype, or None to have the call take the
         ordinary way (which also finds the words for wrong arguments).
+    row_major : bool
+        View: it is for row-major arrays only, and its result is one.
     """
 
-    __slots__ = ("function", "half", "ufunc", "fast", "short")
+    __slots__ = ("function", "half", "ufunc", "fast", "short", "row_major")
 
-    def __init__(self, function: Callable[..., Any], half: str, ufunc: bool, fast: Any, short: Any = None) -> None:
+    def __init__(
+        self, function: Callable[..., Any], half: str, ufunc: bool, fast: Any, short: Any = None, row_major: bool = False
+    ) -> None:
         self.function = function
         self.half = half
         self.ufunc = ufunc
         self.fast = fast
         self.short = short
+        self.row_major = row_major
 
 
 class Composite:
@@ -261,12 +266,12 @@ def _forget(name: str) -> None:
 
 def register_kernel(
     key: int, names: Iterable[str], function: Callable[..., Any], *, half: str = "float32", ufunc: bool = False, fast: Any = None,
-    short: Any = None,
+    short: Any = None, row_major: bool = False,
 ) -> None:  # fmt: skip
     """Enter a backend's kernel for operators; a later registration replaces an earlier one."""
     table = KERNELS.setdefault(key, {})
     for name in names:
-        table[name] = KernelDef(function, half, ufunc, fast, short)
+        table[name] = KernelDef(function, half, ufunc, fast, short, row_major)
         _forget(name)
 
 

@@ -8,6 +8,7 @@ from .. import dtypes
 from ..dispatch.registry import register_meta as meta
 from ..dtypes import scalar_type_name
 from ..layout import output_strides
+from ..meta_array import contiguous_strides
 from ..spec import Spec, View
 
 
@@ -39,6 +40,8 @@ def view_as_complex(self: Any) -> View:
     if self.shape[-1] != 2:
         raise RuntimeError("Tensor must have a last dimension of size 2")
     strides = self.stride()
+    if not self.numel():
+        return View(self.shape[:-1], contiguous_strides(self.shape[:-1]), 0, self.dtype.to_complex())
     if strides[-1] != 1:
         raise RuntimeError("Tensor must have a last dimension with stride 1")
     if any(step % 2 for step in strides[:-1]):
