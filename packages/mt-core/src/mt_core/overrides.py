@@ -27,7 +27,7 @@ def has_torch_function(values: Any) -> bool:
 
 
 def _flatten(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-    found = []
+    found: list[Any] = []
     for value in (*args, *kwargs.values()):
         found.extend(value) if isinstance(value, (list, tuple)) else found.append(value)
     return found
