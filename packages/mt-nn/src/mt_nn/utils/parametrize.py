@@ -49,11 +49,6 @@ def _register_parameter_or_buffer(module: Module, name: str, X: Tensor) -> None:
         module.register_buffer(name, X)
 
 
-def _set_values(dest: Tensor, src: Tensor) -> None:
-    """Let a tensor have other values, keeping its identity."""
-    dest.set_(src)
-
-
 class ParametrizationList(ModuleList):
     """The parametrizations of one tensor, first applied first, and the tensor or tensors that they start from.
 
@@ -119,7 +114,7 @@ class ParametrizationList(ModuleList):
             )
         # The tensor itself stays, as an optimizer may hold it.
         with mt.no_grad():
-            _set_values(original, inverse)
+            original.data = inverse
         _register_parameter_or_buffer(self, "original", original)
 
     def _register_originals(self, original: Tensor, inverse: Sequence[Tensor]) -> None:
@@ -195,7 +190,7 @@ class ParametrizationList(ModuleList):
                 f"The tensor returned by `right_inverse` has dtype {new.dtype} while `{name}` has dtype "
                 f"{original.dtype}"
             )
-        _set_values(original, new)
+        original.data = new
 
     def forward(self) -> Tensor:
         if self.is_tensor:
@@ -352,7 +347,7 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
         tensor = parametrizations.original
         if leave_parametrized:
             with mt.no_grad():
-                _set_values(tensor, getattr(module, tensor_name))
+                tensor.data = getattr(module, tensor_name)
     elif leave_parametrized:
         computed = getattr(module, tensor_name)
         tensor = Parameter(computed) if computed.requires_grad else computed
