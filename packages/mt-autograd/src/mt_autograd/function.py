@@ -418,6 +418,7 @@ class Error(Node):
     """Stands where a gradient has no derivative of its own, and says so."""
 
     __slots__ = ("message",)
+    message: str
 
     def apply(self, grads: Sequence[Any], needed: Sequence[bool] | None) -> Sequence[Any]:
         raise RuntimeError(self.message)

@@ -326,6 +326,7 @@ class _UndefinedGrad(Node):
     """Passes gradients on, except for some outputs, for which it passes none."""
 
     __slots__ = ("undefined",)
+    undefined: tuple[int, ...]
 
     @classmethod
     def of(cls, outputs: Sequence[Tensor], undefined: tuple[int, ...]) -> list[Tensor]:
@@ -361,7 +362,7 @@ def _check_inputs(inputs: Sequence[Any]) -> None:
                 "check will likely fail if all the inputs are not of double precision floating point or complex. ",
                 stacklevel=4,
             )
-        if any(stride == 0 and size > 1 for size, stride in zip(x.shape, x.stride())):
+        if x.numel() and any(stride == 0 and size > 1 for size, stride in zip(x.shape, x.stride())):
             raise RuntimeError(
                 f"The {index}th input has a dimension with stride 0. gradcheck only supports inputs that are "
                 "non-overlapping to be able to compute the numerical gradients correctly. You should call .contiguous "

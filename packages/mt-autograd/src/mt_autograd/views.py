@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mt_core import view_as_complex, view_as_real
 from mt_core.autograd_state import INFERENCE_VIEW, AutogradMeta
 from mt_core.dtypes import dtype
 from mt_core.keys import AUTOGRAD, MULTI_VIEW, NO_GRAD_VIEW
@@ -44,7 +45,7 @@ class ViewGeometry:
         if self.dtype is self.base_dtype:
             return base.as_strided(self.shape, self.strides, base.storage_offset() + self.offset)
         if self.base_dtype.is_complex and self.dtype is self.base_dtype.to_real():
-            reals = base.view_as_real()
+            reals = view_as_real(base)
             return reals.as_strided(self.shape, self.strides, reals.storage_offset() + self.offset)
         if self.dtype.is_complex and self.base_dtype is self.dtype.to_real():
             return self._replay_as_complex(base)
@@ -56,7 +57,7 @@ class ViewGeometry:
     def _replay_as_complex(self, base: Tensor) -> Tensor:
         extent = 1 + sum((size - 1) * stride for size, stride in zip(self.shape, self.strides, strict=True))
         pairs = base.as_strided((extent, 2), (2, 1), base.storage_offset() + 2 * self.offset)
-        numbers = pairs.view_as_complex()
+        numbers = view_as_complex(pairs)
         return numbers.as_strided(self.shape, self.strides, numbers.storage_offset())
 
 

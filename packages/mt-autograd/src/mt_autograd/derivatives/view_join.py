@@ -12,7 +12,8 @@ from ..rules import derivative
 def _cat(grad: Any, tensors_spec: Any, dim: int) -> list[Any]:
     """The piece of the gradient that belongs to each tensor; none to the empty 1-d ones that were skipped."""
     at = wrap_dim(dim, grad.dim())
-    pieces, start = [], 0
+    pieces: list[Any] = []
+    start = 0
     for spec in tensors_spec:
         if tuple(spec.shape) == (0,) and grad.dim() != 1:
             pieces.append(None)
