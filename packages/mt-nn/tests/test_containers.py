@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import mt_core as mt
-import mt_nn as nn
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+import mt_core as mt
+import mt_nn as nn
 
 LEAVES = [nn.ReLU, nn.Tanh, nn.Sigmoid, nn.SiLU]
 modules = st.lists(st.sampled_from(LEAVES), max_size=6).map(lambda classes: [cls() for cls in classes])

@@ -5,10 +5,11 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 
+import pytest
+
 import mt_core
 import mt_nn
 import mt_nn.utils.prune
-import pytest
 
 
 def load_snapshots():

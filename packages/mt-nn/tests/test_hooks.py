@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 import mt_core as mt
 import mt_nn as nn
-import pytest
 from mt_nn.modules import module as module_file
 
 

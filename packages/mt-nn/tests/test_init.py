@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-import mt_core as mt
-import mt_nn as nn
 import numpy as np
 import pytest
+
+import mt_core as mt
+import mt_nn as nn
 from mt_core.random import manual_seed
 from mt_nn import init
 

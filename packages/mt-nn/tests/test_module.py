@@ -5,11 +5,12 @@ from __future__ import annotations
 import copy
 import pickle
 
-import mt_core as mt
-import mt_nn as nn
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+import mt_core as mt
+import mt_nn as nn
 
 
 class Block(nn.Module):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 
-import mt_core
-import mt_nn
 import numpy as np
 import pytest
+
+import mt_core
+import mt_nn
 from mt_core.random import manual_seed
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import copy
 
-import mt_core as mt
-import mt_nn as nn
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+import mt_core as mt
+import mt_nn as nn
 from mt_nn.utils import clip_grad, parametrize, prune, rnn, stateless
 
 lengths = st.lists(st.integers(1, 5), min_size=1, max_size=4)
