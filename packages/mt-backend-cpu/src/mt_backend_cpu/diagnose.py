@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,7 @@ __all__ = ["lines"]
 
 def blas() -> str:
     """Name and version of the BLAS that NumPy was built with."""
-    config = np.show_config(mode="dicts") if hasattr(np, "show_config") else {}
+    config: Any = np.show_config(mode="dicts") if hasattr(np, "show_config") else {}
     found = (config or {}).get("Build Dependencies", {}).get("blas", {})
     return f"{found.get('name', 'unknown')} {found.get('version', '')}".strip()
 

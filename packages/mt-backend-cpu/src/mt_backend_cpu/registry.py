@@ -8,16 +8,17 @@ from typing import Any, TypeVar
 from mt_core.dispatch.registry import register_kernel
 from mt_core.keys import CPU
 
-__all__ = ["kernel", "kernels"]
+__all__ = ["kernel", "kernels", "short_form"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def kernel(*names: str, half: str = "float32", ufunc: bool = False, fast: Any = None, short: Any = None, row_major: bool = False) -> Callable[[F], F]:
+def kernel(*names: str, half: str = "float32", ufunc: bool = False, fast: Any = None, short: Any = None, row_major: bool = False,
+           mixed: bool = False) -> Callable[[F], F]:  # fmt: skip
     """Decorator: the function is the CPU kernel of these overloads (`mt_core.dispatch.registry.KernelDef`)."""
 
     def enter(function: F) -> F:
-        register_kernel(CPU, names, function, half=half, ufunc=ufunc, fast=fast, short=short, row_major=row_major)
+        register_kernel(CPU, names, function, half=half, ufunc=ufunc, fast=fast, short=short, row_major=row_major, mixed=mixed)
         return function
 
     return enter
@@ -27,3 +28,13 @@ def kernels(table: dict[str, Any], *, half: str = "float32", ufunc: bool = True)
     """Enter a table of overload name -> function; by default NumPy ufuncs, which take ``out=``."""
     for name, function in table.items():
         register_kernel(CPU, (name,), function, half=half, ufunc=ufunc)
+
+
+def short_form(name: str, *, mixed: bool = False) -> Callable[[F], F]:
+    """Decorator: the function is a composite's fused form, used where nothing is recorded (`KernelDef.short`)."""
+
+    def enter(function: F) -> F:
+        register_kernel(CPU, (name,), None, short=function, mixed=mixed)  # type: ignore[arg-type]
+        return function
+
+    return enter

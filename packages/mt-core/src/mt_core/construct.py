@@ -131,7 +131,7 @@ def _is_sequence(item: Any) -> bool:
 
 
 def _shape_of(data: Any) -> tuple[int, ...]:
-    shape = []
+    shape: list[int] = []
     while _is_sequence(data) or not shape:
         shape.append(len(data))
         if not len(data):

@@ -53,4 +53,4 @@ def result_type(declaration: Any) -> Callable[[list[Any]], Any]:
     names = tuple(r.name for r in returns)
     if None in names:
         return tuple
-    return struct_sequence(declaration.python_name.rstrip("_") or declaration.schema.name, names)  # type: ignore[arg-type]
+    return struct_sequence(declaration.schema.name.rstrip("_"), names)  # type: ignore[arg-type]

@@ -5,4 +5,7 @@
 
 from __future__ import annotations
 
-TENSORS: set[type] = set()
+from typing import Any
+
+#: Of Any, because a type checker takes what passes the test for an instance of the set's items' common class.
+TENSORS: set[Any] = set()

@@ -47,7 +47,7 @@ def power_of_number(self: Any, exponent: Any) -> Any:
     return complex_power(self, exponent) if self.dtype.kind == "c" else np.power(self, exponent)
 
 
-_SHORTCUTS = {
+_SHORTCUTS: dict[Any, Callable[[Any], Any]] = {
     0: np.ones_like,
     0.5: np.sqrt,
     1: np.copy,

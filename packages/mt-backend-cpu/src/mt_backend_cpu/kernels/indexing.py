@@ -75,7 +75,15 @@ def checked(index: np.ndarray, size: int, name: str) -> np.ndarray:
     return index
 
 
-@kernel("index_select", half="native")
+def _short_index_select(self: np.ndarray, dim: int, index: np.ndarray) -> Any:
+    if index.ndim != 1 or not -self.ndim <= dim < self.ndim or index.dtype.kind != "i":
+        return None
+    if index.size and (np.minimum.reduce(index) < 0 or np.maximum.reduce(index) >= self.shape[dim]):
+        return None
+    return self.take(index, dim)
+
+
+@kernel("index_select", half="native", short=_short_index_select, mixed=True)
 def index_select(self: np.ndarray, dim: int, index: np.ndarray) -> np.ndarray:
     if not self.ndim:
         checked(index, 1, "")
@@ -176,7 +184,7 @@ def _combine_at(out: np.ndarray, target: np.ndarray, where: Any, values: Any, re
     if not include_self:
         target[where] = _neutral(reduce, target.dtype)
     if target.dtype == np.bool_:
-        combine = {"sum": np.logical_or, "mean": np.logical_or, "prod": np.logical_and, "amax": np.logical_or, "amin": np.logical_and}[reduce]
+        combine: Any = {"sum": np.logical_or, "mean": np.logical_or, "prod": np.logical_and, "amax": np.logical_or, "amin": np.logical_and}[reduce]
     else:
         combine = _COMBINE[reduce]
     combine.at(target, where, values)
@@ -236,7 +244,15 @@ def index_fill(self: np.ndarray, dim: int, index: np.ndarray, value: Any) -> np.
     return out
 
 
-@kernel("masked_fill.Scalar", half="native")
+def _short_masked_fill(self: np.ndarray, mask: np.ndarray, value: Any) -> Any:
+    if mask.dtype != np.bool_ or self.shape != mask.shape or value.__class__ is complex:
+        return None
+    out = self.copy()
+    np.copyto(out, value, where=mask)
+    return out
+
+
+@kernel("masked_fill.Scalar", half="native", short=_short_masked_fill, mixed=True)
 def masked_fill(self: np.ndarray, mask: np.ndarray, value: Any) -> np.ndarray:
     number = np.asarray(value).astype(self.dtype) if self.dtype.kind not in "f" else self.dtype.type(value)
     return np.where(mask, number, self)

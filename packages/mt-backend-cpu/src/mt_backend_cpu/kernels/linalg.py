@@ -124,8 +124,8 @@ def _not_definite(matrix: np.ndarray) -> int:
 @kernel("linalg_qr")
 def qr(A: np.ndarray, mode: str) -> tuple[np.ndarray, np.ndarray]:
     if mode == "r":
-        return np.empty(0, A.dtype), np.linalg.qr(A, "r")
-    q, r = np.linalg.qr(A, mode)
+        return np.empty(0, A.dtype), cast(np.ndarray, np.linalg.qr(A, "r"))
+    q, r = np.linalg.qr(A, "complete" if mode == "complete" else "reduced")
     return q, r
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..registry import kernel, kernels
+from ..registry import kernel, kernels, short_form
 from .reduction import accurate_sum
 
 _NONE, _MEAN, _SUM = range(3)
@@ -61,3 +61,23 @@ def nll_loss_backward(
     if labels.size:
         np.put_along_axis(out, labels[:, None], values[:, None].astype(rows.dtype, copy=False), 1)
     return out.reshape(self.shape)
+
+
+@short_form("cross_entropy_loss", mixed=True)
+def cross_entropy(
+    self: np.ndarray, target: np.ndarray, weight: Any, reduction: int, ignore_index: int, label_smoothing: float
+) -> Any:
+    """Rows of logits and their class indices, without weights: one pass, no array of log probabilities."""
+    if weight is not None or label_smoothing or self.ndim != 2 or target.ndim != 1 or not self.size or target.dtype != np.int64:
+        return None
+    count, classes = self.shape
+    if target.shape[0] != count or np.minimum.reduce(target) < 0 or np.maximum.reduce(target) >= classes:
+        return None
+    shifted = self - np.maximum.reduce(self, 1, None, None, True)
+    picked = shifted[np.arange(count), target]
+    np.exp(shifted, shifted)
+    losses = np.subtract(np.log(np.add.reduce(shifted, 1)), picked)
+    if reduction == _NONE:
+        return losses
+    total = np.add.reduce(losses)
+    return total / self.dtype.type(count) if reduction == _MEAN else total

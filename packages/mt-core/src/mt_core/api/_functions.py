@@ -19,7 +19,7 @@ from ..tensor_types import TENSORS
 from ._quick import NUMBERS, given, int_tuple, operator_fallback, reflected, sized_ints, tensors_keys
 from .binder import call_method, call_packet
 
-__all__ = ["_bounded_log", "_conj_physical", "_fft_c2c", "_fft_c2r", "_fft_r2c", "_linalg_det", "_log_softmax", "_log_softmax_backward_data", "_masked_softmax", "_masked_softmax_backward", "_pack_padded_sequence", "_pad_circular", "_pad_packed_sequence", "_prelu_kernel", "_prelu_kernel_backward", "_safe_softmax", "_softmax", "_softmax_backward_data", "_to_copy", "_unique2", "_upsample_nearest_exact1d", "_upsample_nearest_exact2d", "_upsample_nearest_exact3d", "abs", "abs_", "absolute", "acos", "acos_", "acosh", "acosh_", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d", "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "adjoint", "affine_grid_generator", "alias", "alias_copy", "all", "allclose", "alpha_dropout", "alpha_dropout_", "amax", "amin", "aminmax", "angle", "any", "arange", "arccos", "arccos_", "arccosh", "arccosh_", "arcsin", "arcsin_", "arcsinh", "arcsinh_", "arctan", "arctan2", "arctan_", "arctanh", "arctanh_", "argmax", "argmin", "argsort", "argwhere", "as_strided", "as_strided_copy", "as_strided_scatter", "asin", "asin_", "asinh", "asinh_", "atan", "atan2", "atan_", "atanh", "atanh_", "avg_pool1d", "avg_pool2d", "avg_pool2d_backward", "avg_pool3d", "avg_pool3d_backward", "baddbmm", "bartlett_window", "batch_norm", "bernoulli", "binary_cross_entropy", "binary_cross_entropy_with_logits", "bincount", "binomial", "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "blackman_window", "bmm", "broadcast_to", "bucketize", "cat", "ceil", "ceil_", "celu", "celu_", "chain_matmul", "channel_shuffle", "cholesky", "chunk", "clamp", "clamp_", "clamp_max", "clamp_max_", "clamp_min", "clamp_min_", "clip", "clip_", "clone", "col2im", "column_stack", "complex", "concat", "concatenate", "conj", "conj_physical", "conj_physical_", "constant_pad_nd", "conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "convolution", "copysign", "corrcoef", "cos", "cos_", "cosh", "cosh_", "cosine_embedding_loss", "cosine_similarity", "count_nonzero", "cov", "cross", "cross_entropy_loss", "cummax", "cummin", "cumprod", "cumsum", "cumulative_trapezoid", "deg2rad", "deg2rad_", "det", "diag", "diag_embed", "diagflat", "diagonal", "diagonal_copy", "diagonal_scatter", "diff", "dist", "div", "divide", "dot", "dropout", "dropout_", "dsplit", "dstack", "elu", "elu_", "elu_backward", "embedding", "embedding_dense_backward", "empty", "empty_like", "empty_permuted", "empty_strided", "eq", "equal", "exp", "exp2", "exp2_", "exp_", "expand_copy", "expm1", "expm1_", "eye", "feature_alpha_dropout", "feature_alpha_dropout_", "feature_dropout", "feature_dropout_", "fft_fft", "fft_fft2", "fft_fftfreq", "fft_fftn", "fft_fftshift", "fft_hfft", "fft_hfft2", "fft_hfftn", "fft_ifft", "fft_ifft2", "fft_ifftn", "fft_ifftshift", "fft_ihfft", "fft_ihfft2", "fft_ihfftn", "fft_irfft", "fft_irfft2", "fft_irfftn", "fft_rfft", "fft_rfft2", "fft_rfftfreq", "fft_rfftn", "fill", "fill_", "fix", "fix_", "flatten", "flip", "fliplr", "flipud", "float_power", "floor", "floor_", "floor_divide", "fmax", "fmin", "fmod", "frac", "frac_", "frexp", "full", "full_like", "gather", "gcd", "gcd_", "ge", "gelu", "gelu_", "gelu_backward", "ger", "glu", "glu_backward", "greater", "greater_equal", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d", "group_norm", "gru", "gru_cell", "gt", "hamming_window", "hann_window", "hardshrink", "hardshrink_backward", "hardsigmoid", "hardsigmoid_", "hardsigmoid_backward", "hardswish", "hardswish_", "hardswish_backward", "hardtanh", "hardtanh_", "hardtanh_backward", "heaviside", "hinge_embedding_loss", "histc", "hsplit", "hstack", "huber_loss", "hypot", "im2col", "imag", "index", "index_add", "index_copy", "index_fill", "index_put", "index_reduce", "index_select", "instance_norm", "inverse", "isclose", "isfinite", "isin", "isinf", "isnan", "isneginf", "isposinf", "isreal", "istft", "kl_div", "kthvalue", "l1_loss", "layer_norm", "lcm", "lcm_", "ldexp", "ldexp_", "le", "leaky_relu", "leaky_relu_", "leaky_relu_backward", "lerp", "less", "less_equal", "linalg_cholesky", "linalg_cholesky_ex", "linalg_cross", "linalg_det", "linalg_diagonal", "linalg_eigh", "linalg_eigvalsh", "linalg_inv", "linalg_inv_ex", "linalg_matmul", "linalg_matrix_norm", "linalg_matrix_power", "linalg_multi_dot", "linalg_norm", "linalg_qr", "linalg_slogdet", "linalg_solve", "linalg_solve_ex", "linalg_solve_triangular", "linalg_svd", "linalg_svdvals", "linalg_vander", "linalg_vecdot", "linalg_vector_norm", "linear", "linspace", "log", "log10", "log10_", "log1p", "log1p_", "log2", "log2_", "log_", "log_sigmoid", "log_sigmoid_backward", "log_sigmoid_forward", "log_softmax", "logaddexp", "logaddexp2", "logcumsumexp", "logdet", "logical_and", "logical_not", "logical_or", "logical_xor", "logit", "logit_", "logit_backward", "logspace", "logsumexp", "lstm", "lstm_cell", "lt", "margin_ranking_loss", "masked_fill", "masked_scatter", "masked_select", "matmul", "matrix_power", "max", "max_pool1d", "max_pool1d_with_indices", "max_pool2d", "max_pool2d_with_indices", "max_pool3d", "max_pool3d_with_indices", "max_unpool2d", "max_unpool3d", "maximum", "mean", "median", "min", "minimum", "mish", "mish_", "mish_backward", "mm", "mode", "moveaxis", "movedim", "mse_loss", "msort", "mul", "multi_margin_loss", "multilabel_margin_loss", "multinomial", "multiply", "mv", "nan_to_num", "nan_to_num_", "nanmean", "nanmedian", "nanquantile", "nansum", "narrow", "narrow_copy", "native_batch_norm", "native_channel_shuffle", "native_dropout", "native_dropout_backward", "native_group_norm", "native_layer_norm", "native_layer_norm_backward", "ne", "neg", "neg_", "negative", "negative_", "nextafter", "nll_loss", "nll_loss2d", "nll_loss_backward", "nll_loss_forward", "nll_loss_nd", "nonzero", "normal", "not_equal", "one_hot", "ones", "ones_like", "outer", "pad", "pad_sequence", "pairwise_distance", "permute", "permute_copy", "pixel_shuffle", "pixel_unshuffle", "poisson", "poisson_nll_loss", "polar", "positive", "pow", "prelu", "prod", "put", "qr", "quantile", "rad2deg", "rad2deg_", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "range", "ravel", "real", "reciprocal", "reciprocal_", "reflection_pad1d", "reflection_pad2d", "reflection_pad3d", "relu", "relu6", "relu6_", "relu_", "remainder", "renorm", "repeat_interleave", "replication_pad1d", "replication_pad2d", "replication_pad3d", "reshape", "resolve_conj", "resolve_neg", "rms_norm", "rnn_relu", "rnn_relu_cell", "rnn_tanh", "rnn_tanh_cell", "roll", "rot90", "round", "round_", "row_stack", "rrelu", "rrelu_", "rrelu_with_noise", "rrelu_with_noise_backward", "rsqrt", "rsqrt_", "rsub", "scalar_tensor", "scaled_dot_product_attention", "scatter", "scatter_add", "scatter_reduce", "searchsorted", "select", "select_copy", "select_scatter", "selu", "selu_", "sgn", "sigmoid", "sigmoid_", "sigmoid_backward", "sign", "signbit", "silu", "silu_", "silu_backward", "sin", "sin_", "sinh", "sinh_", "slice", "slice_copy", "slice_scatter", "slogdet", "smooth_l1_loss", "soft_margin_loss", "softmax", "softplus", "softplus_backward", "softshrink", "softshrink_backward", "sort", "split", "split_copy", "split_with_sizes", "split_with_sizes_copy", "sqrt", "sqrt_", "square", "square_", "squeeze", "squeeze_copy", "stack", "std", "std_mean", "stft", "sub", "subtract", "sum", "svd", "swapaxes", "swapdims", "t", "t_copy", "take", "take_along_dim", "tan", "tan_", "tanh", "tanh_", "tanh_backward", "tensor_split", "threshold", "threshold_", "threshold_backward", "tile", "topk", "trace", "transpose", "transpose_copy", "trapezoid", "trapz", "tril", "tril_indices", "triplet_margin_loss", "triu", "triu_indices", "true_divide", "trunc", "trunc_", "unbind", "unbind_copy", "unflatten", "unfold_copy", "unique_consecutive", "unique_dim", "unsqueeze", "unsqueeze_copy", "upsample_bicubic2d", "upsample_bilinear2d", "upsample_linear1d", "upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d", "upsample_trilinear3d", "vander", "var", "var_mean", "vdot", "view_as_complex", "view_as_complex_copy", "view_as_real", "view_as_real_copy", "view_copy", "vsplit", "vstack", "where", "zero_", "zeros", "zeros_like"]
+__all__ = ["_bounded_log", "_conj_physical", "_fft_c2c", "_fft_c2r", "_fft_r2c", "_linalg_det", "_log_softmax", "_log_softmax_backward_data", "_masked_softmax", "_masked_softmax_backward", "_pack_padded_sequence", "_pad_circular", "_pad_packed_sequence", "_prelu_kernel", "_prelu_kernel_backward", "_safe_softmax", "_softmax", "_softmax_backward_data", "_to_copy", "_unique2", "_upsample_nearest_exact1d", "_upsample_nearest_exact2d", "_upsample_nearest_exact3d", "abs", "abs_", "absolute", "acos", "acos_", "acosh", "acosh_", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d", "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "adjoint", "affine_grid_generator", "alias", "alias_copy", "all", "allclose", "alpha_dropout", "alpha_dropout_", "amax", "amin", "aminmax", "angle", "any", "arange", "arccos", "arccos_", "arccosh", "arccosh_", "arcsin", "arcsin_", "arcsinh", "arcsinh_", "arctan", "arctan2", "arctan_", "arctanh", "arctanh_", "argmax", "argmin", "argsort", "argwhere", "as_strided", "as_strided_copy", "as_strided_scatter", "asin", "asin_", "asinh", "asinh_", "atan", "atan2", "atan_", "atanh", "atanh_", "avg_pool1d", "avg_pool2d", "avg_pool2d_backward", "avg_pool3d", "avg_pool3d_backward", "baddbmm", "bartlett_window", "batch_norm", "bernoulli", "binary_cross_entropy", "binary_cross_entropy_with_logits", "bincount", "binomial", "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "blackman_window", "bmm", "broadcast_to", "bucketize", "cat", "ceil", "ceil_", "celu", "celu_", "chain_matmul", "channel_shuffle", "cholesky", "chunk", "clamp", "clamp_", "clamp_max", "clamp_max_", "clamp_min", "clamp_min_", "clip", "clip_", "clone", "col2im", "column_stack", "complex", "concat", "concatenate", "conj", "conj_physical", "conj_physical_", "constant_pad_nd", "conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "convolution", "copysign", "corrcoef", "cos", "cos_", "cosh", "cosh_", "cosine_embedding_loss", "cosine_similarity", "count_nonzero", "cov", "cross", "cross_entropy_loss", "cummax", "cummin", "cumprod", "cumsum", "cumulative_trapezoid", "deg2rad", "deg2rad_", "det", "diag", "diag_embed", "diagflat", "diagonal", "diagonal_copy", "diagonal_scatter", "diff", "digamma", "dist", "div", "divide", "dot", "dropout", "dropout_", "dsplit", "dstack", "elu", "elu_", "elu_backward", "embedding", "embedding_dense_backward", "empty", "empty_like", "empty_permuted", "empty_strided", "eq", "equal", "erf", "erf_", "erfc", "erfc_", "erfinv", "exp", "exp2", "exp2_", "exp_", "expand_copy", "expm1", "expm1_", "eye", "feature_alpha_dropout", "feature_alpha_dropout_", "feature_dropout", "feature_dropout_", "fft_fft", "fft_fft2", "fft_fftfreq", "fft_fftn", "fft_fftshift", "fft_hfft", "fft_hfft2", "fft_hfftn", "fft_ifft", "fft_ifft2", "fft_ifftn", "fft_ifftshift", "fft_ihfft", "fft_ihfft2", "fft_ihfftn", "fft_irfft", "fft_irfft2", "fft_irfftn", "fft_rfft", "fft_rfft2", "fft_rfftfreq", "fft_rfftn", "fill", "fill_", "fix", "fix_", "flatten", "flip", "fliplr", "flipud", "float_power", "floor", "floor_", "floor_divide", "fmax", "fmin", "fmod", "frac", "frac_", "frexp", "full", "full_like", "gather", "gcd", "gcd_", "ge", "gelu", "gelu_", "gelu_backward", "ger", "glu", "glu_backward", "greater", "greater_equal", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d", "group_norm", "gru", "gru_cell", "gt", "hamming_window", "hann_window", "hardshrink", "hardshrink_backward", "hardsigmoid", "hardsigmoid_", "hardsigmoid_backward", "hardswish", "hardswish_", "hardswish_backward", "hardtanh", "hardtanh_", "hardtanh_backward", "heaviside", "hinge_embedding_loss", "histc", "hsplit", "hstack", "huber_loss", "hypot", "i0", "i0_", "igamma", "igammac", "im2col", "imag", "index", "index_add", "index_copy", "index_fill", "index_put", "index_reduce", "index_select", "instance_norm", "inverse", "isclose", "isfinite", "isin", "isinf", "isnan", "isneginf", "isposinf", "isreal", "istft", "kl_div", "kthvalue", "l1_loss", "layer_norm", "lcm", "lcm_", "ldexp", "ldexp_", "le", "leaky_relu", "leaky_relu_", "leaky_relu_backward", "lerp", "less", "less_equal", "lgamma", "linalg_cholesky", "linalg_cholesky_ex", "linalg_cross", "linalg_det", "linalg_diagonal", "linalg_eigh", "linalg_eigvalsh", "linalg_inv", "linalg_inv_ex", "linalg_matmul", "linalg_matrix_norm", "linalg_matrix_power", "linalg_multi_dot", "linalg_norm", "linalg_qr", "linalg_slogdet", "linalg_solve", "linalg_solve_ex", "linalg_solve_triangular", "linalg_svd", "linalg_svdvals", "linalg_vander", "linalg_vecdot", "linalg_vector_norm", "linear", "linspace", "log", "log10", "log10_", "log1p", "log1p_", "log2", "log2_", "log_", "log_sigmoid", "log_sigmoid_backward", "log_sigmoid_forward", "log_softmax", "logaddexp", "logaddexp2", "logcumsumexp", "logdet", "logical_and", "logical_not", "logical_or", "logical_xor", "logit", "logit_", "logit_backward", "logspace", "logsumexp", "lstm", "lstm_cell", "lt", "margin_ranking_loss", "masked_fill", "masked_scatter", "masked_select", "matmul", "matrix_power", "max", "max_pool1d", "max_pool1d_with_indices", "max_pool2d", "max_pool2d_with_indices", "max_pool3d", "max_pool3d_with_indices", "max_unpool2d", "max_unpool3d", "maximum", "mean", "median", "min", "minimum", "mish", "mish_", "mish_backward", "mm", "mode", "moveaxis", "movedim", "mse_loss", "msort", "mul", "multi_margin_loss", "multilabel_margin_loss", "multinomial", "multiply", "mv", "mvlgamma", "nan_to_num", "nan_to_num_", "nanmean", "nanmedian", "nanquantile", "nansum", "narrow", "narrow_copy", "native_batch_norm", "native_channel_shuffle", "native_dropout", "native_dropout_backward", "native_group_norm", "native_layer_norm", "native_layer_norm_backward", "ne", "neg", "neg_", "negative", "negative_", "nextafter", "nll_loss", "nll_loss2d", "nll_loss_backward", "nll_loss_forward", "nll_loss_nd", "nonzero", "normal", "not_equal", "one_hot", "ones", "ones_like", "outer", "pad", "pad_sequence", "pairwise_distance", "permute", "permute_copy", "pixel_shuffle", "pixel_unshuffle", "poisson", "poisson_nll_loss", "polar", "polygamma", "positive", "pow", "prelu", "prod", "put", "qr", "quantile", "rad2deg", "rad2deg_", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "range", "ravel", "real", "reciprocal", "reciprocal_", "reflection_pad1d", "reflection_pad2d", "reflection_pad3d", "relu", "relu6", "relu6_", "relu_", "remainder", "renorm", "repeat_interleave", "replication_pad1d", "replication_pad2d", "replication_pad3d", "reshape", "resolve_conj", "resolve_neg", "rms_norm", "rnn_relu", "rnn_relu_cell", "rnn_tanh", "rnn_tanh_cell", "roll", "rot90", "round", "round_", "row_stack", "rrelu", "rrelu_", "rrelu_with_noise", "rrelu_with_noise_backward", "rsqrt", "rsqrt_", "rsub", "scalar_tensor", "scaled_dot_product_attention", "scatter", "scatter_add", "scatter_reduce", "searchsorted", "select", "select_copy", "select_scatter", "selu", "selu_", "sgn", "sigmoid", "sigmoid_", "sigmoid_backward", "sign", "signbit", "silu", "silu_", "silu_backward", "sin", "sin_", "sinc", "sinc_", "sinh", "sinh_", "slice", "slice_copy", "slice_scatter", "slogdet", "smooth_l1_loss", "soft_margin_loss", "softmax", "softplus", "softplus_backward", "softshrink", "softshrink_backward", "sort", "special_airy_ai", "special_bessel_j0", "special_bessel_j1", "special_bessel_y0", "special_bessel_y1", "special_chebyshev_polynomial_t", "special_chebyshev_polynomial_u", "special_chebyshev_polynomial_v", "special_chebyshev_polynomial_w", "special_digamma", "special_entr", "special_erf", "special_erfc", "special_erfcx", "special_erfinv", "special_exp2", "special_expit", "special_expm1", "special_gammainc", "special_gammaincc", "special_gammaln", "special_hermite_polynomial_h", "special_hermite_polynomial_he", "special_i0", "special_i0e", "special_i1", "special_i1e", "special_laguerre_polynomial_l", "special_legendre_polynomial_p", "special_log1p", "special_log_ndtr", "special_log_softmax", "special_logit", "special_logsumexp", "special_modified_bessel_i0", "special_modified_bessel_i1", "special_modified_bessel_k0", "special_modified_bessel_k1", "special_multigammaln", "special_ndtr", "special_ndtri", "special_polygamma", "special_psi", "special_round", "special_scaled_modified_bessel_k0", "special_scaled_modified_bessel_k1", "special_shifted_chebyshev_polynomial_t", "special_shifted_chebyshev_polynomial_u", "special_shifted_chebyshev_polynomial_v", "special_shifted_chebyshev_polynomial_w", "special_sinc", "special_softmax", "special_spherical_bessel_j0", "special_xlog1py", "special_xlogy", "special_zeta", "split", "split_copy", "split_with_sizes", "split_with_sizes_copy", "sqrt", "sqrt_", "square", "square_", "squeeze", "squeeze_copy", "stack", "std", "std_mean", "stft", "sub", "subtract", "sum", "svd", "swapaxes", "swapdims", "t", "t_copy", "take", "take_along_dim", "tan", "tan_", "tanh", "tanh_", "tanh_backward", "tensor_split", "threshold", "threshold_", "threshold_backward", "tile", "topk", "trace", "transpose", "transpose_copy", "trapezoid", "trapz", "tril", "tril_indices", "triplet_margin_loss", "triu", "triu_indices", "true_divide", "trunc", "trunc_", "unbind", "unbind_copy", "unflatten", "unfold_copy", "unique_consecutive", "unique_dim", "unsqueeze", "unsqueeze_copy", "upsample_bicubic2d", "upsample_bilinear2d", "upsample_linear1d", "upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d", "upsample_trilinear3d", "vander", "var", "var_mean", "vdot", "view_as_complex", "view_as_complex_copy", "view_as_real", "view_as_real_copy", "view_copy", "vsplit", "vstack", "where", "xlogy", "xlogy_", "zero_", "zeros", "zeros_like"]
 
 _aten_bounded_log_packet = packet('_bounded_log', 'loss', ('_bounded_log',))
 _aten_bounded_log_kernels = overload('_bounded_log', 'loss').cache
@@ -529,6 +529,11 @@ _diagonal_scatter_kernels = overload('diagonal_scatter', 'indexing').cache
 _diff_packet = packet('diff', 'reduction', ('diff',))
 _diff_kernels = overload('diff', 'reduction').cache
 _diff_out_kernels = overload('diff.out', 'reduction').cache
+_digamma_packet = packet('digamma', 'special', ('digamma',))
+_digamma_kernels = overload('digamma', 'special').cache
+_digamma_out_kernels = overload('digamma.out', 'special').cache
+_digamma__packet = packet('digamma_', 'special', ('digamma_',))
+_digamma__kernels = overload('digamma_', 'special').cache
 _dist_packet = packet('dist', 'elementwise', ('dist',))
 _dist_kernels = overload('dist', 'elementwise').cache
 _div_packet = packet('div', 'elementwise', ('div.Tensor', 'div.Tensor_mode',))
@@ -587,6 +592,21 @@ _eq__packet = packet('eq_', 'comparison', ('eq_.Tensor',))
 _eq__Tensor_kernels = overload('eq_.Tensor', 'comparison').cache
 _equal_packet = packet('equal', 'comparison', ('equal',))
 _equal_kernels = overload('equal', 'comparison').cache
+_erf_packet = packet('erf', 'special', ('erf',))
+_erf_kernels = overload('erf', 'special').cache
+_erf_out_kernels = overload('erf.out', 'special').cache
+_erf__packet = packet('erf_', 'special', ('erf_',))
+_erf__kernels = overload('erf_', 'special').cache
+_erfc_packet = packet('erfc', 'special', ('erfc',))
+_erfc_kernels = overload('erfc', 'special').cache
+_erfc_out_kernels = overload('erfc.out', 'special').cache
+_erfc__packet = packet('erfc_', 'special', ('erfc_',))
+_erfc__kernels = overload('erfc_', 'special').cache
+_erfinv_packet = packet('erfinv', 'special', ('erfinv',))
+_erfinv_kernels = overload('erfinv', 'special').cache
+_erfinv_out_kernels = overload('erfinv.out', 'special').cache
+_erfinv__packet = packet('erfinv_', 'special', ('erfinv_',))
+_erfinv__kernels = overload('erfinv_', 'special').cache
 _exp_packet = packet('exp', 'elementwise', ('exp',))
 _exp_kernels = overload('exp', 'elementwise').cache
 _exp_out_kernels = overload('exp.out', 'elementwise').cache
@@ -873,6 +893,21 @@ _hypot_kernels = overload('hypot', 'elementwise').cache
 _hypot_out_kernels = overload('hypot.out', 'elementwise').cache
 _hypot__packet = packet('hypot_', 'elementwise', ('hypot_',))
 _hypot__kernels = overload('hypot_', 'elementwise').cache
+_i0_packet = packet('i0', 'special', ('i0',))
+_i0_kernels = overload('i0', 'special').cache
+_i0_out_kernels = overload('i0.out', 'special').cache
+_i0__packet = packet('i0_', 'special', ('i0_',))
+_i0__kernels = overload('i0_', 'special').cache
+_igamma_packet = packet('igamma', 'special', ('igamma',))
+_igamma_kernels = overload('igamma', 'special').cache
+_igamma_out_kernels = overload('igamma.out', 'special').cache
+_igamma__packet = packet('igamma_', 'special', ('igamma_',))
+_igamma__kernels = overload('igamma_', 'special').cache
+_igammac_packet = packet('igammac', 'special', ('igammac',))
+_igammac_kernels = overload('igammac', 'special').cache
+_igammac_out_kernels = overload('igammac.out', 'special').cache
+_igammac__packet = packet('igammac_', 'special', ('igammac_',))
+_igammac__kernels = overload('igammac_', 'special').cache
 _im2col_packet = packet('im2col', 'conv', ('im2col',))
 _im2col_kernels = overload('im2col', 'conv').cache
 _imag_packet = packet('imag', 'elementwise', ('imag',))
@@ -987,6 +1022,11 @@ _less_equal_Tensor_kernels = overload('less_equal.Tensor', 'comparison').cache
 _less_equal_Tensor_out_kernels = overload('less_equal.Tensor_out', 'comparison').cache
 _less_equal__packet = packet('less_equal_', 'comparison', ('less_equal_.Tensor',))
 _less_equal__Tensor_kernels = overload('less_equal_.Tensor', 'comparison').cache
+_lgamma_packet = packet('lgamma', 'special', ('lgamma',))
+_lgamma_kernels = overload('lgamma', 'special').cache
+_lgamma_out_kernels = overload('lgamma.out', 'special').cache
+_lgamma__packet = packet('lgamma_', 'special', ('lgamma_',))
+_lgamma__kernels = overload('lgamma_', 'special').cache
 _linalg_cholesky_packet = packet('linalg_cholesky', 'linalg', ('linalg_cholesky',))
 _linalg_cholesky_kernels = overload('linalg_cholesky', 'linalg').cache
 _linalg_cholesky_out_kernels = overload('linalg_cholesky.out', 'linalg').cache
@@ -1270,6 +1310,11 @@ _multiply__Tensor_kernels = overload('multiply_.Tensor', 'elementwise').cache
 _mv_packet = packet('mv', 'matmul', ('mv',))
 _mv_kernels = overload('mv', 'matmul').cache
 _mv_out_kernels = overload('mv.out', 'matmul').cache
+_mvlgamma_packet = packet('mvlgamma', 'special', ('mvlgamma',))
+_mvlgamma_kernels = overload('mvlgamma', 'special').cache
+_mvlgamma_out_kernels = overload('mvlgamma.out', 'special').cache
+_mvlgamma__packet = packet('mvlgamma_', 'special', ('mvlgamma_',))
+_mvlgamma__kernels = overload('mvlgamma_', 'special').cache
 _nan_to_num_packet = packet('nan_to_num', 'comparison', ('nan_to_num',))
 _nan_to_num_kernels = overload('nan_to_num', 'comparison').cache
 _nan_to_num_out_kernels = overload('nan_to_num.out', 'comparison').cache
@@ -1400,6 +1445,11 @@ _poisson_nll_loss_kernels = overload('poisson_nll_loss', 'loss').cache
 _polar_packet = packet('polar', 'elementwise', ('polar',))
 _polar_kernels = overload('polar', 'elementwise').cache
 _polar_out_kernels = overload('polar.out', 'elementwise').cache
+_polygamma_packet = packet('polygamma', 'special', ('polygamma',))
+_polygamma_kernels = overload('polygamma', 'special').cache
+_polygamma_out_kernels = overload('polygamma.out', 'special').cache
+_polygamma__packet = packet('polygamma_', 'special', ('polygamma_',))
+_polygamma__kernels = overload('polygamma_', 'special').cache
 _positive_packet = packet('positive', 'elementwise', ('positive',))
 _positive_kernels = overload('positive', 'elementwise').cache
 _pow_packet = packet('pow', 'elementwise', ('pow.Tensor_Tensor', 'pow.Scalar', 'pow.Tensor_Scalar',))
@@ -1656,6 +1706,11 @@ _sin_kernels = overload('sin', 'elementwise').cache
 _sin_out_kernels = overload('sin.out', 'elementwise').cache
 _sin__packet = packet('sin_', 'elementwise', ('sin_',))
 _sin__kernels = overload('sin_', 'elementwise').cache
+_sinc_packet = packet('sinc', 'special', ('sinc',))
+_sinc_kernels = overload('sinc', 'special').cache
+_sinc_out_kernels = overload('sinc.out', 'special').cache
+_sinc__packet = packet('sinc_', 'special', ('sinc_',))
+_sinc__kernels = overload('sinc_', 'special').cache
 _sinh_packet = packet('sinh', 'elementwise', ('sinh',))
 _sinh_kernels = overload('sinh', 'elementwise').cache
 _sinh_out_kernels = overload('sinh.out', 'elementwise').cache
@@ -1695,6 +1750,232 @@ _sort_stable_kernels = overload('sort.stable', 'sort').cache
 _sort_kernels = overload('sort', 'sort').cache
 _sort_stable_out_kernels = overload('sort.stable_out', 'sort').cache
 _sort_out_kernels = overload('sort.out', 'sort').cache
+_special_airy_ai_packet = packet('special_airy_ai', 'special', ('special_airy_ai',))
+_special_airy_ai_kernels = overload('special_airy_ai', 'special').cache
+_special_airy_ai_out_kernels = overload('special_airy_ai.out', 'special').cache
+_special_bessel_j0_packet = packet('special_bessel_j0', 'special', ('special_bessel_j0',))
+_special_bessel_j0_kernels = overload('special_bessel_j0', 'special').cache
+_special_bessel_j0_out_kernels = overload('special_bessel_j0.out', 'special').cache
+_special_bessel_j1_packet = packet('special_bessel_j1', 'special', ('special_bessel_j1',))
+_special_bessel_j1_kernels = overload('special_bessel_j1', 'special').cache
+_special_bessel_j1_out_kernels = overload('special_bessel_j1.out', 'special').cache
+_special_bessel_y0_packet = packet('special_bessel_y0', 'special', ('special_bessel_y0',))
+_special_bessel_y0_kernels = overload('special_bessel_y0', 'special').cache
+_special_bessel_y0_out_kernels = overload('special_bessel_y0.out', 'special').cache
+_special_bessel_y1_packet = packet('special_bessel_y1', 'special', ('special_bessel_y1',))
+_special_bessel_y1_kernels = overload('special_bessel_y1', 'special').cache
+_special_bessel_y1_out_kernels = overload('special_bessel_y1.out', 'special').cache
+_special_chebyshev_polynomial_t_packet = packet('special_chebyshev_polynomial_t', 'special', ('special_chebyshev_polynomial_t', 'special_chebyshev_polynomial_t.x_scalar', 'special_chebyshev_polynomial_t.n_scalar',))
+_special_chebyshev_polynomial_t_kernels = overload('special_chebyshev_polynomial_t', 'special').cache
+_special_chebyshev_polynomial_t_x_scalar_kernels = overload('special_chebyshev_polynomial_t.x_scalar', 'special').cache
+_special_chebyshev_polynomial_t_n_scalar_kernels = overload('special_chebyshev_polynomial_t.n_scalar', 'special').cache
+_special_chebyshev_polynomial_t_out_kernels = overload('special_chebyshev_polynomial_t.out', 'special').cache
+_special_chebyshev_polynomial_t_x_scalar_out_kernels = overload('special_chebyshev_polynomial_t.x_scalar_out', 'special').cache
+_special_chebyshev_polynomial_t_n_scalar_out_kernels = overload('special_chebyshev_polynomial_t.n_scalar_out', 'special').cache
+_special_chebyshev_polynomial_u_packet = packet('special_chebyshev_polynomial_u', 'special', ('special_chebyshev_polynomial_u', 'special_chebyshev_polynomial_u.x_scalar', 'special_chebyshev_polynomial_u.n_scalar',))
+_special_chebyshev_polynomial_u_kernels = overload('special_chebyshev_polynomial_u', 'special').cache
+_special_chebyshev_polynomial_u_x_scalar_kernels = overload('special_chebyshev_polynomial_u.x_scalar', 'special').cache
+_special_chebyshev_polynomial_u_n_scalar_kernels = overload('special_chebyshev_polynomial_u.n_scalar', 'special').cache
+_special_chebyshev_polynomial_u_out_kernels = overload('special_chebyshev_polynomial_u.out', 'special').cache
+_special_chebyshev_polynomial_u_x_scalar_out_kernels = overload('special_chebyshev_polynomial_u.x_scalar_out', 'special').cache
+_special_chebyshev_polynomial_u_n_scalar_out_kernels = overload('special_chebyshev_polynomial_u.n_scalar_out', 'special').cache
+_special_chebyshev_polynomial_v_packet = packet('special_chebyshev_polynomial_v', 'special', ('special_chebyshev_polynomial_v', 'special_chebyshev_polynomial_v.x_scalar', 'special_chebyshev_polynomial_v.n_scalar',))
+_special_chebyshev_polynomial_v_kernels = overload('special_chebyshev_polynomial_v', 'special').cache
+_special_chebyshev_polynomial_v_x_scalar_kernels = overload('special_chebyshev_polynomial_v.x_scalar', 'special').cache
+_special_chebyshev_polynomial_v_n_scalar_kernels = overload('special_chebyshev_polynomial_v.n_scalar', 'special').cache
+_special_chebyshev_polynomial_v_out_kernels = overload('special_chebyshev_polynomial_v.out', 'special').cache
+_special_chebyshev_polynomial_v_x_scalar_out_kernels = overload('special_chebyshev_polynomial_v.x_scalar_out', 'special').cache
+_special_chebyshev_polynomial_v_n_scalar_out_kernels = overload('special_chebyshev_polynomial_v.n_scalar_out', 'special').cache
+_special_chebyshev_polynomial_w_packet = packet('special_chebyshev_polynomial_w', 'special', ('special_chebyshev_polynomial_w', 'special_chebyshev_polynomial_w.x_scalar', 'special_chebyshev_polynomial_w.n_scalar',))
+_special_chebyshev_polynomial_w_kernels = overload('special_chebyshev_polynomial_w', 'special').cache
+_special_chebyshev_polynomial_w_x_scalar_kernels = overload('special_chebyshev_polynomial_w.x_scalar', 'special').cache
+_special_chebyshev_polynomial_w_n_scalar_kernels = overload('special_chebyshev_polynomial_w.n_scalar', 'special').cache
+_special_chebyshev_polynomial_w_out_kernels = overload('special_chebyshev_polynomial_w.out', 'special').cache
+_special_chebyshev_polynomial_w_x_scalar_out_kernels = overload('special_chebyshev_polynomial_w.x_scalar_out', 'special').cache
+_special_chebyshev_polynomial_w_n_scalar_out_kernels = overload('special_chebyshev_polynomial_w.n_scalar_out', 'special').cache
+_special_digamma_packet = packet('special_digamma', 'special', ('special_digamma',))
+_special_digamma_kernels = overload('special_digamma', 'special').cache
+_special_digamma_out_kernels = overload('special_digamma.out', 'special').cache
+_special_entr_packet = packet('special_entr', 'special', ('special_entr',))
+_special_entr_kernels = overload('special_entr', 'special').cache
+_special_entr_out_kernels = overload('special_entr.out', 'special').cache
+_special_erf_packet = packet('special_erf', 'special', ('special_erf',))
+_special_erf_kernels = overload('special_erf', 'special').cache
+_special_erf_out_kernels = overload('special_erf.out', 'special').cache
+_special_erfc_packet = packet('special_erfc', 'special', ('special_erfc',))
+_special_erfc_kernels = overload('special_erfc', 'special').cache
+_special_erfc_out_kernels = overload('special_erfc.out', 'special').cache
+_special_erfcx_packet = packet('special_erfcx', 'special', ('special_erfcx',))
+_special_erfcx_kernels = overload('special_erfcx', 'special').cache
+_special_erfcx_out_kernels = overload('special_erfcx.out', 'special').cache
+_special_erfinv_packet = packet('special_erfinv', 'special', ('special_erfinv',))
+_special_erfinv_kernels = overload('special_erfinv', 'special').cache
+_special_erfinv_out_kernels = overload('special_erfinv.out', 'special').cache
+_special_exp2_packet = packet('special_exp2', 'special', ('special_exp2',))
+_special_exp2_kernels = overload('special_exp2', 'special').cache
+_special_exp2_out_kernels = overload('special_exp2.out', 'special').cache
+_special_expit_packet = packet('special_expit', 'special', ('special_expit',))
+_special_expit_kernels = overload('special_expit', 'special').cache
+_special_expit_out_kernels = overload('special_expit.out', 'special').cache
+_special_expm1_packet = packet('special_expm1', 'special', ('special_expm1',))
+_special_expm1_kernels = overload('special_expm1', 'special').cache
+_special_expm1_out_kernels = overload('special_expm1.out', 'special').cache
+_special_gammainc_packet = packet('special_gammainc', 'special', ('special_gammainc',))
+_special_gammainc_kernels = overload('special_gammainc', 'special').cache
+_special_gammainc_out_kernels = overload('special_gammainc.out', 'special').cache
+_special_gammaincc_packet = packet('special_gammaincc', 'special', ('special_gammaincc',))
+_special_gammaincc_kernels = overload('special_gammaincc', 'special').cache
+_special_gammaincc_out_kernels = overload('special_gammaincc.out', 'special').cache
+_special_gammaln_packet = packet('special_gammaln', 'special', ('special_gammaln',))
+_special_gammaln_kernels = overload('special_gammaln', 'special').cache
+_special_gammaln_out_kernels = overload('special_gammaln.out', 'special').cache
+_special_hermite_polynomial_h_packet = packet('special_hermite_polynomial_h', 'special', ('special_hermite_polynomial_h', 'special_hermite_polynomial_h.x_scalar', 'special_hermite_polynomial_h.n_scalar',))
+_special_hermite_polynomial_h_kernels = overload('special_hermite_polynomial_h', 'special').cache
+_special_hermite_polynomial_h_x_scalar_kernels = overload('special_hermite_polynomial_h.x_scalar', 'special').cache
+_special_hermite_polynomial_h_n_scalar_kernels = overload('special_hermite_polynomial_h.n_scalar', 'special').cache
+_special_hermite_polynomial_h_out_kernels = overload('special_hermite_polynomial_h.out', 'special').cache
+_special_hermite_polynomial_h_x_scalar_out_kernels = overload('special_hermite_polynomial_h.x_scalar_out', 'special').cache
+_special_hermite_polynomial_h_n_scalar_out_kernels = overload('special_hermite_polynomial_h.n_scalar_out', 'special').cache
+_special_hermite_polynomial_he_packet = packet('special_hermite_polynomial_he', 'special', ('special_hermite_polynomial_he', 'special_hermite_polynomial_he.x_scalar', 'special_hermite_polynomial_he.n_scalar',))
+_special_hermite_polynomial_he_kernels = overload('special_hermite_polynomial_he', 'special').cache
+_special_hermite_polynomial_he_x_scalar_kernels = overload('special_hermite_polynomial_he.x_scalar', 'special').cache
+_special_hermite_polynomial_he_n_scalar_kernels = overload('special_hermite_polynomial_he.n_scalar', 'special').cache
+_special_hermite_polynomial_he_out_kernels = overload('special_hermite_polynomial_he.out', 'special').cache
+_special_hermite_polynomial_he_x_scalar_out_kernels = overload('special_hermite_polynomial_he.x_scalar_out', 'special').cache
+_special_hermite_polynomial_he_n_scalar_out_kernels = overload('special_hermite_polynomial_he.n_scalar_out', 'special').cache
+_special_i0_packet = packet('special_i0', 'special', ('special_i0',))
+_special_i0_kernels = overload('special_i0', 'special').cache
+_special_i0_out_kernels = overload('special_i0.out', 'special').cache
+_special_i0e_packet = packet('special_i0e', 'special', ('special_i0e',))
+_special_i0e_kernels = overload('special_i0e', 'special').cache
+_special_i0e_out_kernels = overload('special_i0e.out', 'special').cache
+_special_i1_packet = packet('special_i1', 'special', ('special_i1',))
+_special_i1_kernels = overload('special_i1', 'special').cache
+_special_i1_out_kernels = overload('special_i1.out', 'special').cache
+_special_i1e_packet = packet('special_i1e', 'special', ('special_i1e',))
+_special_i1e_kernels = overload('special_i1e', 'special').cache
+_special_i1e_out_kernels = overload('special_i1e.out', 'special').cache
+_special_laguerre_polynomial_l_packet = packet('special_laguerre_polynomial_l', 'special', ('special_laguerre_polynomial_l', 'special_laguerre_polynomial_l.x_scalar', 'special_laguerre_polynomial_l.n_scalar',))
+_special_laguerre_polynomial_l_kernels = overload('special_laguerre_polynomial_l', 'special').cache
+_special_laguerre_polynomial_l_x_scalar_kernels = overload('special_laguerre_polynomial_l.x_scalar', 'special').cache
+_special_laguerre_polynomial_l_n_scalar_kernels = overload('special_laguerre_polynomial_l.n_scalar', 'special').cache
+_special_laguerre_polynomial_l_out_kernels = overload('special_laguerre_polynomial_l.out', 'special').cache
+_special_laguerre_polynomial_l_x_scalar_out_kernels = overload('special_laguerre_polynomial_l.x_scalar_out', 'special').cache
+_special_laguerre_polynomial_l_n_scalar_out_kernels = overload('special_laguerre_polynomial_l.n_scalar_out', 'special').cache
+_special_legendre_polynomial_p_packet = packet('special_legendre_polynomial_p', 'special', ('special_legendre_polynomial_p', 'special_legendre_polynomial_p.x_scalar', 'special_legendre_polynomial_p.n_scalar',))
+_special_legendre_polynomial_p_kernels = overload('special_legendre_polynomial_p', 'special').cache
+_special_legendre_polynomial_p_x_scalar_kernels = overload('special_legendre_polynomial_p.x_scalar', 'special').cache
+_special_legendre_polynomial_p_n_scalar_kernels = overload('special_legendre_polynomial_p.n_scalar', 'special').cache
+_special_legendre_polynomial_p_out_kernels = overload('special_legendre_polynomial_p.out', 'special').cache
+_special_legendre_polynomial_p_x_scalar_out_kernels = overload('special_legendre_polynomial_p.x_scalar_out', 'special').cache
+_special_legendre_polynomial_p_n_scalar_out_kernels = overload('special_legendre_polynomial_p.n_scalar_out', 'special').cache
+_special_log1p_packet = packet('special_log1p', 'special', ('special_log1p',))
+_special_log1p_kernels = overload('special_log1p', 'special').cache
+_special_log1p_out_kernels = overload('special_log1p.out', 'special').cache
+_special_log_ndtr_packet = packet('special_log_ndtr', 'special', ('special_log_ndtr',))
+_special_log_ndtr_kernels = overload('special_log_ndtr', 'special').cache
+_special_log_ndtr_out_kernels = overload('special_log_ndtr.out', 'special').cache
+_special_log_softmax_packet = packet('special_log_softmax', 'special', ('special_log_softmax',))
+_special_log_softmax_kernels = overload('special_log_softmax', 'special').cache
+_special_logit_packet = packet('special_logit', 'special', ('special_logit',))
+_special_logit_kernels = overload('special_logit', 'special').cache
+_special_logit_out_kernels = overload('special_logit.out', 'special').cache
+_special_logsumexp_packet = packet('special_logsumexp', 'special', ('special_logsumexp',))
+_special_logsumexp_kernels = overload('special_logsumexp', 'special').cache
+_special_logsumexp_out_kernels = overload('special_logsumexp.out', 'special').cache
+_special_modified_bessel_i0_packet = packet('special_modified_bessel_i0', 'special', ('special_modified_bessel_i0',))
+_special_modified_bessel_i0_kernels = overload('special_modified_bessel_i0', 'special').cache
+_special_modified_bessel_i0_out_kernels = overload('special_modified_bessel_i0.out', 'special').cache
+_special_modified_bessel_i1_packet = packet('special_modified_bessel_i1', 'special', ('special_modified_bessel_i1',))
+_special_modified_bessel_i1_kernels = overload('special_modified_bessel_i1', 'special').cache
+_special_modified_bessel_i1_out_kernels = overload('special_modified_bessel_i1.out', 'special').cache
+_special_modified_bessel_k0_packet = packet('special_modified_bessel_k0', 'special', ('special_modified_bessel_k0',))
+_special_modified_bessel_k0_kernels = overload('special_modified_bessel_k0', 'special').cache
+_special_modified_bessel_k0_out_kernels = overload('special_modified_bessel_k0.out', 'special').cache
+_special_modified_bessel_k1_packet = packet('special_modified_bessel_k1', 'special', ('special_modified_bessel_k1',))
+_special_modified_bessel_k1_kernels = overload('special_modified_bessel_k1', 'special').cache
+_special_modified_bessel_k1_out_kernels = overload('special_modified_bessel_k1.out', 'special').cache
+_special_multigammaln_packet = packet('special_multigammaln', 'special', ('special_multigammaln',))
+_special_multigammaln_kernels = overload('special_multigammaln', 'special').cache
+_special_multigammaln_out_kernels = overload('special_multigammaln.out', 'special').cache
+_special_ndtr_packet = packet('special_ndtr', 'special', ('special_ndtr',))
+_special_ndtr_kernels = overload('special_ndtr', 'special').cache
+_special_ndtr_out_kernels = overload('special_ndtr.out', 'special').cache
+_special_ndtri_packet = packet('special_ndtri', 'special', ('special_ndtri',))
+_special_ndtri_kernels = overload('special_ndtri', 'special').cache
+_special_ndtri_out_kernels = overload('special_ndtri.out', 'special').cache
+_special_polygamma_packet = packet('special_polygamma', 'special', ('special_polygamma',))
+_special_polygamma_kernels = overload('special_polygamma', 'special').cache
+_special_polygamma_out_kernels = overload('special_polygamma.out', 'special').cache
+_special_psi_packet = packet('special_psi', 'special', ('special_psi',))
+_special_psi_kernels = overload('special_psi', 'special').cache
+_special_psi_out_kernels = overload('special_psi.out', 'special').cache
+_special_round_packet = packet('special_round', 'special', ('special_round',))
+_special_round_kernels = overload('special_round', 'special').cache
+_special_round_out_kernels = overload('special_round.out', 'special').cache
+_special_scaled_modified_bessel_k0_packet = packet('special_scaled_modified_bessel_k0', 'special', ('special_scaled_modified_bessel_k0',))
+_special_scaled_modified_bessel_k0_kernels = overload('special_scaled_modified_bessel_k0', 'special').cache
+_special_scaled_modified_bessel_k0_out_kernels = overload('special_scaled_modified_bessel_k0.out', 'special').cache
+_special_scaled_modified_bessel_k1_packet = packet('special_scaled_modified_bessel_k1', 'special', ('special_scaled_modified_bessel_k1',))
+_special_scaled_modified_bessel_k1_kernels = overload('special_scaled_modified_bessel_k1', 'special').cache
+_special_scaled_modified_bessel_k1_out_kernels = overload('special_scaled_modified_bessel_k1.out', 'special').cache
+_special_shifted_chebyshev_polynomial_t_packet = packet('special_shifted_chebyshev_polynomial_t', 'special', ('special_shifted_chebyshev_polynomial_t', 'special_shifted_chebyshev_polynomial_t.x_scalar', 'special_shifted_chebyshev_polynomial_t.n_scalar',))
+_special_shifted_chebyshev_polynomial_t_kernels = overload('special_shifted_chebyshev_polynomial_t', 'special').cache
+_special_shifted_chebyshev_polynomial_t_x_scalar_kernels = overload('special_shifted_chebyshev_polynomial_t.x_scalar', 'special').cache
+_special_shifted_chebyshev_polynomial_t_n_scalar_kernels = overload('special_shifted_chebyshev_polynomial_t.n_scalar', 'special').cache
+_special_shifted_chebyshev_polynomial_t_out_kernels = overload('special_shifted_chebyshev_polynomial_t.out', 'special').cache
+_special_shifted_chebyshev_polynomial_t_x_scalar_out_kernels = overload('special_shifted_chebyshev_polynomial_t.x_scalar_out', 'special').cache
+_special_shifted_chebyshev_polynomial_t_n_scalar_out_kernels = overload('special_shifted_chebyshev_polynomial_t.n_scalar_out', 'special').cache
+_special_shifted_chebyshev_polynomial_u_packet = packet('special_shifted_chebyshev_polynomial_u', 'special', ('special_shifted_chebyshev_polynomial_u', 'special_shifted_chebyshev_polynomial_u.x_scalar', 'special_shifted_chebyshev_polynomial_u.n_scalar',))
+_special_shifted_chebyshev_polynomial_u_kernels = overload('special_shifted_chebyshev_polynomial_u', 'special').cache
+_special_shifted_chebyshev_polynomial_u_x_scalar_kernels = overload('special_shifted_chebyshev_polynomial_u.x_scalar', 'special').cache
+_special_shifted_chebyshev_polynomial_u_n_scalar_kernels = overload('special_shifted_chebyshev_polynomial_u.n_scalar', 'special').cache
+_special_shifted_chebyshev_polynomial_u_out_kernels = overload('special_shifted_chebyshev_polynomial_u.out', 'special').cache
+_special_shifted_chebyshev_polynomial_u_x_scalar_out_kernels = overload('special_shifted_chebyshev_polynomial_u.x_scalar_out', 'special').cache
+_special_shifted_chebyshev_polynomial_u_n_scalar_out_kernels = overload('special_shifted_chebyshev_polynomial_u.n_scalar_out', 'special').cache
+_special_shifted_chebyshev_polynomial_v_packet = packet('special_shifted_chebyshev_polynomial_v', 'special', ('special_shifted_chebyshev_polynomial_v', 'special_shifted_chebyshev_polynomial_v.x_scalar', 'special_shifted_chebyshev_polynomial_v.n_scalar',))
+_special_shifted_chebyshev_polynomial_v_kernels = overload('special_shifted_chebyshev_polynomial_v', 'special').cache
+_special_shifted_chebyshev_polynomial_v_x_scalar_kernels = overload('special_shifted_chebyshev_polynomial_v.x_scalar', 'special').cache
+_special_shifted_chebyshev_polynomial_v_n_scalar_kernels = overload('special_shifted_chebyshev_polynomial_v.n_scalar', 'special').cache
+_special_shifted_chebyshev_polynomial_v_out_kernels = overload('special_shifted_chebyshev_polynomial_v.out', 'special').cache
+_special_shifted_chebyshev_polynomial_v_x_scalar_out_kernels = overload('special_shifted_chebyshev_polynomial_v.x_scalar_out', 'special').cache
+_special_shifted_chebyshev_polynomial_v_n_scalar_out_kernels = overload('special_shifted_chebyshev_polynomial_v.n_scalar_out', 'special').cache
+_special_shifted_chebyshev_polynomial_w_packet = packet('special_shifted_chebyshev_polynomial_w', 'special', ('special_shifted_chebyshev_polynomial_w', 'special_shifted_chebyshev_polynomial_w.x_scalar', 'special_shifted_chebyshev_polynomial_w.n_scalar',))
+_special_shifted_chebyshev_polynomial_w_kernels = overload('special_shifted_chebyshev_polynomial_w', 'special').cache
+_special_shifted_chebyshev_polynomial_w_x_scalar_kernels = overload('special_shifted_chebyshev_polynomial_w.x_scalar', 'special').cache
+_special_shifted_chebyshev_polynomial_w_n_scalar_kernels = overload('special_shifted_chebyshev_polynomial_w.n_scalar', 'special').cache
+_special_shifted_chebyshev_polynomial_w_out_kernels = overload('special_shifted_chebyshev_polynomial_w.out', 'special').cache
+_special_shifted_chebyshev_polynomial_w_x_scalar_out_kernels = overload('special_shifted_chebyshev_polynomial_w.x_scalar_out', 'special').cache
+_special_shifted_chebyshev_polynomial_w_n_scalar_out_kernels = overload('special_shifted_chebyshev_polynomial_w.n_scalar_out', 'special').cache
+_special_sinc_packet = packet('special_sinc', 'special', ('special_sinc',))
+_special_sinc_kernels = overload('special_sinc', 'special').cache
+_special_sinc_out_kernels = overload('special_sinc.out', 'special').cache
+_special_softmax_packet = packet('special_softmax', 'special', ('special_softmax',))
+_special_softmax_kernels = overload('special_softmax', 'special').cache
+_special_spherical_bessel_j0_packet = packet('special_spherical_bessel_j0', 'special', ('special_spherical_bessel_j0',))
+_special_spherical_bessel_j0_kernels = overload('special_spherical_bessel_j0', 'special').cache
+_special_spherical_bessel_j0_out_kernels = overload('special_spherical_bessel_j0.out', 'special').cache
+_special_xlog1py_packet = packet('special_xlog1py', 'special', ('special_xlog1py', 'special_xlog1py.self_scalar', 'special_xlog1py.other_scalar',))
+_special_xlog1py_kernels = overload('special_xlog1py', 'special').cache
+_special_xlog1py_self_scalar_kernels = overload('special_xlog1py.self_scalar', 'special').cache
+_special_xlog1py_other_scalar_kernels = overload('special_xlog1py.other_scalar', 'special').cache
+_special_xlog1py_out_kernels = overload('special_xlog1py.out', 'special').cache
+_special_xlog1py_self_scalar_out_kernels = overload('special_xlog1py.self_scalar_out', 'special').cache
+_special_xlog1py_other_scalar_out_kernels = overload('special_xlog1py.other_scalar_out', 'special').cache
+_special_xlogy_packet = packet('special_xlogy', 'special', ('special_xlogy', 'special_xlogy.self_scalar', 'special_xlogy.other_scalar',))
+_special_xlogy_kernels = overload('special_xlogy', 'special').cache
+_special_xlogy_self_scalar_kernels = overload('special_xlogy.self_scalar', 'special').cache
+_special_xlogy_other_scalar_kernels = overload('special_xlogy.other_scalar', 'special').cache
+_special_xlogy_out_kernels = overload('special_xlogy.out', 'special').cache
+_special_xlogy_self_scalar_out_kernels = overload('special_xlogy.self_scalar_out', 'special').cache
+_special_xlogy_other_scalar_out_kernels = overload('special_xlogy.other_scalar_out', 'special').cache
+_special_zeta_packet = packet('special_zeta', 'special', ('special_zeta', 'special_zeta.self_scalar', 'special_zeta.other_scalar',))
+_special_zeta_kernels = overload('special_zeta', 'special').cache
+_special_zeta_self_scalar_kernels = overload('special_zeta.self_scalar', 'special').cache
+_special_zeta_other_scalar_kernels = overload('special_zeta.other_scalar', 'special').cache
+_special_zeta_out_kernels = overload('special_zeta.out', 'special').cache
+_special_zeta_self_scalar_out_kernels = overload('special_zeta.self_scalar_out', 'special').cache
+_special_zeta_other_scalar_out_kernels = overload('special_zeta.other_scalar_out', 'special').cache
 _split_packet = packet('split', 'view', ('split.Tensor', 'split.sizes',))
 _split_Tensor_kernels = overload('split.Tensor', 'view').cache
 _split_sizes_kernels = overload('split.sizes', 'view').cache
@@ -1946,6 +2227,16 @@ _where_packet = packet('where', 'comparison', ('where', 'where.self',))
 _where_kernels = overload('where', 'comparison').cache
 _where_self_kernels = overload('where.self', 'comparison').cache
 _where_self_out_kernels = overload('where.self_out', 'comparison').cache
+_xlogy_packet = packet('xlogy', 'special', ('xlogy.Tensor', 'xlogy.Scalar_Self', 'xlogy.Scalar_Other',))
+_xlogy_Tensor_kernels = overload('xlogy.Tensor', 'special').cache
+_xlogy_Scalar_Self_kernels = overload('xlogy.Scalar_Self', 'special').cache
+_xlogy_Scalar_Other_kernels = overload('xlogy.Scalar_Other', 'special').cache
+_xlogy_OutTensor_kernels = overload('xlogy.OutTensor', 'special').cache
+_xlogy_OutScalar_Self_kernels = overload('xlogy.OutScalar_Self', 'special').cache
+_xlogy_OutScalar_Other_kernels = overload('xlogy.OutScalar_Other', 'special').cache
+_xlogy__packet = packet('xlogy_', 'special', ('xlogy_.Tensor', 'xlogy_.Scalar_Other',))
+_xlogy__Tensor_kernels = overload('xlogy_.Tensor', 'special').cache
+_xlogy__Scalar_Other_kernels = overload('xlogy_.Scalar_Other', 'special').cache
 _zero__packet = packet('zero_', 'creation', ('zero_',))
 _zero__kernels = overload('zero_', 'creation').cache
 _zeros_packet = packet('zeros', 'creation', ('zeros',))
@@ -3484,6 +3775,14 @@ def diff(input=MISSING, n=MISSING, dim=MISSING, prepend=MISSING, append=MISSING,
 
 diff.packet = _diff_packet
 
+def digamma(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _digamma_kernels[input._keys | tls.mode](input)
+    return call_packet(_digamma_packet, given((('input', input),), args, kwargs), kwargs)
+
+digamma.packet = _digamma_packet
+
 def dist(input=MISSING, other=MISSING, p=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and other.__class__ in TENSORS and (p is MISSING or p.__class__ in NUMBERS):
@@ -3651,6 +3950,46 @@ def equal(input=MISSING, other=MISSING, *args, **kwargs):
     return call_packet(_equal_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
 
 equal.packet = _equal_packet
+
+def erf(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _erf_kernels[input._keys | tls.mode](input)
+    return call_packet(_erf_packet, given((('input', input),), args, kwargs), kwargs)
+
+erf.packet = _erf_packet
+
+def erf_(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _erf__kernels[input._keys | tls.mode](input)
+    return call_packet(_erf__packet, given((('input', input),), args, kwargs), kwargs)
+
+erf_.packet = _erf__packet
+
+def erfc(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _erfc_kernels[input._keys | tls.mode](input)
+    return call_packet(_erfc_packet, given((('input', input),), args, kwargs), kwargs)
+
+erfc.packet = _erfc_packet
+
+def erfc_(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _erfc__kernels[input._keys | tls.mode](input)
+    return call_packet(_erfc__packet, given((('input', input),), args, kwargs), kwargs)
+
+erfc_.packet = _erfc__packet
+
+def erfinv(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _erfinv_kernels[input._keys | tls.mode](input)
+    return call_packet(_erfinv_packet, given((('input', input),), args, kwargs), kwargs)
+
+erfinv.packet = _erfinv_packet
 
 def exp(input=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -4455,6 +4794,38 @@ def hypot(input=MISSING, other=MISSING, *args, **kwargs):
 
 hypot.packet = _hypot_packet
 
+def i0(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _i0_kernels[input._keys | tls.mode](input)
+    return call_packet(_i0_packet, given((('input', input),), args, kwargs), kwargs)
+
+i0.packet = _i0_packet
+
+def i0_(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _i0__kernels[input._keys | tls.mode](input)
+    return call_packet(_i0__packet, given((('input', input),), args, kwargs), kwargs)
+
+i0_.packet = _i0__packet
+
+def igamma(input=MISSING, other=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and other.__class__ in TENSORS:
+            return _igamma_kernels[input._keys | other._keys | tls.mode](input, other)
+    return call_packet(_igamma_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+igamma.packet = _igamma_packet
+
+def igammac(input=MISSING, other=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and other.__class__ in TENSORS:
+            return _igammac_kernels[input._keys | other._keys | tls.mode](input, other)
+    return call_packet(_igammac_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+igammac.packet = _igammac_packet
+
 def im2col(input=MISSING, kernel_size=MISSING, dilation=MISSING, padding=MISSING, stride=MISSING, *args, **kwargs):
     if not args and not kwargs:
         ints_of_kernel_size = sized_ints(kernel_size, 2)
@@ -4746,6 +5117,14 @@ def less_equal(input=MISSING, other=MISSING, *args, **kwargs):
     return call_packet(_less_equal_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
 
 less_equal.packet = _less_equal_packet
+
+def lgamma(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _lgamma_kernels[input._keys | tls.mode](input)
+    return call_packet(_lgamma_packet, given((('input', input),), args, kwargs), kwargs)
+
+lgamma.packet = _lgamma_packet
 
 def linalg_cholesky(input=MISSING, *args, upper=False, **kwargs):
     if not args and not kwargs:
@@ -5567,6 +5946,14 @@ def mv(input=MISSING, vec=MISSING, *args, **kwargs):
 
 mv.packet = _mv_packet
 
+def mvlgamma(input=MISSING, p=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and p.__class__ is int:
+            return _mvlgamma_kernels[input._keys | tls.mode](input, p)
+    return call_packet(_mvlgamma_packet, given((('input', input), ('p', p)), args, kwargs), kwargs)
+
+mvlgamma.packet = _mvlgamma_packet
+
 def nan_to_num(input=MISSING, nan=MISSING, posinf=MISSING, neginf=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and (nan is MISSING or (nan is None or nan.__class__ is float)) and (posinf is MISSING or (posinf is None or posinf.__class__ is float)) and (neginf is MISSING or (neginf is None or neginf.__class__ is float)):
@@ -5933,6 +6320,14 @@ def polar(abs=MISSING, angle=MISSING, *args, **kwargs):
     return call_packet(_polar_packet, given((('abs', abs), ('angle', angle)), args, kwargs), kwargs)
 
 polar.packet = _polar_packet
+
+def polygamma(n=MISSING, input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if n.__class__ is int and input.__class__ in TENSORS:
+            return _polygamma_kernels[input._keys | tls.mode](n, input)
+    return call_packet(_polygamma_packet, given((('n', n), ('input', input)), args, kwargs), kwargs)
+
+polygamma.packet = _polygamma_packet
 
 def positive(input=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -6623,6 +7018,22 @@ def sin_(input=MISSING, *args, **kwargs):
 
 sin_.packet = _sin__packet
 
+def sinc(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _sinc_kernels[input._keys | tls.mode](input)
+    return call_packet(_sinc_packet, given((('input', input),), args, kwargs), kwargs)
+
+sinc.packet = _sinc_packet
+
+def sinc_(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _sinc__kernels[input._keys | tls.mode](input)
+    return call_packet(_sinc__packet, given((('input', input),), args, kwargs), kwargs)
+
+sinc_.packet = _sinc__packet
+
 def sinh(input=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS:
@@ -6737,6 +7148,517 @@ def sort(input=MISSING, *args, stable=MISSING, dim=-1, descending=False, **kwarg
     return call_packet(_sort_packet, given((('input', input),), args, kwargs), kwargs)
 
 sort.packet = _sort_packet
+
+def special_airy_ai(x=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if x.__class__ in TENSORS:
+            return _special_airy_ai_kernels[x._keys | tls.mode](x)
+    return call_packet(_special_airy_ai_packet, given((('x', x),), args, kwargs), kwargs)
+
+special_airy_ai.packet = _special_airy_ai_packet
+
+def special_bessel_j0(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _special_bessel_j0_kernels[input._keys | tls.mode](input)
+    return call_packet(_special_bessel_j0_packet, given((('input', input),), args, kwargs), kwargs)
+
+special_bessel_j0.packet = _special_bessel_j0_packet
+
+def special_bessel_j1(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _special_bessel_j1_kernels[input._keys | tls.mode](input)
+    return call_packet(_special_bessel_j1_packet, given((('input', input),), args, kwargs), kwargs)
+
+special_bessel_j1.packet = _special_bessel_j1_packet
+
+def special_bessel_y0(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _special_bessel_y0_kernels[input._keys | tls.mode](input)
+    return call_packet(_special_bessel_y0_packet, given((('input', input),), args, kwargs), kwargs)
+
+special_bessel_y0.packet = _special_bessel_y0_packet
+
+def special_bessel_y1(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _special_bessel_y1_kernels[input._keys | tls.mode](input)
+    return call_packet(_special_bessel_y1_packet, given((('input', input),), args, kwargs), kwargs)
+
+special_bessel_y1.packet = _special_bessel_y1_packet
+
+def special_chebyshev_polynomial_t(x=MISSING, n=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if x.__class__ in TENSORS and n.__class__ in TENSORS:
+            return _special_chebyshev_polynomial_t_kernels[x._keys | n._keys | tls.mode](x, n)
+        if x.__class__ in NUMBERS and n.__class__ in TENSORS:
+            return _special_chebyshev_polynomial_t_x_scalar_kernels[n._keys | tls.mode](x, n)
+        if x.__class__ in TENSORS and n.__class__ in NUMBERS:
+            return _special_chebyshev_polynomial_t_n_scalar_kernels[x._keys | tls.mode](x, n)
+    return call_packet(_special_chebyshev_polynomial_t_packet, given((('x', x), ('n', n)), args, kwargs), kwargs)
+
+special_chebyshev_polynomial_t.packet = _special_chebyshev_polynomial_t_packet
+
+def special_chebyshev_polynomial_u(x=MISSING, n=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if x.__class__ in TENSORS and n.__class__ in TENSORS:
+            return _special_chebyshev_polynomial_u_kernels[x._keys | n._keys | tls.mode](x, n)
+        if x.__class__ in NUMBERS and n.__class__ in TENSORS:
+            return _special_chebyshev_polynomial_u_x_scalar_kernels[n._keys | tls.mode](x, n)
+        if x.__class__ in TENSORS and n.__class__ in NUMBERS:
+            return _special_chebyshev_polynomial_u_n_scalar_kernels[x._keys | tls.mode](x, n)
+    return call_packet(_special_chebyshev_polynomial_u_packet, given((('x', x), ('n', n)), args, kwargs), kwargs)
+
+special_chebyshev_polynomial_u.packet = _special_chebyshev_polynomial_u_packet
+
+def special_chebyshev_polynomial_v(x=MISSING, n=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if x.__class__ in TENSORS and n.__class__ in TENSORS:
+            return _special_chebyshev_polynomial_v_kernels[x._keys | n._keys | tls.mode](x, n)
+        if x.__class__ in NUMBERS and n.__class__ in TENSORS:
+            return _special_chebyshev_polynomial_v_x_scalar_kernels[n._keys | tls.mode](x, n)
+        if x.__class__ in TENSORS and n.__class__ in NUMBERS:
+            return _special_chebyshev_polynomial_v_n_scalar_kernels[x._keys | tls.mode](x, n)
+    return call_packet(_special_chebyshev_polynomial_v_packet, given((('x', x), ('n', n)), args, kwargs), kwargs)
+
+special_chebyshev_polynomial_v.packet = _special_chebyshev_polynomial_v_packet
+
+def special_chebyshev_polynomial_w(x=MISSING, n=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if x.__class__ in TENSORS and n.__class__ in TENSORS:
+            return _special_chebyshev_polynomial_w_kernels[x._keys | n._keys | tls.mode](x, n)
+        if x.__class__ in NUMBERS and n.__class__ in TENSORS:
+            return _special_chebyshev_polynomial_w_x_scalar_kernels[n._keys | tls.mode](x, n)
+        if x.__class__ in TENSORS and n.__class__ in NUMBERS:
+            return _special_chebyshev_polynomial_w_n_scalar_kernels[x._keys | tls.mode](x, n)
+    return call_packet(_special_chebyshev_polynomial_w_packet, given((('x', x), ('n', n)), args, kwargs), kwargs)
+
+special_chebyshev_polynomial_w.packet = _special_chebyshev_polynomial_w_packet
+
+def special_digamma(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _special_digamma_kernels[input._keys | tls.mode](input)
+    return call_packet(_special_digamma_packet, given((('input', input),), args, kwargs), kwargs)
+
+special_digamma.packet = _special_digamma_packet
+
+def special_entr(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _special_entr_kernels[input._keys | tls.mode](input)
+    return call_packet(_special_entr_packet, given((('input', input),), args, kwargs), kwargs)
+
+special_entr.packet = _special_entr_packet
+
+def special_erf(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _special_erf_kernels[input._keys | tls.mode](input)
+    return call_packet(_special_erf_packet, given((('input', input),), args, kwargs), kwargs)
+
+special_erf.packet = _special_erf_packet
+
+def special_erfc(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _special_erfc_kernels[input._keys | tls.mode](input)
+    return call_packet(_special_erfc_packet, given((('input', input),), args, kwargs), kwargs)
+
+special_erfc.packet = _special_erfc_packet
+
+def special_erfcx(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _special_erfcx_kernels[input._keys | tls.mode](input)
+    return call_packet(_special_erfcx_packet, given((('input', input),), args, kwargs), kwargs)
+
+special_erfcx.packet = _special_erfcx_packet
+
+def special_erfinv(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _special_erfinv_kernels[input._keys | tls.mode](input)
+    return call_packet(_special_erfinv_packet, given((('input', input),), args, kwargs), kwargs)
+
+special_erfinv.packet = _special_erfinv_packet
+
+def special_exp2(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _special_exp2_kernels[input._keys | tls.mode](input)
+    return call_packet(_special_exp2_packet, given((('input', input),), args, kwargs), kwargs)
+
+special_exp2.packet = _special_exp2_packet
+
+def special_expit(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _special_expit_kernels[input._keys | tls.mode](input)
+    return call_packet(_special_expit_packet, given((('input', input),), args, kwargs), kwargs)
+
+special_expit.packet = _special_expit_packet
+
+def special_expm1(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _special_expm1_kernels[input._keys | tls.mode](input)
+    return call_packet(_special_expm1_packet, given((('input', input),), args, kwargs), kwargs)
+
+special_expm1.packet = _special_expm1_packet
+
+def special_gammainc(input=MISSING, other=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and other.__class__ in TENSORS:
+            return _special_gammainc_kernels[input._keys | other._keys | tls.mode](input, other)
+    return call_packet(_special_gammainc_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+special_gammainc.packet = _special_gammainc_packet
+
+def special_gammaincc(input=MISSING, other=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and other.__class__ in TENSORS:
+            return _special_gammaincc_kernels[input._keys | other._keys | tls.mode](input, other)
+    return call_packet(_special_gammaincc_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+special_gammaincc.packet = _special_gammaincc_packet
+
+def special_gammaln(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _special_gammaln_kernels[input._keys | tls.mode](input)
+    return call_packet(_special_gammaln_packet, given((('input', input),), args, kwargs), kwargs)
+
+special_gammaln.packet = _special_gammaln_packet
+
+def special_hermite_polynomial_h(x=MISSING, n=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if x.__class__ in TENSORS and n.__class__ in TENSORS:
+            return _special_hermite_polynomial_h_kernels[x._keys | n._keys | tls.mode](x, n)
+        if x.__class__ in NUMBERS and n.__class__ in TENSORS:
+            return _special_hermite_polynomial_h_x_scalar_kernels[n._keys | tls.mode](x, n)
+        if x.__class__ in TENSORS and n.__class__ in NUMBERS:
+            return _special_hermite_polynomial_h_n_scalar_kernels[x._keys | tls.mode](x, n)
+    return call_packet(_special_hermite_polynomial_h_packet, given((('x', x), ('n', n)), args, kwargs), kwargs)
+
+special_hermite_polynomial_h.packet = _special_hermite_polynomial_h_packet
+
+def special_hermite_polynomial_he(x=MISSING, n=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if x.__class__ in TENSORS and n.__class__ in TENSORS:
+            return _special_hermite_polynomial_he_kernels[x._keys | n._keys | tls.mode](x, n)
+        if x.__class__ in NUMBERS and n.__class__ in TENSORS:
+            return _special_hermite_polynomial_he_x_scalar_kernels[n._keys | tls.mode](x, n)
+        if x.__class__ in TENSORS and n.__class__ in NUMBERS:
+            return _special_hermite_polynomial_he_n_scalar_kernels[x._keys | tls.mode](x, n)
+    return call_packet(_special_hermite_polynomial_he_packet, given((('x', x), ('n', n)), args, kwargs), kwargs)
+
+special_hermite_polynomial_he.packet = _special_hermite_polynomial_he_packet
+
+def special_i0(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _special_i0_kernels[input._keys | tls.mode](input)
+    return call_packet(_special_i0_packet, given((('input', input),), args, kwargs), kwargs)
+
+special_i0.packet = _special_i0_packet
+
+def special_i0e(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _special_i0e_kernels[input._keys | tls.mode](input)
+    return call_packet(_special_i0e_packet, given((('input', input),), args, kwargs), kwargs)
+
+special_i0e.packet = _special_i0e_packet
+
+def special_i1(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _special_i1_kernels[input._keys | tls.mode](input)
+    return call_packet(_special_i1_packet, given((('input', input),), args, kwargs), kwargs)
+
+special_i1.packet = _special_i1_packet
+
+def special_i1e(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _special_i1e_kernels[input._keys | tls.mode](input)
+    return call_packet(_special_i1e_packet, given((('input', input),), args, kwargs), kwargs)
+
+special_i1e.packet = _special_i1e_packet
+
+def special_laguerre_polynomial_l(x=MISSING, n=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if x.__class__ in TENSORS and n.__class__ in TENSORS:
+            return _special_laguerre_polynomial_l_kernels[x._keys | n._keys | tls.mode](x, n)
+        if x.__class__ in NUMBERS and n.__class__ in TENSORS:
+            return _special_laguerre_polynomial_l_x_scalar_kernels[n._keys | tls.mode](x, n)
+        if x.__class__ in TENSORS and n.__class__ in NUMBERS:
+            return _special_laguerre_polynomial_l_n_scalar_kernels[x._keys | tls.mode](x, n)
+    return call_packet(_special_laguerre_polynomial_l_packet, given((('x', x), ('n', n)), args, kwargs), kwargs)
+
+special_laguerre_polynomial_l.packet = _special_laguerre_polynomial_l_packet
+
+def special_legendre_polynomial_p(x=MISSING, n=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if x.__class__ in TENSORS and n.__class__ in TENSORS:
+            return _special_legendre_polynomial_p_kernels[x._keys | n._keys | tls.mode](x, n)
+        if x.__class__ in NUMBERS and n.__class__ in TENSORS:
+            return _special_legendre_polynomial_p_x_scalar_kernels[n._keys | tls.mode](x, n)
+        if x.__class__ in TENSORS and n.__class__ in NUMBERS:
+            return _special_legendre_polynomial_p_n_scalar_kernels[x._keys | tls.mode](x, n)
+    return call_packet(_special_legendre_polynomial_p_packet, given((('x', x), ('n', n)), args, kwargs), kwargs)
+
+special_legendre_polynomial_p.packet = _special_legendre_polynomial_p_packet
+
+def special_log1p(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _special_log1p_kernels[input._keys | tls.mode](input)
+    return call_packet(_special_log1p_packet, given((('input', input),), args, kwargs), kwargs)
+
+special_log1p.packet = _special_log1p_packet
+
+def special_log_ndtr(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _special_log_ndtr_kernels[input._keys | tls.mode](input)
+    return call_packet(_special_log_ndtr_packet, given((('input', input),), args, kwargs), kwargs)
+
+special_log_ndtr.packet = _special_log_ndtr_packet
+
+def special_log_softmax(input=MISSING, dim=MISSING, *args, dtype=None, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and dim.__class__ is int and (dtype is None or dtype.__class__ is dtype_class):
+            return _special_log_softmax_kernels[input._keys | tls.mode](input, dim, dtype)
+    if not dtype is None: kwargs['dtype'] = dtype
+    return call_packet(_special_log_softmax_packet, given((('input', input), ('dim', dim)), args, kwargs), kwargs)
+
+special_log_softmax.packet = _special_log_softmax_packet
+
+def special_logit(input=MISSING, eps=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (eps is MISSING or (eps is None or eps.__class__ is float)):
+            return _special_logit_kernels[input._keys | tls.mode](input, None if eps is MISSING else eps)
+    return call_packet(_special_logit_packet, given((('input', input), ('eps', eps)), args, kwargs), kwargs)
+
+special_logit.packet = _special_logit_packet
+
+def special_logsumexp(input=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_dim = sized_ints(dim, 1)
+        if input.__class__ in TENSORS and ints_of_dim is not None and (keepdim is MISSING or keepdim.__class__ is bool):
+            return _special_logsumexp_kernels[input._keys | tls.mode](input, ints_of_dim, False if keepdim is MISSING else keepdim)
+    return call_packet(_special_logsumexp_packet, given((('input', input), ('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
+
+special_logsumexp.packet = _special_logsumexp_packet
+
+def special_modified_bessel_i0(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _special_modified_bessel_i0_kernels[input._keys | tls.mode](input)
+    return call_packet(_special_modified_bessel_i0_packet, given((('input', input),), args, kwargs), kwargs)
+
+special_modified_bessel_i0.packet = _special_modified_bessel_i0_packet
+
+def special_modified_bessel_i1(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _special_modified_bessel_i1_kernels[input._keys | tls.mode](input)
+    return call_packet(_special_modified_bessel_i1_packet, given((('input', input),), args, kwargs), kwargs)
+
+special_modified_bessel_i1.packet = _special_modified_bessel_i1_packet
+
+def special_modified_bessel_k0(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _special_modified_bessel_k0_kernels[input._keys | tls.mode](input)
+    return call_packet(_special_modified_bessel_k0_packet, given((('input', input),), args, kwargs), kwargs)
+
+special_modified_bessel_k0.packet = _special_modified_bessel_k0_packet
+
+def special_modified_bessel_k1(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _special_modified_bessel_k1_kernels[input._keys | tls.mode](input)
+    return call_packet(_special_modified_bessel_k1_packet, given((('input', input),), args, kwargs), kwargs)
+
+special_modified_bessel_k1.packet = _special_modified_bessel_k1_packet
+
+def special_multigammaln(input=MISSING, p=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and p.__class__ is int:
+            return _special_multigammaln_kernels[input._keys | tls.mode](input, p)
+    return call_packet(_special_multigammaln_packet, given((('input', input), ('p', p)), args, kwargs), kwargs)
+
+special_multigammaln.packet = _special_multigammaln_packet
+
+def special_ndtr(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _special_ndtr_kernels[input._keys | tls.mode](input)
+    return call_packet(_special_ndtr_packet, given((('input', input),), args, kwargs), kwargs)
+
+special_ndtr.packet = _special_ndtr_packet
+
+def special_ndtri(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _special_ndtri_kernels[input._keys | tls.mode](input)
+    return call_packet(_special_ndtri_packet, given((('input', input),), args, kwargs), kwargs)
+
+special_ndtri.packet = _special_ndtri_packet
+
+def special_polygamma(n=MISSING, input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if n.__class__ is int and input.__class__ in TENSORS:
+            return _special_polygamma_kernels[input._keys | tls.mode](n, input)
+    return call_packet(_special_polygamma_packet, given((('n', n), ('input', input)), args, kwargs), kwargs)
+
+special_polygamma.packet = _special_polygamma_packet
+
+def special_psi(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _special_psi_kernels[input._keys | tls.mode](input)
+    return call_packet(_special_psi_packet, given((('input', input),), args, kwargs), kwargs)
+
+special_psi.packet = _special_psi_packet
+
+def special_round(input=MISSING, *args, decimals=0, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and decimals.__class__ is int:
+            return _special_round_kernels[input._keys | tls.mode](input, decimals)
+    if not decimals == 0: kwargs['decimals'] = decimals
+    return call_packet(_special_round_packet, given((('input', input),), args, kwargs), kwargs)
+
+special_round.packet = _special_round_packet
+
+def special_scaled_modified_bessel_k0(x=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if x.__class__ in TENSORS:
+            return _special_scaled_modified_bessel_k0_kernels[x._keys | tls.mode](x)
+    return call_packet(_special_scaled_modified_bessel_k0_packet, given((('x', x),), args, kwargs), kwargs)
+
+special_scaled_modified_bessel_k0.packet = _special_scaled_modified_bessel_k0_packet
+
+def special_scaled_modified_bessel_k1(x=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if x.__class__ in TENSORS:
+            return _special_scaled_modified_bessel_k1_kernels[x._keys | tls.mode](x)
+    return call_packet(_special_scaled_modified_bessel_k1_packet, given((('x', x),), args, kwargs), kwargs)
+
+special_scaled_modified_bessel_k1.packet = _special_scaled_modified_bessel_k1_packet
+
+def special_shifted_chebyshev_polynomial_t(x=MISSING, n=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if x.__class__ in TENSORS and n.__class__ in TENSORS:
+            return _special_shifted_chebyshev_polynomial_t_kernels[x._keys | n._keys | tls.mode](x, n)
+        if x.__class__ in NUMBERS and n.__class__ in TENSORS:
+            return _special_shifted_chebyshev_polynomial_t_x_scalar_kernels[n._keys | tls.mode](x, n)
+        if x.__class__ in TENSORS and n.__class__ in NUMBERS:
+            return _special_shifted_chebyshev_polynomial_t_n_scalar_kernels[x._keys | tls.mode](x, n)
+    return call_packet(_special_shifted_chebyshev_polynomial_t_packet, given((('x', x), ('n', n)), args, kwargs), kwargs)
+
+special_shifted_chebyshev_polynomial_t.packet = _special_shifted_chebyshev_polynomial_t_packet
+
+def special_shifted_chebyshev_polynomial_u(x=MISSING, n=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if x.__class__ in TENSORS and n.__class__ in TENSORS:
+            return _special_shifted_chebyshev_polynomial_u_kernels[x._keys | n._keys | tls.mode](x, n)
+        if x.__class__ in NUMBERS and n.__class__ in TENSORS:
+            return _special_shifted_chebyshev_polynomial_u_x_scalar_kernels[n._keys | tls.mode](x, n)
+        if x.__class__ in TENSORS and n.__class__ in NUMBERS:
+            return _special_shifted_chebyshev_polynomial_u_n_scalar_kernels[x._keys | tls.mode](x, n)
+    return call_packet(_special_shifted_chebyshev_polynomial_u_packet, given((('x', x), ('n', n)), args, kwargs), kwargs)
+
+special_shifted_chebyshev_polynomial_u.packet = _special_shifted_chebyshev_polynomial_u_packet
+
+def special_shifted_chebyshev_polynomial_v(x=MISSING, n=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if x.__class__ in TENSORS and n.__class__ in TENSORS:
+            return _special_shifted_chebyshev_polynomial_v_kernels[x._keys | n._keys | tls.mode](x, n)
+        if x.__class__ in NUMBERS and n.__class__ in TENSORS:
+            return _special_shifted_chebyshev_polynomial_v_x_scalar_kernels[n._keys | tls.mode](x, n)
+        if x.__class__ in TENSORS and n.__class__ in NUMBERS:
+            return _special_shifted_chebyshev_polynomial_v_n_scalar_kernels[x._keys | tls.mode](x, n)
+    return call_packet(_special_shifted_chebyshev_polynomial_v_packet, given((('x', x), ('n', n)), args, kwargs), kwargs)
+
+special_shifted_chebyshev_polynomial_v.packet = _special_shifted_chebyshev_polynomial_v_packet
+
+def special_shifted_chebyshev_polynomial_w(x=MISSING, n=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if x.__class__ in TENSORS and n.__class__ in TENSORS:
+            return _special_shifted_chebyshev_polynomial_w_kernels[x._keys | n._keys | tls.mode](x, n)
+        if x.__class__ in NUMBERS and n.__class__ in TENSORS:
+            return _special_shifted_chebyshev_polynomial_w_x_scalar_kernels[n._keys | tls.mode](x, n)
+        if x.__class__ in TENSORS and n.__class__ in NUMBERS:
+            return _special_shifted_chebyshev_polynomial_w_n_scalar_kernels[x._keys | tls.mode](x, n)
+    return call_packet(_special_shifted_chebyshev_polynomial_w_packet, given((('x', x), ('n', n)), args, kwargs), kwargs)
+
+special_shifted_chebyshev_polynomial_w.packet = _special_shifted_chebyshev_polynomial_w_packet
+
+def special_sinc(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _special_sinc_kernels[input._keys | tls.mode](input)
+    return call_packet(_special_sinc_packet, given((('input', input),), args, kwargs), kwargs)
+
+special_sinc.packet = _special_sinc_packet
+
+def special_softmax(input=MISSING, dim=MISSING, dtype=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and dim.__class__ is int and (dtype is MISSING or (dtype is None or dtype.__class__ is dtype_class)):
+            return _special_softmax_kernels[input._keys | tls.mode](input, dim, None if dtype is MISSING else dtype)
+    return call_packet(_special_softmax_packet, given((('input', input), ('dim', dim), ('dtype', dtype)), args, kwargs), kwargs)
+
+special_softmax.packet = _special_softmax_packet
+
+def special_spherical_bessel_j0(x=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if x.__class__ in TENSORS:
+            return _special_spherical_bessel_j0_kernels[x._keys | tls.mode](x)
+    return call_packet(_special_spherical_bessel_j0_packet, given((('x', x),), args, kwargs), kwargs)
+
+special_spherical_bessel_j0.packet = _special_spherical_bessel_j0_packet
+
+def special_xlog1py(input=MISSING, other=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and other.__class__ in TENSORS:
+            return _special_xlog1py_kernels[input._keys | other._keys | tls.mode](input, other)
+        if input.__class__ in NUMBERS and other.__class__ in TENSORS:
+            return _special_xlog1py_self_scalar_kernels[other._keys | tls.mode](input, other)
+        if input.__class__ in TENSORS and other.__class__ in NUMBERS:
+            return _special_xlog1py_other_scalar_kernels[input._keys | tls.mode](input, other)
+    return call_packet(_special_xlog1py_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+special_xlog1py.packet = _special_xlog1py_packet
+
+def special_xlogy(input=MISSING, other=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and other.__class__ in TENSORS:
+            return _special_xlogy_kernels[input._keys | other._keys | tls.mode](input, other)
+        if input.__class__ in NUMBERS and other.__class__ in TENSORS:
+            return _special_xlogy_self_scalar_kernels[other._keys | tls.mode](input, other)
+        if input.__class__ in TENSORS and other.__class__ in NUMBERS:
+            return _special_xlogy_other_scalar_kernels[input._keys | tls.mode](input, other)
+    return call_packet(_special_xlogy_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+special_xlogy.packet = _special_xlogy_packet
+
+def special_zeta(input=MISSING, other=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and other.__class__ in TENSORS:
+            return _special_zeta_kernels[input._keys | other._keys | tls.mode](input, other)
+        if input.__class__ in NUMBERS and other.__class__ in TENSORS:
+            return _special_zeta_self_scalar_kernels[other._keys | tls.mode](input, other)
+        if input.__class__ in TENSORS and other.__class__ in NUMBERS:
+            return _special_zeta_other_scalar_kernels[input._keys | tls.mode](input, other)
+    return call_packet(_special_zeta_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+special_zeta.packet = _special_zeta_packet
 
 def split(input=MISSING, split_size=MISSING, dim=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -7413,6 +8335,28 @@ def where(condition=MISSING, input=MISSING, other=MISSING, *args, **kwargs):
 
 where.packet = _where_packet
 
+def xlogy(input=MISSING, other=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and other.__class__ in TENSORS:
+            return _xlogy_Tensor_kernels[input._keys | other._keys | tls.mode](input, other)
+        if input.__class__ in NUMBERS and other.__class__ in TENSORS:
+            return _xlogy_Scalar_Self_kernels[other._keys | tls.mode](input, other)
+        if input.__class__ in TENSORS and other.__class__ in NUMBERS:
+            return _xlogy_Scalar_Other_kernels[input._keys | tls.mode](input, other)
+    return call_packet(_xlogy_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+xlogy.packet = _xlogy_packet
+
+def xlogy_(input=MISSING, other=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and other.__class__ in TENSORS:
+            return _xlogy__Tensor_kernels[input._keys | other._keys | tls.mode](input, other)
+        if input.__class__ in TENSORS and other.__class__ in NUMBERS:
+            return _xlogy__Scalar_Other_kernels[input._keys | tls.mode](input, other)
+    return call_packet(_xlogy__packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
+
+xlogy_.packet = _xlogy__packet
+
 def zero_(input=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS:
@@ -7443,8 +8387,9 @@ zeros_like.packet = _zeros_like_packet
 #: Python namespace -> ((public name, name here), ...)
 NAMESPACES = {
     'internal': (('_bounded_log', '_bounded_log'), ('_fft_c2c', '_fft_c2c'), ('_fft_c2r', '_fft_c2r'), ('_fft_r2c', '_fft_r2c'), ('_linalg_det', '_linalg_det'), ('_masked_softmax_backward', '_masked_softmax_backward'), ('_pad_circular', '_pad_circular'), ('_prelu_kernel_backward', '_prelu_kernel_backward'), ('alias', 'alias'), ('avg_pool2d_backward', 'avg_pool2d_backward'), ('avg_pool3d_backward', 'avg_pool3d_backward'), ('elu_backward', 'elu_backward'), ('gelu_backward', 'gelu_backward'), ('glu_backward', 'glu_backward'), ('hardshrink_backward', 'hardshrink_backward'), ('hardsigmoid_backward', 'hardsigmoid_backward'), ('hardswish_backward', 'hardswish_backward'), ('hardtanh_backward', 'hardtanh_backward'), ('index', 'index'), ('leaky_relu_backward', 'leaky_relu_backward'), ('log_sigmoid_backward', 'log_sigmoid_backward'), ('log_sigmoid_forward', 'log_sigmoid_forward'), ('logit_backward', 'logit_backward'), ('mish_backward', 'mish_backward'), ('native_dropout_backward', 'native_dropout_backward'), ('native_layer_norm_backward', 'native_layer_norm_backward'), ('nll_loss_backward', 'nll_loss_backward'), ('rrelu_with_noise_backward', 'rrelu_with_noise_backward'), ('sigmoid_backward', 'sigmoid_backward'), ('silu_backward', 'silu_backward'), ('slice', 'slice'), ('softplus_backward', 'softplus_backward'), ('softshrink_backward', 'softshrink_backward'), ('tanh_backward', 'tanh_backward'), ('threshold_backward', 'threshold_backward'), ('unique_consecutive', 'unique_consecutive')),
-    'torch': (('_conj_physical', '_conj_physical'), ('_log_softmax', '_log_softmax'), ('_log_softmax_backward_data', '_log_softmax_backward_data'), ('_masked_softmax', '_masked_softmax'), ('_pack_padded_sequence', '_pack_padded_sequence'), ('_pad_packed_sequence', '_pad_packed_sequence'), ('_prelu_kernel', '_prelu_kernel'), ('_safe_softmax', '_safe_softmax'), ('_softmax', '_softmax'), ('_softmax_backward_data', '_softmax_backward_data'), ('_to_copy', '_to_copy'), ('_unique2', '_unique2'), ('abs', 'abs'), ('abs_', 'abs_'), ('absolute', 'absolute'), ('acos', 'acos'), ('acos_', 'acos_'), ('acosh', 'acosh'), ('acosh_', 'acosh_'), ('adaptive_avg_pool1d', 'adaptive_avg_pool1d'), ('adaptive_max_pool1d', 'adaptive_max_pool1d'), ('add', 'add'), ('addbmm', 'addbmm'), ('addcdiv', 'addcdiv'), ('addcmul', 'addcmul'), ('addmm', 'addmm'), ('addmv', 'addmv'), ('addr', 'addr'), ('adjoint', 'adjoint'), ('affine_grid_generator', 'affine_grid_generator'), ('alias_copy', 'alias_copy'), ('all', 'all'), ('allclose', 'allclose'), ('alpha_dropout', 'alpha_dropout'), ('alpha_dropout_', 'alpha_dropout_'), ('amax', 'amax'), ('amin', 'amin'), ('aminmax', 'aminmax'), ('angle', 'angle'), ('any', 'any'), ('arange', 'arange'), ('arccos', 'arccos'), ('arccos_', 'arccos_'), ('arccosh', 'arccosh'), ('arccosh_', 'arccosh_'), ('arcsin', 'arcsin'), ('arcsin_', 'arcsin_'), ('arcsinh', 'arcsinh'), ('arcsinh_', 'arcsinh_'), ('arctan', 'arctan'), ('arctan2', 'arctan2'), ('arctan_', 'arctan_'), ('arctanh', 'arctanh'), ('arctanh_', 'arctanh_'), ('argmax', 'argmax'), ('argmin', 'argmin'), ('argsort', 'argsort'), ('argwhere', 'argwhere'), ('as_strided', 'as_strided'), ('as_strided_copy', 'as_strided_copy'), ('as_strided_scatter', 'as_strided_scatter'), ('asin', 'asin'), ('asin_', 'asin_'), ('asinh', 'asinh'), ('asinh_', 'asinh_'), ('atan', 'atan'), ('atan2', 'atan2'), ('atan_', 'atan_'), ('atanh', 'atanh'), ('atanh_', 'atanh_'), ('avg_pool1d', 'avg_pool1d'), ('baddbmm', 'baddbmm'), ('bartlett_window', 'bartlett_window'), ('batch_norm', 'batch_norm'), ('bernoulli', 'bernoulli'), ('binary_cross_entropy_with_logits', 'binary_cross_entropy_with_logits'), ('bincount', 'bincount'), ('binomial', 'binomial'), ('bitwise_and', 'bitwise_and'), ('bitwise_left_shift', 'bitwise_left_shift'), ('bitwise_not', 'bitwise_not'), ('bitwise_or', 'bitwise_or'), ('bitwise_right_shift', 'bitwise_right_shift'), ('bitwise_xor', 'bitwise_xor'), ('blackman_window', 'blackman_window'), ('bmm', 'bmm'), ('broadcast_to', 'broadcast_to'), ('bucketize', 'bucketize'), ('cat', 'cat'), ('ceil', 'ceil'), ('ceil_', 'ceil_'), ('celu', 'celu'), ('celu_', 'celu_'), ('chain_matmul', 'chain_matmul'), ('channel_shuffle', 'channel_shuffle'), ('cholesky', 'cholesky'), ('chunk', 'chunk'), ('clamp', 'clamp'), ('clamp_', 'clamp_'), ('clamp_max', 'clamp_max'), ('clamp_max_', 'clamp_max_'), ('clamp_min', 'clamp_min'), ('clamp_min_', 'clamp_min_'), ('clip', 'clip'), ('clip_', 'clip_'), ('clone', 'clone'), ('column_stack', 'column_stack'), ('complex', 'complex'), ('concat', 'concat'), ('concatenate', 'concatenate'), ('conj', 'conj'), ('conj_physical', 'conj_physical'), ('conj_physical_', 'conj_physical_'), ('constant_pad_nd', 'constant_pad_nd'), ('conv1d', 'conv1d'), ('conv2d', 'conv2d'), ('conv3d', 'conv3d'), ('conv_tbc', 'conv_tbc'), ('conv_transpose1d', 'conv_transpose1d'), ('conv_transpose2d', 'conv_transpose2d'), ('conv_transpose3d', 'conv_transpose3d'), ('convolution', 'convolution'), ('copysign', 'copysign'), ('corrcoef', 'corrcoef'), ('cos', 'cos'), ('cos_', 'cos_'), ('cosh', 'cosh'), ('cosh_', 'cosh_'), ('cosine_embedding_loss', 'cosine_embedding_loss'), ('cosine_similarity', 'cosine_similarity'), ('count_nonzero', 'count_nonzero'), ('cov', 'cov'), ('cross', 'cross'), ('cummax', 'cummax'), ('cummin', 'cummin'), ('cumprod', 'cumprod'), ('cumsum', 'cumsum'), ('cumulative_trapezoid', 'cumulative_trapezoid'), ('deg2rad', 'deg2rad'), ('deg2rad_', 'deg2rad_'), ('det', 'det'), ('diag', 'diag'), ('diag_embed', 'diag_embed'), ('diagflat', 'diagflat'), ('diagonal', 'diagonal'), ('diagonal_copy', 'diagonal_copy'), ('diagonal_scatter', 'diagonal_scatter'), ('diff', 'diff'), ('dist', 'dist'), ('div', 'div'), ('divide', 'divide'), ('dot', 'dot'), ('dropout', 'dropout'), ('dropout_', 'dropout_'), ('dsplit', 'dsplit'), ('dstack', 'dstack'), ('embedding', 'embedding'), ('embedding_dense_backward', 'embedding_dense_backward'), ('empty', 'empty'), ('empty_like', 'empty_like'), ('empty_permuted', 'empty_permuted'), ('empty_strided', 'empty_strided'), ('eq', 'eq'), ('equal', 'equal'), ('exp', 'exp'), ('exp2', 'exp2'), ('exp2_', 'exp2_'), ('exp_', 'exp_'), ('expand_copy', 'expand_copy'), ('expm1', 'expm1'), ('expm1_', 'expm1_'), ('eye', 'eye'), ('feature_alpha_dropout', 'feature_alpha_dropout'), ('feature_alpha_dropout_', 'feature_alpha_dropout_'), ('feature_dropout', 'feature_dropout'), ('feature_dropout_', 'feature_dropout_'), ('fill', 'fill'), ('fill_', 'fill_'), ('fix', 'fix'), ('fix_', 'fix_'), ('flatten', 'flatten'), ('flip', 'flip'), ('fliplr', 'fliplr'), ('flipud', 'flipud'), ('float_power', 'float_power'), ('floor', 'floor'), ('floor_', 'floor_'), ('floor_divide', 'floor_divide'), ('fmax', 'fmax'), ('fmin', 'fmin'), ('fmod', 'fmod'), ('frac', 'frac'), ('frac_', 'frac_'), ('frexp', 'frexp'), ('full', 'full'), ('full_like', 'full_like'), ('gather', 'gather'), ('gcd', 'gcd'), ('gcd_', 'gcd_'), ('ge', 'ge'), ('ger', 'ger'), ('greater', 'greater'), ('greater_equal', 'greater_equal'), ('grid_sampler', 'grid_sampler'), ('grid_sampler_2d', 'grid_sampler_2d'), ('grid_sampler_3d', 'grid_sampler_3d'), ('group_norm', 'group_norm'), ('gru', 'gru'), ('gru_cell', 'gru_cell'), ('gt', 'gt'), ('hamming_window', 'hamming_window'), ('hann_window', 'hann_window'), ('hardshrink', 'hardshrink'), ('heaviside', 'heaviside'), ('hinge_embedding_loss', 'hinge_embedding_loss'), ('histc', 'histc'), ('hsplit', 'hsplit'), ('hstack', 'hstack'), ('hypot', 'hypot'), ('imag', 'imag'), ('index_add', 'index_add'), ('index_copy', 'index_copy'), ('index_fill', 'index_fill'), ('index_put', 'index_put'), ('index_reduce', 'index_reduce'), ('index_select', 'index_select'), ('instance_norm', 'instance_norm'), ('inverse', 'inverse'), ('isclose', 'isclose'), ('isfinite', 'isfinite'), ('isin', 'isin'), ('isinf', 'isinf'), ('isnan', 'isnan'), ('isneginf', 'isneginf'), ('isposinf', 'isposinf'), ('isreal', 'isreal'), ('istft', 'istft'), ('kl_div', 'kl_div'), ('kthvalue', 'kthvalue'), ('layer_norm', 'layer_norm'), ('lcm', 'lcm'), ('lcm_', 'lcm_'), ('ldexp', 'ldexp'), ('ldexp_', 'ldexp_'), ('le', 'le'), ('lerp', 'lerp'), ('less', 'less'), ('less_equal', 'less_equal'), ('linspace', 'linspace'), ('log', 'log'), ('log10', 'log10'), ('log10_', 'log10_'), ('log1p', 'log1p'), ('log1p_', 'log1p_'), ('log2', 'log2'), ('log2_', 'log2_'), ('log_', 'log_'), ('log_softmax', 'log_softmax'), ('logaddexp', 'logaddexp'), ('logaddexp2', 'logaddexp2'), ('logcumsumexp', 'logcumsumexp'), ('logdet', 'logdet'), ('logical_and', 'logical_and'), ('logical_not', 'logical_not'), ('logical_or', 'logical_or'), ('logical_xor', 'logical_xor'), ('logit', 'logit'), ('logit_', 'logit_'), ('logspace', 'logspace'), ('logsumexp', 'logsumexp'), ('lstm', 'lstm'), ('lstm_cell', 'lstm_cell'), ('lt', 'lt'), ('margin_ranking_loss', 'margin_ranking_loss'), ('masked_fill', 'masked_fill'), ('masked_scatter', 'masked_scatter'), ('masked_select', 'masked_select'), ('matmul', 'matmul'), ('matrix_power', 'matrix_power'), ('max', 'max'), ('max_pool1d', 'max_pool1d'), ('max_pool1d_with_indices', 'max_pool1d_with_indices'), ('max_pool2d', 'max_pool2d'), ('max_pool3d', 'max_pool3d'), ('maximum', 'maximum'), ('mean', 'mean'), ('median', 'median'), ('min', 'min'), ('minimum', 'minimum'), ('mm', 'mm'), ('mode', 'mode'), ('moveaxis', 'moveaxis'), ('movedim', 'movedim'), ('msort', 'msort'), ('mul', 'mul'), ('multinomial', 'multinomial'), ('multiply', 'multiply'), ('mv', 'mv'), ('nan_to_num', 'nan_to_num'), ('nan_to_num_', 'nan_to_num_'), ('nanmean', 'nanmean'), ('nanmedian', 'nanmedian'), ('nanquantile', 'nanquantile'), ('nansum', 'nansum'), ('narrow', 'narrow'), ('narrow_copy', 'narrow_copy'), ('native_batch_norm', 'native_batch_norm'), ('native_channel_shuffle', 'native_channel_shuffle'), ('native_dropout', 'native_dropout'), ('native_group_norm', 'native_group_norm'), ('native_layer_norm', 'native_layer_norm'), ('ne', 'ne'), ('neg', 'neg'), ('neg_', 'neg_'), ('negative', 'negative'), ('negative_', 'negative_'), ('nextafter', 'nextafter'), ('nonzero', 'nonzero'), ('normal', 'normal'), ('not_equal', 'not_equal'), ('ones', 'ones'), ('ones_like', 'ones_like'), ('outer', 'outer'), ('pairwise_distance', 'pairwise_distance'), ('permute', 'permute'), ('permute_copy', 'permute_copy'), ('pixel_shuffle', 'pixel_shuffle'), ('pixel_unshuffle', 'pixel_unshuffle'), ('poisson', 'poisson'), ('poisson_nll_loss', 'poisson_nll_loss'), ('polar', 'polar'), ('positive', 'positive'), ('pow', 'pow'), ('prelu', 'prelu'), ('prod', 'prod'), ('put', 'put'), ('qr', 'qr'), ('quantile', 'quantile'), ('rad2deg', 'rad2deg'), ('rad2deg_', 'rad2deg_'), ('rand', 'rand'), ('rand_like', 'rand_like'), ('randint', 'randint'), ('randint_like', 'randint_like'), ('randn', 'randn'), ('randn_like', 'randn_like'), ('randperm', 'randperm'), ('range', 'range'), ('ravel', 'ravel'), ('real', 'real'), ('reciprocal', 'reciprocal'), ('reciprocal_', 'reciprocal_'), ('relu', 'relu'), ('relu_', 'relu_'), ('remainder', 'remainder'), ('renorm', 'renorm'), ('repeat_interleave', 'repeat_interleave'), ('reshape', 'reshape'), ('resolve_conj', 'resolve_conj'), ('resolve_neg', 'resolve_neg'), ('rms_norm', 'rms_norm'), ('rnn_relu', 'rnn_relu'), ('rnn_relu_cell', 'rnn_relu_cell'), ('rnn_tanh', 'rnn_tanh'), ('rnn_tanh_cell', 'rnn_tanh_cell'), ('roll', 'roll'), ('rot90', 'rot90'), ('round', 'round'), ('round_', 'round_'), ('row_stack', 'row_stack'), ('rrelu', 'rrelu'), ('rrelu_', 'rrelu_'), ('rsqrt', 'rsqrt'), ('rsqrt_', 'rsqrt_'), ('rsub', 'rsub'), ('scalar_tensor', 'scalar_tensor'), ('scatter', 'scatter'), ('scatter_add', 'scatter_add'), ('scatter_reduce', 'scatter_reduce'), ('searchsorted', 'searchsorted'), ('select', 'select'), ('select_copy', 'select_copy'), ('select_scatter', 'select_scatter'), ('selu', 'selu'), ('selu_', 'selu_'), ('sgn', 'sgn'), ('sigmoid', 'sigmoid'), ('sigmoid_', 'sigmoid_'), ('sign', 'sign'), ('signbit', 'signbit'), ('sin', 'sin'), ('sin_', 'sin_'), ('sinh', 'sinh'), ('sinh_', 'sinh_'), ('slice_copy', 'slice_copy'), ('slice_scatter', 'slice_scatter'), ('slogdet', 'slogdet'), ('softmax', 'softmax'), ('sort', 'sort'), ('split', 'split'), ('split_copy', 'split_copy'), ('split_with_sizes', 'split_with_sizes'), ('split_with_sizes_copy', 'split_with_sizes_copy'), ('sqrt', 'sqrt'), ('sqrt_', 'sqrt_'), ('square', 'square'), ('square_', 'square_'), ('squeeze', 'squeeze'), ('squeeze_copy', 'squeeze_copy'), ('stack', 'stack'), ('std', 'std'), ('std_mean', 'std_mean'), ('stft', 'stft'), ('sub', 'sub'), ('subtract', 'subtract'), ('sum', 'sum'), ('svd', 'svd'), ('swapaxes', 'swapaxes'), ('swapdims', 'swapdims'), ('t', 't'), ('t_copy', 't_copy'), ('take', 'take'), ('take_along_dim', 'take_along_dim'), ('tan', 'tan'), ('tan_', 'tan_'), ('tanh', 'tanh'), ('tanh_', 'tanh_'), ('tensor_split', 'tensor_split'), ('threshold', 'threshold'), ('threshold_', 'threshold_'), ('tile', 'tile'), ('topk', 'topk'), ('trace', 'trace'), ('transpose', 'transpose'), ('transpose_copy', 'transpose_copy'), ('trapezoid', 'trapezoid'), ('trapz', 'trapz'), ('tril', 'tril'), ('tril_indices', 'tril_indices'), ('triplet_margin_loss', 'triplet_margin_loss'), ('triu', 'triu'), ('triu_indices', 'triu_indices'), ('true_divide', 'true_divide'), ('trunc', 'trunc'), ('trunc_', 'trunc_'), ('unbind', 'unbind'), ('unbind_copy', 'unbind_copy'), ('unflatten', 'unflatten'), ('unfold_copy', 'unfold_copy'), ('unique_dim', 'unique_dim'), ('unsqueeze', 'unsqueeze'), ('unsqueeze_copy', 'unsqueeze_copy'), ('vander', 'vander'), ('var', 'var'), ('var_mean', 'var_mean'), ('vdot', 'vdot'), ('view_as_complex', 'view_as_complex'), ('view_as_complex_copy', 'view_as_complex_copy'), ('view_as_real', 'view_as_real'), ('view_as_real_copy', 'view_as_real_copy'), ('view_copy', 'view_copy'), ('vsplit', 'vsplit'), ('vstack', 'vstack'), ('where', 'where'), ('zero_', 'zero_'), ('zeros', 'zeros'), ('zeros_like', 'zeros_like')),
+    'torch': (('_conj_physical', '_conj_physical'), ('_log_softmax', '_log_softmax'), ('_log_softmax_backward_data', '_log_softmax_backward_data'), ('_masked_softmax', '_masked_softmax'), ('_pack_padded_sequence', '_pack_padded_sequence'), ('_pad_packed_sequence', '_pad_packed_sequence'), ('_prelu_kernel', '_prelu_kernel'), ('_safe_softmax', '_safe_softmax'), ('_softmax', '_softmax'), ('_softmax_backward_data', '_softmax_backward_data'), ('_to_copy', '_to_copy'), ('_unique2', '_unique2'), ('abs', 'abs'), ('abs_', 'abs_'), ('absolute', 'absolute'), ('acos', 'acos'), ('acos_', 'acos_'), ('acosh', 'acosh'), ('acosh_', 'acosh_'), ('adaptive_avg_pool1d', 'adaptive_avg_pool1d'), ('adaptive_max_pool1d', 'adaptive_max_pool1d'), ('add', 'add'), ('addbmm', 'addbmm'), ('addcdiv', 'addcdiv'), ('addcmul', 'addcmul'), ('addmm', 'addmm'), ('addmv', 'addmv'), ('addr', 'addr'), ('adjoint', 'adjoint'), ('affine_grid_generator', 'affine_grid_generator'), ('alias_copy', 'alias_copy'), ('all', 'all'), ('allclose', 'allclose'), ('alpha_dropout', 'alpha_dropout'), ('alpha_dropout_', 'alpha_dropout_'), ('amax', 'amax'), ('amin', 'amin'), ('aminmax', 'aminmax'), ('angle', 'angle'), ('any', 'any'), ('arange', 'arange'), ('arccos', 'arccos'), ('arccos_', 'arccos_'), ('arccosh', 'arccosh'), ('arccosh_', 'arccosh_'), ('arcsin', 'arcsin'), ('arcsin_', 'arcsin_'), ('arcsinh', 'arcsinh'), ('arcsinh_', 'arcsinh_'), ('arctan', 'arctan'), ('arctan2', 'arctan2'), ('arctan_', 'arctan_'), ('arctanh', 'arctanh'), ('arctanh_', 'arctanh_'), ('argmax', 'argmax'), ('argmin', 'argmin'), ('argsort', 'argsort'), ('argwhere', 'argwhere'), ('as_strided', 'as_strided'), ('as_strided_copy', 'as_strided_copy'), ('as_strided_scatter', 'as_strided_scatter'), ('asin', 'asin'), ('asin_', 'asin_'), ('asinh', 'asinh'), ('asinh_', 'asinh_'), ('atan', 'atan'), ('atan2', 'atan2'), ('atan_', 'atan_'), ('atanh', 'atanh'), ('atanh_', 'atanh_'), ('avg_pool1d', 'avg_pool1d'), ('baddbmm', 'baddbmm'), ('bartlett_window', 'bartlett_window'), ('batch_norm', 'batch_norm'), ('bernoulli', 'bernoulli'), ('binary_cross_entropy_with_logits', 'binary_cross_entropy_with_logits'), ('bincount', 'bincount'), ('binomial', 'binomial'), ('bitwise_and', 'bitwise_and'), ('bitwise_left_shift', 'bitwise_left_shift'), ('bitwise_not', 'bitwise_not'), ('bitwise_or', 'bitwise_or'), ('bitwise_right_shift', 'bitwise_right_shift'), ('bitwise_xor', 'bitwise_xor'), ('blackman_window', 'blackman_window'), ('bmm', 'bmm'), ('broadcast_to', 'broadcast_to'), ('bucketize', 'bucketize'), ('cat', 'cat'), ('ceil', 'ceil'), ('ceil_', 'ceil_'), ('celu', 'celu'), ('celu_', 'celu_'), ('chain_matmul', 'chain_matmul'), ('channel_shuffle', 'channel_shuffle'), ('cholesky', 'cholesky'), ('chunk', 'chunk'), ('clamp', 'clamp'), ('clamp_', 'clamp_'), ('clamp_max', 'clamp_max'), ('clamp_max_', 'clamp_max_'), ('clamp_min', 'clamp_min'), ('clamp_min_', 'clamp_min_'), ('clip', 'clip'), ('clip_', 'clip_'), ('clone', 'clone'), ('column_stack', 'column_stack'), ('complex', 'complex'), ('concat', 'concat'), ('concatenate', 'concatenate'), ('conj', 'conj'), ('conj_physical', 'conj_physical'), ('conj_physical_', 'conj_physical_'), ('constant_pad_nd', 'constant_pad_nd'), ('conv1d', 'conv1d'), ('conv2d', 'conv2d'), ('conv3d', 'conv3d'), ('conv_tbc', 'conv_tbc'), ('conv_transpose1d', 'conv_transpose1d'), ('conv_transpose2d', 'conv_transpose2d'), ('conv_transpose3d', 'conv_transpose3d'), ('convolution', 'convolution'), ('copysign', 'copysign'), ('corrcoef', 'corrcoef'), ('cos', 'cos'), ('cos_', 'cos_'), ('cosh', 'cosh'), ('cosh_', 'cosh_'), ('cosine_embedding_loss', 'cosine_embedding_loss'), ('cosine_similarity', 'cosine_similarity'), ('count_nonzero', 'count_nonzero'), ('cov', 'cov'), ('cross', 'cross'), ('cummax', 'cummax'), ('cummin', 'cummin'), ('cumprod', 'cumprod'), ('cumsum', 'cumsum'), ('cumulative_trapezoid', 'cumulative_trapezoid'), ('deg2rad', 'deg2rad'), ('deg2rad_', 'deg2rad_'), ('det', 'det'), ('diag', 'diag'), ('diag_embed', 'diag_embed'), ('diagflat', 'diagflat'), ('diagonal', 'diagonal'), ('diagonal_copy', 'diagonal_copy'), ('diagonal_scatter', 'diagonal_scatter'), ('diff', 'diff'), ('digamma', 'digamma'), ('dist', 'dist'), ('div', 'div'), ('divide', 'divide'), ('dot', 'dot'), ('dropout', 'dropout'), ('dropout_', 'dropout_'), ('dsplit', 'dsplit'), ('dstack', 'dstack'), ('embedding', 'embedding'), ('embedding_dense_backward', 'embedding_dense_backward'), ('empty', 'empty'), ('empty_like', 'empty_like'), ('empty_permuted', 'empty_permuted'), ('empty_strided', 'empty_strided'), ('eq', 'eq'), ('equal', 'equal'), ('erf', 'erf'), ('erf_', 'erf_'), ('erfc', 'erfc'), ('erfc_', 'erfc_'), ('erfinv', 'erfinv'), ('exp', 'exp'), ('exp2', 'exp2'), ('exp2_', 'exp2_'), ('exp_', 'exp_'), ('expand_copy', 'expand_copy'), ('expm1', 'expm1'), ('expm1_', 'expm1_'), ('eye', 'eye'), ('feature_alpha_dropout', 'feature_alpha_dropout'), ('feature_alpha_dropout_', 'feature_alpha_dropout_'), ('feature_dropout', 'feature_dropout'), ('feature_dropout_', 'feature_dropout_'), ('fill', 'fill'), ('fill_', 'fill_'), ('fix', 'fix'), ('fix_', 'fix_'), ('flatten', 'flatten'), ('flip', 'flip'), ('fliplr', 'fliplr'), ('flipud', 'flipud'), ('float_power', 'float_power'), ('floor', 'floor'), ('floor_', 'floor_'), ('floor_divide', 'floor_divide'), ('fmax', 'fmax'), ('fmin', 'fmin'), ('fmod', 'fmod'), ('frac', 'frac'), ('frac_', 'frac_'), ('frexp', 'frexp'), ('full', 'full'), ('full_like', 'full_like'), ('gather', 'gather'), ('gcd', 'gcd'), ('gcd_', 'gcd_'), ('ge', 'ge'), ('ger', 'ger'), ('greater', 'greater'), ('greater_equal', 'greater_equal'), ('grid_sampler', 'grid_sampler'), ('grid_sampler_2d', 'grid_sampler_2d'), ('grid_sampler_3d', 'grid_sampler_3d'), ('group_norm', 'group_norm'), ('gru', 'gru'), ('gru_cell', 'gru_cell'), ('gt', 'gt'), ('hamming_window', 'hamming_window'), ('hann_window', 'hann_window'), ('hardshrink', 'hardshrink'), ('heaviside', 'heaviside'), ('hinge_embedding_loss', 'hinge_embedding_loss'), ('histc', 'histc'), ('hsplit', 'hsplit'), ('hstack', 'hstack'), ('hypot', 'hypot'), ('i0', 'i0'), ('i0_', 'i0_'), ('igamma', 'igamma'), ('igammac', 'igammac'), ('imag', 'imag'), ('index_add', 'index_add'), ('index_copy', 'index_copy'), ('index_fill', 'index_fill'), ('index_put', 'index_put'), ('index_reduce', 'index_reduce'), ('index_select', 'index_select'), ('instance_norm', 'instance_norm'), ('inverse', 'inverse'), ('isclose', 'isclose'), ('isfinite', 'isfinite'), ('isin', 'isin'), ('isinf', 'isinf'), ('isnan', 'isnan'), ('isneginf', 'isneginf'), ('isposinf', 'isposinf'), ('isreal', 'isreal'), ('istft', 'istft'), ('kl_div', 'kl_div'), ('kthvalue', 'kthvalue'), ('layer_norm', 'layer_norm'), ('lcm', 'lcm'), ('lcm_', 'lcm_'), ('ldexp', 'ldexp'), ('ldexp_', 'ldexp_'), ('le', 'le'), ('lerp', 'lerp'), ('less', 'less'), ('less_equal', 'less_equal'), ('lgamma', 'lgamma'), ('linspace', 'linspace'), ('log', 'log'), ('log10', 'log10'), ('log10_', 'log10_'), ('log1p', 'log1p'), ('log1p_', 'log1p_'), ('log2', 'log2'), ('log2_', 'log2_'), ('log_', 'log_'), ('log_softmax', 'log_softmax'), ('logaddexp', 'logaddexp'), ('logaddexp2', 'logaddexp2'), ('logcumsumexp', 'logcumsumexp'), ('logdet', 'logdet'), ('logical_and', 'logical_and'), ('logical_not', 'logical_not'), ('logical_or', 'logical_or'), ('logical_xor', 'logical_xor'), ('logit', 'logit'), ('logit_', 'logit_'), ('logspace', 'logspace'), ('logsumexp', 'logsumexp'), ('lstm', 'lstm'), ('lstm_cell', 'lstm_cell'), ('lt', 'lt'), ('margin_ranking_loss', 'margin_ranking_loss'), ('masked_fill', 'masked_fill'), ('masked_scatter', 'masked_scatter'), ('masked_select', 'masked_select'), ('matmul', 'matmul'), ('matrix_power', 'matrix_power'), ('max', 'max'), ('max_pool1d', 'max_pool1d'), ('max_pool1d_with_indices', 'max_pool1d_with_indices'), ('max_pool2d', 'max_pool2d'), ('max_pool3d', 'max_pool3d'), ('maximum', 'maximum'), ('mean', 'mean'), ('median', 'median'), ('min', 'min'), ('minimum', 'minimum'), ('mm', 'mm'), ('mode', 'mode'), ('moveaxis', 'moveaxis'), ('movedim', 'movedim'), ('msort', 'msort'), ('mul', 'mul'), ('multinomial', 'multinomial'), ('multiply', 'multiply'), ('mv', 'mv'), ('mvlgamma', 'mvlgamma'), ('nan_to_num', 'nan_to_num'), ('nan_to_num_', 'nan_to_num_'), ('nanmean', 'nanmean'), ('nanmedian', 'nanmedian'), ('nanquantile', 'nanquantile'), ('nansum', 'nansum'), ('narrow', 'narrow'), ('narrow_copy', 'narrow_copy'), ('native_batch_norm', 'native_batch_norm'), ('native_channel_shuffle', 'native_channel_shuffle'), ('native_dropout', 'native_dropout'), ('native_group_norm', 'native_group_norm'), ('native_layer_norm', 'native_layer_norm'), ('ne', 'ne'), ('neg', 'neg'), ('neg_', 'neg_'), ('negative', 'negative'), ('negative_', 'negative_'), ('nextafter', 'nextafter'), ('nonzero', 'nonzero'), ('normal', 'normal'), ('not_equal', 'not_equal'), ('ones', 'ones'), ('ones_like', 'ones_like'), ('outer', 'outer'), ('pairwise_distance', 'pairwise_distance'), ('permute', 'permute'), ('permute_copy', 'permute_copy'), ('pixel_shuffle', 'pixel_shuffle'), ('pixel_unshuffle', 'pixel_unshuffle'), ('poisson', 'poisson'), ('poisson_nll_loss', 'poisson_nll_loss'), ('polar', 'polar'), ('polygamma', 'polygamma'), ('positive', 'positive'), ('pow', 'pow'), ('prelu', 'prelu'), ('prod', 'prod'), ('put', 'put'), ('qr', 'qr'), ('quantile', 'quantile'), ('rad2deg', 'rad2deg'), ('rad2deg_', 'rad2deg_'), ('rand', 'rand'), ('rand_like', 'rand_like'), ('randint', 'randint'), ('randint_like', 'randint_like'), ('randn', 'randn'), ('randn_like', 'randn_like'), ('randperm', 'randperm'), ('range', 'range'), ('ravel', 'ravel'), ('real', 'real'), ('reciprocal', 'reciprocal'), ('reciprocal_', 'reciprocal_'), ('relu', 'relu'), ('relu_', 'relu_'), ('remainder', 'remainder'), ('renorm', 'renorm'), ('repeat_interleave', 'repeat_interleave'), ('reshape', 'reshape'), ('resolve_conj', 'resolve_conj'), ('resolve_neg', 'resolve_neg'), ('rms_norm', 'rms_norm'), ('rnn_relu', 'rnn_relu'), ('rnn_relu_cell', 'rnn_relu_cell'), ('rnn_tanh', 'rnn_tanh'), ('rnn_tanh_cell', 'rnn_tanh_cell'), ('roll', 'roll'), ('rot90', 'rot90'), ('round', 'round'), ('round_', 'round_'), ('row_stack', 'row_stack'), ('rrelu', 'rrelu'), ('rrelu_', 'rrelu_'), ('rsqrt', 'rsqrt'), ('rsqrt_', 'rsqrt_'), ('rsub', 'rsub'), ('scalar_tensor', 'scalar_tensor'), ('scatter', 'scatter'), ('scatter_add', 'scatter_add'), ('scatter_reduce', 'scatter_reduce'), ('searchsorted', 'searchsorted'), ('select', 'select'), ('select_copy', 'select_copy'), ('select_scatter', 'select_scatter'), ('selu', 'selu'), ('selu_', 'selu_'), ('sgn', 'sgn'), ('sigmoid', 'sigmoid'), ('sigmoid_', 'sigmoid_'), ('sign', 'sign'), ('signbit', 'signbit'), ('sin', 'sin'), ('sin_', 'sin_'), ('sinc', 'sinc'), ('sinc_', 'sinc_'), ('sinh', 'sinh'), ('sinh_', 'sinh_'), ('slice_copy', 'slice_copy'), ('slice_scatter', 'slice_scatter'), ('slogdet', 'slogdet'), ('softmax', 'softmax'), ('sort', 'sort'), ('split', 'split'), ('split_copy', 'split_copy'), ('split_with_sizes', 'split_with_sizes'), ('split_with_sizes_copy', 'split_with_sizes_copy'), ('sqrt', 'sqrt'), ('sqrt_', 'sqrt_'), ('square', 'square'), ('square_', 'square_'), ('squeeze', 'squeeze'), ('squeeze_copy', 'squeeze_copy'), ('stack', 'stack'), ('std', 'std'), ('std_mean', 'std_mean'), ('stft', 'stft'), ('sub', 'sub'), ('subtract', 'subtract'), ('sum', 'sum'), ('svd', 'svd'), ('swapaxes', 'swapaxes'), ('swapdims', 'swapdims'), ('t', 't'), ('t_copy', 't_copy'), ('take', 'take'), ('take_along_dim', 'take_along_dim'), ('tan', 'tan'), ('tan_', 'tan_'), ('tanh', 'tanh'), ('tanh_', 'tanh_'), ('tensor_split', 'tensor_split'), ('threshold', 'threshold'), ('threshold_', 'threshold_'), ('tile', 'tile'), ('topk', 'topk'), ('trace', 'trace'), ('transpose', 'transpose'), ('transpose_copy', 'transpose_copy'), ('trapezoid', 'trapezoid'), ('trapz', 'trapz'), ('tril', 'tril'), ('tril_indices', 'tril_indices'), ('triplet_margin_loss', 'triplet_margin_loss'), ('triu', 'triu'), ('triu_indices', 'triu_indices'), ('true_divide', 'true_divide'), ('trunc', 'trunc'), ('trunc_', 'trunc_'), ('unbind', 'unbind'), ('unbind_copy', 'unbind_copy'), ('unflatten', 'unflatten'), ('unfold_copy', 'unfold_copy'), ('unique_dim', 'unique_dim'), ('unsqueeze', 'unsqueeze'), ('unsqueeze_copy', 'unsqueeze_copy'), ('vander', 'vander'), ('var', 'var'), ('var_mean', 'var_mean'), ('vdot', 'vdot'), ('view_as_complex', 'view_as_complex'), ('view_as_complex_copy', 'view_as_complex_copy'), ('view_as_real', 'view_as_real'), ('view_as_real_copy', 'view_as_real_copy'), ('view_copy', 'view_copy'), ('vsplit', 'vsplit'), ('vstack', 'vstack'), ('where', 'where'), ('xlogy', 'xlogy'), ('xlogy_', 'xlogy_'), ('zero_', 'zero_'), ('zeros', 'zeros'), ('zeros_like', 'zeros_like')),
     'torch._C._nn': (('_upsample_nearest_exact1d', '_upsample_nearest_exact1d'), ('_upsample_nearest_exact2d', '_upsample_nearest_exact2d'), ('_upsample_nearest_exact3d', '_upsample_nearest_exact3d'), ('adaptive_avg_pool2d', 'adaptive_avg_pool2d'), ('adaptive_avg_pool3d', 'adaptive_avg_pool3d'), ('adaptive_max_pool2d', 'adaptive_max_pool2d'), ('adaptive_max_pool3d', 'adaptive_max_pool3d'), ('avg_pool2d', 'avg_pool2d'), ('avg_pool3d', 'avg_pool3d'), ('binary_cross_entropy', 'binary_cross_entropy'), ('col2im', 'col2im'), ('cross_entropy_loss', 'cross_entropy_loss'), ('elu', 'elu'), ('elu_', 'elu_'), ('gelu', 'gelu'), ('gelu_', 'gelu_'), ('glu', 'glu'), ('hardsigmoid', 'hardsigmoid'), ('hardsigmoid_', 'hardsigmoid_'), ('hardswish', 'hardswish'), ('hardswish_', 'hardswish_'), ('hardtanh', 'hardtanh'), ('hardtanh_', 'hardtanh_'), ('huber_loss', 'huber_loss'), ('im2col', 'im2col'), ('l1_loss', 'l1_loss'), ('leaky_relu', 'leaky_relu'), ('leaky_relu_', 'leaky_relu_'), ('linear', 'linear'), ('log_sigmoid', 'log_sigmoid'), ('max_pool2d_with_indices', 'max_pool2d_with_indices'), ('max_pool3d_with_indices', 'max_pool3d_with_indices'), ('max_unpool2d', 'max_unpool2d'), ('max_unpool3d', 'max_unpool3d'), ('mish', 'mish'), ('mish_', 'mish_'), ('mse_loss', 'mse_loss'), ('multi_margin_loss', 'multi_margin_loss'), ('multilabel_margin_loss', 'multilabel_margin_loss'), ('nll_loss', 'nll_loss'), ('nll_loss2d', 'nll_loss2d'), ('nll_loss_forward', 'nll_loss_forward'), ('nll_loss_nd', 'nll_loss_nd'), ('one_hot', 'one_hot'), ('pad', 'pad'), ('pad_sequence', 'pad_sequence'), ('reflection_pad1d', 'reflection_pad1d'), ('reflection_pad2d', 'reflection_pad2d'), ('reflection_pad3d', 'reflection_pad3d'), ('relu6', 'relu6'), ('relu6_', 'relu6_'), ('replication_pad1d', 'replication_pad1d'), ('replication_pad2d', 'replication_pad2d'), ('replication_pad3d', 'replication_pad3d'), ('rrelu_with_noise', 'rrelu_with_noise'), ('scaled_dot_product_attention', 'scaled_dot_product_attention'), ('silu', 'silu'), ('silu_', 'silu_'), ('smooth_l1_loss', 'smooth_l1_loss'), ('soft_margin_loss', 'soft_margin_loss'), ('softplus', 'softplus'), ('softshrink', 'softshrink'), ('upsample_bicubic2d', 'upsample_bicubic2d'), ('upsample_bilinear2d', 'upsample_bilinear2d'), ('upsample_linear1d', 'upsample_linear1d'), ('upsample_nearest1d', 'upsample_nearest1d'), ('upsample_nearest2d', 'upsample_nearest2d'), ('upsample_nearest3d', 'upsample_nearest3d'), ('upsample_trilinear3d', 'upsample_trilinear3d')),
     'torch.fft': (('fft', 'fft_fft'), ('fft2', 'fft_fft2'), ('fftfreq', 'fft_fftfreq'), ('fftn', 'fft_fftn'), ('fftshift', 'fft_fftshift'), ('hfft', 'fft_hfft'), ('hfft2', 'fft_hfft2'), ('hfftn', 'fft_hfftn'), ('ifft', 'fft_ifft'), ('ifft2', 'fft_ifft2'), ('ifftn', 'fft_ifftn'), ('ifftshift', 'fft_ifftshift'), ('ihfft', 'fft_ihfft'), ('ihfft2', 'fft_ihfft2'), ('ihfftn', 'fft_ihfftn'), ('irfft', 'fft_irfft'), ('irfft2', 'fft_irfft2'), ('irfftn', 'fft_irfftn'), ('rfft', 'fft_rfft'), ('rfft2', 'fft_rfft2'), ('rfftfreq', 'fft_rfftfreq'), ('rfftn', 'fft_rfftn')),
     'torch.linalg': (('cholesky', 'linalg_cholesky'), ('cholesky_ex', 'linalg_cholesky_ex'), ('cross', 'linalg_cross'), ('det', 'linalg_det'), ('diagonal', 'linalg_diagonal'), ('eigh', 'linalg_eigh'), ('eigvalsh', 'linalg_eigvalsh'), ('inv', 'linalg_inv'), ('inv_ex', 'linalg_inv_ex'), ('matmul', 'linalg_matmul'), ('matrix_norm', 'linalg_matrix_norm'), ('matrix_power', 'linalg_matrix_power'), ('multi_dot', 'linalg_multi_dot'), ('norm', 'linalg_norm'), ('qr', 'linalg_qr'), ('slogdet', 'linalg_slogdet'), ('solve', 'linalg_solve'), ('solve_ex', 'linalg_solve_ex'), ('solve_triangular', 'linalg_solve_triangular'), ('svd', 'linalg_svd'), ('svdvals', 'linalg_svdvals'), ('vander', 'linalg_vander'), ('vecdot', 'linalg_vecdot'), ('vector_norm', 'linalg_vector_norm')),
+    'torch.special': (('airy_ai', 'special_airy_ai'), ('bessel_j0', 'special_bessel_j0'), ('bessel_j1', 'special_bessel_j1'), ('bessel_y0', 'special_bessel_y0'), ('bessel_y1', 'special_bessel_y1'), ('chebyshev_polynomial_t', 'special_chebyshev_polynomial_t'), ('chebyshev_polynomial_u', 'special_chebyshev_polynomial_u'), ('chebyshev_polynomial_v', 'special_chebyshev_polynomial_v'), ('chebyshev_polynomial_w', 'special_chebyshev_polynomial_w'), ('digamma', 'special_digamma'), ('entr', 'special_entr'), ('erf', 'special_erf'), ('erfc', 'special_erfc'), ('erfcx', 'special_erfcx'), ('erfinv', 'special_erfinv'), ('exp2', 'special_exp2'), ('expit', 'special_expit'), ('expm1', 'special_expm1'), ('gammainc', 'special_gammainc'), ('gammaincc', 'special_gammaincc'), ('gammaln', 'special_gammaln'), ('hermite_polynomial_h', 'special_hermite_polynomial_h'), ('hermite_polynomial_he', 'special_hermite_polynomial_he'), ('i0', 'special_i0'), ('i0e', 'special_i0e'), ('i1', 'special_i1'), ('i1e', 'special_i1e'), ('laguerre_polynomial_l', 'special_laguerre_polynomial_l'), ('legendre_polynomial_p', 'special_legendre_polynomial_p'), ('log1p', 'special_log1p'), ('log_ndtr', 'special_log_ndtr'), ('log_softmax', 'special_log_softmax'), ('logit', 'special_logit'), ('logsumexp', 'special_logsumexp'), ('modified_bessel_i0', 'special_modified_bessel_i0'), ('modified_bessel_i1', 'special_modified_bessel_i1'), ('modified_bessel_k0', 'special_modified_bessel_k0'), ('modified_bessel_k1', 'special_modified_bessel_k1'), ('multigammaln', 'special_multigammaln'), ('ndtr', 'special_ndtr'), ('ndtri', 'special_ndtri'), ('polygamma', 'special_polygamma'), ('psi', 'special_psi'), ('round', 'special_round'), ('scaled_modified_bessel_k0', 'special_scaled_modified_bessel_k0'), ('scaled_modified_bessel_k1', 'special_scaled_modified_bessel_k1'), ('shifted_chebyshev_polynomial_t', 'special_shifted_chebyshev_polynomial_t'), ('shifted_chebyshev_polynomial_u', 'special_shifted_chebyshev_polynomial_u'), ('shifted_chebyshev_polynomial_v', 'special_shifted_chebyshev_polynomial_v'), ('shifted_chebyshev_polynomial_w', 'special_shifted_chebyshev_polynomial_w'), ('sinc', 'special_sinc'), ('softmax', 'special_softmax'), ('spherical_bessel_j0', 'special_spherical_bessel_j0'), ('xlog1py', 'special_xlog1py'), ('xlogy', 'special_xlogy'), ('zeta', 'special_zeta')),
 }

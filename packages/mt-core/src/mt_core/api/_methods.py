@@ -355,6 +355,11 @@ _diagonal_scatter_kernels = overload('diagonal_scatter', 'indexing').cache
 _diff_packet = packet('diff', 'reduction', ('diff',))
 _diff_kernels = overload('diff', 'reduction').cache
 _diff_out_kernels = overload('diff.out', 'reduction').cache
+_digamma_packet = packet('digamma', 'special', ('digamma',))
+_digamma_kernels = overload('digamma', 'special').cache
+_digamma_out_kernels = overload('digamma.out', 'special').cache
+_digamma__packet = packet('digamma_', 'special', ('digamma_',))
+_digamma__kernels = overload('digamma_', 'special').cache
 _dist_packet = packet('dist', 'elementwise', ('dist',))
 _dist_kernels = overload('dist', 'elementwise').cache
 _div_packet = packet('div', 'elementwise', ('div.Tensor', 'div.Tensor_mode',))
@@ -386,6 +391,21 @@ _eq__packet = packet('eq_', 'comparison', ('eq_.Tensor',))
 _eq__Tensor_kernels = overload('eq_.Tensor', 'comparison').cache
 _equal_packet = packet('equal', 'comparison', ('equal',))
 _equal_kernels = overload('equal', 'comparison').cache
+_erf_packet = packet('erf', 'special', ('erf',))
+_erf_kernels = overload('erf', 'special').cache
+_erf_out_kernels = overload('erf.out', 'special').cache
+_erf__packet = packet('erf_', 'special', ('erf_',))
+_erf__kernels = overload('erf_', 'special').cache
+_erfc_packet = packet('erfc', 'special', ('erfc',))
+_erfc_kernels = overload('erfc', 'special').cache
+_erfc_out_kernels = overload('erfc.out', 'special').cache
+_erfc__packet = packet('erfc_', 'special', ('erfc_',))
+_erfc__kernels = overload('erfc_', 'special').cache
+_erfinv_packet = packet('erfinv', 'special', ('erfinv',))
+_erfinv_kernels = overload('erfinv', 'special').cache
+_erfinv_out_kernels = overload('erfinv.out', 'special').cache
+_erfinv__packet = packet('erfinv_', 'special', ('erfinv_',))
+_erfinv__kernels = overload('erfinv_', 'special').cache
 _exp_packet = packet('exp', 'elementwise', ('exp',))
 _exp_kernels = overload('exp', 'elementwise').cache
 _exp_out_kernels = overload('exp.out', 'elementwise').cache
@@ -519,6 +539,21 @@ _hypot_kernels = overload('hypot', 'elementwise').cache
 _hypot_out_kernels = overload('hypot.out', 'elementwise').cache
 _hypot__packet = packet('hypot_', 'elementwise', ('hypot_',))
 _hypot__kernels = overload('hypot_', 'elementwise').cache
+_i0_packet = packet('i0', 'special', ('i0',))
+_i0_kernels = overload('i0', 'special').cache
+_i0_out_kernels = overload('i0.out', 'special').cache
+_i0__packet = packet('i0_', 'special', ('i0_',))
+_i0__kernels = overload('i0_', 'special').cache
+_igamma_packet = packet('igamma', 'special', ('igamma',))
+_igamma_kernels = overload('igamma', 'special').cache
+_igamma_out_kernels = overload('igamma.out', 'special').cache
+_igamma__packet = packet('igamma_', 'special', ('igamma_',))
+_igamma__kernels = overload('igamma_', 'special').cache
+_igammac_packet = packet('igammac', 'special', ('igammac',))
+_igammac_kernels = overload('igammac', 'special').cache
+_igammac_out_kernels = overload('igammac.out', 'special').cache
+_igammac__packet = packet('igammac_', 'special', ('igammac_',))
+_igammac__kernels = overload('igammac_', 'special').cache
 _index_add_packet = packet('index_add', 'indexing', ('index_add',))
 _index_add_kernels = overload('index_add', 'indexing').cache
 _index_add_out_kernels = overload('index_add.out', 'indexing').cache
@@ -604,6 +639,11 @@ _less_equal_Tensor_kernels = overload('less_equal.Tensor', 'comparison').cache
 _less_equal_Tensor_out_kernels = overload('less_equal.Tensor_out', 'comparison').cache
 _less_equal__packet = packet('less_equal_', 'comparison', ('less_equal_.Tensor',))
 _less_equal__Tensor_kernels = overload('less_equal_.Tensor', 'comparison').cache
+_lgamma_packet = packet('lgamma', 'special', ('lgamma',))
+_lgamma_kernels = overload('lgamma', 'special').cache
+_lgamma_out_kernels = overload('lgamma.out', 'special').cache
+_lgamma__packet = packet('lgamma_', 'special', ('lgamma_',))
+_lgamma__kernels = overload('lgamma_', 'special').cache
 _log_packet = packet('log', 'elementwise', ('log',))
 _log_kernels = overload('log', 'elementwise').cache
 _log_out_kernels = overload('log.out', 'elementwise').cache
@@ -752,6 +792,11 @@ _multiply__Tensor_kernels = overload('multiply_.Tensor', 'elementwise').cache
 _mv_packet = packet('mv', 'matmul', ('mv',))
 _mv_kernels = overload('mv', 'matmul').cache
 _mv_out_kernels = overload('mv.out', 'matmul').cache
+_mvlgamma_packet = packet('mvlgamma', 'special', ('mvlgamma',))
+_mvlgamma_kernels = overload('mvlgamma', 'special').cache
+_mvlgamma_out_kernels = overload('mvlgamma.out', 'special').cache
+_mvlgamma__packet = packet('mvlgamma_', 'special', ('mvlgamma_',))
+_mvlgamma__kernels = overload('mvlgamma_', 'special').cache
 _nan_to_num_packet = packet('nan_to_num', 'comparison', ('nan_to_num',))
 _nan_to_num_kernels = overload('nan_to_num', 'comparison').cache
 _nan_to_num_out_kernels = overload('nan_to_num.out', 'comparison').cache
@@ -822,6 +867,11 @@ _outer_kernels = overload('outer', 'matmul').cache
 _outer_out_kernels = overload('outer.out', 'matmul').cache
 _permute_packet = packet('permute', 'view', ('permute',))
 _permute_kernels = overload('permute', 'view').cache
+_polygamma_packet = packet('polygamma', 'special', ('polygamma',))
+_polygamma_kernels = overload('polygamma', 'special').cache
+_polygamma_out_kernels = overload('polygamma.out', 'special').cache
+_polygamma__packet = packet('polygamma_', 'special', ('polygamma_',))
+_polygamma__kernels = overload('polygamma_', 'special').cache
 _positive_packet = packet('positive', 'elementwise', ('positive',))
 _positive_kernels = overload('positive', 'elementwise').cache
 _pow_packet = packet('pow', 'elementwise', ('pow.Tensor_Tensor', 'pow.Scalar', 'pow.Tensor_Scalar',))
@@ -969,6 +1019,11 @@ _sin_kernels = overload('sin', 'elementwise').cache
 _sin_out_kernels = overload('sin.out', 'elementwise').cache
 _sin__packet = packet('sin_', 'elementwise', ('sin_',))
 _sin__kernels = overload('sin_', 'elementwise').cache
+_sinc_packet = packet('sinc', 'special', ('sinc',))
+_sinc_kernels = overload('sinc', 'special').cache
+_sinc_out_kernels = overload('sinc.out', 'special').cache
+_sinc__packet = packet('sinc_', 'special', ('sinc_',))
+_sinc__kernels = overload('sinc_', 'special').cache
 _sinh_packet = packet('sinh', 'elementwise', ('sinh',))
 _sinh_kernels = overload('sinh', 'elementwise').cache
 _sinh_out_kernels = overload('sinh.out', 'elementwise').cache
@@ -1142,6 +1197,16 @@ _where_packet = packet('where', 'comparison', ('where', 'where.self',))
 _where_kernels = overload('where', 'comparison').cache
 _where_self_kernels = overload('where.self', 'comparison').cache
 _where_self_out_kernels = overload('where.self_out', 'comparison').cache
+_xlogy_packet = packet('xlogy', 'special', ('xlogy.Tensor', 'xlogy.Scalar_Self', 'xlogy.Scalar_Other',))
+_xlogy_Tensor_kernels = overload('xlogy.Tensor', 'special').cache
+_xlogy_Scalar_Self_kernels = overload('xlogy.Scalar_Self', 'special').cache
+_xlogy_Scalar_Other_kernels = overload('xlogy.Scalar_Other', 'special').cache
+_xlogy_OutTensor_kernels = overload('xlogy.OutTensor', 'special').cache
+_xlogy_OutScalar_Self_kernels = overload('xlogy.OutScalar_Self', 'special').cache
+_xlogy_OutScalar_Other_kernels = overload('xlogy.OutScalar_Other', 'special').cache
+_xlogy__packet = packet('xlogy_', 'special', ('xlogy_.Tensor', 'xlogy_.Scalar_Other',))
+_xlogy__Tensor_kernels = overload('xlogy_.Tensor', 'special').cache
+_xlogy__Scalar_Other_kernels = overload('xlogy_.Scalar_Other', 'special').cache
 _zero__packet = packet('zero_', 'creation', ('zero_',))
 _zero__kernels = overload('zero_', 'creation').cache
 _rsub_packet = packet('rsub', 'elementwise', ('rsub.Tensor', 'rsub.Scalar',))
@@ -1999,6 +2064,18 @@ class TensorMethods:
                 return _diff_kernels[self._keys | getattr(prepend, '_keys', 0) | getattr(append, '_keys', 0) | tls.mode](self, 1 if n is MISSING else n, -1 if dim is MISSING else dim, None if prepend is MISSING else prepend, None if append is MISSING else append)
         return call_method(_diff_packet, self, given((('n', n), ('dim', dim), ('prepend', prepend), ('append', append)), args, kwargs), kwargs)
 
+    def digamma(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _digamma_kernels[self._keys | tls.mode](self)
+        return call_method(_digamma_packet, self, given((), args, kwargs), kwargs)
+
+    def digamma_(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _digamma__kernels[self._keys | tls.mode](self)
+        return call_method(_digamma__packet, self, given((), args, kwargs), kwargs)
+
     def dist(self, other=MISSING, p=MISSING, *args, **kwargs):
         if not args and not kwargs:
             if other.__class__ in TENSORS and (p is MISSING or p.__class__ in NUMBERS):
@@ -2073,6 +2150,42 @@ class TensorMethods:
             if other.__class__ in TENSORS:
                 return _equal_kernels[self._keys | other._keys | tls.mode](self, other)
         return call_method(_equal_packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def erf(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _erf_kernels[self._keys | tls.mode](self)
+        return call_method(_erf_packet, self, given((), args, kwargs), kwargs)
+
+    def erf_(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _erf__kernels[self._keys | tls.mode](self)
+        return call_method(_erf__packet, self, given((), args, kwargs), kwargs)
+
+    def erfc(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _erfc_kernels[self._keys | tls.mode](self)
+        return call_method(_erfc_packet, self, given((), args, kwargs), kwargs)
+
+    def erfc_(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _erfc__kernels[self._keys | tls.mode](self)
+        return call_method(_erfc__packet, self, given((), args, kwargs), kwargs)
+
+    def erfinv(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _erfinv_kernels[self._keys | tls.mode](self)
+        return call_method(_erfinv_packet, self, given((), args, kwargs), kwargs)
+
+    def erfinv_(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _erfinv__kernels[self._keys | tls.mode](self)
+        return call_method(_erfinv__packet, self, given((), args, kwargs), kwargs)
 
     def exp(self, *args, **kwargs):
         if not args and not kwargs:
@@ -2400,6 +2513,42 @@ class TensorMethods:
                 return _hypot__kernels[self._keys | other._keys | tls.mode](self, other)
         return call_method(_hypot__packet, self, given((('other', other),), args, kwargs), kwargs)
 
+    def i0(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _i0_kernels[self._keys | tls.mode](self)
+        return call_method(_i0_packet, self, given((), args, kwargs), kwargs)
+
+    def i0_(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _i0__kernels[self._keys | tls.mode](self)
+        return call_method(_i0__packet, self, given((), args, kwargs), kwargs)
+
+    def igamma(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if other.__class__ in TENSORS:
+                return _igamma_kernels[self._keys | other._keys | tls.mode](self, other)
+        return call_method(_igamma_packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def igamma_(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if other.__class__ in TENSORS:
+                return _igamma__kernels[self._keys | other._keys | tls.mode](self, other)
+        return call_method(_igamma__packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def igammac(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if other.__class__ in TENSORS:
+                return _igammac_kernels[self._keys | other._keys | tls.mode](self, other)
+        return call_method(_igammac_packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def igammac_(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if other.__class__ in TENSORS:
+                return _igammac__kernels[self._keys | other._keys | tls.mode](self, other)
+        return call_method(_igammac__packet, self, given((('other', other),), args, kwargs), kwargs)
+
     def index_add(self, dim=MISSING, index=MISSING, source=MISSING, *args, alpha=1, **kwargs):
         if not args and not kwargs:
             if dim.__class__ is int and index.__class__ in TENSORS and source.__class__ in TENSORS and alpha.__class__ in NUMBERS:
@@ -2603,6 +2752,18 @@ class TensorMethods:
             if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
                 return _less_equal__Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
         return call_method(_less_equal__packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def lgamma(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _lgamma_kernels[self._keys | tls.mode](self)
+        return call_method(_lgamma_packet, self, given((), args, kwargs), kwargs)
+
+    def lgamma_(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _lgamma__kernels[self._keys | tls.mode](self)
+        return call_method(_lgamma__packet, self, given((), args, kwargs), kwargs)
 
     def log(self, *args, **kwargs):
         if not args and not kwargs:
@@ -2939,6 +3100,18 @@ class TensorMethods:
                 return _mv_kernels[self._keys | vec._keys | tls.mode](self, vec)
         return call_method(_mv_packet, self, given((('vec', vec),), args, kwargs), kwargs)
 
+    def mvlgamma(self, p=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if p.__class__ is int:
+                return _mvlgamma_kernels[self._keys | tls.mode](self, p)
+        return call_method(_mvlgamma_packet, self, given((('p', p),), args, kwargs), kwargs)
+
+    def mvlgamma_(self, p=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if p.__class__ is int:
+                return _mvlgamma__kernels[self._keys | tls.mode](self, p)
+        return call_method(_mvlgamma__packet, self, given((('p', p),), args, kwargs), kwargs)
+
     def nan_to_num(self, nan=MISSING, posinf=MISSING, neginf=MISSING, *args, **kwargs):
         if not args and not kwargs:
             if (nan is MISSING or (nan is None or nan.__class__ is float)) and (posinf is MISSING or (posinf is None or posinf.__class__ is float)) and (neginf is MISSING or (neginf is None or neginf.__class__ is float)):
@@ -3132,6 +3305,18 @@ class TensorMethods:
             if ints is not None:
                 return _permute_kernels[self._keys | tls.mode](self, ints)
         return call_method(_permute_packet, self, args, kwargs)
+
+    def polygamma(self, n=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if n.__class__ is int:
+                return _polygamma_kernels[self._keys | tls.mode](n, self)
+        return call_method(_polygamma_packet, self, given((('n', n),), args, kwargs), kwargs)
+
+    def polygamma_(self, n=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if n.__class__ is int:
+                return _polygamma__kernels[self._keys | tls.mode](self, n)
+        return call_method(_polygamma__packet, self, given((('n', n),), args, kwargs), kwargs)
 
     def positive(self, *args, **kwargs):
         if not args and not kwargs:
@@ -3489,6 +3674,18 @@ class TensorMethods:
             if True:
                 return _sin__kernels[self._keys | tls.mode](self)
         return call_method(_sin__packet, self, given((), args, kwargs), kwargs)
+
+    def sinc(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _sinc_kernels[self._keys | tls.mode](self)
+        return call_method(_sinc_packet, self, given((), args, kwargs), kwargs)
+
+    def sinc_(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _sinc__kernels[self._keys | tls.mode](self)
+        return call_method(_sinc__packet, self, given((), args, kwargs), kwargs)
 
     def sinh(self, *args, **kwargs):
         if not args and not kwargs:
@@ -3937,6 +4134,22 @@ class TensorMethods:
             if condition.__class__ in TENSORS and (other.__class__ in TENSORS or other.__class__ in NUMBERS):
                 return _where_self_kernels[self._keys | condition._keys | getattr(other, '_keys', 0) | tls.mode](condition, self, other)
         return call_method(_where_packet, self, given((('condition', condition), ('other', other)), args, kwargs), kwargs)
+
+    def xlogy(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if other.__class__ in TENSORS:
+                return _xlogy_Tensor_kernels[self._keys | other._keys | tls.mode](self, other)
+            if other.__class__ in NUMBERS:
+                return _xlogy_Scalar_Other_kernels[self._keys | tls.mode](self, other)
+        return call_method(_xlogy_packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def xlogy_(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if other.__class__ in TENSORS:
+                return _xlogy__Tensor_kernels[self._keys | other._keys | tls.mode](self, other)
+            if other.__class__ in NUMBERS:
+                return _xlogy__Scalar_Other_kernels[self._keys | tls.mode](self, other)
+        return call_method(_xlogy__packet, self, given((('other', other),), args, kwargs), kwargs)
 
     def zero_(self, *args, **kwargs):
         if not args and not kwargs:

@@ -178,7 +178,7 @@ def check_no_grad_for_out(overload: Overload, values: list[Any]) -> None:
         for tensor in value if isinstance(value, list) else (value,):
             if tensor.__class__ in TENSORS and tensor.requires_grad:
                 raise RuntimeError(
-                    f"{overload.declaration.python_name}(): functions with out=... arguments don't support automatic "
+                    f"{overload.packet_name}(): functions with out=... arguments don't support automatic "
                     "differentiation, but one of the arguments requires grad."
                 )
 
@@ -284,7 +284,7 @@ def bind_schema(schema: Schema, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 
 def mismatch(packet: Packet, signatures: list[Signature], args: tuple[Any, ...], kwargs: dict[str, Any]) -> TypeError:
     """The TypeError for arguments that no overload takes."""
-    name = _python_name(packet, signatures)
+    name = packet.name
     if not signatures:
         return TypeError(f"{name}() has no overload for this form of call")
     plausible = [s for s in signatures if _arity_fits(s, args)]
@@ -301,10 +301,6 @@ def mismatch(packet: Packet, signatures: list[Signature], args: tuple[Any, ...],
     return TypeError(
         f"{name}() received an invalid combination of arguments - got ({got}), but expected one of:\n{''.join(lines)}"
     )
-
-
-def _python_name(packet: Packet, signatures: list[Signature]) -> str:
-    return signatures[0].overload.declaration.python_name if signatures else packet.name
 
 
 def _arity_fits(signature: Signature, args: tuple[Any, ...]) -> bool:

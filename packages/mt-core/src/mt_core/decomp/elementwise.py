@@ -77,4 +77,4 @@ def ldexp_(self: Any, other: Any) -> Any:
 
 @composite("dist")
 def dist(self: Any, other: Any, p: Any) -> Any:
-    return ops.norm(self - other, p)
+    return ops.linalg_vector_norm(self - other, p)

@@ -165,7 +165,7 @@ def upsample_bicubic2d(self: Any, output_size: Ints, align_corners: bool, scales
 @composite("affine_grid_generator")
 def affine_grid_generator(theta: Any, size: Ints, align_corners: bool) -> Any:
     spatial = len(size) - 2
-    bases = []
+    bases: list[Any] = []
     for i, n in enumerate(size[2:]):
         line = ops.linspace(-1, 1, n, dtype=theta.dtype, device=theta.device) if n > 1 else ops.zeros((n,), dtype=theta.dtype, device=theta.device)
         if not align_corners:

@@ -45,6 +45,7 @@ class _Direction:
     def __init__(self, step: Step, weights: list[Any], has_biases: bool, projected: bool) -> None:
         self._step = step
         self._w_ih, w_hh, *rest = weights
+        self._b_ih: Any
         self._b_ih, b_hh = rest[:2] if has_biases else (None, None)
         self._state_weights = (w_hh, b_hh, rest[-1]) if projected else (w_hh, b_hh)
 

@@ -43,6 +43,9 @@ def build(overload: Overload, kernel: KernelDef | None, backend: Any, key: int, 
         return None
     if overload.schema.is_mutable:
         return _mutating(overload, rule, kernel, backend)
+    if kernel is not None and kernel.function is None:
+        load_room("mt_core.decomp", overload.family)
+        return _with_short_way(overload, kernel, COMPOSITES[overload.name].function, key | flags, backend)
     if rule is None:
         return None
     if kind == "factory":
@@ -107,7 +110,7 @@ def _plain(overload: Overload, rule: Any, kernel: KernelDef | None, backend: Any
             spec = rule(*args)
             return wrap(tls.quiet(function, *convert(args)), spec)
 
-        return run_one if kernel.short is None else _with_short_way(overload, kernel.short, run_one, keys, backend)
+        return run_one if kernel.short is None else _with_short_way(overload, kernel, run_one, keys, backend)
 
     result_type = _result_type(overload)
 
@@ -119,8 +122,9 @@ def _plain(overload: Overload, rule: Any, kernel: KernelDef | None, backend: Any
     return run_many
 
 
-def _with_short_way(overload: Overload, short: Any, general: Callable[..., Tensor], keys: int, backend: Any) -> Callable[..., Tensor]:
+def _with_short_way(overload: Overload, kernel: KernelDef, general: Callable[..., Tensor], keys: int, backend: Any) -> Callable[..., Tensor]:
     """Try the kernel's short form where all tensors have one plain floating dtype; see `KernelDef.short`."""
+    short, mixed = kernel.short, kernel.mixed
     if overload.list_positions:
         return _short_way_of_lists(overload, short, general, keys)
     positions = overload.tensor_positions
@@ -152,7 +156,7 @@ def _with_short_way(overload: Overload, short: Any, general: Callable[..., Tenso
             for i in positions:
                 tensor = args[i]
                 if tensor is not None:
-                    if tensor._dtype is not d:
+                    if tensor._dtype is not d and not (mixed and tensor._dtype.category < 2):
                         return general(*args)
                     arrays[i] = tensor._array
             array = tls.quiet(short, *arrays)
@@ -161,7 +165,7 @@ def _with_short_way(overload: Overload, short: Any, general: Callable[..., Tenso
         return general(*args)
 
     required = [a for a in overload.schema.arguments if a.is_tensor and not a.optional]
-    if len(required) == len(positions) and positions in ((0,), (0, 1)):
+    if not mixed and len(required) == len(positions) and positions in ((0,), (0, 1)):
         return run_one if positions == (0,) else run_two
     return run_any
 

@@ -46,7 +46,8 @@ class KernelDef:
     Attributes
     ----------
     function
-        Takes the schema's arguments in order, with backend arrays in place of tensors.
+        Takes the schema's arguments in order, with backend arrays in place of tensors. None for a composite that has only
+        a `short` form.
     half : {"float32", "native"}
         Whether half and 8-bit floats reach it as float32, or as they are stored (kernels that only move data).
     ufunc : bool
@@ -57,21 +58,25 @@ class KernelDef:
         Plain: tried first, without a meta rule, when all tensors are of one real floating dtype that NumPy computes in. It takes
         what the kernel takes and returns a fresh row-major array of that same dtype, or None to have the call take the
         ordinary way (which also finds the words for wrong arguments).
+    mixed : bool
+        With `short`: integer and bool tensors may stand beside the floating ones.
     row_major : bool
         View: it is for row-major arrays only, and its result is one.
     """
 
-    __slots__ = ("function", "half", "ufunc", "fast", "short", "row_major")
+    __slots__ = ("function", "half", "ufunc", "fast", "short", "mixed", "row_major")
 
     def __init__(
-        self, function: Callable[..., Any], half: str, ufunc: bool, fast: Any, short: Any = None, row_major: bool = False
-    ) -> None:
+        self, function: Callable[..., Any], half: str, ufunc: bool, fast: Any, short: Any = None,
+        row_major: bool = False, mixed: bool = False,
+    ) -> None:  # fmt: skip
         self.function = function
         self.half = half
         self.ufunc = ufunc
         self.fast = fast
         self.short = short
         self.row_major = row_major
+        self.mixed = mixed
 
 
 class Composite:
@@ -266,12 +271,12 @@ def _forget(name: str) -> None:
 
 def register_kernel(
     key: int, names: Iterable[str], function: Callable[..., Any], *, half: str = "float32", ufunc: bool = False, fast: Any = None,
-    short: Any = None, row_major: bool = False,
+    short: Any = None, row_major: bool = False, mixed: bool = False,
 ) -> None:  # fmt: skip
     """Enter a backend's kernel for operators; a later registration replaces an earlier one."""
     table = KERNELS.setdefault(key, {})
     for name in names:
-        table[name] = KernelDef(function, half, ufunc, fast, short, row_major)
+        table[name] = KernelDef(function, half, ufunc, fast, short, row_major, mixed)
         _forget(name)
 
 

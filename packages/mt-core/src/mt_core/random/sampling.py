@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -98,7 +99,7 @@ def multinomial_with_replacement(weights: Array, count: int, engine: MersenneTwi
 
     A uniform number is looked up in the cumulated weights, summed one by one in float32 (float64 for float64).
     """
-    cumulated = np.cumsum(weights, axis=1, dtype=np.float64 if weights.dtype == np.float64 else np.float32)
+    cumulated: Any = np.cumsum(weights, axis=1, dtype=np.float64 if weights.dtype == np.float64 else np.float32)
     cumulated /= cumulated[:, -1:].copy()
     # Rounding must not leave a gap above the last category.
     cumulated[:, -1] = 1
