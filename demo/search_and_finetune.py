@@ -29,9 +29,9 @@ from transformers import PreTrainedTokenizerBase
 
 SEED = 0
 QUESTIONS = (
-    "How do I copy a whole folder with everything in it?",
-    "Which function tells how similar two strings are?",
+    "Which function finds strings that are similar?",
     "I want to run a command and get what it prints",
+    "What is the difference between two dates?",
 )
 
 EVERYDAY = set(

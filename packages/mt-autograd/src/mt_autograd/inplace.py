@@ -56,7 +56,7 @@ def record_inplace(
         result = below(self, *others)
         if plan.saved_outputs:
             outputs = saved_outputs(plan, (self,), wanted)
-            node.saved += packed(outputs) if watched else tuple(outputs)
+            node.saved += packed(outputs) if watched else tuple(outputs)  # type: ignore[operator]
         node.set_outputs((output_spec(self),))
         enter(self, node)
         return result

@@ -160,7 +160,7 @@ class CastMembers:
         """Make the tensor look at another tensor's or storage's memory, with a geometry of choice."""
         from .storage import set_tensor
 
-        return set_tensor(self, source, storage_offset, size, stride)
+        return set_tensor(self, source, storage_offset, size, stride)  # type: ignore[misc]
 
 
 def subclass_keys(cls: type) -> int:

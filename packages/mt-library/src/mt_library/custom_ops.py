@@ -113,9 +113,10 @@ class CustomOpDef:
         earlier = _definitions.pop(self._qualname, None)
         if earlier is not None:
             earlier._lib._destroy()
-        self._lib = Library(namespace, "FRAGMENT")
-        if Tag.pt2_compliant_tag not in tags:
-            tags = (*tags, Tag.pt2_compliant_tag)
+        self._lib: Library = Library(namespace, "FRAGMENT")
+        compliant = Tag["pt2_compliant_tag"]
+        if compliant not in tags:
+            tags = (*tags, compliant)
         self._lib.define(f"{name}{schema}", tags=tags)
         self._operator = find_operator(self._qualname)
         packet_name, _, overload_name = name.partition(".")

@@ -215,7 +215,8 @@ def _parsed(ns: str, text: str) -> Schema:
         schema = parse_schema(text if "::" in text.partition("(")[0] else f"{ns}::{text.strip()}")
     except ValueError as error:
         raise RuntimeError(str(error)) from None
-    for argument in (*schema.arguments, *schema.returns):
+    described: tuple[Any, ...] = (*schema.arguments, *schema.returns)
+    for argument in described:
         if argument.type not in _SCHEMA_TYPES:
             raise RuntimeError(
                 "unknown type specifier. Common valid schema types include Tensor, SymInt, int, float, bool, "
@@ -289,7 +290,7 @@ def define(
     if isinstance(qualname, Library):
         library, name = qualname, schema.partition("(")[0].strip()
         library.define(schema, alias_analysis, tags=tags)
-        return lambda fn: library.impl(name, fn) or fn
+        return lambda fn: library.impl(name, fn) or fn  # type: ignore[func-returns-value]
     namespace, _, name = qualified_name(qualname).partition("::")
     if not re.fullmatch(r"\(.*\)\s*->\s*.*", schema, re.S):
         raise ValueError(
@@ -326,7 +327,7 @@ def impl(qualname: str | Library, types: str | Iterable[str], func: Any = None, 
     """
     if isinstance(qualname, Library):
         name, key = types, func or ""
-        return lambda fn: qualname.impl(name, fn, key) or fn  # type: ignore[arg-type]
+        return lambda fn: qualname.impl(name, fn, key) or fn  # type: ignore[arg-type, func-returns-value]
     keys = kernel_keys(types)
     name = qualified_name(qualname)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from . import attention, functional, grad, init, modules, parallel, parameter, utils
 from .modules import *  # noqa: F403 - the classes listed in its __all__
 from .modules import __all__ as _module_classes
@@ -27,7 +29,7 @@ __all__ = [
 ]
 
 
-def factory_kwargs(kwargs: dict[str, object] | None) -> dict[str, object]:
+def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
     """The arguments `device`, `dtype` and `memory_format` for factory functions, gathered from a module's own.
 
     Parameters

@@ -55,7 +55,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
                 "implementation."
             )
         detached._is_param = True
-        return detached
+        return detached  # type: ignore[return-value]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
         if id(self) in memo:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+
 from mt_core.meta.reduction import reduced_dims
 
 from ..registry import kernel

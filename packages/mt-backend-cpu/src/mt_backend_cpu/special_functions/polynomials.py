@@ -54,7 +54,8 @@ def _chebyshev(first: Function, by_angle: Function, at_ends: Function) -> Functi
         x, n = np.broadcast_arrays(np.asarray(x), np.asarray(n))
         inside = (np.abs(x) < 1) & (_degrees(n) > _LOW_DEGREE)
         angle = np.arccos(np.where(inside, x, 0))
-        return np.where(inside, by_angle(angle, np.trunc(n)), plain(x, np.where(inside, 0, n))).astype(x.dtype)
+        values: Any = np.where(inside, by_angle(angle, np.trunc(n)), plain(x, np.where(inside, 0, n)))
+        return values.astype(x.dtype)
 
     return function
 

@@ -184,7 +184,7 @@ class Family:
         define(declaration)
         if inplace is not False:
             if inplace_variants is None:
-                inplace_variants = "method" if "method" in facts["variants"] else variants
+                inplace_variants = "method" if "method" in facts["variants"] else variants  # type: ignore[assignment]
             derived = Declaration(_inplace_schema(schema, inplace), self.name, kind, **{
                 **facts, "functional": schema.full_name, "form": "inplace", "variants": _words(inplace_variants),
                 "python_name": facts.get("python_name") and facts["python_name"] + "_", "check": inplace_check or facts.get("check"),

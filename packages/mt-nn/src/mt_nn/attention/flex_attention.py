@@ -208,9 +208,9 @@ class BlockMask:
         if seq_lengths is None:
             rows, columns = kv_indices.shape[-2:]
             seq_lengths = rows * block_size[0], columns * block_size[1]
-        q_blocks: tuple[Tensor | None, ...] = (None, None, None, None)
+        q_blocks: tuple[Any, Any, Any, Any] = (None, None, None, None)
         if compute_q_blocks:
-            full = (None, None)
+            full: tuple[Any, Any] = (None, None)
             if full_kv_num_blocks is not None:
                 full = _transpose_ordered(full_kv_num_blocks, full_kv_indices)
             q_blocks = (*_transpose_ordered(kv_num_blocks, kv_indices), *full)
@@ -270,7 +270,7 @@ class BlockMask:
 
     def to(self, device: mt.device | str) -> BlockMask:
         """The mask on another device."""
-        moved = (None if tensor is None else tensor.to(device) for tensor in self._tensors())
+        moved: list[Any] = [None if tensor is None else tensor.to(device) for tensor in self._tensors()]
         return BlockMask(self.seq_lengths, *moved, BLOCK_SIZE=self.BLOCK_SIZE, mask_mod=self.mask_mod)
 
     def __repr__(self) -> str:
@@ -287,7 +287,7 @@ class BlockMask:
 
     def _spread(self, blocks: Tensor, queries: int, keys: int) -> Tensor:
         """Blocks as single pairs."""
-        spread = blocks.bool().repeat_interleave(self.BLOCK_SIZE[0], -2).repeat_interleave(self.BLOCK_SIZE[1], -1)
+        spread = blocks.to(mt.bool).repeat_interleave(self.BLOCK_SIZE[0], -2).repeat_interleave(self.BLOCK_SIZE[1], -1)
         return spread[..., :queries, :keys]
 
 
@@ -296,7 +296,7 @@ def _ordered_to_dense(num_blocks: Tensor, indices: Tensor) -> Tensor:
     columns = indices.shape[-1]
     needed = mt.arange(columns, device=indices.device) < num_blocks.unsqueeze(-1)
     dense = mt.zeros(indices.shape, dtype=mt.int32, device=indices.device)
-    return dense.scatter_(-1, indices.long(), needed.to(mt.int32))
+    return dense.scatter_(-1, indices.to(mt.int64), needed.to(mt.int32))
 
 
 def _dense_to_ordered(dense: Tensor) -> tuple[Tensor, Tensor]:
@@ -417,7 +417,7 @@ def flex_attention(
     dtype = mt.promote_types(query.dtype, mt.float32)  # half types are too coarse for scores
     scores = query.to(dtype) @ key.to(dtype).transpose(-2, -1) * scale
     if score_mod is not None:
-        scores = score_mod(scores, *_indices(*scores.shape, scores.device))
+        scores = score_mod(scores, *_indices(scores.size(0), scores.size(1), queries, key.size(-2), scores.device))
     if block_mask is not None:
         mask = block_mask._element_mask(batch, heads, queries, key.size(-2), query.device)
         scores = scores.masked_fill(~mask, -float("inf"))

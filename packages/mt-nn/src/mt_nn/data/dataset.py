@@ -182,7 +182,7 @@ class ChainDataset(IterableDataset[Any]):
             yield from self._checked(dataset)
 
     def __len__(self) -> int:
-        return sum(len(self._checked(dataset)) for dataset in self.datasets)  # type: ignore[arg-type]
+        return sum(len(self._checked(dataset)) for dataset in self.datasets)  # type: ignore[arg-type, misc]
 
     @staticmethod
     def _checked(dataset: Dataset[Any]) -> IterableDataset[Any]:

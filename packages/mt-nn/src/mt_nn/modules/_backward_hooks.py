@@ -11,7 +11,7 @@ from mt_autograd import Function
 from mt_core import Tensor
 
 
-class BackwardHookFunction(Function):
+class BackwardHookFunction(Function):  # type: ignore[misc]
     """The identity on a group of tensors, recorded as one node, so that their gradients are seen together."""
 
     @staticmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import mt_core as mt
 from mt_core import Tensor
@@ -61,7 +61,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         device: mt.device | None = None,
         dtype: mt.dtype | None = None,
     ) -> None:
-        factory_kwargs = {"device": device, "dtype": dtype}
+        factory_kwargs: dict[str, Any] = {"device": device, "dtype": dtype}
         super().__init__()
         cutoffs = list(cutoffs)
         _check_cutoffs(cutoffs, n_classes)
@@ -88,7 +88,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     def reset_parameters(self) -> None:
         """Draw new weights."""
         self.head.reset_parameters()
-        for to_hidden, to_output in self.tail:
+        for to_hidden, to_output in self.tail:  # type: ignore[attr-defined]
             to_hidden.reset_parameters()
             to_output.reset_parameters()
 

@@ -76,7 +76,7 @@ class _NormBase(Module):
         *,
         bias: bool = True,
     ) -> None:
-        factory_kwargs = {"device": device, "dtype": dtype}
+        factory_kwargs: dict[str, Any] = {"device": device, "dtype": dtype}
         super().__init__()
         self.num_features = num_features
         self.eps = eps
@@ -186,7 +186,7 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
         *,
         bias: bool = True,
     ) -> None:
-        factory_kwargs = {"device": device, "dtype": dtype}
+        factory_kwargs: dict[str, Any] = {"device": device, "dtype": dtype}
         super().__init__(0, eps, momentum, False, False, **factory_kwargs)
         self.affine = affine
         self.track_running_stats = track_running_stats
@@ -208,7 +208,7 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
         if not self.has_uninitialized_params():
             return
         self.num_features = input.shape[1]
-        tensors = [self.weight, self.bias] if self.affine else []
+        tensors: list[Any] = [self.weight, self.bias] if self.affine else []
         if self.track_running_stats:
             tensors += [self.running_mean, self.running_var]
         for tensor in tensors:

@@ -467,7 +467,7 @@ class _LazyConvNd(_LazyConvXdMixin):
         device: mt.device | None = None,
         dtype: mt.dtype | None = None,
     ) -> None:
-        factory_kwargs = {"device": device, "dtype": dtype}
+        factory_kwargs: dict[str, Any] = {"device": device, "dtype": dtype}
         # With no channels there is nothing to draw, so the random stream is left as it is.
         super().__init__(0, 0, kernel_size, stride, padding, dilation, groups, False, padding_mode, **factory_kwargs)
         self._forget_shapes(out_channels, bias, factory_kwargs)
@@ -488,7 +488,7 @@ class _LazyConvTransposeNd(_LazyConvXdMixin):
         device: mt.device | None = None,
         dtype: mt.dtype | None = None,
     ) -> None:
-        factory_kwargs = {"device": device, "dtype": dtype}
+        factory_kwargs: dict[str, Any] = {"device": device, "dtype": dtype}
         super().__init__(
             0, 0, kernel_size, stride, padding, output_padding, groups, False, dilation, padding_mode, **factory_kwargs
         )

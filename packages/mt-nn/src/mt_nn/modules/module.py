@@ -323,7 +323,7 @@ class Module(ModuleHooks, ModuleState, ModuleTraversal, ModuleConversion):
         buffers = contents["_buffers"]
         if isinstance(value, Buffer):
             _forget(contents, name, "_parameters", "_modules")
-            self.register_buffer(name, value, value.persistent)
+            self.register_buffer(name, value, value.persistent)  # type: ignore[attr-defined]
         else:
             buffers[name] = _passed_through(_global_buffer_registration_hooks, self, name, value)
 

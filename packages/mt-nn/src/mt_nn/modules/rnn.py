@@ -455,7 +455,7 @@ class RNNCellBase(Module):
         device: mt.device | None = None,
         dtype: mt.dtype | None = None,
     ) -> None:
-        factory_kwargs = {"device": device, "dtype": dtype}
+        factory_kwargs: dict[str, Any] = {"device": device, "dtype": dtype}
         super().__init__()
         self.input_size = input_size
         self.hidden_size = hidden_size

@@ -126,7 +126,7 @@ class Transformer(Module):
         device: mt.device | None = None,
         dtype: mt.dtype | None = None,
     ) -> None:
-        factory_kwargs = {"device": device, "dtype": dtype}
+        factory_kwargs: dict[str, Any] = {"device": device, "dtype": dtype}
         super().__init__()
         layer_arguments = (
             d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias,
@@ -447,7 +447,7 @@ class TransformerEncoderLayer(Module):
         device: mt.device | None = None,
         dtype: mt.dtype | None = None,
     ) -> None:
-        factory_kwargs = {"device": device, "dtype": dtype}
+        factory_kwargs: dict[str, Any] = {"device": device, "dtype": dtype}
         super().__init__()
         self.self_attn = MultiheadAttention(
             d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, **factory_kwargs
@@ -552,7 +552,7 @@ class TransformerDecoderLayer(Module):
         device: mt.device | None = None,
         dtype: mt.dtype | None = None,
     ) -> None:
-        factory_kwargs = {"device": device, "dtype": dtype}
+        factory_kwargs: dict[str, Any] = {"device": device, "dtype": dtype}
         super().__init__()
         self.self_attn = MultiheadAttention(
             d_model, nhead, dropout=dropout, batch_first=batch_first, bias=bias, **factory_kwargs

@@ -114,7 +114,7 @@ def _orthogonalized(matrix: mt.Tensor, coefficients: tuple[float, float, float],
     if len(coefficients) != 3:
         raise ValueError("Coefficients must be a tuple of exactly 3 values")
     a, b, c = coefficients
-    result = matrix.bfloat16()
+    result = matrix.to(mt.bfloat16)
     tall = matrix.size(0) > matrix.size(1)
     if tall:
         result = result.T  # the Gram matrix is then the smaller of the two

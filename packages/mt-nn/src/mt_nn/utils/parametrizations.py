@@ -58,7 +58,7 @@ class _Orthogonal(Module):
             rows, columns = columns, rows
         if self.orthogonal_map == _OrthMaps.householder:
             tau = 2.0 / (1.0 + (X.tril(diagonal=-1) ** 2).sum(dim=-2))
-            Q = mt.linalg_householder_product(X, tau) * X.diagonal(dim1=-2, dim2=-1).int().unsqueeze(-2)
+            Q = mt.linalg_householder_product(X, tau) * X.diagonal(dim1=-2, dim2=-1).to(mt.int32).unsqueeze(-2)
         else:
             Q = self._of_skew_symmetric(X.tril(), rows, columns)
         if hasattr(self, "base"):

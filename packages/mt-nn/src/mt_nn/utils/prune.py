@@ -222,7 +222,7 @@ def _kept_part(method: BasePruningMethod, mask: Tensor) -> Any:
         return slice(None)
     if method.PRUNING_TYPE != "structured":
         raise ValueError(f"Unrecognized PRUNING_TYPE {method.PRUNING_TYPE}")
-    dim = method.dim % mask.dim()
+    dim = method.dim % mask.dim()  # type: ignore[attr-defined]
     channel_sums = mask.sum(dim=tuple(other for other in range(mask.dim()) if other != dim))
     return (slice(None),) * dim + (channel_sums != 0,)
 

@@ -204,7 +204,7 @@ def _note_steps(optimizer: Optimizer) -> None:
     """Make the optimizer's ``step`` leave a note that it was called."""
     if hasattr(optimizer.step, "_wrapped_by_lr_sched"):
         return
-    function = optimizer.step.__func__
+    function = optimizer.step.__func__  # type: ignore[attr-defined]
     reference = weakref.ref(optimizer)  # the optimizer holds the wrapper: no cycle
 
     @functools.wraps(function)
