@@ -10,6 +10,7 @@ package, and the texts are the docstrings of the Python that runs this.
 from __future__ import annotations
 
 import argparse
+import textwrap
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -61,6 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parse(arguments)
     options.output.mkdir(parents=True, exist_ok=True)
     transformers.utils.logging.disable_progress_bar()
+    transformers.utils.logging.set_verbosity_error()  # no report that the head of the classifier is new
     started = time.perf_counter()
     print(f"torch {torch.__version__}, transformers {transformers.__version__}")
     tokenizer = load_tokenizer()
@@ -98,7 +100,7 @@ def answer_questions(tokenizer: PreTrainedTokenizerBase, entries: Sequence[Entry
 def print_matches(matches: Sequence[Match]) -> None:
     """One line for each match."""
     for entry, score in matches:
-        print(f"  {score:.3f}  {entry.name:44} {entry.summary[:70]}")
+        print(f"  {score:.3f}  {entry.name:32} {textwrap.shorten(entry.summary, 70, placeholder=' ...')}")
 
 
 def learn_areas(tokenizer: PreTrainedTokenizerBase, pool: Sequence[Example], size: Size, output: Path) -> None:
