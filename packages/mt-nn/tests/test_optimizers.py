@@ -234,7 +234,7 @@ def test_named_parameters_keep_their_names():
     ("params", "error", "message"),
     [
         (lambda: mt.ones(2), TypeError, "should be an iterable of Tensors or dicts, but got torch.FloatTensor"),
-        (lambda: [], ValueError, "optimizer got an empty parameter list"),
+        (list, ValueError, "optimizer got an empty parameter list"),
         (lambda: "ab", TypeError, "optimizer can only optimize Tensors, but one of the params is str"),
         (lambda: [parameter() * 1], ValueError, "can't optimize a non-leaf Tensor"),
         (lambda: [{"params": {parameter()}}], TypeError, "need to be organized in ordered collections"),

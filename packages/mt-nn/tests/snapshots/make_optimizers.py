@@ -1,7 +1,7 @@
 """Record what PyTorch's optimizers make of a least-squares problem: ``python make_optimizers.py [--check]``.
 
-`optimizers.npz` holds the problem, the cases (as JSON) and, for each case and dtype, the parameters after some steps and
-every tensor of the state.
+`optimizers.npz` holds the problem, the cases (as JSON) and, for each case and dtype, the parameters after some steps
+and every tensor of the state.
 """
 
 from __future__ import annotations

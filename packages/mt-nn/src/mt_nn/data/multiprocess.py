@@ -97,12 +97,13 @@ class WorkerPool:
     """
 
     def __init__(self, loader: Any, fetcher: type, base_seed: int) -> None:
-        if loader.prefetch_factor <= 0:
-            raise AssertionError(f"prefetch_factor must be greater than 0, but got {loader.prefetch_factor}")
+        # None where the number of workers was set after the loader was made.
+        self._ahead = 2 if loader.prefetch_factor is None else loader.prefetch_factor
+        if self._ahead <= 0:
+            raise AssertionError(f"prefetch_factor must be greater than 0, but got {self._ahead}")
         self._timeout = loader.timeout
         self._in_order = loader.in_order
         self._persistent = loader.persistent_workers
-        self._ahead = loader.prefetch_factor
         context = loader.multiprocessing_context or multiprocessing.get_context()
         stopping = context.Event()
         self._workers: list[_Worker] = []
