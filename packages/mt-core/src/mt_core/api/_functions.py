@@ -19,7 +19,7 @@ from ..tensor_types import TENSORS
 from ._quick import NUMBERS, given, int_tuple, operator_fallback, reflected, sized_ints, tensors_keys
 from .binder import call_method, call_packet
 
-__all__ = ["_bounded_log", "_conj_physical", "_fft_c2c", "_fft_c2r", "_fft_r2c", "_linalg_det", "_log_softmax", "_log_softmax_backward_data", "_masked_softmax", "_masked_softmax_backward", "_pack_padded_sequence", "_pad_circular", "_pad_packed_sequence", "_prelu_kernel", "_prelu_kernel_backward", "_safe_softmax", "_softmax", "_softmax_backward_data", "_to_copy", "_unique2", "_upsample_nearest_exact1d", "_upsample_nearest_exact2d", "_upsample_nearest_exact3d", "abs", "abs_", "absolute", "acos", "acos_", "acosh", "acosh_", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d", "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "adjoint", "affine_grid_generator", "alias", "alias_copy", "all", "allclose", "alpha_dropout", "alpha_dropout_", "amax", "amin", "aminmax", "angle", "any", "arange", "arccos", "arccos_", "arccosh", "arccosh_", "arcsin", "arcsin_", "arcsinh", "arcsinh_", "arctan", "arctan2", "arctan_", "arctanh", "arctanh_", "argmax", "argmin", "argsort", "argwhere", "as_strided", "as_strided_copy", "as_strided_scatter", "asin", "asin_", "asinh", "asinh_", "atan", "atan2", "atan_", "atanh", "atanh_", "avg_pool1d", "avg_pool2d", "avg_pool2d_backward", "avg_pool3d", "avg_pool3d_backward", "baddbmm", "bartlett_window", "batch_norm", "bernoulli", "binary_cross_entropy", "binary_cross_entropy_with_logits", "bincount", "binomial", "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "blackman_window", "bmm", "broadcast_to", "bucketize", "cat", "ceil", "ceil_", "celu", "celu_", "chain_matmul", "channel_shuffle", "cholesky", "chunk", "clamp", "clamp_", "clamp_max", "clamp_max_", "clamp_min", "clamp_min_", "clip", "clip_", "clone", "col2im", "column_stack", "complex", "concat", "concatenate", "conj", "conj_physical", "conj_physical_", "constant_pad_nd", "conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "convolution", "copysign", "corrcoef", "cos", "cos_", "cosh", "cosh_", "cosine_embedding_loss", "cosine_similarity", "count_nonzero", "cov", "cross", "cross_entropy_loss", "cummax", "cummin", "cumprod", "cumsum", "cumulative_trapezoid", "deg2rad", "deg2rad_", "det", "diag", "diag_embed", "diagflat", "diagonal", "diagonal_copy", "diagonal_scatter", "diff", "digamma", "dist", "div", "divide", "dot", "dropout", "dropout_", "dsplit", "dstack", "elu", "elu_", "elu_backward", "embedding", "embedding_dense_backward", "empty", "empty_like", "empty_permuted", "empty_strided", "eq", "equal", "erf", "erf_", "erfc", "erfc_", "erfinv", "exp", "exp2", "exp2_", "exp_", "expand_copy", "expm1", "expm1_", "eye", "feature_alpha_dropout", "feature_alpha_dropout_", "feature_dropout", "feature_dropout_", "fft_fft", "fft_fft2", "fft_fftfreq", "fft_fftn", "fft_fftshift", "fft_hfft", "fft_hfft2", "fft_hfftn", "fft_ifft", "fft_ifft2", "fft_ifftn", "fft_ifftshift", "fft_ihfft", "fft_ihfft2", "fft_ihfftn", "fft_irfft", "fft_irfft2", "fft_irfftn", "fft_rfft", "fft_rfft2", "fft_rfftfreq", "fft_rfftn", "fill", "fill_", "fix", "fix_", "flatten", "flip", "fliplr", "flipud", "float_power", "floor", "floor_", "floor_divide", "fmax", "fmin", "fmod", "frac", "frac_", "frexp", "full", "full_like", "gather", "gcd", "gcd_", "ge", "gelu", "gelu_", "gelu_backward", "ger", "glu", "glu_backward", "greater", "greater_equal", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d", "group_norm", "gru", "gru_cell", "gt", "hamming_window", "hann_window", "hardshrink", "hardshrink_backward", "hardsigmoid", "hardsigmoid_", "hardsigmoid_backward", "hardswish", "hardswish_", "hardswish_backward", "hardtanh", "hardtanh_", "hardtanh_backward", "heaviside", "hinge_embedding_loss", "histc", "hsplit", "hstack", "huber_loss", "hypot", "i0", "i0_", "igamma", "igammac", "im2col", "imag", "index", "index_add", "index_copy", "index_fill", "index_put", "index_reduce", "index_select", "instance_norm", "inverse", "isclose", "isfinite", "isin", "isinf", "isnan", "isneginf", "isposinf", "isreal", "istft", "kl_div", "kthvalue", "l1_loss", "layer_norm", "lcm", "lcm_", "ldexp", "ldexp_", "le", "leaky_relu", "leaky_relu_", "leaky_relu_backward", "lerp", "less", "less_equal", "lgamma", "linalg_cholesky", "linalg_cholesky_ex", "linalg_cross", "linalg_det", "linalg_diagonal", "linalg_eigh", "linalg_eigvalsh", "linalg_inv", "linalg_inv_ex", "linalg_matmul", "linalg_matrix_norm", "linalg_matrix_power", "linalg_multi_dot", "linalg_norm", "linalg_qr", "linalg_slogdet", "linalg_solve", "linalg_solve_ex", "linalg_solve_triangular", "linalg_svd", "linalg_svdvals", "linalg_vander", "linalg_vecdot", "linalg_vector_norm", "linear", "linspace", "log", "log10", "log10_", "log1p", "log1p_", "log2", "log2_", "log_", "log_sigmoid", "log_sigmoid_backward", "log_sigmoid_forward", "log_softmax", "logaddexp", "logaddexp2", "logcumsumexp", "logdet", "logical_and", "logical_not", "logical_or", "logical_xor", "logit", "logit_", "logit_backward", "logspace", "logsumexp", "lstm", "lstm_cell", "lt", "margin_ranking_loss", "masked_fill", "masked_scatter", "masked_select", "matmul", "matrix_power", "max", "max_pool1d", "max_pool1d_with_indices", "max_pool2d", "max_pool2d_with_indices", "max_pool3d", "max_pool3d_with_indices", "max_unpool2d", "max_unpool3d", "maximum", "mean", "median", "min", "minimum", "mish", "mish_", "mish_backward", "mm", "mode", "moveaxis", "movedim", "mse_loss", "msort", "mul", "multi_margin_loss", "multilabel_margin_loss", "multinomial", "multiply", "mv", "mvlgamma", "nan_to_num", "nan_to_num_", "nanmean", "nanmedian", "nanquantile", "nansum", "narrow", "narrow_copy", "native_batch_norm", "native_channel_shuffle", "native_dropout", "native_dropout_backward", "native_group_norm", "native_layer_norm", "native_layer_norm_backward", "ne", "neg", "neg_", "negative", "negative_", "nextafter", "nll_loss", "nll_loss2d", "nll_loss_backward", "nll_loss_forward", "nll_loss_nd", "nonzero", "normal", "not_equal", "one_hot", "ones", "ones_like", "outer", "pad", "pad_sequence", "pairwise_distance", "permute", "permute_copy", "pixel_shuffle", "pixel_unshuffle", "poisson", "poisson_nll_loss", "polar", "polygamma", "positive", "pow", "prelu", "prod", "put", "qr", "quantile", "rad2deg", "rad2deg_", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "range", "ravel", "real", "reciprocal", "reciprocal_", "reflection_pad1d", "reflection_pad2d", "reflection_pad3d", "relu", "relu6", "relu6_", "relu_", "remainder", "renorm", "repeat_interleave", "replication_pad1d", "replication_pad2d", "replication_pad3d", "reshape", "resolve_conj", "resolve_neg", "rms_norm", "rnn_relu", "rnn_relu_cell", "rnn_tanh", "rnn_tanh_cell", "roll", "rot90", "round", "round_", "row_stack", "rrelu", "rrelu_", "rrelu_with_noise", "rrelu_with_noise_backward", "rsqrt", "rsqrt_", "rsub", "scalar_tensor", "scaled_dot_product_attention", "scatter", "scatter_add", "scatter_reduce", "searchsorted", "select", "select_copy", "select_scatter", "selu", "selu_", "sgn", "sigmoid", "sigmoid_", "sigmoid_backward", "sign", "signbit", "silu", "silu_", "silu_backward", "sin", "sin_", "sinc", "sinc_", "sinh", "sinh_", "slice", "slice_copy", "slice_scatter", "slogdet", "smooth_l1_loss", "soft_margin_loss", "softmax", "softplus", "softplus_backward", "softshrink", "softshrink_backward", "sort", "special_airy_ai", "special_bessel_j0", "special_bessel_j1", "special_bessel_y0", "special_bessel_y1", "special_chebyshev_polynomial_t", "special_chebyshev_polynomial_u", "special_chebyshev_polynomial_v", "special_chebyshev_polynomial_w", "special_digamma", "special_entr", "special_erf", "special_erfc", "special_erfcx", "special_erfinv", "special_exp2", "special_expit", "special_expm1", "special_gammainc", "special_gammaincc", "special_gammaln", "special_hermite_polynomial_h", "special_hermite_polynomial_he", "special_i0", "special_i0e", "special_i1", "special_i1e", "special_laguerre_polynomial_l", "special_legendre_polynomial_p", "special_log1p", "special_log_ndtr", "special_log_softmax", "special_logit", "special_logsumexp", "special_modified_bessel_i0", "special_modified_bessel_i1", "special_modified_bessel_k0", "special_modified_bessel_k1", "special_multigammaln", "special_ndtr", "special_ndtri", "special_polygamma", "special_psi", "special_round", "special_scaled_modified_bessel_k0", "special_scaled_modified_bessel_k1", "special_shifted_chebyshev_polynomial_t", "special_shifted_chebyshev_polynomial_u", "special_shifted_chebyshev_polynomial_v", "special_shifted_chebyshev_polynomial_w", "special_sinc", "special_softmax", "special_spherical_bessel_j0", "special_xlog1py", "special_xlogy", "special_zeta", "split", "split_copy", "split_with_sizes", "split_with_sizes_copy", "sqrt", "sqrt_", "square", "square_", "squeeze", "squeeze_copy", "stack", "std", "std_mean", "stft", "sub", "subtract", "sum", "svd", "swapaxes", "swapdims", "t", "t_copy", "take", "take_along_dim", "tan", "tan_", "tanh", "tanh_", "tanh_backward", "tensor_split", "threshold", "threshold_", "threshold_backward", "tile", "topk", "trace", "transpose", "transpose_copy", "trapezoid", "trapz", "tril", "tril_indices", "triplet_margin_loss", "triu", "triu_indices", "true_divide", "trunc", "trunc_", "unbind", "unbind_copy", "unflatten", "unfold_copy", "unique_consecutive", "unique_dim", "unsqueeze", "unsqueeze_copy", "upsample_bicubic2d", "upsample_bilinear2d", "upsample_linear1d", "upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d", "upsample_trilinear3d", "vander", "var", "var_mean", "vdot", "view_as_complex", "view_as_complex_copy", "view_as_real", "view_as_real_copy", "view_copy", "vsplit", "vstack", "where", "xlogy", "xlogy_", "zero_", "zeros", "zeros_like"]
+__all__ = ["_bounded_log", "_conj_physical", "_fft_c2c", "_fft_c2r", "_fft_r2c", "_linalg_det", "_log_softmax", "_log_softmax_backward_data", "_lu_with_info", "_masked_softmax", "_masked_softmax_backward", "_pack_padded_sequence", "_pad_circular", "_pad_packed_sequence", "_prelu_kernel", "_prelu_kernel_backward", "_safe_softmax", "_softmax", "_softmax_backward_data", "_to_copy", "_unique2", "_upsample_nearest_exact1d", "_upsample_nearest_exact2d", "_upsample_nearest_exact3d", "_weight_norm", "abs", "abs_", "absolute", "acos", "acos_", "acosh", "acosh_", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d", "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "adjoint", "affine_grid_generator", "alias", "alias_copy", "all", "allclose", "alpha_dropout", "alpha_dropout_", "amax", "amin", "aminmax", "angle", "any", "arange", "arccos", "arccos_", "arccosh", "arccosh_", "arcsin", "arcsin_", "arcsinh", "arcsinh_", "arctan", "arctan2", "arctan_", "arctanh", "arctanh_", "argmax", "argmin", "argsort", "argwhere", "as_strided", "as_strided_copy", "as_strided_scatter", "asin", "asin_", "asinh", "asinh_", "atan", "atan2", "atan_", "atanh", "atanh_", "avg_pool1d", "avg_pool2d", "avg_pool2d_backward", "avg_pool3d", "avg_pool3d_backward", "baddbmm", "bartlett_window", "batch_norm", "bernoulli", "bilinear", "binary_cross_entropy", "binary_cross_entropy_with_logits", "bincount", "binomial", "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "blackman_window", "bmm", "broadcast_to", "bucketize", "cat", "ceil", "ceil_", "celu", "celu_", "chain_matmul", "channel_shuffle", "cholesky", "cholesky_inverse", "cholesky_solve", "chunk", "clamp", "clamp_", "clamp_max", "clamp_max_", "clamp_min", "clamp_min_", "clip", "clip_", "clone", "col2im", "column_stack", "complex", "concat", "concatenate", "conj", "conj_physical", "conj_physical_", "constant_pad_nd", "conv1d", "conv2d", "conv3d", "conv_tbc", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "convolution", "copysign", "corrcoef", "cos", "cos_", "cosh", "cosh_", "cosine_embedding_loss", "cosine_similarity", "count_nonzero", "cov", "cross", "cross_entropy_loss", "ctc_loss", "cummax", "cummin", "cumprod", "cumsum", "cumulative_trapezoid", "deg2rad", "deg2rad_", "det", "diag", "diag_embed", "diagflat", "diagonal", "diagonal_copy", "diagonal_scatter", "diff", "digamma", "dist", "div", "divide", "dot", "dropout", "dropout_", "dsplit", "dstack", "elu", "elu_", "elu_backward", "embedding", "embedding_bag", "embedding_dense_backward", "embedding_renorm_", "empty", "empty_like", "empty_permuted", "empty_strided", "eq", "equal", "erf", "erf_", "erfc", "erfc_", "erfinv", "exp", "exp2", "exp2_", "exp_", "expand_copy", "expm1", "expm1_", "eye", "feature_alpha_dropout", "feature_alpha_dropout_", "feature_dropout", "feature_dropout_", "fft_fft", "fft_fft2", "fft_fftfreq", "fft_fftn", "fft_fftshift", "fft_hfft", "fft_hfft2", "fft_hfftn", "fft_ifft", "fft_ifft2", "fft_ifftn", "fft_ifftshift", "fft_ihfft", "fft_ihfft2", "fft_ihfftn", "fft_irfft", "fft_irfft2", "fft_irfftn", "fft_rfft", "fft_rfft2", "fft_rfftfreq", "fft_rfftn", "fill", "fill_", "fix", "fix_", "flatten", "flip", "fliplr", "flipud", "float_power", "floor", "floor_", "floor_divide", "fmax", "fmin", "fmod", "frac", "frac_", "fractional_max_pool2d", "fractional_max_pool3d", "frexp", "full", "full_like", "gather", "gcd", "gcd_", "ge", "gelu", "gelu_", "gelu_backward", "geqrf", "ger", "glu", "glu_backward", "greater", "greater_equal", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d", "group_norm", "gru", "gru_cell", "gt", "hamming_window", "hann_window", "hardshrink", "hardshrink_backward", "hardsigmoid", "hardsigmoid_", "hardsigmoid_backward", "hardswish", "hardswish_", "hardswish_backward", "hardtanh", "hardtanh_", "hardtanh_backward", "heaviside", "hinge_embedding_loss", "histc", "hsplit", "hstack", "huber_loss", "hypot", "i0", "i0_", "igamma", "igammac", "im2col", "imag", "index", "index_add", "index_copy", "index_fill", "index_put", "index_reduce", "index_select", "instance_norm", "inverse", "isclose", "isfinite", "isin", "isinf", "isnan", "isneginf", "isposinf", "isreal", "istft", "kl_div", "kthvalue", "l1_loss", "layer_norm", "lcm", "lcm_", "ldexp", "ldexp_", "le", "leaky_relu", "leaky_relu_", "leaky_relu_backward", "lerp", "less", "less_equal", "lgamma", "linalg_cholesky", "linalg_cholesky_ex", "linalg_cond", "linalg_cross", "linalg_det", "linalg_diagonal", "linalg_eig", "linalg_eigh", "linalg_eigvals", "linalg_eigvalsh", "linalg_householder_product", "linalg_inv", "linalg_inv_ex", "linalg_ldl_factor", "linalg_ldl_factor_ex", "linalg_ldl_solve", "linalg_lstsq", "linalg_lu", "linalg_lu_factor", "linalg_lu_factor_ex", "linalg_lu_solve", "linalg_matmul", "linalg_matrix_exp", "linalg_matrix_norm", "linalg_matrix_power", "linalg_matrix_rank", "linalg_multi_dot", "linalg_norm", "linalg_pinv", "linalg_qr", "linalg_slogdet", "linalg_solve", "linalg_solve_ex", "linalg_solve_triangular", "linalg_svd", "linalg_svdvals", "linalg_tensorinv", "linalg_tensorsolve", "linalg_vander", "linalg_vecdot", "linalg_vector_norm", "linear", "linspace", "log", "log10", "log10_", "log1p", "log1p_", "log2", "log2_", "log_", "log_sigmoid", "log_sigmoid_backward", "log_sigmoid_forward", "log_softmax", "logaddexp", "logaddexp2", "logcumsumexp", "logdet", "logical_and", "logical_not", "logical_or", "logical_xor", "logit", "logit_", "logit_backward", "logspace", "logsumexp", "lstm", "lstm_cell", "lt", "lu_solve", "lu_unpack", "margin_ranking_loss", "masked_fill", "masked_scatter", "masked_select", "matmul", "matrix_exp", "matrix_power", "max", "max_pool1d", "max_pool1d_with_indices", "max_pool2d", "max_pool2d_with_indices", "max_pool3d", "max_pool3d_with_indices", "max_unpool2d", "max_unpool3d", "maximum", "mean", "median", "min", "minimum", "mish", "mish_", "mish_backward", "mm", "mode", "moveaxis", "movedim", "mse_loss", "msort", "mul", "multi_margin_loss", "multilabel_margin_loss", "multinomial", "multiply", "mv", "mvlgamma", "nan_to_num", "nan_to_num_", "nanmean", "nanmedian", "nanquantile", "nansum", "narrow", "narrow_copy", "native_batch_norm", "native_channel_shuffle", "native_dropout", "native_dropout_backward", "native_group_norm", "native_layer_norm", "native_layer_norm_backward", "ne", "neg", "neg_", "negative", "negative_", "nextafter", "nll_loss", "nll_loss2d", "nll_loss_backward", "nll_loss_forward", "nll_loss_nd", "nonzero", "norm_except_dim", "normal", "not_equal", "one_hot", "ones", "ones_like", "orgqr", "ormqr", "outer", "pad", "pad_sequence", "pairwise_distance", "pdist", "permute", "permute_copy", "pinverse", "pixel_shuffle", "pixel_unshuffle", "poisson", "poisson_nll_loss", "polar", "polygamma", "positive", "pow", "prelu", "prod", "put", "qr", "quantile", "rad2deg", "rad2deg_", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "range", "ravel", "real", "reciprocal", "reciprocal_", "reflection_pad1d", "reflection_pad2d", "reflection_pad3d", "relu", "relu6", "relu6_", "relu_", "remainder", "renorm", "repeat_interleave", "replication_pad1d", "replication_pad2d", "replication_pad3d", "reshape", "resolve_conj", "resolve_neg", "rms_norm", "rnn_relu", "rnn_relu_cell", "rnn_tanh", "rnn_tanh_cell", "roll", "rot90", "round", "round_", "row_stack", "rrelu", "rrelu_", "rrelu_with_noise", "rrelu_with_noise_backward", "rsqrt", "rsqrt_", "rsub", "scalar_tensor", "scaled_dot_product_attention", "scatter", "scatter_add", "scatter_reduce", "searchsorted", "select", "select_copy", "select_scatter", "selu", "selu_", "sgn", "sigmoid", "sigmoid_", "sigmoid_backward", "sign", "signbit", "silu", "silu_", "silu_backward", "sin", "sin_", "sinc", "sinc_", "sinh", "sinh_", "slice", "slice_copy", "slice_scatter", "slogdet", "smooth_l1_loss", "soft_margin_loss", "softmax", "softplus", "softplus_backward", "softshrink", "softshrink_backward", "sort", "special_airy_ai", "special_bessel_j0", "special_bessel_j1", "special_bessel_y0", "special_bessel_y1", "special_chebyshev_polynomial_t", "special_chebyshev_polynomial_u", "special_chebyshev_polynomial_v", "special_chebyshev_polynomial_w", "special_digamma", "special_entr", "special_erf", "special_erfc", "special_erfcx", "special_erfinv", "special_exp2", "special_expit", "special_expm1", "special_gammainc", "special_gammaincc", "special_gammaln", "special_hermite_polynomial_h", "special_hermite_polynomial_he", "special_i0", "special_i0e", "special_i1", "special_i1e", "special_laguerre_polynomial_l", "special_legendre_polynomial_p", "special_log1p", "special_log_ndtr", "special_log_softmax", "special_logit", "special_logsumexp", "special_modified_bessel_i0", "special_modified_bessel_i1", "special_modified_bessel_k0", "special_modified_bessel_k1", "special_multigammaln", "special_ndtr", "special_ndtri", "special_polygamma", "special_psi", "special_round", "special_scaled_modified_bessel_k0", "special_scaled_modified_bessel_k1", "special_shifted_chebyshev_polynomial_t", "special_shifted_chebyshev_polynomial_u", "special_shifted_chebyshev_polynomial_v", "special_shifted_chebyshev_polynomial_w", "special_sinc", "special_softmax", "special_spherical_bessel_j0", "special_xlog1py", "special_xlogy", "special_zeta", "split", "split_copy", "split_with_sizes", "split_with_sizes_copy", "sqrt", "sqrt_", "square", "square_", "squeeze", "squeeze_copy", "stack", "std", "std_mean", "stft", "sub", "subtract", "sum", "svd", "swapaxes", "swapdims", "t", "t_copy", "take", "take_along_dim", "tan", "tan_", "tanh", "tanh_", "tanh_backward", "tensor_split", "threshold", "threshold_", "threshold_backward", "tile", "topk", "trace", "transpose", "transpose_copy", "trapezoid", "trapz", "triangular_solve", "tril", "tril_indices", "triplet_margin_loss", "triu", "triu_indices", "true_divide", "trunc", "trunc_", "unbind", "unbind_copy", "unflatten", "unfold_copy", "unique_consecutive", "unique_dim", "unsqueeze", "unsqueeze_copy", "upsample_bicubic2d", "upsample_bilinear2d", "upsample_linear1d", "upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d", "upsample_trilinear3d", "vander", "var", "var_mean", "vdot", "view_as_complex", "view_as_complex_copy", "view_as_real", "view_as_real_copy", "view_copy", "vsplit", "vstack", "where", "xlogy", "xlogy_", "zero_", "zeros", "zeros_like"]
 
 _aten_bounded_log_packet = packet('_bounded_log', 'loss', ('_bounded_log',))
 _aten_bounded_log_kernels = overload('_bounded_log', 'loss').cache
@@ -40,6 +40,8 @@ _aten_log_softmax_out_kernels = overload('_log_softmax.out', 'activation').cache
 _aten_log_softmax_backward_data_packet = packet('_log_softmax_backward_data', 'activation', ('_log_softmax_backward_data',))
 _aten_log_softmax_backward_data_kernels = overload('_log_softmax_backward_data', 'activation').cache
 _aten_log_softmax_backward_data_out_kernels = overload('_log_softmax_backward_data.out', 'activation').cache
+_aten_lu_with_info_packet = packet('_lu_with_info', 'linalg', ('_lu_with_info',))
+_aten_lu_with_info_kernels = overload('_lu_with_info', 'linalg').cache
 _aten_masked_softmax_packet = packet('_masked_softmax', 'activation', ('_masked_softmax',))
 _aten_masked_softmax_kernels = overload('_masked_softmax', 'activation').cache
 _aten_masked_softmax_backward_packet = packet('_masked_softmax_backward', 'activation', ('_masked_softmax_backward',))
@@ -75,6 +77,8 @@ _aten_upsample_nearest_exact2d_kernels = overload('_upsample_nearest_exact2d', '
 _aten_upsample_nearest_exact3d_packet = packet('_upsample_nearest_exact3d', 'pool', ('_upsample_nearest_exact3d.vec', '_upsample_nearest_exact3d',))
 _aten_upsample_nearest_exact3d_vec_kernels = overload('_upsample_nearest_exact3d.vec', 'pool').cache
 _aten_upsample_nearest_exact3d_kernels = overload('_upsample_nearest_exact3d', 'pool').cache
+_aten_weight_norm_packet = packet('_weight_norm', 'norm', ('_weight_norm',))
+_aten_weight_norm_kernels = overload('_weight_norm', 'norm').cache
 _abs_packet = packet('abs', 'elementwise', ('abs',))
 _abs_kernels = overload('abs', 'elementwise').cache
 _abs_out_kernels = overload('abs.out', 'elementwise').cache
@@ -298,6 +302,8 @@ _bernoulli_out_kernels = overload('bernoulli.out', 'random').cache
 _bernoulli__packet = packet('bernoulli_', 'random', ('bernoulli_.Tensor', 'bernoulli_.float',))
 _bernoulli__Tensor_kernels = overload('bernoulli_.Tensor', 'random').cache
 _bernoulli__float_kernels = overload('bernoulli_.float', 'random').cache
+_bilinear_packet = packet('bilinear', 'matmul', ('bilinear',))
+_bilinear_kernels = overload('bilinear', 'matmul').cache
 _binary_cross_entropy_packet = packet('binary_cross_entropy', 'loss', ('binary_cross_entropy',))
 _binary_cross_entropy_kernels = overload('binary_cross_entropy', 'loss').cache
 _binary_cross_entropy_with_logits_packet = packet('binary_cross_entropy_with_logits', 'loss', ('binary_cross_entropy_with_logits',))
@@ -370,6 +376,12 @@ _channel_shuffle_kernels = overload('channel_shuffle', 'pool').cache
 _cholesky_packet = packet('cholesky', 'linalg', ('cholesky',))
 _cholesky_kernels = overload('cholesky', 'linalg').cache
 _cholesky_out_kernels = overload('cholesky.out', 'linalg').cache
+_cholesky_inverse_packet = packet('cholesky_inverse', 'linalg', ('cholesky_inverse',))
+_cholesky_inverse_kernels = overload('cholesky_inverse', 'linalg').cache
+_cholesky_inverse_out_kernels = overload('cholesky_inverse.out', 'linalg').cache
+_cholesky_solve_packet = packet('cholesky_solve', 'linalg', ('cholesky_solve',))
+_cholesky_solve_kernels = overload('cholesky_solve', 'linalg').cache
+_cholesky_solve_out_kernels = overload('cholesky_solve.out', 'linalg').cache
 _chunk_packet = packet('chunk', 'view', ('chunk',))
 _chunk_kernels = overload('chunk', 'view').cache
 _clamp_packet = packet('clamp', 'comparison', ('clamp.Tensor', 'clamp',))
@@ -486,6 +498,9 @@ _cross_kernels = overload('cross', 'linalg').cache
 _cross_out_kernels = overload('cross.out', 'linalg').cache
 _cross_entropy_loss_packet = packet('cross_entropy_loss', 'loss', ('cross_entropy_loss',))
 _cross_entropy_loss_kernels = overload('cross_entropy_loss', 'loss').cache
+_ctc_loss_packet = packet('ctc_loss', 'loss', ('ctc_loss.IntList', 'ctc_loss.Tensor',))
+_ctc_loss_IntList_kernels = overload('ctc_loss.IntList', 'loss').cache
+_ctc_loss_Tensor_kernels = overload('ctc_loss.Tensor', 'loss').cache
 _cummax_packet = packet('cummax', 'reduction', ('cummax',))
 _cummax_kernels = overload('cummax', 'reduction').cache
 _cummax_out_kernels = overload('cummax.out', 'reduction').cache
@@ -575,8 +590,13 @@ _elu_backward_kernels = overload('elu_backward', 'activation').cache
 _elu_backward_grad_input_kernels = overload('elu_backward.grad_input', 'activation').cache
 _embedding_packet = packet('embedding', 'indexing', ('embedding',))
 _embedding_kernels = overload('embedding', 'indexing').cache
+_embedding_bag_packet = packet('embedding_bag', 'indexing', ('embedding_bag', 'embedding_bag.padding_idx',))
+_embedding_bag_kernels = overload('embedding_bag', 'indexing').cache
+_embedding_bag_padding_idx_kernels = overload('embedding_bag.padding_idx', 'indexing').cache
 _embedding_dense_backward_packet = packet('embedding_dense_backward', 'indexing', ('embedding_dense_backward',))
 _embedding_dense_backward_kernels = overload('embedding_dense_backward', 'indexing').cache
+_embedding_renorm__packet = packet('embedding_renorm_', 'indexing', ('embedding_renorm_',))
+_embedding_renorm__kernels = overload('embedding_renorm_', 'indexing').cache
 _empty_packet = packet('empty', 'creation', ('empty.memory_format',))
 _empty_memory_format_kernels = overload('empty.memory_format', 'creation').cache
 _empty_like_packet = packet('empty_like', 'creation', ('empty_like',))
@@ -766,6 +786,10 @@ _frac_kernels = overload('frac', 'elementwise').cache
 _frac_out_kernels = overload('frac.out', 'elementwise').cache
 _frac__packet = packet('frac_', 'elementwise', ('frac_',))
 _frac__kernels = overload('frac_', 'elementwise').cache
+_fractional_max_pool2d_packet = packet('fractional_max_pool2d', 'pool', ('fractional_max_pool2d',))
+_fractional_max_pool2d_kernels = overload('fractional_max_pool2d', 'pool').cache
+_fractional_max_pool3d_packet = packet('fractional_max_pool3d', 'pool', ('fractional_max_pool3d',))
+_fractional_max_pool3d_kernels = overload('fractional_max_pool3d', 'pool').cache
 _frexp_packet = packet('frexp', 'elementwise', ('frexp.Tensor',))
 _frexp_Tensor_kernels = overload('frexp.Tensor', 'elementwise').cache
 _frexp_Tensor_out_kernels = overload('frexp.Tensor_out', 'elementwise').cache
@@ -797,6 +821,9 @@ _gelu_backward_kernels = overload('gelu_backward', 'activation').cache
 _gelu_backward_grad_input_kernels = overload('gelu_backward.grad_input', 'activation').cache
 _geometric__packet = packet('geometric_', 'random', ('geometric_',))
 _geometric__kernels = overload('geometric_', 'random').cache
+_geqrf_packet = packet('geqrf', 'linalg', ('geqrf',))
+_geqrf_kernels = overload('geqrf', 'linalg').cache
+_geqrf_a_kernels = overload('geqrf.a', 'linalg').cache
 _ger_packet = packet('ger', 'matmul', ('ger',))
 _ger_kernels = overload('ger', 'matmul').cache
 _ger_out_kernels = overload('ger.out', 'matmul').cache
@@ -1033,6 +1060,11 @@ _linalg_cholesky_out_kernels = overload('linalg_cholesky.out', 'linalg').cache
 _linalg_cholesky_ex_packet = packet('linalg_cholesky_ex', 'linalg', ('linalg_cholesky_ex',))
 _linalg_cholesky_ex_kernels = overload('linalg_cholesky_ex', 'linalg').cache
 _linalg_cholesky_ex_out_kernels = overload('linalg_cholesky_ex.out', 'linalg').cache
+_linalg_cond_packet = packet('linalg_cond', 'linalg', ('linalg_cond', 'linalg_cond.p_str',))
+_linalg_cond_kernels = overload('linalg_cond', 'linalg').cache
+_linalg_cond_p_str_kernels = overload('linalg_cond.p_str', 'linalg').cache
+_linalg_cond_out_kernels = overload('linalg_cond.out', 'linalg').cache
+_linalg_cond_p_str_out_kernels = overload('linalg_cond.p_str_out', 'linalg').cache
 _linalg_cross_packet = packet('linalg_cross', 'linalg', ('linalg_cross',))
 _linalg_cross_kernels = overload('linalg_cross', 'linalg').cache
 _linalg_cross_out_kernels = overload('linalg_cross.out', 'linalg').cache
@@ -1041,21 +1073,57 @@ _linalg_det_kernels = overload('linalg_det', 'linalg').cache
 _linalg_det_out_kernels = overload('linalg_det.out', 'linalg').cache
 _linalg_diagonal_packet = packet('linalg_diagonal', 'linalg', ('linalg_diagonal',))
 _linalg_diagonal_kernels = overload('linalg_diagonal', 'linalg').cache
+_linalg_eig_packet = packet('linalg_eig', 'linalg', ('linalg_eig',))
+_linalg_eig_kernels = overload('linalg_eig', 'linalg').cache
+_linalg_eig_out_kernels = overload('linalg_eig.out', 'linalg').cache
 _linalg_eigh_packet = packet('linalg_eigh', 'linalg', ('linalg_eigh',))
 _linalg_eigh_kernels = overload('linalg_eigh', 'linalg').cache
 _linalg_eigh_out_kernels = overload('linalg_eigh.out', 'linalg').cache
+_linalg_eigvals_packet = packet('linalg_eigvals', 'linalg', ('linalg_eigvals',))
+_linalg_eigvals_kernels = overload('linalg_eigvals', 'linalg').cache
+_linalg_eigvals_out_kernels = overload('linalg_eigvals.out', 'linalg').cache
 _linalg_eigvalsh_packet = packet('linalg_eigvalsh', 'linalg', ('linalg_eigvalsh',))
 _linalg_eigvalsh_kernels = overload('linalg_eigvalsh', 'linalg').cache
 _linalg_eigvalsh_out_kernels = overload('linalg_eigvalsh.out', 'linalg').cache
+_linalg_householder_product_packet = packet('linalg_householder_product', 'linalg', ('linalg_householder_product',))
+_linalg_householder_product_kernels = overload('linalg_householder_product', 'linalg').cache
+_linalg_householder_product_out_kernels = overload('linalg_householder_product.out', 'linalg').cache
 _linalg_inv_packet = packet('linalg_inv', 'linalg', ('linalg_inv',))
 _linalg_inv_kernels = overload('linalg_inv', 'linalg').cache
 _linalg_inv_out_kernels = overload('linalg_inv.out', 'linalg').cache
 _linalg_inv_ex_packet = packet('linalg_inv_ex', 'linalg', ('linalg_inv_ex',))
 _linalg_inv_ex_kernels = overload('linalg_inv_ex', 'linalg').cache
 _linalg_inv_ex_out_kernels = overload('linalg_inv_ex.out', 'linalg').cache
+_linalg_ldl_factor_packet = packet('linalg_ldl_factor', 'linalg', ('linalg_ldl_factor',))
+_linalg_ldl_factor_kernels = overload('linalg_ldl_factor', 'linalg').cache
+_linalg_ldl_factor_out_kernels = overload('linalg_ldl_factor.out', 'linalg').cache
+_linalg_ldl_factor_ex_packet = packet('linalg_ldl_factor_ex', 'linalg', ('linalg_ldl_factor_ex',))
+_linalg_ldl_factor_ex_kernels = overload('linalg_ldl_factor_ex', 'linalg').cache
+_linalg_ldl_factor_ex_out_kernels = overload('linalg_ldl_factor_ex.out', 'linalg').cache
+_linalg_ldl_solve_packet = packet('linalg_ldl_solve', 'linalg', ('linalg_ldl_solve',))
+_linalg_ldl_solve_kernels = overload('linalg_ldl_solve', 'linalg').cache
+_linalg_ldl_solve_out_kernels = overload('linalg_ldl_solve.out', 'linalg').cache
+_linalg_lstsq_packet = packet('linalg_lstsq', 'linalg', ('linalg_lstsq',))
+_linalg_lstsq_kernels = overload('linalg_lstsq', 'linalg').cache
+_linalg_lstsq_out_kernels = overload('linalg_lstsq.out', 'linalg').cache
+_linalg_lu_packet = packet('linalg_lu', 'linalg', ('linalg_lu',))
+_linalg_lu_kernels = overload('linalg_lu', 'linalg').cache
+_linalg_lu_out_kernels = overload('linalg_lu.out', 'linalg').cache
+_linalg_lu_factor_packet = packet('linalg_lu_factor', 'linalg', ('linalg_lu_factor',))
+_linalg_lu_factor_kernels = overload('linalg_lu_factor', 'linalg').cache
+_linalg_lu_factor_out_kernels = overload('linalg_lu_factor.out', 'linalg').cache
+_linalg_lu_factor_ex_packet = packet('linalg_lu_factor_ex', 'linalg', ('linalg_lu_factor_ex',))
+_linalg_lu_factor_ex_kernels = overload('linalg_lu_factor_ex', 'linalg').cache
+_linalg_lu_factor_ex_out_kernels = overload('linalg_lu_factor_ex.out', 'linalg').cache
+_linalg_lu_solve_packet = packet('linalg_lu_solve', 'linalg', ('linalg_lu_solve',))
+_linalg_lu_solve_kernels = overload('linalg_lu_solve', 'linalg').cache
+_linalg_lu_solve_out_kernels = overload('linalg_lu_solve.out', 'linalg').cache
 _linalg_matmul_packet = packet('linalg_matmul', 'linalg', ('linalg_matmul',))
 _linalg_matmul_kernels = overload('linalg_matmul', 'linalg').cache
 _linalg_matmul_out_kernels = overload('linalg_matmul.out', 'linalg').cache
+_linalg_matrix_exp_packet = packet('linalg_matrix_exp', 'linalg', ('linalg_matrix_exp',))
+_linalg_matrix_exp_kernels = overload('linalg_matrix_exp', 'linalg').cache
+_linalg_matrix_exp_out_kernels = overload('linalg_matrix_exp.out', 'linalg').cache
 _linalg_matrix_norm_packet = packet('linalg_matrix_norm', 'linalg', ('linalg_matrix_norm', 'linalg_matrix_norm.str_ord',))
 _linalg_matrix_norm_kernels = overload('linalg_matrix_norm', 'linalg').cache
 _linalg_matrix_norm_str_ord_kernels = overload('linalg_matrix_norm.str_ord', 'linalg').cache
@@ -1064,6 +1132,15 @@ _linalg_matrix_norm_str_ord_out_kernels = overload('linalg_matrix_norm.str_ord_o
 _linalg_matrix_power_packet = packet('linalg_matrix_power', 'linalg', ('linalg_matrix_power',))
 _linalg_matrix_power_kernels = overload('linalg_matrix_power', 'linalg').cache
 _linalg_matrix_power_out_kernels = overload('linalg_matrix_power.out', 'linalg').cache
+_linalg_matrix_rank_packet = packet('linalg_matrix_rank', 'linalg', ('linalg_matrix_rank.atol_rtol_tensor', 'linalg_matrix_rank.atol_rtol_float', 'linalg_matrix_rank', 'linalg_matrix_rank.tol_tensor',))
+_linalg_matrix_rank_atol_rtol_tensor_kernels = overload('linalg_matrix_rank.atol_rtol_tensor', 'linalg').cache
+_linalg_matrix_rank_atol_rtol_float_kernels = overload('linalg_matrix_rank.atol_rtol_float', 'linalg').cache
+_linalg_matrix_rank_kernels = overload('linalg_matrix_rank', 'linalg').cache
+_linalg_matrix_rank_tol_tensor_kernels = overload('linalg_matrix_rank.tol_tensor', 'linalg').cache
+_linalg_matrix_rank_atol_rtol_tensor_out_kernels = overload('linalg_matrix_rank.atol_rtol_tensor_out', 'linalg').cache
+_linalg_matrix_rank_atol_rtol_float_out_kernels = overload('linalg_matrix_rank.atol_rtol_float_out', 'linalg').cache
+_linalg_matrix_rank_out_kernels = overload('linalg_matrix_rank.out', 'linalg').cache
+_linalg_matrix_rank_out_tol_tensor_kernels = overload('linalg_matrix_rank.out_tol_tensor', 'linalg').cache
 _linalg_multi_dot_packet = packet('linalg_multi_dot', 'linalg', ('linalg_multi_dot',))
 _linalg_multi_dot_kernels = overload('linalg_multi_dot', 'linalg').cache
 _linalg_multi_dot_out_kernels = overload('linalg_multi_dot.out', 'linalg').cache
@@ -1072,6 +1149,15 @@ _linalg_norm_kernels = overload('linalg_norm', 'linalg').cache
 _linalg_norm_ord_str_kernels = overload('linalg_norm.ord_str', 'linalg').cache
 _linalg_norm_out_kernels = overload('linalg_norm.out', 'linalg').cache
 _linalg_norm_ord_str_out_kernels = overload('linalg_norm.ord_str_out', 'linalg').cache
+_linalg_pinv_packet = packet('linalg_pinv', 'linalg', ('linalg_pinv.atol_rtol_tensor', 'linalg_pinv.atol_rtol_float', 'linalg_pinv', 'linalg_pinv.rcond_tensor',))
+_linalg_pinv_atol_rtol_tensor_kernels = overload('linalg_pinv.atol_rtol_tensor', 'linalg').cache
+_linalg_pinv_atol_rtol_float_kernels = overload('linalg_pinv.atol_rtol_float', 'linalg').cache
+_linalg_pinv_kernels = overload('linalg_pinv', 'linalg').cache
+_linalg_pinv_rcond_tensor_kernels = overload('linalg_pinv.rcond_tensor', 'linalg').cache
+_linalg_pinv_atol_rtol_tensor_out_kernels = overload('linalg_pinv.atol_rtol_tensor_out', 'linalg').cache
+_linalg_pinv_atol_rtol_float_out_kernels = overload('linalg_pinv.atol_rtol_float_out', 'linalg').cache
+_linalg_pinv_out_kernels = overload('linalg_pinv.out', 'linalg').cache
+_linalg_pinv_out_rcond_tensor_kernels = overload('linalg_pinv.out_rcond_tensor', 'linalg').cache
 _linalg_qr_packet = packet('linalg_qr', 'linalg', ('linalg_qr',))
 _linalg_qr_kernels = overload('linalg_qr', 'linalg').cache
 _linalg_qr_out_kernels = overload('linalg_qr.out', 'linalg').cache
@@ -1093,6 +1179,12 @@ _linalg_svd_out_kernels = overload('linalg_svd.out', 'linalg').cache
 _linalg_svdvals_packet = packet('linalg_svdvals', 'linalg', ('linalg_svdvals',))
 _linalg_svdvals_kernels = overload('linalg_svdvals', 'linalg').cache
 _linalg_svdvals_out_kernels = overload('linalg_svdvals.out', 'linalg').cache
+_linalg_tensorinv_packet = packet('linalg_tensorinv', 'linalg', ('linalg_tensorinv',))
+_linalg_tensorinv_kernels = overload('linalg_tensorinv', 'linalg').cache
+_linalg_tensorinv_out_kernels = overload('linalg_tensorinv.out', 'linalg').cache
+_linalg_tensorsolve_packet = packet('linalg_tensorsolve', 'linalg', ('linalg_tensorsolve',))
+_linalg_tensorsolve_kernels = overload('linalg_tensorsolve', 'linalg').cache
+_linalg_tensorsolve_out_kernels = overload('linalg_tensorsolve.out', 'linalg').cache
 _linalg_vander_packet = packet('linalg_vander', 'linalg', ('linalg_vander',))
 _linalg_vander_kernels = overload('linalg_vander', 'linalg').cache
 _linalg_vecdot_packet = packet('linalg_vecdot', 'linalg', ('linalg_vecdot',))
@@ -1200,6 +1292,12 @@ _lt_Tensor_kernels = overload('lt.Tensor', 'comparison').cache
 _lt_Tensor_out_kernels = overload('lt.Tensor_out', 'comparison').cache
 _lt__packet = packet('lt_', 'comparison', ('lt_.Tensor',))
 _lt__Tensor_kernels = overload('lt_.Tensor', 'comparison').cache
+_lu_solve_packet = packet('lu_solve', 'linalg', ('lu_solve',))
+_lu_solve_kernels = overload('lu_solve', 'linalg').cache
+_lu_solve_out_kernels = overload('lu_solve.out', 'linalg').cache
+_lu_unpack_packet = packet('lu_unpack', 'linalg', ('lu_unpack',))
+_lu_unpack_kernels = overload('lu_unpack', 'linalg').cache
+_lu_unpack_out_kernels = overload('lu_unpack.out', 'linalg').cache
 _margin_ranking_loss_packet = packet('margin_ranking_loss', 'loss', ('margin_ranking_loss',))
 _margin_ranking_loss_kernels = overload('margin_ranking_loss', 'loss').cache
 _masked_fill_packet = packet('masked_fill', 'indexing', ('masked_fill.Scalar', 'masked_fill.Tensor',))
@@ -1218,6 +1316,8 @@ _masked_select_out_kernels = overload('masked_select.out', 'indexing').cache
 _matmul_packet = packet('matmul', 'matmul', ('matmul',))
 _matmul_kernels = overload('matmul', 'matmul').cache
 _matmul_out_kernels = overload('matmul.out', 'matmul').cache
+_matrix_exp_packet = packet('matrix_exp', 'linalg', ('matrix_exp',))
+_matrix_exp_kernels = overload('matrix_exp', 'linalg').cache
 _matrix_power_packet = packet('matrix_power', 'linalg', ('matrix_power',))
 _matrix_power_kernels = overload('matrix_power', 'linalg').cache
 _matrix_power_out_kernels = overload('matrix_power.out', 'linalg').cache
@@ -1397,6 +1497,8 @@ _nll_loss_nd_kernels = overload('nll_loss_nd', 'loss').cache
 _nonzero_packet = packet('nonzero', 'indexing', ('nonzero',))
 _nonzero_kernels = overload('nonzero', 'indexing').cache
 _nonzero_out_kernels = overload('nonzero.out', 'indexing').cache
+_norm_except_dim_packet = packet('norm_except_dim', 'norm', ('norm_except_dim',))
+_norm_except_dim_kernels = overload('norm_except_dim', 'norm').cache
 _normal_packet = packet('normal', 'random', ('normal.Tensor_Tensor', 'normal.Tensor_float', 'normal.float_Tensor', 'normal.float_float',))
 _normal_Tensor_Tensor_kernels = overload('normal.Tensor_Tensor', 'random').cache
 _normal_Tensor_float_kernels = overload('normal.Tensor_float', 'random').cache
@@ -1420,6 +1522,12 @@ _ones_kernels = overload('ones', 'creation').cache
 _ones_out_kernels = overload('ones.out', 'creation').cache
 _ones_like_packet = packet('ones_like', 'creation', ('ones_like',))
 _ones_like_kernels = overload('ones_like', 'creation').cache
+_orgqr_packet = packet('orgqr', 'linalg', ('orgqr',))
+_orgqr_kernels = overload('orgqr', 'linalg').cache
+_orgqr_out_kernels = overload('orgqr.out', 'linalg').cache
+_ormqr_packet = packet('ormqr', 'linalg', ('ormqr',))
+_ormqr_kernels = overload('ormqr', 'linalg').cache
+_ormqr_out_kernels = overload('ormqr.out', 'linalg').cache
 _outer_packet = packet('outer', 'matmul', ('outer',))
 _outer_kernels = overload('outer', 'matmul').cache
 _outer_out_kernels = overload('outer.out', 'matmul').cache
@@ -1429,11 +1537,15 @@ _pad_sequence_packet = packet('pad_sequence', 'recurrent', ('pad_sequence',))
 _pad_sequence_kernels = overload('pad_sequence', 'recurrent').cache
 _pairwise_distance_packet = packet('pairwise_distance', 'loss', ('pairwise_distance',))
 _pairwise_distance_kernels = overload('pairwise_distance', 'loss').cache
+_pdist_packet = packet('pdist', 'norm', ('pdist',))
+_pdist_kernels = overload('pdist', 'norm').cache
 _permute_packet = packet('permute', 'view', ('permute',))
 _permute_kernels = overload('permute', 'view').cache
 _permute_copy_packet = packet('permute_copy', 'view', ('permute_copy',))
 _permute_copy_kernels = overload('permute_copy', 'view').cache
 _permute_copy_out_kernels = overload('permute_copy.out', 'view').cache
+_pinverse_packet = packet('pinverse', 'linalg', ('pinverse',))
+_pinverse_kernels = overload('pinverse', 'linalg').cache
 _pixel_shuffle_packet = packet('pixel_shuffle', 'pool', ('pixel_shuffle',))
 _pixel_shuffle_kernels = overload('pixel_shuffle', 'pool').cache
 _pixel_unshuffle_packet = packet('pixel_unshuffle', 'pool', ('pixel_unshuffle',))
@@ -2111,6 +2223,9 @@ _trapezoid_dx_kernels = overload('trapezoid.dx', 'reduction').cache
 _trapz_packet = packet('trapz', 'reduction', ('trapz.x', 'trapz.dx',))
 _trapz_x_kernels = overload('trapz.x', 'reduction').cache
 _trapz_dx_kernels = overload('trapz.dx', 'reduction').cache
+_triangular_solve_packet = packet('triangular_solve', 'linalg', ('triangular_solve',))
+_triangular_solve_kernels = overload('triangular_solve', 'linalg').cache
+_triangular_solve_X_kernels = overload('triangular_solve.X', 'linalg').cache
 _tril_packet = packet('tril', 'creation', ('tril',))
 _tril_kernels = overload('tril', 'creation').cache
 _tril_out_kernels = overload('tril.out', 'creation').cache
@@ -2313,6 +2428,14 @@ def _log_softmax_backward_data(grad_output=MISSING, output=MISSING, dim=MISSING,
 
 _log_softmax_backward_data.packet = _aten_log_softmax_backward_data_packet
 
+def _lu_with_info(input=MISSING, pivot=MISSING, check_errors=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (pivot is MISSING or pivot.__class__ is bool) and (check_errors is MISSING or check_errors.__class__ is bool):
+            return _aten_lu_with_info_kernels[input._keys | tls.mode](input, True if pivot is MISSING else pivot, True if check_errors is MISSING else check_errors)
+    return call_packet(_aten_lu_with_info_packet, given((('input', input), ('pivot', pivot), ('check_errors', check_errors)), args, kwargs), kwargs)
+
+_lu_with_info.packet = _aten_lu_with_info_packet
+
 def _masked_softmax(input=MISSING, mask=MISSING, dim=MISSING, mask_type=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and mask.__class__ in TENSORS and (dim is MISSING or (dim is None or dim.__class__ is int)) and (mask_type is MISSING or (mask_type is None or mask_type.__class__ is int)):
@@ -2442,6 +2565,14 @@ def _upsample_nearest_exact3d(input=MISSING, output_size=MISSING, scales_d=MISSI
     return call_packet(_aten_upsample_nearest_exact3d_packet, given((('input', input), ('output_size', output_size), ('scales_d', scales_d), ('scales_h', scales_h), ('scales_w', scales_w)), args, kwargs), kwargs)
 
 _upsample_nearest_exact3d.packet = _aten_upsample_nearest_exact3d_packet
+
+def _weight_norm(v=MISSING, g=MISSING, dim=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if v.__class__ in TENSORS and g.__class__ in TENSORS and (dim is MISSING or dim.__class__ is int):
+            return _aten_weight_norm_kernels[v._keys | g._keys | tls.mode](v, g, 0 if dim is MISSING else dim)
+    return call_packet(_aten_weight_norm_packet, given((('v', v), ('g', g), ('dim', dim)), args, kwargs), kwargs)
+
+_weight_norm.packet = _aten_weight_norm_packet
 
 def abs(input=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -3082,6 +3213,14 @@ def bernoulli(input=MISSING, p=MISSING, *args, generator=None, **kwargs):
 
 bernoulli.packet = _bernoulli_packet
 
+def bilinear(input1=MISSING, input2=MISSING, weight=MISSING, bias=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input1.__class__ in TENSORS and input2.__class__ in TENSORS and weight.__class__ in TENSORS and (bias is MISSING or (bias is None or bias.__class__ in TENSORS)):
+            return _bilinear_kernels[input1._keys | input2._keys | weight._keys | getattr(bias, '_keys', 0) | tls.mode](input1, input2, weight, None if bias is MISSING else bias)
+    return call_packet(_bilinear_packet, given((('input1', input1), ('input2', input2), ('weight', weight), ('bias', bias)), args, kwargs), kwargs)
+
+bilinear.packet = _bilinear_packet
+
 def binary_cross_entropy(input=MISSING, target=MISSING, weight=MISSING, reduction=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and target.__class__ in TENSORS and (weight is MISSING or (weight is None or weight.__class__ in TENSORS)) and (reduction is MISSING or reduction.__class__ is int):
@@ -3265,6 +3404,22 @@ def cholesky(input=MISSING, upper=MISSING, *args, **kwargs):
     return call_packet(_cholesky_packet, given((('input', input), ('upper', upper)), args, kwargs), kwargs)
 
 cholesky.packet = _cholesky_packet
+
+def cholesky_inverse(input=MISSING, upper=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (upper is MISSING or upper.__class__ is bool):
+            return _cholesky_inverse_kernels[input._keys | tls.mode](input, False if upper is MISSING else upper)
+    return call_packet(_cholesky_inverse_packet, given((('input', input), ('upper', upper)), args, kwargs), kwargs)
+
+cholesky_inverse.packet = _cholesky_inverse_packet
+
+def cholesky_solve(input=MISSING, input2=MISSING, upper=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and input2.__class__ in TENSORS and (upper is MISSING or upper.__class__ is bool):
+            return _cholesky_solve_kernels[input._keys | input2._keys | tls.mode](input, input2, False if upper is MISSING else upper)
+    return call_packet(_cholesky_solve_packet, given((('input', input), ('input2', input2), ('upper', upper)), args, kwargs), kwargs)
+
+cholesky_solve.packet = _cholesky_solve_packet
 
 def chunk(input=MISSING, chunks=MISSING, dim=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -3649,6 +3804,18 @@ def cross_entropy_loss(input=MISSING, target=MISSING, weight=MISSING, reduction=
 
 cross_entropy_loss.packet = _cross_entropy_loss_packet
 
+def ctc_loss(log_probs=MISSING, targets=MISSING, input_lengths=MISSING, target_lengths=MISSING, blank=MISSING, reduction=MISSING, zero_infinity=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_input_lengths = int_tuple(input_lengths)
+        ints_of_target_lengths = int_tuple(target_lengths)
+        if log_probs.__class__ in TENSORS and targets.__class__ in TENSORS and ints_of_input_lengths is not None and ints_of_target_lengths is not None and (blank is MISSING or blank.__class__ is int) and (reduction is MISSING or reduction.__class__ is int) and (zero_infinity is MISSING or zero_infinity.__class__ is bool):
+            return _ctc_loss_IntList_kernels[log_probs._keys | targets._keys | tls.mode](log_probs, targets, ints_of_input_lengths, ints_of_target_lengths, 0 if blank is MISSING else blank, 1 if reduction is MISSING else reduction, False if zero_infinity is MISSING else zero_infinity)
+        if log_probs.__class__ in TENSORS and targets.__class__ in TENSORS and input_lengths.__class__ in TENSORS and target_lengths.__class__ in TENSORS and (blank is MISSING or blank.__class__ is int) and (reduction is MISSING or reduction.__class__ is int) and (zero_infinity is MISSING or zero_infinity.__class__ is bool):
+            return _ctc_loss_Tensor_kernels[log_probs._keys | targets._keys | input_lengths._keys | target_lengths._keys | tls.mode](log_probs, targets, input_lengths, target_lengths, 0 if blank is MISSING else blank, 1 if reduction is MISSING else reduction, False if zero_infinity is MISSING else zero_infinity)
+    return call_packet(_ctc_loss_packet, given((('log_probs', log_probs), ('targets', targets), ('input_lengths', input_lengths), ('target_lengths', target_lengths), ('blank', blank), ('reduction', reduction), ('zero_infinity', zero_infinity)), args, kwargs), kwargs)
+
+ctc_loss.packet = _ctc_loss_packet
+
 def cummax(input=MISSING, dim=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and dim.__class__ is int:
@@ -3889,6 +4056,16 @@ def embedding(weight=MISSING, indices=MISSING, padding_idx=MISSING, scale_grad_b
 
 embedding.packet = _embedding_packet
 
+def embedding_bag(weight=MISSING, indices=MISSING, offsets=MISSING, scale_grad_by_freq=MISSING, mode=MISSING, sparse=MISSING, per_sample_weights=MISSING, include_last_offset=MISSING, padding_idx=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if weight.__class__ in TENSORS and indices.__class__ in TENSORS and offsets.__class__ in TENSORS and (scale_grad_by_freq is MISSING or scale_grad_by_freq.__class__ is bool) and (mode is MISSING or mode.__class__ is int) and (sparse is MISSING or sparse.__class__ is bool) and (per_sample_weights is MISSING or (per_sample_weights is None or per_sample_weights.__class__ in TENSORS)) and (include_last_offset is MISSING or include_last_offset.__class__ is bool) and padding_idx is MISSING:
+            return _embedding_bag_kernels[weight._keys | indices._keys | offsets._keys | getattr(per_sample_weights, '_keys', 0) | tls.mode](weight, indices, offsets, False if scale_grad_by_freq is MISSING else scale_grad_by_freq, 0 if mode is MISSING else mode, False if sparse is MISSING else sparse, None if per_sample_weights is MISSING else per_sample_weights, False if include_last_offset is MISSING else include_last_offset)
+        if weight.__class__ in TENSORS and indices.__class__ in TENSORS and offsets.__class__ in TENSORS and scale_grad_by_freq.__class__ is bool and mode.__class__ is int and sparse.__class__ is bool and (per_sample_weights is None or per_sample_weights.__class__ in TENSORS) and include_last_offset.__class__ is bool and (padding_idx is None or padding_idx.__class__ is int):
+            return _embedding_bag_padding_idx_kernels[weight._keys | indices._keys | offsets._keys | getattr(per_sample_weights, '_keys', 0) | tls.mode](weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx)
+    return call_packet(_embedding_bag_packet, given((('weight', weight), ('indices', indices), ('offsets', offsets), ('scale_grad_by_freq', scale_grad_by_freq), ('mode', mode), ('sparse', sparse), ('per_sample_weights', per_sample_weights), ('include_last_offset', include_last_offset), ('padding_idx', padding_idx)), args, kwargs), kwargs)
+
+embedding_bag.packet = _embedding_bag_packet
+
 def embedding_dense_backward(grad_output=MISSING, indices=MISSING, num_weights=MISSING, padding_idx=MISSING, scale_grad_by_freq=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if grad_output.__class__ in TENSORS and indices.__class__ in TENSORS and num_weights.__class__ is int and padding_idx.__class__ is int and scale_grad_by_freq.__class__ is bool:
@@ -3896,6 +4073,14 @@ def embedding_dense_backward(grad_output=MISSING, indices=MISSING, num_weights=M
     return call_packet(_embedding_dense_backward_packet, given((('grad_output', grad_output), ('indices', indices), ('num_weights', num_weights), ('padding_idx', padding_idx), ('scale_grad_by_freq', scale_grad_by_freq)), args, kwargs), kwargs)
 
 embedding_dense_backward.packet = _embedding_dense_backward_packet
+
+def embedding_renorm_(input=MISSING, indices=MISSING, max_norm=MISSING, norm_type=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and indices.__class__ in TENSORS and max_norm.__class__ is float and norm_type.__class__ is float:
+            return _embedding_renorm__kernels[input._keys | indices._keys | tls.mode](input, indices, max_norm, norm_type)
+    return call_packet(_embedding_renorm__packet, given((('input', input), ('indices', indices), ('max_norm', max_norm), ('norm_type', norm_type)), args, kwargs), kwargs)
+
+embedding_renorm_.packet = _embedding_renorm__packet
 
 def empty(size=MISSING, *args, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None, **kwargs):
     if not dtype is None: kwargs['dtype'] = dtype
@@ -4441,6 +4626,26 @@ def frac_(input=MISSING, *args, **kwargs):
 
 frac_.packet = _frac__packet
 
+def fractional_max_pool2d(input=MISSING, kernel_size=MISSING, output_size=MISSING, random_samples=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_kernel_size = sized_ints(kernel_size, 2)
+        ints_of_output_size = sized_ints(output_size, 2)
+        if input.__class__ in TENSORS and ints_of_kernel_size is not None and ints_of_output_size is not None and random_samples.__class__ in TENSORS:
+            return _fractional_max_pool2d_kernels[input._keys | random_samples._keys | tls.mode](input, ints_of_kernel_size, ints_of_output_size, random_samples)
+    return call_packet(_fractional_max_pool2d_packet, given((('input', input), ('kernel_size', kernel_size), ('output_size', output_size), ('random_samples', random_samples)), args, kwargs), kwargs)
+
+fractional_max_pool2d.packet = _fractional_max_pool2d_packet
+
+def fractional_max_pool3d(input=MISSING, kernel_size=MISSING, output_size=MISSING, random_samples=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_kernel_size = sized_ints(kernel_size, 3)
+        ints_of_output_size = sized_ints(output_size, 3)
+        if input.__class__ in TENSORS and ints_of_kernel_size is not None and ints_of_output_size is not None and random_samples.__class__ in TENSORS:
+            return _fractional_max_pool3d_kernels[input._keys | random_samples._keys | tls.mode](input, ints_of_kernel_size, ints_of_output_size, random_samples)
+    return call_packet(_fractional_max_pool3d_packet, given((('input', input), ('kernel_size', kernel_size), ('output_size', output_size), ('random_samples', random_samples)), args, kwargs), kwargs)
+
+fractional_max_pool3d.packet = _fractional_max_pool3d_packet
+
 def frexp(input=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS:
@@ -4527,6 +4732,14 @@ def gelu_backward(grad_output=MISSING, input=MISSING, *args, approximate='none',
     return call_packet(_gelu_backward_packet, given((('grad_output', grad_output), ('input', input)), args, kwargs), kwargs)
 
 gelu_backward.packet = _gelu_backward_packet
+
+def geqrf(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _geqrf_kernels[input._keys | tls.mode](input)
+    return call_packet(_geqrf_packet, given((('input', input),), args, kwargs), kwargs)
+
+geqrf.packet = _geqrf_packet
 
 def ger(input=MISSING, vec2=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -5145,6 +5358,16 @@ def linalg_cholesky_ex(input=MISSING, *args, upper=False, check_errors=False, **
 
 linalg_cholesky_ex.packet = _linalg_cholesky_ex_packet
 
+def linalg_cond(input=MISSING, p=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (p is MISSING or (p is None or p.__class__ in NUMBERS)):
+            return _linalg_cond_kernels[input._keys | tls.mode](input, None if p is MISSING else p)
+        if input.__class__ in TENSORS and p.__class__ is str:
+            return _linalg_cond_p_str_kernels[input._keys | tls.mode](input, p)
+    return call_packet(_linalg_cond_packet, given((('input', input), ('p', p)), args, kwargs), kwargs)
+
+linalg_cond.packet = _linalg_cond_packet
+
 def linalg_cross(input=MISSING, other=MISSING, *args, dim=-1, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and other.__class__ in TENSORS and dim.__class__ is int:
@@ -5173,6 +5396,14 @@ def linalg_diagonal(A=MISSING, *args, offset=0, dim1=-2, dim2=-1, **kwargs):
 
 linalg_diagonal.packet = _linalg_diagonal_packet
 
+def linalg_eig(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _linalg_eig_kernels[input._keys | tls.mode](input)
+    return call_packet(_linalg_eig_packet, given((('input', input),), args, kwargs), kwargs)
+
+linalg_eig.packet = _linalg_eig_packet
+
 def linalg_eigh(input=MISSING, UPLO=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and (UPLO is MISSING or UPLO.__class__ is str):
@@ -5181,6 +5412,14 @@ def linalg_eigh(input=MISSING, UPLO=MISSING, *args, **kwargs):
 
 linalg_eigh.packet = _linalg_eigh_packet
 
+def linalg_eigvals(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _linalg_eigvals_kernels[input._keys | tls.mode](input)
+    return call_packet(_linalg_eigvals_packet, given((('input', input),), args, kwargs), kwargs)
+
+linalg_eigvals.packet = _linalg_eigvals_packet
+
 def linalg_eigvalsh(input=MISSING, UPLO=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and (UPLO is MISSING or UPLO.__class__ is str):
@@ -5188,6 +5427,14 @@ def linalg_eigvalsh(input=MISSING, UPLO=MISSING, *args, **kwargs):
     return call_packet(_linalg_eigvalsh_packet, given((('input', input), ('UPLO', UPLO)), args, kwargs), kwargs)
 
 linalg_eigvalsh.packet = _linalg_eigvalsh_packet
+
+def linalg_householder_product(input=MISSING, tau=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and tau.__class__ in TENSORS:
+            return _linalg_householder_product_kernels[input._keys | tau._keys | tls.mode](input, tau)
+    return call_packet(_linalg_householder_product_packet, given((('input', input), ('tau', tau)), args, kwargs), kwargs)
+
+linalg_householder_product.packet = _linalg_householder_product_packet
 
 def linalg_inv(A=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -5206,6 +5453,81 @@ def linalg_inv_ex(A=MISSING, *args, check_errors=False, **kwargs):
 
 linalg_inv_ex.packet = _linalg_inv_ex_packet
 
+def linalg_ldl_factor(input=MISSING, *args, hermitian=False, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and hermitian.__class__ is bool:
+            return _linalg_ldl_factor_kernels[input._keys | tls.mode](input, hermitian)
+    if not hermitian is False: kwargs['hermitian'] = hermitian
+    return call_packet(_linalg_ldl_factor_packet, given((('input', input),), args, kwargs), kwargs)
+
+linalg_ldl_factor.packet = _linalg_ldl_factor_packet
+
+def linalg_ldl_factor_ex(input=MISSING, *args, hermitian=False, check_errors=False, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and hermitian.__class__ is bool and check_errors.__class__ is bool:
+            return _linalg_ldl_factor_ex_kernels[input._keys | tls.mode](input, hermitian, check_errors)
+    if not hermitian is False: kwargs['hermitian'] = hermitian
+    if not check_errors is False: kwargs['check_errors'] = check_errors
+    return call_packet(_linalg_ldl_factor_ex_packet, given((('input', input),), args, kwargs), kwargs)
+
+linalg_ldl_factor_ex.packet = _linalg_ldl_factor_ex_packet
+
+def linalg_ldl_solve(LD=MISSING, pivots=MISSING, B=MISSING, *args, hermitian=False, **kwargs):
+    if not args and not kwargs:
+        if LD.__class__ in TENSORS and pivots.__class__ in TENSORS and B.__class__ in TENSORS and hermitian.__class__ is bool:
+            return _linalg_ldl_solve_kernels[LD._keys | pivots._keys | B._keys | tls.mode](LD, pivots, B, hermitian)
+    if not hermitian is False: kwargs['hermitian'] = hermitian
+    return call_packet(_linalg_ldl_solve_packet, given((('LD', LD), ('pivots', pivots), ('B', B)), args, kwargs), kwargs)
+
+linalg_ldl_solve.packet = _linalg_ldl_solve_packet
+
+def linalg_lstsq(input=MISSING, b=MISSING, rcond=MISSING, *args, driver=None, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and b.__class__ in TENSORS and (rcond is MISSING or (rcond is None or rcond.__class__ is float)) and (driver is None or driver.__class__ is str):
+            return _linalg_lstsq_kernels[input._keys | b._keys | tls.mode](input, b, None if rcond is MISSING else rcond, driver)
+    if not driver is None: kwargs['driver'] = driver
+    return call_packet(_linalg_lstsq_packet, given((('input', input), ('b', b), ('rcond', rcond)), args, kwargs), kwargs)
+
+linalg_lstsq.packet = _linalg_lstsq_packet
+
+def linalg_lu(A=MISSING, *args, pivot=True, **kwargs):
+    if not args and not kwargs:
+        if A.__class__ in TENSORS and pivot.__class__ is bool:
+            return _linalg_lu_kernels[A._keys | tls.mode](A, pivot)
+    if not pivot is True: kwargs['pivot'] = pivot
+    return call_packet(_linalg_lu_packet, given((('A', A),), args, kwargs), kwargs)
+
+linalg_lu.packet = _linalg_lu_packet
+
+def linalg_lu_factor(A=MISSING, *args, pivot=True, **kwargs):
+    if not args and not kwargs:
+        if A.__class__ in TENSORS and pivot.__class__ is bool:
+            return _linalg_lu_factor_kernels[A._keys | tls.mode](A, pivot)
+    if not pivot is True: kwargs['pivot'] = pivot
+    return call_packet(_linalg_lu_factor_packet, given((('A', A),), args, kwargs), kwargs)
+
+linalg_lu_factor.packet = _linalg_lu_factor_packet
+
+def linalg_lu_factor_ex(A=MISSING, *args, pivot=True, check_errors=False, **kwargs):
+    if not args and not kwargs:
+        if A.__class__ in TENSORS and pivot.__class__ is bool and check_errors.__class__ is bool:
+            return _linalg_lu_factor_ex_kernels[A._keys | tls.mode](A, pivot, check_errors)
+    if not pivot is True: kwargs['pivot'] = pivot
+    if not check_errors is False: kwargs['check_errors'] = check_errors
+    return call_packet(_linalg_lu_factor_ex_packet, given((('A', A),), args, kwargs), kwargs)
+
+linalg_lu_factor_ex.packet = _linalg_lu_factor_ex_packet
+
+def linalg_lu_solve(LU=MISSING, pivots=MISSING, B=MISSING, *args, left=True, adjoint=False, **kwargs):
+    if not args and not kwargs:
+        if LU.__class__ in TENSORS and pivots.__class__ in TENSORS and B.__class__ in TENSORS and left.__class__ is bool and adjoint.__class__ is bool:
+            return _linalg_lu_solve_kernels[LU._keys | pivots._keys | B._keys | tls.mode](LU, pivots, B, left, adjoint)
+    if not left is True: kwargs['left'] = left
+    if not adjoint is False: kwargs['adjoint'] = adjoint
+    return call_packet(_linalg_lu_solve_packet, given((('LU', LU), ('pivots', pivots), ('B', B)), args, kwargs), kwargs)
+
+linalg_lu_solve.packet = _linalg_lu_solve_packet
+
 def linalg_matmul(input=MISSING, other=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and other.__class__ in TENSORS:
@@ -5213,6 +5535,14 @@ def linalg_matmul(input=MISSING, other=MISSING, *args, **kwargs):
     return call_packet(_linalg_matmul_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
 
 linalg_matmul.packet = _linalg_matmul_packet
+
+def linalg_matrix_exp(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _linalg_matrix_exp_kernels[input._keys | tls.mode](input)
+    return call_packet(_linalg_matrix_exp_packet, given((('input', input),), args, kwargs), kwargs)
+
+linalg_matrix_exp.packet = _linalg_matrix_exp_packet
 
 def linalg_matrix_norm(input=MISSING, ord=MISSING, dim=MISSING, keepdim=MISSING, *args, dtype=None, **kwargs):
     if not args and not kwargs:
@@ -5235,6 +5565,19 @@ def linalg_matrix_power(input=MISSING, n=MISSING, *args, **kwargs):
 
 linalg_matrix_power.packet = _linalg_matrix_power_packet
 
+def linalg_matrix_rank(input=MISSING, tol=MISSING, *args, atol=None, rtol=None, hermitian=False, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (atol is None or atol.__class__ in TENSORS) and (rtol is None or rtol.__class__ in TENSORS) and hermitian.__class__ is bool and tol is MISSING:
+            return _linalg_matrix_rank_atol_rtol_tensor_kernels[input._keys | getattr(atol, '_keys', 0) | getattr(rtol, '_keys', 0) | tls.mode](input, atol, rtol, hermitian)
+        if input.__class__ in TENSORS and (atol is None or atol.__class__ is float) and (rtol is None or rtol.__class__ is float) and hermitian.__class__ is bool and tol is MISSING:
+            return _linalg_matrix_rank_atol_rtol_float_kernels[input._keys | tls.mode](input, atol, rtol, hermitian)
+    if not atol is None: kwargs['atol'] = atol
+    if not rtol is None: kwargs['rtol'] = rtol
+    if not hermitian is False: kwargs['hermitian'] = hermitian
+    return call_packet(_linalg_matrix_rank_packet, given((('input', input), ('tol', tol)), args, kwargs), kwargs)
+
+linalg_matrix_rank.packet = _linalg_matrix_rank_packet
+
 def linalg_multi_dot(tensors=MISSING, *args, **kwargs):
     if not args and not kwargs:
         keys = tensors_keys(tensors)
@@ -5256,6 +5599,19 @@ def linalg_norm(input=MISSING, ord=MISSING, dim=MISSING, keepdim=MISSING, *args,
     return call_packet(_linalg_norm_packet, given((('input', input), ('ord', ord), ('dim', dim), ('keepdim', keepdim)), args, kwargs), kwargs)
 
 linalg_norm.packet = _linalg_norm_packet
+
+def linalg_pinv(input=MISSING, rcond=MISSING, *args, atol=None, rtol=None, hermitian=False, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (atol is None or atol.__class__ in TENSORS) and (rtol is None or rtol.__class__ in TENSORS) and hermitian.__class__ is bool and rcond is MISSING:
+            return _linalg_pinv_atol_rtol_tensor_kernels[input._keys | getattr(atol, '_keys', 0) | getattr(rtol, '_keys', 0) | tls.mode](input, atol, rtol, hermitian)
+        if input.__class__ in TENSORS and (atol is None or atol.__class__ is float) and (rtol is None or rtol.__class__ is float) and hermitian.__class__ is bool and rcond is MISSING:
+            return _linalg_pinv_atol_rtol_float_kernels[input._keys | tls.mode](input, atol, rtol, hermitian)
+    if not atol is None: kwargs['atol'] = atol
+    if not rtol is None: kwargs['rtol'] = rtol
+    if not hermitian is False: kwargs['hermitian'] = hermitian
+    return call_packet(_linalg_pinv_packet, given((('input', input), ('rcond', rcond)), args, kwargs), kwargs)
+
+linalg_pinv.packet = _linalg_pinv_packet
 
 def linalg_qr(A=MISSING, mode=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -5320,6 +5676,23 @@ def linalg_svdvals(A=MISSING, *args, driver=None, **kwargs):
     return call_packet(_linalg_svdvals_packet, given((('A', A),), args, kwargs), kwargs)
 
 linalg_svdvals.packet = _linalg_svdvals_packet
+
+def linalg_tensorinv(input=MISSING, ind=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (ind is MISSING or ind.__class__ is int):
+            return _linalg_tensorinv_kernels[input._keys | tls.mode](input, 2 if ind is MISSING else ind)
+    return call_packet(_linalg_tensorinv_packet, given((('input', input), ('ind', ind)), args, kwargs), kwargs)
+
+linalg_tensorinv.packet = _linalg_tensorinv_packet
+
+def linalg_tensorsolve(input=MISSING, other=MISSING, dims=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        ints_of_dims = None if dims is MISSING else int_tuple(dims)
+        if input.__class__ in TENSORS and other.__class__ in TENSORS and (ints_of_dims is not None or dims is None or dims is MISSING):
+            return _linalg_tensorsolve_kernels[input._keys | other._keys | tls.mode](input, other, ints_of_dims)
+    return call_packet(_linalg_tensorsolve_packet, given((('input', input), ('other', other), ('dims', dims)), args, kwargs), kwargs)
+
+linalg_tensorsolve.packet = _linalg_tensorsolve_packet
 
 def linalg_vander(x=MISSING, *args, N=None, **kwargs):
     if not args and not kwargs:
@@ -5613,6 +5986,22 @@ def lt(input=MISSING, other=MISSING, *args, **kwargs):
 
 lt.packet = _lt_packet
 
+def lu_solve(input=MISSING, LU_data=MISSING, LU_pivots=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and LU_data.__class__ in TENSORS and LU_pivots.__class__ in TENSORS:
+            return _lu_solve_kernels[input._keys | LU_data._keys | LU_pivots._keys | tls.mode](input, LU_data, LU_pivots)
+    return call_packet(_lu_solve_packet, given((('input', input), ('LU_data', LU_data), ('LU_pivots', LU_pivots)), args, kwargs), kwargs)
+
+lu_solve.packet = _lu_solve_packet
+
+def lu_unpack(LU_data=MISSING, LU_pivots=MISSING, unpack_data=MISSING, unpack_pivots=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if LU_data.__class__ in TENSORS and LU_pivots.__class__ in TENSORS and (unpack_data is MISSING or unpack_data.__class__ is bool) and (unpack_pivots is MISSING or unpack_pivots.__class__ is bool):
+            return _lu_unpack_kernels[LU_data._keys | LU_pivots._keys | tls.mode](LU_data, LU_pivots, True if unpack_data is MISSING else unpack_data, True if unpack_pivots is MISSING else unpack_pivots)
+    return call_packet(_lu_unpack_packet, given((('LU_data', LU_data), ('LU_pivots', LU_pivots), ('unpack_data', unpack_data), ('unpack_pivots', unpack_pivots)), args, kwargs), kwargs)
+
+lu_unpack.packet = _lu_unpack_packet
+
 def margin_ranking_loss(input1=MISSING, input2=MISSING, target=MISSING, margin=MISSING, reduction=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input1.__class__ in TENSORS and input2.__class__ in TENSORS and target.__class__ in TENSORS and (margin is MISSING or margin.__class__ is float) and (reduction is MISSING or reduction.__class__ is int):
@@ -5654,6 +6043,14 @@ def matmul(input=MISSING, other=MISSING, *args, **kwargs):
     return call_packet(_matmul_packet, given((('input', input), ('other', other)), args, kwargs), kwargs)
 
 matmul.packet = _matmul_packet
+
+def matrix_exp(input=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS:
+            return _matrix_exp_kernels[input._keys | tls.mode](input)
+    return call_packet(_matrix_exp_packet, given((('input', input),), args, kwargs), kwargs)
+
+matrix_exp.packet = _matrix_exp_packet
 
 def matrix_power(input=MISSING, n=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -6177,6 +6574,14 @@ def nonzero(input=MISSING, *args, **kwargs):
 
 nonzero.packet = _nonzero_packet
 
+def norm_except_dim(v=MISSING, pow=MISSING, dim=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if v.__class__ in TENSORS and (pow is MISSING or pow.__class__ is int) and (dim is MISSING or dim.__class__ is int):
+            return _norm_except_dim_kernels[v._keys | tls.mode](v, 2 if pow is MISSING else pow, 0 if dim is MISSING else dim)
+    return call_packet(_norm_except_dim_packet, given((('v', v), ('pow', pow), ('dim', dim)), args, kwargs), kwargs)
+
+norm_except_dim.packet = _norm_except_dim_packet
+
 def normal(mean=MISSING, std=MISSING, size=MISSING, *args, generator=None, dtype=None, layout=None, device=None, pin_memory=None, **kwargs):
     if not args and not kwargs:
         if mean.__class__ in TENSORS and std.__class__ in TENSORS and generator is None and size is MISSING and dtype is None and layout is None and device is None and pin_memory is None:
@@ -6229,6 +6634,22 @@ def ones_like(input=MISSING, *args, dtype=None, layout=None, device=None, pin_me
 
 ones_like.packet = _ones_like_packet
 
+def orgqr(input=MISSING, input2=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and input2.__class__ in TENSORS:
+            return _orgqr_kernels[input._keys | input2._keys | tls.mode](input, input2)
+    return call_packet(_orgqr_packet, given((('input', input), ('input2', input2)), args, kwargs), kwargs)
+
+orgqr.packet = _orgqr_packet
+
+def ormqr(input=MISSING, input2=MISSING, input3=MISSING, left=MISSING, transpose=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and input2.__class__ in TENSORS and input3.__class__ in TENSORS and (left is MISSING or left.__class__ is bool) and (transpose is MISSING or transpose.__class__ is bool):
+            return _ormqr_kernels[input._keys | input2._keys | input3._keys | tls.mode](input, input2, input3, True if left is MISSING else left, False if transpose is MISSING else transpose)
+    return call_packet(_ormqr_packet, given((('input', input), ('input2', input2), ('input3', input3), ('left', left), ('transpose', transpose)), args, kwargs), kwargs)
+
+ormqr.packet = _ormqr_packet
+
 def outer(input=MISSING, vec2=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and vec2.__class__ in TENSORS:
@@ -6263,6 +6684,14 @@ def pairwise_distance(x1=MISSING, x2=MISSING, p=MISSING, eps=MISSING, keepdim=MI
 
 pairwise_distance.packet = _pairwise_distance_packet
 
+def pdist(input=MISSING, p=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (p is MISSING or p.__class__ is float):
+            return _pdist_kernels[input._keys | tls.mode](input, 2.0 if p is MISSING else p)
+    return call_packet(_pdist_packet, given((('input', input), ('p', p)), args, kwargs), kwargs)
+
+pdist.packet = _pdist_packet
+
 def permute(input=MISSING, dims=MISSING, *args, **kwargs):
     if not args and not kwargs:
         ints_of_dims = int_tuple(dims)
@@ -6280,6 +6709,14 @@ def permute_copy(input=MISSING, dims=MISSING, *args, **kwargs):
     return call_packet(_permute_copy_packet, given((('input', input), ('dims', dims)), args, kwargs), kwargs)
 
 permute_copy.packet = _permute_copy_packet
+
+def pinverse(input=MISSING, rcond=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and (rcond is MISSING or rcond.__class__ is float):
+            return _pinverse_kernels[input._keys | tls.mode](input, 1e-15 if rcond is MISSING else rcond)
+    return call_packet(_pinverse_packet, given((('input', input), ('rcond', rcond)), args, kwargs), kwargs)
+
+pinverse.packet = _pinverse_packet
 
 def pixel_shuffle(input=MISSING, upscale_factor=MISSING, *args, **kwargs):
     if not args and not kwargs:
@@ -8026,6 +8463,14 @@ def trapz(y=MISSING, x=MISSING, *args, dim=-1, dx=1.0, **kwargs):
 
 trapz.packet = _trapz_packet
 
+def triangular_solve(input=MISSING, A=MISSING, upper=MISSING, transpose=MISSING, unitriangular=MISSING, *args, **kwargs):
+    if not args and not kwargs:
+        if input.__class__ in TENSORS and A.__class__ in TENSORS and (upper is MISSING or upper.__class__ is bool) and (transpose is MISSING or transpose.__class__ is bool) and (unitriangular is MISSING or unitriangular.__class__ is bool):
+            return _triangular_solve_kernels[input._keys | A._keys | tls.mode](input, A, True if upper is MISSING else upper, False if transpose is MISSING else transpose, False if unitriangular is MISSING else unitriangular)
+    return call_packet(_triangular_solve_packet, given((('input', input), ('A', A), ('upper', upper), ('transpose', transpose), ('unitriangular', unitriangular)), args, kwargs), kwargs)
+
+triangular_solve.packet = _triangular_solve_packet
+
 def tril(input=MISSING, diagonal=MISSING, *args, **kwargs):
     if not args and not kwargs:
         if input.__class__ in TENSORS and (diagonal is MISSING or diagonal.__class__ is int):
@@ -8387,9 +8832,9 @@ zeros_like.packet = _zeros_like_packet
 #: Python namespace -> ((public name, name here), ...)
 NAMESPACES = {
     'internal': (('_bounded_log', '_bounded_log'), ('_fft_c2c', '_fft_c2c'), ('_fft_c2r', '_fft_c2r'), ('_fft_r2c', '_fft_r2c'), ('_linalg_det', '_linalg_det'), ('_masked_softmax_backward', '_masked_softmax_backward'), ('_pad_circular', '_pad_circular'), ('_prelu_kernel_backward', '_prelu_kernel_backward'), ('alias', 'alias'), ('avg_pool2d_backward', 'avg_pool2d_backward'), ('avg_pool3d_backward', 'avg_pool3d_backward'), ('elu_backward', 'elu_backward'), ('gelu_backward', 'gelu_backward'), ('glu_backward', 'glu_backward'), ('hardshrink_backward', 'hardshrink_backward'), ('hardsigmoid_backward', 'hardsigmoid_backward'), ('hardswish_backward', 'hardswish_backward'), ('hardtanh_backward', 'hardtanh_backward'), ('index', 'index'), ('leaky_relu_backward', 'leaky_relu_backward'), ('log_sigmoid_backward', 'log_sigmoid_backward'), ('log_sigmoid_forward', 'log_sigmoid_forward'), ('logit_backward', 'logit_backward'), ('mish_backward', 'mish_backward'), ('native_dropout_backward', 'native_dropout_backward'), ('native_layer_norm_backward', 'native_layer_norm_backward'), ('nll_loss_backward', 'nll_loss_backward'), ('rrelu_with_noise_backward', 'rrelu_with_noise_backward'), ('sigmoid_backward', 'sigmoid_backward'), ('silu_backward', 'silu_backward'), ('slice', 'slice'), ('softplus_backward', 'softplus_backward'), ('softshrink_backward', 'softshrink_backward'), ('tanh_backward', 'tanh_backward'), ('threshold_backward', 'threshold_backward'), ('unique_consecutive', 'unique_consecutive')),
-    'torch': (('_conj_physical', '_conj_physical'), ('_log_softmax', '_log_softmax'), ('_log_softmax_backward_data', '_log_softmax_backward_data'), ('_masked_softmax', '_masked_softmax'), ('_pack_padded_sequence', '_pack_padded_sequence'), ('_pad_packed_sequence', '_pad_packed_sequence'), ('_prelu_kernel', '_prelu_kernel'), ('_safe_softmax', '_safe_softmax'), ('_softmax', '_softmax'), ('_softmax_backward_data', '_softmax_backward_data'), ('_to_copy', '_to_copy'), ('_unique2', '_unique2'), ('abs', 'abs'), ('abs_', 'abs_'), ('absolute', 'absolute'), ('acos', 'acos'), ('acos_', 'acos_'), ('acosh', 'acosh'), ('acosh_', 'acosh_'), ('adaptive_avg_pool1d', 'adaptive_avg_pool1d'), ('adaptive_max_pool1d', 'adaptive_max_pool1d'), ('add', 'add'), ('addbmm', 'addbmm'), ('addcdiv', 'addcdiv'), ('addcmul', 'addcmul'), ('addmm', 'addmm'), ('addmv', 'addmv'), ('addr', 'addr'), ('adjoint', 'adjoint'), ('affine_grid_generator', 'affine_grid_generator'), ('alias_copy', 'alias_copy'), ('all', 'all'), ('allclose', 'allclose'), ('alpha_dropout', 'alpha_dropout'), ('alpha_dropout_', 'alpha_dropout_'), ('amax', 'amax'), ('amin', 'amin'), ('aminmax', 'aminmax'), ('angle', 'angle'), ('any', 'any'), ('arange', 'arange'), ('arccos', 'arccos'), ('arccos_', 'arccos_'), ('arccosh', 'arccosh'), ('arccosh_', 'arccosh_'), ('arcsin', 'arcsin'), ('arcsin_', 'arcsin_'), ('arcsinh', 'arcsinh'), ('arcsinh_', 'arcsinh_'), ('arctan', 'arctan'), ('arctan2', 'arctan2'), ('arctan_', 'arctan_'), ('arctanh', 'arctanh'), ('arctanh_', 'arctanh_'), ('argmax', 'argmax'), ('argmin', 'argmin'), ('argsort', 'argsort'), ('argwhere', 'argwhere'), ('as_strided', 'as_strided'), ('as_strided_copy', 'as_strided_copy'), ('as_strided_scatter', 'as_strided_scatter'), ('asin', 'asin'), ('asin_', 'asin_'), ('asinh', 'asinh'), ('asinh_', 'asinh_'), ('atan', 'atan'), ('atan2', 'atan2'), ('atan_', 'atan_'), ('atanh', 'atanh'), ('atanh_', 'atanh_'), ('avg_pool1d', 'avg_pool1d'), ('baddbmm', 'baddbmm'), ('bartlett_window', 'bartlett_window'), ('batch_norm', 'batch_norm'), ('bernoulli', 'bernoulli'), ('binary_cross_entropy_with_logits', 'binary_cross_entropy_with_logits'), ('bincount', 'bincount'), ('binomial', 'binomial'), ('bitwise_and', 'bitwise_and'), ('bitwise_left_shift', 'bitwise_left_shift'), ('bitwise_not', 'bitwise_not'), ('bitwise_or', 'bitwise_or'), ('bitwise_right_shift', 'bitwise_right_shift'), ('bitwise_xor', 'bitwise_xor'), ('blackman_window', 'blackman_window'), ('bmm', 'bmm'), ('broadcast_to', 'broadcast_to'), ('bucketize', 'bucketize'), ('cat', 'cat'), ('ceil', 'ceil'), ('ceil_', 'ceil_'), ('celu', 'celu'), ('celu_', 'celu_'), ('chain_matmul', 'chain_matmul'), ('channel_shuffle', 'channel_shuffle'), ('cholesky', 'cholesky'), ('chunk', 'chunk'), ('clamp', 'clamp'), ('clamp_', 'clamp_'), ('clamp_max', 'clamp_max'), ('clamp_max_', 'clamp_max_'), ('clamp_min', 'clamp_min'), ('clamp_min_', 'clamp_min_'), ('clip', 'clip'), ('clip_', 'clip_'), ('clone', 'clone'), ('column_stack', 'column_stack'), ('complex', 'complex'), ('concat', 'concat'), ('concatenate', 'concatenate'), ('conj', 'conj'), ('conj_physical', 'conj_physical'), ('conj_physical_', 'conj_physical_'), ('constant_pad_nd', 'constant_pad_nd'), ('conv1d', 'conv1d'), ('conv2d', 'conv2d'), ('conv3d', 'conv3d'), ('conv_tbc', 'conv_tbc'), ('conv_transpose1d', 'conv_transpose1d'), ('conv_transpose2d', 'conv_transpose2d'), ('conv_transpose3d', 'conv_transpose3d'), ('convolution', 'convolution'), ('copysign', 'copysign'), ('corrcoef', 'corrcoef'), ('cos', 'cos'), ('cos_', 'cos_'), ('cosh', 'cosh'), ('cosh_', 'cosh_'), ('cosine_embedding_loss', 'cosine_embedding_loss'), ('cosine_similarity', 'cosine_similarity'), ('count_nonzero', 'count_nonzero'), ('cov', 'cov'), ('cross', 'cross'), ('cummax', 'cummax'), ('cummin', 'cummin'), ('cumprod', 'cumprod'), ('cumsum', 'cumsum'), ('cumulative_trapezoid', 'cumulative_trapezoid'), ('deg2rad', 'deg2rad'), ('deg2rad_', 'deg2rad_'), ('det', 'det'), ('diag', 'diag'), ('diag_embed', 'diag_embed'), ('diagflat', 'diagflat'), ('diagonal', 'diagonal'), ('diagonal_copy', 'diagonal_copy'), ('diagonal_scatter', 'diagonal_scatter'), ('diff', 'diff'), ('digamma', 'digamma'), ('dist', 'dist'), ('div', 'div'), ('divide', 'divide'), ('dot', 'dot'), ('dropout', 'dropout'), ('dropout_', 'dropout_'), ('dsplit', 'dsplit'), ('dstack', 'dstack'), ('embedding', 'embedding'), ('embedding_dense_backward', 'embedding_dense_backward'), ('empty', 'empty'), ('empty_like', 'empty_like'), ('empty_permuted', 'empty_permuted'), ('empty_strided', 'empty_strided'), ('eq', 'eq'), ('equal', 'equal'), ('erf', 'erf'), ('erf_', 'erf_'), ('erfc', 'erfc'), ('erfc_', 'erfc_'), ('erfinv', 'erfinv'), ('exp', 'exp'), ('exp2', 'exp2'), ('exp2_', 'exp2_'), ('exp_', 'exp_'), ('expand_copy', 'expand_copy'), ('expm1', 'expm1'), ('expm1_', 'expm1_'), ('eye', 'eye'), ('feature_alpha_dropout', 'feature_alpha_dropout'), ('feature_alpha_dropout_', 'feature_alpha_dropout_'), ('feature_dropout', 'feature_dropout'), ('feature_dropout_', 'feature_dropout_'), ('fill', 'fill'), ('fill_', 'fill_'), ('fix', 'fix'), ('fix_', 'fix_'), ('flatten', 'flatten'), ('flip', 'flip'), ('fliplr', 'fliplr'), ('flipud', 'flipud'), ('float_power', 'float_power'), ('floor', 'floor'), ('floor_', 'floor_'), ('floor_divide', 'floor_divide'), ('fmax', 'fmax'), ('fmin', 'fmin'), ('fmod', 'fmod'), ('frac', 'frac'), ('frac_', 'frac_'), ('frexp', 'frexp'), ('full', 'full'), ('full_like', 'full_like'), ('gather', 'gather'), ('gcd', 'gcd'), ('gcd_', 'gcd_'), ('ge', 'ge'), ('ger', 'ger'), ('greater', 'greater'), ('greater_equal', 'greater_equal'), ('grid_sampler', 'grid_sampler'), ('grid_sampler_2d', 'grid_sampler_2d'), ('grid_sampler_3d', 'grid_sampler_3d'), ('group_norm', 'group_norm'), ('gru', 'gru'), ('gru_cell', 'gru_cell'), ('gt', 'gt'), ('hamming_window', 'hamming_window'), ('hann_window', 'hann_window'), ('hardshrink', 'hardshrink'), ('heaviside', 'heaviside'), ('hinge_embedding_loss', 'hinge_embedding_loss'), ('histc', 'histc'), ('hsplit', 'hsplit'), ('hstack', 'hstack'), ('hypot', 'hypot'), ('i0', 'i0'), ('i0_', 'i0_'), ('igamma', 'igamma'), ('igammac', 'igammac'), ('imag', 'imag'), ('index_add', 'index_add'), ('index_copy', 'index_copy'), ('index_fill', 'index_fill'), ('index_put', 'index_put'), ('index_reduce', 'index_reduce'), ('index_select', 'index_select'), ('instance_norm', 'instance_norm'), ('inverse', 'inverse'), ('isclose', 'isclose'), ('isfinite', 'isfinite'), ('isin', 'isin'), ('isinf', 'isinf'), ('isnan', 'isnan'), ('isneginf', 'isneginf'), ('isposinf', 'isposinf'), ('isreal', 'isreal'), ('istft', 'istft'), ('kl_div', 'kl_div'), ('kthvalue', 'kthvalue'), ('layer_norm', 'layer_norm'), ('lcm', 'lcm'), ('lcm_', 'lcm_'), ('ldexp', 'ldexp'), ('ldexp_', 'ldexp_'), ('le', 'le'), ('lerp', 'lerp'), ('less', 'less'), ('less_equal', 'less_equal'), ('lgamma', 'lgamma'), ('linspace', 'linspace'), ('log', 'log'), ('log10', 'log10'), ('log10_', 'log10_'), ('log1p', 'log1p'), ('log1p_', 'log1p_'), ('log2', 'log2'), ('log2_', 'log2_'), ('log_', 'log_'), ('log_softmax', 'log_softmax'), ('logaddexp', 'logaddexp'), ('logaddexp2', 'logaddexp2'), ('logcumsumexp', 'logcumsumexp'), ('logdet', 'logdet'), ('logical_and', 'logical_and'), ('logical_not', 'logical_not'), ('logical_or', 'logical_or'), ('logical_xor', 'logical_xor'), ('logit', 'logit'), ('logit_', 'logit_'), ('logspace', 'logspace'), ('logsumexp', 'logsumexp'), ('lstm', 'lstm'), ('lstm_cell', 'lstm_cell'), ('lt', 'lt'), ('margin_ranking_loss', 'margin_ranking_loss'), ('masked_fill', 'masked_fill'), ('masked_scatter', 'masked_scatter'), ('masked_select', 'masked_select'), ('matmul', 'matmul'), ('matrix_power', 'matrix_power'), ('max', 'max'), ('max_pool1d', 'max_pool1d'), ('max_pool1d_with_indices', 'max_pool1d_with_indices'), ('max_pool2d', 'max_pool2d'), ('max_pool3d', 'max_pool3d'), ('maximum', 'maximum'), ('mean', 'mean'), ('median', 'median'), ('min', 'min'), ('minimum', 'minimum'), ('mm', 'mm'), ('mode', 'mode'), ('moveaxis', 'moveaxis'), ('movedim', 'movedim'), ('msort', 'msort'), ('mul', 'mul'), ('multinomial', 'multinomial'), ('multiply', 'multiply'), ('mv', 'mv'), ('mvlgamma', 'mvlgamma'), ('nan_to_num', 'nan_to_num'), ('nan_to_num_', 'nan_to_num_'), ('nanmean', 'nanmean'), ('nanmedian', 'nanmedian'), ('nanquantile', 'nanquantile'), ('nansum', 'nansum'), ('narrow', 'narrow'), ('narrow_copy', 'narrow_copy'), ('native_batch_norm', 'native_batch_norm'), ('native_channel_shuffle', 'native_channel_shuffle'), ('native_dropout', 'native_dropout'), ('native_group_norm', 'native_group_norm'), ('native_layer_norm', 'native_layer_norm'), ('ne', 'ne'), ('neg', 'neg'), ('neg_', 'neg_'), ('negative', 'negative'), ('negative_', 'negative_'), ('nextafter', 'nextafter'), ('nonzero', 'nonzero'), ('normal', 'normal'), ('not_equal', 'not_equal'), ('ones', 'ones'), ('ones_like', 'ones_like'), ('outer', 'outer'), ('pairwise_distance', 'pairwise_distance'), ('permute', 'permute'), ('permute_copy', 'permute_copy'), ('pixel_shuffle', 'pixel_shuffle'), ('pixel_unshuffle', 'pixel_unshuffle'), ('poisson', 'poisson'), ('poisson_nll_loss', 'poisson_nll_loss'), ('polar', 'polar'), ('polygamma', 'polygamma'), ('positive', 'positive'), ('pow', 'pow'), ('prelu', 'prelu'), ('prod', 'prod'), ('put', 'put'), ('qr', 'qr'), ('quantile', 'quantile'), ('rad2deg', 'rad2deg'), ('rad2deg_', 'rad2deg_'), ('rand', 'rand'), ('rand_like', 'rand_like'), ('randint', 'randint'), ('randint_like', 'randint_like'), ('randn', 'randn'), ('randn_like', 'randn_like'), ('randperm', 'randperm'), ('range', 'range'), ('ravel', 'ravel'), ('real', 'real'), ('reciprocal', 'reciprocal'), ('reciprocal_', 'reciprocal_'), ('relu', 'relu'), ('relu_', 'relu_'), ('remainder', 'remainder'), ('renorm', 'renorm'), ('repeat_interleave', 'repeat_interleave'), ('reshape', 'reshape'), ('resolve_conj', 'resolve_conj'), ('resolve_neg', 'resolve_neg'), ('rms_norm', 'rms_norm'), ('rnn_relu', 'rnn_relu'), ('rnn_relu_cell', 'rnn_relu_cell'), ('rnn_tanh', 'rnn_tanh'), ('rnn_tanh_cell', 'rnn_tanh_cell'), ('roll', 'roll'), ('rot90', 'rot90'), ('round', 'round'), ('round_', 'round_'), ('row_stack', 'row_stack'), ('rrelu', 'rrelu'), ('rrelu_', 'rrelu_'), ('rsqrt', 'rsqrt'), ('rsqrt_', 'rsqrt_'), ('rsub', 'rsub'), ('scalar_tensor', 'scalar_tensor'), ('scatter', 'scatter'), ('scatter_add', 'scatter_add'), ('scatter_reduce', 'scatter_reduce'), ('searchsorted', 'searchsorted'), ('select', 'select'), ('select_copy', 'select_copy'), ('select_scatter', 'select_scatter'), ('selu', 'selu'), ('selu_', 'selu_'), ('sgn', 'sgn'), ('sigmoid', 'sigmoid'), ('sigmoid_', 'sigmoid_'), ('sign', 'sign'), ('signbit', 'signbit'), ('sin', 'sin'), ('sin_', 'sin_'), ('sinc', 'sinc'), ('sinc_', 'sinc_'), ('sinh', 'sinh'), ('sinh_', 'sinh_'), ('slice_copy', 'slice_copy'), ('slice_scatter', 'slice_scatter'), ('slogdet', 'slogdet'), ('softmax', 'softmax'), ('sort', 'sort'), ('split', 'split'), ('split_copy', 'split_copy'), ('split_with_sizes', 'split_with_sizes'), ('split_with_sizes_copy', 'split_with_sizes_copy'), ('sqrt', 'sqrt'), ('sqrt_', 'sqrt_'), ('square', 'square'), ('square_', 'square_'), ('squeeze', 'squeeze'), ('squeeze_copy', 'squeeze_copy'), ('stack', 'stack'), ('std', 'std'), ('std_mean', 'std_mean'), ('stft', 'stft'), ('sub', 'sub'), ('subtract', 'subtract'), ('sum', 'sum'), ('svd', 'svd'), ('swapaxes', 'swapaxes'), ('swapdims', 'swapdims'), ('t', 't'), ('t_copy', 't_copy'), ('take', 'take'), ('take_along_dim', 'take_along_dim'), ('tan', 'tan'), ('tan_', 'tan_'), ('tanh', 'tanh'), ('tanh_', 'tanh_'), ('tensor_split', 'tensor_split'), ('threshold', 'threshold'), ('threshold_', 'threshold_'), ('tile', 'tile'), ('topk', 'topk'), ('trace', 'trace'), ('transpose', 'transpose'), ('transpose_copy', 'transpose_copy'), ('trapezoid', 'trapezoid'), ('trapz', 'trapz'), ('tril', 'tril'), ('tril_indices', 'tril_indices'), ('triplet_margin_loss', 'triplet_margin_loss'), ('triu', 'triu'), ('triu_indices', 'triu_indices'), ('true_divide', 'true_divide'), ('trunc', 'trunc'), ('trunc_', 'trunc_'), ('unbind', 'unbind'), ('unbind_copy', 'unbind_copy'), ('unflatten', 'unflatten'), ('unfold_copy', 'unfold_copy'), ('unique_dim', 'unique_dim'), ('unsqueeze', 'unsqueeze'), ('unsqueeze_copy', 'unsqueeze_copy'), ('vander', 'vander'), ('var', 'var'), ('var_mean', 'var_mean'), ('vdot', 'vdot'), ('view_as_complex', 'view_as_complex'), ('view_as_complex_copy', 'view_as_complex_copy'), ('view_as_real', 'view_as_real'), ('view_as_real_copy', 'view_as_real_copy'), ('view_copy', 'view_copy'), ('vsplit', 'vsplit'), ('vstack', 'vstack'), ('where', 'where'), ('xlogy', 'xlogy'), ('xlogy_', 'xlogy_'), ('zero_', 'zero_'), ('zeros', 'zeros'), ('zeros_like', 'zeros_like')),
-    'torch._C._nn': (('_upsample_nearest_exact1d', '_upsample_nearest_exact1d'), ('_upsample_nearest_exact2d', '_upsample_nearest_exact2d'), ('_upsample_nearest_exact3d', '_upsample_nearest_exact3d'), ('adaptive_avg_pool2d', 'adaptive_avg_pool2d'), ('adaptive_avg_pool3d', 'adaptive_avg_pool3d'), ('adaptive_max_pool2d', 'adaptive_max_pool2d'), ('adaptive_max_pool3d', 'adaptive_max_pool3d'), ('avg_pool2d', 'avg_pool2d'), ('avg_pool3d', 'avg_pool3d'), ('binary_cross_entropy', 'binary_cross_entropy'), ('col2im', 'col2im'), ('cross_entropy_loss', 'cross_entropy_loss'), ('elu', 'elu'), ('elu_', 'elu_'), ('gelu', 'gelu'), ('gelu_', 'gelu_'), ('glu', 'glu'), ('hardsigmoid', 'hardsigmoid'), ('hardsigmoid_', 'hardsigmoid_'), ('hardswish', 'hardswish'), ('hardswish_', 'hardswish_'), ('hardtanh', 'hardtanh'), ('hardtanh_', 'hardtanh_'), ('huber_loss', 'huber_loss'), ('im2col', 'im2col'), ('l1_loss', 'l1_loss'), ('leaky_relu', 'leaky_relu'), ('leaky_relu_', 'leaky_relu_'), ('linear', 'linear'), ('log_sigmoid', 'log_sigmoid'), ('max_pool2d_with_indices', 'max_pool2d_with_indices'), ('max_pool3d_with_indices', 'max_pool3d_with_indices'), ('max_unpool2d', 'max_unpool2d'), ('max_unpool3d', 'max_unpool3d'), ('mish', 'mish'), ('mish_', 'mish_'), ('mse_loss', 'mse_loss'), ('multi_margin_loss', 'multi_margin_loss'), ('multilabel_margin_loss', 'multilabel_margin_loss'), ('nll_loss', 'nll_loss'), ('nll_loss2d', 'nll_loss2d'), ('nll_loss_forward', 'nll_loss_forward'), ('nll_loss_nd', 'nll_loss_nd'), ('one_hot', 'one_hot'), ('pad', 'pad'), ('pad_sequence', 'pad_sequence'), ('reflection_pad1d', 'reflection_pad1d'), ('reflection_pad2d', 'reflection_pad2d'), ('reflection_pad3d', 'reflection_pad3d'), ('relu6', 'relu6'), ('relu6_', 'relu6_'), ('replication_pad1d', 'replication_pad1d'), ('replication_pad2d', 'replication_pad2d'), ('replication_pad3d', 'replication_pad3d'), ('rrelu_with_noise', 'rrelu_with_noise'), ('scaled_dot_product_attention', 'scaled_dot_product_attention'), ('silu', 'silu'), ('silu_', 'silu_'), ('smooth_l1_loss', 'smooth_l1_loss'), ('soft_margin_loss', 'soft_margin_loss'), ('softplus', 'softplus'), ('softshrink', 'softshrink'), ('upsample_bicubic2d', 'upsample_bicubic2d'), ('upsample_bilinear2d', 'upsample_bilinear2d'), ('upsample_linear1d', 'upsample_linear1d'), ('upsample_nearest1d', 'upsample_nearest1d'), ('upsample_nearest2d', 'upsample_nearest2d'), ('upsample_nearest3d', 'upsample_nearest3d'), ('upsample_trilinear3d', 'upsample_trilinear3d')),
+    'torch': (('_conj_physical', '_conj_physical'), ('_log_softmax', '_log_softmax'), ('_log_softmax_backward_data', '_log_softmax_backward_data'), ('_lu_with_info', '_lu_with_info'), ('_masked_softmax', '_masked_softmax'), ('_pack_padded_sequence', '_pack_padded_sequence'), ('_pad_packed_sequence', '_pad_packed_sequence'), ('_prelu_kernel', '_prelu_kernel'), ('_safe_softmax', '_safe_softmax'), ('_softmax', '_softmax'), ('_softmax_backward_data', '_softmax_backward_data'), ('_to_copy', '_to_copy'), ('_unique2', '_unique2'), ('_weight_norm', '_weight_norm'), ('abs', 'abs'), ('abs_', 'abs_'), ('absolute', 'absolute'), ('acos', 'acos'), ('acos_', 'acos_'), ('acosh', 'acosh'), ('acosh_', 'acosh_'), ('adaptive_avg_pool1d', 'adaptive_avg_pool1d'), ('adaptive_max_pool1d', 'adaptive_max_pool1d'), ('add', 'add'), ('addbmm', 'addbmm'), ('addcdiv', 'addcdiv'), ('addcmul', 'addcmul'), ('addmm', 'addmm'), ('addmv', 'addmv'), ('addr', 'addr'), ('adjoint', 'adjoint'), ('affine_grid_generator', 'affine_grid_generator'), ('alias_copy', 'alias_copy'), ('all', 'all'), ('allclose', 'allclose'), ('alpha_dropout', 'alpha_dropout'), ('alpha_dropout_', 'alpha_dropout_'), ('amax', 'amax'), ('amin', 'amin'), ('aminmax', 'aminmax'), ('angle', 'angle'), ('any', 'any'), ('arange', 'arange'), ('arccos', 'arccos'), ('arccos_', 'arccos_'), ('arccosh', 'arccosh'), ('arccosh_', 'arccosh_'), ('arcsin', 'arcsin'), ('arcsin_', 'arcsin_'), ('arcsinh', 'arcsinh'), ('arcsinh_', 'arcsinh_'), ('arctan', 'arctan'), ('arctan2', 'arctan2'), ('arctan_', 'arctan_'), ('arctanh', 'arctanh'), ('arctanh_', 'arctanh_'), ('argmax', 'argmax'), ('argmin', 'argmin'), ('argsort', 'argsort'), ('argwhere', 'argwhere'), ('as_strided', 'as_strided'), ('as_strided_copy', 'as_strided_copy'), ('as_strided_scatter', 'as_strided_scatter'), ('asin', 'asin'), ('asin_', 'asin_'), ('asinh', 'asinh'), ('asinh_', 'asinh_'), ('atan', 'atan'), ('atan2', 'atan2'), ('atan_', 'atan_'), ('atanh', 'atanh'), ('atanh_', 'atanh_'), ('avg_pool1d', 'avg_pool1d'), ('baddbmm', 'baddbmm'), ('bartlett_window', 'bartlett_window'), ('batch_norm', 'batch_norm'), ('bernoulli', 'bernoulli'), ('bilinear', 'bilinear'), ('binary_cross_entropy_with_logits', 'binary_cross_entropy_with_logits'), ('bincount', 'bincount'), ('binomial', 'binomial'), ('bitwise_and', 'bitwise_and'), ('bitwise_left_shift', 'bitwise_left_shift'), ('bitwise_not', 'bitwise_not'), ('bitwise_or', 'bitwise_or'), ('bitwise_right_shift', 'bitwise_right_shift'), ('bitwise_xor', 'bitwise_xor'), ('blackman_window', 'blackman_window'), ('bmm', 'bmm'), ('broadcast_to', 'broadcast_to'), ('bucketize', 'bucketize'), ('cat', 'cat'), ('ceil', 'ceil'), ('ceil_', 'ceil_'), ('celu', 'celu'), ('celu_', 'celu_'), ('chain_matmul', 'chain_matmul'), ('channel_shuffle', 'channel_shuffle'), ('cholesky', 'cholesky'), ('cholesky_inverse', 'cholesky_inverse'), ('cholesky_solve', 'cholesky_solve'), ('chunk', 'chunk'), ('clamp', 'clamp'), ('clamp_', 'clamp_'), ('clamp_max', 'clamp_max'), ('clamp_max_', 'clamp_max_'), ('clamp_min', 'clamp_min'), ('clamp_min_', 'clamp_min_'), ('clip', 'clip'), ('clip_', 'clip_'), ('clone', 'clone'), ('column_stack', 'column_stack'), ('complex', 'complex'), ('concat', 'concat'), ('concatenate', 'concatenate'), ('conj', 'conj'), ('conj_physical', 'conj_physical'), ('conj_physical_', 'conj_physical_'), ('constant_pad_nd', 'constant_pad_nd'), ('conv1d', 'conv1d'), ('conv2d', 'conv2d'), ('conv3d', 'conv3d'), ('conv_tbc', 'conv_tbc'), ('conv_transpose1d', 'conv_transpose1d'), ('conv_transpose2d', 'conv_transpose2d'), ('conv_transpose3d', 'conv_transpose3d'), ('convolution', 'convolution'), ('copysign', 'copysign'), ('corrcoef', 'corrcoef'), ('cos', 'cos'), ('cos_', 'cos_'), ('cosh', 'cosh'), ('cosh_', 'cosh_'), ('cosine_embedding_loss', 'cosine_embedding_loss'), ('cosine_similarity', 'cosine_similarity'), ('count_nonzero', 'count_nonzero'), ('cov', 'cov'), ('cross', 'cross'), ('ctc_loss', 'ctc_loss'), ('cummax', 'cummax'), ('cummin', 'cummin'), ('cumprod', 'cumprod'), ('cumsum', 'cumsum'), ('cumulative_trapezoid', 'cumulative_trapezoid'), ('deg2rad', 'deg2rad'), ('deg2rad_', 'deg2rad_'), ('det', 'det'), ('diag', 'diag'), ('diag_embed', 'diag_embed'), ('diagflat', 'diagflat'), ('diagonal', 'diagonal'), ('diagonal_copy', 'diagonal_copy'), ('diagonal_scatter', 'diagonal_scatter'), ('diff', 'diff'), ('digamma', 'digamma'), ('dist', 'dist'), ('div', 'div'), ('divide', 'divide'), ('dot', 'dot'), ('dropout', 'dropout'), ('dropout_', 'dropout_'), ('dsplit', 'dsplit'), ('dstack', 'dstack'), ('embedding', 'embedding'), ('embedding_bag', 'embedding_bag'), ('embedding_dense_backward', 'embedding_dense_backward'), ('embedding_renorm_', 'embedding_renorm_'), ('empty', 'empty'), ('empty_like', 'empty_like'), ('empty_permuted', 'empty_permuted'), ('empty_strided', 'empty_strided'), ('eq', 'eq'), ('equal', 'equal'), ('erf', 'erf'), ('erf_', 'erf_'), ('erfc', 'erfc'), ('erfc_', 'erfc_'), ('erfinv', 'erfinv'), ('exp', 'exp'), ('exp2', 'exp2'), ('exp2_', 'exp2_'), ('exp_', 'exp_'), ('expand_copy', 'expand_copy'), ('expm1', 'expm1'), ('expm1_', 'expm1_'), ('eye', 'eye'), ('feature_alpha_dropout', 'feature_alpha_dropout'), ('feature_alpha_dropout_', 'feature_alpha_dropout_'), ('feature_dropout', 'feature_dropout'), ('feature_dropout_', 'feature_dropout_'), ('fill', 'fill'), ('fill_', 'fill_'), ('fix', 'fix'), ('fix_', 'fix_'), ('flatten', 'flatten'), ('flip', 'flip'), ('fliplr', 'fliplr'), ('flipud', 'flipud'), ('float_power', 'float_power'), ('floor', 'floor'), ('floor_', 'floor_'), ('floor_divide', 'floor_divide'), ('fmax', 'fmax'), ('fmin', 'fmin'), ('fmod', 'fmod'), ('frac', 'frac'), ('frac_', 'frac_'), ('frexp', 'frexp'), ('full', 'full'), ('full_like', 'full_like'), ('gather', 'gather'), ('gcd', 'gcd'), ('gcd_', 'gcd_'), ('ge', 'ge'), ('geqrf', 'geqrf'), ('ger', 'ger'), ('greater', 'greater'), ('greater_equal', 'greater_equal'), ('grid_sampler', 'grid_sampler'), ('grid_sampler_2d', 'grid_sampler_2d'), ('grid_sampler_3d', 'grid_sampler_3d'), ('group_norm', 'group_norm'), ('gru', 'gru'), ('gru_cell', 'gru_cell'), ('gt', 'gt'), ('hamming_window', 'hamming_window'), ('hann_window', 'hann_window'), ('hardshrink', 'hardshrink'), ('heaviside', 'heaviside'), ('hinge_embedding_loss', 'hinge_embedding_loss'), ('histc', 'histc'), ('hsplit', 'hsplit'), ('hstack', 'hstack'), ('hypot', 'hypot'), ('i0', 'i0'), ('i0_', 'i0_'), ('igamma', 'igamma'), ('igammac', 'igammac'), ('imag', 'imag'), ('index_add', 'index_add'), ('index_copy', 'index_copy'), ('index_fill', 'index_fill'), ('index_put', 'index_put'), ('index_reduce', 'index_reduce'), ('index_select', 'index_select'), ('instance_norm', 'instance_norm'), ('inverse', 'inverse'), ('isclose', 'isclose'), ('isfinite', 'isfinite'), ('isin', 'isin'), ('isinf', 'isinf'), ('isnan', 'isnan'), ('isneginf', 'isneginf'), ('isposinf', 'isposinf'), ('isreal', 'isreal'), ('istft', 'istft'), ('kl_div', 'kl_div'), ('kthvalue', 'kthvalue'), ('layer_norm', 'layer_norm'), ('lcm', 'lcm'), ('lcm_', 'lcm_'), ('ldexp', 'ldexp'), ('ldexp_', 'ldexp_'), ('le', 'le'), ('lerp', 'lerp'), ('less', 'less'), ('less_equal', 'less_equal'), ('lgamma', 'lgamma'), ('linspace', 'linspace'), ('log', 'log'), ('log10', 'log10'), ('log10_', 'log10_'), ('log1p', 'log1p'), ('log1p_', 'log1p_'), ('log2', 'log2'), ('log2_', 'log2_'), ('log_', 'log_'), ('log_softmax', 'log_softmax'), ('logaddexp', 'logaddexp'), ('logaddexp2', 'logaddexp2'), ('logcumsumexp', 'logcumsumexp'), ('logdet', 'logdet'), ('logical_and', 'logical_and'), ('logical_not', 'logical_not'), ('logical_or', 'logical_or'), ('logical_xor', 'logical_xor'), ('logit', 'logit'), ('logit_', 'logit_'), ('logspace', 'logspace'), ('logsumexp', 'logsumexp'), ('lstm', 'lstm'), ('lstm_cell', 'lstm_cell'), ('lt', 'lt'), ('lu_solve', 'lu_solve'), ('lu_unpack', 'lu_unpack'), ('margin_ranking_loss', 'margin_ranking_loss'), ('masked_fill', 'masked_fill'), ('masked_scatter', 'masked_scatter'), ('masked_select', 'masked_select'), ('matmul', 'matmul'), ('matrix_exp', 'matrix_exp'), ('matrix_power', 'matrix_power'), ('max', 'max'), ('max_pool1d', 'max_pool1d'), ('max_pool1d_with_indices', 'max_pool1d_with_indices'), ('max_pool2d', 'max_pool2d'), ('max_pool3d', 'max_pool3d'), ('maximum', 'maximum'), ('mean', 'mean'), ('median', 'median'), ('min', 'min'), ('minimum', 'minimum'), ('mm', 'mm'), ('mode', 'mode'), ('moveaxis', 'moveaxis'), ('movedim', 'movedim'), ('msort', 'msort'), ('mul', 'mul'), ('multinomial', 'multinomial'), ('multiply', 'multiply'), ('mv', 'mv'), ('mvlgamma', 'mvlgamma'), ('nan_to_num', 'nan_to_num'), ('nan_to_num_', 'nan_to_num_'), ('nanmean', 'nanmean'), ('nanmedian', 'nanmedian'), ('nanquantile', 'nanquantile'), ('nansum', 'nansum'), ('narrow', 'narrow'), ('narrow_copy', 'narrow_copy'), ('native_batch_norm', 'native_batch_norm'), ('native_channel_shuffle', 'native_channel_shuffle'), ('native_dropout', 'native_dropout'), ('native_group_norm', 'native_group_norm'), ('native_layer_norm', 'native_layer_norm'), ('ne', 'ne'), ('neg', 'neg'), ('neg_', 'neg_'), ('negative', 'negative'), ('negative_', 'negative_'), ('nextafter', 'nextafter'), ('nonzero', 'nonzero'), ('norm_except_dim', 'norm_except_dim'), ('normal', 'normal'), ('not_equal', 'not_equal'), ('ones', 'ones'), ('ones_like', 'ones_like'), ('orgqr', 'orgqr'), ('ormqr', 'ormqr'), ('outer', 'outer'), ('pairwise_distance', 'pairwise_distance'), ('pdist', 'pdist'), ('permute', 'permute'), ('permute_copy', 'permute_copy'), ('pinverse', 'pinverse'), ('pixel_shuffle', 'pixel_shuffle'), ('pixel_unshuffle', 'pixel_unshuffle'), ('poisson', 'poisson'), ('poisson_nll_loss', 'poisson_nll_loss'), ('polar', 'polar'), ('polygamma', 'polygamma'), ('positive', 'positive'), ('pow', 'pow'), ('prelu', 'prelu'), ('prod', 'prod'), ('put', 'put'), ('qr', 'qr'), ('quantile', 'quantile'), ('rad2deg', 'rad2deg'), ('rad2deg_', 'rad2deg_'), ('rand', 'rand'), ('rand_like', 'rand_like'), ('randint', 'randint'), ('randint_like', 'randint_like'), ('randn', 'randn'), ('randn_like', 'randn_like'), ('randperm', 'randperm'), ('range', 'range'), ('ravel', 'ravel'), ('real', 'real'), ('reciprocal', 'reciprocal'), ('reciprocal_', 'reciprocal_'), ('relu', 'relu'), ('relu_', 'relu_'), ('remainder', 'remainder'), ('renorm', 'renorm'), ('repeat_interleave', 'repeat_interleave'), ('reshape', 'reshape'), ('resolve_conj', 'resolve_conj'), ('resolve_neg', 'resolve_neg'), ('rms_norm', 'rms_norm'), ('rnn_relu', 'rnn_relu'), ('rnn_relu_cell', 'rnn_relu_cell'), ('rnn_tanh', 'rnn_tanh'), ('rnn_tanh_cell', 'rnn_tanh_cell'), ('roll', 'roll'), ('rot90', 'rot90'), ('round', 'round'), ('round_', 'round_'), ('row_stack', 'row_stack'), ('rrelu', 'rrelu'), ('rrelu_', 'rrelu_'), ('rsqrt', 'rsqrt'), ('rsqrt_', 'rsqrt_'), ('rsub', 'rsub'), ('scalar_tensor', 'scalar_tensor'), ('scatter', 'scatter'), ('scatter_add', 'scatter_add'), ('scatter_reduce', 'scatter_reduce'), ('searchsorted', 'searchsorted'), ('select', 'select'), ('select_copy', 'select_copy'), ('select_scatter', 'select_scatter'), ('selu', 'selu'), ('selu_', 'selu_'), ('sgn', 'sgn'), ('sigmoid', 'sigmoid'), ('sigmoid_', 'sigmoid_'), ('sign', 'sign'), ('signbit', 'signbit'), ('sin', 'sin'), ('sin_', 'sin_'), ('sinc', 'sinc'), ('sinc_', 'sinc_'), ('sinh', 'sinh'), ('sinh_', 'sinh_'), ('slice_copy', 'slice_copy'), ('slice_scatter', 'slice_scatter'), ('slogdet', 'slogdet'), ('softmax', 'softmax'), ('sort', 'sort'), ('split', 'split'), ('split_copy', 'split_copy'), ('split_with_sizes', 'split_with_sizes'), ('split_with_sizes_copy', 'split_with_sizes_copy'), ('sqrt', 'sqrt'), ('sqrt_', 'sqrt_'), ('square', 'square'), ('square_', 'square_'), ('squeeze', 'squeeze'), ('squeeze_copy', 'squeeze_copy'), ('stack', 'stack'), ('std', 'std'), ('std_mean', 'std_mean'), ('stft', 'stft'), ('sub', 'sub'), ('subtract', 'subtract'), ('sum', 'sum'), ('svd', 'svd'), ('swapaxes', 'swapaxes'), ('swapdims', 'swapdims'), ('t', 't'), ('t_copy', 't_copy'), ('take', 'take'), ('take_along_dim', 'take_along_dim'), ('tan', 'tan'), ('tan_', 'tan_'), ('tanh', 'tanh'), ('tanh_', 'tanh_'), ('tensor_split', 'tensor_split'), ('threshold', 'threshold'), ('threshold_', 'threshold_'), ('tile', 'tile'), ('topk', 'topk'), ('trace', 'trace'), ('transpose', 'transpose'), ('transpose_copy', 'transpose_copy'), ('trapezoid', 'trapezoid'), ('trapz', 'trapz'), ('triangular_solve', 'triangular_solve'), ('tril', 'tril'), ('tril_indices', 'tril_indices'), ('triplet_margin_loss', 'triplet_margin_loss'), ('triu', 'triu'), ('triu_indices', 'triu_indices'), ('true_divide', 'true_divide'), ('trunc', 'trunc'), ('trunc_', 'trunc_'), ('unbind', 'unbind'), ('unbind_copy', 'unbind_copy'), ('unflatten', 'unflatten'), ('unfold_copy', 'unfold_copy'), ('unique_dim', 'unique_dim'), ('unsqueeze', 'unsqueeze'), ('unsqueeze_copy', 'unsqueeze_copy'), ('vander', 'vander'), ('var', 'var'), ('var_mean', 'var_mean'), ('vdot', 'vdot'), ('view_as_complex', 'view_as_complex'), ('view_as_complex_copy', 'view_as_complex_copy'), ('view_as_real', 'view_as_real'), ('view_as_real_copy', 'view_as_real_copy'), ('view_copy', 'view_copy'), ('vsplit', 'vsplit'), ('vstack', 'vstack'), ('where', 'where'), ('xlogy', 'xlogy'), ('xlogy_', 'xlogy_'), ('zero_', 'zero_'), ('zeros', 'zeros'), ('zeros_like', 'zeros_like')),
+    'torch._C._nn': (('_upsample_nearest_exact1d', '_upsample_nearest_exact1d'), ('_upsample_nearest_exact2d', '_upsample_nearest_exact2d'), ('_upsample_nearest_exact3d', '_upsample_nearest_exact3d'), ('adaptive_avg_pool2d', 'adaptive_avg_pool2d'), ('adaptive_avg_pool3d', 'adaptive_avg_pool3d'), ('adaptive_max_pool2d', 'adaptive_max_pool2d'), ('adaptive_max_pool3d', 'adaptive_max_pool3d'), ('avg_pool2d', 'avg_pool2d'), ('avg_pool3d', 'avg_pool3d'), ('binary_cross_entropy', 'binary_cross_entropy'), ('col2im', 'col2im'), ('cross_entropy_loss', 'cross_entropy_loss'), ('elu', 'elu'), ('elu_', 'elu_'), ('fractional_max_pool2d', 'fractional_max_pool2d'), ('fractional_max_pool3d', 'fractional_max_pool3d'), ('gelu', 'gelu'), ('gelu_', 'gelu_'), ('glu', 'glu'), ('hardsigmoid', 'hardsigmoid'), ('hardsigmoid_', 'hardsigmoid_'), ('hardswish', 'hardswish'), ('hardswish_', 'hardswish_'), ('hardtanh', 'hardtanh'), ('hardtanh_', 'hardtanh_'), ('huber_loss', 'huber_loss'), ('im2col', 'im2col'), ('l1_loss', 'l1_loss'), ('leaky_relu', 'leaky_relu'), ('leaky_relu_', 'leaky_relu_'), ('linear', 'linear'), ('log_sigmoid', 'log_sigmoid'), ('max_pool2d_with_indices', 'max_pool2d_with_indices'), ('max_pool3d_with_indices', 'max_pool3d_with_indices'), ('max_unpool2d', 'max_unpool2d'), ('max_unpool3d', 'max_unpool3d'), ('mish', 'mish'), ('mish_', 'mish_'), ('mse_loss', 'mse_loss'), ('multi_margin_loss', 'multi_margin_loss'), ('multilabel_margin_loss', 'multilabel_margin_loss'), ('nll_loss', 'nll_loss'), ('nll_loss2d', 'nll_loss2d'), ('nll_loss_forward', 'nll_loss_forward'), ('nll_loss_nd', 'nll_loss_nd'), ('one_hot', 'one_hot'), ('pad', 'pad'), ('pad_sequence', 'pad_sequence'), ('reflection_pad1d', 'reflection_pad1d'), ('reflection_pad2d', 'reflection_pad2d'), ('reflection_pad3d', 'reflection_pad3d'), ('relu6', 'relu6'), ('relu6_', 'relu6_'), ('replication_pad1d', 'replication_pad1d'), ('replication_pad2d', 'replication_pad2d'), ('replication_pad3d', 'replication_pad3d'), ('rrelu_with_noise', 'rrelu_with_noise'), ('scaled_dot_product_attention', 'scaled_dot_product_attention'), ('silu', 'silu'), ('silu_', 'silu_'), ('smooth_l1_loss', 'smooth_l1_loss'), ('soft_margin_loss', 'soft_margin_loss'), ('softplus', 'softplus'), ('softshrink', 'softshrink'), ('upsample_bicubic2d', 'upsample_bicubic2d'), ('upsample_bilinear2d', 'upsample_bilinear2d'), ('upsample_linear1d', 'upsample_linear1d'), ('upsample_nearest1d', 'upsample_nearest1d'), ('upsample_nearest2d', 'upsample_nearest2d'), ('upsample_nearest3d', 'upsample_nearest3d'), ('upsample_trilinear3d', 'upsample_trilinear3d')),
     'torch.fft': (('fft', 'fft_fft'), ('fft2', 'fft_fft2'), ('fftfreq', 'fft_fftfreq'), ('fftn', 'fft_fftn'), ('fftshift', 'fft_fftshift'), ('hfft', 'fft_hfft'), ('hfft2', 'fft_hfft2'), ('hfftn', 'fft_hfftn'), ('ifft', 'fft_ifft'), ('ifft2', 'fft_ifft2'), ('ifftn', 'fft_ifftn'), ('ifftshift', 'fft_ifftshift'), ('ihfft', 'fft_ihfft'), ('ihfft2', 'fft_ihfft2'), ('ihfftn', 'fft_ihfftn'), ('irfft', 'fft_irfft'), ('irfft2', 'fft_irfft2'), ('irfftn', 'fft_irfftn'), ('rfft', 'fft_rfft'), ('rfft2', 'fft_rfft2'), ('rfftfreq', 'fft_rfftfreq'), ('rfftn', 'fft_rfftn')),
-    'torch.linalg': (('cholesky', 'linalg_cholesky'), ('cholesky_ex', 'linalg_cholesky_ex'), ('cross', 'linalg_cross'), ('det', 'linalg_det'), ('diagonal', 'linalg_diagonal'), ('eigh', 'linalg_eigh'), ('eigvalsh', 'linalg_eigvalsh'), ('inv', 'linalg_inv'), ('inv_ex', 'linalg_inv_ex'), ('matmul', 'linalg_matmul'), ('matrix_norm', 'linalg_matrix_norm'), ('matrix_power', 'linalg_matrix_power'), ('multi_dot', 'linalg_multi_dot'), ('norm', 'linalg_norm'), ('qr', 'linalg_qr'), ('slogdet', 'linalg_slogdet'), ('solve', 'linalg_solve'), ('solve_ex', 'linalg_solve_ex'), ('solve_triangular', 'linalg_solve_triangular'), ('svd', 'linalg_svd'), ('svdvals', 'linalg_svdvals'), ('vander', 'linalg_vander'), ('vecdot', 'linalg_vecdot'), ('vector_norm', 'linalg_vector_norm')),
+    'torch.linalg': (('cholesky', 'linalg_cholesky'), ('cholesky_ex', 'linalg_cholesky_ex'), ('cond', 'linalg_cond'), ('cross', 'linalg_cross'), ('det', 'linalg_det'), ('diagonal', 'linalg_diagonal'), ('eig', 'linalg_eig'), ('eigh', 'linalg_eigh'), ('eigvals', 'linalg_eigvals'), ('eigvalsh', 'linalg_eigvalsh'), ('householder_product', 'linalg_householder_product'), ('inv', 'linalg_inv'), ('inv_ex', 'linalg_inv_ex'), ('ldl_factor', 'linalg_ldl_factor'), ('ldl_factor_ex', 'linalg_ldl_factor_ex'), ('ldl_solve', 'linalg_ldl_solve'), ('lstsq', 'linalg_lstsq'), ('lu', 'linalg_lu'), ('lu_factor', 'linalg_lu_factor'), ('lu_factor_ex', 'linalg_lu_factor_ex'), ('lu_solve', 'linalg_lu_solve'), ('matmul', 'linalg_matmul'), ('matrix_exp', 'linalg_matrix_exp'), ('matrix_norm', 'linalg_matrix_norm'), ('matrix_power', 'linalg_matrix_power'), ('matrix_rank', 'linalg_matrix_rank'), ('multi_dot', 'linalg_multi_dot'), ('norm', 'linalg_norm'), ('pinv', 'linalg_pinv'), ('qr', 'linalg_qr'), ('slogdet', 'linalg_slogdet'), ('solve', 'linalg_solve'), ('solve_ex', 'linalg_solve_ex'), ('solve_triangular', 'linalg_solve_triangular'), ('svd', 'linalg_svd'), ('svdvals', 'linalg_svdvals'), ('tensorinv', 'linalg_tensorinv'), ('tensorsolve', 'linalg_tensorsolve'), ('vander', 'linalg_vander'), ('vecdot', 'linalg_vecdot'), ('vector_norm', 'linalg_vector_norm')),
     'torch.special': (('airy_ai', 'special_airy_ai'), ('bessel_j0', 'special_bessel_j0'), ('bessel_j1', 'special_bessel_j1'), ('bessel_y0', 'special_bessel_y0'), ('bessel_y1', 'special_bessel_y1'), ('chebyshev_polynomial_t', 'special_chebyshev_polynomial_t'), ('chebyshev_polynomial_u', 'special_chebyshev_polynomial_u'), ('chebyshev_polynomial_v', 'special_chebyshev_polynomial_v'), ('chebyshev_polynomial_w', 'special_chebyshev_polynomial_w'), ('digamma', 'special_digamma'), ('entr', 'special_entr'), ('erf', 'special_erf'), ('erfc', 'special_erfc'), ('erfcx', 'special_erfcx'), ('erfinv', 'special_erfinv'), ('exp2', 'special_exp2'), ('expit', 'special_expit'), ('expm1', 'special_expm1'), ('gammainc', 'special_gammainc'), ('gammaincc', 'special_gammaincc'), ('gammaln', 'special_gammaln'), ('hermite_polynomial_h', 'special_hermite_polynomial_h'), ('hermite_polynomial_he', 'special_hermite_polynomial_he'), ('i0', 'special_i0'), ('i0e', 'special_i0e'), ('i1', 'special_i1'), ('i1e', 'special_i1e'), ('laguerre_polynomial_l', 'special_laguerre_polynomial_l'), ('legendre_polynomial_p', 'special_legendre_polynomial_p'), ('log1p', 'special_log1p'), ('log_ndtr', 'special_log_ndtr'), ('log_softmax', 'special_log_softmax'), ('logit', 'special_logit'), ('logsumexp', 'special_logsumexp'), ('modified_bessel_i0', 'special_modified_bessel_i0'), ('modified_bessel_i1', 'special_modified_bessel_i1'), ('modified_bessel_k0', 'special_modified_bessel_k0'), ('modified_bessel_k1', 'special_modified_bessel_k1'), ('multigammaln', 'special_multigammaln'), ('ndtr', 'special_ndtr'), ('ndtri', 'special_ndtri'), ('polygamma', 'special_polygamma'), ('psi', 'special_psi'), ('round', 'special_round'), ('scaled_modified_bessel_k0', 'special_scaled_modified_bessel_k0'), ('scaled_modified_bessel_k1', 'special_scaled_modified_bessel_k1'), ('shifted_chebyshev_polynomial_t', 'special_shifted_chebyshev_polynomial_t'), ('shifted_chebyshev_polynomial_u', 'special_shifted_chebyshev_polynomial_u'), ('shifted_chebyshev_polynomial_v', 'special_shifted_chebyshev_polynomial_v'), ('shifted_chebyshev_polynomial_w', 'special_shifted_chebyshev_polynomial_w'), ('sinc', 'special_sinc'), ('softmax', 'special_softmax'), ('spherical_bessel_j0', 'special_spherical_bessel_j0'), ('xlog1py', 'special_xlog1py'), ('xlogy', 'special_xlogy'), ('zeta', 'special_zeta')),
 }

@@ -1,0 +1,158 @@
+"""Bags of rows of a table, written in other operators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import dtypes
+from ..api import _functions as ops
+from ..autograd_state import no_grad
+from ..construct import tensor
+from ..dispatch.registry import register_composite as composite
+
+_SUM, _MEAN, _MAX = range(3)
+
+
+@composite("embedding_bag")
+def embedding_bag(
+    weight: Any,
+    indices: Any,
+    offsets: Any,
+    scale_grad_by_freq: bool,
+    mode: int,
+    sparse: bool,
+    per_sample_weights: Any,
+    include_last_offset: bool,
+) -> tuple[Any, Any, Any, Any]:
+    return _bags(
+        weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, None
+    )
+
+
+@composite("embedding_bag.padding_idx")
+def _bags(
+    weight: Any,
+    indices: Any,
+    offsets: Any,
+    scale_grad_by_freq: bool,
+    mode: int,
+    sparse: bool,
+    per_sample_weights: Any,
+    include_last_offset: bool,
+    padding_idx: int | None,
+) -> tuple[Any, Any, Any, Any]:
+    _check(weight, indices, offsets, mode, per_sample_weights)
+    starts = _checked_starts(offsets, indices.numel())
+    padding_idx = _checked_padding_idx(padding_idx, weight.shape[0])
+    ends = starts[1:] if include_last_offset else [*starts[1:], indices.numel()]
+    if not starts:
+        ends = []
+    bag_count = len(ends)
+    members = [bag for bag, (start, end) in enumerate(zip(starts, ends)) for _ in range(start, end)]
+    bag_of = tensor(members, dtype=dtypes.int64, device=weight.device)
+    if padding_idx is not None:
+        kept = indices != padding_idx
+        indices, bag_of = indices[kept], bag_of[kept]
+        per_sample_weights = None if per_sample_weights is None else per_sample_weights[kept]
+    sizes = ops.zeros(bag_count, dtype=dtypes.int64, device=weight.device).index_add(0, bag_of, ops.ones_like(bag_of))
+    if mode == _MAX:
+        output, chosen = _maxima(weight, indices, sizes)
+        return output, bag_of, sizes, chosen
+    if not ends:
+        return weight.new_zeros((0, weight.shape[1])), bag_of, sizes, sizes
+    rows = ops.embedding(weight, indices, -1, scale_grad_by_freq, sparse)
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights.unsqueeze(-1)
+    output = rows.new_zeros((bag_count, weight.shape[1])).index_add(0, bag_of, rows)
+    if mode == _MEAN:
+        output = output / sizes.clamp(min=1).unsqueeze(-1).to(output.dtype)
+    return output, bag_of, sizes, sizes
+
+
+def _maxima(weight: Any, indices: Any, sizes: Any) -> tuple[Any, Any]:
+    """(the maxima of each bag, zeros for an empty one; which row each comes from)"""
+    columns = weight.shape[1]
+    chosen = []
+    with no_grad():
+        for bag in indices.split(sizes.tolist()):
+            if bag.numel() == 0:
+                chosen.append(ops.zeros(columns, dtype=dtypes.int64, device=weight.device))
+            else:
+                chosen.append(bag[weight[bag].max(0)[1]].to(dtypes.int64))
+    if not chosen:
+        return weight.new_zeros((0, columns)), ops.zeros((0, columns), dtype=dtypes.int64, device=weight.device)
+    rows = ops.stack(chosen)
+    return weight.gather(0, rows).masked_fill((sizes == 0).unsqueeze(-1), 0), rows
+
+
+def _check(weight: Any, indices: Any, offsets: Any, mode: int, per_sample_weights: Any) -> None:
+    if weight.dim() != 2:
+        raise RuntimeError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.dim()}")
+    if not weight.is_floating_point():
+        raise RuntimeError(
+            "Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, BFloat16, "
+            f"Float, Double; but got {weight.type()} instead (while checking arguments for embedding_bag)"
+        )
+    # PyTorch names the first argument of its check 'indices' in both cases.
+    for name, given in (("indices", indices), ("indices", offsets)):
+        if given.dtype is not dtypes.int64 and given.dtype is not dtypes.int32:
+            raise RuntimeError(
+                f"Expected tensor for argument #1 '{name}' to have one of the following scalar types: Long, Int; but "
+                f"got {given.type()} instead (while checking arguments for embedding_bag)"
+            )
+    if mode not in (_SUM, _MEAN, _MAX):
+        raise RuntimeError("`mode` must be sum, mean, or max.")
+    if per_sample_weights is None:
+        return
+    if mode != _SUM:
+        raise RuntimeError("embedding_bag: per_sample_weights only supported with mode='sum'")
+    if per_sample_weights.dtype is not weight.dtype:
+        raise RuntimeError(
+            "Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 "
+            f"'per_sample_weights'; but type {weight.type()} does not equal {per_sample_weights.type()} (while "
+            "checking arguments for embedding_bag)"
+        )
+    if per_sample_weights.numel() != indices.numel():
+        raise RuntimeError(
+            "Expected per_sample_weights.value().numel() == indices.numel() to be true, but got false.  (Could this "
+            "error message be improved?  If so, please report an enhancement request to PyTorch.)"
+        )
+
+
+def _checked_starts(offsets: Any, count: int) -> list[int]:
+    starts: list[int] = offsets.tolist()
+    if starts and starts[0] != 0:
+        raise RuntimeError(
+            "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, "
+            f"got {starts[0]}"
+        )
+    if starts and starts[-1] > count:
+        raise RuntimeError(
+            f"offsets[-1] can not be greater than input's length {count} but got offsets[-1] of {starts[-1]}"
+        )
+    return starts
+
+
+def _checked_padding_idx(padding_idx: int | None, rows: int) -> int | None:
+    if padding_idx is None:
+        return None
+    if not -rows <= padding_idx < rows:
+        raise RuntimeError(
+            f"padding_idx must be within the number of embeddings, {-rows} through {rows - 1}, but got {padding_idx}"
+        )
+    return padding_idx % rows
+
+
+@composite("embedding_renorm_")
+def embedding_renorm_(self: Any, indices: Any, max_norm: float, norm_type: float) -> Any:
+    if indices.dtype is not dtypes.int64 and indices.dtype is not dtypes.int32:
+        raise RuntimeError(
+            "Expected tensor for argument #2 'indices' to have one of the following scalar types: Long, Int; but got "
+            f"{indices.type()} instead (while checking arguments for embedding_renorm_)"
+        )
+    chosen = ops.unique(indices) if hasattr(ops, "unique") else tensor(sorted(set(indices.view(-1).tolist())))
+    rows = self[chosen]
+    norms = ops.linalg_vector_norm(rows, norm_type, [1], keepdim=True)
+    factors = ops.where(norms > max_norm, max_norm / (norms + 1e-7), ops.ones_like(norms))
+    self[chosen] = rows * factors
+    return self
