@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mt_core.api import _functions as ops
+from mt_core.dtypes import finfo
 
 from ..rules import derivative, non_differentiable
 
@@ -57,7 +58,8 @@ def _logcumsumexp(grad: Any, self: Any, dim: int, result: Any) -> Any:
     if self.is_complex():
         weights = (-result.conj()).exp() * grad
         return _reverse_sum(weights, dim) * self.conj().exp()
-    low = -ops.full_like(grad, float("inf"))
+    # Not -inf: its differences with itself, which the second derivative takes, are no numbers.
+    low = ops.full_like(grad, finfo(grad.dtype).min)
     positive = ops.where(grad > 0, grad.abs().log(), low)
     negative = ops.where(grad < 0, grad.abs().log(), low)
 

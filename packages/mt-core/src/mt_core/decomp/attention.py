@@ -12,8 +12,9 @@ from ..dispatch.registry import register_composite as composite
 
 @composite("_safe_softmax")
 def safe_softmax(self: Any, dim: int, dtype: Any) -> Any:
-    result = ops.softmax(self, dim, dtype=dtype)
     empty = (self == -math.inf).all(dim, keepdim=True)
+    # Rows without any weight are computed on zeros: their NaN would come back as the gradient of what is masked.
+    result = ops.softmax(self.masked_fill(empty, 0.0), dim, dtype=dtype)
     return ops.where(empty, ops.zeros((), dtype=result.dtype, device=result.device), result)
 
 

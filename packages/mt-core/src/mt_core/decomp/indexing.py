@@ -56,10 +56,12 @@ def scatter_value_reduce(self: Any, dim: int, index: Any, value: Any, reduce: st
 def index_fill_tensor(self: Any, dim: int, index: Any, value: Any) -> Any:
     if value.dim():
         raise RuntimeError(f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.dim()} dimension(s).")
-    spread = value.to(self.dtype).expand((*self.shape[:dim % max(self.dim(), 1)], index.numel(), *self.shape[dim % max(self.dim(), 1) + 1 :]))
-    if not self.dim():
-        return self.index_copy(dim, index.reshape(-1), value.to(self.dtype))
-    return self.index_copy(dim, index.reshape(-1), spread)
+    # By a mask, not by copying: an index that occurs twice must not count the gradient of `value` twice.
+    shape = [1] * self.dim()
+    if shape:
+        shape[dim] = self.shape[dim]
+    filled = self.new_zeros(shape, dtype=dtypes.bool).index_fill(dim, index, True)
+    return ops.where(filled, value.to(self.dtype), self)
 
 
 @composite("argwhere")
