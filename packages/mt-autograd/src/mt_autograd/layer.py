@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from mt_core.dispatch.dispatcher import has_composite
-from mt_core.dispatch.executors import check_castable
+from mt_core.dispatch.executors import check_castable, with_named_results
 from mt_core.dispatch.registry import COMPOSITES, Overload, find_overload
 from mt_core.keys import INFERENCE, INSTRUMENTED
 from mt_core.plugins.protocols import CONTRACT
@@ -111,7 +111,7 @@ def refuse_out(overload: Overload, below: Callee) -> Callee:
 def unrecorded(overload: Overload, below: Callee) -> Callee:
     """An operator without a rule: the parts of a composite are recorded, other results cannot be differentiated."""
     if has_composite(overload):
-        return COMPOSITES[overload.name].function
+        return with_named_results(overload, COMPOSITES[overload.name].function)
     functional = overload.declaration.functional
     if overload.declaration.form == "inplace" and functional is not None and has_composite(find_overload(functional)):
         return _inplace_of_composite(find_overload(functional))
@@ -120,10 +120,13 @@ def unrecorded(overload: Overload, below: Callee) -> Callee:
 
 
 def _inplace_of_composite(functional: Overload) -> Callee:
-    """Compute the composite, recorded, and copy the result, recorded."""
+    """Compute the composite, recorded, and copy the result, recorded.
+
+    It computes on a copy: its parts may save the old value, which the last step overwrites.
+    """
 
     def run(self: Tensor, *others: Any) -> Tensor:
-        result = functional.call(self, *others)
+        result = functional.call(self.clone(), *others)
         check_castable(result._dtype, self._dtype)
         if result.shape != self.shape:
             raise RuntimeError(

@@ -106,7 +106,7 @@ derivative("linalg_slogdet", A=_slogdet)
 def _cholesky(grad: Any, upper: bool, result0: Any) -> Any:
     factor, gradient = (_h(result0), _h(grad)) if upper else (result0, grad)
     phi = (_h(factor) @ gradient).tril()
-    symmetric = 0.5 * (phi + _h(phi) - ops.diag_embed(phi.diagonal(0, -2, -1)))
+    symmetric = 0.5 * (phi + _h(phi.tril(-1)))
     inner = ops.linalg_solve_triangular(_h(factor), symmetric, upper=True)
     return ops.linalg_solve_triangular(factor, inner, upper=False, left=False)
 

@@ -24,6 +24,11 @@ def _scaled(tensor: Any, factor: Any) -> Any:
     return tensor * (factor.conjugate() if isinstance(factor, complex) else factor)
 
 
+def _every(batch: Any, grad: Any) -> tuple[int, ...]:
+    """Shape of one gradient for each matrix of a batch."""
+    return batch.shape[0], *grad.shape
+
+
 derivative(
     "mm",
     self=lambda grad, mat2: grad.mm(_h(mat2)),
@@ -60,6 +65,12 @@ derivative(
     self=lambda grad, beta: _scaled(grad, beta),
     mat=lambda grad, vec, alpha: _scaled(ops.outer(grad, _conj(vec)), alpha),
     vec=lambda grad, mat, alpha: _scaled(_h(mat).mv(grad), alpha),
+)
+derivative(
+    "addbmm",
+    self=lambda grad, beta: _scaled(grad, beta),
+    batch1=lambda grad, batch1_spec, batch2, alpha: _scaled(grad.expand(_every(batch1_spec, grad)).bmm(_h(batch2)), alpha),
+    batch2=lambda grad, batch1, alpha: _scaled(_h(batch1).bmm(grad.expand(_every(batch1, grad))), alpha),
 )
 derivative(
     "baddbmm",

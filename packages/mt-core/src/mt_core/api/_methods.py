@@ -243,6 +243,12 @@ _ceil__kernels = overload('ceil_', 'elementwise').cache
 _cholesky_packet = packet('cholesky', 'linalg', ('cholesky',))
 _cholesky_kernels = overload('cholesky', 'linalg').cache
 _cholesky_out_kernels = overload('cholesky.out', 'linalg').cache
+_cholesky_inverse_packet = packet('cholesky_inverse', 'linalg', ('cholesky_inverse',))
+_cholesky_inverse_kernels = overload('cholesky_inverse', 'linalg').cache
+_cholesky_inverse_out_kernels = overload('cholesky_inverse.out', 'linalg').cache
+_cholesky_solve_packet = packet('cholesky_solve', 'linalg', ('cholesky_solve',))
+_cholesky_solve_kernels = overload('cholesky_solve', 'linalg').cache
+_cholesky_solve_out_kernels = overload('cholesky_solve.out', 'linalg').cache
 _chunk_packet = packet('chunk', 'view', ('chunk',))
 _chunk_kernels = overload('chunk', 'view').cache
 _clamp_packet = packet('clamp', 'comparison', ('clamp.Tensor', 'clamp',))
@@ -502,6 +508,9 @@ _ge__packet = packet('ge_', 'comparison', ('ge_.Tensor',))
 _ge__Tensor_kernels = overload('ge_.Tensor', 'comparison').cache
 _geometric__packet = packet('geometric_', 'random', ('geometric_',))
 _geometric__kernels = overload('geometric_', 'random').cache
+_geqrf_packet = packet('geqrf', 'linalg', ('geqrf',))
+_geqrf_kernels = overload('geqrf', 'linalg').cache
+_geqrf_a_kernels = overload('geqrf.a', 'linalg').cache
 _ger_packet = packet('ger', 'matmul', ('ger',))
 _ger_kernels = overload('ger', 'matmul').cache
 _ger_out_kernels = overload('ger.out', 'matmul').cache
@@ -713,6 +722,9 @@ _lt_Tensor_kernels = overload('lt.Tensor', 'comparison').cache
 _lt_Tensor_out_kernels = overload('lt.Tensor_out', 'comparison').cache
 _lt__packet = packet('lt_', 'comparison', ('lt_.Tensor',))
 _lt__Tensor_kernels = overload('lt_.Tensor', 'comparison').cache
+_lu_solve_packet = packet('lu_solve', 'linalg', ('lu_solve',))
+_lu_solve_kernels = overload('lu_solve', 'linalg').cache
+_lu_solve_out_kernels = overload('lu_solve.out', 'linalg').cache
 _masked_fill_packet = packet('masked_fill', 'indexing', ('masked_fill.Scalar', 'masked_fill.Tensor',))
 _masked_fill_Scalar_kernels = overload('masked_fill.Scalar', 'indexing').cache
 _masked_fill_Tensor_kernels = overload('masked_fill.Tensor', 'indexing').cache
@@ -729,6 +741,8 @@ _masked_select_out_kernels = overload('masked_select.out', 'indexing').cache
 _matmul_packet = packet('matmul', 'matmul', ('matmul',))
 _matmul_kernels = overload('matmul', 'matmul').cache
 _matmul_out_kernels = overload('matmul.out', 'matmul').cache
+_matrix_exp_packet = packet('matrix_exp', 'linalg', ('matrix_exp',))
+_matrix_exp_kernels = overload('matrix_exp', 'linalg').cache
 _matrix_power_packet = packet('matrix_power', 'linalg', ('matrix_power',))
 _matrix_power_kernels = overload('matrix_power', 'linalg').cache
 _matrix_power_out_kernels = overload('matrix_power.out', 'linalg').cache
@@ -862,11 +876,19 @@ _not_equal_Tensor_kernels = overload('not_equal.Tensor', 'comparison').cache
 _not_equal_Tensor_out_kernels = overload('not_equal.Tensor_out', 'comparison').cache
 _not_equal__packet = packet('not_equal_', 'comparison', ('not_equal_.Tensor',))
 _not_equal__Tensor_kernels = overload('not_equal_.Tensor', 'comparison').cache
+_orgqr_packet = packet('orgqr', 'linalg', ('orgqr',))
+_orgqr_kernels = overload('orgqr', 'linalg').cache
+_orgqr_out_kernels = overload('orgqr.out', 'linalg').cache
+_ormqr_packet = packet('ormqr', 'linalg', ('ormqr',))
+_ormqr_kernels = overload('ormqr', 'linalg').cache
+_ormqr_out_kernels = overload('ormqr.out', 'linalg').cache
 _outer_packet = packet('outer', 'matmul', ('outer',))
 _outer_kernels = overload('outer', 'matmul').cache
 _outer_out_kernels = overload('outer.out', 'matmul').cache
 _permute_packet = packet('permute', 'view', ('permute',))
 _permute_kernels = overload('permute', 'view').cache
+_pinverse_packet = packet('pinverse', 'linalg', ('pinverse',))
+_pinverse_kernels = overload('pinverse', 'linalg').cache
 _polygamma_packet = packet('polygamma', 'special', ('polygamma',))
 _polygamma_kernels = overload('polygamma', 'special').cache
 _polygamma_out_kernels = overload('polygamma.out', 'special').cache
@@ -1140,6 +1162,9 @@ _transpose_packet = packet('transpose', 'view', ('transpose.int',))
 _transpose_int_kernels = overload('transpose.int', 'view').cache
 _transpose__packet = packet('transpose_', 'view', ('transpose_.int',))
 _transpose__int_kernels = overload('transpose_.int', 'view').cache
+_triangular_solve_packet = packet('triangular_solve', 'linalg', ('triangular_solve',))
+_triangular_solve_kernels = overload('triangular_solve', 'linalg').cache
+_triangular_solve_X_kernels = overload('triangular_solve.X', 'linalg').cache
 _tril_packet = packet('tril', 'creation', ('tril',))
 _tril_kernels = overload('tril', 'creation').cache
 _tril_out_kernels = overload('tril.out', 'creation').cache
@@ -1790,6 +1815,18 @@ class TensorMethods:
                 return _cholesky_kernels[self._keys | tls.mode](self, False if upper is MISSING else upper)
         return call_method(_cholesky_packet, self, given((('upper', upper),), args, kwargs), kwargs)
 
+    def cholesky_inverse(self, upper=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (upper is MISSING or upper.__class__ is bool):
+                return _cholesky_inverse_kernels[self._keys | tls.mode](self, False if upper is MISSING else upper)
+        return call_method(_cholesky_inverse_packet, self, given((('upper', upper),), args, kwargs), kwargs)
+
+    def cholesky_solve(self, input2=MISSING, upper=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if input2.__class__ in TENSORS and (upper is MISSING or upper.__class__ is bool):
+                return _cholesky_solve_kernels[self._keys | input2._keys | tls.mode](self, input2, False if upper is MISSING else upper)
+        return call_method(_cholesky_solve_packet, self, given((('input2', input2), ('upper', upper)), args, kwargs), kwargs)
+
     def chunk(self, chunks=MISSING, dim=MISSING, *args, **kwargs):
         if not args and not kwargs:
             if chunks.__class__ is int and (dim is MISSING or dim.__class__ is int):
@@ -2426,6 +2463,12 @@ class TensorMethods:
         if not generator is None: kwargs['generator'] = generator
         return call_method(_geometric__packet, self, given((('p', p),), args, kwargs), kwargs)
 
+    def geqrf(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _geqrf_kernels[self._keys | tls.mode](self)
+        return call_method(_geqrf_packet, self, given((), args, kwargs), kwargs)
+
     def ger(self, vec2=MISSING, *args, **kwargs):
         if not args and not kwargs:
             if vec2.__class__ in TENSORS:
@@ -2929,6 +2972,12 @@ class TensorMethods:
                 return _lt__Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
         return call_method(_lt__packet, self, given((('other', other),), args, kwargs), kwargs)
 
+    def lu_solve(self, LU_data=MISSING, LU_pivots=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if LU_data.__class__ in TENSORS and LU_pivots.__class__ in TENSORS:
+                return _lu_solve_kernels[self._keys | LU_data._keys | LU_pivots._keys | tls.mode](self, LU_data, LU_pivots)
+        return call_method(_lu_solve_packet, self, given((('LU_data', LU_data), ('LU_pivots', LU_pivots)), args, kwargs), kwargs)
+
     def masked_fill(self, mask=MISSING, value=MISSING, *args, **kwargs):
         if not args and not kwargs:
             if mask.__class__ in TENSORS and value.__class__ in NUMBERS:
@@ -2968,6 +3017,12 @@ class TensorMethods:
             if other.__class__ in TENSORS:
                 return _matmul_kernels[self._keys | other._keys | tls.mode](self, other)
         return call_method(_matmul_packet, self, given((('other', other),), args, kwargs), kwargs)
+
+    def matrix_exp(self, *args, **kwargs):
+        if not args and not kwargs:
+            if True:
+                return _matrix_exp_kernels[self._keys | tls.mode](self)
+        return call_method(_matrix_exp_packet, self, given((), args, kwargs), kwargs)
 
     def matrix_power(self, n=MISSING, *args, **kwargs):
         if not args and not kwargs:
@@ -3289,6 +3344,18 @@ class TensorMethods:
                 return _not_equal__Tensor_kernels[self._keys | getattr(other, '_keys', 0) | tls.mode](self, other)
         return call_method(_not_equal__packet, self, given((('other', other),), args, kwargs), kwargs)
 
+    def orgqr(self, input2=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if input2.__class__ in TENSORS:
+                return _orgqr_kernels[self._keys | input2._keys | tls.mode](self, input2)
+        return call_method(_orgqr_packet, self, given((('input2', input2),), args, kwargs), kwargs)
+
+    def ormqr(self, input2=MISSING, input3=MISSING, left=MISSING, transpose=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if input2.__class__ in TENSORS and input3.__class__ in TENSORS and (left is MISSING or left.__class__ is bool) and (transpose is MISSING or transpose.__class__ is bool):
+                return _ormqr_kernels[self._keys | input2._keys | input3._keys | tls.mode](self, input2, input3, True if left is MISSING else left, False if transpose is MISSING else transpose)
+        return call_method(_ormqr_packet, self, given((('input2', input2), ('input3', input3), ('left', left), ('transpose', transpose)), args, kwargs), kwargs)
+
     def outer(self, vec2=MISSING, *args, **kwargs):
         if not args and not kwargs:
             if vec2.__class__ in TENSORS:
@@ -3305,6 +3372,12 @@ class TensorMethods:
             if ints is not None:
                 return _permute_kernels[self._keys | tls.mode](self, ints)
         return call_method(_permute_packet, self, args, kwargs)
+
+    def pinverse(self, rcond=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if (rcond is MISSING or rcond.__class__ is float):
+                return _pinverse_kernels[self._keys | tls.mode](self, 1e-15 if rcond is MISSING else rcond)
+        return call_method(_pinverse_packet, self, given((('rcond', rcond),), args, kwargs), kwargs)
 
     def polygamma(self, n=MISSING, *args, **kwargs):
         if not args and not kwargs:
@@ -3988,6 +4061,12 @@ class TensorMethods:
             if dim0.__class__ is int and dim1.__class__ is int:
                 return _transpose__int_kernels[self._keys | tls.mode](self, dim0, dim1)
         return call_method(_transpose__packet, self, given((('dim0', dim0), ('dim1', dim1)), args, kwargs), kwargs)
+
+    def triangular_solve(self, A=MISSING, upper=MISSING, transpose=MISSING, unitriangular=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if A.__class__ in TENSORS and (upper is MISSING or upper.__class__ is bool) and (transpose is MISSING or transpose.__class__ is bool) and (unitriangular is MISSING or unitriangular.__class__ is bool):
+                return _triangular_solve_kernels[self._keys | A._keys | tls.mode](self, A, True if upper is MISSING else upper, False if transpose is MISSING else transpose, False if unitriangular is MISSING else unitriangular)
+        return call_method(_triangular_solve_packet, self, given((('A', A), ('upper', upper), ('transpose', transpose), ('unitriangular', unitriangular)), args, kwargs), kwargs)
 
     def tril(self, diagonal=MISSING, *args, **kwargs):
         if not args and not kwargs:

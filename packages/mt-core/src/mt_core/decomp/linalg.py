@@ -182,7 +182,7 @@ def matrix_power(self: Any, n: int) -> Any:
     if self.shape[-1] != self.shape[-2]:
         raise RuntimeError(f"linalg.matrix_power: A must be batches of square matrices, but they are {self.shape[-2]} by {self.shape[-1]} matrices")
     if n == 0:
-        return ops.eye(self.shape[-1], dtype=self.dtype, device=self.device).expand(self.shape).clone()
+        return self.clone().copy_(ops.eye(self.shape[-1], dtype=self.dtype, device=self.device))
     base = ops.linalg_inv(self) if n < 0 else self
     result, n = None, abs(n)
     while n:
@@ -197,14 +197,14 @@ def matrix_power(self: Any, n: int) -> Any:
 @composite("linalg_vander")
 def vander(x: Any, N: int | None) -> Any:
     if not x.dim():
-        raise RuntimeError("linalg.vander: input must have at least one dimension.")
+        x = x.unsqueeze(0)
     count = x.shape[-1] if N is None else N
-    if count <= 0 and N is not None:
+    if count <= 1:
         raise RuntimeError("N must be greater than 1.")
     d = dtypes.int64 if x.dtype.category < 2 else x.dtype
     x = x.to(d).unsqueeze(-1)
     ones = ops.ones_like(x)
-    return ops.cat([ones, x.expand((*x.shape[:-1], count - 1)).cumprod(-1)], -1) if count > 1 else ones
+    return ops.cat([ones, x.expand((*x.shape[:-1], count - 1)).cumprod(-1)], -1)
 
 
 @composite("linalg_inv")

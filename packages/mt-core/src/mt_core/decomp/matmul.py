@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .. import dtypes
 from ..api import _functions as ops
 from ..dispatch.registry import overload
 from ..dispatch.registry import register_composite as composite
@@ -57,10 +58,19 @@ def outer(self: Any, vec2: Any) -> Any:
     return self.unsqueeze(1) * vec2
 
 
-@composite("addbmm")
+@composite("addbmm", explicit=True)
 def addbmm(self: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any) -> Any:
     product = ops.bmm(batch1, batch2).sum(0)
     return combine(self, product, beta, alpha)
+
+
+@composite("addbmm_", explicit=True)
+def addbmm_(self: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any) -> Any:
+    """PyTorch gives self the shape of the result where it was smaller."""
+    result = addbmm(self, batch1, batch2, beta, alpha)
+    if self.shape != result.shape:
+        self.resize_(result.shape)
+    return self.copy_(result)
 
 
 @composite("addr")
@@ -68,7 +78,10 @@ def addr(self: Any, vec1: Any, vec2: Any, beta: Any, alpha: Any) -> Any:
     if vec1._array.ndim != 1 or vec2._array.ndim != 1:
         which, tensor = ("vec1", vec1) if vec1._array.ndim != 1 else ("vec2", vec2)
         raise RuntimeError(f"addr: Expected 1-D argument {which}, but got {tensor._array.ndim}-D")
-    return combine(self, outer(vec1, vec2), beta, alpha)
+    product = outer(vec1, vec2)
+    if self.dtype is product.dtype is dtypes.bool:
+        beta, alpha = bool(beta), bool(alpha)
+    return combine(self, product, beta, alpha)
 
 
 def combine(self: Any, product: Any, beta: Any, alpha: Any) -> Any:

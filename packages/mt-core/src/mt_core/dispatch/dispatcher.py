@@ -161,7 +161,8 @@ def _backend_callable(overload: Overload, key: int, coded: int) -> Callable[...,
         load_room("mt_core.decomp", overload.family)
         composite = COMPOSITES.get(overload.name)
         if composite is not None:
-            return unrecorded(composite.function) if composite.explicit else composite.function
+            function = executors.with_named_results(overload, composite.function)
+            return unrecorded(function) if composite.explicit else function
     built = _executor(overload, kernel, key, coded)
     # The meta device has no kernels that would meet another device's arrays; its rules accept what PyTorch's accept.
     if has_several_devices(coded) and key != META:

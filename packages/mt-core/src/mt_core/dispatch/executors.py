@@ -22,7 +22,7 @@ from . import elementwise
 from .memory import check_no_internal_overlap, check_no_partial_overlap
 from .registry import COMPOSITES, META_RULES, KernelDef, Overload, find_overload, load_room
 
-__all__ = ["build", "derived_form", "write_result"]
+__all__ = ["build", "derived_form", "with_named_results", "write_result"]
 
 new_object = object.__new__
 
@@ -184,6 +184,14 @@ def _short_way_of_lists(overload: Overload, short: Any, general: Callable[..., T
         return general(tensors, *rest)
 
     return run
+
+
+def with_named_results(overload: Overload, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A composite that returns a plain tuple, handing over the named tuple of its schema."""
+    if len(overload.schema.returns) < 2 or overload.schema.returns[0].name is None:
+        return function
+    named = _result_type(overload)
+    return lambda *args: named(function(*args))
 
 
 def _result_type(overload: Overload) -> Callable[[list[Any]], Any]:

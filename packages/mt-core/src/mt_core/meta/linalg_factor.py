@@ -1,0 +1,167 @@
+"""Shape rules of factorizations, least squares and functions of matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import dtypes
+from ..dispatch.registry import register_meta as meta
+from ..dtypes import scalar_type_name
+from ..layout import broadcast_shapes
+from ..spec import Spec
+from .linalg import columns, floating, is_vector, square
+
+Ints = tuple[int, ...]
+
+
+def _square(A: Any, name: str) -> Ints:
+    """Shape of square matrices whose dtype the caller checks itself."""
+    shape = tuple(A._array.shape)
+    if len(shape) < 2:
+        raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
+    if shape[-1] != shape[-2]:
+        raise RuntimeError(f"{name}: A must be batches of square matrices, but they are {shape[-2]} by {shape[-1]} matrices")
+    return shape
+
+
+def lapack(A: Any, name: str) -> None:
+    """Refuse a dtype that LAPACK lacks, as PyTorch's kernel `name` does."""
+    d = A._dtype
+    if d.category < 2 or not d.native:
+        raise NotImplementedError(f'"{name}" not implemented for \'{scalar_type_name(d)}\'')
+
+
+@meta("linalg_eig")
+def eig(self: Any) -> tuple[Spec, Spec]:
+    shape, d = _complex_square(self)
+    return Spec(shape[:-1], d), Spec(shape, d, columns(shape))
+
+
+@meta("linalg_eigvals")
+def eigvals(self: Any) -> Spec:
+    shape, d = _complex_square(self)
+    return Spec(shape[:-1], d)
+
+
+def _complex_square(self: Any) -> tuple[Ints, Any]:
+    shape = _square(self, "linalg.eig")
+    if self._dtype.category < 2:
+        raise RuntimeError(f"Unknown Complex ScalarType for {scalar_type_name(self._dtype)}")
+    lapack(self, "linalg_eig_out_cpu")
+    return shape, self._dtype.to_complex()
+
+
+@meta("linalg_lu_factor_ex")
+def lu_factor_ex(A: Any, pivot: bool, check_errors: bool) -> tuple[Spec, Spec, Spec]:
+    shape = tuple(A._array.shape)
+    if len(shape) < 2:
+        raise RuntimeError(f"torch.lu_factor: Expected tensor with 2 or more dimensions. Got size: {list(shape)} instead")
+    lapack(A, "lu_cpu")
+    if not pivot:
+        raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
+    k = min(shape[-2:])
+    return Spec(shape, A._dtype, columns(shape)), Spec((*shape[:-2], k), dtypes.int32), Spec(shape[:-2], dtypes.int32)
+
+
+@meta("lu_unpack")
+def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool, unpack_pivots: bool) -> tuple[Spec, Spec, Spec]:
+    shape, d = tuple(LU_data._array.shape), LU_data._dtype
+    if len(shape) < 2:
+        raise RuntimeError(f"torch.lu_unpack: Expected tensor with 2 or more dimensions. Got size: {list(shape)} instead")
+    if unpack_pivots and LU_pivots._dtype is not dtypes.int32:
+        raise RuntimeError(
+            "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.\n"
+            "Note: this function is intended to be used with the output produced by torch.linalg.lu_factor"
+        )
+    batch, (m, n) = shape[:-2], shape[-2:]
+    k = min(m, n)
+    p = (*batch, m, m) if unpack_pivots else (0,)
+    lower = (*batch, m, k) if unpack_data else (0,)
+    upper = (*batch, k, n) if unpack_data else (0,)
+    return Spec(p, d), Spec(lower, d), Spec(upper, d)
+
+
+@meta("linalg_ldl_factor_ex")
+def ldl_factor_ex(self: Any, hermitian: bool, check_errors: bool) -> tuple[Spec, Spec, Spec]:
+    shape = square(self, "torch.linalg.ldl_factor_ex")
+    return Spec(shape, self._dtype, columns(shape)), Spec(shape[:-1], dtypes.int32), Spec(shape[:-2], dtypes.int32)
+
+
+@meta("linalg_ldl_solve")
+def ldl_solve(LD: Any, pivots: Any, B: Any, hermitian: bool) -> Spec:
+    shape, b = square(LD, "torch.linalg.ldl_solve"), tuple(B._array.shape)
+    if len(b) < 2:
+        raise RuntimeError(f"torch.linalg.ldl_solve: Expected B to have at least 2 dimensions, but it has {len(b)} dimensions instead")
+    if tuple(pivots._array.shape) != shape[:-1]:
+        raise RuntimeError(f"torch.linalg.ldl_solve: Expected LD.shape[:-1] and pivots.shape to be the same, but got pivots with shape {list(pivots.shape)} instead")
+    if pivots._dtype.category > 1:
+        raise RuntimeError(f"torch.linalg.ldl_solve: Expected pivots to be integers. Got {scalar_type_name(pivots._dtype)}")
+    if LD._dtype is not B._dtype:
+        raise RuntimeError(f"torch.linalg.ldl_solve: LD dtype{scalar_type_name(LD._dtype)} does not match b dtype {scalar_type_name(B._dtype)}")
+    if b[-2] != shape[-1]:
+        raise RuntimeError(f"Incompatible matrix sizes for torch.linalg.ldl_solve: each A matrix is {shape[-1]} by {shape[-1]} but each b matrix is {b[-2]} by {b[-1]}")
+    result = (*broadcast_shapes([shape[:-2], b[:-2]]), *b[-2:])
+    return Spec(result, B._dtype, columns(result))
+
+
+@meta("geqrf")
+def geqrf(self: Any) -> tuple[Spec, Spec]:
+    shape = tuple(self._array.shape)
+    if len(shape) < 2:
+        raise RuntimeError("torch.geqrf: input must have at least 2 dimensions.")
+    lapack(self, "geqrf_cpu")
+    return Spec(shape, self._dtype, columns(shape)), Spec((*shape[:-2], min(shape[-2:])), self._dtype)
+
+
+_DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
+
+
+@meta("linalg_lstsq")
+def lstsq(self: Any, b: Any, rcond: float | None, driver: str | None) -> tuple[Spec, Spec, Spec, Spec]:
+    a, rhs, d = tuple(self._array.shape), tuple(b._array.shape), self._dtype
+    if len(a) < 2:
+        raise RuntimeError("torch.linalg.lstsq: input must have at least 2 dimensions.")
+    if not rhs:
+        raise RuntimeError("torch.linalg.lstsq: other must have at least 1 dimension.")
+    if d is not b._dtype:
+        raise RuntimeError(f"torch.linalg.lstsq: Expected input and other to have the same dtype, but got input's dtype {scalar_type_name(d)} and other's dtype {scalar_type_name(b._dtype)}")
+    floating(self, "torch.linalg.lstsq")
+    vector = is_vector(self, b)
+    wide = (*rhs, 1) if vector else rhs
+    if len(wide) < 2 or wide[-2] != a[-2]:
+        raise RuntimeError(f"torch.linalg.lstsq: input.size(-2) should match other.size({-1 if vector else -2})")
+    if driver is not None and driver not in _DRIVERS:
+        raise RuntimeError("torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
+    m, n = a[-2:]
+    batch = broadcast_shapes([a[:-2], wide[:-2]])
+    solution = (*batch, n) if vector else (*batch, n, wide[-1])
+    real = d.to_real()
+    return (
+        Spec(solution, d, None if vector else columns((*batch, max(m, n), wide[-1]))),
+        Spec(_residual_shape(batch, wide[-1], m, n, driver), real),
+        Spec(a[:-2] if driver != "gels" else (0,), dtypes.int64),
+        Spec((*a[:-2], min(m, n)) if driver in ("gelsd", "gelss") else (0,), real),
+    )
+
+
+def _residual_shape(batch: Ints, count: int, m: int, n: int, driver: str | None) -> Ints:
+    """Residuals come where there are more equations than unknowns, and not from a driver that stops at the rank."""
+    return (*batch, count) if m > n and driver not in (None, "gelsy") else (0,)
+
+
+@meta("linalg_pinv.atol_rtol_tensor")
+def pinv(self: Any, atol: Any, rtol: Any, hermitian: bool) -> Spec:
+    shape, d = tuple(self._array.shape), self._dtype
+    if len(shape) < 2 or d.category < 2 or not d.native:
+        raise RuntimeError(f"linalg.pinv({scalar_type_name(d)}{{{list(shape)}}}): expected a tensor with 2 or more dimensions of float, double, cfloat or cdouble types")
+    if hermitian:
+        _square(self, "linalg.pinv")
+    return Spec((*shape[:-2], shape[-1], shape[-2]), d)
+
+
+@meta("linalg_matrix_exp")
+def matrix_exp(self: Any) -> Spec:
+    shape = _square(self, "linalg.matrix_exp")
+    if self._dtype.category < 2:
+        raise RuntimeError(f"linalg.matrix_exp: Expected a floating point or complex tensor as input. Got {scalar_type_name(self._dtype)}")
+    return Spec(shape, self._dtype)
