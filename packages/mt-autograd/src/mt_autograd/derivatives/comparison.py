@@ -20,9 +20,9 @@ def chosen(grad: Any, mask: Any) -> Any:
     return ops.where(mask, grad, 0)
 
 
-def _shared(grad: Any, wins: Any, ties: Any) -> Any:
-    """grad where the argument wins, half of it where both are equal."""
-    return chosen(grad, wins) + chosen(grad / 2, ties)
+def _shared(grad: Any, loses: Any, equal: Any) -> Any:
+    """The gradient, half of it where both are equal, none where this side loses; beside a NaN neither side does."""
+    return ops.where(equal, grad / 2, grad).masked_fill(loses, 0)
 
 
 derivative(
@@ -32,13 +32,13 @@ derivative(
 )
 derivative(
     "maximum",
-    self=lambda grad, self, other: _shared(grad, self > other, self == other),
-    other=lambda grad, self, other: _shared(grad, other > self, self == other),
+    self=lambda grad, self, other: _shared(grad, self < other, self == other),
+    other=lambda grad, self, other: _shared(grad, other < self, self == other),
 )
 derivative(
     "minimum",
-    self=lambda grad, self, other: _shared(grad, self < other, self == other),
-    other=lambda grad, self, other: _shared(grad, other < self, self == other),
+    self=lambda grad, self, other: _shared(grad, self > other, self == other),
+    other=lambda grad, self, other: _shared(grad, other > self, self == other),
 )
 derivative(
     "fmax",

@@ -117,7 +117,9 @@ def native_batch_norm(
 
 
 def _update_running(running_mean: Any, running_var: Any, mean: Any, variance: Any, count: int, momentum: float) -> None:
-    """Move the running statistics towards the batch's; the variance enters unbiased."""
+    """Move the running statistics towards the batch's; the variance enters unbiased. An empty batch has none."""
+    if not count:
+        return
     with no_grad():
         if running_mean is not None:
             running_mean.mul_(1 - momentum).add_(mean.detach().to(running_mean.dtype), alpha=momentum)
