@@ -78,9 +78,9 @@ def autograd_kernel(
     members = {"forward": staticmethod(forward), "backward": staticmethod(run_backward)}
     function: Any = type(name, (Function,), members)
 
-    def kernel(*args: Any) -> Any:
-        call = _Call(args)
-        recorded = function.apply(call, *tensors_in(args[:count]))
+    def kernel(*args: Any, **keyword_only_args: Any) -> Any:
+        call = _Call((*args, *keyword_only_args.values()))
+        recorded = function.apply(call, *tensors_in(call.args[:count]))
         return _with_tensors(call.output, iter(recorded))
 
     return kernel

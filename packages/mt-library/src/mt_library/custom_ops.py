@@ -257,7 +257,7 @@ class CustomOpDef:
                     "and what that does to the gradient is not known. Call it under torch.no_grad(), or on a "
                     "detached tensor."
                 )
-        return self._recorded(*args, *kwargs.values())
+        return self._recorded(*args, **kwargs)
 
     # What has no counterpart here
 
