@@ -1,0 +1,1 @@
+"""Sample inputs, one module per operator family; see `mt_core.testing.sample`."""

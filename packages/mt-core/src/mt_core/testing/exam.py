@@ -1,0 +1,358 @@
+"""The exam: what every backend must do, checked on the samples of every declared operator.
+
+The reference is the operator's own facts: the meta device says which shape, dtype and strides a result has, the functional
+form says what the in-place and ``out=`` forms write, and a row-major input says what a strided one must give.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..api.binder import bind_schema
+from ..autograd_state import no_grad
+from ..devices import backend_key, device
+from ..dispatch.dispatcher import backend_for
+from ..dispatch.registry import Overload, find_overload
+from ..dtypes import can_cast
+from ..random import default_generator
+from ..tensor import Tensor
+from .gaps import Gaps, run_unless_known
+from .sample import Sample, TensorMaker, declared_operators, has_values, is_random, sample_functions
+
+__all__ = ["BackendExam"]
+
+#: What PyTorch raises for arguments it refuses; a sample may be refused for some of its dtypes.
+REFUSALS = (RuntimeError, TypeError, ValueError, IndexError, NotImplementedError)
+#: What the meta device says of operators whose results' shapes depend on elements.
+NO_DATA = (NotImplementedError, RuntimeError)
+
+
+class BackendExam:
+    """Subclass it in a test file, name the device type, and pytest runs every check on every operator.
+
+    Attributes
+    ----------
+    device_type
+        The device type that is examined.
+    calculates : bool
+        Whether results have elements; the null backend's have not.
+    gaps
+        Check -> operator -> reason; a check that passes although it is listed fails the exam.
+    """
+
+    device_type: ClassVar[str] = "cpu"
+    calculates: ClassVar[bool] = True
+    gaps: ClassVar[Gaps] = {}
+
+    def pytest_generate_tests(self, metafunc: Any) -> None:
+        """One test per check and operator that it applies to."""
+        if "operator" in metafunc.fixturenames:
+            applies = APPLIES[metafunc.function.__name__]
+            names = [o.name for o in declared_operators() if applies(o)]
+            metafunc.parametrize("operator", names)
+
+    def test_agrees_with_meta(self, operator: str) -> None:
+        """Results have the shape, dtype and strides that the meta device gives; inputs stay as they were."""
+        self._check("agrees_with_meta", operator, self._agree_with_meta)
+
+    def test_strided_inputs(self, operator: str) -> None:
+        """Inputs with gaps in memory give the same elements as row-major ones."""
+        self._check("strided_inputs", operator, self._agree_when_strided)
+
+    def test_inplace_form(self, operator: str) -> None:
+        """The in-place form writes what the functional form returns, returns its first argument, and counts a version."""
+        self._check("inplace_form", operator, self._inplace_agrees)
+
+    def test_out_form(self, operator: str) -> None:
+        """The out= form writes what the functional form returns, into an empty tensor and into a strided one."""
+        self._check("out_form", operator, self._out_agrees)
+
+    def test_views_alias(self, operator: str) -> None:
+        """A view has the memory and the version of what it is a view of."""
+        self._check("views_alias", operator, self._views_alias)
+
+    def test_refusal_harms_nothing(self, operator: str) -> None:
+        """An operator that refuses where it should write leaves elements and versions of all arguments alone."""
+        self._check("refusal_harms_nothing", operator, self._refusal_harms_nothing)
+
+    def _check(self, check: str, name: str, run: Callable[[Overload], None]) -> None:
+        overload = find_overload(name)
+
+        def quietly() -> None:
+            with no_grad(), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                run(overload)
+
+        run_unless_known(self.gaps, check, name, quietly)
+
+    # The checks
+
+    def _agree_with_meta(self, overload: Overload) -> None:
+        succeeded = 0
+        for strided in (False, True):
+            ours = self._samples(overload, strided=strided)
+            metas = self._samples(overload, "meta", strided=strided)
+            for sample, on_meta in zip(ours, metas, strict=True):
+                arguments = Arguments(overload, sample)
+                before = arguments.snapshot(self.calculates)
+                try:
+                    result = self._run(overload, arguments.bound)
+                except REFUSALS as refusal:
+                    self._meta_refuses(overload, on_meta, sample, refusal)
+                    continue
+                succeeded += 1
+                arguments.check_unharmed(before)
+                self._compare_layout(overload, result, on_meta, sample)
+        assert succeeded, f"no sample of {overload.name} was accepted"
+
+    def _meta_refuses(self, overload: Overload, on_meta: Sample, sample: Sample, refusal: Exception) -> None:
+        """A dtype may have no kernel here; all other refusals come from rules, and are the meta device's too."""
+        if isinstance(refusal, NotImplementedError):
+            return
+        try:
+            self._run(overload, Arguments(overload, on_meta).bound, on="meta")
+        except REFUSALS:
+            return
+        raise AssertionError(f"{overload.name}{sample} is refused here ({refusal!r}) and accepted on meta") from refusal
+
+    def _compare_layout(self, overload: Overload, result: Any, on_meta: Sample, sample: Sample) -> None:
+        try:
+            expected = self._run(overload, Arguments(overload, on_meta).bound, on="meta")
+        except NO_DATA as refusal:
+            assert _depends_on_elements(refusal), f"{overload.name}{sample} is refused on meta: {refusal!r}"
+            return
+        got, wanted = _layouts(result), _layouts(expected)
+        assert got == wanted, f"{overload.name}{sample}: the kernel gives {got}, the meta rule {wanted}"
+
+    def _agree_when_strided(self, overload: Overload) -> None:
+        plain, strided = self._samples(overload), self._samples(overload, strided=True)
+        for sample, spread in zip(plain, strided, strict=True):
+            try:
+                expected = self._run(overload, Arguments(overload, sample).bound)
+            except REFUSALS:
+                continue
+            result = self._run(overload, Arguments(overload, spread).bound)
+            self._compare_elements(result, expected, f"{overload.name}{sample}")
+
+    def _inplace_agrees(self, overload: Overload) -> None:
+        functional = find_overload(overload.declaration.functional or "")
+        for sample, again in zip(self._samples(functional), self._samples(functional), strict=True):
+            arguments = Arguments(functional, sample)
+            target = arguments.bound[_written(overload)[0]]
+            expected = self._accepted(functional, arguments.bound)
+            if not _fits(expected, target):
+                continue
+            bound = Arguments(functional, again).bound
+            written = bound[_written(overload)[0]]
+            version = written._version
+            result = self._run(overload, bound)
+            assert result is written, f"{overload.name}{sample} returns another tensor than it writes"
+            assert written._version > version, f"{overload.name}{sample} counts no version"
+            if overload.declaration.kind == "view":
+                assert _layouts(result) == _layouts(expected), f"{overload.name}{sample}: {_layouts(result)}, not {_layouts(expected)}"
+            else:
+                assert _layouts(result) == _layouts(target), f"{overload.name}{sample} changes the layout of what it writes"
+            self._compare_elements(result, expected.to(target.dtype), f"{overload.name}{sample}")
+
+    def _out_agrees(self, overload: Overload) -> None:
+        functional = find_overload(overload.declaration.functional or "")
+        for strided in (False, True):
+            for sample in self._samples(functional):
+                bound = Arguments(functional, sample).bound
+                expected = self._accepted(functional, bound)
+                if expected is None:
+                    continue
+                wanted = _tensors_of(expected)
+                outs = [self._target(w, strided) for w in wanted]
+                if strided and is_random(functional.name):
+                    continue
+                given = dict(zip((a.name for a in functional.schema.arguments), bound, strict=True))
+                names = [a.name for a in overload.schema.arguments]
+                result = self._run(overload, [given[n] if n in given else None for n in names[: len(names) - len(outs)]] + outs)
+                for out, returned, want in zip(outs, _tensors_of(result), wanted, strict=True):
+                    assert returned is out, f"{overload.name}{sample} returns another tensor than out="
+                    assert out.shape == want.shape, f"{overload.name}{sample}: out= has shape {out.shape}, not {want.shape}"
+                    self._compare_elements(out, want, f"{overload.name}{sample}")
+
+    def _views_alias(self, overload: Overload) -> None:
+        for sample in self._samples(overload):
+            arguments = Arguments(overload, sample)
+            base = arguments.bound[0]
+            result = self._accepted(overload, arguments.bound)
+            if result is None:
+                continue
+            for made in _tensors_of(result):
+                if made is base:
+                    continue
+                assert made._base is (base if base._base is None else base._base), f"{overload.name}{sample} is no view"
+                version = base._version
+                made.zero_()
+                assert base._version > version, f"{overload.name}{sample}: the base does not see that its view was written"
+                assert not self.calculates or not self._elements(made).any()
+            whole = self._elements(base) if self.calculates else None
+            covered = sum(m.numel() for m in _tensors_of(result)) if whole is not None else 0
+            if whole is not None and covered == base.numel() and overload.name != "as_strided":
+                assert not whole.any(), f"{overload.name}{sample}: writing to the view does not write to its base"
+
+    def _refusal_harms_nothing(self, overload: Overload) -> None:
+        """A target that overlaps itself is refused by every operator that writes."""
+        functional = find_overload(overload.declaration.functional or overload.name)
+        for sample in self._samples(functional):
+            given = Arguments(functional, sample)
+            result = self._accepted(functional, given.bound)
+            if result is None:
+                continue
+            written = _written(overload)
+            bound = self._with_overlap(overload, functional, sample, _tensors_of(result))
+            if bound is None:
+                continue
+            before = [_state(bound[i], self.calculates) for i in written]
+            try:
+                self._run(overload, bound)
+            except RuntimeError:
+                after = [_state(bound[i], self.calculates) for i in written]
+                assert after == before, f"{overload.name}{sample} refuses, and has written"
+                continue
+            raise AssertionError(f"{overload.name}{sample} writes to a tensor that overlaps itself")
+
+    def _with_overlap(self, overload: Overload, functional: Overload, sample: Sample, results: list[Tensor]) -> list[Any] | None:
+        """Arguments whose written tensors overlap themselves; None where the sample has too few elements for that."""
+        bound = list(Arguments(functional, sample).bound)
+        if overload.declaration.form == "out":
+            bound = bound + [None] * len(results)
+        written = _written(overload)
+        shapes = [r for r in results] if overload.declaration.form == "out" else [bound[written[0]]]
+        if any(t is None or t.numel() < 2 for t in shapes) or len(bound) != len(overload.schema.arguments):
+            return None
+        for i, like in zip(written, shapes, strict=False):
+            bound[i] = TensorMaker(self.device_type).of(np.ones(1), like.dtype).expand(like.shape)
+        return bound
+
+    # Their parts
+
+    def _samples(self, overload: Overload, device_type: str | None = None, *, strided: bool = False) -> Iterator[Sample]:
+        for generate in sample_functions(overload):
+            yield from generate(TensorMaker(device_type or self.device_type, strided=strided))
+
+    def _run(self, overload: Overload, bound: list[Any], on: str | None = None) -> Any:
+        """Call on the examined device, or another; random operators start from one seed."""
+        default_generator.manual_seed(0)
+        with device(on or self.device_type):
+            return overload.call(*bound)
+
+    def _accepted(self, overload: Overload, bound: list[Any]) -> Any:
+        """The result, or None where the operator refuses its arguments."""
+        try:
+            return self._run(overload, bound)
+        except REFUSALS:
+            return None
+
+    def _target(self, like: Tensor, strided: bool) -> Tensor:
+        """What an out= form is to fill: empty, or of the right shape with gaps in memory."""
+        if not strided:
+            return TensorMaker(self.device_type).of(np.zeros(0), like.dtype)
+        return TensorMaker(self.device_type, strided=True).of(np.zeros(like.shape), like.dtype)
+
+    def _elements(self, tensor: Tensor) -> np.ndarray:
+        return np.asarray(tensor._backend.to_host(tensor._array)).copy()
+
+    def _compare_elements(self, result: Any, expected: Any, what: str) -> None:
+        got, wanted = _tensors_of(result), _tensors_of(expected)
+        assert [(t.shape, t.dtype) for t in got] == [(t.shape, t.dtype) for t in wanted], f"{what}: shapes or dtypes differ"
+        if not self.calculates or not has_values(what.partition("(")[0]):
+            return
+        for ours, theirs in zip(got, wanted, strict=True):
+            _assert_close(self._elements(ours), self._elements(theirs), ours.dtype, what)
+
+
+class Arguments:
+    """A sample's arguments, bound to an operator's schema."""
+
+    def __init__(self, overload: Overload, sample: Sample) -> None:
+        self.bound = bind_schema(overload.schema, sample.args, sample.kwargs)
+        self.may_change = {i for i, a in enumerate(overload.schema.arguments) if a.writes}
+
+    def snapshot(self, calculates: bool) -> list[Any]:
+        """Versions and elements of the arguments that the schema does not write."""
+        self.calculates = calculates
+        return [_state(v, calculates) for i, v in enumerate(self.bound) if i not in self.may_change]
+
+    def check_unharmed(self, before: list[Any]) -> None:
+        assert self.snapshot(self.calculates) == before, "an argument was changed that the schema does not write"
+
+
+def _state(value: Any, calculates: bool) -> Any:
+    """What must stay: version, layout and bytes of a tensor, or of those in a list."""
+    if isinstance(value, Tensor):
+        elements = np.asarray(backend_for(_backend_key(value)).to_host(value._array)).tobytes() if calculates else b""
+        return value._version, tuple(value.shape), value.stride(), elements
+    return [_state(v, calculates) for v in value] if isinstance(value, (list, tuple)) else value
+
+
+def _backend_key(tensor: Tensor) -> int:
+    return backend_key(tensor.device.type)
+
+
+def _tensors_of(result: Any) -> list[Tensor]:
+    if isinstance(result, Tensor):
+        return [result]
+    return [t for item in result for t in _tensors_of(item)] if isinstance(result, (list, tuple)) else []
+
+
+def _layouts(result: Any) -> Any:
+    """Shapes, dtypes and strides; strides of dimensions without a second element say nothing."""
+    if isinstance(result, Tensor):
+        shape = tuple(result.shape)
+        strides = None if math.prod(shape) == 0 else tuple(s if n > 1 else None for n, s in zip(shape, result.stride(), strict=True))
+        return shape, result.dtype, strides
+    return [_layouts(item) for item in result] if isinstance(result, (list, tuple)) else type(result)
+
+
+def _depends_on_elements(refusal: Exception) -> bool:
+    """Whether the meta device refused because the result's shape depends on elements that it does not have."""
+    return "meta" in str(refusal).lower() or isinstance(refusal, NotImplementedError)
+
+
+def _written(overload: Overload) -> list[int]:
+    return [i for i, a in enumerate(overload.schema.arguments) if a.writes]
+
+
+def _fits(result: Any, target: Any) -> bool:
+    """Whether an in-place form can store this result; forms that refuse have a check of their own."""
+    return isinstance(result, Tensor) and result.numel() == target.numel() and can_cast(result.dtype, target.dtype)
+
+
+def _assert_close(got: np.ndarray, wanted: np.ndarray, d: Any, what: str) -> None:
+    if d.is_floating_point or d.is_complex:
+        wide = np.complex128 if d.is_complex else np.float64
+        tolerance = 1e-9 if d.itemsize == 8 and not d.is_complex else 2e-2 if d.itemsize < 4 else 1e-5
+        np.testing.assert_allclose(got.astype(wide), wanted.astype(wide), rtol=tolerance, atol=tolerance, equal_nan=True, err_msg=what)
+    else:
+        np.testing.assert_array_equal(got, wanted, err_msg=what)
+
+
+def _is_functional(overload: Overload) -> bool:
+    return overload.declaration.form == "functional"
+
+
+#: Check -> the operators that it applies to.
+APPLIES: dict[str, Callable[[Overload], bool]] = {
+    "test_agrees_with_meta": _is_functional,
+    "test_strided_inputs": lambda o: _is_functional(o) and has_values_after_loading(o),
+    "test_inplace_form": lambda o: o.declaration.form == "inplace",
+    "test_out_form": lambda o: o.declaration.form == "out" and has_values_after_loading(o),
+    "test_views_alias": lambda o: o.declaration.kind == "view" and _is_functional(o),
+    "test_refusal_harms_nothing": lambda o: o.schema.is_mutable and o.declaration.kind != "view" and o.declaration.form != "functional",
+}
+
+
+def has_values_after_loading(overload: Overload) -> bool:
+    """Whether results are determined by the arguments, whatever their layout in memory."""
+    sample_functions(overload)
+    name = overload.declaration.functional or overload.name
+    return has_values(name) and not is_random(name)

@@ -1,0 +1,277 @@
+"""Sample inputs of operators, and constructors for the shapes that recur.
+
+A sample is made anew for every use by a function that gets a `TensorMaker`: with the same seed it makes the same tensors on
+any device and in any memory layout, which is how results are compared across them.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..devices import backend_key
+from ..dispatch.dispatcher import backend_for
+from ..dispatch.registry import DECLARATIONS, Overload, find_overload, load_room
+from ..dtypes import dtype
+from ..tensor import Tensor, new_tensor
+
+__all__ = [
+    "Sample", "TensorMaker", "binary", "call", "cases", "declared_operators", "number_and_tensor", "random_values",
+    "reduction", "sample_functions", "samples", "tensor_and_number", "unary", "uninitialized", "view",
+]  # fmt: skip
+
+#: One dtype of each kind that operators tell apart.
+TYPICAL_DTYPES = (dtypes.float32, dtypes.float64, dtypes.bfloat16, dtypes.int64, dtypes.uint8, dtypes.bool, dtypes.complex64)
+
+
+class Sample:
+    """Arguments of one call, as the operator's schema names them."""
+
+    __slots__ = ("args", "kwargs")
+
+    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.args = args
+        self.kwargs = kwargs
+
+    def __repr__(self) -> str:
+        positional = [_describe(a) for a in self.args]
+        return f"({', '.join([*positional, *(f'{k}={_describe(v)}' for k, v in self.kwargs.items())])})"
+
+
+def _describe(value: Any) -> str:
+    if isinstance(value, Tensor):
+        return f"{value.dtype}{list(value.shape)}"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_describe, value))}]"
+    return repr(value)
+
+
+def call(*args: Any, **kwargs: Any) -> Sample:
+    """A sample of these arguments."""
+    return Sample(args, kwargs)
+
+
+class TensorMaker:
+    """Makes a sample's tensors on one device.
+
+    Parameters
+    ----------
+    device_type
+        Where they live. Its backend needs `from_host`, `empty`, `copy` and `as_strided` only.
+    strided : bool
+        Leave a gap between neighbours of the last dimension, so that nothing with two elements there is contiguous.
+    seed
+        Two makers of one seed make the same elements.
+    """
+
+    def __init__(self, device_type: str = "cpu", *, strided: bool = False, seed: int = 0) -> None:
+        self.device_type = device_type
+        self.strided = strided
+        self.random = np.random.RandomState(seed)  # a stream that stays the same across NumPy versions
+
+    def __call__(self, *shape: int, dtype: dtype = dtypes.float32, low: float = -2, high: float = 2) -> Tensor:
+        """Elements between `low` and `high`; truncated for integers, true and false alike for bool."""
+        if dtype.is_complex:
+            return self.of(self._uniform(shape, low, high) + 1j * self._uniform(shape, low, high), dtype)
+        values = self._uniform(shape, low, high)
+        return self.of(values > (low + high) / 2 if dtype is dtypes.bool else values, dtype)
+
+    def _uniform(self, shape: tuple[int, ...], low: float, high: float) -> np.ndarray:
+        return np.asarray(low + (high - low) * self.random.random_sample(shape))
+
+    def ints(self, *shape: int, low: int = 0, high: int = 5, dtype: dtype = dtypes.int64) -> Tensor:
+        """Integers from `low` to `high` - 1."""
+        return self.of(np.asarray(self.random.randint(low, high, shape)), dtype)
+
+    def bools(self, *shape: int) -> Tensor:
+        return self.of(self._uniform(shape, 0, 1) < 0.5, dtypes.bool)
+
+    def distinct(self, *shape: int, dtype: dtype = dtypes.float32) -> Tensor:
+        """The integers from 0 on, shuffled: for operators whose result depends on which of two equals comes first."""
+        size = int(np.prod(shape, dtype=int))
+        return self.of(self.random.permutation(size).reshape(shape), dtype)
+
+    def definite(self, *shape: int, dtype: dtype = dtypes.float32) -> Tensor:
+        """Symmetric positive definite matrices in the last two dimensions."""
+        root = self._uniform(shape, -1, 1)
+        return self.of(root @ np.swapaxes(root, -1, -2) + np.eye(shape[-1]), dtype)
+
+    def of(self, values: Any, dtype: dtype = dtypes.float32) -> Tensor:
+        """A tensor of given elements."""
+        host = np.asarray(values)
+        if dtype.is_integral and host.dtype.kind == "f":
+            host = host.astype(np.int64)
+        return self._place(np.ascontiguousarray(host.astype(dtype.np)).reshape(host.shape), dtype)
+
+    def _place(self, host: np.ndarray, d: dtype) -> Tensor:
+        key = backend_key(self.device_type)
+        backend = backend_for(key)
+        if not self.strided or not host.ndim:
+            return new_tensor(backend.from_host(host, d, None), d, key)
+        spread = np.zeros((*host.shape[:-1], 2 * host.shape[-1]), host.dtype)
+        spread[..., ::2] = host
+        whole = new_tensor(backend.from_host(spread, d, None), d, key)
+        return whole.as_strided(host.shape, (*whole.stride()[:-1], 2))
+
+
+Generate = Callable[[TensorMaker], Iterable[Sample]]
+
+_GENERATORS: dict[str, list[Generate]] = {}
+_UNINITIALIZED: set[str] = set()
+_RANDOM: set[str] = set()
+
+
+def samples(*names: str) -> Callable[[Generate], Generate]:
+    """Decorator: the function yields samples of these overloads."""
+
+    def enter(function: Generate) -> Generate:
+        for name in names:
+            _GENERATORS.setdefault(name, []).append(function)
+        return function
+
+    return enter
+
+
+def cases(names: str, *builders: Callable[[TensorMaker], Sample]) -> None:
+    """Enter samples one by one: each builder makes one, for all overloads of `names` (separated by blanks)."""
+    samples(*names.split())(lambda make: (build(make) for build in builders))
+
+
+def uninitialized(names: str) -> None:
+    """Mark operators whose results have a layout, and elements that mean nothing (``empty``)."""
+    _UNINITIALIZED.update(names.split())
+
+
+def random_values(names: str) -> None:
+    """Mark operators that draw random numbers, in an order that follows the memory layout of what they fill."""
+    _RANDOM.update(names.split())
+
+
+def has_values(name: str) -> bool:
+    """Whether the elements of an operator's result are determined by its arguments."""
+    return name not in _UNINITIALIZED
+
+
+def is_random(name: str) -> bool:
+    """Whether an operator draws random numbers."""
+    return name in _RANDOM
+
+
+# Recurring shapes
+
+
+def unary(names: str, *rest: Any, low: float = -2, high: float = 2, dtypes: Iterable[dtype] = TYPICAL_DTYPES, **kwargs: Any) -> None:
+    """``f(tensor, *rest)`` over dtypes, on a matrix, a 0-dim tensor, nothing, and channels-last memory."""
+
+    def generate(make: TensorMaker) -> Iterator[Sample]:
+        for d in dtypes:
+            yield call(make(2, 3, dtype=d, low=low, high=high), *rest, **kwargs)
+        yield call(make(low=low, high=high), *rest, **kwargs)
+        yield call(make(0, 3), *rest, **kwargs)
+        yield call(make(2, 4, 5, 3, low=low, high=high).permute(0, 3, 1, 2), *rest, **kwargs)
+
+    samples(*names.split())(generate)
+
+
+def binary(
+    names: str, *rest: Any, low: float = -2, high: float = 2, dtypes: Iterable[dtype] = TYPICAL_DTYPES, **kwargs: Any
+) -> None:
+    """``f(tensor, tensor, *rest)`` over dtypes, broadcast, transposed, of mixed dtypes, and with a 0-dim tensor."""
+    dtypes = tuple(dtypes)
+
+    def generate(make: TensorMaker) -> Iterator[Sample]:
+        def operand(*shape: int, dtype: dtype = dtypes[0]) -> Tensor:
+            return make(*shape, dtype=dtype, low=low, high=high)
+
+        for d in dtypes:
+            yield call(operand(2, 3, dtype=d), operand(2, 3, dtype=d), *rest, **kwargs)
+        yield call(operand(2, 1, 3), operand(4, 1), *rest, **kwargs)
+        yield call(operand(3, 2).t(), operand(2, 3), *rest, **kwargs)
+        yield call(operand(2, 3, dtype=dtypes[-1]), operand(3), *rest, **kwargs)
+        yield call(operand(2, 3), operand(dtype=dtypes[-1]), *rest, **kwargs)
+        yield call(operand(0, 3), operand(1, 3), *rest, **kwargs)
+
+    samples(*names.split())(generate)
+
+
+def tensor_and_number(names: str, number: Any, *rest: Any, **kwargs: Any) -> None:
+    """``f(tensor, number, *rest)``, as `unary`."""
+    unary(names, number, *rest, **kwargs)
+
+
+def number_and_tensor(names: str, number: Any, *, low: float = -2, high: float = 2, dtypes: Iterable[dtype] = TYPICAL_DTYPES) -> None:
+    """``f(number, tensor)`` over dtypes."""
+
+    def generate(make: TensorMaker) -> Iterator[Sample]:
+        for d in dtypes:
+            yield call(number, make(2, 3, dtype=d, low=low, high=high))
+        yield call(number, make(low=low, high=high))
+
+    samples(*names.split())(generate)
+
+
+def reduction(names: str, *dims: Any, dtypes: Iterable[dtype] = TYPICAL_DTYPES, keepdim: bool = True, **kwargs: Any) -> None:
+    """``f(tensor, dim[, keepdim=])`` for each of `dims` (without any: ``f(tensor)``), over dtypes and layouts."""
+    chosen: tuple[tuple[Any, ...], ...] = tuple((dim,) for dim in dims) or ((),)
+
+    def generate(make: TensorMaker) -> Iterator[Sample]:
+        for dim in chosen:
+            for d in dtypes:
+                yield call(make.distinct(3, 4, dtype=d), *dim, **kwargs)
+            yield call(make.distinct(2, 3, 4).permute(2, 0, 1), *dim, **kwargs)
+            if keepdim and dims:
+                yield call(make.distinct(3, 4), *dim, keepdim=True, **kwargs)
+
+    samples(*names.split())(generate)
+
+
+def view(names: str, *argument_lists: tuple[Any, ...], shape: tuple[int, ...] = (2, 3, 4), **kwargs: Any) -> None:
+    """``f(tensor, *arguments)`` for each list of arguments, on a row-major, a transposed and an integer tensor."""
+
+    def generate(make: TensorMaker) -> Iterator[Sample]:
+        backwards = tuple(range(len(shape)))[::-1]
+        for arguments in argument_lists:
+            yield call(make(*shape), *arguments, **kwargs)
+            yield call(make(*shape[::-1]).permute(backwards), *arguments, **kwargs)
+            yield call(make.ints(*shape), *arguments, **kwargs)
+
+    samples(*names.split())(generate)
+
+
+# Finding them
+
+
+def sample_functions(overload: Overload) -> list[Generate]:
+    """Generators of an operator's samples: its own, else those of what it is the second name or another form of."""
+    load_room("mt_core.testing.samples", overload.family)
+    found = _GENERATORS.get(overload.name)
+    if found is not None:
+        return found
+    for origin in _origins(overload):
+        load_room("mt_core.testing.samples", DECLARATIONS[origin].family)
+        if origin in _GENERATORS:
+            return _GENERATORS[origin]
+    return []
+
+
+def _origins(overload: Overload) -> Iterator[str]:
+    declaration = overload.declaration
+    for name in (declaration.functional, declaration.alias_of):
+        if name is not None:
+            yield name
+            yield from _origins(find_overload(name))
+
+
+def declared_operators() -> list[Overload]:
+    """Every overload that the core declares, by name; imports all of `mt_core.ops`."""
+    from .. import ops
+
+    for module in pkgutil.iter_modules(ops.__path__):
+        if not module.name.startswith("_"):
+            importlib.import_module(f"{ops.__name__}.{module.name}")
+    return [find_overload(name) for name in sorted(DECLARATIONS)]

@@ -1,0 +1,50 @@
+"""Sample inputs: activation functions, softmax, and what their derivatives are made of."""
+
+from __future__ import annotations
+
+from ... import dtypes
+from ..sample import binary, call, cases, random_values, unary
+
+FLOATS = (dtypes.float32, dtypes.float64, dtypes.bfloat16)
+
+unary("relu sigmoid tanh silu mish softplus elu log_sigmoid celu selu hardtanh relu6 hardsigmoid hardswish leaky_relu softshrink hardshrink gelu")
+unary("log_sigmoid_forward", dtypes=FLOATS)
+unary("gelu", approximate="tanh", dtypes=FLOATS)
+unary("threshold", 0.5, 7)
+unary("logit", low=0.1, high=0.9)
+unary("logit", 0.2, low=-1, dtypes=FLOATS)
+cases("_prelu_kernel", lambda t: call(t(2, 3), t(1, 3)), lambda t: call(t(2, 3), t(2, 3)))
+cases("prelu", lambda t: call(t(2, 3), t(3)), lambda t: call(t(2, 3, 4), t(1)))
+cases("rrelu", lambda t: call(t(2, 3)), lambda t: call(t(2, 3), 0.1, 0.4, True))
+cases("rrelu_with_noise", lambda t: call(t(2, 3), t(2, 3)), lambda t: call(t(2, 3), t(2, 3), 0.1, 0.4, True))
+random_values("rrelu rrelu_with_noise")
+cases("glu", lambda t: call(t(2, 4)), lambda t: call(t(4, 3, 2), 0))
+
+binary("sigmoid_backward tanh_backward silu_backward mish_backward gelu_backward hardsigmoid_backward hardswish_backward", dtypes=FLOATS)
+binary("logit_backward", low=0.1, high=0.9, dtypes=FLOATS)
+binary("softplus_backward", 1, 20, dtypes=FLOATS)
+binary("threshold_backward softshrink_backward hardshrink_backward", 0.5, dtypes=FLOATS)
+binary("hardtanh_backward", -1, 1, dtypes=FLOATS)
+binary("leaky_relu_backward", 0.1, False, dtypes=FLOATS)
+cases("log_sigmoid_backward", lambda t: call(t(2, 3), t(2, 3), t(2, 3, low=0.1, high=0.9)))
+cases("elu_backward", lambda t: call(t(2, 3), 1, 1, 1, False, t(2, 3)), lambda t: call(t(2, 3), 0.5, 2, 3, True, t(2, 3)))
+cases("_prelu_kernel_backward", lambda t: call(t(2, 3), t(2, 3), t(1, 3)))
+cases("glu_backward", lambda t: call(t(2, 2), t(2, 4), -1))
+cases("rrelu_with_noise_backward", lambda t: call(t(2, 3), t(2, 3), t(2, 3), 0.1, 0.3, True, False))
+
+cases(
+    "softmax.int log_softmax.int _safe_softmax special_softmax special_log_softmax",
+    lambda t: call(t(2, 3), 1),
+    lambda t: call(t(2, 3, 4).permute(2, 0, 1), 0),
+    lambda t: call(t(2, 3), -1, dtype=dtypes.float64),
+    lambda t: call(t(), 0),
+)
+cases(
+    "_softmax _log_softmax",
+    lambda t: call(t(2, 3), 1, False),
+    lambda t: call(t(2, 3, dtype=dtypes.bfloat16), 0, False),
+    lambda t: call(t(2, 3, 4).permute(2, 0, 1), 1, False),
+)
+cases("_softmax_backward_data _log_softmax_backward_data", lambda t: call(t(2, 3), t(2, 3), 1, dtypes.float32))
+cases("_masked_softmax", lambda t: call(t(2, 3), t.bools(2, 3), 1, 2))
+cases("_masked_softmax_backward", lambda t: call(t(2, 3), t(2, 3), t.bools(2, 3), 1))

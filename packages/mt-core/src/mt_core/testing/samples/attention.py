@@ -1,0 +1,14 @@
+"""Sample inputs: attention."""
+
+from __future__ import annotations
+
+from ..sample import call, cases
+
+cases(
+    "scaled_dot_product_attention",
+    lambda t: call(t(2, 4, 3, 5), t(2, 4, 6, 5), t(2, 4, 6, 5)),
+    lambda t: call(t(2, 4, 3, 5), t(2, 4, 3, 5), t(2, 4, 3, 5), is_causal=True),
+    lambda t: call(t(2, 3, 5), t(2, 6, 5), t(2, 6, 5), t.bools(3, 6), scale=0.5),
+    lambda t: call(t(1, 4, 3, 5), t(1, 2, 6, 5), t(1, 2, 6, 5), t(3, 6), enable_gqa=True),
+)
+cases("_safe_softmax", lambda t: call(t(2, 3), 1), lambda t: call(t.of([[float("-inf")] * 3, [1.0, 2.0, 3.0]]), -1))

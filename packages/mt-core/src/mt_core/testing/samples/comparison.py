@@ -1,0 +1,26 @@
+"""Sample inputs: comparisons, logic, clamping."""
+
+from __future__ import annotations
+
+from ... import dtypes
+from ..sample import binary, call, cases, unary
+
+binary("eq.Tensor ne.Tensor lt.Tensor le.Tensor gt.Tensor ge.Tensor maximum minimum fmax fmin heaviside")
+binary("logical_and logical_or logical_xor isclose allclose")
+binary("clamp_min.Tensor clamp_max.Tensor")
+unary("isnan isreal isinf isfinite isposinf isneginf signbit logical_not nan_to_num")
+unary("clamp", -0.5, 1.25)
+unary("clamp_min clamp_max", 1)
+cases("nan_to_num", lambda t: call(t.of([float("nan"), float("inf"), 1.0]), 0.5, posinf=9.0))
+cases("clamp", lambda t: call(t(2, 3), None, 0.5), lambda t: call(t.ints(2, 3), 1))
+cases("clamp.Tensor", lambda t: call(t(2, 3), t(3), t(2, 1)), lambda t: call(t(2, 3), None, t(3)))
+cases("equal", lambda t: call(t.ints(2, 3), t.ints(2, 3)), lambda t: call(t(2), t(3)))
+cases("where", lambda t: call(t.bools(3, 4)), lambda t: call(t.ints(2, 2)))
+cases(
+    "where.self",
+    lambda t: call(t.bools(2, 3), t(2, 3), t(2, 3)),
+    lambda t: call(t.bools(3), t(2, 1), t(dtype=dtypes.float64)),
+)
+cases("isin.Tensor_Tensor", lambda t: call(t.ints(2, 3), t.ints(4)), lambda t: call(t.ints(5), t.ints(2), invert=True))
+cases("isin.Scalar_Tensor", lambda t: call(2, t.ints(4)))
+cases("isin.Tensor_Scalar", lambda t: call(t.ints(2, 3), 2))

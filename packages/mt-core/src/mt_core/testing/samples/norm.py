@@ -1,0 +1,25 @@
+"""Sample inputs: normalization."""
+
+from __future__ import annotations
+
+from ..sample import call, cases
+
+cases("native_layer_norm", lambda t: call(t(2, 3, 4), [4], t(4), t(4), 1e-5), lambda t: call(t(2, 3, 4), [3, 4], None, None, 1e-5))
+cases(
+    "native_layer_norm_backward",
+    lambda t: call(t(2, 3), t(2, 3), [3], t(2, 1), t(2, 1, low=0.5), t(3), t(3), [True, True, True]),
+)
+cases("layer_norm", lambda t: call(t(2, 3, 4), [4]), lambda t: call(t(2, 3, 4), [3, 4], t(3, 4), t(3, 4)))
+cases("rms_norm", lambda t: call(t(2, 3, 4), [4]), lambda t: call(t(2, 3, 4), [4], t(4), 1e-3))
+cases("native_group_norm", lambda t: call(t(2, 6, 4), t(6), t(6), 2, 6, 4, 3, 1e-5))
+cases("group_norm", lambda t: call(t(2, 6, 4), 3), lambda t: call(t(2, 6, 4, 3), 2, t(6), t(6)))
+STATISTICS = (
+    lambda t: call(t(4, 3), t(3), t(3), t(3), t(3, low=0.5), False, 0.1, 1e-5),
+    lambda t: call(t(4, 3, 5), None, None, None, None, True, 0.1, 1e-5),
+)
+cases("native_batch_norm", *STATISTICS)
+cases(
+    "batch_norm instance_norm",
+    lambda t: call(t(4, 3, 5), t(3), t(3), t(3), t(3, low=0.5), False, 0.1, 1e-5, True),
+    lambda t: call(t(4, 3, 5), None, None, None, None, True, 0.1, 1e-5, True),
+)

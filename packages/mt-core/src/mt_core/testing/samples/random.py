@@ -1,0 +1,58 @@
+"""Sample inputs: random numbers."""
+
+from __future__ import annotations
+
+from ... import dtypes
+from ...formats import contiguous_format
+from ...random import default_generator
+from ..sample import call, cases, random_values
+
+GENERATOR = {"generator": default_generator}
+PLACE = (lambda t: call(t(2, 3)), lambda t: call(t(4, 5, dtype=dtypes.float64)))
+
+FILLS = "uniform_ normal_ log_normal_ exponential_ cauchy_ bernoulli_.float random_"
+cases(FILLS, *PLACE)
+cases("geometric_", lambda t: call(t(2, 3), 0.5), lambda t: call(t.ints(2, 3), 0.25))
+cases("bernoulli_.Tensor", lambda t: call(t(2, 3), t(2, 3, low=0, high=1)))
+cases("random_.from", lambda t: call(t.ints(2, 3), 2, 9))
+cases("random_.to", lambda t: call(t.ints(2, 3), 9))
+FACTORIES = "rand randn randint randint.low randperm"
+cases("rand randn", lambda t: call([2, 3]), lambda t: call([], dtype=dtypes.float64))
+cases("rand.generator randn.generator", lambda t: call([2, 3], **GENERATOR))
+cases("randint", lambda t: call(9, [2, 3]), lambda t: call(9, [2], dtype=dtypes.float32))
+cases("randint.generator", lambda t: call(9, [2, 3], **GENERATOR))
+cases("randint.low", lambda t: call(-3, 9, [2, 3]))
+cases("randint.low_generator", lambda t: call(-3, 9, [2, 3], **GENERATOR))
+cases("randperm", lambda t: call(5), lambda t: call(0))
+cases("randperm.generator", lambda t: call(5, **GENERATOR))
+LIKES = "rand_like randn_like"
+cases(LIKES, *PLACE, lambda t: call(t(2, 3), dtype=dtypes.float64, memory_format=contiguous_format))
+cases("rand_like.generator randn_like.generator", lambda t: call(t(2, 3), **GENERATOR))
+cases("randint_like", lambda t: call(t(2, 3), 9))
+cases("randint_like.generator", lambda t: call(t(2, 3), 9, **GENERATOR))
+cases("randint_like.Tensor", lambda t: call(t(2, 3), t.of(9, dtypes.int64)))
+cases("randint_like.Tensor_generator", lambda t: call(t(2, 3), t.of(9, dtypes.int64), **GENERATOR))
+cases("randint_like.low_dtype", lambda t: call(t(2, 3), -3, 9))
+cases("randint_like.low_generator_dtype", lambda t: call(t(2, 3), -3, 9, **GENERATOR))
+cases("normal.Tensor_Tensor", lambda t: call(t(2, 3), t(3, low=0.5)))
+cases("normal.Tensor_float", lambda t: call(t(2, 3), 0.5))
+cases("normal.float_Tensor", lambda t: call(1.0, t(2, 3, low=0.5)))
+cases("normal.float_float", lambda t: call(1.0, 0.5, [2, 3]))
+cases("bernoulli", lambda t: call(t(2, 3, low=0, high=1)))
+cases("bernoulli.p", lambda t: call(t(2, 3), 0.3))
+cases("multinomial", lambda t: call(t(2, 4, low=0.5), 3), lambda t: call(t(4, low=0.5), 6, True))
+cases("poisson", lambda t: call(t(2, 3, low=0.5)))
+cases("binomial", lambda t: call(t.ints(2, 3, dtype=dtypes.float32), t(2, 3, low=0, high=1)))
+DROPOUTS = "dropout dropout_ alpha_dropout alpha_dropout_ native_dropout"
+FEATURE_DROPOUTS = "feature_dropout feature_dropout_ feature_alpha_dropout feature_alpha_dropout_"
+cases(DROPOUTS, lambda t: call(t(2, 3), 0.5, True), lambda t: call(t(2, 3), 0.5, False))
+cases(FEATURE_DROPOUTS, lambda t: call(t(2, 3, 4), 0.5, True), lambda t: call(t(2, 3, 4), 0.5, False))
+cases("native_dropout_backward", lambda t: call(t(2, 3), t.bools(2, 3), 2.0))
+
+random_values(
+    f"{FILLS} {FACTORIES} {LIKES} {DROPOUTS} {FEATURE_DROPOUTS} geometric_ bernoulli_.Tensor random_.from random_.to randint_like "
+    "rand.generator randn.generator randint.generator randint.low_generator randperm.generator rand_like.generator "
+    "randn_like.generator randint_like.generator randint_like.Tensor randint_like.Tensor_generator randint_like.low_dtype "
+    "randint_like.low_generator_dtype normal.Tensor_Tensor normal.Tensor_float normal.float_Tensor normal.float_float bernoulli "
+    "bernoulli.p multinomial poisson binomial"
+)

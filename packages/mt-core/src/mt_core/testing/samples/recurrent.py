@@ -1,0 +1,72 @@
+"""Sample inputs: recurrent networks and packed sequences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from ... import dtypes
+from ...tensor import Tensor
+from ..sample import Sample, TensorMaker, call, cases, samples
+
+INPUT, HIDDEN, BATCH, LAYERS = 3, 4, 2, 2
+SETTINGS = (True, LAYERS, 0.0, False, False)
+
+
+def _parameters(make: TensorMaker, gates: int) -> list[Tensor]:
+    """Weights and biases of all layers, in PyTorch's order."""
+    rows, found = gates * HIDDEN, []
+    for width in (INPUT, HIDDEN):
+        found += [make(rows, width), make(rows, HIDDEN), make(rows), make(rows)]
+    return found
+
+
+def _state(make: TensorMaker, gates: int) -> Tensor | list[Tensor]:
+    first = make(LAYERS, BATCH, HIDDEN)
+    return [first, make(LAYERS, BATCH, HIDDEN)] if gates == 4 else first
+
+
+def _network(gates: int) -> Callable[[TensorMaker], Iterator[Sample]]:
+    def generate(make: TensorMaker) -> Iterator[Sample]:
+        yield call(make(5, BATCH, INPUT), _state(make, gates), _parameters(make, gates), *SETTINGS, False)
+        yield call(make(BATCH, 5, INPUT), _state(make, gates), _parameters(make, gates), *SETTINGS, True)
+
+    return generate
+
+
+def _packed_network(gates: int) -> Callable[[TensorMaker], Iterator[Sample]]:
+    def generate(make: TensorMaker) -> Iterator[Sample]:
+        lengths = TensorMaker().of([2, 2, 1], dtypes.int64)  # lengths are read on the CPU
+        yield call(make(5, INPUT), lengths, _state(make, gates), _parameters(make, gates), *SETTINGS)
+
+    return generate
+
+
+def _cell(gates: int) -> Callable[[TensorMaker], Iterator[Sample]]:
+    def generate(make: TensorMaker) -> Iterator[Sample]:
+        state = make(BATCH, HIDDEN)
+        rows = gates * HIDDEN
+        weights = make(rows, INPUT), make(rows, HIDDEN)
+        yield call(make(BATCH, INPUT), [state, make(BATCH, HIDDEN)] if gates == 4 else state, *weights, make(rows), make(rows))
+
+    return generate
+
+
+for _name, _gates in {"rnn_tanh": 1, "rnn_relu": 1, "gru": 3, "lstm": 4}.items():
+    samples(f"{_name}.input")(_network(_gates))
+    samples(f"{_name}.data")(_packed_network(_gates))
+    samples(f"{_name}_cell")(_cell(_gates))
+
+
+@samples("_pack_padded_sequence")
+def pack(make: TensorMaker) -> Iterator[Sample]:
+    lengths = TensorMaker().of([3, 1], dtypes.int64)
+    yield call(make(3, 2, 4), lengths, False)
+    yield call(make(2, 3, 4), lengths, True)
+
+
+@samples("_pad_packed_sequence")
+def unpack(make: TensorMaker) -> Iterator[Sample]:
+    yield call(make(4, 3), TensorMaker().of([2, 1, 1], dtypes.int64), False, 0.5, -1)
+
+
+cases("pad_sequence", lambda t: call([t(3, 2), t(1, 2)]), lambda t: call([t(3), t(1)], True, -1.0, "left"))

@@ -1,0 +1,96 @@
+"""The reflective walk over all operators: which of their rooms are empty."""
+
+from __future__ import annotations
+
+import importlib
+
+from ..dispatch.dispatcher import kernel_for
+from ..dispatch.registry import COMPOSITES, GENERIC, META_RULES, Overload, find_overload, load_room
+from ..keys import CPU
+from .sample import declared_operators, sample_functions
+
+__all__ = ["empty_slots"]
+
+
+def empty_slots() -> dict[str, list[str]]:
+    """Slot -> operators for which nothing fills it.
+
+    ``meta``: shapes are known from nothing but a kernel. ``cpu``: nothing calculates it. ``derivative``: it returns floating
+    point, and has neither a formula nor the mark that it is not differentiable. ``samples``: no sample inputs. ``doc``:
+    Python sees it, and nothing describes it.
+    """
+    found: dict[str, list[str]] = {slot: [] for slot in _SLOTS}
+    for overload in declared_operators():
+        for room in ("meta", "generic", "decomp"):
+            load_room(f"mt_core.{room}", overload.family)
+        for slot, filled in _SLOTS.items():
+            if not filled(overload):
+                found[slot].append(overload.name)
+    return found
+
+
+def _is_derived(overload: Overload) -> bool:
+    """In-place and out= forms follow from their functional form."""
+    return overload.declaration.functional is not None
+
+
+def _is_written_in_others(overload: Overload) -> bool:
+    return overload.name in COMPOSITES
+
+
+def _has_shapes(overload: Overload) -> bool:
+    return (
+        overload.declaration.kind == "elementwise" or _is_written_in_others(overload) or overload.name in META_RULES
+        or overload.name in GENERIC or _is_derived(overload)
+    )  # fmt: skip
+
+
+def _has_cpu_path(overload: Overload) -> bool:
+    declaration = overload.declaration
+    if kernel_for(overload.name, overload.family, CPU) is not None or overload.name in GENERIC or _is_written_in_others(overload):
+        return True
+    if declaration.kind == "view" and overload.name in META_RULES or _is_derived(overload):
+        return True
+    return declaration.inplace is not None and kernel_for(declaration.inplace, overload.family, CPU) is not None
+
+
+def _has_derivative(overload: Overload) -> bool:
+    """Implicit composites follow from their parts, derived forms from the functional one."""
+    composite = COMPOSITES.get(overload.name)
+    if composite is not None and not composite.explicit or _is_derived(overload) or overload.declaration.kind == "factory":
+        return True
+    if not any(r.type == "Tensor" for r in overload.schema.returns):
+        return True
+    find_rule = importlib.import_module("mt_autograd.rules").find_rule
+    return find_rule(overload) is not None
+
+
+def _has_doc(overload: Overload) -> bool:
+    """One description for all overloads of a name is enough."""
+    declaration = overload.declaration
+    if not declaration.variants or _is_derived(overload) or overload.packet_name.startswith("_"):
+        return True
+    return any(o.declaration.doc for o in _packet(overload))
+
+
+def _packet(overload: Overload) -> list[Overload]:
+    return [o for o in declared_operators_by_packet()[overload.packet_name]]
+
+
+def declared_operators_by_packet() -> dict[str, list[Overload]]:
+    """Packet name -> its overloads."""
+    from ..dispatch.registry import DECLARATIONS
+
+    packets: dict[str, list[Overload]] = {}
+    for name in DECLARATIONS:
+        packets.setdefault(name.partition(".")[0], []).append(find_overload(name))
+    return packets
+
+
+_SLOTS = {
+    "meta": _has_shapes,
+    "cpu": _has_cpu_path,
+    "derivative": _has_derivative,
+    "samples": lambda overload: bool(sample_functions(overload)),
+    "doc": _has_doc,
+}
