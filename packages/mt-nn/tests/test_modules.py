@@ -44,3 +44,18 @@ def test_as_pytorch(line):
     for name, array in wanted.items():
         np.testing.assert_allclose(found[name], array, rtol=2e-5, atol=2e-6, err_msg=name)
         assert found[name].dtype == array.dtype
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3])
+def test_gradients_of_convolutions_by_themselves(dims):
+    size = (4, 5, 6)[:dims]
+    x = mt_core.randn(2, 4, *size, requires_grad=True)
+    conv = getattr(mt_nn, f"Conv{dims}d")(4, 6, 2, stride=2, padding=1, groups=2, bias=False)
+    output = conv(x)
+    cotangent = mt_core.randn(*output.shape)
+    output.backward(cotangent)
+    options = {"stride": 2, "padding": 1, "groups": 2}
+    of_input = getattr(mt_nn.grad, f"conv{dims}d_input")(x.shape, conv.weight, cotangent, **options)
+    of_weight = getattr(mt_nn.grad, f"conv{dims}d_weight")(x, conv.weight.shape, cotangent, **options)
+    assert mt_core.allclose(of_input, x.grad, atol=1e-5)
+    assert mt_core.allclose(of_weight, conv.weight.grad, atol=1e-5)

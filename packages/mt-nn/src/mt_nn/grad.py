@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import mt_core as mt
+from mt_autograd import grad
 from mt_core import Tensor
-
-from ._arguments import _ntuple
 
 __all__ = [
     "conv1d_input",
@@ -136,21 +135,21 @@ def conv3d_weight(
 
 
 def _conv_input(dims: int, input_size: Any, weight: Tensor, grad_output: Tensor, *options: Any) -> Tensor:
-    # Only the shape of the input matters, so one number stands for all of it.
-    input = grad_output.new_empty(1).expand(input_size)
-    return _convolution_backward(dims, grad_output, input, weight, options, (True, False, False))[0]
+    return _gradient(dims, grad_output.new_zeros(input_size), weight, grad_output, options, of_input=True)
 
 
 def _conv_weight(dims: int, input: Tensor, weight_size: Any, grad_output: Tensor, *options: Any) -> Tensor:
-    weight = grad_output.new_empty(1).expand(weight_size)
-    return _convolution_backward(dims, grad_output, input, weight, options, (False, True, False))[1]
+    return _gradient(dims, input, grad_output.new_zeros(weight_size), grad_output, options, of_input=False)
 
 
-def _convolution_backward(
-    dims: int, grad_output: Tensor, input: Tensor, weight: Tensor, options: tuple[Any, ...], mask: tuple[bool, ...]
-) -> tuple[Tensor, ...]:
+def _gradient(
+    dims: int, input: Tensor, weight: Tensor, grad_output: Tensor, options: tuple[Any, ...], of_input: bool
+) -> Tensor:
+    """The gradient of a convolution, which is linear in each argument, so that the values of the one do not matter."""
     stride, padding, dilation, groups = options
-    each = _ntuple(dims)
-    return mt.convolution_backward(
-        grad_output, input, weight, None, each(stride), each(padding), each(dilation), False, [0], groups, mask
-    )
+    with mt.enable_grad():
+        variable = (input if of_input else weight).detach().requires_grad_(True)
+        operands = (variable, weight) if of_input else (input, variable)
+        output = getattr(mt, f"conv{dims}d")(*operands, None, stride, padding, dilation, groups)
+    (gradient,) = grad(output, variable, grad_output)
+    return gradient

@@ -36,8 +36,8 @@ __all__ = [
 
 Sizes = int | tuple[int, ...]
 
-_PADDING_STRINGS = {"same", "valid"}
-_PADDING_MODES = {"zeros", "reflect", "replicate", "circular"}
+_PADDING_STRINGS = ("same", "valid")
+_PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
 
 class _ConvNd(Module):
@@ -187,11 +187,17 @@ def _check_groups(in_channels: int, out_channels: int, groups: int) -> None:
 def _check_padding(padding: str | tuple[int, ...], stride: tuple[int, ...], padding_mode: str) -> None:
     if isinstance(padding, str):
         if padding not in _PADDING_STRINGS:
-            raise ValueError(f"Invalid padding string {padding!r}, should be one of {_PADDING_STRINGS}")
+            raise ValueError(f"Invalid padding string {padding!r}, should be one of {_listed(_PADDING_STRINGS)}")
         if padding == "same" and any(step != 1 for step in stride):
             raise ValueError("padding='same' is not supported for strided convolutions")
     if padding_mode not in _PADDING_MODES:
-        raise ValueError(f"padding_mode must be one of {_PADDING_MODES}, but got padding_mode='{padding_mode}'")
+        raise ValueError(
+            f"padding_mode must be one of {_listed(_PADDING_MODES)}, but got padding_mode='{padding_mode}'"
+        )
+
+
+def _listed(words: tuple[str, ...]) -> str:
+    return "{" + ", ".join(map(repr, words)) + "}"
 
 
 def _both_sides(padding: str | tuple[int, ...], dilation: Sequence[int], kernel_size: Sequence[int]) -> Sequence[int]:

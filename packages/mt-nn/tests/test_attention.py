@@ -1,0 +1,180 @@
+"""Attention in its several forms gives the same results."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import mt_core as mt
+import mt_nn as nn
+import mt_nn.functional as F
+from mt_nn.attention import SDPBackend, sdpa_kernel
+from mt_nn.attention.bias import causal_lower_right, causal_upper_left
+from mt_nn.attention.flex_attention import (
+    AuxRequest,
+    and_masks,
+    create_block_mask,
+    create_mask,
+    flex_attention,
+    noop_mask,
+    or_masks,
+)
+
+
+def causal(b, h, q, kv):
+    return q >= kv
+
+
+def near(b, h, q, kv):
+    return (q - kv).abs() < 3
+
+
+def inputs(queries=7, keys=7, heads=2, key_heads=2):
+    return mt.randn(2, heads, queries, 4), mt.randn(2, key_heads, keys, 4), mt.randn(2, key_heads, keys, 5)
+
+
+def test_flex_attention_without_functions_is_attention():
+    q, k, v = inputs(5, 7)
+    assert mt.allclose(flex_attention(q, k, v), F.scaled_dot_product_attention(q, k, v), atol=1e-6)
+
+
+@pytest.mark.parametrize("block", [1, 3, 128, (2, 5)])
+def test_flex_attention_with_a_block_mask(block):
+    q, k, v = inputs()
+    mask = create_block_mask(causal, None, None, 7, 7, BLOCK_SIZE=block)
+    expected = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+    assert mt.allclose(flex_attention(q, k, v, block_mask=mask), expected, atol=1e-6)
+
+
+def test_flex_attention_with_changed_scores():
+    q, k, v = inputs()
+    slope = mt.tensor([0.5, 0.25])
+
+    def alibi(score, b, h, q_idx, kv_idx):
+        return score + slope[h] * (kv_idx - q_idx)
+
+    positions = mt.arange(7)
+    bias = slope.view(2, 1, 1) * (positions - positions.view(-1, 1))
+    expected = F.scaled_dot_product_attention(q, k, v, attn_mask=bias)
+    assert mt.allclose(flex_attention(q, k, v, score_mod=alibi), expected, atol=1e-6)
+
+
+def test_flex_attention_shares_key_heads():
+    q, k, v = inputs(heads=4, key_heads=2)
+    with pytest.raises(ValueError, match="enable_gqa=True"):
+        flex_attention(q, k, v)
+    expected = F.scaled_dot_product_attention(q, k, v, enable_gqa=True)
+    assert mt.allclose(flex_attention(q, k, v, enable_gqa=True), expected, atol=1e-6)
+
+
+def test_flex_attention_returns_more_when_asked():
+    q, k, v = inputs()
+    scores = q @ k.transpose(-2, -1) / math.sqrt(4)
+    output, lse = flex_attention(q, k, v, return_lse=True)
+    assert mt.allclose(lse, scores.logsumexp(-1), atol=1e-6)
+    again, aux = flex_attention(q, k, v, return_aux=AuxRequest(max_scores=True))
+    assert mt.equal(again, output) and aux.lse is None
+    assert mt.allclose(aux.max_scores, scores.amax(-1), atol=1e-6)
+
+
+def test_queries_without_any_key_get_zeros():
+    q, k, v = inputs()
+    mask = create_block_mask(lambda b, h, q_idx, kv_idx: (q_idx > 2) & (kv_idx >= 0), None, None, 7, 7)
+    output = flex_attention(q, k, v, block_mask=mask)
+    assert (output[:, :, :3] == 0).all() and not output.isnan().any()
+
+
+@given(st.integers(1, 9), st.integers(1, 9), st.integers(1, 4), st.integers(1, 4))
+def test_a_block_is_listed_exactly_if_it_has_a_pair(queries, keys, rows, columns):
+    mask = create_block_mask(near, None, None, queries, keys, BLOCK_SIZE=(rows, columns))
+    elements = create_mask(near, None, None, queries, keys)[0, 0]
+    dense = mask.to_dense()[0, 0]
+    for row in range(dense.shape[0]):
+        for column in range(dense.shape[1]):
+            block = elements[row * rows : (row + 1) * rows, column * columns : (column + 1) * columns]
+            assert bool(dense[row, column]) == bool(block.any())
+
+
+def test_masks_combine():
+    for combined, expected in (
+        (and_masks(causal, near), lambda a, b: a & b),
+        (or_masks(causal, near), lambda a, b: a | b),
+        (and_masks(causal, noop_mask), lambda a, b: a),
+    ):
+        found = create_mask(combined, None, None, 6, 6)
+        assert mt.equal(found, expected(create_mask(causal, None, None, 6, 6), create_mask(near, None, None, 6, 6)))
+
+
+def test_the_one_backend_must_be_allowed():
+    q, k, v = inputs()
+    with sdpa_kernel([SDPBackend.MATH, SDPBackend.FLASH_ATTENTION]):
+        F.scaled_dot_product_attention(q, k, v)
+    with pytest.raises(RuntimeError, match="FLASH_ATTENTION"), sdpa_kernel(SDPBackend.FLASH_ATTENTION):
+        pass
+
+
+def test_causal_masks_start_or_end_at_a_corner():
+    assert causal_upper_left(2, 4).tolist() == [[True, False, False, False], [True, True, False, False]]
+    assert causal_lower_right(2, 4).tolist() == [[True, True, True, False], [True, True, True, True]]
+
+
+@pytest.mark.parametrize("options", [{}, {"batch_first": True}, {"add_bias_kv": True}, {"add_zero_attn": True}])
+def test_multihead_attention_with_and_without_weights(options):
+    attention = nn.MultiheadAttention(6, 3, **options)
+    x = mt.randn(4, 2, 6)
+    keys = x.shape[1] if options.get("batch_first") else x.shape[0]
+    batch = x.shape[0] if options.get("batch_first") else x.shape[1]
+    padding = mt.zeros(batch, keys, dtype=mt.bool)
+    padding[0, -1] = True
+    slow, weights = attention(x, x, x, key_padding_mask=padding)
+    fast, nothing = attention(x, x, x, key_padding_mask=padding, need_weights=False)
+    assert mt.allclose(slow, fast, atol=1e-6) and nothing is None
+    assert mt.allclose(weights.sum(-1), mt.ones(weights.shape[:-1]), atol=1e-6)
+    assert (weights[0, :, keys - 1] == 0).all()
+
+
+def test_separate_projections_equal_packed_ones():
+    packed = nn.MultiheadAttention(6, 3)
+    apart = nn.MultiheadAttention(6, 3)
+    state = packed.state_dict()
+    weights = state.pop("in_proj_weight").chunk(3)
+    apart._qkv_same_embed_dim = False
+    for name, weight in zip("qkv", weights, strict=True):
+        setattr(apart, f"{name}_proj_weight", nn.Parameter(weight.clone()))
+    apart.load_state_dict(state, strict=False)
+    q, k = mt.randn(3, 2, 6), mt.randn(5, 2, 6)
+    for arguments in ((q, k, k), (q, q, q), (q, k, mt.randn(5, 2, 6))):
+        assert mt.allclose(packed(*arguments)[0], apart(*arguments)[0], atol=1e-6)
+
+
+def test_a_single_sample_is_a_batch_of_one():
+    attention = nn.MultiheadAttention(6, 3)
+    x = mt.randn(4, 6)
+    single, _ = attention(x, x, x)
+    batch, _ = attention(x.unsqueeze(1), x.unsqueeze(1), x.unsqueeze(1))
+    assert mt.allclose(single, batch.squeeze(1), atol=1e-6)
+
+
+def test_a_decoder_does_not_look_ahead():
+    layer = nn.TransformerDecoderLayer(4, 2, 8, dropout=0.0)
+    decoder = nn.TransformerDecoder(layer, 2)
+    memory, target = mt.randn(3, 1, 4), mt.randn(5, 1, 4)
+    mask = nn.Transformer.generate_square_subsequent_mask(5)
+    whole = decoder(target, memory, tgt_mask=mask)
+    part = decoder(target[:3], memory, tgt_mask=mask[:3, :3])
+    assert mt.allclose(whole[:3], part, atol=1e-5)
+
+
+def test_an_encoder_in_evaluation_gives_zeros_for_padding():
+    encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, 8, batch_first=True), 2).eval()
+    x = mt.randn(2, 4, 4)
+    padding = mt.tensor([[False, False, True, True], [False, False, False, True]])
+    with mt.no_grad():
+        output = encoder(x, src_key_padding_mask=padding)
+        alone = encoder(x[:1, :2])
+    assert (output[padding] == 0).all()
+    assert mt.allclose(output[:1, :2], alone, atol=1e-5)
+    assert not (encoder(x, src_key_padding_mask=padding)[padding] == 0).all()  # gradients are recorded
