@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -72,15 +73,21 @@ def backward(
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
         targets = [_accumulating_edge(tensor) for tensor in chosen]
     if create_graph:
-        warnings.warn(
-            "Using backward() with create_graph=True will create a reference cycle between the parameter and its "
-            "gradient which can cause a memory leak. We recommend using autograd.grad when creating the graph to "
-            "avoid this. If you have to use this function, make sure to reset the .grad fields of your parameters to "
-            "None after use to break the cycle and avoid the leak.",
-            stacklevel=3,
-        )
+        _warn_of_cycle()
     retain = create_graph if retain_graph is None else retain_graph
     run_backward(root_edges(outputs), grads, retain_graph=retain, create_graph=create_graph, targets=targets)
+
+
+@functools.cache
+def _warn_of_cycle() -> None:
+    """Warn, once, of what ``backward(create_graph=True)`` may leave behind."""
+    warnings.warn(
+        "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
+        "which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you "
+        "have to use this function, make sure to reset the .grad fields of your parameters to None after use to break "
+        "the cycle and avoid the leak.",
+        stacklevel=4,
+    )
 
 
 def grad(

@@ -381,6 +381,11 @@ class _Outputs:
     def _change(self, nr: int, value: Tensor, is_input: bool) -> None:
         """Give an input that forward wrote to its new history."""
         if not is_input:
+            warnings.warn(
+                "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated "
+                "should be passed to ctx.mark_dirty().",
+                stacklevel=6,
+            )
             self._enter(nr, value)
             return
         if value.requires_grad and value.grad_fn is None and value._base is None:

@@ -9,11 +9,13 @@ no cycle.
 from __future__ import annotations
 
 import itertools
+import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 from weakref import ref
 
+from mt_core.autograd_state import AutogradMeta
 from mt_core.devices import device
 from mt_core.dtypes import dtype
 from mt_core.hooks import RemovableHandle
@@ -299,15 +301,28 @@ class AccumulateGrad(Node):
         return meta.hooks  # type: ignore[no-any-return]
 
 
+#: Threads that run graphs with common leaves must find one accumulator for each.
+_making = threading.Lock()
+
+
 def accumulator_of(leaf: Any) -> AccumulateGrad:
     """The one living `AccumulateGrad` of a leaf, made if there is none."""
     meta = leaf._autograd
-    reference = meta.accumulator
+    reference = None if meta is None else meta.accumulator
     node = None if reference is None else reference()
-    if node is None:
-        node = AccumulateGrad(leaf)
-        meta.accumulator = ref(node)
-    return node
+    return _new_accumulator(leaf) if node is None else node
+
+
+def _new_accumulator(leaf: Any) -> AccumulateGrad:
+    with _making:
+        meta = leaf._autograd
+        if meta is None:  # detached since it was used
+            meta = leaf._autograd = AutogradMeta()
+        node = None if meta.accumulator is None else meta.accumulator()
+        if node is None:
+            node = AccumulateGrad(leaf)
+            meta.accumulator = ref(node)
+        return node
 
 
 def is_leaf(tensor: Any) -> bool:
