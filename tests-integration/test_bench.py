@@ -1,0 +1,58 @@
+"""The benchmark: what it computes from times, and that it runs where PyTorch is not installed."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from tools.bench import report  # noqa: E402
+
+OURS = {"4x4, no gradient/add": 3e-6, "4x4, no gradient/exp": 2e-6, "larger/import": 0.1}
+THEIRS = {"4x4, no gradient/add": 1e-6, "4x4, no gradient/exp": 6e-6, "larger/import": 1.0}
+
+
+def test_the_fastest_of_several_runs_counts():
+    assert report.fastest([{"a": 2.0, "b": 1.0}, {"a": 1.5, "c": 3.0}]) == {"a": 1.5, "b": 1.0, "c": 3.0}
+
+
+def test_ratios_and_their_geometric_mean():
+    lines = report.table(OURS, THEIRS).splitlines()
+    rows = {line.split("  ")[1].strip(): line.split() for line in lines if line.startswith("  ")}
+    assert rows["add"][1:] == ["3.00", "1.00", "3.00", "1.35"]
+    assert rows["exp"][1:] == ["2.00", "6.00", "0.33", "1.35"]
+    assert rows["geometric mean"][2:] == ["1.00", "1.6"]
+    assert rows["import"][1:] == ["100.00", "1000.00", "0.10", "0.2"]
+
+
+def test_without_pytorch_there_are_no_ratios():
+    table = report.table(OURS, {})
+    assert "geometric mean" not in table
+    assert report.missed(OURS, {}) == []
+
+
+def test_what_is_missed_is_named():
+    assert report.missed(OURS, THEIRS) == ["4x4, no gradient/add: 3.00, to be reached 1.35"]
+
+
+def test_the_geometric_mean():
+    assert report.geometric_mean([0.5, 2.0, 1.0]) == pytest.approx(1.0)
+    assert math.isnan(report.geometric_mean([]))
+
+
+def test_runs_and_prints_what_is_asked_for(tmp_path):
+    output = tmp_path / "seconds.json"
+    command = [sys.executable, "-m", "tools.bench", "--quick", "--only", "/add", "--json", str(output)]
+    finished = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    assert "4x4, no gradient" in finished.stdout
+    assert "tiny BERT" not in finished.stdout
+    seconds = json.loads(output.read_text())["mindtorch"]
+    assert sorted(name.partition("/")[2] for name in seconds) == ["add"] * 4 + ["add_scalar"] * 4
+    assert all(0 < value < 1 for value in seconds.values())

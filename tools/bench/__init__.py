@@ -1,0 +1,1 @@
+"""How fast mindtorch is, beside PyTorch in the same run: ``python -m tools.bench``."""
