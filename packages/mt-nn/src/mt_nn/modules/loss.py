@@ -428,7 +428,7 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         How the work may be divided.
     """
 
-    __constants__ = ["num_classes", "ignore_index", "reduction", "label_smoothing"]
+    __constants__ = ["num_classes", "out_features", "ignore_index", "reduction", "label_smoothing"]
     num_classes: int
     ignore_index: int | None
     label_smoothing: float

@@ -329,6 +329,10 @@ class RNNBase(Module):
             parts.append(f"bidirectional={self.bidirectional}")
         return ", ".join(parts)
 
+    def __getstate__(self) -> dict[str, Any]:
+        # PyTorch keeps the weights in a list too, and expects it in pickles.
+        return {**super().__getstate__(), "_flat_weights": self._flat_weights}
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         derived = ("_flat_weights", "_flat_weight_refs")
         super().__setstate__({name: value for name, value in state.items() if name not in derived})
