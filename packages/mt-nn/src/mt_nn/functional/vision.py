@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import mt_core as mt
@@ -43,24 +42,24 @@ def _warn_of_former_name(name: str) -> None:
     warnings.warn(f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=3)
 
 
-#: (dimensions of the input, mode) -> the operator.
-_OPERATORS: dict[tuple[int, str], Callable[..., Tensor]] = {
-    (3, "nearest"): lambda *args: mt.upsample_nearest1d(*args),
-    (4, "nearest"): lambda *args: mt.upsample_nearest2d(*args),
-    (5, "nearest"): lambda *args: mt.upsample_nearest3d(*args),
-    (3, "nearest-exact"): lambda *args: mt._upsample_nearest_exact1d(*args),
-    (4, "nearest-exact"): lambda *args: mt._upsample_nearest_exact2d(*args),
-    (5, "nearest-exact"): lambda *args: mt._upsample_nearest_exact3d(*args),
-    (3, "linear"): lambda *args: mt.upsample_linear1d(*args),
-    (4, "bilinear"): lambda *args: mt.upsample_bilinear2d(*args),
-    (5, "trilinear"): lambda *args: mt.upsample_trilinear3d(*args),
-    (4, "bicubic"): lambda *args: mt.upsample_bicubic2d(*args),
+#: (dimensions of the input, mode) -> name of the operator.
+_OPERATORS = {
+    (3, "nearest"): "upsample_nearest1d",
+    (4, "nearest"): "upsample_nearest2d",
+    (5, "nearest"): "upsample_nearest3d",
+    (3, "nearest-exact"): "_upsample_nearest_exact1d",
+    (4, "nearest-exact"): "_upsample_nearest_exact2d",
+    (5, "nearest-exact"): "_upsample_nearest_exact3d",
+    (3, "linear"): "upsample_linear1d",
+    (4, "bilinear"): "upsample_bilinear2d",
+    (5, "trilinear"): "upsample_trilinear3d",
+    (4, "bicubic"): "upsample_bicubic2d",
 }
 
-_ANTIALIASED: dict[tuple[int, str], Callable[..., Tensor]] = {
-    (4, "bilinear"): lambda *args: mt._upsample_bilinear2d_aa(*args),
-    (4, "bicubic"): lambda *args: mt._upsample_bicubic2d_aa(*args),
-    (4, "lanczos"): lambda *args: mt._upsample_lanczos2d_aa(*args),
+_ANTIALIASED = {
+    (4, "bilinear"): "_upsample_bilinear2d_aa",
+    (4, "bicubic"): "_upsample_bicubic2d_aa",
+    (4, "lanczos"): "_upsample_lanczos2d_aa",
 }
 
 _ALIGNABLE_MODES = ("linear", "bilinear", "bicubic", "trilinear", "lanczos")
@@ -115,9 +114,14 @@ def interpolate(
         raise ValueError("Lanczos mode requires antialias=True")
     if mode == "area":
         return _area(input, sizes if sizes is not None else _rounded_sizes(input, scales, count))
-    operator = (_ANTIALIASED if antialias else _OPERATORS).get((input.dim(), mode))
-    if operator is None:
+    name = (_ANTIALIASED if antialias else _OPERATORS).get((input.dim(), mode))
+    if name is None:
         raise _unsupported_mode(input, mode)
+    operator = getattr(mt, name, None)
+    if operator is None:
+        raise NotImplementedError(
+            f"interpolate: mode={mode!r} with antialias={antialias} needs {name}, which is missing"
+        )
     if align_corners is None:
         return operator(input, sizes, scales)
     return operator(input, sizes, align_corners, scales)
@@ -173,9 +177,6 @@ def _area(input: Tensor, sizes: list[int]) -> Tensor:
     if input.dim() not in pools:
         raise _unsupported_mode(input, "area")
     return getattr(mt, pools[input.dim()])(input, sizes)
-
-
-_MODE_NAMES = {3: ("linear",), 4: ("bilinear",), 5: ("trilinear",)}
 
 
 def _unsupported_mode(input: Tensor, mode: str) -> NotImplementedError:

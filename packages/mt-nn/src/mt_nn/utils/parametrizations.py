@@ -7,6 +7,7 @@ from typing import Any
 
 import mt_core as mt
 from mt_core import Tensor
+from mt_core.api._functions import _weight_norm
 
 from .. import functional as F
 from ..modules.module import Module
@@ -162,7 +163,7 @@ class _WeightNorm(Module):
         self.dim = -1 if dim is None else dim
 
     def forward(self, weight_g: Tensor, weight_v: Tensor) -> Tensor:
-        return mt._weight_norm(weight_v, weight_g, self.dim)
+        return _weight_norm(weight_v, weight_g, self.dim)
 
     def right_inverse(self, weight: Tensor) -> tuple[Tensor, Tensor]:
         return mt.norm_except_dim(weight, 2, self.dim), weight

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import mt_core as mt
 from mt_core import Tensor
+from mt_core.api._functions import _pack_padded_sequence, _pad_packed_sequence
 
 __all__ = [
     "PackedSequence",
@@ -164,7 +165,7 @@ def pack_padded_sequence(
         lengths, sorted_indices = mt.sort(lengths, descending=True)
         sorted_indices = sorted_indices.to(input.device)
         input = input.index_select(0 if batch_first else 1, sorted_indices)
-    data, batch_sizes = mt._pack_padded_sequence(input, lengths.to(mt.int64), batch_first)
+    data, batch_sizes = _pack_padded_sequence(input, lengths.to(mt.int64), batch_first)
     return PackedSequence(data, batch_sizes, sorted_indices, None)
 
 
@@ -195,7 +196,7 @@ def pad_packed_sequence(
             "Expected total_length to be at least the length of the longest sequence in input, but got total_length="
             f"{total_length} and max sequence length being {longest}"
         )
-    padded, lengths = mt._pad_packed_sequence(
+    padded, lengths = _pad_packed_sequence(
         sequence.data, sequence.batch_sizes, batch_first, padding_value, total_length
     )
     unsorted_indices = sequence.unsorted_indices

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import mt_core as mt
 from mt_core import Tensor
+from mt_core.api._functions import _weight_norm
 
 from ..modules.module import Module
 from ..parameter import Parameter, UninitializedParameter
@@ -29,7 +30,7 @@ class WeightNorm:
     def compute_weight(self, module: Module) -> Tensor:
         """The weight, from its magnitude and direction."""
         magnitude, direction = getattr(module, self.name + "_g"), getattr(module, self.name + "_v")
-        return mt._weight_norm(direction, magnitude, self.dim)
+        return _weight_norm(direction, magnitude, self.dim)
 
     @staticmethod
     def apply(module: Module, name: str, dim: int | None) -> WeightNorm:
