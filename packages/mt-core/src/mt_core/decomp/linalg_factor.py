@@ -9,6 +9,7 @@ from .. import dtypes
 from ..api import _functions as ops
 from ..dispatch.registry import register_composite as composite
 from ..dtypes import scalar_type_name
+from ..layout import broadcast_shapes
 from ..meta.linalg import floating
 
 Ints = tuple[int, ...]
@@ -224,7 +225,7 @@ def triangular_solve(self: Any, A: Any, upper: bool, transpose: bool, unitriangu
         if given.dim() < 2:
             raise RuntimeError(f"torch.triangular_solve: Expected {what} to have at least 2 dimensions, but it has {given.dim()} dimensions instead")
     _check_pair(self, A, "triangular_solve")
-    batch = ops.broadcast_tensors([self.flatten(-2)[..., :0], A.flatten(-2)[..., :0]])[0].shape[:-1] if self.shape[:-2] != A.shape[:-2] else self.shape[:-2]
+    batch = broadcast_shapes([tuple(self.shape[:-2]), tuple(A.shape[:-2])])
     wide = A.expand((*batch, *A.shape[-2:]))
     matrix, triangle = (wide.mT, not upper) if transpose else (wide, upper)
     solution = ops.linalg_solve_triangular(matrix, self, upper=triangle, unitriangular=unitriangular)
