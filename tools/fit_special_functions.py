@@ -1,8 +1,8 @@
 """``python tools/fit_special_functions.py``: compute the polynomials behind `mt_backend_cpu.special_functions`.
 
-Needs ``mpmath``. Each function is interpolated in Chebyshev points by 60-digit arithmetic, in a variable t that runs through
-[-1, 1], with a factor taken out so that what remains is smooth and nowhere zero; the polynomial gets the lowest degree whose
-relative error stays below 2**-55. Running this prints that error and rewrites ``_tables.py``.
+Needs ``mpmath``. Each function is interpolated in Chebyshev points by 60-digit arithmetic, in a variable t that runs
+through [-1, 1], with a factor taken out so that what remains is smooth and nowhere zero; the polynomial gets the lowest
+degree whose relative error stays below 2**-55. Running this prints that error and rewrites ``_tables.py``.
 """
 
 from __future__ import annotations

@@ -13,7 +13,8 @@ from typing import Any
 def load_declarations(core: Path) -> dict[str, Any]:
     """Overload name -> declaration, of every family, in the order of declaration.
 
-    `mt_core/__init__.py` needs the generated wrappers, so it is not run: an empty module with its search path stands in.
+    `mt_core/__init__.py` needs the generated wrappers, so it is not run: an empty module with its search path stands
+    in.
     """
     package = types.ModuleType("mt_core")
     package.__path__ = [str(core)]  # type: ignore[attr-defined]

@@ -61,7 +61,10 @@ def cache_name(declaration: Any) -> str:
 
 
 def private(name: str) -> str:
-    """A module-level name for an operator's tables; two leading underscores would be mangled inside the class of methods."""
+    """A module-level name for an operator's tables.
+
+    Two leading underscores would be mangled inside the class of methods.
+    """
     return f"_aten{name}" if name.startswith("_") else f"_{name}"
 
 
@@ -138,7 +141,9 @@ def same_as_default(variable: str, argument: Any) -> str:
     """A condition that the value is the default; identity for singletons, equality for numbers and strings."""
     if is_missing(argument.default):
         return f"{variable} is MISSING"
-    singleton = argument.default in (None, True, False) and type(argument.default) is not int or argument.type == "MemoryFormat"
+    singleton = (
+        argument.default in (None, True, False) and type(argument.default) is not int or argument.type == "MemoryFormat"
+    )
     return f"{variable} {'is' if singleton else '=='} {literal(argument)}"
 
 
@@ -155,7 +160,11 @@ class Wrapper:
         self.overloads = packet.variant("method" if method else "function")
         if not self.overloads and not method:
             self.overloads = [d for d in packet.callable if not d.variants]
-        self.widest = max(self.overloads, key=lambda d: sum(not a.kwarg_only for a in d.schema.arguments)) if self.overloads else None
+        self.widest = (
+            max(self.overloads, key=lambda d: sum(not a.kwarg_only for a in d.schema.arguments))
+            if self.overloads
+            else None
+        )
 
     def needs(self) -> Iterable[Any]:
         """Declarations whose kernel caches the source mentions."""
@@ -202,10 +211,17 @@ class Wrapper:
         positional = [p for p in parameters if not p.argument.kwarg_only and p.name not in named]
         head = [("self" if self.method and i == 0 else f"{p.name}=MISSING") for i, p in enumerate(positional)]
         head.append("*args")
-        head += [f"{p.name}={literal(p.argument) if not is_missing(p.argument.default) else 'MISSING'}" for p in keyword_only]
+        head += [
+            f"{p.name}={literal(p.argument) if not is_missing(p.argument.default) else 'MISSING'}" for p in keyword_only
+        ]
         head.append("**kwargs")
         lines = [f"def {name}({', '.join(head)}):"]
-        forms = [form for d in self.overloads[:MOST_SHORT_FORMS] for form in [self.short_form(d, positional, keyword_only)] if form]
+        forms = [
+            form
+            for d in self.overloads[:MOST_SHORT_FORMS]
+            for form in [self.short_form(d, positional, keyword_only)]
+            if form
+        ]
         if forms:
             lines.append("    if not args and not kwargs:")
             for form in forms:
@@ -214,7 +230,10 @@ class Wrapper:
         return lines
 
     def keyword_parameters(self) -> list[Parameter]:
-        """Parameters that are keyword-only in some overload; one that takes them by position too finds them in ``*args``."""
+        """Parameters that are keyword-only in some overload.
+
+        One that takes them by position too finds them in ``*args``.
+        """
         found: dict[str, Parameter] = {}
         for declaration in self.overloads:
             for p in python_parameters(declaration, self.method):
@@ -222,7 +241,9 @@ class Wrapper:
                     found.setdefault(p.name, p)
         return list(found.values())
 
-    def short_form(self, declaration: Any, positional: list[Parameter], keyword_only: list[Parameter]) -> list[str] | None:
+    def short_form(
+        self, declaration: Any, positional: list[Parameter], keyword_only: list[Parameter]
+    ) -> list[str] | None:
         own = python_parameters(declaration, self.method)
         if declaration.kind == "factory" or not any(p.argument.type == "Tensor" for p in own):
             return None
@@ -244,7 +265,7 @@ class Wrapper:
             if value is None:
                 return None
             values[p.argument.name] = value
-        tests += [f"{p.name} is MISSING" for p in positional[len(own_positional):]]
+        tests += [f"{p.name} is MISSING" for p in positional[len(own_positional) :]]
         for p in keyword_only:
             if not any(o.name == p.name for o in own):
                 tests.append(same_as_default(p.name, p.argument))
@@ -291,7 +312,10 @@ class Wrapper:
             source = f"{default} if {variable} is MISSING else {source}"
         prelude.append(f"{converted} = {source}")
         if argument.optional:
-            tests.append(f"({converted} is not None or {variable} is None" + (f" or {variable} is MISSING)" if has_default else ")"))
+            tests.append(
+                f"({converted} is not None or {variable} is None"
+                + (f" or {variable} is MISSING)" if has_default else ")")
+            )
         else:
             tests.append(f"{converted} is not None")
         return converted
@@ -304,11 +328,15 @@ class Wrapper:
         if self.method:
             names = ", ".join(f"('{p.argument.name}', {p.name})" for p in positional[1:])
             trailing = "," if len(positional) == 2 else ""
-            lines.append(f"return call_method({self.packet.identifier}, self, given(({names}{trailing}), args, kwargs), kwargs)")
+            lines.append(
+                f"return call_method({self.packet.identifier}, self, given(({names}{trailing}), args, kwargs), kwargs)"
+            )
         else:
             names = ", ".join(f"('{p.name if p.name == 'input' else p.argument.name}', {p.name})" for p in positional)
             trailing = "," if len(given) == 1 else ""
-            lines.append(f"return call_packet({self.packet.identifier}, given(({names}{trailing}), args, kwargs), kwargs)")
+            lines.append(
+                f"return call_packet({self.packet.identifier}, given(({names}{trailing}), args, kwargs), kwargs)"
+            )
         return lines
 
 
@@ -343,7 +371,11 @@ def functions_module(packets: list[Packet]) -> str:
     """``_functions.py``: every operator as a function, by its packet's name."""
     wrappers = [w for w in (Wrapper(p, False) for p in packets) if w.overloads]
     names = ", ".join(f'"{w.packet.name}"' for w in wrappers)
-    parts = [HEADER.format(what="Operators as functions, by PyTorch's packet names."), IMPORTS, f"__all__ = [{names}]\n"]
+    parts = [
+        HEADER.format(what="Operators as functions, by PyTorch's packet names."),
+        IMPORTS,
+        f"__all__ = [{names}]\n",
+    ]
     parts += ["\n".join(_tables(packets, wrappers)), ""]
     for wrapper in wrappers:
         parts += ["", wrapper.source(identifier(wrapper.packet.name)), ""]
@@ -364,8 +396,18 @@ def methods_module(packets: list[Packet]) -> str:
     needed = {p.name for p in packets}
     parts = [HEADER.format(what="Operators as methods of a tensor."), IMPORTS]
     mentioned = _tables([w.packet for w in wrappers], wrappers)
-    parts.append("\n".join(dict.fromkeys(mentioned + _tables([p for p in packets if p.name in OPERATOR_METHODS.packets()], []))))
-    parts += ["", "", "class TensorMethods:", '    """Base of Tensor: the generated part of its interface."""', "", "    __slots__ = ()", ""]
+    parts.append(
+        "\n".join(dict.fromkeys(mentioned + _tables([p for p in packets if p.name in OPERATOR_METHODS.packets()], [])))
+    )
+    parts += [
+        "",
+        "",
+        "class TensorMethods:",
+        '    """Base of Tensor: the generated part of its interface."""',
+        "",
+        "    __slots__ = ()",
+        "",
+    ]
     for wrapper in wrappers:
         parts += [wrapper.source(identifier(wrapper.packet.name), "    "), ""]
     parts += OPERATOR_METHODS.sources(needed)

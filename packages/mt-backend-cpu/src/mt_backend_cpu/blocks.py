@@ -19,8 +19,8 @@ BLOCK = 8192
 def blockwise(function: Callable[..., Any]) -> Callable[..., Any]:
     """Decorator: a function of arrays of one shape, which works element by element, applied in pieces.
 
-    The function gets 1-d arrays and may write to its own temporaries; further arguments (keywords) are passed on. Arrays
-    that are broadcast against each other are expanded first.
+    The function gets 1-d arrays and may write to its own temporaries; further arguments (keywords) are passed on.
+    Arrays that are broadcast against each other are expanded first.
     """
 
     def run(*arrays: Any, **parameters: Any) -> Any:

@@ -12,8 +12,8 @@ __all__ = ["cast"]
 def cast(array: np.ndarray, target: np.dtype) -> np.ndarray:
     """The array in another element type; the array itself where it already has it.
 
-    Complex to real takes the real part without NumPy's warning; floating point goes to unsigned and small integers by way
-    of int64, so that values out of range wrap as in PyTorch instead of saturating by platform.
+    Complex to real takes the real part without NumPy's warning; floating point goes to unsigned and small integers by
+    way of int64, so that values out of range wrap as in PyTorch instead of saturating by platform.
     """
     source = array.dtype
     if source == target:

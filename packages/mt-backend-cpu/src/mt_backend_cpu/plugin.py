@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
 from mt_core.dispatch.registry import load_room
 from mt_core.dtypes import dtype
 from mt_core.plugins.protocols import CONTRACT
@@ -32,7 +33,9 @@ class CpuBackend:
 
         return lines()
 
-    def empty(self, shape: tuple[int, ...], dtype: dtype, strides: tuple[int, ...] | None, index: int | None) -> np.ndarray:
+    def empty(
+        self, shape: tuple[int, ...], dtype: dtype, strides: tuple[int, ...] | None, index: int | None
+    ) -> np.ndarray:
         if strides is None:
             return np.empty(shape, dtype.np)
         if not shape:
@@ -64,7 +67,9 @@ class CpuBackend:
     def offset(self, owner: np.ndarray, array: np.ndarray) -> int:
         return address_of(array) - address_of(owner) if owner.size else 0
 
-    def as_strided(self, owner: np.ndarray, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: dtype) -> np.ndarray:
+    def as_strided(
+        self, owner: np.ndarray, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: dtype
+    ) -> np.ndarray:
         if 0 in shape:
             # NumPy checks strides against the buffer even where there is nothing to reach.
             nothing = np.ndarray((0,), dtype.np, owner, min(offset, owner.size))

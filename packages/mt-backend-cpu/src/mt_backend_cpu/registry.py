@@ -18,7 +18,9 @@ def kernel(*names: str, half: str = "float32", ufunc: bool = False, fast: Any = 
     """Decorator: the function is the CPU kernel of these overloads (`mt_core.dispatch.registry.KernelDef`)."""
 
     def enter(function: F) -> F:
-        register_kernel(CPU, names, function, half=half, ufunc=ufunc, fast=fast, short=short, row_major=row_major, mixed=mixed)
+        register_kernel(
+            CPU, names, function, half=half, ufunc=ufunc, fast=fast, short=short, row_major=row_major, mixed=mixed
+        )
         return function
 
     return enter

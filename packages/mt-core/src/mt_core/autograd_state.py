@@ -7,7 +7,16 @@ from typing import Any
 
 from .state import tls
 
-__all__ = ["INFERENCE_VIEW", "AutogradMeta", "enable_grad", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled", "no_grad", "set_grad_enabled"]
+__all__ = [
+    "INFERENCE_VIEW",
+    "AutogradMeta",
+    "enable_grad",
+    "inference_mode",
+    "is_grad_enabled",
+    "is_inference_mode_enabled",
+    "no_grad",
+    "set_grad_enabled",
+]
 
 
 #: `AutogradMeta.creation_meta` of a view made in inference mode.

@@ -45,7 +45,9 @@ class Block:
 
     def tensors(self) -> list[Any]:
         """The living tensors on this block, whatever version counter they have."""
-        return [t for r in self.cells for cell in [r()] if cell is not None and cell.storage is self for t in cell.tensors()]
+        return [
+            t for r in self.cells for cell in [r()] if cell is not None and cell.storage is self for t in cell.tensors()
+        ]
 
 
 def block_of(tensor: Any) -> Block:
@@ -73,10 +75,14 @@ def rebind(tensor: Any, value: Any) -> None:
     RuntimeError
         When the types are incompatible, as in PyTorch.
     """
-    if (tensor._keys ^ value._keys) & BACKEND_MASK and tensor._autograd is not None and tensor._autograd.grad_fn is not None:
+    if (
+        (tensor._keys ^ value._keys) & BACKEND_MASK
+        and tensor._autograd is not None
+        and tensor._autograd.grad_fn is not None
+    ):
         raise RuntimeError(
-            f"Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type. "
-            f"({tensor.device} and {value.device})"
+            "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor "
+            f"type. ({tensor.device} and {value.device})"
         )
     version = tensor._cell.version if tensor._cell is not None else 0
     block = block_of(value)
@@ -137,7 +143,9 @@ def move_block(block: Block, owner: Any) -> None:
         array = tensor._array
         end = offset + array.itemsize + sum((n - 1) * s for n, s in zip(array.shape, array.strides, strict=True))
         if 0 in array.shape or end <= nbytes:
-            tensor._array = block.backend.as_strided(owner, array.shape, array.strides, min(offset, nbytes), tensor._dtype)
+            tensor._array = block.backend.as_strided(
+                owner, array.shape, array.strides, min(offset, nbytes), tensor._dtype
+            )
 
 
 def _front(backend: Any, owner: Any, count: int) -> Any:

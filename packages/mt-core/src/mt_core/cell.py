@@ -14,8 +14,8 @@ _FIRST_SWEEP = 32
 class Cell:
     """Made at the first view, detach, in-place operation or storage access of a tensor.
 
-    `members` are weak references to every tensor on this memory: whatever moves the buffer, or gives the base a gradient
-    history, must reach them all.
+    `members` are weak references to every tensor on this memory: whatever moves the buffer, or gives the base a
+    gradient history, must reach them all.
     """
 
     __slots__ = ("version", "storage", "members", "sweep_at", "__weakref__")

@@ -17,7 +17,9 @@ from .tensor import Tensor, new_tensor
 __all__ = ["legacy_tensor", "tensor"]
 
 
-def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+def tensor(
+    data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
+) -> Tensor:
     """A new tensor with a copy of the data: a number, nested sequences of numbers, an array or a tensor.
 
     Without ``dtype=``, Python floats give the default dtype, ints int64, bools bool; arrays keep theirs.
@@ -44,7 +46,8 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
 
 
 def _dtype(value: Any) -> dtype | None:
-    from .api.arguments import REJECTED, _dtype as convert
+    from .api.arguments import REJECTED
+    from .api.arguments import _dtype as convert
 
     found = None if value is None else convert(value)
     if found is REJECTED:
@@ -65,7 +68,9 @@ def from_data(data: Any, d: dtype | None, where: device | None) -> Tensor:
     key = CPU if wanted_device is None else backend_key_for(wanted_device)
     flags = mode_triple(tls.mode)[2]
     backend = backend_for(key)
-    return new_tensor(backend.from_host(array, wanted, wanted_device.index if wanted_device else None), wanted, key | flags)
+    return new_tensor(
+        backend.from_host(array, wanted, wanted_device.index if wanted_device else None), wanted, key | flags
+    )
 
 
 def host_elements(data: Any) -> tuple[np.ndarray, dtype]:
@@ -74,7 +79,12 @@ def host_elements(data: Any) -> tuple[np.ndarray, dtype]:
         return _copied_array(np.asarray(data))
     if isinstance(data, (bool, int, float, complex)):
         return _from_numbers(data, type(data))
-    if isinstance(data, (list, tuple, range)) or hasattr(data, "__len__") and hasattr(data, "__getitem__") and not isinstance(data, str):
+    if (
+        isinstance(data, (list, tuple, range))
+        or hasattr(data, "__len__")
+        and hasattr(data, "__getitem__")
+        and not isinstance(data, str)
+    ):
         return _from_sequence(data)
     if hasattr(data, "__array__"):
         return _copied_array(np.asarray(data))
@@ -90,7 +100,10 @@ def host_elements(data: Any) -> tuple[np.ndarray, dtype]:
 def _copied_array(array: np.ndarray) -> tuple[np.ndarray, dtype]:
     found = from_numpy_dtype(array.dtype.newbyteorder("=") if array.dtype.isnative else array.dtype)
     if not array.dtype.isnative:
-        raise ValueError("given numpy array has byte order different from the native byte order. Conversion between byte orders is currently not supported.")
+        raise ValueError(
+            "given numpy array has byte order different from the native byte order. Conversion between byte orders "
+            "is currently not supported."
+        )
     return np.array(array, found.np, order="C"), found
 
 
@@ -215,7 +228,9 @@ def legacy_tensor(cls: type, *args: Any, device: Any = None, **kwargs: Any) -> A
     d = dtypes.get_default_dtype()
     where = _device(device)
     if kwargs:
-        raise TypeError(f"new() received an invalid combination of arguments - got unexpected keyword {next(iter(kwargs))}")
+        raise TypeError(
+            f"new() received an invalid combination of arguments - got unexpected keyword {next(iter(kwargs))}"
+        )
     if len(args) == 1 and isinstance(args[0], Tensor):
         result = args[0].detach() if args[0]._dtype is d else None
         if result is None:

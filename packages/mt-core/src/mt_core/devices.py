@@ -14,7 +14,8 @@ __all__ = ["device", "backend_key", "device_type_of"]
 _KEY_OF_TYPE: dict[str, int] = {"cpu": keys.CPU, "cuda": keys.CUDA, "npu": keys.NPU, "meta": keys.META}
 _TYPE_OF_KEY: dict[int, str] = {key: name for name, key in _KEY_OF_TYPE.items()}
 _KNOWN = (
-    "cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, meta, hpu, mtia, privateuseone"
+    "cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, meta, hpu, "
+    "mtia, privateuseone"
 )
 _PATTERN = re.compile(r"([a-zA-Z_]+)(?::(0|[1-9]\d*))?\Z")
 

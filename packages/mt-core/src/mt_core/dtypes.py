@@ -130,10 +130,25 @@ bits2x4 = dtype("bits2x4", 1, "q", "V1", native=False)
 bits4x2 = dtype("bits4x2", 1, "q", "V1", native=False)
 bits8 = dtype("bits8", 1, "q", "V1", native=False)
 bits16 = dtype("bits16", 2, "q", "V2", native=False)
-_SUB_BYTE = [dtype(f"{sign}int{n}", 1, "i" if not sign else "u", "V1", native=False) for sign in ("", "u") for n in range(1, 8)]
+_SUB_BYTE = [
+    dtype(f"{sign}int{n}", 1, "i" if not sign else "u", "V1", native=False) for sign in ("", "u") for n in range(1, 8)
+]
 int1, int2, int3, int4, int5, int6, int7, uint1, uint2, uint3, uint4, uint5, uint6, uint7 = _SUB_BYTE
 
-for _opaque in (float4_e2m1fn_x2, quint8, qint8, qint32, quint4x2, quint2x4, bits1x8, bits2x4, bits4x2, bits8, bits16, *_SUB_BYTE):
+for _opaque in (
+    float4_e2m1fn_x2,
+    quint8,
+    qint8,
+    qint32,
+    quint4x2,
+    quint2x4,
+    bits1x8,
+    bits2x4,
+    bits4x2,
+    bits8,
+    bits16,
+    *_SUB_BYTE,
+):
     _opaque.np = np.dtype(_opaque._storage)
 for _half in (float16, bfloat16, float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, float8_e8m0fnu):
     _half.compute = float32
@@ -209,7 +224,9 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
 def _promote(a: dtype, b: dtype) -> dtype:
     for family, name in ((_FLOAT8, "Float8 Types"), (_BAREBONES, "uint16, uint32, uint64 types")):
         if (a in family or b in family) and not (family is _BAREBONES and max(a.category, b.category) > 1):
-            raise RuntimeError(f"Promotion for {name} is not supported, attempted to promote {_scalar_name(a)} and {_scalar_name(b)}")
+            raise RuntimeError(
+                f"Promotion for {name} is not supported, attempted to promote {_scalar_name(a)} and {_scalar_name(b)}"
+            )
     if max(a.category, b.category) == 4 or a in _SUB_BYTE or b in _SUB_BYTE:
         raise RuntimeError(f"Promotion from {_scalar_name(a)} and {_scalar_name(b)} is unsupported.")
     if a.category > b.category:
@@ -267,7 +284,10 @@ def can_cast(from_: dtype, to: dtype) -> builtins.bool:
 
 
 class finfo:
-    """Numerical limits of a floating (or complex: its parts') dtype: ``bits eps max min tiny smallest_normal resolution``."""
+    """Numerical limits of a floating (or complex: its parts') dtype.
+
+    ``bits eps max min tiny smallest_normal resolution``.
+    """
 
     def __init__(self, type: dtype | None = None) -> None:
         d = type if type is not None else _default_dtype

@@ -37,7 +37,8 @@ BATCHED = 1 << 20
 PIPELINE = 1 << 21
 FUNCTION_TRANSFORM = 1 << 22
 TORCH_FUNCTION = 1 << 23
-#: No layer of its own: a thread includes it while packing hooks or anomaly mode are on, and autograd builds closures for it.
+#: No layer of its own: a thread includes it while packing hooks or anomaly mode are on, and autograd builds closures
+#: for it.
 INSTRUMENTED = 1 << 24
 
 BACKENDS = (CPU, CUDA, NPU, PRIVATE_1, PRIVATE_2, PRIVATE_3, META)

@@ -39,12 +39,17 @@ def broadcast_shapes(shapes: Sequence[Ints]) -> Ints:
 def broadcast_strides(shape: Ints, strides: Ints, target: Ints) -> Ints:
     """Strides with which an array of `shape` reads as one of the `target` shape: 0 along every widened dimension."""
     lead = len(target) - len(shape)
-    widened = [0 if size == 1 and full != 1 else step for size, step, full in zip(shape, strides, target[lead:], strict=True)]
+    widened = [
+        0 if size == 1 and full != 1 else step for size, step, full in zip(shape, strides, target[lead:], strict=True)
+    ]
     return (0,) * lead + tuple(widened)
 
 
 def _compare(a: int, b: int, shape: Ints, operands: Sequence[Ints]) -> int:
-    """Which of two dimensions lies further out, by the first operand that tells: 1 when `a` does, -1 when `b`, 0 unknown."""
+    """Which of two dimensions lies further out, by the first operand that tells.
+
+    1 when `a` does, -1 when `b`, 0 unknown.
+    """
     for strides in operands:
         if strides[a] == 0 or strides[b] == 0:
             continue
@@ -73,8 +78,8 @@ def dense_order(shape: Ints, operands: Sequence[Ints]) -> list[int]:
 def output_strides(shape: Ints, operands: Sequence[Ints]) -> Ints:
     """Strides (elements) of a fresh result, given the operands' strides broadcast to `shape`.
 
-    Row-major operands give a row-major result; one dense layout shared by all is kept; else the dimensions are ordered as
-    the operands order theirs.
+    Row-major operands give a row-major result; one dense layout shared by all is kept; else the dimensions are ordered
+    as the operands order theirs.
     """
     contiguous = contiguous_strides(shape)
     order = dense_order(shape, operands)

@@ -20,7 +20,10 @@ def contiguous_strides(shape: tuple[int, ...], itemsize: int = 1) -> tuple[int, 
 
 
 class MetaArray:
-    """Shape, strides (bytes), offset (bytes) and element type; `nbytes_owned` is the size of the storage it stands for."""
+    """Shape, strides (bytes), offset (bytes) and element type.
+
+    `nbytes_owned` is the size of the storage it stands for.
+    """
 
     __slots__ = ("shape", "strides", "dtype", "itemsize", "offset", "nbytes_owned")
 

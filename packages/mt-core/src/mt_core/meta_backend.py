@@ -25,7 +25,9 @@ class MetaBackend:
     def diagnose(self) -> list[tuple[str, str]]:
         return [("meta", "built in: shapes without data")]
 
-    def empty(self, shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...] | None, index: int | None) -> MetaArray:
+    def empty(
+        self, shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...] | None, index: int | None
+    ) -> MetaArray:
         in_bytes = None if strides is None else tuple(s * dtype.itemsize for s in strides)
         return MetaArray(shape, dtype.np, in_bytes)
 
@@ -47,7 +49,9 @@ class MetaBackend:
     def offset(self, owner: MetaArray, array: MetaArray) -> int:
         return array.offset
 
-    def as_strided(self, owner: MetaArray, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: Any) -> MetaArray:
+    def as_strided(
+        self, owner: MetaArray, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: Any
+    ) -> MetaArray:
         return MetaArray(shape, dtype.np, strides, offset, owner.nbytes_owned)
 
     def from_host(self, array: np.ndarray, dtype: Any, index: int | None) -> MetaArray:

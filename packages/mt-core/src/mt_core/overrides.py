@@ -64,7 +64,9 @@ def call_override(function: Callable[..., Any], args: tuple[Any, ...], kwargs: d
             return result
     name = getattr(function, "__name__", str(function))
     listed = ", ".join(t.__module__ + "." + t.__name__ for t in types)
-    raise TypeError(f"no implementation found for 'torch.{name}' on types that implement __torch_function__: [{listed}]")
+    raise TypeError(
+        f"no implementation found for 'torch.{name}' on types that implement __torch_function__: [{listed}]"
+    )
 
 
 def default_torch_function(cls: type, func: Callable[..., Any], types: Any, args: Any, kwargs: dict[str, Any]) -> Any:
@@ -86,7 +88,10 @@ def _as_class(value: Any, cls: type) -> Any:
 
 
 class FunctionLayer:
-    """The dispatch layer of `TORCH_FUNCTION`: every operator call on such a tensor, or in a mode, goes to the override."""
+    """The dispatch layer of `TORCH_FUNCTION`.
+
+    Every operator call on such a tensor, or in a mode, goes to the override.
+    """
 
     contract = 1
 

@@ -1,7 +1,7 @@
 """Type promotion of operator arguments.
 
-Three kinds of argument count differently: tensors with dimensions, tensors without, and Python numbers. A kind contributes
-only where no stronger kind is of its category (bool < integer < floating < complex) or above.
+Three kinds of argument count differently: tensors with dimensions, tensors without, and Python numbers. A kind
+contributes only where no stronger kind is of its category (bool < integer < floating < complex) or above.
 """
 
 from __future__ import annotations
@@ -26,7 +26,11 @@ def dtype_of_number(value: Any) -> dtype:
     if isinstance(value, float):
         return dtypes.get_default_dtype()
     if isinstance(value, complex):
-        return dtypes.get_default_dtype().to_complex() if dtypes.get_default_dtype() is not dtypes.bfloat16 else dtypes.complex64
+        return (
+            dtypes.get_default_dtype().to_complex()
+            if dtypes.get_default_dtype() is not dtypes.bfloat16
+            else dtypes.complex64
+        )
     raise TypeError(f"expected a number, got {type(value).__name__}")
 
 
@@ -93,7 +97,10 @@ class Promotion:
 
 
 class ChosenPromotion(Promotion):
-    """A promotion that a parameter decides: `choose` gets the call's arguments. The inherited rules are those of real floats."""
+    """A promotion that a parameter decides: `choose` gets the call's arguments.
+
+    The inherited rules are those of real floats.
+    """
 
     __slots__ = ("choose",)
 

@@ -21,18 +21,31 @@ MISSING: Any = _Missing()
 class Argument:
     """One argument of a schema.
 
-    `type` is the base type (``Tensor``, ``int``, ``Scalar``, ``ScalarType`` ...); `is_list` and `size` describe ``int[2]``;
-    `optional` the ``?`` after all, `optional_items` a ``?`` before the brackets; `alias` the letter of ``(a!)`` and `writes`
-    its exclamation mark.
+    `type` is the base type (``Tensor``, ``int``, ``Scalar``, ``ScalarType`` ...); `is_list` and `size` describe
+    ``int[2]``; `optional` the ``?`` after all, `optional_items` a ``?`` before the brackets; `alias` the letter of
+    ``(a!)`` and `writes` its exclamation mark.
     """
 
-    __slots__ = ("name", "type", "is_list", "size", "optional", "optional_items", "alias", "writes", "default", "kwarg_only")
+    __slots__ = (
+        "name",
+        "type",
+        "is_list",
+        "size",
+        "optional",
+        "optional_items",
+        "alias",
+        "writes",
+        "default",
+        "kwarg_only",
+    )
 
     def __init__(self, name: str, type_text: str, default: Any, kwarg_only: bool) -> None:
         self.name = name
         self.default = default
         self.kwarg_only = kwarg_only
-        self.type, self.is_list, self.size, self.optional, self.optional_items, self.alias, self.writes = _type(type_text)
+        self.type, self.is_list, self.size, self.optional, self.optional_items, self.alias, self.writes = _type(
+            type_text
+        )
 
     @property
     def is_tensor(self) -> bool:
@@ -140,7 +153,9 @@ def parse_schema(text: str) -> Schema:
     ValueError
         Where the text does not follow the grammar; the message quotes the part.
     """
-    match = re.match(r"(?P<name>[\w:]+)(?:\.(?P<overload>\w+))?\((?P<arguments>.*)\)\s*->\s*(?P<returns>.*)$", text.strip(), re.S)
+    match = re.match(
+        r"(?P<name>[\w:]+)(?:\.(?P<overload>\w+))?\((?P<arguments>.*)\)\s*->\s*(?P<returns>.*)$", text.strip(), re.S
+    )
     if match is None:
         raise ValueError(f"not an operator schema: '{text}'")
     arguments, kwarg_only = [], False

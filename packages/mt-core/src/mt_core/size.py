@@ -17,9 +17,7 @@ class Size(tuple[int, ...]):
         items = tuple(iterable)
         for position, item in enumerate(items):
             if type(item) is not int and not hasattr(item, "__index__"):
-                raise TypeError(
-                    f"torch.Size() takes an iterable of 'int' (item {position} is '{type(item).__name__}')"
-                )
+                raise TypeError(f"torch.Size() takes an iterable of 'int' (item {position} is '{type(item).__name__}')")
         return tuple.__new__(cls, (item if type(item) is int else item.__index__() for item in items))
 
     def __repr__(self) -> str:

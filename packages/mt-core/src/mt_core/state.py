@@ -1,7 +1,7 @@
 """What a thread has switched on: dispatch mode, grad mode, inference mode, default device.
 
-A *mode* is a triple (included keys, excluded keys, flags of new tensors). Each distinct triple is interned to a small number
-which stands above the key bits, so that an operator call joins it to its tensors' keys by one ``|`` and needs no
+A *mode* is a triple (included keys, excluded keys, flags of new tensors). Each distinct triple is interned to a small
+number which stands above the key bits, so that an operator call joins it to its tensors' keys by one ``|`` and needs no
 thread-local arithmetic; 0 is the ordinary mode.
 """
 
@@ -46,8 +46,8 @@ def effective_keys(coded: int) -> int:
 def _quiet_runner() -> Callable[..., Any]:
     """``run(f, *args)`` that calls f with NumPy's floating-point warnings off, without touching the caller's settings.
 
-    NumPy 2 keeps its error state in a context variable: a private context in which it is switched off costs 10 ns a call,
-    `np.errstate` 700. NumPy 1.26 keeps it per thread and must be set and restored.
+    NumPy 2 keeps its error state in a context variable: a private context in which it is switched off costs 10 ns a
+    call, `np.errstate` 700. NumPy 1.26 keeps it per thread and must be set and restored.
     """
     if np.lib.NumpyVersion(np.__version__) >= "2.0.0":
         context = copy_context()

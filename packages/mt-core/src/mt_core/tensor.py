@@ -178,14 +178,15 @@ class Tensor(FunctionalMembers, TensorMethods, AutogradMembers, CastMembers, Con
         """
         if requires_grad.__class__ is not bool:
             raise TypeError(
-                f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {type(requires_grad).__name__}"
+                "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not "
+                f"{type(requires_grad).__name__}"
             )
         state = self._autograd
         if state is not None and state.grad_fn is not None:
             if not requires_grad:
                 raise RuntimeError(
-                    "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
-                    "subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+                    "you can only change requires_grad flags of leaf variables. If you want to use a computed "
+                    "variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
                 )
         elif requires_grad != (state is not None and state.requires_grad):
             self._switch_requires_grad(requires_grad)
@@ -197,7 +198,9 @@ class Tensor(FunctionalMembers, TensorMethods, AutogradMembers, CastMembers, Con
             if not (self._dtype.is_floating_point or self._dtype.is_complex):
                 raise RuntimeError("only Tensors of floating point dtype can require gradients")
             if self._keys & INFERENCE and not tls.inference:
-                raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+                raise RuntimeError(
+                    "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
+                )
         from .dispatch.dispatcher import layer_for
 
         layer = layer_for(AUTOGRAD)
@@ -249,7 +252,9 @@ class Tensor(FunctionalMembers, TensorMethods, AutogradMembers, CastMembers, Con
     def is_meta(self) -> bool:
         return self._keys & META != 0
 
-    is_sparse = is_quantized = is_mkldnn = is_nested = is_sparse_csr = is_xpu = is_mps = is_vulkan = is_ipu = is_xla = is_maia = is_mtia = False
+    is_sparse = is_quantized = is_mkldnn = is_nested = is_sparse_csr = is_xpu = is_mps = is_vulkan = is_ipu = is_xla = (
+        is_maia
+    ) = is_mtia = False
 
     def is_floating_point(self) -> bool:
         return self._dtype.is_floating_point
@@ -284,9 +289,7 @@ class Tensor(FunctionalMembers, TensorMethods, AutogradMembers, CastMembers, Con
     def __contains__(self, element: Any) -> bool:
         if isinstance(element, (Tensor, int, float, complex, bool)):
             return bool((element == self).any().item())
-        raise RuntimeError(
-            f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
-        )
+        raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 
     def __dir__(self) -> list[str]:
         return sorted({*object.__dir__(self)} - {"_array", "_keys", "_cell"})

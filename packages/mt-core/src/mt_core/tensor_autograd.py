@@ -55,10 +55,11 @@ class AutogradMembers:
             return None
         if state.grad is None and not state.retains_grad and self._keys & AUTOGRAD and self.grad_fn is not None:
             warnings.warn(
-                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
-                "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "
-                "Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure "
-                "you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 for more information.",
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
+                "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated "
+                "for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf "
+                "Tensor by mistake, make sure you access the leaf Tensor instead. See "
+                "github.com/pytorch/pytorch/pull/30531 for more information.",
                 stacklevel=2,
             )
         return state.grad
@@ -85,7 +86,9 @@ class AutogradMembers:
         """Whether a non-leaf keeps its gradient."""
         return self._autograd is not None and self._autograd.retains_grad
 
-    def backward(self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None) -> None:
+    def backward(
+        self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
+    ) -> None:
         """Compute the gradients of the graph's leaves with respect to this tensor and accumulate them into ``.grad``.
 
         Raises
@@ -96,7 +99,10 @@ class AutogradMembers:
         _layer().backward((self,), (gradient,), retain_graph, create_graph, inputs)
 
     def register_hook(self, hook: Any) -> Any:
-        """Call ``hook(grad)`` whenever this tensor's gradient is computed; what it returns, if not None, takes its place."""
+        """Call ``hook(grad)`` whenever this tensor's gradient is computed.
+
+        What it returns, if not None, takes its place.
+        """
         if not self._keys & AUTOGRAD:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         return _layer().register_hook(self, hook)
@@ -131,7 +137,12 @@ class AutogradMembers:
             For views, whose base would keep the history.
         """
         if self._base is not None:  # type: ignore[attr-defined]
-            raise RuntimeError("Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be called on these gradients. To fix this error, please refer to the Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution.")
+            raise RuntimeError(
+                "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) "
+                "for training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and "
+                "hence detach_() cannot be called on these gradients. To fix this error, please refer to the "
+                "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution."
+            )
         self._autograd = None
         self._keys &= ~AUTOGRAD
         return self
@@ -155,12 +166,19 @@ def _check_grad(self: Any, value: Any) -> None:
         raise RuntimeError("can't assign Variable as its own grad")
     if value.dtype is not self._dtype:
         raise RuntimeError(
-            f"attempting to assign a gradient with dtype '{scalar_type_name(value.dtype).lower()}' to a tensor with grad_dtype '{scalar_type_name(self._dtype)}'. "
-            "The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype). You can set the tensor's "
-            "grad_dtype attribute with a specific dtype, or None to allow any dtype. Set grad_dtype with caution. Diverging "
-            "the dtypes of a tensor and its gradient may break downstream systems that assume they match."
+            f"attempting to assign a gradient with dtype '{scalar_type_name(value.dtype).lower()}' to a tensor with "
+            f"grad_dtype '{scalar_type_name(self._dtype)}'. The gradient must match the tensor's grad_dtype "
+            "(defaults to the tensor's dtype). You can set the tensor's grad_dtype attribute with a specific "
+            "dtype, or None to allow any dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and "
+            "its gradient may break downstream systems that assume they match."
         )
     if value.device.type != self.device.type:
-        raise RuntimeError(f"attempting to assign a gradient with device type '{value.device.type}' to a tensor with device type '{self.device.type}'. Please ensure that the gradient and the tensor are on the same device")
+        raise RuntimeError(
+            f"attempting to assign a gradient with device type '{value.device.type}' to a tensor with device type "
+            f"'{self.device.type}'. Please ensure that the gradient and the tensor are on the same device"
+        )
     if value.shape != self.shape:
-        raise RuntimeError(f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size '{list(self.shape)}'. Please ensure that the gradient and the tensor are the same size")
+        raise RuntimeError(
+            f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size "
+            f"'{list(self.shape)}'. Please ensure that the gradient and the tensor are the same size"
+        )

@@ -28,7 +28,8 @@ class CastMembers:
            memory_format: Any = None, other: Any = None) -> Any:  # fmt: skip
         """The tensor in another dtype, device or memory format; itself where nothing changes and `copy` is false.
 
-        Called as ``to(dtype)``, ``to(device, dtype)`` or ``to(other)``, each with ``non_blocking`` and ``copy`` after it.
+        Called as ``to(dtype)``, ``to(device, dtype)`` or ``to(other)``, each with ``non_blocking`` and ``copy`` after
+        it.
         """
         if args:
             dtype, device, non_blocking, copy = _parse_to(args, dtype, device, non_blocking, copy)
@@ -41,7 +42,9 @@ class CastMembers:
             return self
         from .api._functions import _to_copy
 
-        return _to_copy(self, dtype=d, device=None if stays else where, non_blocking=non_blocking, memory_format=memory_format)
+        return _to_copy(
+            self, dtype=d, device=None if stays else where, non_blocking=non_blocking, memory_format=memory_format
+        )
 
     def type(self: Any, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
         """The type's name (``torch.FloatTensor``), or the tensor converted to a dtype or type name."""
@@ -172,7 +175,10 @@ def subclass_keys(cls: type) -> int:
 
 
 def disabled_torch_function(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """A ``__torch_function__`` that overrides nothing: assign it in a subclass to keep the fast path (as `Parameter` does)."""
+    """A ``__torch_function__`` that overrides nothing.
+
+    Assign it in a subclass to keep the fast path (as `Parameter` does).
+    """
     from .keys import TORCH_FUNCTION
     from .state import excluding
 
@@ -180,8 +186,9 @@ def disabled_torch_function(func: Any, types: Any, args: Any = (), kwargs: Any =
         return func(*args, **(kwargs or {}))
 
 
-
-def _parse_to(args: tuple[Any, ...], dtype: Any, device: Any, non_blocking: bool, copy: bool) -> tuple[Any, Any, bool, bool]:
+def _parse_to(
+    args: tuple[Any, ...], dtype: Any, device: Any, non_blocking: bool, copy: bool
+) -> tuple[Any, Any, bool, bool]:
     first, rest = args[0], list(args[1:])
     from .tensor_types import TENSORS
 
@@ -195,10 +202,12 @@ def _parse_to(args: tuple[Any, ...], dtype: Any, device: Any, non_blocking: bool
             dtype = rest.pop(0)
     else:
         raise TypeError(
-            f"to() received an invalid combination of arguments - got ({', '.join(type(a).__name__ for a in args)}), but expected one of:\n"
-            " * (torch.device device = None, torch.dtype dtype = None, bool non_blocking = False, bool copy = False, *, torch.memory_format memory_format = None)\n"
-            " * (torch.dtype dtype, bool non_blocking = False, bool copy = False, *, torch.memory_format memory_format = None)\n"
-            " * (Tensor tensor, bool non_blocking = False, bool copy = False, *, torch.memory_format memory_format = None)\n"
+            "to() received an invalid combination of arguments - got "
+            f"({', '.join(type(a).__name__ for a in args)}), but expected one of:\n * (torch.device device = None, "
+            "torch.dtype dtype = None, bool non_blocking = False, bool copy = False, *, torch.memory_format "
+            "memory_format = None)\n * (torch.dtype dtype, bool non_blocking = False, bool copy = False, *, "
+            "torch.memory_format memory_format = None)\n * (Tensor tensor, bool non_blocking = False, bool copy = "
+            "False, *, torch.memory_format memory_format = None)\n"
         )
     if rest:
         non_blocking = rest.pop(0)
@@ -225,7 +234,9 @@ def _as_device(value: Any) -> device:
 
 def _same_device(wanted: device, tensor: Any) -> bool:
     have = tensor.device
-    return wanted.type == have.type and (wanted.index is None or wanted.index == have.index or have.index is None and wanted.index == 0)
+    return wanted.type == have.type and (
+        wanted.index is None or wanted.index == have.index or have.index is None and wanted.index == 0
+    )
 
 
 def _has_format(tensor: Any, wanted: memory_format | None) -> bool:

@@ -113,9 +113,9 @@ class ConversionMembers:
         """
         if self._autograd is not None and not self.is_leaf:
             raise RuntimeError(
-                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If "
-                "you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
-                "https://github.com/pytorch/pytorch/pull/103001"
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
+                "moment.  If you were attempting to deepcopy a module, this may be because of a "
+                "torch.nn.utils.weight_norm usage, see https://github.com/pytorch/pytorch/pull/103001"
             )
         if id(self) in memo:
             return memo[id(self)]
@@ -149,7 +149,9 @@ class ConversionMembers:
         if self.is_cpu and stream not in (None, -1):
             raise AssertionError("stream should be None on cpu.")
         if dl_device is not None and tuple(dl_device) != dlpack.device_of(self):
-            raise BufferError(f"cannot export a tensor on {self.device} to DLPack device {tuple(dl_device)}: move it there first")
+            raise BufferError(
+                f"cannot export a tensor on {self.device} to DLPack device {tuple(dl_device)}: move it there first"
+            )
         return dlpack.capsule_of(self.clone() if copy else self, max_version)
 
     def __dlpack_device__(self: Any) -> tuple[int, int]:
@@ -195,12 +197,15 @@ def exported(tensor: Any) -> np.ndarray:
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
     if not tensor._keys & CPU:
         raise TypeError(
-            f"can't convert {tensor.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
+            f"can't convert {tensor.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to "
+            "host memory first."
         )
     for bit, name in ((CONJUGATE, "conj"), (NEGATIVE, "neg")):
         if tensor._keys & bit:
             what = "conjugate" if name == "conj" else "negative"
-            raise RuntimeError(f"Can't call numpy() on Tensor that has {what} bit set. Use tensor.resolve_{name}().numpy() instead.")
+            raise RuntimeError(
+                f"Can't call numpy() on Tensor that has {what} bit set. Use tensor.resolve_{name}().numpy() instead."
+            )
     if not tensor._dtype.native and tensor._dtype is not dtypes.float16:
         raise TypeError(f"Got unsupported ScalarType {dtypes.scalar_type_name(tensor._dtype)}")
     return tensor._array

@@ -28,13 +28,21 @@ class FunctionalMembers:
 
         return nonzero(self, as_tuple=as_tuple)
 
-    def unique(self: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
+    def unique(
+        self: Any,
+        sorted: bool = True,
+        return_inverse: bool = False,
+        return_counts: bool = False,
+        dim: int | None = None,
+    ) -> Any:
         """The distinct elements in order."""
         from .functional import unique
 
         return unique(self, sorted, return_inverse, return_counts, dim)
 
-    def unique_consecutive(self: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
+    def unique_consecutive(
+        self: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+    ) -> Any:
         """Runs of equal elements collapsed to one."""
         from .functional import unique_consecutive
 
@@ -75,9 +83,9 @@ class FunctionalMembers:
         """A view with all dimensions reversed."""
         if self.dim() > 2:
             warnings.warn(
-                "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an error "
-                "in a future release. Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` "
-                "to reverse the dimensions of a tensor.",
+                "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it "
+                "will throw an error in a future release. Consider `x.mT` to transpose batches of matrices or "
+                "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor.",
                 stacklevel=2,
             )
         return self.permute(tuple(reversed(range(self.dim()))))
@@ -86,7 +94,9 @@ class FunctionalMembers:
     def mT(self: Any) -> Any:
         """A view with the last two dimensions exchanged."""
         if self.dim() < 2:
-            raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices. Got {self.dim()}-D tensor.")
+            raise RuntimeError(
+                f"tensor.mT is only supported on matrices or batches of matrices. Got {self.dim()}-D tensor."
+            )
         return self.transpose(-2, -1)
 
     @property
@@ -100,5 +110,7 @@ class FunctionalMembers:
     def mH(self: Any) -> Any:
         """The conjugate transpose of the last two dimensions."""
         if self.dim() < 2:
-            raise RuntimeError(f"tensor.mH is only supported on matrices or batches of matrices. Got {self.dim()}-D tensor.")
+            raise RuntimeError(
+                f"tensor.mH is only supported on matrices or batches of matrices. Got {self.dim()}-D tensor."
+            )
         return self.adjoint()

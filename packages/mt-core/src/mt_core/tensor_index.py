@@ -1,7 +1,7 @@
 """``x[...]`` and ``x[...] = v``: Python's indexing taken apart into operators.
 
-Integers, slices, None and Ellipsis become views one after another; what is left of tensors, masks and sequences becomes one
-`index` or `index_put_`.
+Integers, slices, None and Ellipsis become views one after another; what is left of tensors, masks and sequences becomes
+one `index` or `index_put_`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,11 @@ class IndexingMembers:
                 return _select[self._keys | tls.mode](self, 0, key)
         elif kind is slice and self._array.ndim:
             start, stop = key.start, key.stop
-            if key.step is None and (start is None or start.__class__ is int) and (stop is None or stop.__class__ is int):
+            if (
+                key.step is None
+                and (start is None or start.__class__ is int)
+                and (stop is None or stop.__class__ is int)
+            ):
                 return _slice[self._keys | tls.mode](self, 0, start, stop, 1)
         view, indices = applied(self, key)
         if indices:
@@ -74,8 +78,9 @@ def _without_leading_ones(source: Any, target: Any) -> Any:
         return source.reshape(shape[surplus:])
     if surplus > 0:
         raise RuntimeError(
-            f"expand(torch.{dtypes.scalar_type_name(source._dtype)}Tensor{{{list(shape)}}}, size={list(target.shape)}): the number of sizes "
-            f"provided ({len(target.shape)}) must be greater or equal to the number of dimensions in the tensor ({len(shape)})"
+            f"expand(torch.{dtypes.scalar_type_name(source._dtype)}Tensor{{{list(shape)}}}, "
+            f"size={list(target.shape)}): the number of sizes provided ({len(target.shape)}) must be greater or "
+            f"equal to the number of dimensions in the tensor ({len(shape)})"
         )
     return source
 
@@ -148,12 +153,21 @@ def _as_items(key: Any) -> tuple[Any, ...]:
         items = tuple(key)
     else:
         items = tuple(key) if isinstance(key, list) else (key,)
-    return tuple([_as_tensor(item) if isinstance(item, (list, tuple, range, np.ndarray)) and item.__class__ not in TENSORS else item for item in items])
+    return tuple(
+        [
+            _as_tensor(item)
+            if isinstance(item, (list, tuple, range, np.ndarray)) and item.__class__ not in TENSORS
+            else item
+            for item in items
+        ]
+    )
 
 
 def _list_is_tuple(key: Any) -> bool:
     """Whether a list stands for a tuple of indices: when it holds a slice, None, Ellipsis (as NumPy once had it)."""
-    return isinstance(key, list) and len(key) < 32 and any(isinstance(k, slice) or k is None or k is Ellipsis for k in key)
+    return (
+        isinstance(key, list) and len(key) < 32 and any(isinstance(k, slice) or k is None or k is Ellipsis for k in key)
+    )
 
 
 def _as_tensor(item: Any) -> Any:
@@ -183,7 +197,10 @@ def _selected(view: Any, dim: int, item: Any) -> Any:
     index = item.__index__()
     shape = view._array.shape
     if dim == 0 and not shape:
-        raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a number")
+        raise IndexError(
+            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert "
+            "a 0-dim tensor to a number"
+        )
     size = shape[dim]
     if not -size <= index < size:
         raise IndexError(f"index {index} is out of bounds for dimension {dim} with size {size}")
@@ -230,8 +247,6 @@ def _tensor_item(view: Any, dim: int, item: Any, indices: list[Any]) -> tuple[An
             return view, _record(indices, dim, item.reshape(1).to(dtypes.bool))
         return _selected(view, dim, item.item()), dim
     if d not in (dtypes.int64, dtypes.int32, dtypes.int16, dtypes.int8, dtypes.bool, dtypes.uint8):
-        raise IndexError(
-            "tensors used as indices must be long, int, byte or bool tensors"
-        )
+        raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
     after = _record(indices, dim, item)
     return view, after + (item._array.ndim - 1 if d in (dtypes.bool, dtypes.uint8) else 0)

@@ -1,7 +1,7 @@
 """``torch.masked``: reductions and normalizations over the elements that a mask selects.
 
-Every function takes a strided tensor and a bool ``mask`` (true: takes part) that broadcasts to it; without one it is the
-ordinary function. Where nothing is selected a reduction gives its identity (0 for `sum`, -inf for `amax`) or NaN.
+Every function takes a strided tensor and a bool ``mask`` (true: takes part) that broadcasts to it; without one it is
+the ordinary function. Where nothing is selected a reduction gives its identity (0 for `sum`, -inf for `amax`) or NaN.
 `MaskedTensor` is not provided.
 """
 
@@ -43,7 +43,11 @@ def _mask(input: mt.Tensor, mask: mt.Tensor | None) -> mt.Tensor | None:
 
 def _filled(input: mt.Tensor, mask: mt.Tensor | None, value: float | int) -> mt.Tensor:
     selected = _mask(input, mask)
-    return input if selected is None else mt.where(selected, input, mt.full((), value, dtype=input.dtype, device=input.device))
+    return (
+        input
+        if selected is None
+        else mt.where(selected, input, mt.full((), value, dtype=input.dtype, device=input.device))
+    )
 
 
 def _lowest(d: mt.dtype) -> Any:
@@ -61,10 +65,16 @@ def _highest(d: mt.dtype) -> Any:
 def sum(input: mt.Tensor, dim: Any = None, *, keepdim: _bool = False, dtype: Any = None, mask: Any = None) -> mt.Tensor:
     """Sum of the selected elements; 0 where there is none."""
     d = _result_dtype(input, dtype, integers_widen=True)
-    return mt.sum(_filled(input.to(d), mask, 0), _dims(input, dim), keepdim, dtype=d) if input.dim() else _filled(input.to(d), mask, 0)
+    return (
+        mt.sum(_filled(input.to(d), mask, 0), _dims(input, dim), keepdim, dtype=d)
+        if input.dim()
+        else _filled(input.to(d), mask, 0)
+    )
 
 
-def prod(input: mt.Tensor, dim: Any = None, *, keepdim: _bool = False, dtype: Any = None, mask: Any = None) -> mt.Tensor:
+def prod(
+    input: mt.Tensor, dim: Any = None, *, keepdim: _bool = False, dtype: Any = None, mask: Any = None
+) -> mt.Tensor:
     """Product of the selected elements; 1 where there is none."""
     d = _result_dtype(input, dtype, integers_widen=True)
     result = _filled(input.to(d), mask, 1)
@@ -73,25 +83,33 @@ def prod(input: mt.Tensor, dim: Any = None, *, keepdim: _bool = False, dtype: An
     return result.to(d)
 
 
-def amax(input: mt.Tensor, dim: Any = None, *, keepdim: _bool = False, dtype: Any = None, mask: Any = None) -> mt.Tensor:
+def amax(
+    input: mt.Tensor, dim: Any = None, *, keepdim: _bool = False, dtype: Any = None, mask: Any = None
+) -> mt.Tensor:
     """Largest selected element; the lowest value of the dtype where there is none."""
     d = _result_dtype(input, dtype)
     return _filled(input, mask, _lowest(input.dtype)).amax(_dims(input, dim), keepdim).to(d)
 
 
-def amin(input: mt.Tensor, dim: Any = None, *, keepdim: _bool = False, dtype: Any = None, mask: Any = None) -> mt.Tensor:
+def amin(
+    input: mt.Tensor, dim: Any = None, *, keepdim: _bool = False, dtype: Any = None, mask: Any = None
+) -> mt.Tensor:
     """Smallest selected element; the highest value of the dtype where there is none."""
     d = _result_dtype(input, dtype)
     return _filled(input, mask, _highest(input.dtype)).amin(_dims(input, dim), keepdim).to(d)
 
 
-def argmax(input: mt.Tensor, dim: int | None = None, *, keepdim: _bool = False, dtype: Any = None, mask: Any = None) -> mt.Tensor:
+def argmax(
+    input: mt.Tensor, dim: int | None = None, *, keepdim: _bool = False, dtype: Any = None, mask: Any = None
+) -> mt.Tensor:
     """Index of the largest selected element, in the input's dtype unless another is given, as in PyTorch."""
     d = _result_dtype(input, dtype)
     return _filled(input, mask, _lowest(input.dtype)).argmax(dim, keepdim).to(d)
 
 
-def argmin(input: mt.Tensor, dim: int | None = None, *, keepdim: _bool = False, dtype: Any = None, mask: Any = None) -> mt.Tensor:
+def argmin(
+    input: mt.Tensor, dim: int | None = None, *, keepdim: _bool = False, dtype: Any = None, mask: Any = None
+) -> mt.Tensor:
     """Index of the smallest selected element, in the input's dtype unless another is given, as in PyTorch."""
     d = _result_dtype(input, dtype)
     return _filled(input, mask, _highest(input.dtype)).argmin(dim, keepdim).to(d)
@@ -106,18 +124,25 @@ def _count(input: mt.Tensor, dims: tuple[int, ...], keepdim: _bool, mask: Any) -
 def _require_floating(input: mt.Tensor, dtype: Any, name: str) -> mt.dtype:
     d = _result_dtype(input, dtype)
     if not (d.is_floating_point or d.is_complex):
-        raise ValueError(f"{name}(): Could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: {d}")
+        raise ValueError(
+            f"{name}(): Could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
+            f"Got: {d}"
+        )
     return d
 
 
-def mean(input: mt.Tensor, dim: Any = None, *, keepdim: _bool = False, dtype: Any = None, mask: Any = None) -> mt.Tensor:
+def mean(
+    input: mt.Tensor, dim: Any = None, *, keepdim: _bool = False, dtype: Any = None, mask: Any = None
+) -> mt.Tensor:
     """Mean of the selected elements; NaN where there is none."""
     d = _require_floating(input, dtype, "mean")
     dims = _dims(input, dim)
     return (sum(input, dims, keepdim=keepdim, dtype=d, mask=mask) / _count(input, dims, keepdim, mask)).to(d)
 
 
-def median(input: mt.Tensor, dim: int = -1, *, keepdim: _bool = False, dtype: Any = None, mask: Any = None) -> mt.Tensor:
+def median(
+    input: mt.Tensor, dim: int = -1, *, keepdim: _bool = False, dtype: Any = None, mask: Any = None
+) -> mt.Tensor:
     """Lower middle of the selected elements; NaN where there is none."""
     d = _result_dtype(input, dtype)
     if mask is None:
@@ -127,7 +152,9 @@ def median(input: mt.Tensor, dim: int = -1, *, keepdim: _bool = False, dtype: An
     return _filled(input.to(d), mask, math.nan).nanmedian(dim, keepdim)[0]
 
 
-def logsumexp(input: mt.Tensor, dim: Any = None, *, keepdim: _bool = False, dtype: Any = None, mask: Any = None) -> mt.Tensor:
+def logsumexp(
+    input: mt.Tensor, dim: Any = None, *, keepdim: _bool = False, dtype: Any = None, mask: Any = None
+) -> mt.Tensor:
     """log(sum(exp(x))) of the selected elements; -inf where there is none."""
     d = _result_dtype(input, dtype)
     values = input.to(d if d.category >= 2 else mt.get_default_dtype())
@@ -143,7 +170,13 @@ def logaddexp(
 
 
 def norm(
-    input: mt.Tensor, ord: float | None = 2.0, dim: Any = None, *, keepdim: _bool = False, dtype: Any = None, mask: Any = None
+    input: mt.Tensor,
+    ord: float | None = 2.0,
+    dim: Any = None,
+    *,
+    keepdim: _bool = False,
+    dtype: Any = None,
+    mask: Any = None,
 ) -> mt.Tensor:
     """Vector norm of the selected elements; 0 (inf for negative orders) where there is none."""
     d = _require_floating(input, dtype, "norm")
@@ -152,7 +185,9 @@ def norm(
     return mt.linalg_vector_norm(_filled(input.to(d), mask, neutral), order, _dims(input, dim), keepdim)
 
 
-def _variance(input: mt.Tensor, dim: Any, unbiased: Any, correction: Any, keepdim: _bool, dtype: Any, mask: Any) -> mt.Tensor:
+def _variance(
+    input: mt.Tensor, dim: Any, unbiased: Any, correction: Any, keepdim: _bool, dtype: Any, mask: Any
+) -> mt.Tensor:
     d = _result_dtype(input, dtype)
     if not (d.is_floating_point or d.is_complex):
         d = mt.get_default_dtype()
@@ -215,7 +250,9 @@ def softmin(input: mt.Tensor, dim: int, *, dtype: Any = None, mask: Any = None) 
     return mt.softmax(-_filled(input.to(d), mask, math.inf), dim)
 
 
-def normalize(input: mt.Tensor, ord: float, dim: int, *, eps: float = 1e-12, dtype: Any = None, mask: Any = None) -> mt.Tensor:
+def normalize(
+    input: mt.Tensor, ord: float, dim: int, *, eps: float = 1e-12, dtype: Any = None, mask: Any = None
+) -> mt.Tensor:
     """Selected elements divided by their norm, at least `eps`."""
     d = _require_floating(input, dtype, "normalize")
     values = _filled(input.to(d), mask, 0)

@@ -1,6 +1,6 @@
 """``torch.signal.windows``: window functions (Harris 1978, "On the use of windows for harmonic analysis with the discrete
-Fourier transform"). Each returns a 1-d tensor of `M` points; with ``sym=False`` the window is periodic: the first `M` of
-the `M + 1` points of a symmetric one.
+Fourier transform"). Each returns a 1-d tensor of `M` points; with ``sym=False`` the window is periodic: the first `M`
+of the `M + 1` points of a symmetric one.
 """
 
 from __future__ import annotations
@@ -53,7 +53,9 @@ class _Request:
         return self.finish(mt.ones((1,), dtype=self.dtype, device=self.device)) if self.size == 1 else None
 
 
-def exponential(M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True, **options: Any) -> mt.Tensor:
+def exponential(
+    M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True, **options: Any
+) -> mt.Tensor:
     """exp(-|n - center| / tau); the middle where no center is given, as symmetric windows demand."""
     request = _Request("exponential", M, sym, options)
     if tau <= 0:

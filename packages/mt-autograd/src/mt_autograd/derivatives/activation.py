@@ -16,7 +16,8 @@ derivative("silu", self=lambda grad, self: ops.silu_backward(grad, self))
 derivative("mish", self=lambda grad, self: ops.mish_backward(grad, self))
 derivative("softplus", self=lambda grad, self, beta, threshold: ops.softplus_backward(grad, self, beta, threshold))
 derivative(
-    "elu", self=lambda grad, self, alpha, scale, input_scale: ops.elu_backward(grad, alpha, scale, input_scale, False, self)
+    "elu",
+    self=lambda grad, self, alpha, scale, input_scale: ops.elu_backward(grad, alpha, scale, input_scale, False, self),
 )
 derivative("celu", self=lambda grad, self, alpha: ops.elu_backward(grad, alpha, 1, 1 / alpha, False, self))
 derivative(
@@ -28,7 +29,9 @@ derivative("logit", self=lambda grad, self, eps: ops.logit_backward(grad, self, 
 derivative("hardtanh", self=lambda grad, self, min_val, max_val: ops.hardtanh_backward(grad, self, min_val, max_val))
 derivative("hardsigmoid", self=lambda grad, self: ops.hardsigmoid_backward(grad, self))
 derivative("hardswish", self=lambda grad, self: ops.hardswish_backward(grad, self))
-derivative("leaky_relu", self=lambda grad, self, negative_slope: ops.leaky_relu_backward(grad, self, negative_slope, False))
+derivative(
+    "leaky_relu", self=lambda grad, self, negative_slope: ops.leaky_relu_backward(grad, self, negative_slope, False)
+)
 derivative("threshold", self=lambda grad, self, threshold: ops.threshold_backward(grad, self, threshold))
 derivative("softshrink", self=lambda grad, self, lambd: ops.softshrink_backward(grad, self, lambd))
 derivative("hardshrink", self=lambda grad, self, lambd: ops.hardshrink_backward(grad, self, lambd))
@@ -75,7 +78,9 @@ derivative(
     grad_output=lambda grad, output, dim: grad - (grad * ops.exp(output)).sum(dim, keepdim=True),
     output=lambda grad, grad_output, output, dim: -grad * ops.exp(output) * grad_output.sum(dim, keepdim=True),
 )
-derivative("_masked_softmax", self=lambda grad, result, mask, dim: ops._masked_softmax_backward(grad, result, mask, dim))
+derivative(
+    "_masked_softmax", self=lambda grad, result, mask, dim: ops._masked_softmax_backward(grad, result, mask, dim)
+)
 derivative(
     "_masked_softmax_backward",
     grad_output=lambda grad, output, mask, dim: ops._masked_softmax_backward(grad, output, mask, dim),

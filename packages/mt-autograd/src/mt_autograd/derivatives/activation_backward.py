@@ -93,7 +93,9 @@ derivative(
 )
 
 
-def _elu(grad: Any, grad_output: Any, alpha: Any, scale: Any, input_scale: Any, is_result: bool, self_or_result: Any) -> Any:
+def _elu(
+    grad: Any, grad_output: Any, alpha: Any, scale: Any, input_scale: Any, is_result: bool, self_or_result: Any
+) -> Any:
     falling = self_or_result <= 0
     if is_result:
         return chosen(grad * grad_output * input_scale, falling)
@@ -121,7 +123,9 @@ derivative("logit_backward", grad_output=lambda grad, self, eps: ops.logit_backw
 # Piecewise linear ones have no curvature
 
 derivative(
-    "threshold_backward", grad_output=lambda grad, self, threshold: ops.threshold_backward(grad, self, threshold), self=vanishing
+    "threshold_backward",
+    grad_output=lambda grad, self, threshold: ops.threshold_backward(grad, self, threshold),
+    self=vanishing,
 )
 derivative(
     "hardtanh_backward",
@@ -139,8 +143,14 @@ derivative(
     grad_output=lambda grad, self, negative_slope: ops.leaky_relu_backward(grad, self, negative_slope, False),
     self=vanishing,
 )
-derivative("softshrink_backward", grad_output=lambda grad, self, lambd: ops.softshrink_backward(grad, self, lambd), self=vanishing)
-derivative("hardshrink_backward", grad_out=lambda grad, self, lambd: ops.hardshrink_backward(grad, self, lambd), self=vanishing)
+derivative(
+    "softshrink_backward",
+    grad_output=lambda grad, self, lambd: ops.softshrink_backward(grad, self, lambd),
+    self=vanishing,
+)
+derivative(
+    "hardshrink_backward", grad_out=lambda grad, self, lambd: ops.hardshrink_backward(grad, self, lambd), self=vanishing
+)
 derivative(
     "rrelu_with_noise_backward",
     grad_output=lambda grad, self, noise, lower, upper, training: ops.rrelu_with_noise_backward(

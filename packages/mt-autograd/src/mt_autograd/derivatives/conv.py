@@ -23,7 +23,8 @@ def _input_gradient(grad: Any, weight: Any, input_spec: Any, options: Any) -> An
         return result
     # What the division by the stride had dropped is given back as output padding.
     rest = [
-        input_spec.shape[i + 2] - transposed_size(grad.shape[i + 2], weight.shape[i + 2], stride[i], padding[i], dilation[i], 0)
+        input_spec.shape[i + 2]
+        - transposed_size(grad.shape[i + 2], weight.shape[i + 2], stride[i], padding[i], dilation[i], 0)
         for i in range(spatial)
     ]
     return ops.convolution(grad, weight, None, stride, padding, dilation, True, tuple(rest), groups)
@@ -36,23 +37,47 @@ def _weight_gradient(grad: Any, input: Any, kernel: Any, options: Any) -> Any:
     n, outputs = grad.shape[:2]
     channels = input.shape[1] // groups
     spatial = tuple(range(3, 3 + len(kernel)))
-    source = input.reshape((n, groups, channels, *input.shape[2:])).permute((2, 1, 0, *spatial)).reshape((channels, groups * n, *input.shape[2:]))
-    filters = grad.reshape((n, groups, outputs // groups, *grad.shape[2:])).permute((1, 2, 0, *spatial)).reshape((outputs, n, *grad.shape[2:]))
+    source = (
+        input.reshape((n, groups, channels, *input.shape[2:]))
+        .permute((2, 1, 0, *spatial))
+        .reshape((channels, groups * n, *input.shape[2:]))
+    )
+    filters = (
+        grad.reshape((n, groups, outputs // groups, *grad.shape[2:]))
+        .permute((1, 2, 0, *spatial))
+        .reshape((outputs, n, *grad.shape[2:]))
+    )
     result = ops.convolution(source, filters, None, dilation, padding, stride, False, (0,) * len(kernel), groups)
     for i, size in enumerate(kernel):
         result = result.narrow(i + 2, 0, size)
-    return result.reshape((channels, groups, outputs // groups, *kernel)).permute((1, 2, 0, *spatial)).reshape((outputs, channels, *kernel))
+    return (
+        result.reshape((channels, groups, outputs // groups, *kernel))
+        .permute((1, 2, 0, *spatial))
+        .reshape((outputs, channels, *kernel))
+    )
 
 
 def _transposed_weight_gradient(grad: Any, input: Any, kernel: Any, options: Any) -> Any:
-    """The same with the parts exchanged: what was input is the gradient of the adjoint, which is an ordinary convolution."""
+    """The same with the parts exchanged.
+
+    What was input is the gradient of the adjoint, which is an ordinary convolution.
+    """
     if grad.is_complex():
         return _weight_gradient(conj(input), conj(grad), kernel, options)
     return _weight_gradient(input, grad, kernel, options)
 
 
 def _convolution(
-    grads: Any, mask: Any, input: Any, weight: Any, bias_spec: Any, stride: Any, padding: Any, dilation: Any, transposed: bool, groups: int
+    grads: Any,
+    mask: Any,
+    input: Any,
+    weight: Any,
+    bias_spec: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    transposed: bool,
+    groups: int,
 ) -> tuple[Any, Any, Any]:
     grad = grads[0]
     if grad is None:
@@ -66,7 +91,11 @@ def _convolution(
         if not input.numel():
             grad_weight = ops.zeros_like(weight)
         else:
-            grad_weight = _transposed_weight_gradient(grad, input, kernel, options) if transposed else _weight_gradient(grad, input, kernel, options)
+            grad_weight = (
+                _transposed_weight_gradient(grad, input, kernel, options)
+                if transposed
+                else _weight_gradient(grad, input, kernel, options)
+            )
     if mask[2]:
         grad_bias = grad.sum((0, *range(2, grad.dim())))
     return grad_input, grad_weight, grad_bias

@@ -43,12 +43,16 @@ refused_operator("floor_divide", "self", "other")
 
 derivative("remainder.Scalar", self=lambda grad: grad)
 derivative(
-    "remainder.Tensor", self=lambda grad: grad, other=lambda grad, self, other: -grad * ops.div(self, other, rounding_mode="floor")
+    "remainder.Tensor",
+    self=lambda grad: grad,
+    other=lambda grad, self, other: -grad * ops.div(self, other, rounding_mode="floor"),
 )
 refused_operator("remainder.Scalar_Tensor", "other")
 derivative("fmod.Scalar", self=lambda grad: grad)
 derivative(
-    "fmod.Tensor", self=lambda grad: grad, other=lambda grad, self, other: -grad * ops.div(self, other, rounding_mode="trunc")
+    "fmod.Tensor",
+    self=lambda grad: grad,
+    other=lambda grad, self, other: -grad * ops.div(self, other, rounding_mode="trunc"),
 )
 
 derivative("neg", self=lambda grad: -grad)
@@ -57,7 +61,10 @@ derivative("sign", self=vanishing)
 
 
 def _sgn(grad: Any, self: Any, result: Any) -> Any:
-    """What changes the modulus does not change the sign: only the part of `grad` across the direction of `self` counts."""
+    """What changes the modulus does not change the sign.
+
+    Only the part of `grad` across the direction of `self` counts.
+    """
     if not self.is_complex():
         return vanishing(grad)
     modulus = ops.abs(self)

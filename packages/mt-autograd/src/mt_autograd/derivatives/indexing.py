@@ -27,11 +27,21 @@ def _kept(grad: Any, indices: Any, values_spec: Any, accumulate: bool) -> Any:
 
 derivative("index.Tensor", self=_put_back)
 derivative("index_put", self=_kept, values=_values)
-derivative("index_select", self=lambda grad, self_spec, dim, index: grad.new_zeros(self_spec.shape).index_add(dim, index, grad))
-derivative("gather", self=lambda grad, self_spec, dim, index: grad.new_zeros(self_spec.shape).scatter_add(dim, index, grad))
-derivative("scatter.src", self=lambda grad, dim, index: grad.scatter(dim, index, 0), src=lambda grad, dim, index, src_spec: _src(grad, dim, index, src_spec))
+derivative(
+    "index_select", self=lambda grad, self_spec, dim, index: grad.new_zeros(self_spec.shape).index_add(dim, index, grad)
+)
+derivative(
+    "gather", self=lambda grad, self_spec, dim, index: grad.new_zeros(self_spec.shape).scatter_add(dim, index, grad)
+)
+derivative(
+    "scatter.src",
+    self=lambda grad, dim, index: grad.scatter(dim, index, 0),
+    src=lambda grad, dim, index, src_spec: _src(grad, dim, index, src_spec),
+)
 derivative("scatter.value", self=lambda grad, dim, index: grad.scatter(dim, index, 0))
-derivative("scatter_add", self=lambda grad: grad, src=lambda grad, dim, index, src_spec: _src(grad, dim, index, src_spec))
+derivative(
+    "scatter_add", self=lambda grad: grad, src=lambda grad, dim, index, src_spec: _src(grad, dim, index, src_spec)
+)
 
 
 def _src(grad: Any, dim: int, index: Any, src_spec: Any) -> Any:
@@ -47,11 +57,15 @@ def _src(grad: Any, dim: int, index: Any, src_spec: Any) -> Any:
     return whole
 
 
-def _scatter_reduce_self(grad: Any, self: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool, result: Any) -> Any:
+def _scatter_reduce_self(
+    grad: Any, self: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool, result: Any
+) -> Any:
     return _reduce_gradients(grad, self, dim, index, src, reduce, include_self, result)[0]
 
 
-def _scatter_reduce_src(grad: Any, self: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool, result: Any) -> Any:
+def _scatter_reduce_src(
+    grad: Any, self: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool, result: Any
+) -> Any:
     return _reduce_gradients(grad, self, dim, index, src, reduce, include_self, result)[1]
 
 
@@ -79,7 +93,10 @@ def _reduce_gradients(
 
 
 def _product_gradients(grad: Any, self: Any, dim: int, index: Any, src: Any, result: Any) -> tuple[Any, Any]:
-    """Products of all other factors; a single zero among them is taken out of the product that its own gradient needs."""
+    """Products of all other factors.
+
+    A single zero among them is taken out of the product that its own gradient needs.
+    """
     zero_self = self == 0
     masked_self = self.masked_fill(zero_self, 1)
     grad_self = grad * masked_self.scatter_reduce(dim, index, src, "prod", include_self=True) / masked_self
@@ -97,7 +114,11 @@ derivative("scatter_reduce.two", self=_scatter_reduce_self, src=_scatter_reduce_
 
 
 def _index_source(grad: Any, dim: int, index: Any, source_spec: Any) -> Any:
-    return grad.index_select(dim, index.reshape(-1)).expand(source_spec.shape) if source_spec.shape else grad.index_select(dim, index.reshape(-1)).reshape(())
+    return (
+        grad.index_select(dim, index.reshape(-1)).expand(source_spec.shape)
+        if source_spec.shape
+        else grad.index_select(dim, index.reshape(-1)).reshape(())
+    )
 
 
 derivative(
@@ -113,11 +134,15 @@ derivative(
 derivative("index_fill.int_Scalar", self=lambda grad, dim, index: grad.index_fill(dim, index, 0))
 
 
-def _index_reduce(grad: Any, self: Any, dim: int, index: Any, source: Any, reduce: str, include_self: bool, result: Any) -> tuple[Any, Any]:
+def _index_reduce(
+    grad: Any, self: Any, dim: int, index: Any, source: Any, reduce: str, include_self: bool, result: Any
+) -> tuple[Any, Any]:
     at = wrap_dim(dim, self.dim())
     if not self.dim():
         spread, shaped = index.reshape(-1), source.reshape(-1)
-        a, b = _reduce_gradients(grad.reshape(1), self.reshape(1), 0, spread, shaped, reduce, include_self, result.reshape(1))
+        a, b = _reduce_gradients(
+            grad.reshape(1), self.reshape(1), 0, spread, shaped, reduce, include_self, result.reshape(1)
+        )
         return a.reshape(()), b.reshape(source.shape)
     spread = index.reshape([-1 if i == at else 1 for i in range(self.dim())]).expand(source.shape)
     return _reduce_gradients(grad, self, at, spread, source, reduce, include_self, result)
@@ -159,7 +184,9 @@ derivative("masked_scatter", self=lambda grad, mask: grad.masked_fill(mask, 0), 
 derivative("take", self=lambda grad, self_spec, index: grad.new_zeros(self_spec.shape).put(index, grad, True))
 derivative(
     "put",
-    self=lambda grad, index, source_spec, accumulate: grad if accumulate else grad.put(index, grad.new_zeros(source_spec.shape), False),
+    self=lambda grad, index, source_spec, accumulate: (
+        grad if accumulate else grad.put(index, grad.new_zeros(source_spec.shape), False)
+    ),
     source=lambda grad, index, source_spec: grad.take(index).reshape(source_spec.shape),
 )
 non_differentiable("nonzero", "count_nonzero", "count_nonzero.dim_IntList")

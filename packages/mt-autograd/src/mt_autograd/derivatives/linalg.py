@@ -47,7 +47,10 @@ def _vector_norm(grad: Any, self: Any, ord: Any, dim: Any, keepdim: bool, result
 
 derivative("linalg_vector_norm", self=_vector_norm)
 derivative(
-    "linalg_inv_ex", A=lambda grad, result0: -(_h(result0) @ (grad @ _h(result0))), differentiable_outputs=(True, False), node="LinalgInvExBackward0"
+    "linalg_inv_ex",
+    A=lambda grad, result0: -(_h(result0) @ (grad @ _h(result0))),
+    differentiable_outputs=(True, False),
+    node="LinalgInvExBackward0",
 )
 
 
@@ -118,7 +121,10 @@ def _qr(grads: Any, A: Any, mode: str, result0: Any, result1: Any) -> Any:
     grad_q, grad_r = grads
     m, n = A.shape[-2:]
     if mode == "r":
-        raise RuntimeError("The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use linalg.qr(A, mode='reduced') if you are going to differentiate through linalg.qr.")
+        raise RuntimeError(
+            "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use linalg.qr(A, "
+            "mode='reduced') if you are going to differentiate through linalg.qr."
+        )
     if mode == "complete" and m > n:
         raise RuntimeError("The QR decomposition is not differentiable when mode='complete' and nrows > ncols.")
     q, r = result0, result1
@@ -216,7 +222,9 @@ def _svd(grads: Any, A: Any, full_matrices: bool, result0: Any, result1: Any, re
 derivative("linalg_svd", A=_svd)
 
 
-def _solve_triangular(grads: Any, mask: Any, self: Any, upper: bool, left: bool, unitriangular: bool, result: Any) -> tuple[Any, Any]:
+def _solve_triangular(
+    grads: Any, mask: Any, self: Any, upper: bool, left: bool, unitriangular: bool, result: Any
+) -> tuple[Any, Any]:
     grad = grads[0]
     if grad is None:
         return None, None

@@ -41,8 +41,8 @@ def _check_phase(turned: Any, spec: Any) -> None:
     phase = turned.detach().diagonal(0, -2, -1).imag
     if phase.numel() and float(phase.abs().amax()) > 1e-2:
         raise RuntimeError(
-            "linalg_eig_backward: The eigenvectors in the complex case are specified up to multiplication by e^{i phi}. "
-            "The specified loss function depends on this quantity, so it is ill-defined."
+            "linalg_eig_backward: The eigenvectors in the complex case are specified up to multiplication by e^{i "
+            "phi}. The specified loss function depends on this quantity, so it is ill-defined."
         )
 
 
@@ -164,7 +164,10 @@ joint_derivative("linalg_lstsq", ("self", "b"), _lstsq, differentiable_outputs=(
 
 
 def _matrix_exp(grad: Any, self: Any) -> Any:
-    """Najfeld and Havel (1995): the Frechet derivative is a corner of the exponential of a block matrix twice as large."""
+    """Najfeld and Havel (1995).
+
+    The Frechet derivative is a corner of the exponential of a block matrix twice as large.
+    """
     matrix, n = _h(self), self.shape[-1]
     top = ops.cat([matrix, grad], -1)
     bottom = ops.cat([ops.zeros_like(matrix), matrix], -1)

@@ -22,8 +22,13 @@ def _nll(grad: Any, self: Any, target: Any, weight: Any, reduction: int, ignore_
 derivative("nll_loss_forward", self=_nll, differentiable_outputs=(True, False), node="NllLossBackward0")
 
 
-def _nll_twice(grad: Any, self_spec: Any, target: Any, weight: Any, reduction: int, ignore_index: int, total_weight: Any) -> Any:
-    """The backward is linear in its gradient: what it spread over the classes is picked up again, with the same weights."""
+def _nll_twice(
+    grad: Any, self_spec: Any, target: Any, weight: Any, reduction: int, ignore_index: int, total_weight: Any
+) -> Any:
+    """The backward is linear in its gradient.
+
+    What it spread over the classes is picked up again, with the same weights.
+    """
     forward = ops.nll_loss_forward(grad, target, weight, _NONE if reduction == _NONE else _SUM, ignore_index)[0]
     return forward / total_weight if reduction == _MEAN else forward
 

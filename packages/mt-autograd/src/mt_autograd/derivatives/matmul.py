@@ -69,7 +69,9 @@ derivative(
 derivative(
     "addbmm",
     self=lambda grad, beta: _scaled(grad, beta),
-    batch1=lambda grad, batch1_spec, batch2, alpha: _scaled(grad.expand(_every(batch1_spec, grad)).bmm(_h(batch2)), alpha),
+    batch1=lambda grad, batch1_spec, batch2, alpha: _scaled(
+        grad.expand(_every(batch1_spec, grad)).bmm(_h(batch2)), alpha
+    ),
     batch2=lambda grad, batch1, alpha: _scaled(_h(batch1).bmm(grad.expand(_every(batch1, grad))), alpha),
 )
 derivative(
@@ -102,5 +104,7 @@ derivative(
     node="AddmmBackward0",
     input=_linear_input,
     weight=_linear_weight,
-    bias=lambda grad, bias_spec: grad.sum(tuple(range(grad.dim() - len(bias_spec.shape)))) if grad.dim() > len(bias_spec.shape) else grad,
+    bias=lambda grad, bias_spec: (
+        grad.sum(tuple(range(grad.dim() - len(bias_spec.shape)))) if grad.dim() > len(bias_spec.shape) else grad
+    ),
 )

@@ -14,9 +14,18 @@ def _average(spatial: int) -> None:
     forward, backward = getattr(ops, f"avg_pool{spatial}d"), f"avg_pool{spatial}d_backward"
 
     def gradient(
-        grad: Any, self: Any, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool, count_include_pad: bool, divisor_override: Any
+        grad: Any,
+        self: Any,
+        kernel_size: Any,
+        stride: Any,
+        padding: Any,
+        ceil_mode: bool,
+        count_include_pad: bool,
+        divisor_override: Any,
     ) -> Any:
-        return find_overload(backward).call(grad, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+        return find_overload(backward).call(
+            grad, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+        )
 
     derivative(f"avg_pool{spatial}d", self=gradient)
     derivative(
@@ -37,7 +46,11 @@ def _maximum(spatial: int) -> Any:
         for n in grad.shape[-spatial:]:
             count *= n
         flat = (*lead, count)
-        return grad.new_zeros((*lead, area)).scatter_add(-1, result1.reshape(flat), grad.reshape(flat)).reshape(self_spec.shape)
+        return (
+            grad.new_zeros((*lead, area))
+            .scatter_add(-1, result1.reshape(flat), grad.reshape(flat))
+            .reshape(self_spec.shape)
+        )
 
     return gradient
 

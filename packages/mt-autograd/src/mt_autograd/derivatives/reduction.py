@@ -34,7 +34,10 @@ def _conj(tensor: Any) -> Any:
 derivative("sum", self=lambda grad, self_spec: grad.expand(self_spec.shape))
 derivative("sum.dim_IntList", self=lambda grad, self_spec, dim, keepdim: _spread(grad, self_spec, dim, keepdim))
 derivative("mean", self=lambda grad, self_spec: grad.expand(self_spec.shape) / self_spec.numel())
-derivative("mean.dim", self=lambda grad, self_spec, dim, keepdim: _spread(grad, self_spec, dim, keepdim) / _count(self_spec, dim))
+derivative(
+    "mean.dim",
+    self=lambda grad, self_spec, dim, keepdim: _spread(grad, self_spec, dim, keepdim) / _count(self_spec, dim),
+)
 
 
 def _product_of_others(self: Any, dim: int) -> Any:
@@ -89,7 +92,9 @@ def at_index(grad: Any, spec: Any, dim: int, index: Any, keepdim: bool) -> Any:
 
 
 for _name in ("max.dim", "min.dim"):
-    derivative(_name, self=lambda grad, self_spec, dim, keepdim, result1: at_index(grad, self_spec, dim, result1, keepdim))
+    derivative(
+        _name, self=lambda grad, self_spec, dim, keepdim, result1: at_index(grad, self_spec, dim, result1, keepdim)
+    )
 non_differentiable("argmax", "argmin", "any", "any.dim", "any.dims", "all", "all.dim", "all.dims")
 
 

@@ -23,7 +23,10 @@ def _conj(tensor: Any) -> Any:
 
 
 def _cumprod(grad: Any, self: Any, dim: int, result: Any) -> Any:
-    """Without zeros the gradient is a reverse sum over the element; with zeros each product is written out without it."""
+    """Without zeros the gradient is a reverse sum over the element.
+
+    With zeros each product is written out without it.
+    """
     if not self.dim() or not self.numel():
         return grad
     zero = self == 0

@@ -17,7 +17,9 @@ def _scatter(grad: Any, self_spec: Any, dim: int, result1: Any) -> Any:
 derivative("sort.stable", self=_scatter)
 derivative("topk", self=_scatter)
 for _name in ("kthvalue", "median.dim", "nanmedian.dim", "mode"):
-    derivative(_name, self=lambda grad, self_spec, dim, keepdim, result1: at_index(grad, self_spec, dim, result1, keepdim))
+    derivative(
+        _name, self=lambda grad, self_spec, dim, keepdim, result1: at_index(grad, self_spec, dim, result1, keepdim)
+    )
 
 
 def _all_equal(grad: Any, self: Any, result: Any) -> Any:

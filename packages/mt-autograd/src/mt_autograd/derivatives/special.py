@@ -97,7 +97,9 @@ derivative("special_xlog1py", self=_xlog1py_self, other=lambda grad, self, other
 derivative("special_xlog1py.self_scalar", other=lambda grad, self, other: grad * self / (other + 1))
 derivative(
     "special_xlog1py.other_scalar",
-    self=lambda grad, self, other: grad * (_log(other + 1) if other > -1 else ops.where(self == 0, 0.0, _log(other + 1))),
+    self=lambda grad, self, other: (
+        grad * (_log(other + 1) if other > -1 else ops.where(self == 0, 0.0, _log(other + 1)))
+    ),
 )
 
 

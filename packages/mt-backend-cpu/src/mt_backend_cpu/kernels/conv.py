@@ -24,11 +24,16 @@ def windows(array: np.ndarray, kernel_size: Ints, stride: Ints, dilation: Ints) 
     """A read-only view (..., out1, out2 ..., k1, k2 ...) of all windows over the last dimensions."""
     spatial = len(kernel_size)
     shape, strides = array.shape[-spatial:], array.strides[-spatial:]
-    sizes = tuple((n - d * (k - 1) - 1) // s + 1 for n, k, s, d in zip(shape, kernel_size, stride, dilation, strict=True))
+    sizes = tuple(
+        (n - d * (k - 1) - 1) // s + 1 for n, k, s, d in zip(shape, kernel_size, stride, dilation, strict=True)
+    )
     steps = tuple(b * s for b, s in zip(strides, stride, strict=True))
     inner = tuple(b * d for b, d in zip(strides, dilation, strict=True))
     return np.lib.stride_tricks.as_strided(
-        array, (*array.shape[:-spatial], *sizes, *kernel_size), (*array.strides[:-spatial], *steps, *inner), writeable=False
+        array,
+        (*array.shape[:-spatial], *sizes, *kernel_size),
+        (*array.strides[:-spatial], *steps, *inner),
+        writeable=False,
     )
 
 
@@ -57,22 +62,39 @@ def _spaced(x: np.ndarray, stride: Ints, extra: Ints) -> np.ndarray:
         return x
     sizes = [(n - 1) * s + 1 + e for n, s, e in zip(x.shape[2:], stride, extra, strict=True)]
     out = np.zeros((*x.shape[:2], *sizes), x.dtype)
-    out[(slice(None), slice(None), *[slice(0, (n - 1) * s + 1, s) for n, s in zip(x.shape[2:], stride, strict=True)])] = x
+    out[
+        (slice(None), slice(None), *[slice(0, (n - 1) * s + 1, s) for n, s in zip(x.shape[2:], stride, strict=True)])
+    ] = x
     return out
 
 
-def _adjoint(x: np.ndarray, w: np.ndarray, stride: Ints, padding: Ints, dilation: Ints, output_padding: Ints, groups: int) -> np.ndarray:
-    """Transposed convolution: correlation of the spaced input with the flipped weights, inputs and outputs exchanged."""
+def _adjoint(
+    x: np.ndarray, w: np.ndarray, stride: Ints, padding: Ints, dilation: Ints, output_padding: Ints, groups: int
+) -> np.ndarray:
+    """Transposed convolution.
+
+    Correlation of the spaced input with the flipped weights, inputs and outputs exchanged.
+    """
     spatial = w.ndim - 2
     spread = _spaced(x, stride, output_padding)
     border = [d * (k - 1) - p for d, k, p in zip(dilation, w.shape[2:], padding, strict=True)]
     spread = padded(spread, tuple(max(b, 0) for b in border))
     if any(b < 0 for b in border):
-        spread = spread[(slice(None), slice(None), *[slice(-min(b, 0), spread.shape[i + 2] + min(b, 0)) for i, b in enumerate(border)])]
+        spread = spread[
+            (
+                slice(None),
+                slice(None),
+                *[slice(-min(b, 0), spread.shape[i + 2] + min(b, 0)) for i, b in enumerate(border)],
+            )
+        ]
         spread = np.ascontiguousarray(spread)
     flipped = np.flip(w, tuple(range(2, 2 + spatial)))
     per_group = w.shape[0] // groups
-    exchanged = flipped.reshape(groups, per_group, *w.shape[1:]).swapaxes(1, 2).reshape(groups * w.shape[1], per_group, *w.shape[2:])
+    exchanged = (
+        flipped.reshape(groups, per_group, *w.shape[1:])
+        .swapaxes(1, 2)
+        .reshape(groups * w.shape[1], per_group, *w.shape[2:])
+    )
     return _correlate(spread, exchanged, (1,) * spatial, dilation, groups)
 
 
@@ -100,11 +122,16 @@ def im2col(self: np.ndarray, kernel_size: Ints, dilation: Ints, padding: Ints, s
 
 
 @kernel("col2im")
-def col2im(self: np.ndarray, output_size: Ints, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints) -> np.ndarray:
+def col2im(
+    self: np.ndarray, output_size: Ints, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints
+) -> np.ndarray:
     batch = self if self.ndim == 3 else self[None]
     n, area = batch.shape[0], math.prod(kernel_size)
     channels = batch.shape[1] // area
-    blocks = [(o + 2 * p - d * (k - 1) - 1) // s + 1 for o, k, d, p, s in zip(output_size, kernel_size, dilation, padding, stride, strict=True)]
+    blocks = [
+        (o + 2 * p - d * (k - 1) - 1) // s + 1
+        for o, k, d, p, s in zip(output_size, kernel_size, dilation, padding, stride, strict=True)
+    ]
     columns = batch.reshape(n, channels, *kernel_size, *blocks)
     out = np.zeros((n, channels, *[o + 2 * p for o, p in zip(output_size, padding, strict=True)]), self.dtype)
     for i in range(kernel_size[0]):

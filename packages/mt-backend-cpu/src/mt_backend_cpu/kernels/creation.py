@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
 from mt_core.spec import Spec
 
 from ..registry import kernel

@@ -5,13 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
 from mt_core.spec import Spec
 
 from ..registry import kernel
 
 
 def _spaced(start: Any, end: Any, steps: int, spec: Spec) -> np.ndarray:
-    """Evenly spaced numbers in the type PyTorch computes them in: counted from the nearer end, so that both are exact."""
+    """Evenly spaced numbers in the type PyTorch computes them in.
+
+    Counted from the nearer end, so that both are exact.
+    """
     d = spec.dtype.compute
     kind = np.complex128 if d.is_complex else d.np if d.is_floating_point else np.float64
     if steps == 1:

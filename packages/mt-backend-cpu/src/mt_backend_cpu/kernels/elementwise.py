@@ -19,7 +19,6 @@ def sub(self: Any, other: Any, alpha: Any) -> Any:
     return self - scaled(other, alpha)
 
 
-
 @kernel("rsub.Scalar")
 def rsub(self: Any, other: Any, alpha: Any) -> Any:
     return np.subtract(other, scaled(self, alpha))

@@ -71,7 +71,11 @@ def checked(index: np.ndarray, size: int, name: str) -> np.ndarray:
     """An index within 0..size, refused otherwise."""
     if index.size and (index.min() < 0 or index.max() >= size):
         bad = index[(index < 0) | (index >= size)].flat[0]
-        raise IndexError(f"{name}(): index {bad} is out of bounds for dimension with size {size}" if name else "index out of range in self")
+        raise IndexError(
+            f"{name}(): index {bad} is out of bounds for dimension with size {size}"
+            if name
+            else "index out of range in self"
+        )
     return index
 
 
@@ -180,11 +184,19 @@ def _neutral(reduce: str, dtype: np.dtype) -> Any:
     return info.min if reduce == "amax" else info.max
 
 
-def _combine_at(out: np.ndarray, target: np.ndarray, where: Any, values: Any, reduce: str, include_self: bool) -> np.ndarray:
+def _combine_at(
+    out: np.ndarray, target: np.ndarray, where: Any, values: Any, reduce: str, include_self: bool
+) -> np.ndarray:
     if not include_self:
         target[where] = _neutral(reduce, target.dtype)
     if target.dtype == np.bool_:
-        combine: Any = {"sum": np.logical_or, "mean": np.logical_or, "prod": np.logical_and, "amax": np.logical_or, "amin": np.logical_and}[reduce]
+        combine: Any = {
+            "sum": np.logical_or,
+            "mean": np.logical_or,
+            "prod": np.logical_and,
+            "amax": np.logical_or,
+            "amin": np.logical_and,
+        }[reduce]
     else:
         combine = _COMBINE[reduce]
     combine.at(target, where, values)
@@ -200,7 +212,9 @@ def _combine_at(out: np.ndarray, target: np.ndarray, where: Any, values: Any, re
 
 
 @kernel("scatter_reduce.two")
-def scatter_reduce(self: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray, reduce: str, include_self: bool) -> np.ndarray:
+def scatter_reduce(
+    self: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray, reduce: str, include_self: bool
+) -> np.ndarray:
     if not index.size:
         return self.copy()
     out, target, where = _scattered(self, dim, index)
@@ -225,7 +239,9 @@ def index_add(self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray,
 
 
 @kernel("index_reduce")
-def index_reduce(self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, reduce: str, include_self: bool) -> np.ndarray:
+def index_reduce(
+    self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, reduce: str, include_self: bool
+) -> np.ndarray:
     out, target, where = _slices(self, dim, index, "index_reduce")
     return _combine_at(out, target, where, source.reshape(1) if source.ndim == 0 else source, reduce, include_self)
 
@@ -318,7 +334,9 @@ def count_nonzero(self: np.ndarray, dim: Any) -> Any:
 
 
 @kernel("embedding", half="native")
-def embedding(weight: np.ndarray, indices: np.ndarray, padding_idx: int, scale_grad_by_freq: bool, sparse: bool) -> np.ndarray:
+def embedding(
+    weight: np.ndarray, indices: np.ndarray, padding_idx: int, scale_grad_by_freq: bool, sparse: bool
+) -> np.ndarray:
     return weight.take(checked(indices, weight.shape[0], ""), 0)
 
 

@@ -83,7 +83,9 @@ def solve_ex(A: np.ndarray, B: np.ndarray, left: bool, check_errors: bool) -> tu
     except np.linalg.LinAlgError:
         batch = np.broadcast_shapes(A.shape[:-2], right.shape[:-2])
         wide = np.broadcast_to(A, (*batch, *A.shape[-2:]))
-        result, info = _each(wide, np.linalg.solve, right.shape[-2:], np.broadcast_to(right, (*batch, *right.shape[-2:])))
+        result, info = _each(
+            wide, np.linalg.solve, right.shape[-2:], np.broadcast_to(right, (*batch, *right.shape[-2:]))
+        )
     if not left:
         result = result.swapaxes(-2, -1)
     return (result[..., 0] if vector else result), info

@@ -100,7 +100,10 @@ def _permutation(LU: Array, pivots: Array) -> Array:
         order = list(range(m))
         for i, p in enumerate(pivots[at]):
             if not 1 <= p <= m:
-                raise RuntimeError("pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive.Did you properly pass the result of lu_factor?")
+                raise RuntimeError(
+                    "pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive.Did you properly pass "
+                    "the result of lu_factor?"
+                )
             order[i], order[p - 1] = order[p - 1], order[i]
         rows[at] = order
     # Row i of P A comes from row order[i] of A; P is the transpose of that selection.

@@ -68,7 +68,14 @@ def cross_entropy(
     self: np.ndarray, target: np.ndarray, weight: Any, reduction: int, ignore_index: int, label_smoothing: float
 ) -> Any:
     """Rows of logits and their class indices, without weights: one pass, no array of log probabilities."""
-    if weight is not None or label_smoothing or self.ndim != 2 or target.ndim != 1 or not self.size or target.dtype != np.int64:
+    if (
+        weight is not None
+        or label_smoothing
+        or self.ndim != 2
+        or target.ndim != 1
+        or not self.size
+        or target.dtype != np.int64
+    ):
         return None
     count, classes = self.shape
     if target.shape[0] != count or np.minimum.reduce(target) < 0 or np.maximum.reduce(target) >= classes:

@@ -44,7 +44,9 @@ def _normalized(input: np.ndarray, normalized_shape: Ints, weight: Any, bias: An
 
 
 @kernel("native_layer_norm")
-def native_layer_norm(input: np.ndarray, normalized_shape: Ints, weight: Any, bias: Any, eps: float) -> tuple[Any, Any, Any]:
+def native_layer_norm(
+    input: np.ndarray, normalized_shape: Ints, weight: Any, bias: Any, eps: float
+) -> tuple[Any, Any, Any]:
     lead = input.ndim - len(normalized_shape)
     statistics = input.shape[:lead] + (1,) * len(normalized_shape)
     if not input.size:
@@ -55,7 +57,9 @@ def native_layer_norm(input: np.ndarray, normalized_shape: Ints, weight: Any, bi
     return out, mean.reshape(statistics), rstd.reshape(statistics)
 
 
-def _short_layer_norm(input: np.ndarray, normalized_shape: Ints, weight: Any, bias: Any, eps: float, cudnn_enable: bool) -> Any:
+def _short_layer_norm(
+    input: np.ndarray, normalized_shape: Ints, weight: Any, bias: Any, eps: float, cudnn_enable: bool
+) -> Any:
     count = len(normalized_shape)
     if not input.size or not count or input.shape[-count:] != normalized_shape:
         return None
@@ -65,7 +69,9 @@ def _short_layer_norm(input: np.ndarray, normalized_shape: Ints, weight: Any, bi
 
 
 @kernel("layer_norm", short=_short_layer_norm)
-def layer_norm(input: np.ndarray, normalized_shape: Ints, weight: Any, bias: Any, eps: float, cudnn_enable: bool) -> Any:
+def layer_norm(
+    input: np.ndarray, normalized_shape: Ints, weight: Any, bias: Any, eps: float, cudnn_enable: bool
+) -> Any:
     return native_layer_norm(input, normalized_shape, weight, bias, eps)[0]
 
 

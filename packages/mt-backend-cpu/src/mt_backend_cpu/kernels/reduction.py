@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+
 from mt_core.meta.reduction import reduced_dims
 
 from ..registry import kernel
@@ -17,8 +18,8 @@ _BLOCK = 128
 def accurate_sum(array: np.ndarray, axes: tuple[int, ...], dtype: Any = None) -> np.ndarray:
     """Sum over axes whose rounding error grows with the logarithm of the count, on every axis.
 
-    NumPy's `add.reduce` is pairwise along a contiguous last axis and naive along all others (over 1M x 2 float32 elements,
-    axis 0, it is 100 times less accurate): long leading axes are summed in blocks, and the blocks in blocks.
+    NumPy's `add.reduce` is pairwise along a contiguous last axis and naive along all others (over 1M x 2 float32
+    elements, axis 0, it is 100 times less accurate): long leading axes are summed in blocks, and the blocks in blocks.
     """
     if array.dtype.kind not in "fc" or dtype is not None:
         return np.add.reduce(array, axes, dtype=dtype)
@@ -55,7 +56,13 @@ def _widened(self: np.ndarray, dtype: Any) -> np.ndarray:
     """The input in the type that sums are computed in: int64 for integers, else the requested type."""
     if dtype is not None:
         wanted = dtype.compute.np
-        return self if self.dtype == wanted else self.astype(wanted) if self.dtype.kind != "c" or wanted.kind == "c" else self.real.astype(wanted)
+        return (
+            self
+            if self.dtype == wanted
+            else self.astype(wanted)
+            if self.dtype.kind != "c" or wanted.kind == "c"
+            else self.real.astype(wanted)
+        )
     return self.astype(np.int64) if self.dtype.kind in "iub" else self
 
 
@@ -84,10 +91,21 @@ def mean_all(self: np.ndarray, dtype: Any) -> Any:
 
 def _short_mean(self: np.ndarray, dim: Any, keepdim: bool, dtype: Any) -> Any:
     ndim = self.ndim
-    if dtype is not None or dim is None or len(dim) != 1 or dim[0] not in (-1, ndim - 1) or not ndim or not self.flags.c_contiguous:
+    if (
+        dtype is not None
+        or dim is None
+        or len(dim) != 1
+        or dim[0] not in (-1, ndim - 1)
+        or not ndim
+        or not self.flags.c_contiguous
+    ):
         return None
     total = _add_reduce(self, -1, None, None, keepdim)
-    return np.true_divide(total, self.shape[-1]) if total.__class__ is not np.ndarray else np.true_divide(total, self.shape[-1], total)
+    return (
+        np.true_divide(total, self.shape[-1])
+        if total.__class__ is not np.ndarray
+        else np.true_divide(total, self.shape[-1], total)
+    )
 
 
 @kernel("mean.dim", short=_short_mean)

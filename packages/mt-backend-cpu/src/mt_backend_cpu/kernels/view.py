@@ -1,7 +1,7 @@
 """Short cuts for views: NumPy's own, where its geometry is PyTorch's.
 
-Each returns None where NumPy would differ (arrays without elements, dimensions of size 1) or would refuse; the shape rule
-then decides, and raises in PyTorch's words.
+Each returns None where NumPy would differ (arrays without elements, dimensions of size 1) or would refuse; the shape
+rule then decides, and raises in PyTorch's words.
 """
 
 from __future__ import annotations

@@ -159,7 +159,10 @@ y0, y1 = _with_pole(_y0_small, _y0_large), _with_pole(_y1_small, _y1_large)
 def spherical_j0(x: Any) -> Any:
     """sin(x) / x."""
     return by_cases(
-        x, (x == 0, lambda x: np.ones(x.shape)), (np.isinf(x), lambda x: np.zeros(x.shape)), (x == x, lambda x: np.sin(x) / x)
+        x,
+        (x == 0, lambda x: np.ones(x.shape)),
+        (np.isinf(x), lambda x: np.zeros(x.shape)),
+        (x == x, lambda x: np.sin(x) / x),
     )
 
 
@@ -175,7 +178,11 @@ _ZETA_2, _ZETA_5 = 2 / 3 * 2**1.5, 2 / 3 * 5**1.5
 
 def _airy_decaying(x: Any) -> Any:
     zeta = _zeta(x)
-    return np.exp(-zeta) * polynomial(tables.AIRY_DECAYING, scaled(1 / zeta, 0, 1 / _ZETA_2)) / (2 * math.sqrt(math.pi) * x**0.25)
+    return (
+        np.exp(-zeta)
+        * polynomial(tables.AIRY_DECAYING, scaled(1 / zeta, 0, 1 / _ZETA_2))
+        / (2 * math.sqrt(math.pi) * x**0.25)
+    )
 
 
 def _airy_oscillating(x: Any) -> Any:

@@ -8,8 +8,9 @@ import numpy as np
 
 __all__ = ["erf_single"]
 
-#: erf(x) = tanh(x * q(x * x)), with q a polynomial: the coefficients, from the highest, minimize the largest relative error
-#: of erf (9.5e-8). They were found by iteratively reweighted least squares (Lawson, 1961) on 650 points of [0, 4.2].
+#: erf(x) = tanh(x * q(x * x)), with q a polynomial: the coefficients, from the highest, minimize the largest relative
+#: error of erf (9.5e-8). They were found by iteratively reweighted least squares (Lawson, 1961) on 650 points of [0,
+#: 4.2].
 _Q = (
     1.41851013e-07, -5.66845262e-06, 8.76371739e-05, -6.19784213e-04, -1.91831366e-04, 1.02769056e-01, 1.12837927e00,
 )  # fmt: skip

@@ -119,7 +119,10 @@ def _uniform(a: Any, x: Any, lower: bool) -> Any:
 
 
 def _regions(a: Any, x: Any) -> list[tuple[Any, Any]]:
-    """Where each method applies, for positive finite arguments; a method takes the arguments and whether P is wanted."""
+    """Where each method applies, for positive finite arguments.
+
+    A method takes the arguments and whether P is wanted.
+    """
     ratio = x / a
     uniform = (a >= 12) & (ratio > 0.4) & (ratio < 2.2)
     near_zero = ~uniform & (x <= 1.1) & (a < 1.1) & (a < x + 0.5)

@@ -1,8 +1,8 @@
 """Orthogonal polynomials by their three-term recurrences, in the dtype of the argument.
 
-The degree may differ from element to element. Inside [-1, 1] Chebyshev polynomials of higher degree are computed from the
-angle, whose cosine the argument is: T is cos(n a), U is sin((n + 1) a) / sin(a), V is cos((n + 1/2) a) / cos(a / 2) and W is
-sin((n + 1/2) a) / sin(a / 2) (Mason and Handscomb, Chebyshev Polynomials, 2003).
+The degree may differ from element to element. Inside [-1, 1] Chebyshev polynomials of higher degree are computed from
+the angle, whose cosine the argument is: T is cos(n a), U is sin((n + 1) a) / sin(a), V is cos((n + 1/2) a) / cos(a / 2)
+and W is sin((n + 1/2) a) / sin(a / 2) (Mason and Handscomb, Chebyshev Polynomials, 2003).
 """
 
 from __future__ import annotations
@@ -41,7 +41,11 @@ def _polynomial(first: Function, following: Function, at_ends: Function | None =
         n = _degrees(n)
         ends = np.abs(x) == 1
         result = _by_recurrence(x, np.where(ends, 0, n) if at_ends is not None else n, first, following)
-        return result if at_ends is None else np.where(ends & (n >= 0), at_ends(x, n), np.where(n < 0, 0, result)).astype(x.dtype)
+        return (
+            result
+            if at_ends is None
+            else np.where(ends & (n >= 0), at_ends(x, n), np.where(n < 0, 0, result)).astype(x.dtype)
+        )
 
     return function
 
@@ -97,12 +101,16 @@ FUNCTIONS: dict[str, Function] = {
     "shifted_chebyshev_polynomial_u": _shifted(_U),
     "shifted_chebyshev_polynomial_v": _shifted(_V),
     "shifted_chebyshev_polynomial_w": _shifted(_W),
-    "hermite_polynomial_h": _polynomial(lambda x: 2 * x, lambda x, k, current, before: 2 * x * current - 2 * k * before),
+    "hermite_polynomial_h": _polynomial(
+        lambda x: 2 * x, lambda x, k, current, before: 2 * x * current - 2 * k * before
+    ),
     "hermite_polynomial_he": _polynomial(lambda x: x.copy(), lambda x, k, current, before: x * current - k * before),
     "laguerre_polynomial_l": _polynomial(
         lambda x: 1 - x, lambda x, k, current, before: ((2 * k + 1 - x) * current - k * before) / (k + 1)
     ),
     "legendre_polynomial_p": _polynomial(
-        lambda x: x.copy(), lambda x, k, current, before: ((2 * k + 1) * x * current - k * before) / (k + 1), _alternating
+        lambda x: x.copy(),
+        lambda x, k, current, before: ((2 * k + 1) * x * current - k * before) / (k + 1),
+        _alternating,
     ),
 }

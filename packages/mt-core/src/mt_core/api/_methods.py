@@ -4575,4 +4575,3 @@ class TensorMethods:
         if other.__class__ in NUMBERS:
             return reflected(_bitwise_right_shift_packet, self, other)
         return operator_fallback(self, other, "__rrshift__")
-

@@ -207,5 +207,10 @@ def default_of(argument: Argument) -> Any:
         return float(value) if argument.type == "float" and type(value) is int else value
     from .. import formats
 
-    symbols: dict[str, Any] = {"long": dtypes.int64, "strided": formats.strided, "inf": float("inf"), "nan": float("nan")}
+    symbols: dict[str, Any] = {
+        "long": dtypes.int64,
+        "strided": formats.strided,
+        "inf": float("inf"),
+        "nan": float("nan"),
+    }
     return symbols.get(value) or getattr(formats, value)

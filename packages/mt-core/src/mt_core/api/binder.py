@@ -1,7 +1,7 @@
 """Binding Python arguments to overloads: the path for calls that a wrapper's shortest form does not cover.
 
-The overloads of a packet are tried in order; the first whose parameters accept the arguments is called. Where none does, the
-error is PyTorch's, word for word.
+The overloads of a packet are tried in order; the first whose parameters accept the arguments is called. Where none
+does, the error is PyTorch's, word for word.
 """
 
 from __future__ import annotations
@@ -56,7 +56,9 @@ class Signature:
     `numbers` are tensor arguments that are numbers in this form, where PyTorch lists it as a signature of its own.
     """
 
-    def __init__(self, overload: Overload, method: bool, numbers: frozenset[str] = frozenset(), takes_out: bool = True) -> None:
+    def __init__(
+        self, overload: Overload, method: bool, numbers: frozenset[str] = frozenset(), takes_out: bool = True
+    ) -> None:
         declaration = overload.declaration
         arguments = declaration.schema.arguments
         self.overload = overload
@@ -163,7 +165,9 @@ class Signature:
         for tensor in outs:
             if tensor.__class__ not in TENSORS:
                 expected = "Tensor" if self.out_count == 1 else "tuple of Tensors"
-                raise TypeError(f"{self.overload.packet_name}(): argument 'out' must be {expected}, not {type(out).__name__}")
+                raise TypeError(
+                    f"{self.overload.packet_name}(): argument 'out' must be {expected}, not {type(out).__name__}"
+                )
         check_no_grad_for_out(self.overload, [*bound, *outs])
         rest = iter(bound)
         writes = iter(outs)
@@ -264,7 +268,9 @@ def bind_schema(schema: Schema, args: tuple[Any, ...], kwargs: dict[str, Any]) -
         else:
             value = kwargs.pop(argument.name, default_of(argument))
         if value is MISSING:
-            raise TypeError(f"{schema.full_name}() is missing value for argument '{argument.name}'. Declaration: {schema}")
+            raise TypeError(
+                f"{schema.full_name}() is missing value for argument '{argument.name}'. Declaration: {schema}"
+            )
         converted = value if value is None and argument.optional else converter(argument, number_ok=True)(value)
         if converted is REJECTED:
             raise TypeError(
@@ -273,9 +279,14 @@ def bind_schema(schema: Schema, args: tuple[Any, ...], kwargs: dict[str, Any]) -
             )
         bound.append(converted)
     if kwargs:
-        raise TypeError(f"Unknown keyword argument '{next(iter(kwargs))}' for operator '{schema.full_name}'. Schema: {schema}")
+        raise TypeError(
+            f"Unknown keyword argument '{next(iter(kwargs))}' for operator '{schema.full_name}'. Schema: {schema}"
+        )
     if len(args) > len(schema.arguments):
-        raise TypeError(f"{schema.full_name}() takes {len(schema.arguments)} arguments but {len(args)} were given. Declaration: {schema}")
+        raise TypeError(
+            f"{schema.full_name}() takes {len(schema.arguments)} arguments but {len(args)} were given. Declaration: "
+            f"{schema}"
+        )
     return bound
 
 

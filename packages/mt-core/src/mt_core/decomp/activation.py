@@ -42,7 +42,8 @@ def log_sigmoid(self: Any) -> Any:
 def prelu(self: Any, weight: Any) -> Any:
     if self.dtype is not weight.dtype:
         raise RuntimeError(
-            f"prelu: Type promoting not supported. Got {scalar_type_name(self.dtype)} and {scalar_type_name(weight.dtype)}"
+            f"prelu: Type promoting not supported. Got {scalar_type_name(self.dtype)} and "
+            f"{scalar_type_name(weight.dtype)}"
         )
     if weight.numel() != 1:
         _check_channels(self, weight)

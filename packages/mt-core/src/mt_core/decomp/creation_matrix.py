@@ -15,7 +15,10 @@ def _number(value: Any) -> Any:
     if value.__class__ not in TENSORS:
         return value
     if value.dim():
-        raise RuntimeError(f"linspace only supports 0-dimensional start and end tensors, but got start with {value.dim()} dimension(s).")
+        raise RuntimeError(
+            f"linspace only supports 0-dimensional start and end tensors, but got start with {value.dim()} "
+            "dimension(s)."
+        )
     return value.item()
 
 
@@ -25,7 +28,9 @@ def linspace(start: Any, end: Any, steps: int, dtype: Any, layout: Any, device: 
 
 
 @composite("logspace.Tensor_Tensor", "logspace.Tensor_Scalar", "logspace.Scalar_Tensor")
-def logspace(start: Any, end: Any, steps: int, base: float, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Any:
+def logspace(
+    start: Any, end: Any, steps: int, base: float, dtype: Any, layout: Any, device: Any, pin_memory: Any
+) -> Any:
     return ops.logspace(_number(start), _number(end), steps, base, dtype=dtype, device=device)
 
 
@@ -34,7 +39,9 @@ def range_(start: Any, end: Any, step: Any, dtype: Any, layout: Any, device: Any
     if step == 0:
         raise RuntimeError("step must be nonzero")
     count = math.floor((end - start) / step) + 1
-    return ops.arange(start, start + step * (count - 0.5), step, dtype=dtype or dtypes.get_default_dtype(), device=device)
+    return ops.arange(
+        start, start + step * (count - 0.5), step, dtype=dtype or dtypes.get_default_dtype(), device=device
+    )
 
 
 @composite("diag")

@@ -47,8 +47,8 @@ def float_power_(self: Any, exponent: Any) -> Any:
     wide = _float_power_dtype(self, exponent)
     if self.dtype is not wide:
         raise RuntimeError(
-            f"the base given to float_power_ has dtype {scalar_type_name(self.dtype)} but the operation's result requires "
-            f"dtype {scalar_type_name(wide)}"
+            f"the base given to float_power_ has dtype {scalar_type_name(self.dtype)} but the operation's result "
+            f"requires dtype {scalar_type_name(wide)}"
         )
     return self.pow_(_widened(exponent, wide))
 

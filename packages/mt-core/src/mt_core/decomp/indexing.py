@@ -15,13 +15,15 @@ Ints = tuple[int, ...]
 @composite("take_along_dim")
 def take_along_dim(self: Any, indices: Any, dim: int | None) -> Any:
     if indices.dtype is not dtypes.int64:
-        raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {dtypes.scalar_type_name(indices.dtype)}")
+        raise RuntimeError(
+            f"torch.take_along_dim(): dtype of indices should be Long but got {dtypes.scalar_type_name(indices.dtype)}"
+        )
     if dim is None:
         return self.reshape(-1).gather(0, indices.reshape(-1))
     if self.dim() != indices.dim():
         raise RuntimeError(
-            f"torch.take_along_dim(): input and indices should have the same number of dimensions, but got {self.dim()} dimensions for input, "
-            f"and {indices.dim()} dimensions for indices"
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
+            f"{self.dim()} dimensions for input, and {indices.dim()} dimensions for indices"
         )
     at = dim % self.dim() if -self.dim() <= dim < self.dim() else self.size(dim)
     a, b = list(self.shape), list(indices.shape)
@@ -55,7 +57,9 @@ def scatter_value_reduce(self: Any, dim: int, index: Any, value: Any, reduce: st
 @composite("index_fill.int_Tensor")
 def index_fill_tensor(self: Any, dim: int, index: Any, value: Any) -> Any:
     if value.dim():
-        raise RuntimeError(f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.dim()} dimension(s).")
+        raise RuntimeError(
+            f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.dim()} dimension(s)."
+        )
     # By a mask, not by copying: an index that occurs twice must not count the gradient of `value` twice.
     shape = [1] * self.dim()
     if shape:
@@ -95,7 +99,8 @@ def _scattered(self: Any, src: Any, window: Any, name: str) -> Any:
     part = window(whole)
     if part.shape != src.shape:
         raise RuntimeError(
-            f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = {list(part.shape)}"
+            f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = "
+            f"{list(part.shape)}"
         )
     part.copy_(src)
     return whole
@@ -146,7 +151,10 @@ def repeat_interleave(self: Any, repeats: Any, dim: int | None, output_size: int
     elif repeats.dim() != 1:
         raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
     elif repeats.shape[0] != size:
-        raise RuntimeError(f"repeats must have the same size as input along dim, but got repeats.size(0) = {repeats.shape[0]} and input.size({dim}) = {size}")
+        raise RuntimeError(
+            f"repeats must have the same size as input along dim, but got repeats.size(0) = {repeats.shape[0]} and "
+            f"input.size({dim}) = {size}"
+        )
     return self.index_select(dim, repeats_to_indices(repeats, output_size))
 
 

@@ -38,7 +38,10 @@ def _singular_values(self: Any, dims: Ints, keepdim: bool, combine: Any) -> Any:
 def matrix_norm(self: Any, ord: Any, dim: Ints, keepdim: bool, dtype: Any) -> Any:
     dims = _two_dims(self, dim)
     if self.dtype.category < 2:
-        raise RuntimeError(f"linalg.matrix_norm: Expected a floating point or complex tensor as input. Got {scalar_type_name(self.dtype)}")
+        raise RuntimeError(
+            "linalg.matrix_norm: Expected a floating point or complex tensor as input. Got "
+            f"{scalar_type_name(self.dtype)}"
+        )
     A = self if dtype is None else self.to(dtype)
     size = abs(float(ord))
     if size not in (1, 2, math.inf):
@@ -67,9 +70,13 @@ def matrix_norm_named(self: Any, ord: str, dim: Ints, keepdim: bool, dtype: Any)
 @composite("linalg_norm")
 def norm(self: Any, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
     if dim is not None and len(dim) not in (1, 2):
-        raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got [{', '.join(map(str, dim))}]")
+        raise RuntimeError(
+            f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got [{', '.join(map(str, dim))}]"
+        )
     if dim is None and ord is not None and self.dim() not in (1, 2):
-        raise RuntimeError(f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {self.dim()}D.")
+        raise RuntimeError(
+            f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {self.dim()}D."
+        )
     if ord is not None and (dim is not None and len(dim) == 2 or dim is None and self.dim() == 2):
         return matrix_norm(self, ord, tuple(dim) if dim is not None else (0, 1), keepdim, dtype)
     return ops.linalg_vector_norm(self, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
@@ -78,16 +85,22 @@ def norm(self: Any, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
 @composite("linalg_norm.ord_str")
 def norm_named(self: Any, ord: str, dim: Any, keepdim: bool, dtype: Any) -> Any:
     if dim is not None and len(dim) not in (1, 2):
-        raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got [{', '.join(map(str, dim))}]")
+        raise RuntimeError(
+            f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got [{', '.join(map(str, dim))}]"
+        )
     if dim is None and self.dim() not in (1, 2):
-        raise RuntimeError(f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {self.dim()}D.")
+        raise RuntimeError(
+            f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {self.dim()}D."
+        )
     return matrix_norm_named(self, ord, tuple(dim) if dim is not None else (0, 1), keepdim, dtype)
 
 
 @composite("linalg_vecdot")
 def vecdot(x: Any, y: Any, dim: int) -> Any:
     if x.dtype.category < 2:
-        raise RuntimeError(f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {scalar_type_name(x.dtype)}")
+        raise RuntimeError(
+            f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {scalar_type_name(x.dtype)}"
+        )
     return ((x.conj() if x.is_complex() else x) * y).sum(dim)
 
 
@@ -96,7 +109,9 @@ def linalg_cross(self: Any, other: Any, dim: int) -> Any:
     if self.dim() != other.dim():
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
     if self.size(dim) != 3 or other.size(dim) != 3:
-        raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {self.size(dim)} and {other.size(dim)}")
+        raise RuntimeError(
+            f"linalg.cross: inputs dimension {dim} must have length 3. Got {self.size(dim)} and {other.size(dim)}"
+        )
 
     def part(i: int) -> Any:
         j, k = (i + 1) % 3, (i + 2) % 3
@@ -141,7 +156,10 @@ def multi_dot(tensors: list[Any]) -> Any:
     chain[-1] = last.unsqueeze(1) if last.dim() == 1 else last
     for i, (a, b) in enumerate(zip(chain, chain[1:], strict=False)):
         if a.shape[1] != b.shape[0]:
-            raise RuntimeError(f"multi_dot(): tensors {i} and {i + 1} with shapes {list(a.shape)} and {list(b.shape)} cannot be multiplied")
+            raise RuntimeError(
+                f"multi_dot(): tensors {i} and {i + 1} with shapes {list(a.shape)} and {list(b.shape)} cannot be "
+                "multiplied"
+            )
     result = _cheapest_product(chain)
     if first.dim() == 1:
         result = result.squeeze(0)
@@ -180,7 +198,10 @@ def matrix_power(self: Any, n: int) -> Any:
     if self.dim() < 2:
         raise RuntimeError("linalg.matrix_power: The input tensor A must have at least 2 dimensions.")
     if self.shape[-1] != self.shape[-2]:
-        raise RuntimeError(f"linalg.matrix_power: A must be batches of square matrices, but they are {self.shape[-2]} by {self.shape[-1]} matrices")
+        raise RuntimeError(
+            f"linalg.matrix_power: A must be batches of square matrices, but they are {self.shape[-2]} by "
+            f"{self.shape[-1]} matrices"
+        )
     if n == 0:
         return self.clone().copy_(ops.eye(self.shape[-1], dtype=self.dtype, device=self.device))
     base = ops.linalg_inv(self) if n < 0 else self
@@ -231,8 +252,18 @@ def _raise_singular(info: Any, name: str, A: Any) -> None:
         return
     batch = f"(Batch element {bad}): " if info.dim() else ""
     if name == "linalg.cholesky":
-        raise LinAlgError(f"{name}: {batch}The factorization could not be completed because the input is not positive-definite (the leading minor of order {values[bad]} is not positive-definite).")
-    what = "The solver failed because the input matrix is singular." if name == "linalg.solve" else f"The diagonal element {values[bad]} is zero, the inversion could not be completed because the input matrix is singular."
+        raise LinAlgError(
+            f"{name}: {batch}The factorization could not be completed because the input is not positive-definite "
+            f"(the leading minor of order {values[bad]} is not positive-definite)."
+        )
+    what = (
+        "The solver failed because the input matrix is singular."
+        if name == "linalg.solve"
+        else (
+            f"The diagonal element {values[bad]} is zero, the inversion could not be completed because the input "
+            "matrix is singular."
+        )
+    )
     raise LinAlgError(f"{name}: {batch}{what}")
 
 
@@ -300,6 +331,8 @@ def svd(self: Any, some: bool, compute_uv: bool) -> Any:
     named = struct_sequence("svd", ("U", "S", "V"))
     if not compute_uv:
         m, n = self.shape[-2:]
-        return named((self.new_zeros((*self.shape[:-2], m, m)), svdvals(self, None), self.new_zeros((*self.shape[:-2], n, n))))
+        return named(
+            (self.new_zeros((*self.shape[:-2], m, m)), svdvals(self, None), self.new_zeros((*self.shape[:-2], n, n)))
+        )
     u, s, vh = ops.linalg_svd(self, not some)
     return named((u, s, vh.mH))

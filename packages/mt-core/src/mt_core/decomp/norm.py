@@ -70,13 +70,14 @@ def group_norm(input: Any, num_groups: int, weight: Any, bias: Any, eps: float, 
         raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
     if channels % num_groups:
         raise RuntimeError(
-            f"Expected number of channels in input to be divisible by num_groups, but got input of shape {list(shape)} and num_groups={num_groups}"
+            "Expected number of channels in input to be divisible by num_groups, but got input of shape "
+            f"{list(shape)} and num_groups={num_groups}"
         )
     for name, parameter in (("weight", weight), ("bias", bias)):
         if parameter is not None and tuple(parameter._array.shape) != (channels,):
             raise RuntimeError(
-                f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of shape "
-                f"{list(parameter.shape)} and input of shape {list(shape)}"
+                f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} "
+                f"of shape {list(parameter.shape)} and input of shape {list(shape)}"
             )
     return ops.native_group_norm(input, weight, bias, n, channels, math.prod(shape[2:]), num_groups, eps)[0]
 
@@ -93,7 +94,9 @@ def native_batch_norm(
 ) -> tuple[Any, Any, Any]:
     shape = input._array.shape
     if len(shape) < 2:
-        raise IndexError(f"Dimension out of range (expected to be in range of [-{len(shape)}, {len(shape) - 1}], but got 1)")
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [-{len(shape)}, {len(shape) - 1}], but got 1)"
+        )
     channels = shape[1]
     along = (1, channels, *([1] * (len(shape) - 2)))
     d = input._dtype
@@ -134,7 +137,9 @@ def batch_norm(
     cudnn_enabled: bool,
 ) -> Any:  # fmt: skip
     if input._array.ndim >= 2:
-        _check_channels(input._array.shape[1], running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
+        _check_channels(
+            input._array.shape[1], running_mean=running_mean, running_var=running_var, weight=weight, bias=bias
+        )
     return ops.native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
 
 
@@ -148,7 +153,9 @@ def instance_norm(
     n, channels = input._array.shape[:2]
     repeated = [None if p is None else p.repeat(n) for p in (weight, bias, running_mean, running_var)]
     flat = input.contiguous().view((1, n * channels, *input._array.shape[2:]))
-    result = ops.batch_norm(flat, repeated[0], repeated[1], repeated[2], repeated[3], use_input_stats, momentum, eps, cudnn_enabled)
+    result = ops.batch_norm(
+        flat, repeated[0], repeated[1], repeated[2], repeated[3], use_input_stats, momentum, eps, cudnn_enabled
+    )
     with no_grad():
         for running, used in ((running_mean, repeated[2]), (running_var, repeated[3])):
             if running is not None and use_input_stats:

@@ -19,11 +19,16 @@ def _check(self: Any, output_size: Ints, spatial: int) -> None:
     if self.dim() != spatial + 2:
         raise RuntimeError(f"It is expected input_size equals to {spatial + 2}, but got size {self.dim()}")
     if any(n <= 0 for n in (*self.shape[2:], *output_size)):
-        raise RuntimeError(f"Input and output sizes should be greater than 0, but got input {_sizes(self.shape[2:])} output {_sizes(output_size)}")
+        raise RuntimeError(
+            f"Input and output sizes should be greater than 0, but got input {_sizes(self.shape[2:])} output "
+            f"{_sizes(output_size)}"
+        )
 
 
 def _sizes(sizes: Any) -> str:
-    return "(" + ", ".join(f"{letter}: {n}" for letter, n in zip(("D", "H", "W")[-len(sizes) :], sizes, strict=True)) + ")"
+    return (
+        "(" + ", ".join(f"{letter}: {n}" for letter, n in zip(("D", "H", "W")[-len(sizes) :], sizes, strict=True)) + ")"
+    )
 
 
 def _ratio(n: int, size: int, align_corners: bool, scale: float | None) -> float:
@@ -48,7 +53,10 @@ def _nearest(self: Any, output_size: Ints, scales: tuple[Any, ...], exact: bool)
     for i, (size, scale) in enumerate(zip(output_size, scales, strict=True)):
         n = self.shape[i + 2]
         ratio = np.float32(_ratio(n, size, False, scale))
-        places = [min(int(math.floor(np.float32(j + 0.5) * ratio if exact else np.float32(j) * ratio)), n - 1) for j in range(size)]
+        places = [
+            min(int(math.floor(np.float32(j + 0.5) * ratio if exact else np.float32(j) * ratio)), n - 1)
+            for j in range(size)
+        ]
         if places != list(range(n)):
             result = result.index_select(i + 2, _index(self, places))
     return result if result is not self else self.clone()
@@ -63,7 +71,9 @@ for _spatial in (1, 2, 3):
     _declare_nearest(f"_upsample_nearest_exact{_spatial}d", _spatial, True)
 
 
-def _linear_places(n: int, size: int, align_corners: bool, scale: float | None) -> tuple[list[int], list[int], list[float]]:
+def _linear_places(
+    n: int, size: int, align_corners: bool, scale: float | None
+) -> tuple[list[int], list[int], list[float]]:
     """(left neighbour, right neighbour, weight of the right one) of every output position."""
     ratio = _ratio(n, size, align_corners, scale)
     left, right, weight = [], [], []
@@ -78,7 +88,11 @@ def _linear_places(n: int, size: int, align_corners: bool, scale: float | None) 
 
 def _along(self: Any, weights: list[float], dim: int) -> Any:
     d = self.dtype if self.dtype.category >= 2 else dtypes.float32
-    return from_data(weights, dtypes.float64, self.device).to(d).reshape([-1 if i == dim else 1 for i in range(self.dim())])
+    return (
+        from_data(weights, dtypes.float64, self.device)
+        .to(d)
+        .reshape([-1 if i == dim else 1 for i in range(self.dim())])
+    )
 
 
 def _linear(self: Any, output_size: Ints, align_corners: bool, scales: tuple[Any, ...]) -> Any:
@@ -95,10 +109,15 @@ def _linear(self: Any, output_size: Ints, align_corners: bool, scales: tuple[Any
     return result if result is not self else self.clone()
 
 
-composite("upsample_linear1d")(lambda self, output_size, align_corners, *scales: _linear(self, tuple(output_size), align_corners, scales))
-composite("upsample_bilinear2d")(lambda self, output_size, align_corners, *scales: _linear(self, tuple(output_size), align_corners, scales))
-composite("upsample_trilinear3d")(lambda self, output_size, align_corners, *scales: _linear(self, tuple(output_size), align_corners, scales))
-
+composite("upsample_linear1d")(
+    lambda self, output_size, align_corners, *scales: _linear(self, tuple(output_size), align_corners, scales)
+)
+composite("upsample_bilinear2d")(
+    lambda self, output_size, align_corners, *scales: _linear(self, tuple(output_size), align_corners, scales)
+)
+composite("upsample_trilinear3d")(
+    lambda self, output_size, align_corners, *scales: _linear(self, tuple(output_size), align_corners, scales)
+)
 
 
 def _sizes_from(input: Any, output_size: Any, scale_factors: Any, spatial: int) -> tuple[Ints, tuple[Any, ...]]:
@@ -167,7 +186,11 @@ def affine_grid_generator(theta: Any, size: Ints, align_corners: bool) -> Any:
     spatial = len(size) - 2
     bases: list[Any] = []
     for i, n in enumerate(size[2:]):
-        line = ops.linspace(-1, 1, n, dtype=theta.dtype, device=theta.device) if n > 1 else ops.zeros((n,), dtype=theta.dtype, device=theta.device)
+        line = (
+            ops.linspace(-1, 1, n, dtype=theta.dtype, device=theta.device)
+            if n > 1
+            else ops.zeros((n,), dtype=theta.dtype, device=theta.device)
+        )
         if not align_corners:
             line = line * (n - 1) / n
         bases.insert(0, line.reshape([-1 if j == i else 1 for j in range(spatial)]).expand(size[2:]))
@@ -245,13 +268,18 @@ def _no_gradient(places: list[Any]) -> Any:
     return (places[0] * 0).nan_to_num(0).unsqueeze(1)
 
 
-def _bicubic_sampled(flat: Any, raw: list[Any], sizes: Ints, shape: Ints, padding_mode: int, align_corners: bool) -> Any:
+def _bicubic_sampled(
+    flat: Any, raw: list[Any], sizes: Ints, shape: Ints, padding_mode: int, align_corners: bool
+) -> Any:
     bases = [c.floor().detach() for c in raw]
     offsets = [c - b for c, b in zip(raw, bases, strict=True)]
     total = None
     for i in range(-1, 3):
         for j in range(-1, 3):
-            places = [_placed(bases[0] + i, sizes[0], padding_mode, align_corners), _placed(bases[1] + j, sizes[1], padding_mode, align_corners)]
+            places = [
+                _placed(bases[0] + i, sizes[0], padding_mode, align_corners),
+                _placed(bases[1] + j, sizes[1], padding_mode, align_corners),
+            ]
             weight = _cubic_tensor(offsets[0] - i, i) * _cubic_tensor(offsets[1] - j, j)
             term = _taken(flat, [p.round().detach() for p in places], sizes, shape) * weight.unsqueeze(1)
             total = term if total is None else total + term
@@ -270,12 +298,19 @@ def _cubic_tensor(t: Any, tap: int) -> Any:
 def grid_sampler(input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Any:
     if input.dim() not in (4, 5) or input.dim() != grid.dim():
         raise RuntimeError(
-            f"grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, but got input with sizes {list(input.shape)} and grid with sizes {list(grid.shape)}"
+            "grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, but got input with "
+            f"sizes {list(input.shape)} and grid with sizes {list(grid.shape)}"
         )
     if input.shape[0] != grid.shape[0]:
-        raise RuntimeError(f"grid_sampler(): expected grid and input to have same batch size, but got input with sizes {list(input.shape)} and grid with sizes {list(grid.shape)}")
+        raise RuntimeError(
+            "grid_sampler(): expected grid and input to have same batch size, but got input with sizes "
+            f"{list(input.shape)} and grid with sizes {list(grid.shape)}"
+        )
     if grid.shape[-1] != input.dim() - 2:
-        raise RuntimeError(f"grid_sampler(): expected grid to have size {input.dim() - 2} in last dimension, but got grid with sizes {list(grid.shape)}")
+        raise RuntimeError(
+            f"grid_sampler(): expected grid to have size {input.dim() - 2} in last dimension, but got grid with "
+            f"sizes {list(grid.shape)}"
+        )
     if input.dim() == 5 and interpolation_mode == 2:
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
     return _sampled(input, grid, interpolation_mode, padding_mode, align_corners)

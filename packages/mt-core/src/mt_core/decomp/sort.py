@@ -31,7 +31,11 @@ def msort(self: Any) -> Any:
 
 @composite("searchsorted.Scalar")
 def searchsorted_scalar(sorted_sequence: Any, self: Any, out_int32: bool, right: bool, side: Any, sorter: Any) -> Any:
-    value = ops.full((), self, dtype=sorted_sequence.dtype if dtype_of_number(self).category <= sorted_sequence.dtype.category else None)
+    value = ops.full(
+        (),
+        self,
+        dtype=sorted_sequence.dtype if dtype_of_number(self).category <= sorted_sequence.dtype.category else None,
+    )
     return ops.searchsorted(sorted_sequence, value, out_int32=out_int32, right=right, side=side, sorter=sorter)
 
 

@@ -133,9 +133,14 @@ def tensor_split_indices(self: Any, indices: Ints, dim: int) -> Any:
 def tensor_split_tensor(self: Any, tensor_indices_or_sections: Any, dim: int) -> Any:
     how = tensor_indices_or_sections
     if how.dim() > 1:
-        raise RuntimeError(f"tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, but got a tensor with {how.dim()} dims")
+        raise RuntimeError(
+            "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, "
+            f"but got a tensor with {how.dim()} dims"
+        )
     if how.dtype.name != "int64":
-        raise RuntimeError(f"tensor_split expected tensor_indices_or_sections to have dtype of long, but got {how.dtype}")
+        raise RuntimeError(
+            f"tensor_split expected tensor_indices_or_sections to have dtype of long, but got {how.dtype}"
+        )
     if not how.dim():
         return tensor_split_sections(self, int(how.item()), dim)
     return tensor_split_indices(self, tuple(how.tolist()), dim)
@@ -147,14 +152,20 @@ def _split_along(name: str, dims: dict[int, int]) -> None:
     def along(self: Any) -> int:
         least = min(dims)
         if self.dim() < least:
-            raise RuntimeError(f"torch.{name} requires a tensor with at least {least} dimension{'s' if least > 1 else ''}, but got a tensor with {self.dim()} dimensions!")
+            raise RuntimeError(
+                f"torch.{name} requires a tensor with at least {least} dimension{'s' if least > 1 else ''}, but got "
+                f"a tensor with {self.dim()} dimensions!"
+            )
         return dims[min(self.dim(), max(dims))]
 
     def by_sections(self: Any, sections: int) -> Any:
         dim = along(self)
         size = self._array.shape[dim]
         if sections == 0 or size % sections:
-            raise RuntimeError(f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension {size} is not divisible by the split_size {sections}!")
+            raise RuntimeError(
+                f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension {size} is "
+                f"not divisible by the split_size {sections}!"
+            )
         return tensor_split_sections(self, sections, dim)
 
     composite(f"{name}.int")(by_sections)
@@ -177,7 +188,10 @@ def unflatten(self: Any, dim: int, sizes: Ints) -> Any:
         known *= n if n != -1 else 1
     inferred = sizes.count(-1)
     if (known != shape[at]) if not inferred else (known == 0 or shape[at] % known):
-        raise RuntimeError(f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {at} ({shape[at]}) in the input tensor")
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {at} ({shape[at]}) in "
+            "the input tensor"
+        )
     return self.view((*shape[:at], *sizes, *shape[at + 1 :]))
 
 
@@ -186,7 +200,8 @@ def movedim(self: Any, source: Ints, destination: Ints) -> Any:
     ndim = self.dim()
     if len(source) != len(destination):
         raise RuntimeError(
-            f"movedim: Invalid source or destination dims: source ({list(source)} dims) should contain the same number of dims as destination ({list(destination)} dims)"
+            f"movedim: Invalid source or destination dims: source ({list(source)} dims) should contain the same "
+            f"number of dims as destination ({list(destination)} dims)"
         )
     moved, places = [wrap_dim(d, ndim) for d in source], [wrap_dim(d, ndim) for d in destination]
     for name, given, dims in (("source", source, moved), ("destination", destination, places)):

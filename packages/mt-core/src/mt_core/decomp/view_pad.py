@@ -1,4 +1,7 @@
-"""Padding with what the tensor itself holds: each dimension is read through an index that says which element a border shows."""
+"""Padding with what the tensor itself holds.
+
+Each dimension is read through an index that says which element a border shows.
+"""
 
 from __future__ import annotations
 
@@ -36,17 +39,22 @@ def _check(self: Any, pad: Ints, spatial: int, name: str) -> None:
         raise RuntimeError(f"padding size is expected to be {2 * spatial}, but got: {len(pad)}")
     if self.dim() not in (spatial + 1, spatial + 2):
         raise RuntimeError(
-            f"Expected {spatial + 1}D or {spatial + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: {list(self.shape)}"
+            f"Expected {spatial + 1}D or {spatial + 2}D (batch mode) tensor with possibly 0 batch size and other "
+            f"non-zero dimensions for input, but got: {list(self.shape)}"
         )
     for i in range(spatial):
         at = self.dim() - 1 - i
         size, before, after = self.shape[at], pad[2 * i], pad[2 * i + 1]
         if name == "reflection" and (before >= size or after >= size):
             raise RuntimeError(
-                f"Argument #{4 + 2 * i}: Padding size should be less than the corresponding input dimension, but got: padding ({before}, {after}) at dimension {at} of input {list(self.shape)}"
+                f"Argument #{4 + 2 * i}: Padding size should be less than the corresponding input dimension, but "
+                f"got: padding ({before}, {after}) at dimension {at} of input {list(self.shape)}"
             )
         if size + before + after < 1:
-            raise RuntimeError(f"input ({_letters(self, i)}: {size}) is too small. Calculated output {_letters(self, i)}: {size + before + after}")
+            raise RuntimeError(
+                f"input ({_letters(self, i)}: {size}) is too small. Calculated output {_letters(self, i)}: "
+                f"{size + before + after}"
+            )
 
 
 def _letters(self: Any, i: int) -> str:
@@ -83,7 +91,8 @@ def pad(self: Any, pad: Ints, mode: str, value: float | None) -> Any:
         raise RuntimeError("Padding length must be divisible by 2")
     if len(pad) > 2 * self.dim():
         raise RuntimeError(
-            f"Padding length should be less than or equal to two times the input dimension but got padding length {len(pad)} and input of dimension {self.dim()}"
+            "Padding length should be less than or equal to two times the input dimension but got padding length "
+            f"{len(pad)} and input of dimension {self.dim()}"
         )
     if mode == "constant":
         return ops.constant_pad_nd(self, pad, 0 if value is None else value)
@@ -96,6 +105,4 @@ def pad(self: Any, pad: Ints, mode: str, value: float | None) -> Any:
         if mode in ("reflect", "replicate"):
             return getattr(ops, f"{'reflection' if mode == 'reflect' else 'replication'}_pad{spatial}d")(self, pad)
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
-    raise NotImplementedError(
-        "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now"
-    )
+    raise NotImplementedError("Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now")

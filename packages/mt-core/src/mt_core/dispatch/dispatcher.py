@@ -104,8 +104,9 @@ def _guarded(overload: Overload, callee: Callable[..., Any]) -> Callable[..., An
     def check(*args: Any) -> Any:
         if any(getattr(args[i], "_keys", 0) & INFERENCE for i in written):
             raise RuntimeError(
-                "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal "
-                "tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
+                "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to "
+                "get a normal tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for "
+                "more details."
             )
         return callee(*args)
 

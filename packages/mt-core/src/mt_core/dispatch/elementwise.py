@@ -1,8 +1,8 @@
 """Executors of elementwise operators.
 
 Contiguous tensors of one dtype that the kernel computes in directly take a path of a few lines (`_fast_unary`,
-`_fast_binary`, `_fast_ternary`); everything else goes through `Elementwise.general`, which broadcasts, promotes, lays the output out and
-converts.
+`_fast_binary`, `_fast_ternary`); everything else goes through `Elementwise.general`, which broadcasts, promotes, lays
+the output out and converts.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from .registry import KernelDef, Overload
 
 __all__ = ["Elementwise", "build", "build_inplace"]
 
-#: Whether an array and a Python number compute in the array's dtype whatever the number (NumPy 2; before it, the value and
-#: the number of dimensions had a say).
+#: Whether an array and a Python number compute in the array's dtype whatever the number (NumPy 2; before it, the value
+#: and the number of dimensions had a say).
 WEAKLY_TYPED = np.lib.NumpyVersion(np.__version__) >= "2.0.0"
 
 
@@ -72,7 +72,10 @@ class Elementwise:
         return shape, None if is_contiguous(shape, strides) else strides
 
     def arrays(self, args: tuple[Any, ...], compute: dtype) -> list[Any]:
-        """The arguments as the kernel takes them: arrays of the computation dtype, numbers among them converted likewise."""
+        """The arguments as the kernel takes them.
+
+        Arrays of the computation dtype, numbers among them converted likewise.
+        """
         backend = self.backend
         converted = list(args)
         for i in self.operands_at:
@@ -176,7 +179,9 @@ def number_array(value: Any, compute: dtype) -> np.ndarray:
     return np.asarray((value.real, value.imag) if compute is complex32 else value, compute.np)
 
 
-def build(overload: Overload, kernel: KernelDef | None, backend: Any, keys: int, strided: bool) -> Callable[..., Tensor]:
+def build(
+    overload: Overload, kernel: KernelDef | None, backend: Any, keys: int, strided: bool
+) -> Callable[..., Tensor]:
     """The executor for one operator; `strided` tells that some input is not contiguous."""
     operator = Elementwise(overload, kernel, backend, keys)
     operands = operator.operands_at
@@ -225,7 +230,11 @@ def _guarded_defaults(operator: Elementwise, overload: Overload) -> tuple[Any, .
 
 def _fast_unary(operator: Elementwise, overload: Overload, kernel: KernelDef, keys: int) -> Callable[..., Tensor]:
     function, general, directs = kernel.function, operator.general, _directs(operator)
-    array_type, as_array, finish = operator.backend.array_type, operator.backend.as_array, _finish(operator.backend, keys)
+    array_type, as_array, finish = (
+        operator.backend.array_type,
+        operator.backend.as_array,
+        _finish(operator.backend, keys),
+    )
     if kernel.ufunc:
 
         def run(self: Tensor) -> Tensor:
@@ -250,8 +259,13 @@ def _fast_unary(operator: Elementwise, overload: Overload, kernel: KernelDef, ke
     return run_params
 
 
-def _fast_with_numbers(operator: Elementwise, overload: Overload, kernel: KernelDef, keys: int) -> Callable[..., Tensor]:
-    """A tensor, then numbers (or None) that promote with it: a real floating dtype stays what it is beside real numbers."""
+def _fast_with_numbers(
+    operator: Elementwise, overload: Overload, kernel: KernelDef, keys: int
+) -> Callable[..., Tensor]:
+    """A tensor, then numbers (or None) that promote with it.
+
+    A real floating dtype stays what it is beside real numbers.
+    """
     general = operator.general
     directs = {d: r for d, r in _directs(operator).items() if d.native_real_float and WEAKLY_TYPED}
     function, finish, last = kernel.function, _finish(operator.backend, keys), len(operator.operands_at) - 1
@@ -288,7 +302,9 @@ def _fast_binary(operator: Elementwise, overload: Overload, kernel: KernelDef, k
     general = operator.general
     if len(extra) > 1:
         default = tuple(extra)
-        return lambda self, other, *params: straight(self, other) if params == default else general(self, other, *params)
+        return lambda self, other, *params: (
+            straight(self, other) if params == default else general(self, other, *params)
+        )
     only = extra[0]
 
     def run(self: Tensor, other: Any, parameter: Any) -> Tensor:
@@ -326,14 +342,22 @@ def _fast_binary_ufunc(operator: Elementwise, kernel: KernelDef, keys: int, extr
     return straight
 
 
-def _fast_binary_with_parameters(operator: Elementwise, overload: Overload, kernel: KernelDef, keys: int) -> Callable[..., Tensor]:
+def _fast_binary_with_parameters(
+    operator: Elementwise, overload: Overload, kernel: KernelDef, keys: int
+) -> Callable[..., Tensor]:
     general, directs, guarded = operator.general, _directs(operator), _guarded_defaults(operator, overload)
     function, finish = kernel.function, _finish(operator.backend, keys)
 
     def run(self: Tensor, other: Any, *params: Any) -> Tensor:
         d = self._dtype
         result = directs.get(d)
-        if result is None or other.__class__ not in TENSORS or other._dtype is not d or guarded is not None and params != guarded:
+        if (
+            result is None
+            or other.__class__ not in TENSORS
+            or other._dtype is not d
+            or guarded is not None
+            and params != guarded
+        ):
             return general(self, other, *params)
         try:
             return finish(tls.quiet(function, self._array, other._array, *params), result)
@@ -398,7 +422,9 @@ def _fast_inplace_unary(general: Any, function: Any, directs: frozenset[dtype]) 
     return run
 
 
-def _fast_inplace_binary(general: Any, function: Any, directs: frozenset[dtype], extra: tuple[Any, ...]) -> Callable[..., Tensor]:
+def _fast_inplace_binary(
+    general: Any, function: Any, directs: frozenset[dtype], extra: tuple[Any, ...]
+) -> Callable[..., Tensor]:
     def run(self: Tensor, other: Any, *params: Any) -> Tensor:
         d = self._dtype
         if d not in directs or params != extra:
@@ -429,8 +455,8 @@ def _fast_inplace_binary(general: Any, function: Any, directs: frozenset[dtype],
 NUMBERS = frozenset((bool, int, float, complex))
 REAL_NUMBERS = frozenset((bool, int, float))
 REAL_FLOATS = frozenset(d for d in ALL_DTYPES if d.native_real_float)
-#: dtype -> classes of numbers that take it, in PyTorch's promotion as in NumPy's. Integers moreover must fit every integer
-#: dtype: PyTorch wraps around those that do not.
+#: dtype -> classes of numbers that take it, in PyTorch's promotion as in NumPy's. Integers moreover must fit every
+#: integer dtype: PyTorch wraps around those that do not.
 WEAK_NUMBERS = {
     d: frozenset((bool, int, float, complex)[: d.category + 1]) if WEAKLY_TYPED else frozenset() for d in ALL_DTYPES if d.native
 }  # fmt: skip

@@ -22,8 +22,8 @@ def check_no_internal_overlap(tensor: Any) -> None:
     for size, stride in zip(tensor._array.shape, tensor._array.strides, strict=True):
         if stride == 0 and size > 1:
             raise RuntimeError(
-                "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-                "Please clone() the tensor before performing the operation."
+                "unsupported operation: more than one element of the written-to tensor refers to a single memory "
+                "location. Please clone() the tensor before performing the operation."
             )
 
 
@@ -44,8 +44,8 @@ def check_no_partial_overlap(written: Any, read: Any) -> None:
         return
     if a[0] < b[1] and b[0] < a[1]:
         raise RuntimeError(
-            "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
-            "location. Please clone() the tensor before performing the operation."
+            "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+            "memory location. Please clone() the tensor before performing the operation."
         )
 
 

@@ -1,8 +1,8 @@
 """Operators and the tables their kernels stand in.
 
-An *overload* (``add.Tensor``) is what is dispatched; a *packet* (``add``) is its overloads under one name. Both are made
-from names alone, so that importing the generated wrappers costs little: the declaration (schema, kind, promotion) is read
-from `mt_core.ops.<family>` when first asked for.
+An *overload* (``add.Tensor``) is what is dispatched; a *packet* (``add``) is its overloads under one name. Both are
+made from names alone, so that importing the generated wrappers costs little: the declaration (schema, kind, promotion)
+is read from `mt_core.ops.<family>` when first asked for.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ class KernelDef:
     Attributes
     ----------
     function
-        Takes the schema's arguments in order, with backend arrays in place of tensors. None for a composite that has only
-        a `short` form.
+        Takes the schema's arguments in order, with backend arrays in place of tensors. None for a composite that has
+        only a `short` form.
     half : {"float32", "native"}
         Whether half and 8-bit floats reach it as float32, or as they are stored (kernels that only move data).
     ufunc : bool
@@ -55,9 +55,9 @@ class KernelDef:
     fast
         Elementwise: a ufunc that gives the same when all arguments after the tensors have their defaults.
     short
-        Plain: tried first, without a meta rule, when all tensors are of one real floating dtype that NumPy computes in. It takes
-        what the kernel takes and returns a fresh row-major array of that same dtype, or None to have the call take the
-        ordinary way (which also finds the words for wrong arguments).
+        Plain: tried first, without a meta rule, when all tensors are of one real floating dtype that NumPy computes in.
+        It takes what the kernel takes and returns a fresh row-major array of that same dtype, or None to have the call
+        take the ordinary way (which also finds the words for wrong arguments).
     mixed : bool
         With `short`: integer and bool tensors may stand beside the floating ones.
     row_major : bool
@@ -106,7 +106,17 @@ class KernelCache(dict[int, Callable[..., Any]]):
 class Overload:
     """One operator. ``cache[keys]`` is the callable for a coded key set; it takes all arguments positionally."""
 
-    __slots__ = ("name", "packet_name", "overload_name", "family", "cache", "_declaration", "_tensors", "_lists", "__dict__")
+    __slots__ = (
+        "name",
+        "packet_name",
+        "overload_name",
+        "family",
+        "cache",
+        "_declaration",
+        "_tensors",
+        "_lists",
+        "__dict__",
+    )
 
     def __init__(self, name: str, family: str) -> None:
         self.name = name
@@ -119,7 +129,10 @@ class Overload:
         self._lists: tuple[int, ...] = ()
 
     def __repr__(self) -> str:
-        return f"<Overload(op='{self.qualified_name.partition('.')[0].replace('::', '.')}', overload='{self.overload_name}')>"
+        return (
+            f"<Overload(op='{self.qualified_name.partition('.')[0].replace('::', '.')}', "
+            f"overload='{self.overload_name}')>"
+        )
 
     @property
     def qualified_name(self) -> str:
@@ -286,8 +299,8 @@ def register_handler(key: int, name: str, build: Callable[[int], Callable[..., A
     Parameters
     ----------
     build
-        Called once per coded key set. The callable it returns takes all arguments of the schema, tensors as tensors; None
-        leaves the operator to the layer or the kernels.
+        Called once per coded key set. The callable it returns takes all arguments of the schema, tensors as tensors;
+        None leaves the operator to the layer or the kernels.
     """
     table = HANDLERS.setdefault(key, {})
     if build is None:

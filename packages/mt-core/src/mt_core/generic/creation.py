@@ -25,7 +25,9 @@ from ..tensor import Tensor, new_tensor
 Ints = tuple[int, ...]
 
 
-def allocate(shape: Ints, d: dtype, where: device | None, strides: Ints | None = None, like: Tensor | None = None) -> Tensor:
+def allocate(
+    shape: Ints, d: dtype, where: device | None, strides: Ints | None = None, like: Tensor | None = None
+) -> Tensor:
     """An uninitialized tensor on a device, or on that of `like`.
 
     Raises
@@ -92,9 +94,13 @@ def empty(size: Ints, dtype: Any, layout: Any, device: Any, pin_memory: Any, mem
 def empty_strided(size: Ints, stride: Ints, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Tensor:
     check_options(layout, pin_memory)
     if len(size) != len(stride):
-        raise RuntimeError(f"dimensionality of sizes ({len(size)}) must match dimensionality of strides ({len(stride)})")
+        raise RuntimeError(
+            f"dimensionality of sizes ({len(size)}) must match dimensionality of strides ({len(stride)})"
+        )
     if any(s < 0 for s in stride):
-        raise RuntimeError(f"empty_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
+        raise RuntimeError(
+            f"empty_strided: Negative strides are not supported at the moment, got strides: {list(stride)}"
+        )
     return allocate(size, dtype or dtypes.get_default_dtype(), device, stride)
 
 
@@ -201,7 +207,9 @@ def new_empty(self: Tensor, size: Ints, dtype: Any, layout: Any, device: Any, pi
 
 
 @generic("new_empty_strided")
-def new_empty_strided(self: Tensor, size: Ints, stride: Ints, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Tensor:
+def new_empty_strided(
+    self: Tensor, size: Ints, stride: Ints, dtype: Any, layout: Any, device: Any, pin_memory: Any
+) -> Tensor:
     check_options(layout, pin_memory)
     return allocate(size, dtype or self._dtype, device, stride, like=self)
 
@@ -279,7 +287,9 @@ def fill_(self: Tensor, value: Any) -> Tensor:
 @generic("fill_.Tensor")
 def fill_tensor_(self: Tensor, value: Tensor) -> Tensor:
     if value._array.ndim:
-        raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value._array.ndim} dimensions.")
+        raise RuntimeError(
+            f"fill_ only supports 0-dimension value tensor but got tensor with {value._array.ndim} dimensions."
+        )
     return copy_(self, value, False)
 
 

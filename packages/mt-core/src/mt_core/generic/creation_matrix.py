@@ -16,10 +16,17 @@ Ints = tuple[int, ...]
 def empty_permuted(size: Ints, physical_layout: Ints, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Tensor:
     check_options(layout, pin_memory)
     if len(size) != len(physical_layout):
-        raise RuntimeError(f"Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = {len(size)} is not equal to len(physical_layout) = {len(physical_layout)}")
+        raise RuntimeError(
+            "Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = "
+            f"{len(size)} is not equal to len(physical_layout) = {len(physical_layout)}"
+        )
     for d in physical_layout:
         if not 0 <= d < len(size):
-            raise RuntimeError(f"Dimension out of range (expected to be between 0 and {len(size) - 1}, but got {d} at index {physical_layout.index(d)}).  NB: negative dims not currently supported; file an issue if you want it.")
+            raise RuntimeError(
+                f"Dimension out of range (expected to be between 0 and {len(size) - 1}, but got {d} at index "
+                f"{physical_layout.index(d)}).  NB: negative dims not currently supported; file an issue if you "
+                "want it."
+            )
     if len(set(physical_layout)) != len(physical_layout):
         raise RuntimeError("Duplicate dim not allowed")
     strides = [0] * len(size)

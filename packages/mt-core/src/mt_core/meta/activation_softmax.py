@@ -24,8 +24,9 @@ def _rule(name: str) -> None:
     def backward(grad_output: Any, output: Any, dim: int, input_dtype: Any) -> Spec:
         if grad_output.shape != output.shape:
             raise RuntimeError(
-                f"Expected tensor for argument #1 'grad' to have same size as tensor for argument #2 'output'; but "
-                f"{list(grad_output.shape)} does not equal {list(output.shape)} (while checking arguments for {name}_backward)"
+                "Expected tensor for argument #1 'grad' to have same size as tensor for argument #2 'output'; but "
+                f"{list(grad_output.shape)} does not equal {list(output.shape)} (while checking arguments for "
+                f"{name}_backward)"
             )
         at = wrap_dim(dim, output.dim())
         require_float(output.dtype, _kernel(f"{name}_backward", at, output.dim()))

@@ -13,7 +13,10 @@ def _sequence_dtype(requested: Any, *numbers: Any) -> Any:
     default = dtypes.get_default_dtype()
     if any(isinstance(n, complex) for n in numbers):
         if requested is not None and not requested.is_complex:
-            raise RuntimeError(f"linspace(): inferred dtype {default.to_complex()!r} can't be safely cast to passed dtype {requested!r}")
+            raise RuntimeError(
+                f"linspace(): inferred dtype {default.to_complex()!r} can't be safely cast to passed dtype "
+                f"{requested!r}"
+            )
         return requested or default.to_complex()
     return requested or default
 
@@ -26,7 +29,9 @@ def linspace(start: Any, end: Any, steps: int, dtype: Any, layout: Any, device: 
 
 
 @meta("logspace")
-def logspace(start: Any, end: Any, steps: int, base: float, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Spec:
+def logspace(
+    start: Any, end: Any, steps: int, base: float, dtype: Any, layout: Any, device: Any, pin_memory: Any
+) -> Spec:
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     return Spec((steps,), _sequence_dtype(dtype, start, end))

@@ -18,26 +18,37 @@ Ints = tuple[int, ...]
 def vector_norm(self: Any, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Spec:
     d = self._dtype
     if d.category < 2:
-        raise RuntimeError(f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {scalar_type_name(d)}")
+        raise RuntimeError(
+            f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {scalar_type_name(d)}"
+        )
     if isinstance(ord, complex):
         raise RuntimeError("linalg.vector_norm: Expected a non-complex scalar as the order of norm.")
     if dtype is not None:
         if dtype.category < 2:
-            raise RuntimeError(f"linalg.vector_norm: dtype should be floating point or complex, but got {scalar_type_name(dtype)}")
+            raise RuntimeError(
+                f"linalg.vector_norm: dtype should be floating point or complex, but got {scalar_type_name(dtype)}"
+            )
         if dtype.is_complex != d.is_complex:
             kind = "complex" if d.is_complex else "real"
-            raise RuntimeError(f"linalg.vector_norm: dtype should be {kind} for {kind} inputs, but got {scalar_type_name(dtype)}")
+            raise RuntimeError(
+                f"linalg.vector_norm: dtype should be {kind} for {kind} inputs, but got {scalar_type_name(dtype)}"
+            )
         if dtypes.promote_types(d, dtype) is not dtype:
-            raise RuntimeError(f"linalg.vector_norm: the dtype of the input ({scalar_type_name(d)}) should be convertible without narrowing to the specified dtype ({scalar_type_name(dtype)})")
+            raise RuntimeError(
+                f"linalg.vector_norm: the dtype of the input ({scalar_type_name(d)}) should be convertible without "
+                f"narrowing to the specified dtype ({scalar_type_name(dtype)})"
+            )
     shape = self._array.shape
     dims = reduced_dims(dim, len(shape))
     if float(ord) < 0 or float(ord) == float("inf"):
         for i in dims:
             if shape[i] == 0:
                 raise RuntimeError(
-                    f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor because the operation does not have an identity"
+                    f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor because the operation "
+                    "does not have an identity"
                     if dim is None or not len(tuple(dim)) else
-                    f"linalg.vector_norm cannot compute the {ord} norm on the dimension {i} because this dimension is empty and the operation does not have an identity"
+                    f"linalg.vector_norm cannot compute the {ord} norm on the dimension {i} because this dimension "
+                    "is empty and the operation does not have an identity"
                 )  # fmt: skip
     return Spec(reduced_shape(shape, dims, keepdim), (dtype or d).to_real())
 
@@ -54,7 +65,9 @@ def square(self: Any, name: str) -> Ints:
     if len(shape) < 2:
         raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
     if shape[-1] != shape[-2]:
-        raise RuntimeError(f"{name}: A must be batches of square matrices, but they are {shape[-2]} by {shape[-1]} matrices")
+        raise RuntimeError(
+            f"{name}: A must be batches of square matrices, but they are {shape[-2]} by {shape[-1]} matrices"
+        )
     floating(self, name)
     return tuple(shape)
 
@@ -94,21 +107,32 @@ def inv_ex(A: Any, check_errors: bool) -> tuple[Spec, Spec]:
 
 def is_vector(A: Any, B: Any) -> bool:
     """Whether B holds vectors, one for each matrix."""
-    return B._array.ndim == 1 or A._array.ndim - 1 == B._array.ndim and tuple(A._array.shape[:-1]) == tuple(B._array.shape)
+    return (
+        B._array.ndim == 1 or A._array.ndim - 1 == B._array.ndim and tuple(A._array.shape[:-1]) == tuple(B._array.shape)
+    )
 
 
 @meta("linalg_solve_ex")
 def solve_ex(A: Any, B: Any, left: bool, check_errors: bool) -> tuple[Spec, Spec]:
     shape = square(A, "linalg.solve")
     if A._dtype is not B._dtype:
-        raise RuntimeError(f"linalg.solve: Expected A and B to have the same dtype, but found A of type {scalar_type_name(A._dtype)} and B of type {scalar_type_name(B._dtype)} instead")
+        raise RuntimeError(
+            "linalg.solve: Expected A and B to have the same dtype, but found A of type "
+            f"{scalar_type_name(A._dtype)} and B of type {scalar_type_name(B._dtype)} instead"
+        )
     vector = is_vector(A, B)
     if vector and not left:
-        raise RuntimeError("linalg.solve: Vector broadcasting of the left hand side is not supported for left=False. In this case linalg.solve is equivalent to B / A.squeeze(-1)")
+        raise RuntimeError(
+            "linalg.solve: Vector broadcasting of the left hand side is not supported for left=False. In this case "
+            "linalg.solve is equivalent to B / A.squeeze(-1)"
+        )
     b = (*B._array.shape, 1) if vector else tuple(B._array.shape)
     side = -2 if left else -1
     if len(b) < 2 or b[side] != shape[-1]:
-        raise RuntimeError(f"linalg.solve: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} ({shape[-2]}x{shape[-1]} and {b[-2]}x{b[-1]})")
+        raise RuntimeError(
+            f"linalg.solve: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} "
+            f"({shape[-2]}x{shape[-1]} and {b[-2]}x{b[-1]})"
+        )
     batch = broadcast_shapes([shape[:-2], b[:-2]])
     result = (*batch, *b[-2:])
     if vector:
@@ -138,7 +162,9 @@ def cholesky_ex(self: Any, upper: bool, check_errors: bool) -> tuple[Spec, Spec]
 def qr(A: Any, mode: str) -> tuple[Spec, Spec]:
     shape = matrices(A, "linalg.qr")
     if mode not in ("reduced", "complete", "r"):
-        raise RuntimeError(f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'")
+        raise RuntimeError(
+            f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'"
+        )
     m, n = shape[-2:]
     k = m if mode == "complete" else min(m, n)
     q = (*shape[:-2], m, k) if mode != "r" else (0,)
@@ -158,7 +184,9 @@ def eigh(self: Any, UPLO: str) -> tuple[Spec, Spec]:
 def svd(A: Any, full_matrices: bool, driver: str | None) -> tuple[Spec, Spec, Spec]:
     shape = matrices(A, "linalg.svd")
     if driver is not None:
-        raise RuntimeError("torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend.")
+        raise RuntimeError(
+            "torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend."
+        )
     m, n = shape[-2:]
     k = min(m, n)
     u = (*shape[:-2], m, m if full_matrices else k)
@@ -172,5 +200,8 @@ def solve_triangular(self: Any, B: Any, upper: bool, left: bool, unitriangular: 
     if len(b) < 2:
         raise RuntimeError("linalg.solve_triangular: The input tensor B must have at least 2 dimensions.")
     if b[-2 if left else -1] != shape[-1]:
-        raise RuntimeError(f"linalg.solve_triangular: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} ({shape[-2]}x{shape[-1]} and {b[-2]}x{b[-1]})")
+        raise RuntimeError(
+            "linalg.solve_triangular: Incompatible shapes of A and B for the equation "
+            f"{'AX = B' if left else 'XA = B'} ({shape[-2]}x{shape[-1]} and {b[-2]}x{b[-1]})"
+        )
     return Spec((*broadcast_shapes([shape[:-2], b[:-2]]), *b[-2:]), B._dtype)

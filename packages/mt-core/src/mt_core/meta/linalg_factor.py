@@ -20,7 +20,9 @@ def _square(A: Any, name: str) -> Ints:
     if len(shape) < 2:
         raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
     if shape[-1] != shape[-2]:
-        raise RuntimeError(f"{name}: A must be batches of square matrices, but they are {shape[-2]} by {shape[-1]} matrices")
+        raise RuntimeError(
+            f"{name}: A must be batches of square matrices, but they are {shape[-2]} by {shape[-1]} matrices"
+        )
     return shape
 
 
@@ -28,7 +30,7 @@ def lapack(A: Any, name: str) -> None:
     """Refuse a dtype that LAPACK lacks, as PyTorch's kernel `name` does."""
     d = A._dtype
     if d.category < 2 or not d.native:
-        raise NotImplementedError(f'"{name}" not implemented for \'{scalar_type_name(d)}\'')
+        raise NotImplementedError(f"\"{name}\" not implemented for '{scalar_type_name(d)}'")
 
 
 @meta("linalg_eig")
@@ -55,7 +57,9 @@ def _complex_square(self: Any) -> tuple[Ints, Any]:
 def lu_factor_ex(A: Any, pivot: bool, check_errors: bool) -> tuple[Spec, Spec, Spec]:
     shape = tuple(A._array.shape)
     if len(shape) < 2:
-        raise RuntimeError(f"torch.lu_factor: Expected tensor with 2 or more dimensions. Got size: {list(shape)} instead")
+        raise RuntimeError(
+            f"torch.lu_factor: Expected tensor with 2 or more dimensions. Got size: {list(shape)} instead"
+        )
     lapack(A, "lu_cpu")
     if not pivot:
         raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
@@ -67,7 +71,9 @@ def lu_factor_ex(A: Any, pivot: bool, check_errors: bool) -> tuple[Spec, Spec, S
 def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool, unpack_pivots: bool) -> tuple[Spec, Spec, Spec]:
     shape, d = tuple(LU_data._array.shape), LU_data._dtype
     if len(shape) < 2:
-        raise RuntimeError(f"torch.lu_unpack: Expected tensor with 2 or more dimensions. Got size: {list(shape)} instead")
+        raise RuntimeError(
+            f"torch.lu_unpack: Expected tensor with 2 or more dimensions. Got size: {list(shape)} instead"
+        )
     if unpack_pivots and LU_pivots._dtype is not dtypes.int32:
         raise RuntimeError(
             "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.\n"
@@ -91,15 +97,28 @@ def ldl_factor_ex(self: Any, hermitian: bool, check_errors: bool) -> tuple[Spec,
 def ldl_solve(LD: Any, pivots: Any, B: Any, hermitian: bool) -> Spec:
     shape, b = square(LD, "torch.linalg.ldl_solve"), tuple(B._array.shape)
     if len(b) < 2:
-        raise RuntimeError(f"torch.linalg.ldl_solve: Expected B to have at least 2 dimensions, but it has {len(b)} dimensions instead")
+        raise RuntimeError(
+            f"torch.linalg.ldl_solve: Expected B to have at least 2 dimensions, but it has {len(b)} dimensions instead"
+        )
     if tuple(pivots._array.shape) != shape[:-1]:
-        raise RuntimeError(f"torch.linalg.ldl_solve: Expected LD.shape[:-1] and pivots.shape to be the same, but got pivots with shape {list(pivots.shape)} instead")
+        raise RuntimeError(
+            "torch.linalg.ldl_solve: Expected LD.shape[:-1] and pivots.shape to be the same, but got pivots with "
+            f"shape {list(pivots.shape)} instead"
+        )
     if pivots._dtype.category > 1:
-        raise RuntimeError(f"torch.linalg.ldl_solve: Expected pivots to be integers. Got {scalar_type_name(pivots._dtype)}")
+        raise RuntimeError(
+            f"torch.linalg.ldl_solve: Expected pivots to be integers. Got {scalar_type_name(pivots._dtype)}"
+        )
     if LD._dtype is not B._dtype:
-        raise RuntimeError(f"torch.linalg.ldl_solve: LD dtype{scalar_type_name(LD._dtype)} does not match b dtype {scalar_type_name(B._dtype)}")
+        raise RuntimeError(
+            f"torch.linalg.ldl_solve: LD dtype{scalar_type_name(LD._dtype)} does not match b dtype "
+            f"{scalar_type_name(B._dtype)}"
+        )
     if b[-2] != shape[-1]:
-        raise RuntimeError(f"Incompatible matrix sizes for torch.linalg.ldl_solve: each A matrix is {shape[-1]} by {shape[-1]} but each b matrix is {b[-2]} by {b[-1]}")
+        raise RuntimeError(
+            f"Incompatible matrix sizes for torch.linalg.ldl_solve: each A matrix is {shape[-1]} by {shape[-1]} but "
+            f"each b matrix is {b[-2]} by {b[-1]}"
+        )
     result = (*broadcast_shapes([shape[:-2], b[:-2]]), *b[-2:])
     return Spec(result, B._dtype, columns(result))
 
@@ -124,7 +143,10 @@ def lstsq(self: Any, b: Any, rcond: float | None, driver: str | None) -> tuple[S
     if not rhs:
         raise RuntimeError("torch.linalg.lstsq: other must have at least 1 dimension.")
     if d is not b._dtype:
-        raise RuntimeError(f"torch.linalg.lstsq: Expected input and other to have the same dtype, but got input's dtype {scalar_type_name(d)} and other's dtype {scalar_type_name(b._dtype)}")
+        raise RuntimeError(
+            "torch.linalg.lstsq: Expected input and other to have the same dtype, but got input's dtype "
+            f"{scalar_type_name(d)} and other's dtype {scalar_type_name(b._dtype)}"
+        )
     floating(self, "torch.linalg.lstsq")
     vector = is_vector(self, b)
     wide = (*rhs, 1) if vector else rhs
@@ -153,7 +175,10 @@ def _residual_shape(batch: Ints, count: int, m: int, n: int, driver: str | None)
 def pinv(self: Any, atol: Any, rtol: Any, hermitian: bool) -> Spec:
     shape, d = tuple(self._array.shape), self._dtype
     if len(shape) < 2 or d.category < 2 or not d.native:
-        raise RuntimeError(f"linalg.pinv({scalar_type_name(d)}{{{list(shape)}}}): expected a tensor with 2 or more dimensions of float, double, cfloat or cdouble types")
+        raise RuntimeError(
+            f"linalg.pinv({scalar_type_name(d)}{{{list(shape)}}}): expected a tensor with 2 or more dimensions of "
+            "float, double, cfloat or cdouble types"
+        )
     if hermitian:
         _square(self, "linalg.pinv")
     return Spec((*shape[:-2], shape[-1], shape[-2]), d)
@@ -163,5 +188,8 @@ def pinv(self: Any, atol: Any, rtol: Any, hermitian: bool) -> Spec:
 def matrix_exp(self: Any) -> Spec:
     shape = _square(self, "linalg.matrix_exp")
     if self._dtype.category < 2:
-        raise RuntimeError(f"linalg.matrix_exp: Expected a floating point or complex tensor as input. Got {scalar_type_name(self._dtype)}")
+        raise RuntimeError(
+            "linalg.matrix_exp: Expected a floating point or complex tensor as input. Got "
+            f"{scalar_type_name(self._dtype)}"
+        )
     return Spec(shape, self._dtype)

@@ -58,7 +58,8 @@ def bmm(self: Any, mat2: Any) -> Spec:
         raise RuntimeError("batch2 must be a 3D tensor")
     if a[0] != b[0] or a[2] != b[1]:
         raise RuntimeError(
-            f"Expected size for first two dimensions of batch2 tensor to be: [{a[0]}, {a[2]}] but got: [{b[0]}, {b[1]}]."
+            f"Expected size for first two dimensions of batch2 tensor to be: [{a[0]}, {a[2]}] but got: [{b[0]}, "
+            f"{b[1]}]."
         )
     _one_dtype(self, mat2, "expected scalar type {} but found {}")
     return Spec((a[0], a[1], b[2]), self._dtype)
@@ -82,26 +83,34 @@ def dot(self: Any, tensor: Any) -> Spec:
         raise RuntimeError(f"1D tensors expected, but got {len(a)}D and {len(b)}D tensors")
     if self._dtype is not tensor._dtype:
         raise RuntimeError(
-            f"dot : expected both vectors to have same dtype, but found {scalar_type_name(self._dtype)} and {scalar_type_name(tensor._dtype)}"
+            f"dot : expected both vectors to have same dtype, but found {scalar_type_name(self._dtype)} and "
+            f"{scalar_type_name(tensor._dtype)}"
         )
     if a != b:
-        raise RuntimeError(f"inconsistent tensor size, expected tensor [{a[0]}] and src [{b[0]}] to have the same number of elements, but got {a[0]} and {b[0]} elements respectively")
+        raise RuntimeError(
+            f"inconsistent tensor size, expected tensor [{a[0]}] and src [{b[0]}] to have the same number of "
+            f"elements, but got {a[0]} and {b[0]} elements respectively"
+        )
     return Spec((), self._dtype)
 
 
 def _expandable(self: Any, target: tuple[int, ...]) -> None:
     shape = self._array.shape
-    fits = len(shape) <= len(target) and all(n in (1, t) for n, t in zip(reversed(shape), reversed(target), strict=False))
+    fits = len(shape) <= len(target) and all(
+        n in (1, t) for n, t in zip(reversed(shape), reversed(target), strict=False)
+    )
     if not fits:
         bad = next((i for i in range(1, len(shape) + 1) if i > len(target) or shape[-i] not in (1, target[-i])), 1)
         if len(shape) > len(target):
             raise RuntimeError(
-                f"expand(torch.{scalar_type_name(self._dtype)}Tensor{{{list(shape)}}}, size={list(target)}): the number of sizes provided "
-                f"({len(target)}) must be greater or equal to the number of dimensions in the tensor ({len(shape)})"
+                f"expand(torch.{scalar_type_name(self._dtype)}Tensor{{{list(shape)}}}, size={list(target)}): the "
+                f"number of sizes provided ({len(target)}) must be greater or equal to the number of dimensions in "
+                f"the tensor ({len(shape)})"
             )
         raise RuntimeError(
-            f"The expanded size of the tensor ({target[-bad]}) must match the existing size ({shape[-bad]}) at non-singleton dimension "
-            f"{len(target) - bad}.  Target sizes: {list(target)}.  Tensor sizes: {list(shape)}"
+            f"The expanded size of the tensor ({target[-bad]}) must match the existing size ({shape[-bad]}) at "
+            f"non-singleton dimension {len(target) - bad}.  Target sizes: {list(target)}.  Tensor sizes: "
+            f"{list(shape)}"
         )
 
 
@@ -121,7 +130,10 @@ def addmm(self: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> Spec:
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({a[0]}x{a[1]} and {b[0]}x{b[1]})")
     _one_dtype(mat1, mat2, _MISMATCH)
     if self._dtype is not mat1._dtype:
-        raise RuntimeError(f"self and mat2 must have the same dtype, but got {scalar_type_name(self._dtype)} and {scalar_type_name(mat2._dtype)}")
+        raise RuntimeError(
+            f"self and mat2 must have the same dtype, but got {scalar_type_name(self._dtype)} and "
+            f"{scalar_type_name(mat2._dtype)}"
+        )
     _scalars_fit(self._dtype, alpha, beta)
     _check_product_dtype(self._dtype, "addmm_impl_cpu_")
     _expandable(self, (a[0], b[1]))
@@ -144,7 +156,10 @@ def addmv(self: Any, mat: Any, vec: Any, beta: Any, alpha: Any) -> Spec:
 def baddbmm(self: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any) -> Spec:
     spec = bmm(batch1, batch2)
     if self._dtype is not batch1._dtype:
-        raise RuntimeError(f"Input dtypes must be the same, got: input {_c_name(self._dtype)}, batch1: {_c_name(batch1._dtype)}, batch2: {_c_name(batch2._dtype)}")
+        raise RuntimeError(
+            f"Input dtypes must be the same, got: input {_c_name(self._dtype)}, batch1: {_c_name(batch1._dtype)}, "
+            f"batch2: {_c_name(batch2._dtype)}"
+        )
     _scalars_fit(self._dtype, alpha, beta)
     _expandable(self, spec.shape)
     return spec
@@ -166,7 +181,10 @@ def linear(input: Any, weight: Any, bias: Any) -> Spec:
         raise RuntimeError(f"size mismatch, got input ({rows}), mat ({rows}x{x[-1]}), vec ({w[0]})")
     for other in (weight, bias):
         if other is not None and other._dtype is not input._dtype:
-            raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {scalar_type_name(input._dtype)} and {scalar_type_name(other._dtype)}")
+            raise RuntimeError(
+                f"mat1 and mat2 must have the same dtype, but got {scalar_type_name(input._dtype)} and "
+                f"{scalar_type_name(other._dtype)}"
+            )
     shape = (*x[:-1], *w[:-1])
     if bias is not None:
         _expandable(bias, shape)

@@ -15,24 +15,30 @@ def check_normalized(input: Any, normalized_shape: Ints, weight: Any, bias: Any)
     """Refuse a `normalized_shape` that is not the input's tail, and parameters of another shape."""
     if not normalized_shape:
         raise RuntimeError(
-            f"Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got normalized_shape = {list(normalized_shape)}"
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but "
+            f"got normalized_shape = {list(normalized_shape)}"
         )
     for name, parameter in (("weight", weight), ("bias", bias)):
         if parameter is not None and tuple(parameter._array.shape) != tuple(normalized_shape):
             raise RuntimeError(
-                f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape {list(parameter.shape)} and "
-                f"normalized_shape = {list(normalized_shape)}"
+                f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
+                f"{list(parameter.shape)} and normalized_shape = {list(normalized_shape)}"
             )
     shape = input._array.shape
-    if tuple(shape[len(shape) - len(normalized_shape) :]) != tuple(normalized_shape) or len(shape) < len(normalized_shape):
+    if tuple(shape[len(shape) - len(normalized_shape) :]) != tuple(normalized_shape) or len(shape) < len(
+        normalized_shape
+    ):
         stars = ", ".join(["*", *map(str, normalized_shape)])
         raise RuntimeError(
-            f"Given normalized_shape={list(normalized_shape)}, expected input with shape [{stars}], but got input of size{list(shape)}"
+            f"Given normalized_shape={list(normalized_shape)}, expected input with shape [{stars}], but got input "
+            f"of size{list(shape)}"
         )
 
 
 @meta("native_layer_norm")
-def native_layer_norm(input: Any, normalized_shape: Ints, weight: Any, bias: Any, eps: float) -> tuple[Spec, Spec, Spec]:
+def native_layer_norm(
+    input: Any, normalized_shape: Ints, weight: Any, bias: Any, eps: float
+) -> tuple[Spec, Spec, Spec]:
     check_normalized(input, normalized_shape, weight, bias)
     _check_floating(input, "LayerNormKernelImpl")
     shape = input._array.shape

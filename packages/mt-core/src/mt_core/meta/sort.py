@@ -89,22 +89,30 @@ def searchsorted(sorted_sequence: Any, self: Any, out_int32: bool, right: bool, 
     if side is not None and side not in ("left", "right"):
         raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
     if side == "left" and right:
-        raise RuntimeError("torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True")
+        raise RuntimeError(
+            "torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True"
+        )
     a, b = sorted_sequence._array.shape, self._array.shape
     if len(a) != 1 and (len(a) != len(b) or a[:-1] != b[:-1]):
         raise RuntimeError(
-            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input "
-            f"value tensor must match, but we got boundaries tensor {list(a)} and input value tensor {list(b)}"
+            "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of "
+            f"boundaries tensor and input value tensor must match, but we got boundaries tensor {list(a)} and input "
+            f"value tensor {list(b)}"
         )
     if sorted_sequence._dtype is not self._dtype and len(b):
         raise RuntimeError(
-            "torch.searchsorted(): boundary tensor and input value tensor should have same dtype, but got boundary tensor dtype "
-            f"{_lower(sorted_sequence)} and input value tensor dtype {_lower(self)}"
+            "torch.searchsorted(): boundary tensor and input value tensor should have same dtype, but got boundary "
+            f"tensor dtype {_lower(sorted_sequence)} and input value tensor dtype {_lower(self)}"
         )
     if sorter is not None and sorter._array.shape != a:
-        raise RuntimeError(f"torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor {list(a)}and got sorter tensor {list(sorter.shape)}")
+        raise RuntimeError(
+            "torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor "
+            f"{list(a)}and got sorter tensor {list(sorter.shape)}"
+        )
     if sorter is not None and sorter._dtype is not dtypes.int64:
-        raise RuntimeError(f"torch.searchsorted(): sorter must be a tensor of long dtype but got dtype {_lower(sorter)}")
+        raise RuntimeError(
+            f"torch.searchsorted(): sorter must be a tensor of long dtype but got dtype {_lower(sorter)}"
+        )
     return Spec(b, dtypes.int32 if out_int32 else dtypes.int64)
 
 

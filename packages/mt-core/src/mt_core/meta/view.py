@@ -31,7 +31,8 @@ def infer_size(size: Ints, numel: int) -> Ints:
         return tuple(numel // known if n == -1 else n for n in size)
     if unknown and not known and numel == 0:
         raise RuntimeError(
-            f"cannot reshape tensor of 0 elements into shape {list(size)} because the unspecified dimension size -1 can be any value and is ambiguous"
+            f"cannot reshape tensor of 0 elements into shape {list(size)} because the unspecified dimension size -1 "
+            "can be any value and is ambiguous"
         )
     if unknown or known != numel:
         raise RuntimeError(f"shape '{list(size)}' is invalid for input of size {numel}")
@@ -41,7 +42,8 @@ def infer_size(size: Ints, numel: int) -> Ints:
 def view_strides(shape: Ints, strides: Ints, new_shape: Ints) -> Ints | None:
     """Strides that read the same elements in order as `new_shape`; None where only a copy could.
 
-    Runs of dimensions that lie contiguously in memory may be cut anew at will; each new dimension must fall inside a run.
+    Runs of dimensions that lie contiguously in memory may be cut anew at will; each new dimension must fall inside a
+    run.
     """
     if math.prod(shape) == 0:
         return strides if shape == new_shape else _fresh(new_shape)
@@ -93,19 +95,30 @@ def view_dtype(self: Any, dtype: Any) -> View:
     if old == new:
         return View(shape, strides, offset, dtype)
     if not shape:
-        raise RuntimeError(f"self.dim() cannot be 0 to view {_name(self._dtype)} as {_name(dtype)} (different element sizes)")
+        raise RuntimeError(
+            f"self.dim() cannot be 0 to view {_name(self._dtype)} as {_name(dtype)} (different element sizes)"
+        )
     if strides[-1] != 1:
-        raise RuntimeError(f"self.stride(-1) must be 1 to view {_name(self._dtype)} as {_name(dtype)} (different element sizes), but got {strides[-1]}")
+        raise RuntimeError(
+            f"self.stride(-1) must be 1 to view {_name(self._dtype)} as {_name(dtype)} (different element sizes), "
+            f"but got {strides[-1]}"
+        )
     if old > new:
         ratio = old // new
         return View([*shape[:-1], shape[-1] * ratio], [*[s * ratio for s in strides[:-1]], 1], offset * ratio, dtype)
     ratio = new // old
     for what, value in (("self.size(-1)", shape[-1]), ("self.storage_offset()", offset)):
         if value % ratio:
-            raise RuntimeError(f"{what} must be divisible by {ratio} to view {_name(self._dtype)} as {_name(dtype)} (different element sizes), but got {value}")
+            raise RuntimeError(
+                f"{what} must be divisible by {ratio} to view {_name(self._dtype)} as {_name(dtype)} (different "
+                f"element sizes), but got {value}"
+            )
     for dim, step in enumerate(strides[:-1]):
         if step % ratio:
-            raise RuntimeError(f"self.stride({dim}) must be divisible by {ratio} to view {_name(self._dtype)} as {_name(dtype)} (different element sizes), but got {step}")
+            raise RuntimeError(
+                f"self.stride({dim}) must be divisible by {ratio} to view {_name(self._dtype)} as {_name(dtype)} "
+                f"(different element sizes), but got {step}"
+            )
     return View([*shape[:-1], shape[-1] // ratio], [*[s // ratio for s in strides[:-1]], 1], offset // ratio, dtype)
 
 
@@ -142,8 +155,8 @@ def permute(self: Any, dims: Ints) -> View:
     ndim = self.dim()
     if len(dims) != ndim:
         raise RuntimeError(
-            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering "
-            f"of dimensions i.e. input.dim() = {ndim} is not equal to len(dims) = {len(dims)}"
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the "
+            f"desired ordering of dimensions i.e. input.dim() = {ndim} is not equal to len(dims) = {len(dims)}"
         )
     order = [wrap_dim(d, ndim) for d in dims]
     if len(set(order)) != ndim:
@@ -158,14 +171,16 @@ def expand(self: Any, size: Ints, implicit: bool) -> View:
     lead = len(size) - len(shape)
     if lead < 0:
         raise RuntimeError(
-            f"expand({_type_text(self)}{{{list(shape)}}}, size={list(size)}): the number of sizes provided ({len(size)}) must be "
-            f"greater or equal to the number of dimensions in the tensor ({len(shape)})"
+            f"expand({_type_text(self)}{{{list(shape)}}}, size={list(size)}): the number of sizes provided "
+            f"({len(size)}) must be greater or equal to the number of dimensions in the tensor ({len(shape)})"
         )
     new_shape, new_strides = [], []
     for i, wanted in enumerate(size):
         have = shape[i - lead] if i >= lead else 1
         if wanted == -1 and i < lead:
-            raise RuntimeError(f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {i}")
+            raise RuntimeError(
+                f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {i}"
+            )
         if wanted in (-1, have):
             new_shape.append(have)
             new_strides.append(strides[i - lead] if i >= lead else (0 if wanted != 1 else _lead_stride(shape, strides)))
@@ -174,8 +189,8 @@ def expand(self: Any, size: Ints, implicit: bool) -> View:
             new_strides.append(0)
         else:
             raise RuntimeError(
-                f"The expanded size of the tensor ({wanted}) must match the existing size ({have}) at non-singleton dimension {i}.  "
-                f"Target sizes: {list(size)}.  Tensor sizes: {list(shape)}"
+                f"The expanded size of the tensor ({wanted}) must match the existing size ({have}) at non-singleton "
+                f"dimension {i}.  Target sizes: {list(size)}.  Tensor sizes: {list(shape)}"
             )
     return View(new_shape, new_strides, self.storage_offset())
 
@@ -186,7 +201,11 @@ def _lead_stride(shape: Ints, strides: Ints) -> int:
 
 
 def _type_text(tensor: Any) -> str:
-    return f"torch.{_name(tensor._dtype)}Tensor" if tensor.is_cpu else f"torch.{tensor.device.type}.{_name(tensor._dtype)}Tensor"
+    return (
+        f"torch.{_name(tensor._dtype)}Tensor"
+        if tensor.is_cpu
+        else f"torch.{tensor.device.type}.{_name(tensor._dtype)}Tensor"
+    )
 
 
 @meta("squeeze")
@@ -205,7 +224,9 @@ def squeeze_dims(self: Any, dim: Ints) -> View:
     shape, strides = self._array.shape, self.stride()
     named = [wrap_dim(d, len(shape)) for d in dim]
     if len(set(named)) != len(named):
-        raise RuntimeError(f"dim {next(d for d in named if named.count(d) > 1)} appears multiple times in the list of dims")
+        raise RuntimeError(
+            f"dim {next(d for d in named if named.count(d) > 1)} appears multiple times in the list of dims"
+        )
     kept = [i for i in range(len(shape)) if i not in named or shape[i] != 1]
     return View([shape[i] for i in kept], [strides[i] for i in kept], self.storage_offset())
 
@@ -263,16 +284,23 @@ def as_strided(self: Any, size: Ints, stride: Ints, storage_offset: int | None) 
     if any(s < 0 for s in stride):
         raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
     if any(n < 0 for n in size):
-        raise RuntimeError(f"Trying to create tensor with negative dimension {next(n for n in size if n < 0)}: {list(size)}")
+        raise RuntimeError(
+            f"Trying to create tensor with negative dimension {next(n for n in size if n < 0)}: {list(size)}"
+        )
     offset = self.storage_offset() if storage_offset is None else storage_offset
     if offset < 0:
         raise RuntimeError(f"Tensor: invalid storage offset {offset}")
-    needed = 0 if 0 in size else (1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) + offset) * self._dtype.itemsize
+    needed = (
+        0
+        if 0 in size
+        else (1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) + offset) * self._dtype.itemsize
+    )
     held = _storage_bytes(self)
     if needed > held:
         raise RuntimeError(
-            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize {self._dtype.itemsize} "
-            f"requiring a storage size of {needed} are out of bounds for storage of size {held}"
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize "
+            f"{self._dtype.itemsize} requiring a storage size of {needed} are out of bounds for storage of size "
+            f"{held}"
         )
     return View(size, stride, offset)
 
@@ -312,7 +340,10 @@ def split_with_sizes(self: Any, split_sizes: Ints, dim: int) -> list[View]:
     at = wrap_dim(dim, self.dim())
     size = self._array.shape[at]
     if any(n < 0 for n in split_sizes):
-        raise RuntimeError(f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(split_sizes)}")
+        raise RuntimeError(
+            "split_with_sizes expects split_sizes have only non-negative entries, but got "
+            f"split_sizes={list(split_sizes)}"
+        )
     if sum(split_sizes) != size:
         raise RuntimeError(
             f"split_with_sizes expects split_sizes to sum exactly to {size} (input tensor's size at dimension {dim}), "

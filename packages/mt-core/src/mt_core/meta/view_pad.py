@@ -17,7 +17,8 @@ def constant_pad_nd(self: Any, pad: Ints, value: Any) -> Spec:
         raise RuntimeError(f"Length of pad must be even but instead it equals {len(pad)}")
     if len(pad) > 2 * len(shape):
         raise RuntimeError(
-            f"Length of pad should be no more than twice the number of dimensions of the input. Pad length is {len(pad)} while the input has {len(shape)} dimensions."
+            "Length of pad should be no more than twice the number of dimensions of the input. Pad length is "
+            f"{len(pad)} while the input has {len(shape)} dimensions."
         )
     before = list(shape)
     for i in range(len(pad) // 2):
@@ -25,7 +26,7 @@ def constant_pad_nd(self: Any, pad: Ints, value: Any) -> Spec:
         shape[at] += pad[2 * i] + pad[2 * i + 1]
         if shape[at] < 0:
             raise RuntimeError(
-                f"The input size {before[at]}, plus negative padding {pad[2 * i]} and {pad[2 * i + 1]} resulted in a negative output size, which is invalid. "
-                f"Check dimension {at} of your input."
+                f"The input size {before[at]}, plus negative padding {pad[2 * i]} and {pad[2 * i + 1]} resulted in "
+                f"a negative output size, which is invalid. Check dimension {at} of your input."
             )
     return Spec(shape, self._dtype)

@@ -29,15 +29,15 @@ class Declaration:
     numbers : frozenset of str
         Tensor arguments for which Python accepts a number.
     number_signatures : dict
-        Where PyTorch lists them in signatures of their own: arguments that are numbers ("self other") -> whether that form
-        takes ``out=``. Without them, one signature takes either silently.
+        Where PyTorch lists them in signatures of their own: arguments that are numbers ("self other") -> whether that
+        form takes ``out=``. Without them, one signature takes either silently.
     promotes : frozenset of str
-        Elementwise only: the arguments whose dtypes promote together, tensors or Scalars (all tensors, unless declared);
-        others pass as they are.
+        Elementwise only: the arguments whose dtypes promote together, tensors or Scalars (all tensors, unless
+        declared); others pass as they are.
     check
         Elementwise only: called with (arguments, common dtype) off the fast path, raises for what PyTorch refuses. Its
-        attribute ``unchecked``, where it has one, holds the dtypes for which it refuses nothing (else: real floating ones),
-        as long as all parameters have their defaults, or its attribute ``also`` is None.
+        attribute ``unchecked``, where it has one, holds the dtypes for which it refuses nothing (else: real floating
+        ones), as long as all parameters have their defaults, or its attribute ``also`` is None.
     alias_of : str or None
         The overload that this one is a second name of.
     """
@@ -61,7 +61,9 @@ class Declaration:
         self.numbers: frozenset[str] = facts.get("numbers", frozenset())
         self.number_signatures: dict[str, bool] = facts.get("number_signatures") or {}
         self.check: Callable[..., None] | None = facts.get("check")
-        self.promotes: frozenset[str] = facts.get("promotes") or frozenset(a.name for a in schema.arguments if a.is_tensor)
+        self.promotes: frozenset[str] = facts.get("promotes") or frozenset(
+            a.name for a in schema.arguments if a.is_tensor
+        )
         self.doc: str = facts.get("doc", "")
         self.tags: frozenset[str] = facts.get("tags", frozenset())
         self.alias_of: str | None = facts.get("alias_of")
@@ -85,15 +87,16 @@ class Family:
     variants : str
         ``"function method"`` (default), ``"function"``, ``"method"`` or ``""``.
     inplace : bool or str
-        Also declare ``name_``: same arguments, writes and returns ``self``. A string is its overload name where PyTorch has
-        another than the functional form's.
+        Also declare ``name_``: same arguments, writes and returns ``self``. A string is its overload name where PyTorch
+        has another than the functional form's.
     inplace_variants : str
         Where Python sees the in-place form: where `variants` says, but of a method and a function only the method.
     inplace_check
         What the in-place form checks, where that is more than `check`.
     out : bool or str or tuple of str
-        Also declare the ``out=`` form. True: one tensor ``out``, overload name ``out`` (or ``<overload>_out``); a string is
-        the overload name; a tuple names the several tensors of a tuple result; a tuple of both: overload name, then tensors.
+        Also declare the ``out=`` form. True: one tensor ``out``, overload name ``out`` (or ``<overload>_out``); a
+        string is the overload name; a tuple names the several tensors of a tuple result; a tuple of both: overload
+        name, then tensors.
     namespace, python_name : str
         Where the function form stands in Python, and as what; default ``torch`` and the packet's name.
     numbers : str
@@ -110,10 +113,15 @@ class Family:
         self.name = name
 
     def elementwise(self, schema: str, *, promotion: Promotion = ARITHMETIC, **options: Any) -> None:
-        """Broadcasts its tensor arguments, promotes their dtypes, one output: the executor does all but the arithmetic."""
+        """Broadcasts its tensor arguments, promotes their dtypes, one output.
+
+        The executor does all but the arithmetic.
+        """
         self._declare(schema, "elementwise", promotion=promotion, **options)
 
-    def unary(self, name: str, *, promotion: Promotion = FLOAT, inplace: bool = True, out: Any = True, **options: Any) -> None:
+    def unary(
+        self, name: str, *, promotion: Promotion = FLOAT, inplace: bool = True, out: Any = True, **options: Any
+    ) -> None:
         """``name(Tensor self) -> Tensor``, elementwise."""
         self.elementwise(f"{name}(Tensor self) -> Tensor", promotion=promotion, inplace=inplace, out=out, **options)
 
@@ -139,7 +147,9 @@ class Family:
         """A meta rule gives the result's spec, a kernel its elements."""
         self._declare(schema, "plain", **options)
 
-    def reduction(self, name: str, *, dtype: bool = False, dim: str = "int[1]? dim=None", overload: str = "", **options: Any) -> None:
+    def reduction(
+        self, name: str, *, dtype: bool = False, dim: str = "int[1]? dim=None", overload: str = "", **options: Any
+    ) -> None:
         """``name(Tensor self, <dim>, bool keepdim=False[, *, ScalarType? dtype=None]) -> Tensor``: dimensions combined to one value.
 
         Without `keepdim` the reduced dimensions disappear; no dimension (None or ``()``) means all of them.
@@ -166,7 +176,7 @@ class Family:
             "variants": target.variants, "numbers": target.numbers, "number_signatures": target.number_signatures, "inplace": target.inplace is not None,
             "out": _overload_of(target.out), "doc": f"Second name of `{target.schema.name}`.", **options,
         }  # fmt: skip
-        text = name + target.schema.text[target.schema.text.index("("):]
+        text = name + target.schema.text[target.schema.text.index("(") :]
         self._declare(text, "composite", alias_of=of, **facts)
         derived = DECLARATIONS[name].inplace, DECLARATIONS[name].out
         for own, other in zip(derived, (target.inplace, target.out), strict=True):
@@ -219,7 +229,10 @@ def _out_schema(schema: Schema, out: Any) -> Schema:
     star = "" if any(a.kwarg_only for a in schema.arguments) else ", *"
     letters = [chr(ord("a") + i) for i in range(len(names))]
     writes = ", ".join(f"Tensor({letter}!) {name}" for letter, name in zip(letters, names, strict=True))
-    returns = ", ".join(f"Tensor({letter}!)" + (f" {r.name}" if r.name else "") for letter, r in zip(letters, schema.returns, strict=True))
+    returns = ", ".join(
+        f"Tensor({letter}!)" + (f" {r.name}" if r.name else "")
+        for letter, r in zip(letters, schema.returns, strict=True)
+    )
     returns = f"({returns})" if len(names) > 1 else returns
     return parse_schema(f"{schema.name}.{overload}({body}{star}, {writes}) -> {returns}")
 

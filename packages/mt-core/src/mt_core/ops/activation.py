@@ -32,7 +32,13 @@ ops.elementwise(
 )  # fmt: skip
 for _name, _doc in (("sigmoid", "1 / (1 + exp(-self))."), ("tanh", "Hyperbolic tangent.")):
     _kernel = "sigmoid_cpu" if _name == "sigmoid" else "tanh_vml_cpu"
-    ops.unary(_name, promotion=FLOAT, inplace_variants="function method", check=Supported(_kernel, REAL | UNSIGNED | COMPLEX), doc=_doc)
+    ops.unary(
+        _name,
+        promotion=FLOAT,
+        inplace_variants="function method",
+        check=Supported(_kernel, REAL | UNSIGNED | COMPLEX),
+        doc=_doc,
+    )
 
 
 # Smooth ones
@@ -44,14 +50,19 @@ def _check_approximate(args: tuple[Any, ...], common: Any) -> None:
 
 
 _activation('gelu(Tensor self, *, str approximate="none") -> Tensor', "GeluKernelImpl", also=_check_approximate,
-            doc="self times the normal distribution function of self, or its approximation by tanh (Hendrycks and Gimpel, 2016).")  # fmt: skip
+            doc=(
+                "self times the normal distribution function of self, or its approximation by tanh (Hendrycks and "
+                "Gimpel, 2016)."
+            ))  # fmt: skip
 _activation("silu(Tensor self) -> Tensor", "silu_cpu", FLOATS | COMPLEX, doc="self * sigmoid(self).")
 _activation("mish(Tensor self) -> Tensor", "mish_cpu", doc="self * tanh(log(1 + exp(self))) (Misra, 2019).")
 _activation("softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", "softplus_cpu", inplace=False,
             doc="log(1 + exp(beta * self)) / beta; self where beta * self exceeds the threshold.")  # fmt: skip
 _activation("elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor", "elu_cpu",
             doc="scale * self where positive, else scale * alpha * (exp(input_scale * self) - 1).")  # fmt: skip
-ops.composite("log_sigmoid(Tensor self) -> Tensor", namespace=NN, variants="function", out=True, doc="log(sigmoid(self)).")
+ops.composite(
+    "log_sigmoid(Tensor self) -> Tensor", namespace=NN, variants="function", out=True, doc="log(sigmoid(self))."
+)
 ops.plain("log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)", variants="",
           doc="`log_sigmoid`, and exp(-abs(self)) for its derivative.")  # fmt: skip
 
@@ -87,7 +98,9 @@ ops.elementwise(
     check=_Hardtanh("clamp_scalar_cpu", _ORDERED, _NO_COMPLEX, Refusal(BOOL, "Bool inputs not supported for hardtanh"),
                     unchecked=FLOATS),
 )  # fmt: skip
-ops.composite("relu6(Tensor self) -> Tensor", namespace=NN, variants="function", inplace=True, doc="self limited to [0, 6].")
+ops.composite(
+    "relu6(Tensor self) -> Tensor", namespace=NN, variants="function", inplace=True, doc="self limited to [0, 6]."
+)
 _activation("hardsigmoid(Tensor self) -> Tensor", "hardsigmoid_cpu", doc="self / 6 + 1 / 2, limited to [0, 1].")
 _activation("hardswish(Tensor self) -> Tensor", "hardswish_cpu", doc="self * hardsigmoid(self) (Howard et al., 2019).")
 _activation("leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", "leaky_relu_cpu",
@@ -99,7 +112,8 @@ _activation("threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", 
 def _check_lambda(args: tuple[Any, ...], common: Any) -> None:
     if common in FLOATS and not 0 <= args[1] <= finfo(common).max:
         raise RuntimeError(
-            f"lambda must be in range [0, {finfo(common).max:g}] for input dtype {scalar_type_name(common)}, but found {args[1]:g}"
+            f"lambda must be in range [0, {finfo(common).max:g}] for input dtype {scalar_type_name(common)}, but "
+            f"found {args[1]:g}"
         )
 
 
@@ -112,13 +126,14 @@ ops.elementwise("_prelu_kernel(Tensor self, Tensor weight) -> Tensor", variants=
 ops.composite("prelu(Tensor self, Tensor weight) -> Tensor",
               doc="`_prelu_kernel` with one weight, or one per index of dimension 1.")  # fmt: skip
 ops.composite(
-    "rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> Tensor",
+    "rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? "
+    "generator=None) -> Tensor",
     variants="function", inplace=True, tags="nondeterministic_seeded",
     doc="`leaky_relu` with slopes drawn from [lower, upper) when training, else with their mean.",
 )  # fmt: skip
 ops.composite(
-    "rrelu_with_noise(Tensor self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, "
-    "Generator? generator=None) -> Tensor",
+    "rrelu_with_noise(Tensor self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool "
+    "training=False, Generator? generator=None) -> Tensor",
     namespace=NN, variants="function", tags="nondeterministic_seeded", doc="`rrelu`, which leaves the slopes in `noise`.",
 )  # fmt: skip
 

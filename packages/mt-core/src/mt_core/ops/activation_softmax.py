@@ -16,4 +16,6 @@ for _name, _doc in (
               variants="function", out=("out", ("grad_input" if _name == "softmax" else "out",)))  # fmt: skip
 ops.plain("_masked_softmax(Tensor self, Tensor mask, int? dim=None, int? mask_type=None) -> Tensor", variants="function",
           doc="`softmax` over the elements whose mask is false; the others become zero.")  # fmt: skip
-ops.plain("_masked_softmax_backward(Tensor grad_output, Tensor output, Tensor mask, int? dim=None) -> Tensor", variants="")
+ops.plain(
+    "_masked_softmax_backward(Tensor grad_output, Tensor output, Tensor mask, int? dim=None) -> Tensor", variants=""
+)

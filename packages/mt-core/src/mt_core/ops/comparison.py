@@ -28,8 +28,18 @@ for _name, _alias, _sign in (
 
 for _name, _doc in (("isnan", "Where elements are NaN."), ("isreal", "Where the imaginary part is zero.")):
     ops.unary(_name, promotion=BOOL, inplace=False, out=False, doc=_doc)
-for _name, _doc in (("isinf", "Where elements are infinite."), ("isfinite", "Where elements are neither infinite nor NaN.")):
-    ops.unary(_name, promotion=BOOL, inplace=False, out=False, check=Supported(_name, REAL | UNSIGNED | _ANY_COMPLEX), doc=_doc)
+for _name, _doc in (
+    ("isinf", "Where elements are infinite."),
+    ("isfinite", "Where elements are neither infinite nor NaN."),
+):
+    ops.unary(
+        _name,
+        promotion=BOOL,
+        inplace=False,
+        out=False,
+        check=Supported(_name, REAL | UNSIGNED | _ANY_COMPLEX),
+        doc=_doc,
+    )
 for _name, _doc in (("isposinf", "Where elements are infinity."), ("isneginf", "Where elements are minus infinity.")):
     ops.unary(_name, promotion=BOOL, inplace=False, doc=_doc, check=Supported(
         f"{_name}_cpu", REAL | UNSIGNED, Refusal(_ANY_COMPLEX, f"{_name} does not support complex inputs.")))  # fmt: skip
@@ -37,9 +47,16 @@ ops.unary("signbit", promotion=BOOL, inplace=False, doc="Where the sign is negat
     "signbit_cpu", REAL | UNSIGNED, Refusal(_ANY_COMPLEX, "signbit is not implemented for complex tensors.", NotImplementedError),
 ))  # fmt: skip
 
-ops.unary("logical_not", promotion=BOOL, check=Supported("logical_not_cpu", REAL | COMPLEX), doc="Where elements are zero.")
+ops.unary(
+    "logical_not", promotion=BOOL, check=Supported("logical_not_cpu", REAL | COMPLEX), doc="Where elements are zero."
+)
 for _name, _doc in (("and", "both are nonzero"), ("or", "either is nonzero"), ("xor", "exactly one is nonzero")):
-    ops.binary(f"logical_{_name}", promotion=BOOL, check=Supported(f"logical_{_name}_cpu", REAL | COMPLEX), doc=f"Where {_doc}.")
+    ops.binary(
+        f"logical_{_name}",
+        promotion=BOOL,
+        check=Supported(f"logical_{_name}_cpu", REAL | COMPLEX),
+        doc=f"Where {_doc}.",
+    )
 
 
 def _larger_or_smaller(name: str, kernel: str, doc: str) -> None:
@@ -67,7 +84,9 @@ class _Clamp(Supported):
     __slots__ = ()
 
     def __init__(self, accepted: Any) -> None:
-        super().__init__("", accepted, Refusal(_ANY_COMPLEX, "clamp is not supported for complex types", NotImplementedError))
+        super().__init__(
+            "", accepted, Refusal(_ANY_COMPLEX, "clamp is not supported for complex types", NotImplementedError)
+        )
 
     def __call__(self, args: tuple[Any, ...], common: Any) -> None:
         low, high = args[1:]
@@ -82,8 +101,18 @@ class _Clamp(Supported):
     @staticmethod
     def kernel_name(low: Any, high: Any) -> str:
         if getattr(low if low is not None else high, "_dtype", None) is not None:
-            return "clamp_cpu" if low is not None and high is not None else "maximum_cpu" if high is None else "minimum_cpu"
-        return "clamp_scalar_cpu" if low is not None and high is not None else f"clamp_{'min' if high is None else 'max'}_scalar_cpu"
+            return (
+                "clamp_cpu"
+                if low is not None and high is not None
+                else "maximum_cpu"
+                if high is None
+                else "minimum_cpu"
+            )
+        return (
+            "clamp_scalar_cpu"
+            if low is not None and high is not None
+            else f"clamp_{'min' if high is None else 'max'}_scalar_cpu"
+        )
 
 
 class _ClampOneSide(_Clamp):
@@ -154,16 +183,21 @@ def _check_condition(args: tuple[Any, ...], common: Any) -> None:
         import warnings
 
         warnings.warn(
-            "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future version of "
-            "PyTorch. Use a boolean condition instead.", stacklevel=2,
+            "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future "
+            "version of PyTorch. Use a boolean condition instead.", stacklevel=2,
         )  # fmt: skip
     elif condition is not dtypes.bool:
         raise RuntimeError(
-            f"where expected condition to be a boolean tensor, but got a tensor with dtype {scalar_type_name(condition)}"
+            "where expected condition to be a boolean tensor, but got a tensor with dtype "
+            f"{scalar_type_name(condition)}"
         )
 
 
-ops.composite("where(Tensor condition) -> Tensor[]", variants="function", doc="Indices of nonzero elements, one tensor per dimension.")
+ops.composite(
+    "where(Tensor condition) -> Tensor[]",
+    variants="function",
+    doc="Indices of nonzero elements, one tensor per dimension.",
+)
 ops.elementwise(
     "where.self(Tensor condition, Tensor self, Tensor other) -> Tensor",
     promotes="self other", numbers="self other", out="self_out", number_signatures={"self": False, "other": False, "self other": False},
@@ -184,14 +218,17 @@ ops.composite(
 )  # fmt: skip
 ops.composite("equal(Tensor self, Tensor other) -> bool", doc="Whether two tensors have the same shape and elements.")
 ops.plain(
-    "isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
+    "isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> "
+    "Tensor",
     variants="function", out=True, doc="Where elements are (or, with `invert`, are not) among the test elements.",
 )  # fmt: skip
 ops.composite(
-    "isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor",
+    "isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> "
+    "Tensor",
     variants="function", out=True,
 )  # fmt: skip
 ops.composite(
-    "isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor",
+    "isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> "
+    "Tensor",
     variants="function", out=True,
 )  # fmt: skip

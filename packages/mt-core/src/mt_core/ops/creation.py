@@ -10,29 +10,52 @@ _OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bo
 _LIKE = f"{_OPTIONS}, MemoryFormat? memory_format=None"
 
 ops.factory(f"empty.memory_format(int[] size, *, {_LIKE}) -> Tensor", doc="A tensor with arbitrary elements.")
-ops.factory(f"empty_strided(int[] size, int[] stride, *, {_OPTIONS}) -> Tensor", doc="A tensor with arbitrary elements and these strides.")
+ops.factory(
+    f"empty_strided(int[] size, int[] stride, *, {_OPTIONS}) -> Tensor",
+    doc="A tensor with arbitrary elements and these strides.",
+)
 ops.factory(f"zeros(int[] size, *, {_OPTIONS}) -> Tensor", out=True, doc="A tensor of zeros.")
 ops.factory(f"ones(int[] size, *, {_OPTIONS}) -> Tensor", out=True, doc="A tensor of ones.")
-ops.factory(f"full(int[] size, Scalar fill_value, *, {_OPTIONS}) -> Tensor", out=True,
-            doc="A tensor of one value; its dtype follows the value where none is given.")
+ops.factory(
+    f"full(int[] size, Scalar fill_value, *, {_OPTIONS}) -> Tensor",
+    out=True,
+    doc="A tensor of one value; its dtype follows the value where none is given.",
+)
 ops.factory(f"arange(Scalar end, *, {_OPTIONS}) -> Tensor", out=True, doc="Numbers from 0 up to (not including) `end`.")
 ops.factory(f"arange.start(Scalar start, Scalar end, *, {_OPTIONS}) -> Tensor")
-ops.factory(f"arange.start_step(Scalar start, Scalar end, Scalar step=1, *, {_OPTIONS}) -> Tensor", out="start_out",
-            doc="Numbers from `start` up to (not including) `end` by `step`.")
+ops.factory(
+    f"arange.start_step(Scalar start, Scalar end, Scalar step=1, *, {_OPTIONS}) -> Tensor",
+    out="start_out",
+    doc="Numbers from `start` up to (not including) `end` by `step`.",
+)
 ops.factory(f"scalar_tensor(Scalar s, *, {_OPTIONS}) -> Tensor", doc="A 0-dim tensor of a number.")
 for _name, _doc in (("empty", "arbitrary elements"), ("zeros", "zeros"), ("ones", "ones")):
-    ops.factory(f"{_name}_like(Tensor self, *, {_LIKE}) -> Tensor", doc=f"A tensor of {_doc} in the shape, dtype, layout and device of another.")
-    ops.factory(f"new_{_name}(Tensor self, int[] size, *, {_OPTIONS}) -> Tensor", variants="method",
-                doc=f"A tensor of {_doc} in the dtype and device of another.")
+    ops.factory(
+        f"{_name}_like(Tensor self, *, {_LIKE}) -> Tensor",
+        doc=f"A tensor of {_doc} in the shape, dtype, layout and device of another.",
+    )
+    ops.factory(
+        f"new_{_name}(Tensor self, int[] size, *, {_OPTIONS}) -> Tensor",
+        variants="method",
+        doc=f"A tensor of {_doc} in the dtype and device of another.",
+    )
 ops.factory(f"full_like(Tensor self, Scalar fill_value, *, {_LIKE}) -> Tensor")
 ops.factory(f"new_full(Tensor self, int[] size, Scalar fill_value, *, {_OPTIONS}) -> Tensor", variants="method")
 ops.factory(f"new_empty_strided(Tensor self, int[] size, int[] stride, *, {_OPTIONS}) -> Tensor", variants="method")
-ops.plain("clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
-          doc="A copy with its own memory; strides are kept where the tensor is dense.")
-ops.plain("copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)", variants="method",
-          doc="Write the elements of `src`, broadcast and converted, into this tensor.")
+ops.plain(
+    "clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
+    doc="A copy with its own memory; strides are kept where the tensor is dense.",
+)
+ops.plain(
+    "copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)",
+    variants="method",
+    doc="Write the elements of `src`, broadcast and converted, into this tensor.",
+)
 ops.plain("fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)", variants="method function")
 ops.plain("fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)", variants="method function")
 ops.plain("zero_(Tensor(a!) self) -> Tensor(a!)", variants="method function")
-ops.plain(f"_to_copy(Tensor self, *, {_OPTIONS}, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",
-          variants="function", doc="A copy in another dtype, device or layout.")
+ops.plain(
+    f"_to_copy(Tensor self, *, {_OPTIONS}, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",
+    variants="function",
+    doc="A copy in another dtype, device or layout.",
+)

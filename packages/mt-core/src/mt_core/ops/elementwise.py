@@ -38,12 +38,13 @@ def _check_sub(args: tuple[Any, ...], common: Any) -> None:
     bools = _is_bool(args[0]) + _is_bool(args[1])
     if bools == 2:
         raise RuntimeError(
-            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead."
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
+            "operator instead."
         )
     if bools:
         raise RuntimeError(
-            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the "
-            "`~` or `logical_not()` operator instead."
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a "
+            "mask, use the `~` or `logical_not()` operator instead."
         )
 
 
@@ -77,13 +78,21 @@ ops.binary("div.Tensor", promotion=FLOAT, numbers="self other", check=Supported(
 ops.elementwise(
     "div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor",
     promotion=DIVISION, inplace=True, out="out_mode", numbers="self other", check=_check_rounding_mode,
-    doc="self / other, rounded towards zero (``'trunc'``), down (``'floor'``) or not at all (None); rounding keeps the dtype.",
+    doc=(
+        "self / other, rounded towards zero (``'trunc'``), down (``'floor'``) or not at all (None); rounding keeps "
+        "the dtype."
+    ),
 )  # fmt: skip
 ops.binary("floor_divide", inplace="Tensor", numbers="self other", check=Supported("div_floor_cpu", _ORDERED),
            doc="self / other rounded down; an integer divided by zero raises.")  # fmt: skip
 for _name, _sign in (("remainder", "other"), ("fmod", "self")):
     _check = Supported(f"{_name}_cpu", _ORDERED)
-    ops.binary(f"{_name}.Tensor", out="Tensor_out", check=_check, doc=f"What is left of self after division by other, with the sign of {_sign}.")
+    ops.binary(
+        f"{_name}.Tensor",
+        out="Tensor_out",
+        check=_check,
+        doc=f"What is left of self after division by other, with the sign of {_sign}.",
+    )
     if _name == "remainder":
         ops.elementwise("remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", variants="function",
                         promotes="self other", check=_check)  # fmt: skip
@@ -92,8 +101,10 @@ for _name, _sign in (("remainder", "other"), ("fmod", "self")):
 
 ops.unary("neg", promotion=ARITHMETIC, inplace_variants="function method", check=Supported(
     "neg_cpu", _ADDABLE - BOOL, Refusal(
-        BOOL, "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
-        "`logical_not()` operator instead.",
+        BOOL, (
+            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use "
+            "the `~` or `logical_not()` operator instead."
+        ),
     )), doc="-self.")  # fmt: skip
 ops.composite("positive(Tensor(a) self) -> Tensor(a)", doc="self, unchanged; bool tensors are refused.")
 _REAL_ABS = Supported("abs_cpu", _ORDERED | FLOAT8, Refusal(
@@ -115,10 +126,11 @@ ops.elementwise(
     inplace=True, out=True, doc="self + value * tensor1 / tensor2, broadcast; not for integers.",
     check=Supported("addcdiv_cpu_out", FLOATS | COMPLEX, Refusal(
         BOOL | INTEGERS | UNSIGNED,
-        "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true division of "
-        "tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * torch.trunc(tensor1 / "
-        "tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) for float inputs. The future "
-        "addcdiv behavior is just the latter implementation: (input + value * tensor1 / tensor2), for all dtypes.",
+        "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true "
+        "division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * "
+        "torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / "
+        "tensor2) for float inputs. The future addcdiv behavior is just the latter implementation: (input + value * "
+        "tensor1 / tensor2), for all dtypes.",
     )),
 )  # fmt: skip
 

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from . import elementwise, elementwise_bitwise, elementwise_complex, elementwise_power, elementwise_rounding, elementwise_transcendental
+from . import (
+    elementwise,
+    elementwise_bitwise,
+    elementwise_complex,
+    elementwise_power,
+    elementwise_rounding,
+    elementwise_transcendental,
+)
 from ._declare import Family
 
 __all__ = ["ops"]

@@ -18,6 +18,13 @@ ops.unary("bitwise_not", promotion=ARITHMETIC, check=Supported("bitwise_not_cpu"
           doc="All bits inverted; logical not for bool tensors.")  # fmt: skip
 for _side in ("left", "right"):
     ops.binary(f"bitwise_{_side}_shift.Tensor", check=Supported(f"{_side[0]}shift_cpu", INTEGERS), **_NUMBERS,
-               doc=f"Bits moved {_side} by `other`; a shift by at least the width, or a negative one, moves all of them out.")  # fmt: skip
-ops.binary("gcd", inplace_variants="function method", check=Supported("gcd_cpu", INTEGERS), doc="Greatest common divisor.")
-ops.binary("lcm", inplace_variants="function method", check=Supported("lcm_cpu", INTEGERS), doc="Least common multiple.")
+               doc=(
+                   f"Bits moved {_side} by `other`; a shift by at least the width, or a negative one, moves all of "
+                   "them out."
+               ))  # fmt: skip
+ops.binary(
+    "gcd", inplace_variants="function method", check=Supported("gcd_cpu", INTEGERS), doc="Greatest common divisor."
+)
+ops.binary(
+    "lcm", inplace_variants="function method", check=Supported("lcm_cpu", INTEGERS), doc="Least common multiple."
+)

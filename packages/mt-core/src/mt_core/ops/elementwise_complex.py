@@ -27,8 +27,8 @@ def _check_parts(args: tuple[Any, ...], common: Any) -> None:
         )
     if first is not second:
         raise RuntimeError(
-            f"Expected object of scalar type {scalar_type_name(first)} but got scalar type {scalar_type_name(second)} for "
-            "second argument"
+            f"Expected object of scalar type {scalar_type_name(first)} but got scalar type "
+            f"{scalar_type_name(second)} for second argument"
         )
 
 
@@ -39,12 +39,18 @@ ops.elementwise("complex(Tensor real, Tensor imag) -> Tensor", variants="functio
 ops.elementwise("polar(Tensor abs, Tensor angle) -> Tensor", variants="function", out=True, promotion=COMPLEX_OF_REAL,
                 check=Supported("polar_cpu", _PARTS - {float16}, also=_check_parts),
                 doc="abs * exp(1j * angle), broadcast; both of one dtype: float or double.")  # fmt: skip
-ops.composite("real(Tensor(a) self) -> Tensor(a)", variants="function", doc="The real parts: a view, or a real tensor itself.")
+ops.composite(
+    "real(Tensor(a) self) -> Tensor(a)", variants="function", doc="The real parts: a view, or a real tensor itself."
+)
 ops.composite("imag(Tensor(a) self) -> Tensor(a)", variants="function", doc="The imaginary parts: a view.")
 ops.view("view_as_real(Tensor(a) self) -> Tensor(a)", variants="function",
          doc="A complex tensor read as a real one with a last dimension of size 2.")  # fmt: skip
 ops.view("view_as_complex(Tensor(a) self) -> Tensor(a)", variants="function",
          doc="A real tensor whose last dimension has size 2 read as a complex one.")  # fmt: skip
-ops.composite("conj(Tensor(a) self) -> Tensor(a)", doc="Complex conjugate: a real tensor itself, of a complex one a new tensor.")
+ops.composite(
+    "conj(Tensor(a) self) -> Tensor(a)", doc="Complex conjugate: a real tensor itself, of a complex one a new tensor."
+)
 for _name in ("resolve_conj", "resolve_neg"):
-    ops.composite(f"{_name}(Tensor(a) self) -> Tensor(a)", doc="The tensor itself: conjugation and negation are never pending.")
+    ops.composite(
+        f"{_name}(Tensor(a) self) -> Tensor(a)", doc="The tensor itself: conjugation and negation are never pending."
+    )

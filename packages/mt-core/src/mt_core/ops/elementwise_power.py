@@ -45,13 +45,23 @@ ops.composite("float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor
               doc="self ** exponent in double precision.")  # fmt: skip
 ops.composite("float_power.Scalar(Scalar self, Tensor exponent) -> Tensor", variants="function", out=True)
 ops.composite("float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", inplace="Scalar", out=True)
-ops.composite("square(Tensor self) -> Tensor", inplace=True, inplace_variants="function method", out=True, doc="self * self.")
+ops.composite(
+    "square(Tensor self) -> Tensor", inplace=True, inplace_variants="function method", out=True, doc="self * self."
+)
 for _name, _kernel, _doc in (
     ("sqrt", "sqrt_vml_cpu", "Square root; NaN for negative real numbers."),
     ("rsqrt", "rsqrt_cpu", "Reciprocal of the square root."),
     ("reciprocal", "reciprocal_cpu", "1 / self."),
 ):
-    ops.unary(_name, promotion=FLOAT, inplace_variants="function method", check=Supported(_kernel, _FLOAT_OR_COMPLEX), doc=_doc)
-ops.binary("hypot", check=Supported("hypot_cpu", FLOATS), doc="Square root of self**2 + other**2, without overflow in between.")
+    ops.unary(
+        _name,
+        promotion=FLOAT,
+        inplace_variants="function method",
+        check=Supported(_kernel, _FLOAT_OR_COMPLEX),
+        doc=_doc,
+    )
+ops.binary(
+    "hypot", check=Supported("hypot_cpu", FLOATS), doc="Square root of self**2 + other**2, without overflow in between."
+)
 ops.composite("ldexp.Tensor(Tensor self, Tensor other) -> Tensor", inplace="", inplace_variants="function method", out="out",
               doc="self * 2 ** other.")  # fmt: skip

@@ -43,4 +43,6 @@ ops.binary("copysign.Tensor", promotion=FLOAT, check=Supported("copysign_cpu", R
            doc="The modulus of self with the sign of other.")  # fmt: skip
 ops.elementwise("copysign.Scalar(Tensor self, Scalar other) -> Tensor", promotion=FLOAT, promotes="self other", inplace=True,
                 out=True, check=Supported("copysign_cpu", REAL | UNSIGNED))  # fmt: skip
-ops.binary("nextafter", check=Supported("nextafter_cpu", FLOATS), doc="The next number of the dtype from self towards other.")
+ops.binary(
+    "nextafter", check=Supported("nextafter_cpu", FLOATS), doc="The next number of the dtype from self towards other."
+)

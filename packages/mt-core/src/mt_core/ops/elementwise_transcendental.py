@@ -35,7 +35,9 @@ _FUNCTIONS = {
 for _name, (_kernel, _doc) in _FUNCTIONS.items():
     ops.unary(_name, promotion=FLOAT, inplace_variants="function method", check=Supported(_kernel, _ANY), doc=_doc)
 
-ops.binary("atan2", promotion=FLOAT, check=Supported("atan2_cpu", _REAL), doc="Angle of the point (other, self), in (-pi, pi].")
+ops.binary(
+    "atan2", promotion=FLOAT, check=Supported("atan2_cpu", _REAL), doc="Angle of the point (other, self), in (-pi, pi]."
+)
 ops.binary("logaddexp", inplace=False, check=Supported("logaddexp_cpu", FLOATS | COMPLEX),
            doc="log(exp(self) + exp(other)), without overflow.")  # fmt: skip
 ops.binary("logaddexp2", inplace=False, check=Supported("logaddexp2_cpu", FLOATS),

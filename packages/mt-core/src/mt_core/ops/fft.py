@@ -1,4 +1,7 @@
-"""Discrete Fourier transforms: declarations. `_fft_c2c`, `_fft_r2c` and `_fft_c2r` are the kernels; all else is written in them."""
+"""Discrete Fourier transforms: declarations. `_fft_c2c`, `_fft_r2c` and `_fft_c2r` are the kernels.
+
+All else is written in them.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,27 @@ from ._declare import Family
 
 ops = Family("fft")
 
-ops.plain("_fft_c2c(Tensor self, int[] dim, int normalization, bool forward) -> Tensor", variants="",
-          doc="Complex transform over some dimensions, scaled by 1 (0), 1/sqrt(n) (1) or 1/n (2).")
-ops.plain("_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor", variants="", doc="Transform of real input.")
-ops.plain("_fft_c2r(Tensor self, int[] dim, int normalization, int last_dim_size) -> Tensor", variants="", doc="Real output of Hermitian input.")
+ops.plain(
+    "_fft_c2c(Tensor self, int[] dim, int normalization, bool forward) -> Tensor",
+    variants="",
+    doc="Complex transform over some dimensions, scaled by 1 (0), 1/sqrt(n) (1) or 1/n (2).",
+)
+ops.plain(
+    "_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor",
+    variants="",
+    doc="Transform of real input.",
+)
+ops.plain(
+    "_fft_c2r(Tensor self, int[] dim, int normalization, int last_dim_size) -> Tensor",
+    variants="",
+    doc="Real output of Hermitian input.",
+)
 
 
 def _declare(name: str, arguments: str) -> None:
-    ops.composite(f"fft_{name}({arguments}) -> Tensor", variants="function", namespace="torch.fft", python_name=name, out=True)
+    ops.composite(
+        f"fft_{name}({arguments}) -> Tensor", variants="function", namespace="torch.fft", python_name=name, out=True
+    )
 
 
 for _name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"):
@@ -22,10 +38,27 @@ for _name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"):
     _declare(f"{_name}n", "Tensor self, int[1]? s=None, int[1]? dim=None, str? norm=None")
 _OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 for _name in ("fftfreq", "rfftfreq"):
-    ops.composite(f"fft_{_name}(int n, float d=1.0, *, {_OPTIONS}) -> Tensor", variants="function", namespace="torch.fft", python_name=_name)
+    ops.composite(
+        f"fft_{_name}(int n, float d=1.0, *, {_OPTIONS}) -> Tensor",
+        variants="function",
+        namespace="torch.fft",
+        python_name=_name,
+    )
 for _name in ("fftshift", "ifftshift"):
-    ops.composite(f"fft_{_name}(Tensor self, int[1]? dim=None) -> Tensor", variants="function", namespace="torch.fft", python_name=_name)
-ops.composite("stft.center(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, str pad_mode=\"reflect\", bool normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor",
-              doc="Transforms of overlapping windows of a signal: (*, n) -> (*, frequencies, frames).")
-ops.composite("istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool center=True, bool normalized=False, bool? onesided=None, int? length=None, bool return_complex=False) -> Tensor",
-              doc="The signal whose `stft` this is, by overlap-add (Griffin and Lim 1984).")
+    ops.composite(
+        f"fft_{_name}(Tensor self, int[1]? dim=None) -> Tensor",
+        variants="function",
+        namespace="torch.fft",
+        python_name=_name,
+    )
+ops.composite(
+    "stft.center(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool "
+    'center=True, str pad_mode="reflect", bool normalized=False, bool? onesided=None, bool? return_complex=None, '
+    "bool? align_to_window=None) -> Tensor",
+    doc="Transforms of overlapping windows of a signal: (*, n) -> (*, frequencies, frames).",
+)
+ops.composite(
+    "istft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool "
+    "center=True, bool normalized=False, bool? onesided=None, int? length=None, bool return_complex=False) -> Tensor",
+    doc="The signal whose `stft` this is, by overlap-add (Griffin and Lim 1984).",
+)

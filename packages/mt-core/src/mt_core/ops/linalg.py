@@ -9,7 +9,11 @@ ops = Family("linalg")
 
 def _place(schema: str) -> dict[str, str]:
     """Namespace and name of a ``linalg_`` function."""
-    return {"variants": "function", "namespace": "torch.linalg", "python_name": schema.partition("(")[0].partition(".")[0].removeprefix("linalg_")}
+    return {
+        "variants": "function",
+        "namespace": "torch.linalg",
+        "python_name": schema.partition("(")[0].partition(".")[0].removeprefix("linalg_"),
+    }
 
 
 def _composite(schema: str, **options: object) -> None:
@@ -20,14 +24,43 @@ def _plain(schema: str, **options: object) -> None:
     ops.plain(schema, **{**_place(schema), **options})
 
 
-_plain("linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out=True,
-       doc="(sum |x|^ord)^(1/ord) over some dimensions; the largest or smallest |x| for inf and -inf, the count of nonzeros for 0.")
-_composite("linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2,-1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out=True)
-_composite("linalg_matrix_norm.str_ord(Tensor self, str ord='fro', int[] dim=[-2,-1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out="str_ord_out")
-_composite("linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out=True)
-_composite("linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out="ord_str_out")
-_composite("linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor", out=True, doc="sum(conj(x) * y) along a dimension.")
-_composite("linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor", out=True, doc="Cross product of vectors of length 3.")
+_plain(
+    "linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) "
+    "-> Tensor",
+    out=True,
+    doc=(
+        "(sum |x|^ord)^(1/ord) over some dimensions; the largest or smallest |x| for inf and -inf, the count of "
+        "nonzeros for 0."
+    ),
+)
+_composite(
+    "linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2,-1], bool keepdim=False, *, ScalarType? dtype=None) "
+    "-> Tensor",
+    out=True,
+)
+_composite(
+    "linalg_matrix_norm.str_ord(Tensor self, str ord='fro', int[] dim=[-2,-1], bool keepdim=False, *, ScalarType? "
+    "dtype=None) -> Tensor",
+    out="str_ord_out",
+)
+_composite(
+    "linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> "
+    "Tensor",
+    out=True,
+)
+_composite(
+    "linalg_norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> "
+    "Tensor",
+    out="ord_str_out",
+)
+_composite(
+    "linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor", out=True, doc="sum(conj(x) * y) along a dimension."
+)
+_composite(
+    "linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor",
+    out=True,
+    doc="Cross product of vectors of length 3.",
+)
 ops.composite("cross(Tensor self, Tensor other, int? dim=None) -> Tensor", out=True)
 _composite("linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)")
 _composite("linalg_matmul(Tensor self, Tensor other) -> Tensor", out=True)
@@ -39,24 +72,55 @@ _composite("linalg_vander(Tensor x, *, int? N=None) -> Tensor", doc="x^0 ... x^(
 _plain("linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)", out=("inverse", "info"))
 _composite("linalg_inv(Tensor A) -> Tensor", out=True, doc="Inverse of square matrices.")
 ops.composite("inverse(Tensor self) -> Tensor", out=True)
-_plain("linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)", out=("result", "info"))
-_composite("linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor", out=True, doc="X with A X = B (or X A = B).")
+_plain(
+    "linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)",
+    out=("result", "info"),
+)
+_composite(
+    "linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor", out=True, doc="X with A X = B (or X A = B)."
+)
 _plain("_linalg_det(Tensor A) -> Tensor", namespace="internal", python_name="_linalg_det")
 _composite("linalg_det(Tensor A) -> Tensor", out=True)
 ops.composite("det(Tensor self) -> Tensor")
-_plain("linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)", out=("sign", "logabsdet"), doc="Sign and log of the absolute determinant.")
+_plain(
+    "linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)",
+    out=("sign", "logabsdet"),
+    doc="Sign and log of the absolute determinant.",
+)
 ops.composite("slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)", out=("sign", "logabsdet"))
 ops.composite("logdet(Tensor self) -> Tensor")
-_plain("linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)", out=("L", "info"))
-_composite("linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor", out=True, doc="L with L L^H = A, of positive definite matrices.")
+_plain(
+    "linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)",
+    out=("L", "info"),
+)
+_composite(
+    "linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor",
+    out=True,
+    doc="L with L L^H = A, of positive definite matrices.",
+)
 ops.composite("cholesky(Tensor self, bool upper=False) -> Tensor", out=True)
-_plain("linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)", out=("Q", "R"), doc="A = Q R, Q with orthonormal columns, R upper triangular.")
+_plain(
+    "linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)",
+    out=("Q", "R"),
+    doc="A = Q R, Q with orthonormal columns, R upper triangular.",
+)
 ops.composite("qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)", out=("Q", "R"))
-_plain("linalg_eigh(Tensor self, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)", out=("eigvals", "eigvecs"),
-       doc="Eigenvalues (ascending) and eigenvectors of Hermitian matrices.")
+_plain(
+    "linalg_eigh(Tensor self, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)",
+    out=("eigvals", "eigvecs"),
+    doc="Eigenvalues (ascending) and eigenvectors of Hermitian matrices.",
+)
 _composite("linalg_eigvalsh(Tensor self, str UPLO='L') -> Tensor", out=True)
-_plain("linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)", out=("U", "S", "Vh"),
-       doc="A = U diag(S) Vh, singular values in descending order.")
+_plain(
+    "linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)",
+    out=("U", "S", "Vh"),
+    doc="A = U diag(S) Vh, singular values in descending order.",
+)
 _composite("linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor", out=True)
-ops.composite("svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)", out=("U", "S", "V"))
-_plain("linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor", out=True)
+ops.composite(
+    "svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)", out=("U", "S", "V")
+)
+_plain(
+    "linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor",
+    out=True,
+)

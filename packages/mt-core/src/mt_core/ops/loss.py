@@ -9,35 +9,99 @@ ops = Family("loss")
 _NN = {"variants": "function", "namespace": "torch._C._nn"}
 _TOP = {"variants": "function"}
 
-ops.composite("mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", **_NN, doc="(self - target)^2, reduced.")
+ops.composite(
+    "mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", **_NN, doc="(self - target)^2, reduced."
+)
 ops.composite("l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", **_NN, doc="|self - target|, reduced.")
-ops.composite("smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor", **_NN,
-              doc="Quadratic below a distance of beta, linear above (Girshick 2015).")
-ops.composite("huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor", **_NN,
-              doc="Quadratic below a distance of delta, linear above (Huber 1964).")
-ops.plain("nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index) -> (Tensor output, Tensor total_weight)",
-          variants="function", namespace="torch._C._nn",
-          doc="Negative log likelihood of class indices: log probabilities (n, c) or (c), targets (n) or ().")
-ops.plain("nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index, Tensor total_weight) -> Tensor",
-          variants="")
+ops.composite(
+    "smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor",
+    **_NN,
+    doc="Quadratic below a distance of beta, linear above (Girshick 2015).",
+)
+ops.composite(
+    "huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor",
+    **_NN,
+    doc="Quadratic below a distance of delta, linear above (Huber 1964).",
+)
+ops.plain(
+    "nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index) -> (Tensor "
+    "output, Tensor total_weight)",
+    variants="function",
+    namespace="torch._C._nn",
+    doc="Negative log likelihood of class indices: log probabilities (n, c) or (c), targets (n) or ().",
+)
+ops.plain(
+    "nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, int "
+    "ignore_index, Tensor total_weight) -> Tensor",
+    variants="",
+)
 for _name in ("nll_loss", "nll_loss2d", "nll_loss_nd"):
-    ops.composite(f"{_name}(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, int ignore_index=-100) -> Tensor", **_NN)
-ops.composite("cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, int ignore_index=-100, float label_smoothing=0.0) -> Tensor",
-              **_NN, doc="Negative log of the softmax along the class dimension, of class indices or class probabilities.")
-ops.composite("binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor", **_NN,
-              doc="-(t log x + (1 - t) log(1 - x)), logarithms not below -100.")
-ops.composite("binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=1) -> Tensor", **_TOP)
-ops.composite("kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor", **_TOP,
-              doc="target * (log target - self), reduced; self holds log probabilities.")
-ops.composite("soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", **_NN, doc="log(1 + exp(-target * self)), reduced.")
-ops.composite("multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=1) -> Tensor", **_NN)
+    ops.composite(
+        f"{_name}(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, int ignore_index=-100) -> Tensor",
+        **_NN,
+    )
+ops.composite(
+    "cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, int ignore_index=-100, "
+    "float label_smoothing=0.0) -> Tensor",
+    **_NN,
+    doc="Negative log of the softmax along the class dimension, of class indices or class probabilities.",
+)
+ops.composite(
+    "binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor",
+    **_NN,
+    doc="-(t log x + (1 - t) log(1 - x)), logarithms not below -100.",
+)
+ops.composite(
+    "binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int "
+    "reduction=1) -> Tensor",
+    **_TOP,
+)
+ops.composite(
+    "kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor",
+    **_TOP,
+    doc="target * (log target - self), reduced; self holds log probabilities.",
+)
+ops.composite(
+    "soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
+    **_NN,
+    doc="log(1 + exp(-target * self)), reduced.",
+)
+ops.composite(
+    "multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int "
+    "reduction=1) -> Tensor",
+    **_NN,
+)
 ops.composite("multilabel_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", **_NN)
 ops.composite("hinge_embedding_loss(Tensor self, Tensor target, float margin=1.0, int reduction=1) -> Tensor", **_TOP)
-ops.composite("margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=1) -> Tensor", **_TOP)
-ops.composite("cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor", **_TOP,
-              doc="Inner product along a dimension over the product of norms, each at least eps.")
-ops.composite("cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=1) -> Tensor", **_TOP)
-ops.composite("pairwise_distance(Tensor x1, Tensor x2, float p=2, float eps=1e-06, bool keepdim=False) -> Tensor", **_TOP)
-ops.composite("triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, float eps=1e-06, bool swap=False, int reduction=1) -> Tensor", **_TOP)
-ops.composite("poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor", **_TOP)
-ops.unary("_bounded_log", variants="", inplace=False, out=False, doc="log(x), not below -100; its slope is 1 / x, x not below 1e-12.")
+ops.composite(
+    "margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=1) -> Tensor",
+    **_TOP,
+)
+ops.composite(
+    "cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor",
+    **_TOP,
+    doc="Inner product along a dimension over the product of norms, each at least eps.",
+)
+ops.composite(
+    "cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=1) -> Tensor",
+    **_TOP,
+)
+ops.composite(
+    "pairwise_distance(Tensor x1, Tensor x2, float p=2, float eps=1e-06, bool keepdim=False) -> Tensor", **_TOP
+)
+ops.composite(
+    "triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, float "
+    "eps=1e-06, bool swap=False, int reduction=1) -> Tensor",
+    **_TOP,
+)
+ops.composite(
+    "poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor",
+    **_TOP,
+)
+ops.unary(
+    "_bounded_log",
+    variants="",
+    inplace=False,
+    out=False,
+    doc="log(x), not below -100; its slope is 1 / x, x not below 1e-12.",
+)

@@ -8,9 +8,18 @@ ops = Family("norm")
 
 _TOP = {"variants": "function"}
 
-ops.composite("norm_except_dim(Tensor v, int pow=2, int dim=0) -> Tensor", **_TOP,
-              doc="The norm of each entry along a dimension, of size 1 in all others; -1 for one norm.")
-ops.composite("_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor", **_TOP,
-              doc="v scaled to the norms g (Salimans and Kingma 2016).")
-ops.composite("pdist(Tensor self, float p=2) -> Tensor", **_TOP,
-              doc="Distances of all pairs of rows: (n, d) -> (n (n - 1) / 2,), row 0 with the others first.")
+ops.composite(
+    "norm_except_dim(Tensor v, int pow=2, int dim=0) -> Tensor",
+    **_TOP,
+    doc="The norm of each entry along a dimension, of size 1 in all others; -1 for one norm.",
+)
+ops.composite(
+    "_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor",
+    **_TOP,
+    doc="v scaled to the norms g (Salimans and Kingma 2016).",
+)
+ops.composite(
+    "pdist(Tensor self, float p=2) -> Tensor",
+    **_TOP,
+    doc="Distances of all pairs of rows: (n, d) -> (n (n - 1) / 2,), row 0 with the others first.",
+)

@@ -12,38 +12,91 @@ _TOP = {"variants": "function"}
 for _n, _place in ((1, _TOP), (2, _NN), (3, _NN)):
     _window = f"int[{_n}] kernel_size, int[{_n}] stride=[], int[{_n}] padding=0"
     if _n == 1:
-        ops.composite(f"avg_pool1d(Tensor self, {_window}, bool ceil_mode=False, bool count_include_pad=True) -> Tensor", **_TOP)
+        ops.composite(
+            f"avg_pool1d(Tensor self, {_window}, bool ceil_mode=False, bool count_include_pad=True) -> Tensor", **_TOP
+        )
     else:
-        ops.plain(f"avg_pool{_n}d(Tensor self, {_window}, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor",
-                  **_NN, out=True, doc="Means of sliding windows.")
-        ops.plain(f"avg_pool{_n}d_backward(Tensor grad_output, Tensor self, int[{_n}] kernel_size, int[{_n}] stride, int[{_n}] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor",
-                  variants="")
+        ops.plain(
+            f"avg_pool{_n}d(Tensor self, {_window}, bool ceil_mode=False, bool count_include_pad=True, int? "
+            "divisor_override=None) -> Tensor",
+            **_NN,
+            out=True,
+            doc="Means of sliding windows.",
+        )
+        ops.plain(
+            f"avg_pool{_n}d_backward(Tensor grad_output, Tensor self, int[{_n}] kernel_size, int[{_n}] stride, "
+            f"int[{_n}] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor",
+            variants="",
+        )
     _dilated = f"{_window}, int[{_n}] dilation=1, bool ceil_mode=False"
-    ops.plain(f"max_pool{_n}d_with_indices(Tensor self, {_dilated}) -> (Tensor, Tensor)", **_place, doc="Largest elements of sliding windows and their flat indices.")
+    ops.plain(
+        f"max_pool{_n}d_with_indices(Tensor self, {_dilated}) -> (Tensor, Tensor)",
+        **_place,
+        doc="Largest elements of sliding windows and their flat indices.",
+    )
     ops.composite(f"max_pool{_n}d(Tensor self, {_dilated}) -> Tensor", **_TOP)
-    ops.composite(f"adaptive_avg_pool{_n}d(Tensor self, int[{_n}] output_size) -> Tensor", **_place, doc="Means of as many windows as the output has elements.")
+    ops.composite(
+        f"adaptive_avg_pool{_n}d(Tensor self, int[{_n}] output_size) -> Tensor",
+        **_place,
+        doc="Means of as many windows as the output has elements.",
+    )
     ops.plain(f"adaptive_max_pool{_n}d(Tensor self, int[{_n}] output_size) -> (Tensor, Tensor)", **_place)
 for _n in (2, 3):
     _extra = "" if _n == 2 else ", int[3] stride, int[3] padding"
-    ops.composite(f"max_unpool{_n}d(Tensor self, Tensor indices, int[{_n}] output_size{_extra}) -> Tensor", **_NN,
-                  doc="Elements put back where `max_pool` found them, zeros elsewhere.")
+    ops.composite(
+        f"max_unpool{_n}d(Tensor self, Tensor indices, int[{_n}] output_size{_extra}) -> Tensor",
+        **_NN,
+        doc="Elements put back where `max_pool` found them, zeros elsewhere.",
+    )
 for _name, _dims in (("nearest", (1, 2, 3)), ("_nearest_exact", (1, 2, 3))):
     for _n in _dims:
-        _scales = ", ".join(f"float? scales_{letter}=None" for letter in ("d", "h", "w")[3 - _n :]) if _n > 1 else "float? scales=None"
+        _scales = (
+            ", ".join(f"float? scales_{letter}=None" for letter in ("d", "h", "w")[3 - _n :])
+            if _n > 1
+            else "float? scales=None"
+        )
         _full = f"upsample_nearest{_n}d" if _name == "nearest" else f"_upsample_nearest_exact{_n}d"
         ops.composite(f"{_full}.vec(Tensor input, int[]? output_size, float[]? scale_factors) -> Tensor", **_NN)
         ops.composite(f"{_full}(Tensor self, int[{_n}] output_size, {_scales}) -> Tensor", **_NN)
-ops.composite("upsample_linear1d(Tensor self, int[1] output_size, bool align_corners, float? scales=None) -> Tensor", **_NN)
-ops.composite("upsample_bilinear2d(Tensor self, int[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", **_NN)
-ops.composite("upsample_trilinear3d(Tensor self, int[3] output_size, bool align_corners, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> Tensor", **_NN)
-ops.composite("upsample_bicubic2d(Tensor self, int[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor", **_NN)
+ops.composite(
+    "upsample_linear1d(Tensor self, int[1] output_size, bool align_corners, float? scales=None) -> Tensor", **_NN
+)
+ops.composite(
+    "upsample_bilinear2d(Tensor self, int[2] output_size, bool align_corners, float? scales_h=None, float? "
+    "scales_w=None) -> Tensor",
+    **_NN,
+)
+ops.composite(
+    "upsample_trilinear3d(Tensor self, int[3] output_size, bool align_corners, float? scales_d=None, float? "
+    "scales_h=None, float? scales_w=None) -> Tensor",
+    **_NN,
+)
+ops.composite(
+    "upsample_bicubic2d(Tensor self, int[2] output_size, bool align_corners, float? scales_h=None, float? "
+    "scales_w=None) -> Tensor",
+    **_NN,
+)
 for _name in ("linear1d", "bilinear2d", "trilinear3d", "bicubic2d"):
-    ops.composite(f"upsample_{_name}.vec(Tensor input, int[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor", **_NN)
+    ops.composite(
+        f"upsample_{_name}.vec(Tensor input, int[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
+        **_NN,
+    )
 ops.composite("pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", **_TOP)
 ops.composite("pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", **_TOP)
 ops.composite("channel_shuffle(Tensor self, int groups) -> Tensor", **_TOP)
 ops.composite("native_channel_shuffle(Tensor self, int groups) -> Tensor", **_TOP)
 ops.composite("affine_grid_generator(Tensor theta, int[] size, bool align_corners) -> Tensor", **_TOP)
-ops.composite("grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor", **_TOP)
-ops.composite("grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor", **_TOP)
-ops.composite("grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor", **_TOP)
+ops.composite(
+    "grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
+    **_TOP,
+)
+ops.composite(
+    "grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> "
+    "Tensor",
+    **_TOP,
+)
+ops.composite(
+    "grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> "
+    "Tensor",
+    **_TOP,
+)

@@ -19,17 +19,29 @@ for _name, _state, _result, _doc in (
     ("gru", "Tensor hx", "(Tensor, Tensor)", "Gated recurrent units (Cho et al. 2014)"),
     ("lstm", "Tensor[] hx", "(Tensor, Tensor, Tensor)", "Long short-term memory (Hochreiter and Schmidhuber 1997)"),
 ):
-    ops.composite(f"{_name}.input(Tensor input, {_state}, {_OPTIONS}, bool batch_first) -> {_result}", **_TOP,
-                  doc=f"{_doc}: (T, N, I) and states (layers * D, N, H) to outputs (T, N, D * H) and final states.")
-    ops.composite(f"{_name}.data(Tensor data, Tensor batch_sizes, {_state}, {_OPTIONS}) -> {_result}", **_TOP,
-                  doc=f"{_doc}, of packed sequences.")
+    ops.composite(
+        f"{_name}.input(Tensor input, {_state}, {_OPTIONS}, bool batch_first) -> {_result}",
+        **_TOP,
+        doc=f"{_doc}: (T, N, I) and states (layers * D, N, H) to outputs (T, N, D * H) and final states.",
+    )
+    ops.composite(
+        f"{_name}.data(Tensor data, Tensor batch_sizes, {_state}, {_OPTIONS}) -> {_result}",
+        **_TOP,
+        doc=f"{_doc}, of packed sequences.",
+    )
 
 _WEIGHTS = "Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None"
 for _name in ("rnn_tanh_cell", "rnn_relu_cell", "gru_cell"):
-    ops.composite(f"{_name}(Tensor input, Tensor hx, {_WEIGHTS}) -> Tensor", **_TOP,
-                  doc="One step: (N, I) and the state (N, H) to the next.")
-ops.composite(f"lstm_cell(Tensor input, Tensor[] hx, {_WEIGHTS}) -> (Tensor, Tensor)", **_TOP,
-              doc="One step: (N, I) and the states (N, H), hidden and cell, to the next.")
+    ops.composite(
+        f"{_name}(Tensor input, Tensor hx, {_WEIGHTS}) -> Tensor",
+        **_TOP,
+        doc="One step: (N, I) and the state (N, H) to the next.",
+    )
+ops.composite(
+    f"lstm_cell(Tensor input, Tensor[] hx, {_WEIGHTS}) -> (Tensor, Tensor)",
+    **_TOP,
+    doc="One step: (N, I) and the states (N, H), hidden and cell, to the next.",
+)
 
 ops.composite(
     "_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first) -> (Tensor, Tensor)", **_TOP,

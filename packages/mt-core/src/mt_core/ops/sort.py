@@ -8,30 +8,64 @@ ops = Family("sort")
 
 _PAIR = ("values", "indices")
 
-ops.plain("sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", out=_PAIR,
-          doc="Elements of a dimension in order, and where they came from; NaN counts as the largest.")
+ops.plain(
+    "sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
+    out=_PAIR,
+    doc="Elements of a dimension in order, and where they came from; NaN counts as the largest.",
+)
 ops.composite("sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", out=_PAIR)
 ops.composite("argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor")
 ops.composite("argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor")
 ops.composite("msort(Tensor self) -> Tensor", out=True)
-ops.plain("topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)", out=_PAIR,
-          doc="The k largest (or smallest) elements of a dimension, and where they are.")
+ops.plain(
+    "topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
+    out=_PAIR,
+    doc="The k largest (or smallest) elements of a dimension, and where they are.",
+)
 ops.plain("kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", out=_PAIR)
 ops.plain("median(Tensor self) -> Tensor", doc="The lower of the middle elements; NaN where there is one.")
 ops.plain("median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", out=_PAIR)
 ops.plain("nanmedian(Tensor self) -> Tensor")
 ops.plain("nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", out=_PAIR)
-ops.plain("mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", out=_PAIR,
-          doc="The most frequent element of a dimension, the smallest of several, and the index of its last occurrence.")
-ops.plain("searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor",
-          variants="function", out="Tensor_out", doc="Where each value would be inserted into the sorted last dimension.")
-ops.composite("searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor",
-              variants="function")
-ops.composite("bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor", variants="function", out="Tensor_out")
-ops.composite("bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor", variants="function")
-ops.plain("unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
-          variants="function")
-ops.plain("_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
-          variants="function")
-ops.plain("unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)",
-          variants="", doc="Runs of equal elements collapsed.")
+ops.plain(
+    "mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
+    out=_PAIR,
+    doc="The most frequent element of a dimension, the smallest of several, and the index of its last occurrence.",
+)
+ops.plain(
+    "searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? "
+    "side=None, Tensor? sorter=None) -> Tensor",
+    variants="function",
+    out="Tensor_out",
+    doc="Where each value would be inserted into the sorted last dimension.",
+)
+ops.composite(
+    "searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? "
+    "side=None, Tensor? sorter=None) -> Tensor",
+    variants="function",
+)
+ops.composite(
+    "bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
+    variants="function",
+    out="Tensor_out",
+)
+ops.composite(
+    "bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
+    variants="function",
+)
+ops.plain(
+    "unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> "
+    "(Tensor, Tensor, Tensor)",
+    variants="function",
+)
+ops.plain(
+    "_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, "
+    "Tensor, Tensor)",
+    variants="function",
+)
+ops.plain(
+    "unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> "
+    "(Tensor, Tensor, Tensor)",
+    variants="",
+    doc="Runs of equal elements collapsed.",
+)

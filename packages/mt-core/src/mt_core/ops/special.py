@@ -67,7 +67,9 @@ def _two(name: str, kernel: str, doc: str, overloads: tuple[str, str, str], outs
     """A binary function with overloads for two tensors, a number first, and a number second."""
     check = Supported(kernel, accepted)
     signatures = ("Tensor self, Tensor other", "Scalar self, Tensor other", "Tensor self, Scalar other")
-    for overload, signature, out, in_place in zip(overloads, signatures, outs, (inplace[0], False, inplace[1]), strict=True):
+    for overload, signature, out, in_place in zip(
+        overloads, signatures, outs, (inplace[0], False, inplace[1]), strict=True
+    ):
         variants = "function" if signature.startswith("Scalar") else options.get("variants", "function method")
         ops.elementwise(f"{name}{overload}({signature}) -> Tensor", **{**options, "variants": variants}, promotion=FLOAT,
                         promotes="self other", inplace=in_place, inplace_variants="function method", out=out, check=check,
@@ -82,5 +84,8 @@ _two("special_xlog1py", "xlog1py_cpu", "self * log1p(other); 0 where self is 0 a
      (False, False), python_name="xlog1py", **_IN_SPECIAL)  # fmt: skip
 _two("special_zeta", "zeta_cpu", "Hurwitz zeta function: the sum of (other + k) ** -self over k >= 0.", _SCALARS, (True, True, True),
      (False, False), _WIDE, python_name="zeta", **_IN_SPECIAL)  # fmt: skip
-for _name, _doc in (("igamma", "Regularized lower incomplete gamma function."), ("igammac", "Regularized upper incomplete gamma function.")):
+for _name, _doc in (
+    ("igamma", "Regularized lower incomplete gamma function."),
+    ("igammac", "Regularized upper incomplete gamma function."),
+):
     ops.binary(_name, check=Supported(f"{_name}_cpu", FLOATS), doc=_doc)

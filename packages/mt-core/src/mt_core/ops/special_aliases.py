@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
-from . import activation, activation_softmax, elementwise_rounding, elementwise_transcendental, reduction, special, special_bessel
+from . import (
+    activation,
+    activation_softmax,
+    elementwise_rounding,
+    elementwise_transcendental,
+    reduction,
+    special,
+    special_bessel,
+)
 from .special import ops
 
 __all__: list[str] = []
 
 #: Declared first: what the names stand for.
-_TARGETS = (activation, activation_softmax, elementwise_rounding, elementwise_transcendental, reduction, special, special_bessel)
+_TARGETS = (
+    activation,
+    activation_softmax,
+    elementwise_rounding,
+    elementwise_transcendental,
+    reduction,
+    special,
+    special_bessel,
+)
 
 ops.alias("special_xlogy", "xlogy.Tensor", inplace=False, out=True, namespace="torch.special", python_name="xlogy",
           variants="function")  # fmt: skip
@@ -18,7 +34,9 @@ for _name, _target in {
     "logit": "logit", "multigammaln": "mvlgamma", "polygamma": "polygamma", "sinc": "sinc",
     "logsumexp": "logsumexp",
 }.items():  # fmt: skip
-    ops.alias(f"special_{_name}", _target, inplace=False, namespace="torch.special", python_name=_name, variants="function")
+    ops.alias(
+        f"special_{_name}", _target, inplace=False, namespace="torch.special", python_name=_name, variants="function"
+    )
 for _overload, _target in (("self_scalar", "Scalar_Self"), ("other_scalar", "Scalar_Other")):
     ops.alias(f"special_xlogy.{_overload}", f"xlogy.{_target}", inplace=False, out=f"{_overload}_out", namespace="torch.special",
               python_name="xlogy", variants="function")  # fmt: skip

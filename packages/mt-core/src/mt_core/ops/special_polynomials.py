@@ -21,7 +21,11 @@ POLYNOMIALS = {
     "legendre_polynomial_p": "Legendre polynomial",
 }
 for _name, _doc in POLYNOMIALS.items():
-    for _overload, _arguments in (("", "Tensor x, Tensor n"), (".x_scalar", "Scalar x, Tensor n"), (".n_scalar", "Tensor x, Scalar n")):
+    for _overload, _arguments in (
+        ("", "Tensor x, Tensor n"),
+        (".x_scalar", "Scalar x, Tensor n"),
+        (".n_scalar", "Tensor x, Scalar n"),
+    ):
         ops.elementwise(
             f"special_{_name}{_overload}({_arguments}) -> Tensor",
             promotion=FLOAT, promotes="x n", namespace="torch.special", python_name=_name, variants="function", out=True,

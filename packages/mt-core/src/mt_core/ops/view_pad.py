@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from .view import ops
 
-ops.plain("constant_pad_nd(Tensor self, int[] pad, Scalar value=0) -> Tensor", variants="function",
-          doc="Borders of one value; `pad` holds (before, after) pairs from the last dimension on, negative to cut off.")
+ops.plain(
+    "constant_pad_nd(Tensor self, int[] pad, Scalar value=0) -> Tensor",
+    variants="function",
+    doc="Borders of one value; `pad` holds (before, after) pairs from the last dimension on, negative to cut off.",
+)
 for _n in (1, 2, 3):
     for _mode in ("reflection", "replication"):
-        ops.composite(f"{_mode}_pad{_n}d(Tensor self, int[{2 * _n}] padding) -> Tensor", variants="function", namespace="torch._C._nn")
+        ops.composite(
+            f"{_mode}_pad{_n}d(Tensor self, int[{2 * _n}] padding) -> Tensor",
+            variants="function",
+            namespace="torch._C._nn",
+        )
 ops.composite("_pad_circular(Tensor self, int[] pad) -> Tensor", variants="")
-ops.composite("pad(Tensor self, int[] pad, str mode=\"constant\", float? value=None) -> Tensor", variants="function", namespace="torch._C._nn")
+ops.composite(
+    'pad(Tensor self, int[] pad, str mode="constant", float? value=None) -> Tensor',
+    variants="function",
+    namespace="torch._C._nn",
+)

@@ -137,7 +137,10 @@ def load_extensions() -> list[str]:
                     _loaded[key] = point
                 except Exception as error:  # foreign code, as in _load
                     _failures[key] = f"{type(error).__name__}: {error}"
-                    warnings.warn(f"{distribution_of(point)}: the extension '{name}' failed to load: {_failures[key]}", stacklevel=2)
+                    warnings.warn(
+                        f"{distribution_of(point)}: the extension '{name}' failed to load: {_failures[key]}",
+                        stacklevel=2,
+                    )
             if key in _loaded:
                 names.append(name)
     return names

@@ -9,8 +9,8 @@ A distribution takes part by an entry point:
 ``mindtorch.extensions``
     any name, value = a callable without arguments that declares operators and registers their kernels.
 ``mindtorch.torch_names``
-    name = what files call a module, class or function (``torch.nn``), value = where it is (``mt_nn``); nothing is loaded
-    until a file names it. See `mt_core.serialization.names`.
+    name = what files call a module, class or function (``torch.nn``), value = where it is (``mt_nn``); nothing is
+    loaded until a file names it. See `mt_core.serialization.names`.
 
 Nothing is loaded at ``import``: a backend is loaded when its device is first used, a layer when a call first needs it.
 `mt_core.testing.null_backend` is a complete backend on one screen.
@@ -78,7 +78,10 @@ class Backend(Protocol):
         ...
 
     def empty(self, shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...] | None, index: int | None) -> Any:
-        """Uninitialized array; `strides` in elements, None for row-major; `index` the device index or None for the current."""
+        """Uninitialized array; `strides` in elements, None for row-major.
+
+        `index` the device index or None for the current.
+        """
         ...
 
     def as_array(self, value: Any) -> Any:

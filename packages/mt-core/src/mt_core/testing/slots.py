@@ -15,9 +15,9 @@ __all__ = ["empty_slots"]
 def empty_slots() -> dict[str, list[str]]:
     """Slot -> operators for which nothing fills it.
 
-    ``meta``: shapes are known from nothing but a kernel. ``cpu``: nothing calculates it. ``derivative``: it returns floating
-    point, and has neither a formula nor the mark that it is not differentiable. ``samples``: no sample inputs. ``doc``:
-    Python sees it, and nothing describes it.
+    ``meta``: shapes are known from nothing but a kernel. ``cpu``: nothing calculates it. ``derivative``: it returns
+    floating point, and has neither a formula nor the mark that it is not differentiable. ``samples``: no sample inputs.
+    ``doc``: Python sees it, and nothing describes it.
     """
     found: dict[str, list[str]] = {slot: [] for slot in _SLOTS}
     for overload in declared_operators():
@@ -47,7 +47,11 @@ def _has_shapes(overload: Overload) -> bool:
 
 def _has_cpu_path(overload: Overload) -> bool:
     declaration = overload.declaration
-    if kernel_for(overload.name, overload.family, CPU) is not None or overload.name in GENERIC or _is_written_in_others(overload):
+    if (
+        kernel_for(overload.name, overload.family, CPU) is not None
+        or overload.name in GENERIC
+        or _is_written_in_others(overload)
+    ):
         return True
     if declaration.kind == "view" and overload.name in META_RULES or _is_derived(overload):
         return True
@@ -57,7 +61,12 @@ def _has_cpu_path(overload: Overload) -> bool:
 def _has_derivative(overload: Overload) -> bool:
     """Implicit composites follow from their parts, derived forms from the functional one."""
     composite = COMPOSITES.get(overload.name)
-    if composite is not None and not composite.explicit or _is_derived(overload) or overload.declaration.kind == "factory":
+    if (
+        composite is not None
+        and not composite.explicit
+        or _is_derived(overload)
+        or overload.declaration.kind == "factory"
+    ):
         return True
     if not any(r.type == "Tensor" for r in overload.schema.returns):
         return True

@@ -7,7 +7,10 @@ from ..sample import binary, call, cases, random_values, unary
 
 FLOATS = (dtypes.float32, dtypes.float64, dtypes.bfloat16)
 
-unary("relu sigmoid tanh silu mish softplus elu log_sigmoid celu selu hardtanh relu6 hardsigmoid hardswish leaky_relu softshrink hardshrink gelu")
+unary(
+    "relu sigmoid tanh silu mish softplus elu log_sigmoid celu selu hardtanh relu6 hardsigmoid hardswish leaky_relu "
+    "softshrink hardshrink gelu"
+)
 unary("log_sigmoid_forward", dtypes=FLOATS)
 unary("gelu", approximate="tanh", dtypes=FLOATS)
 unary("threshold", 0.5, 7)
@@ -20,14 +23,19 @@ cases("rrelu_with_noise", lambda t: call(t(2, 3), t(2, 3)), lambda t: call(t(2, 
 random_values("rrelu rrelu_with_noise")
 cases("glu", lambda t: call(t(2, 4)), lambda t: call(t(4, 3, 2), 0))
 
-binary("sigmoid_backward tanh_backward silu_backward mish_backward gelu_backward hardsigmoid_backward hardswish_backward", dtypes=FLOATS)
+binary(
+    "sigmoid_backward tanh_backward silu_backward mish_backward gelu_backward hardsigmoid_backward hardswish_backward",
+    dtypes=FLOATS,
+)
 binary("logit_backward", low=0.1, high=0.9, dtypes=FLOATS)
 binary("softplus_backward", 1, 20, dtypes=FLOATS)
 binary("threshold_backward softshrink_backward hardshrink_backward", 0.5, dtypes=FLOATS)
 binary("hardtanh_backward", -1, 1, dtypes=FLOATS)
 binary("leaky_relu_backward", 0.1, False, dtypes=FLOATS)
 cases("log_sigmoid_backward", lambda t: call(t(2, 3), t(2, 3), t(2, 3, low=0.1, high=0.9)))
-cases("elu_backward", lambda t: call(t(2, 3), 1, 1, 1, False, t(2, 3)), lambda t: call(t(2, 3), 0.5, 2, 3, True, t(2, 3)))
+cases(
+    "elu_backward", lambda t: call(t(2, 3), 1, 1, 1, False, t(2, 3)), lambda t: call(t(2, 3), 0.5, 2, 3, True, t(2, 3))
+)
 cases("_prelu_kernel_backward", lambda t: call(t(2, 3), t(2, 3), t(1, 3)))
 cases("glu_backward", lambda t: call(t(2, 2), t(2, 4), -1))
 cases("rrelu_with_noise_backward", lambda t: call(t(2, 3), t(2, 3), t(2, 3), 0.1, 0.3, True, False))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ..sample import TensorMaker, Sample, call, cases, samples
 from collections.abc import Callable, Iterator
+
+from ..sample import Sample, TensorMaker, call, cases, samples
 
 SIZES = (7, 5, 4)
 

@@ -13,7 +13,13 @@ cases("empty.memory_format zeros ones", *SIZES, lambda t: call([2, 3, 4, 5], dty
 cases("empty.memory_format", lambda t: call([2, 3, 4, 5], memory_format=channels_last))
 cases("empty_strided", lambda t: call([2, 3], [1, 2]), lambda t: call([2, 3], [4, 1], dtype=dtypes.int64))
 cases("empty_permuted", lambda t: call([2, 3, 4], [0, 2, 1]), lambda t: call([2, 3], [1, 0]))
-cases("full", lambda t: call([2, 3], 2.5), lambda t: call([2], 3), lambda t: call([2], True), lambda t: call([2], 1, dtype=dtypes.float64))
+cases(
+    "full",
+    lambda t: call([2, 3], 2.5),
+    lambda t: call([2], 3),
+    lambda t: call([2], True),
+    lambda t: call([2], 1, dtype=dtypes.float64),
+)
 cases("arange", lambda t: call(5), lambda t: call(2.5), lambda t: call(0), lambda t: call(3, dtype=dtypes.float64))
 cases("arange.start", lambda t: call(1, 5), lambda t: call(0.5, 3))
 cases("arange.start_step range", lambda t: call(1, 9, 2), lambda t: call(1.0, 0.0, -0.25))
@@ -22,10 +28,14 @@ unary("empty_like zeros_like ones_like clone _to_copy")
 cases("zeros_like ones_like empty_like", lambda t: call(t(2, 3), dtype=dtypes.int64))
 cases("_to_copy", lambda t: call(t(2, 3), dtype=dtypes.int64), lambda t: call(t.ints(2, 3), dtype=dtypes.bfloat16))
 unary("full_like fill.Scalar fill_.Scalar", 3)
-cases("new_empty new_zeros new_ones", lambda t: call(t(2, 3), [4, 2]), lambda t: call(t.ints(2), [], dtype=dtypes.float32))
+cases(
+    "new_empty new_zeros new_ones", lambda t: call(t(2, 3), [4, 2]), lambda t: call(t.ints(2), [], dtype=dtypes.float32)
+)
 cases("new_full", lambda t: call(t(2, 3), [4, 2], 1.5), lambda t: call(t.ints(2), [2], 3))
 cases("new_empty_strided", lambda t: call(t(2, 3), [4, 2], [1, 4]))
-cases("copy_", lambda t: call(t(2, 3), t(2, 3)), lambda t: call(t.ints(2, 3), t(3)), lambda t: call(t(3, 2).t(), t(2, 1)))
+cases(
+    "copy_", lambda t: call(t(2, 3), t(2, 3)), lambda t: call(t.ints(2, 3), t(3)), lambda t: call(t(3, 2).t(), t(2, 1))
+)
 cases("fill_.Tensor fill.Tensor", lambda t: call(t(2, 3), t()), lambda t: call(t.ints(2, 3), t()))
 unary("zero_")
 cases("linspace logspace", lambda t: call(0, 3, 5), lambda t: call(0.5, 2, 1), lambda t: call(1, 2, 0))
@@ -35,13 +45,23 @@ cases("linspace.Scalar_Tensor logspace.Scalar_Tensor", lambda t: call(0, t(), 5)
 cases("eye", lambda t: call(3), lambda t: call(0, dtype=dtypes.int64))
 cases("eye.m", lambda t: call(2, 4), lambda t: call(3, 1))
 cases("tril_indices triu_indices", lambda t: call(3, 4), lambda t: call(4, 3, 1), lambda t: call(2, 2, -1))
-cases("tril triu", lambda t: call(t(3, 4)), lambda t: call(t(2, 4, 3).permute(0, 2, 1), 1), lambda t: call(t.ints(3, 3), -1))
+cases(
+    "tril triu",
+    lambda t: call(t(3, 4)),
+    lambda t: call(t(2, 4, 3).permute(0, 2, 1), 1),
+    lambda t: call(t.ints(3, 3), -1),
+)
 cases("diag diagflat", lambda t: call(t(3)), lambda t: call(t(3), -1))
 cases("diag diagflat", lambda t: call(t(3, 4), 1))
 cases("diag_embed", lambda t: call(t(2, 3)), lambda t: call(t(2, 3), 1, 0, 2))
 cases("fill_diagonal_", lambda t: call(t(3, 3), 5), lambda t: call(t(7, 3), 5, True))
 cases("vander", lambda t: call(t(3)), lambda t: call(t.ints(3), 2, True))
-cases("bartlett_window blackman_window hann_window hamming_window", lambda t: call(6), lambda t: call(1), lambda t: call(0))
+cases(
+    "bartlett_window blackman_window hann_window hamming_window",
+    lambda t: call(6),
+    lambda t: call(1),
+    lambda t: call(0),
+)
 cases(
     "bartlett_window.periodic blackman_window.periodic hann_window.periodic hamming_window.periodic",
     lambda t: call(6, False),

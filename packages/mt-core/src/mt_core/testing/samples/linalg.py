@@ -8,7 +8,12 @@ from ..sample import call, cases
 SQUARE = (lambda t: call(t.definite(3, 3)), lambda t: call(t.definite(2, 3, 3)))
 TALL = (lambda t: call(t(4, 3)), lambda t: call(t(2, 3, 4)))
 
-cases("linalg_vector_norm", lambda t: call(t(3, 4)), lambda t: call(t(3, 4), 1, [1], True), lambda t: call(t(3, 4), float("inf"), [0], dtype=dtypes.float64))
+cases(
+    "linalg_vector_norm",
+    lambda t: call(t(3, 4)),
+    lambda t: call(t(3, 4), 1, [1], True),
+    lambda t: call(t(3, 4), float("inf"), [0], dtype=dtypes.float64),
+)
 cases("linalg_matrix_norm", lambda t: call(t(3, 4), 1), lambda t: call(t(2, 3, 4), 2, keepdim=True))
 cases("linalg_matrix_norm.str_ord", lambda t: call(t(3, 4)), lambda t: call(t(2, 3, 4), "nuc"))
 cases("linalg_norm", lambda t: call(t(3, 4)), lambda t: call(t(3, 4), 2, [1]))
@@ -17,19 +22,37 @@ cases("linalg_vecdot", lambda t: call(t(2, 3), t(2, 3)), lambda t: call(t(2, 3),
 cases("linalg_cross cross", lambda t: call(t(2, 3), t(2, 3)), lambda t: call(t(3, 2), t(3, 2), dim=0))
 cases("linalg_diagonal", lambda t: call(t(2, 3, 4)), lambda t: call(t(2, 3, 4), offset=1, dim1=0, dim2=2))
 cases("linalg_multi_dot chain_matmul", lambda t: call([t(2, 3), t(3, 4), t(4, 5)]))
-cases("linalg_matrix_power matrix_power", lambda t: call(t(3, 3), 3), lambda t: call(t.definite(3, 3), -1), lambda t: call(t(2, 3, 3), 0))
+cases(
+    "linalg_matrix_power matrix_power",
+    lambda t: call(t(3, 3), 3),
+    lambda t: call(t.definite(3, 3), -1),
+    lambda t: call(t(2, 3, 3), 0),
+)
 cases("linalg_vander", lambda t: call(t(3)), lambda t: call(t(2, 3), N=2))
 cases("linalg_inv_ex linalg_inv inverse _linalg_det linalg_det det linalg_slogdet slogdet logdet", *SQUARE)
-cases("linalg_cholesky_ex linalg_cholesky cholesky linalg_eigh linalg_eigvalsh cholesky_inverse linalg_matrix_exp matrix_exp linalg_ldl_factor linalg_ldl_factor_ex", *SQUARE)
+cases(
+    "linalg_cholesky_ex linalg_cholesky cholesky linalg_eigh linalg_eigvalsh cholesky_inverse linalg_matrix_exp "
+    "matrix_exp linalg_ldl_factor linalg_ldl_factor_ex",
+    *SQUARE,
+)
 cases("linalg_cholesky_ex linalg_cholesky", lambda t: call(t.definite(3, 3), upper=True))
 cases("linalg_eig linalg_eigvals linalg_lu_factor linalg_lu_factor_ex linalg_lu _lu_with_info linalg_cond", *SQUARE)
 cases("linalg_cond", lambda t: call(t.definite(3, 3), 1))
 cases("linalg_cond.p_str", lambda t: call(t.definite(3, 3), "fro"))
-cases("linalg_solve_ex linalg_solve", lambda t: call(t.definite(3, 3), t(3, 2)), lambda t: call(t.definite(2, 3, 3), t(2, 3)), lambda t: call(t.definite(3, 3), t(2, 3), left=False))
+cases(
+    "linalg_solve_ex linalg_solve",
+    lambda t: call(t.definite(3, 3), t(3, 2)),
+    lambda t: call(t.definite(2, 3, 3), t(2, 3)),
+    lambda t: call(t.definite(3, 3), t(2, 3), left=False),
+)
 cases("linalg_qr qr linalg_svd linalg_svdvals svd geqrf", *TALL)
 cases("linalg_qr", lambda t: call(t(4, 3), "complete"), lambda t: call(t(3, 4), "r"))
 cases("linalg_svd svd", lambda t: call(t(4, 3), False))
-cases("linalg_solve_triangular", lambda t: call(t.definite(3, 3), t(3, 2), upper=True), lambda t: call(t.definite(3, 3), t(2, 3), upper=False, left=False))
+cases(
+    "linalg_solve_triangular",
+    lambda t: call(t.definite(3, 3), t(3, 2), upper=True),
+    lambda t: call(t.definite(3, 3), t(2, 3), upper=False, left=False),
+)
 PIVOTS = ([1, 2, 3], dtypes.int32)
 cases("linalg_lu_solve", lambda t: call(t.definite(3, 3), t.of(*PIVOTS), t(3, 2)))
 cases("lu_unpack", lambda t: call(t(3, 3), t.of(*PIVOTS)))
@@ -40,7 +63,11 @@ cases("ormqr", lambda t: call(t(4, 3), t(3), t(4, 2)))
 cases("triangular_solve", lambda t: call(t(3, 2), t.definite(3, 3)))
 cases("cholesky_solve", lambda t: call(t(3, 2), t.definite(3, 3)))
 cases("linalg_lstsq", lambda t: call(t(4, 3), t(4, 2)))
-cases("linalg_pinv.atol_rtol_tensor linalg_pinv.atol_rtol_float linalg_matrix_rank.atol_rtol_tensor linalg_matrix_rank.atol_rtol_float pinverse", *TALL)
+cases(
+    "linalg_pinv.atol_rtol_tensor linalg_pinv.atol_rtol_float linalg_matrix_rank.atol_rtol_tensor "
+    "linalg_matrix_rank.atol_rtol_float pinverse",
+    *TALL,
+)
 cases("linalg_pinv linalg_matrix_rank", lambda t: call(t(4, 3), 0.01))
 cases("linalg_pinv.rcond_tensor linalg_matrix_rank.tol_tensor", lambda t: call(t(4, 3), t.of(0.01)))
 cases("linalg_tensorinv", lambda t: call(t.definite(4, 4).view(2, 2, 4), 2))

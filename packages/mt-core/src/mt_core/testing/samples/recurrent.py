@@ -46,7 +46,9 @@ def _cell(gates: int) -> Callable[[TensorMaker], Iterator[Sample]]:
         state = make(BATCH, HIDDEN)
         rows = gates * HIDDEN
         weights = make(rows, INPUT), make(rows, HIDDEN)
-        yield call(make(BATCH, INPUT), [state, make(BATCH, HIDDEN)] if gates == 4 else state, *weights, make(rows), make(rows))
+        yield call(
+            make(BATCH, INPUT), [state, make(BATCH, HIDDEN)] if gates == 4 else state, *weights, make(rows), make(rows)
+        )
 
     return generate
 

@@ -15,13 +15,19 @@ reduction("logsumexp", [1], [0, 1], dtypes=FLOATS)
 reduction("sum.dim_IntList mean.dim", [0], dtype=dtypes.float64)
 reduction("var std var_mean std_mean", dtypes=FLOATS)
 reduction("var.dim std.dim var_mean.dim std_mean.dim", None, [1], dtypes=FLOATS)
-reduction("var.correction std.correction var_mean.correction std_mean.correction", None, [0], correction=0, dtypes=FLOATS)
+reduction(
+    "var.correction std.correction var_mean.correction std_mean.correction", None, [0], correction=0, dtypes=FLOATS
+)
 reduction("cumsum cumprod cummax cummin logcumsumexp", 0, 1, keepdim=False)
 binary("max.other min.other")
 cases("sum_to_size", lambda t: call(t(2, 3, 4), [3, 1]))
 cases("diff", lambda t: call(t(3, 4)), lambda t: call(t(3, 4), 2, 0), lambda t: call(t(3, 4), prepend=t(3, 1)))
 cases("aminmax", lambda t: call(t(3, 4)), lambda t: call(t(3, 4), dim=1, keepdim=True))
-cases("quantile nanquantile", lambda t: call(t(3, 4), t.of([0.25, 0.5])), lambda t: call(t(3, 4), t.of(0.5), 1, True, interpolation="nearest"))
+cases(
+    "quantile nanquantile",
+    lambda t: call(t(3, 4), t.of([0.25, 0.5])),
+    lambda t: call(t(3, 4), t.of(0.5), 1, True, interpolation="nearest"),
+)
 cases("quantile.scalar nanquantile.scalar", lambda t: call(t(3, 4), 0.3), lambda t: call(t(3, 4), 0.5, 0))
 cases("trapezoid.x trapz.x cumulative_trapezoid.x", lambda t: call(t(3, 4), t(4)))
 cases("trapezoid.dx trapz.dx cumulative_trapezoid.dx", lambda t: call(t(3, 4)), lambda t: call(t(3, 4), dx=0.5, dim=0))

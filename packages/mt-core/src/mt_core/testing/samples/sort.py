@@ -5,17 +5,29 @@ from __future__ import annotations
 from ... import dtypes
 from ..sample import call, cases
 
-ROWS = (lambda t: call(t.distinct(3, 4)), lambda t: call(t.distinct(3, 4), 0), lambda t: call(t.distinct(2, 3, 4).permute(2, 0, 1), 1))
+ROWS = (
+    lambda t: call(t.distinct(3, 4)),
+    lambda t: call(t.distinct(3, 4), 0),
+    lambda t: call(t.distinct(2, 3, 4).permute(2, 0, 1), 1),
+)
 
 cases("sort argsort mode", *ROWS)
 cases("sort argsort", lambda t: call(t.distinct(3, 4, dtype=dtypes.int64), -1, True))
-cases("sort.stable argsort.stable", lambda t: call(t.ints(3, 4), stable=True), lambda t: call(t.distinct(3, 4), stable=True, dim=0, descending=True))
+cases(
+    "sort.stable argsort.stable",
+    lambda t: call(t.ints(3, 4), stable=True),
+    lambda t: call(t.distinct(3, 4), stable=True, dim=0, descending=True),
+)
 cases("msort median nanmedian", lambda t: call(t.distinct(3, 4)), lambda t: call(t.distinct(3, 4, dtype=dtypes.int64)))
 cases("topk", lambda t: call(t.distinct(3, 4), 2), lambda t: call(t.distinct(3, 4), 2, 0, False))
 cases("kthvalue", lambda t: call(t.distinct(3, 4), 2), lambda t: call(t.distinct(3, 4), 2, 0, True))
 cases("median.dim nanmedian.dim", lambda t: call(t.distinct(3, 4), 1), lambda t: call(t.distinct(3, 4), 0, True))
 STEPS = ([1.0, 3.0, 5.0],)
-cases("searchsorted.Tensor", lambda t: call(t.of(*STEPS), t(2, 3, high=6)), lambda t: call(t.of(*STEPS), t(2, high=6), right=True, out_int32=True))
+cases(
+    "searchsorted.Tensor",
+    lambda t: call(t.of(*STEPS), t(2, 3, high=6)),
+    lambda t: call(t.of(*STEPS), t(2, high=6), right=True, out_int32=True),
+)
 cases("searchsorted.Scalar", lambda t: call(t.of(*STEPS), 3))
 cases("bucketize.Tensor", lambda t: call(t(2, 3, high=6), t.of(*STEPS)))
 cases("bucketize.Scalar", lambda t: call(3.0, t.of(*STEPS)))

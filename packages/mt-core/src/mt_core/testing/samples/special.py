@@ -9,10 +9,18 @@ REAL = (dtypes.float32, dtypes.float64, dtypes.bfloat16, dtypes.int64, dtypes.bo
 FLOATS = (dtypes.float32, dtypes.float64)
 
 unary("erf erfc sinc i0 special_erfcx special_ndtr special_log_ndtr special_i0e special_i1 special_i1e special_round")
-unary("special_bessel_j0 special_bessel_j1 special_modified_bessel_i0 special_modified_bessel_i1 special_spherical_bessel_j0 special_airy_ai", dtypes=REAL)
+unary(
+    "special_bessel_j0 special_bessel_j1 special_modified_bessel_i0 special_modified_bessel_i1 "
+    "special_spherical_bessel_j0 special_airy_ai",
+    dtypes=REAL,
+)
 unary("erfinv", low=-0.9, high=0.9, dtypes=REAL)
 unary("special_ndtri special_entr", low=0.1, high=0.9, dtypes=REAL)
-unary("lgamma digamma special_bessel_y0 special_bessel_y1 special_modified_bessel_k0 special_modified_bessel_k1", low=0.5, dtypes=REAL)
+unary(
+    "lgamma digamma special_bessel_y0 special_bessel_y1 special_modified_bessel_k0 special_modified_bessel_k1",
+    low=0.5,
+    dtypes=REAL,
+)
 unary("special_scaled_modified_bessel_k0 special_scaled_modified_bessel_k1", low=0.5, dtypes=REAL)
 unary("mvlgamma", 2, low=1.5, high=4, dtypes=FLOATS)
 number_and_tensor("polygamma", 1, low=0.5, dtypes=FLOATS)
@@ -32,4 +40,6 @@ for _name in POLYNOMIALS:
     cases(f"special_{_name}", lambda t: call(t(2, 3, low=0, high=1), t.ints(2, 3)), lambda t: call(t(2, 1), t.ints(3)))
     cases(f"special_{_name}.x_scalar", lambda t: call(0.5, t.ints(2, 3)))
     cases(f"special_{_name}.n_scalar", lambda t: call(t(2, 3, low=0, high=1), 3))
-cases("special_softmax special_log_softmax", lambda t: call(t(2, 3), 1), lambda t: call(t(2, 3), 0, dtype=dtypes.float64))
+cases(
+    "special_softmax special_log_softmax", lambda t: call(t(2, 3), 1), lambda t: call(t(2, 3), 0, dtype=dtypes.float64)
+)
