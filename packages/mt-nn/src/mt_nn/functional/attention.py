@@ -108,6 +108,48 @@ def multi_head_attention_forward(
         query, key, value = query.unsqueeze(1), key.unsqueeze(1), value.unsqueeze(1)
         key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
     target_length, batch, embed_dim = query.shape
+    attn_mask, key_padding_mask, is_causal = _canonical_masks(
+        query, attn_mask, key_padding_mask, is_causal, need_weights
+    )
+    _check_embedding(embed_dim, embed_dim_to_check, num_heads)
+    if use_separate_proj_weight:
+        weights = (q_proj_weight, k_proj_weight, v_proj_weight)
+        q, k, v = _in_separate_projections(query, key, value, weights, in_proj_bias)
+    else:
+        _check_packed_projections(key, value, in_proj_weight)
+        q, k, v = _in_projection_packed(query, key, value, in_proj_weight, in_proj_bias)
+    heads = batch * num_heads
+    if attn_mask is not None:
+        attn_mask = _batched_mask(attn_mask, heads, target_length, key.shape[0])
+    one_more = _has_bias(bias_k, bias_v, static_k, static_v)
+    if one_more:
+        k, v = mt.cat([k, bias_k.repeat(1, batch, 1)]), mt.cat([v, bias_v.repeat(1, batch, 1)])
+    q = _split_heads(q, heads)
+    k = _split_heads(k, heads) if static_k is None else _checked_static(static_k, "static_k", heads, q.size(2))
+    v = _split_heads(v, heads) if static_v is None else _checked_static(static_v, "static_v", heads, q.size(2))
+    if add_zero_attn:
+        zeros = mt.zeros((heads, 1, q.size(2)), dtype=k.dtype, device=k.device)
+        k, v = mt.cat([k, zeros], dim=1), mt.cat([v, zeros], dim=1)
+    attn_mask = _with_more_keys(attn_mask, one_more + add_zero_attn)
+    key_padding_mask = _with_more_keys(key_padding_mask, one_more + add_zero_attn)
+    if key_padding_mask is not None:
+        attn_mask = _joined_masks(attn_mask, key_padding_mask, batch, num_heads, k.size(1))
+    attended, attn_weights = _attend(
+        q, k, v, attn_mask, dropout_p if training else 0.0, is_causal, need_weights, (batch, num_heads)
+    )
+    if attn_weights is not None and average_attn_weights:
+        attn_weights = attn_weights.mean(dim=1)
+    attended = attended.view(target_length * batch, embed_dim)
+    output = mt.linear(attended, out_proj_weight, out_proj_bias).view(target_length, batch, -1)
+    if is_batched:
+        return output, attn_weights
+    return output.squeeze(1), None if attn_weights is None else attn_weights.squeeze(0)
+
+
+def _canonical_masks(
+    query: Tensor, attn_mask: Tensor | None, key_padding_mask: Tensor | None, is_causal: bool, need_weights: bool
+) -> tuple[Tensor | None, Tensor | None, bool]:
+    """(attention mask, padding mask, whether the attention is causal without any mask)"""
     key_padding_mask = _canonical_mask(
         key_padding_mask, "key_padding_mask", _none_or_dtype(attn_mask), "attn_mask", query.dtype
     )
@@ -117,51 +159,34 @@ def multi_head_attention_forward(
             "`generate_square_subsequent_mask` to create this mask."
         )
     if is_causal and key_padding_mask is None and not need_weights:
-        attn_mask = None
-    else:
-        attn_mask = _canonical_mask(attn_mask, "attn_mask", None, "", query.dtype, check_other=False)
-        is_causal = is_causal and key_padding_mask is None
-    _check_embedding(embed_dim, embed_dim_to_check, num_heads)
-    if use_separate_proj_weight:
-        _check_separate_projections(key, value, q_proj_weight, k_proj_weight, v_proj_weight)
-        biases = (None, None, None) if in_proj_bias is None else in_proj_bias.chunk(3)
-        q, k, v = _in_projection(query, key, value, q_proj_weight, k_proj_weight, v_proj_weight, *biases)
-    else:
-        _check_packed_projections(key, value, in_proj_weight)
-        q, k, v = _in_projection_packed(query, key, value, in_proj_weight, in_proj_bias)
-    if attn_mask is not None:
-        attn_mask = _batched_mask(attn_mask, batch * num_heads, target_length, key.shape[0])
-    if bias_k is not None and bias_v is not None:
-        _check_static(static_k is None and static_v is None)
-        k = mt.cat([k, bias_k.repeat(1, batch, 1)])
-        v = mt.cat([v, bias_v.repeat(1, batch, 1)])
-        attn_mask, key_padding_mask = _with_one_more_key(attn_mask), _with_one_more_key(key_padding_mask)
-    else:
-        _check_no_bias(bias_k, bias_v)
-    heads = batch * num_heads
-    q = _split_heads(q, heads)
-    k = _split_heads(k, heads) if static_k is None else _checked_static(static_k, "static_k", heads, q.size(2))
-    v = _split_heads(v, heads) if static_v is None else _checked_static(static_v, "static_v", heads, q.size(2))
-    if add_zero_attn:
-        zeros = mt.zeros((heads, 1, q.size(2)), dtype=k.dtype, device=k.device)
-        k, v = mt.cat([k, zeros], dim=1), mt.cat([v, zeros], dim=1)
-        attn_mask, key_padding_mask = _with_one_more_key(attn_mask), _with_one_more_key(key_padding_mask)
-    if key_padding_mask is not None:
-        attn_mask = _joined_masks(attn_mask, key_padding_mask, batch, num_heads, k.size(1))
-    dropout_p = dropout_p if training else 0.0
-    if need_weights:
-        attended, weights = _attention_with_weights(q, k, v, attn_mask, dropout_p, is_causal)
-        weights = weights.view(batch, num_heads, target_length, k.size(1))
-        weights = weights.mean(dim=1) if average_attn_weights else weights
-        attended = attended.transpose(0, 1).contiguous()
-    else:
-        weights = None
-        attended = _attention_by_heads(q, k, v, attn_mask, dropout_p, is_causal, (batch, num_heads))
-    attended = attended.view(target_length * batch, embed_dim)
-    output = mt.linear(attended, out_proj_weight, out_proj_bias).view(target_length, batch, -1)
-    if is_batched:
-        return output, weights
-    return output.squeeze(1), None if weights is None else weights.squeeze(0)
+        return None, None, True
+    attn_mask = _canonical_mask(attn_mask, "attn_mask", None, "", query.dtype, check_other=False)
+    return attn_mask, key_padding_mask, is_causal and key_padding_mask is None
+
+
+def _in_separate_projections(
+    query: Tensor, key: Tensor, value: Tensor, weights: tuple[Tensor | None, ...], in_proj_bias: Tensor | None
+) -> tuple[Tensor, Tensor, Tensor]:
+    _check_separate_projections(key, value, *weights)
+    biases = (None, None, None) if in_proj_bias is None else in_proj_bias.chunk(3)
+    return _in_projection(query, key, value, *weights, *biases)
+
+
+def _attend(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    mask: Tensor | None,
+    dropout_p: float,
+    is_causal: bool,
+    need_weights: bool,
+    batch_and_heads: tuple[int, int],
+) -> tuple[Tensor, Tensor | None]:
+    """(attended values in shape (L, N, E), weights in shape (N, H, L, S) if needed) of heads (N H, L or S, E / H)."""
+    if not need_weights:
+        return _attention_by_heads(q, k, v, mask, dropout_p, is_causal, batch_and_heads), None
+    attended, weights = _attention_with_weights(q, k, v, mask, dropout_p, is_causal)
+    return attended.transpose(0, 1).contiguous(), weights.view(*batch_and_heads, q.size(1), k.size(1))
 
 
 def _attention_with_weights(
@@ -262,8 +287,9 @@ def _batched_mask(mask: Tensor, heads: int, target_length: int, source_length: i
     raise RuntimeError(f"attn_mask's dimension {mask.dim()} is not supported")
 
 
-def _with_one_more_key(mask: Tensor | None) -> Tensor | None:
-    return None if mask is None else pad(mask, (0, 1))
+def _with_more_keys(mask: Tensor | None, count: int) -> Tensor | None:
+    """A mask that leaves keys added at the end as they are."""
+    return mask if mask is None or count == 0 else pad(mask, (0, count))
 
 
 def _joined_masks(
@@ -304,16 +330,19 @@ def _check_packed_projections(key: Tensor, value: Tensor, weight: Tensor | None)
         raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
 
 
-def _check_static(absent: bool) -> None:
-    if not absent:
-        raise AssertionError("bias cannot be added to static key.")
-
-
-def _check_no_bias(bias_k: Tensor | None, bias_v: Tensor | None) -> None:
-    if bias_k is not None:
+def _has_bias(bias_k: Tensor | None, bias_v: Tensor | None, static_k: Tensor | None, static_v: Tensor | None) -> bool:
+    """Whether there is one more key and value, which must be given together and not beside static ones."""
+    if bias_k is None and bias_v is None:
+        return False
+    if bias_v is None:
         raise AssertionError("bias_k is set but bias_v is None")
-    if bias_v is not None:
+    if bias_k is None:
         raise AssertionError("bias_k is None but bias_v is set")
+    if static_k is not None:
+        raise AssertionError("bias cannot be added to static key.")
+    if static_v is not None:
+        raise AssertionError("bias cannot be added to static value.")
+    return True
 
 
 def _checked_static(static: Tensor, name: str, heads: int, head_dim: int) -> Tensor:
