@@ -103,7 +103,7 @@ def _wrap_generator(switch: Any, function: Any) -> Any:
                     with switch():
                         generator.close()
                     raise
-                except BaseException as error:  # handed on to the generator, as `yield from` would
+                except BaseException as error:  # noqa: BLE001 - handed on to the generator, as `yield from` would
                     with switch():
                         item = generator.throw(error)
                 else:

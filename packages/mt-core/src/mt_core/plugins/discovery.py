@@ -135,7 +135,7 @@ def load_extensions() -> list[str]:
                 try:
                     point.load()()
                     _loaded[key] = point
-                except Exception as error:  # foreign code, as in _load
+                except Exception as error:  # noqa: BLE001 - foreign code, as in _load
                     _failures[key] = f"{type(error).__name__}: {error}"
                     warnings.warn(
                         f"{distribution_of(point)}: the extension '{name}' failed to load: {_failures[key]}",

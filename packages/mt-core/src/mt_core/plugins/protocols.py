@@ -89,7 +89,7 @@ class Backend(Protocol):
         ...
 
     def copy(self, target: Any, source: Any) -> None:
-        """Write `source` (same device, broadcastable to `target`'s shape) into `target`, converting as PyTorch converts."""
+        """Write `source` (same device, broadcastable to `target`) into `target`, converting as PyTorch converts."""
         ...
 
     def cast(self, array: Any, dtype: Any) -> Any:

@@ -83,7 +83,7 @@ def _has_doc(overload: Overload) -> bool:
 
 
 def _packet(overload: Overload) -> list[Overload]:
-    return [o for o in declared_operators_by_packet()[overload.packet_name]]
+    return list(declared_operators_by_packet()[overload.packet_name])
 
 
 def declared_operators_by_packet() -> dict[str, list[Overload]]:
