@@ -6,9 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ..registry import kernel, kernels
+from ..registry import kernel
 
-kernels({"_conj_physical": np.conjugate})
+
+@kernel("_conj_physical")
+def conj_physical(self: Any) -> Any:
+    return np.conjugate(self) if self.dtype.kind == "c" else self.copy()
 
 
 @kernel("angle")

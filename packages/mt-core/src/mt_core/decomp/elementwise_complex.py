@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..api import _functions as ops
+from ..cell import cell_of
 from ..dispatch.registry import register_composite as composite
 
 
@@ -32,7 +33,10 @@ def conj_physical(self: Any) -> Any:
 
 @composite("conj_physical_")
 def conj_physical_(self: Any) -> Any:
-    return self.copy_(ops._conj_physical(self)) if self.is_complex() else self
+    if self.is_complex():
+        return self.copy_(ops._conj_physical(self))
+    cell_of(self).version += 1
+    return self
 
 
 @composite("resolve_conj")

@@ -9,6 +9,7 @@ from ..dispatch.registry import register_meta as meta
 from ..dtypes import scalar_type_name
 from ..spec import Spec
 from ..tensor import wrap_dim
+from .indexing import data_dependent
 from .sort import Deferred
 
 
@@ -37,6 +38,7 @@ def logcumsumexp(self: Any, dim: int) -> Spec:
 
 @meta("bincount")
 def bincount(self: Any, weights: Any, minlength: int) -> Spec:
+    data_dependent("bincount", self)
     if self.dim() != 1 or self._dtype.category != 1:
         if self._dtype.category != 1:
             raise RuntimeError(f"\"bincount_cpu\" not implemented for '{scalar_type_name(self._dtype)}'")

@@ -22,7 +22,7 @@ from ..dtypes import can_cast
 from ..random import default_generator
 from ..tensor import Tensor
 from .gaps import Gaps, run_unless_known
-from .sample import Sample, TensorMaker, declared_operators, has_values, is_random, sample_functions
+from .sample import Sample, TensorMaker, declared_operators, has_values, is_random, reads_memory, sample_functions
 
 __all__ = ["BackendExam"]
 
@@ -108,7 +108,7 @@ class BackendExam:
                 succeeded += 1
                 arguments.check_unharmed(before)
                 self._compare_layout(overload, result, on_meta, sample)
-        assert succeeded, f"no sample of {overload.name} was accepted"
+        assert succeeded or not self.calculates, f"no sample of {overload.name} was accepted"
 
     def _meta_refuses(self, overload: Overload, on_meta: Sample, sample: Sample, refusal: Exception) -> None:
         """A dtype may have no kernel here; all other refusals come from rules, and are the meta device's too."""
@@ -140,24 +140,32 @@ class BackendExam:
             self._compare_elements(result, expected, f"{overload.name}{sample}")
 
     def _inplace_agrees(self, overload: Overload) -> None:
-        functional = find_overload(overload.declaration.functional or "")
+        functional, succeeded = find_overload(overload.declaration.functional or ""), 0
         for sample, again in zip(self._samples(functional), self._samples(functional), strict=True):
             arguments = Arguments(functional, sample)
             target = arguments.bound[_written(overload)[0]]
             expected = self._accepted(functional, arguments.bound)
-            if not _fits(expected, target):
+            if overload.declaration.kind != "view" and not _fits(expected, target) or expected is None:
                 continue
             bound = Arguments(functional, again).bound
             written = bound[_written(overload)[0]]
             version = written._version
-            result = self._run(overload, bound)
+            result = self._accepted(overload, bound)
+            if result is None:
+                continue
+            succeeded += 1
             assert result is written, f"{overload.name}{sample} returns another tensor than it writes"
             assert written._version > version, f"{overload.name}{sample} counts no version"
             if overload.declaration.kind == "view":
-                assert _layouts(result) == _layouts(expected), f"{overload.name}{sample}: {_layouts(result)}, not {_layouts(expected)}"
+                assert _layouts(result) == _layouts(expected), (
+                    f"{overload.name}{sample}: {_layouts(result)}, not {_layouts(expected)}"
+                )
             else:
-                assert _layouts(result) == _layouts(target), f"{overload.name}{sample} changes the layout of what it writes"
+                assert _layouts(result) == _layouts(target), (
+                    f"{overload.name}{sample} changes the layout of what it writes"
+                )
             self._compare_elements(result, expected.to(target.dtype), f"{overload.name}{sample}")
+        assert succeeded or not self.calculates, f"no sample of {overload.name} was accepted in place"
 
     def _out_agrees(self, overload: Overload) -> None:
         functional = find_overload(overload.declaration.functional or "")
@@ -173,10 +181,14 @@ class BackendExam:
                     continue
                 given = dict(zip((a.name for a in functional.schema.arguments), bound, strict=True))
                 names = [a.name for a in overload.schema.arguments]
-                result = self._run(overload, [given[n] if n in given else None for n in names[: len(names) - len(outs)]] + outs)
+                result = self._run(
+                    overload, [given[n] if n in given else None for n in names[: len(names) - len(outs)]] + outs
+                )
                 for out, returned, want in zip(outs, _tensors_of(result), wanted, strict=True):
                     assert returned is out, f"{overload.name}{sample} returns another tensor than out="
-                    assert out.shape == want.shape, f"{overload.name}{sample}: out= has shape {out.shape}, not {want.shape}"
+                    assert out.shape == want.shape, (
+                        f"{overload.name}{sample}: out= has shape {out.shape}, not {want.shape}"
+                    )
                     self._compare_elements(out, want, f"{overload.name}{sample}")
 
     def _views_alias(self, overload: Overload) -> None:
@@ -186,18 +198,17 @@ class BackendExam:
             result = self._accepted(overload, arguments.bound)
             if result is None:
                 continue
-            for made in _tensors_of(result):
-                if made is base:
-                    continue
-                assert made._base is (base if base._base is None else base._base), f"{overload.name}{sample} is no view"
-                version = base._version
-                made.zero_()
-                assert base._version > version, f"{overload.name}{sample}: the base does not see that its view was written"
-                assert not self.calculates or not self._elements(made).any()
-            whole = self._elements(base) if self.calculates else None
-            covered = sum(m.numel() for m in _tensors_of(result)) if whole is not None else 0
-            if whole is not None and covered == base.numel() and overload.name != "as_strided":
-                assert not whole.any(), f"{overload.name}{sample}: writing to the view does not write to its base"
+            views = [made for made in _tensors_of(result) if made is not base]
+            assert all(v._base is (base if base._base is None else base._base) for v in views), (
+                f"{overload.name}{sample} is no view"
+            )
+            versions = [v._version for v in views]
+            base.zero_()
+            for v, before in zip(views, versions, strict=True):
+                assert v._version > before, f"{overload.name}{sample}: the view does not see that its base was written"
+                assert not self.calculates or not self._elements(v).any(), (
+                    f"{overload.name}{sample} has memory of its own"
+                )
 
     def _refusal_harms_nothing(self, overload: Overload) -> None:
         """A target that overlaps itself is refused by every operator that writes."""
@@ -220,7 +231,9 @@ class BackendExam:
                 continue
             raise AssertionError(f"{overload.name}{sample} writes to a tensor that overlaps itself")
 
-    def _with_overlap(self, overload: Overload, functional: Overload, sample: Sample, results: list[Tensor]) -> list[Any] | None:
+    def _with_overlap(
+        self, overload: Overload, functional: Overload, sample: Sample, results: list[Tensor]
+    ) -> list[Any] | None:
         """Arguments whose written tensors overlap themselves; None where the sample has too few elements for that."""
         bound = list(Arguments(functional, sample).bound)
         if overload.declaration.form == "out":
@@ -235,7 +248,9 @@ class BackendExam:
 
     # Their parts
 
-    def _samples(self, overload: Overload, device_type: str | None = None, *, strided: bool = False) -> Iterator[Sample]:
+    def _samples(
+        self, overload: Overload, device_type: str | None = None, *, strided: bool = False
+    ) -> Iterator[Sample]:
         for generate in sample_functions(overload):
             yield from generate(TensorMaker(device_type or self.device_type, strided=strided))
 
@@ -263,7 +278,9 @@ class BackendExam:
 
     def _compare_elements(self, result: Any, expected: Any, what: str) -> None:
         got, wanted = _tensors_of(result), _tensors_of(expected)
-        assert [(t.shape, t.dtype) for t in got] == [(t.shape, t.dtype) for t in wanted], f"{what}: shapes or dtypes differ"
+        assert [(t.shape, t.dtype) for t in got] == [(t.shape, t.dtype) for t in wanted], (
+            f"{what}: shapes or dtypes differ"
+        )
         if not self.calculates or not has_values(what.partition("(")[0]):
             return
         for ours, theirs in zip(got, wanted, strict=True):
@@ -308,7 +325,11 @@ def _layouts(result: Any) -> Any:
     """Shapes, dtypes and strides; strides of dimensions without a second element say nothing."""
     if isinstance(result, Tensor):
         shape = tuple(result.shape)
-        strides = None if math.prod(shape) == 0 else tuple(s if n > 1 else None for n, s in zip(shape, result.stride(), strict=True))
+        strides = (
+            None
+            if math.prod(shape) == 0
+            else tuple(s if n > 1 else None for n, s in zip(shape, result.stride(), strict=True))
+        )
         return shape, result.dtype, strides
     return [_layouts(item) for item in result] if isinstance(result, (list, tuple)) else type(result)
 
@@ -331,7 +352,9 @@ def _assert_close(got: np.ndarray, wanted: np.ndarray, d: Any, what: str) -> Non
     if d.is_floating_point or d.is_complex:
         wide = np.complex128 if d.is_complex else np.float64
         tolerance = 1e-9 if d.itemsize == 8 and not d.is_complex else 2e-2 if d.itemsize < 4 else 1e-5
-        np.testing.assert_allclose(got.astype(wide), wanted.astype(wide), rtol=tolerance, atol=tolerance, equal_nan=True, err_msg=what)
+        np.testing.assert_allclose(
+            got.astype(wide), wanted.astype(wide), rtol=tolerance, atol=tolerance, equal_nan=True, err_msg=what
+        )
     else:
         np.testing.assert_array_equal(got, wanted, err_msg=what)
 
@@ -343,11 +366,13 @@ def _is_functional(overload: Overload) -> bool:
 #: Check -> the operators that it applies to.
 APPLIES: dict[str, Callable[[Overload], bool]] = {
     "test_agrees_with_meta": _is_functional,
-    "test_strided_inputs": lambda o: _is_functional(o) and has_values_after_loading(o),
+    "test_strided_inputs": lambda o: _is_functional(o) and has_values_after_loading(o) and not reads_memory(o.name),
     "test_inplace_form": lambda o: o.declaration.form == "inplace",
     "test_out_form": lambda o: o.declaration.form == "out" and has_values_after_loading(o),
     "test_views_alias": lambda o: o.declaration.kind == "view" and _is_functional(o),
-    "test_refusal_harms_nothing": lambda o: o.schema.is_mutable and o.declaration.kind != "view" and o.declaration.form != "functional",
+    "test_refusal_harms_nothing": lambda o: (
+        o.schema.is_mutable and o.declaration.kind != "view" and o.declaration.form != "functional"
+    ),
 }
 
 

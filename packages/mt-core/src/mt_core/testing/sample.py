@@ -21,12 +21,20 @@ from ..dtypes import dtype
 from ..tensor import Tensor, new_tensor
 
 __all__ = [
-    "Sample", "TensorMaker", "binary", "call", "cases", "declared_operators", "number_and_tensor", "random_values",
+    "Sample", "TensorMaker", "binary", "call", "cases", "declared_operators", "depends_on_strides", "number_and_tensor", "random_values",
     "reduction", "sample_functions", "samples", "tensor_and_number", "unary", "uninitialized", "view",
 ]  # fmt: skip
 
 #: One dtype of each kind that operators tell apart.
-TYPICAL_DTYPES = (dtypes.float32, dtypes.float64, dtypes.bfloat16, dtypes.int64, dtypes.uint8, dtypes.bool, dtypes.complex64)
+TYPICAL_DTYPES = (
+    dtypes.float32,
+    dtypes.float64,
+    dtypes.bfloat16,
+    dtypes.int64,
+    dtypes.uint8,
+    dtypes.bool,
+    dtypes.complex64,
+)
 
 
 class Sample:
@@ -124,6 +132,7 @@ Generate = Callable[[TensorMaker], Iterable[Sample]]
 _GENERATORS: dict[str, list[Generate]] = {}
 _UNINITIALIZED: set[str] = set()
 _RANDOM: set[str] = set()
+_DEPENDS_ON_STRIDES: set[str] = set()
 
 
 def samples(*names: str) -> Callable[[Generate], Generate]:
@@ -152,6 +161,11 @@ def random_values(names: str) -> None:
     _RANDOM.update(names.split())
 
 
+def depends_on_strides(names: str) -> None:
+    """Mark operators that read memory rather than elements (``as_strided``): another layout is another result, or refused."""
+    _DEPENDS_ON_STRIDES.update(names.split())
+
+
 def has_values(name: str) -> bool:
     """Whether the elements of an operator's result are determined by its arguments."""
     return name not in _UNINITIALIZED
@@ -162,10 +176,17 @@ def is_random(name: str) -> bool:
     return name in _RANDOM
 
 
+def reads_memory(name: str) -> bool:
+    """Whether an operator's result depends on the layout of its inputs."""
+    return name in _DEPENDS_ON_STRIDES
+
+
 # Recurring shapes
 
 
-def unary(names: str, *rest: Any, low: float = -2, high: float = 2, dtypes: Iterable[dtype] = TYPICAL_DTYPES, **kwargs: Any) -> None:
+def unary(
+    names: str, *rest: Any, low: float = -2, high: float = 2, dtypes: Iterable[dtype] = TYPICAL_DTYPES, **kwargs: Any
+) -> None:
     """``f(tensor, *rest)`` over dtypes, on a matrix, a 0-dim tensor, nothing, and channels-last memory."""
 
     def generate(make: TensorMaker) -> Iterator[Sample]:
@@ -204,7 +225,9 @@ def tensor_and_number(names: str, number: Any, *rest: Any, **kwargs: Any) -> Non
     unary(names, number, *rest, **kwargs)
 
 
-def number_and_tensor(names: str, number: Any, *, low: float = -2, high: float = 2, dtypes: Iterable[dtype] = TYPICAL_DTYPES) -> None:
+def number_and_tensor(
+    names: str, number: Any, *, low: float = -2, high: float = 2, dtypes: Iterable[dtype] = TYPICAL_DTYPES
+) -> None:
     """``f(number, tensor)`` over dtypes."""
 
     def generate(make: TensorMaker) -> Iterator[Sample]:
@@ -215,7 +238,9 @@ def number_and_tensor(names: str, number: Any, *, low: float = -2, high: float =
     samples(*names.split())(generate)
 
 
-def reduction(names: str, *dims: Any, dtypes: Iterable[dtype] = TYPICAL_DTYPES, keepdim: bool = True, **kwargs: Any) -> None:
+def reduction(
+    names: str, *dims: Any, dtypes: Iterable[dtype] = TYPICAL_DTYPES, keepdim: bool = True, **kwargs: Any
+) -> None:
     """``f(tensor, dim[, keepdim=])`` for each of `dims` (without any: ``f(tensor)``), over dtypes and layouts."""
     chosen: tuple[tuple[Any, ...], ...] = tuple((dim,) for dim in dims) or ((),)
 

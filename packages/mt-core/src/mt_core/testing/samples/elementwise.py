@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from ... import dtypes
-from ..sample import binary, call, cases, number_and_tensor, tensor_and_number, unary
+from ..sample import binary, call, cases, depends_on_strides, number_and_tensor, tensor_and_number, unary
 
 INTEGERS = (dtypes.int64, dtypes.uint8, dtypes.bool)
 FLOATS = (dtypes.float32, dtypes.float64, dtypes.bfloat16)
+NUMERIC = (*FLOATS, dtypes.int64, dtypes.uint8)
 
-unary("neg abs sign sgn positive angle conj_physical _conj_physical conj resolve_conj resolve_neg real square reciprocal")
+unary(
+    "neg abs sign sgn positive angle conj_physical _conj_physical conj resolve_conj resolve_neg real square reciprocal"
+)
 unary("ceil floor trunc round frac exp exp2 expm1 sin cos tan atan sinh cosh asinh deg2rad rad2deg bitwise_not")
 unary("sqrt rsqrt log log2 log10 log1p", low=0.25)
 unary("asin acos atanh", low=-0.9, high=0.9)
@@ -19,18 +22,20 @@ unary("imag", dtypes=(dtypes.complex64, dtypes.complex128))
 
 binary("add.Tensor sub.Tensor rsub.Tensor mul.Tensor div.Tensor hypot atan2 copysign.Tensor logaddexp logaddexp2 dist")
 binary("add.Tensor sub.Tensor rsub.Tensor", alpha=3)
-binary("div.Tensor_mode", rounding_mode="floor")
-binary("div.Tensor_mode", rounding_mode="trunc")
-binary("floor_divide remainder.Tensor fmod.Tensor", low=1, high=9)
+binary("div.Tensor_mode", rounding_mode="floor", low=1, high=9, dtypes=NUMERIC)
+binary("div.Tensor_mode", rounding_mode="trunc", low=1, high=9, dtypes=NUMERIC)
+binary("floor_divide remainder.Tensor fmod.Tensor", low=1, high=9, dtypes=NUMERIC)
 binary("pow.Tensor_Tensor float_power.Tensor_Tensor", low=1, high=3)
 binary("bitwise_and.Tensor bitwise_or.Tensor bitwise_xor.Tensor", dtypes=INTEGERS, high=9)
 binary("bitwise_left_shift.Tensor bitwise_right_shift.Tensor gcd lcm", low=0, high=6, dtypes=INTEGERS)
 binary("ldexp.Tensor nextafter", dtypes=FLOATS)
 binary("complex polar", dtypes=(dtypes.float32, dtypes.float64))
 
-tensor_and_number("rsub.Scalar remainder.Scalar fmod.Scalar pow.Tensor_Scalar float_power.Tensor_Scalar copysign.Scalar", 3)
+tensor_and_number(
+    "rsub.Scalar remainder.Scalar fmod.Scalar pow.Tensor_Scalar float_power.Tensor_Scalar copysign.Scalar", 3
+)
 tensor_and_number("rsub.Scalar remainder.Scalar pow.Tensor_Scalar copysign.Scalar", 1.5, low=0.5)
-number_and_tensor("remainder.Scalar_Tensor pow.Scalar float_power.Scalar", 3, low=1, high=4)
+number_and_tensor("remainder.Scalar_Tensor pow.Scalar float_power.Scalar", 3, low=1, high=4, dtypes=NUMERIC)
 
 cases(
     "addcmul addcdiv",
@@ -45,4 +50,7 @@ cases(
     lambda t: call(t(2, 3, dtype=dtypes.complex64)),
     lambda t: call(t(dtype=dtypes.complex128)),
 )
-cases("view_as_complex view_as_complex_copy", lambda t: call(t(2, 3, 4).view(2, 3, 2, 2)[..., :]), lambda t: call(t(4, 2)))
+cases(
+    "view_as_complex view_as_complex_copy", lambda t: call(t(2, 3, 4).view(2, 3, 2, 2)[..., :]), lambda t: call(t(4, 2))
+)
+depends_on_strides("view_as_complex view_as_complex_copy")

@@ -26,8 +26,16 @@ reduced("mse_loss l1_loss smooth_l1_loss huber_loss kl_div soft_margin_loss", la
 reduced("nll_loss nll_loss_nd cross_entropy_loss multi_margin_loss", lambda t: (t(3, 4), t.of(*CLASSES)))
 reduced("nll_loss nll_loss_nd cross_entropy_loss", lambda t: (t(3, 4), t.of(*CLASSES), t(4, low=0.5)))
 reduced("nll_loss2d nll_loss_nd cross_entropy_loss", lambda t: (t(2, 4, 3, 3), t.ints(2, 3, 3, high=4)))
-cases("cross_entropy_loss", lambda t: call(t(3, 4), t(3, 4, low=0, high=1)), lambda t: call(t(3, 4), t.of(*CLASSES), label_smoothing=0.1))
-cases("nll_loss_forward", lambda t: call(t(3, 4), t.of(*CLASSES), None, 1, -100), lambda t: call(t(3, 4), t.of(*CLASSES), t(4), 0, 0))
+cases(
+    "cross_entropy_loss",
+    lambda t: call(t(3, 4), t(3, 4, low=0, high=1)),
+    lambda t: call(t(3, 4), t.of(*CLASSES), label_smoothing=0.1),
+)
+cases(
+    "nll_loss_forward",
+    lambda t: call(t(3, 4), t.of(*CLASSES), None, 1, -100),
+    lambda t: call(t(3, 4), t.of(*CLASSES), t(4), 0, 0),
+)
 cases("nll_loss_backward", lambda t: call(t(), t(3, 4), t.of(*CLASSES), None, 1, -100, t(low=1)))
 reduced("binary_cross_entropy", lambda t: (t(2, 3, low=0.1, high=0.9), t(2, 3, low=0, high=1), t(2, 3)))
 reduced("binary_cross_entropy_with_logits", lambda t: (t(2, 3), t(2, 3, low=0, high=1), t(2, 3), t(3, low=0.5)))
@@ -38,5 +46,19 @@ reduced("cosine_embedding_loss", lambda t: (t(3, 4), t(3, 4), t.of(*SIGNS)))
 reduced("triplet_margin_loss", lambda t: (t(3, 4), t(3, 4), t(3, 4)))
 cases("cosine_similarity", lambda t: call(t(2, 3), t(2, 3)), lambda t: call(t(2, 3), t(1, 3), 0))
 cases("pairwise_distance", lambda t: call(t(2, 3), t(2, 3)), lambda t: call(t(2, 3), t(3), 1.0, keepdim=True))
-cases("poisson_nll_loss", lambda t: call(t(2, 3), t(2, 3, low=0.5), True, True, 1e-8, 1), lambda t: call(t(2, 3, low=0.5), t(2, 3), False, False, 1e-8, 0))
+cases(
+    "poisson_nll_loss",
+    lambda t: call(t(2, 3), t(2, 3, low=0.5), True, True, 1e-8, 1),
+    lambda t: call(t(2, 3, low=0.5), t(2, 3), False, False, 1e-8, 0),
+)
 unary("_bounded_log", low=0.0, high=1.0, dtypes=(dtypes.float32, dtypes.float64, dtypes.bfloat16))
+cases("pdist", lambda t: call(t(4, 3)), lambda t: call(t(4, 3), 1.0))
+LABELS = ([[1, 2, 1], [3, 1, 2]], dtypes.int64)
+cases(
+    "ctc_loss.IntList",
+    lambda t: call(t(6, 2, 4), t.of(*LABELS), [6, 5], [3, 2]),
+    lambda t: call(t(6, 2, 4), t.of(*LABELS), [6, 6], [3, 3], 0, 0),
+)
+cases(
+    "ctc_loss.Tensor", lambda t: call(t(6, 2, 4), t.of(*LABELS), t.of([6, 5], dtypes.int64), t.of([3, 2], dtypes.int64))
+)

@@ -5,16 +5,35 @@ from __future__ import annotations
 from ... import dtypes
 from ..sample import call, cases
 
-cases("mm matmul linalg_matmul", *[lambda t, d=d: call(t(2, 3, dtype=d), t(3, 4, dtype=d)) for d in (dtypes.float32, dtypes.bfloat16, dtypes.int64, dtypes.complex64)])
+cases(
+    "mm matmul linalg_matmul",
+    *[
+        lambda t, d=d: call(t(2, 3, dtype=d), t(3, 4, dtype=d))
+        for d in (dtypes.float32, dtypes.bfloat16, dtypes.int64, dtypes.complex64)
+    ],
+)
 cases("mm matmul", lambda t: call(t(3, 2).t(), t(4, 3).t()), lambda t: call(t(2, 0), t(0, 3)))
-cases("matmul linalg_matmul", lambda t: call(t(3), t(3)), lambda t: call(t(2, 3), t(3)), lambda t: call(t(3), t(2, 3, 4)), lambda t: call(t(2, 1, 2, 3), t(4, 3, 5)))
+cases(
+    "matmul linalg_matmul",
+    lambda t: call(t(3), t(3)),
+    lambda t: call(t(2, 3), t(3)),
+    lambda t: call(t(3), t(2, 3, 4)),
+    lambda t: call(t(2, 1, 2, 3), t(4, 3, 5)),
+)
 cases("bmm", lambda t: call(t(2, 3, 4), t(2, 4, 5)), lambda t: call(t(2, 4, 3).transpose(1, 2), t(2, 4, 5)))
 cases("mv", lambda t: call(t(2, 3), t(3)))
-cases("dot vdot", lambda t: call(t(3), t(3)), lambda t: call(t(3, dtype=dtypes.complex64), t(3, dtype=dtypes.complex64)))
+cases(
+    "dot vdot", lambda t: call(t(3), t(3)), lambda t: call(t(3, dtype=dtypes.complex64), t(3, dtype=dtypes.complex64))
+)
 cases("outer ger", lambda t: call(t(2), t(3)))
 cases("addmm", lambda t: call(t(2, 4), t(2, 3), t(3, 4)), lambda t: call(t(4), t(2, 3), t(4, 3).t(), beta=0.5, alpha=2))
 cases("addmv", lambda t: call(t(2), t(2, 3), t(3)), lambda t: call(t(), t(2, 3), t(3), beta=0, alpha=2))
-cases("baddbmm", lambda t: call(t(2, 3, 5), t(2, 3, 4), t(2, 4, 5)), lambda t: call(t(5), t(2, 3, 4), t(2, 4, 5), beta=2))
+cases(
+    "baddbmm", lambda t: call(t(2, 3, 5), t(2, 3, 4), t(2, 4, 5)), lambda t: call(t(5), t(2, 3, 4), t(2, 4, 5), beta=2)
+)
 cases("addbmm", lambda t: call(t(3, 5), t(2, 3, 4), t(2, 4, 5), alpha=0.5))
 cases("addr", lambda t: call(t(2, 3), t(2), t(3)), lambda t: call(t(3), t(2), t(3), beta=2, alpha=3))
-cases("linear", lambda t: call(t(2, 3), t(4, 3)), lambda t: call(t(5, 2, 3), t(4, 3), t(4)), lambda t: call(t(3), t(4, 3)))
+cases(
+    "linear", lambda t: call(t(2, 3), t(4, 3)), lambda t: call(t(5, 2, 3), t(4, 3), t(4)), lambda t: call(t(3), t(4, 3))
+)
+cases("bilinear", lambda t: call(t(2, 3), t(2, 4), t(5, 3, 4)), lambda t: call(t(2, 3), t(2, 4), t(5, 3, 4), t(5)))

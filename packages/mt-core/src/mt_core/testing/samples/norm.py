@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from ..sample import call, cases
 
-cases("native_layer_norm", lambda t: call(t(2, 3, 4), [4], t(4), t(4), 1e-5), lambda t: call(t(2, 3, 4), [3, 4], None, None, 1e-5))
+cases(
+    "native_layer_norm",
+    lambda t: call(t(2, 3, 4), [4], t(4), t(4), 1e-5),
+    lambda t: call(t(2, 3, 4), [3, 4], None, None, 1e-5),
+)
 cases(
     "native_layer_norm_backward",
     lambda t: call(t(2, 3), t(2, 3), [3], t(2, 1), t(2, 1, low=0.5), t(3), t(3), [True, True, True]),
@@ -23,3 +27,5 @@ cases(
     lambda t: call(t(4, 3, 5), t(3), t(3), t(3), t(3, low=0.5), False, 0.1, 1e-5, True),
     lambda t: call(t(4, 3, 5), None, None, None, None, True, 0.1, 1e-5, True),
 )
+cases("_weight_norm", lambda t: call(t(4, 3), t(4, 1)), lambda t: call(t(4, 3, 2), t(1, 3, 1), 1))
+cases("norm_except_dim", lambda t: call(t(4, 3)), lambda t: call(t(4, 3, 2), 2, 1))

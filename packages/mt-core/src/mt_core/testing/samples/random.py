@@ -5,7 +5,7 @@ from __future__ import annotations
 from ... import dtypes
 from ...formats import contiguous_format
 from ...random import default_generator
-from ..sample import call, cases, random_values
+from ..sample import TensorMaker, call, cases, random_values
 
 GENERATOR = {"generator": default_generator}
 PLACE = (lambda t: call(t(2, 3)), lambda t: call(t(4, 5, dtype=dtypes.float64)))
@@ -30,8 +30,9 @@ cases(LIKES, *PLACE, lambda t: call(t(2, 3), dtype=dtypes.float64, memory_format
 cases("rand_like.generator randn_like.generator", lambda t: call(t(2, 3), **GENERATOR))
 cases("randint_like", lambda t: call(t(2, 3), 9))
 cases("randint_like.generator", lambda t: call(t(2, 3), 9, **GENERATOR))
-cases("randint_like.Tensor", lambda t: call(t(2, 3), t.of(9, dtypes.int64)))
-cases("randint_like.Tensor_generator", lambda t: call(t(2, 3), t.of(9, dtypes.int64), **GENERATOR))
+HIGH = TensorMaker().of(9, dtypes.int64)  # bounds are read on the CPU
+cases("randint_like.Tensor", lambda t: call(t(2, 3), HIGH))
+cases("randint_like.Tensor_generator", lambda t: call(t(2, 3), HIGH, **GENERATOR))
 cases("randint_like.low_dtype", lambda t: call(t(2, 3), -3, 9))
 cases("randint_like.low_generator_dtype", lambda t: call(t(2, 3), -3, 9, **GENERATOR))
 cases("normal.Tensor_Tensor", lambda t: call(t(2, 3), t(3, low=0.5)))

@@ -6,7 +6,7 @@ from typing import Any
 
 from ... import dtypes
 from ...tensor import Tensor
-from ..sample import TensorMaker, call, cases, unary, view
+from ..sample import TensorMaker, call, cases, depends_on_strides, unary, view
 
 
 def both(names: str) -> str:
@@ -22,7 +22,6 @@ def _copy(name: str) -> str:
 def _on_cpu(values: Any) -> Tensor:
     """Indices that are read on the CPU, wherever the tensor is."""
     return TensorMaker().of(values, dtypes.int64)
-
 
 
 view(both("transpose.int"), (0, 1), (-1, 0))
@@ -43,7 +42,9 @@ view(both("split.Tensor"), (2,), (3, 2))
 view(both("split_with_sizes"), ([1, 2], 1))
 view("as_strided", ([2, 2], [3, 1]), ([2, 3], [1, 0], 2))
 cases("as_strided_copy", lambda t: call(t(3, 4), [2, 2], [3, 1]))
-cases(both("view"), lambda t: call(t(2, 3, 4), [6, 4]), lambda t: call(t(2, 3, 4), [-1]), lambda t: call(t(0, 3), [3, 0]))
+cases(
+    both("view"), lambda t: call(t(2, 3, 4), [6, 4]), lambda t: call(t(2, 3, 4), [-1]), lambda t: call(t(0, 3), [3, 0])
+)
 cases(both("view.dtype"), lambda t: call(t(2, 4), dtypes.int32), lambda t: call(t(2, 4), dtypes.uint8))
 view("reshape", ([6, 4],), ([-1],), ([2, 12],))
 view("flatten.using_ints", (), (1,), (0, 1))
@@ -55,7 +56,11 @@ view("chunk", (2,), (3, 1), (5, 2))
 view("split.sizes", ([1, 2], 1))
 view("tensor_split.sections", (2,), (3, 2))
 view("tensor_split.indices", ([1, 2], 2))
-cases("tensor_split.tensor_indices_or_sections", lambda t: call(t(4, 3), _on_cpu([1, 3])), lambda t: call(t(4, 3), _on_cpu(2)))
+cases(
+    "tensor_split.tensor_indices_or_sections",
+    lambda t: call(t(4, 3), _on_cpu([1, 3])),
+    lambda t: call(t(4, 3), _on_cpu(2)),
+)
 view("hsplit.int", (3,))
 view("hsplit.array", ([1, 2],))
 view("vsplit.int", (2,))
@@ -83,3 +88,4 @@ cases("reflection_pad2d replication_pad2d _pad_circular", lambda t: call(t(2, 3,
 cases("reflection_pad3d replication_pad3d", lambda t: call(t(2, 3, 4, 5, 6), [1, 2, 1, 0, 1, 1]))
 view("pad", ([1, 2],), ([1, 2], "reflect"), ([1, 1], "circular"), ([1, 0, 0, 1], "constant", 2.0))
 unary("alias")
+depends_on_strides(both("as_strided view.dtype"))

@@ -1,0 +1,41 @@
+"""Every operator has all its rooms, but for the gaps listed with their reasons."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+from mt_core.testing import declared_operators, empty_slots, read_gaps
+
+GAPS = read_gaps(Path(__file__).with_name("gaps.toml"))
+SLOTS = ("meta", "cpu", "derivative", "samples", "doc")
+
+
+@pytest.fixture(scope="module")
+def slots() -> dict[str, list[str]]:
+    for sibling in ("mt_autograd", "mt_backend_cpu"):
+        if importlib.util.find_spec(sibling) is None:
+            pytest.skip(f"{sibling} is not installed")
+    return empty_slots()
+
+
+def test_enough_operators_are_declared() -> None:
+    assert len({o.packet_name for o in declared_operators() if not o.declaration.functional}) >= 250
+
+
+@pytest.mark.parametrize("slot", SLOTS)
+def test_no_slot_is_empty(slots: dict[str, list[str]], slot: str) -> None:
+    missing = [name for name in slots[slot] if name not in GAPS.get(slot, {})]
+    assert not missing, f"nothing fills the slot '{slot}' of: {', '.join(missing)}"
+
+
+@pytest.mark.parametrize("slot", SLOTS)
+def test_no_gap_is_listed_in_vain(slots: dict[str, list[str]], slot: str) -> None:
+    filled = [name for name in GAPS.get(slot, {}) if name not in slots[slot]]
+    assert not filled, f"gaps.toml lists operators whose slot '{slot}' is filled: {', '.join(filled)}"
+
+
+def test_gaps_give_reasons() -> None:
+    assert set(GAPS) <= set(SLOTS)
+    assert all(len(reason.split()) > 3 for table in GAPS.values() for reason in table.values())
