@@ -19,13 +19,16 @@ def cast(array: np.ndarray, target: np.dtype) -> np.ndarray:
     if source == target:
         return array
     kind, wanted = source.kind, target.kind
-    if kind == "c" and wanted not in "cb":
-        return cast(array.real, target)
-    if wanted in "iu" and target.itemsize < 8 and (kind == "f" or kind == "V" and source.names is None):
-        return array.astype(np.float64 if kind == "V" else source).astype(np.int64).astype(target)
     if target.names is not None or source.names is not None:
         return _cast_complex_half(array, target)
-    return array.astype(target)
+    if kind == "c" and wanted not in "cb":
+        return cast(array.real, target)
+    if kind in "biu":
+        return array.astype(target)
+    with np.errstate(all="ignore"):  # infinity and NaN become whole numbers, numbers too large infinity, without a word
+        if wanted in "iu" and target.itemsize < 8 and kind in "fV":
+            return array.astype(np.float64 if kind == "V" else source).astype(np.int64).astype(target)
+        return array.astype(target)
 
 
 def _cast_complex_half(array: np.ndarray, target: np.dtype) -> np.ndarray:
