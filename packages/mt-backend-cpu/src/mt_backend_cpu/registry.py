@@ -13,13 +13,23 @@ __all__ = ["kernel", "kernels", "short_form"]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def kernel(*names: str, half: str = "float32", ufunc: bool = False, fast: Any = None, short: Any = None, row_major: bool = False,
-           mixed: bool = False) -> Callable[[F], F]:  # fmt: skip
+def kernel(*names: str, half: str = "float32", ufunc: bool = False, fast: Any = None, short: Any = None,
+           row_major: bool = False,
+           mixed: bool = False, inplace: Any = None) -> Callable[[F], F]:  # fmt: skip
     """Decorator: the function is the CPU kernel of these overloads (`mt_core.dispatch.registry.KernelDef`)."""
 
     def enter(function: F) -> F:
         register_kernel(
-            CPU, names, function, half=half, ufunc=ufunc, fast=fast, short=short, row_major=row_major, mixed=mixed
+            CPU,
+            names,
+            function,
+            half=half,
+            ufunc=ufunc,
+            fast=fast,
+            short=short,
+            row_major=row_major,
+            mixed=mixed,
+            inplace=inplace,
         )
         return function
 

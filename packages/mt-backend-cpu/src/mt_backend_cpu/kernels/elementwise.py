@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -9,12 +10,36 @@ import numpy as np
 from ..registry import kernel, kernels
 
 
-@kernel("add.Tensor", fast=np.add)
+#: In-place kernels work through large arrays in blocks of as many elements, whose temporaries stay in the cache.
+BLOCK = 1 << 14
+
+
+def blocks(*arrays: Any) -> Iterator[tuple[Any, ...]]:
+    """Row-major arrays of one shape, block by block."""
+    if arrays[0].size <= BLOCK:
+        yield arrays
+        return
+    flat = [array.reshape(-1) for array in arrays]
+    for start in range(0, flat[0].size, BLOCK):
+        yield tuple([array[start : start + BLOCK] for array in flat])
+
+
+def add_scaled_into(self: Any, other: Any, alpha: Any) -> None:
+    for target, part in blocks(self, other):
+        target += part * alpha
+
+
+def subtract_scaled_into(self: Any, other: Any, alpha: Any) -> None:
+    for target, part in blocks(self, other):
+        target -= part * alpha
+
+
+@kernel("add.Tensor", fast=np.add, inplace=add_scaled_into)
 def add(self: Any, other: Any, alpha: Any) -> Any:
     return self + scaled(other, alpha)
 
 
-@kernel("sub.Tensor", fast=np.subtract)
+@kernel("sub.Tensor", fast=np.subtract, inplace=subtract_scaled_into)
 def sub(self: Any, other: Any, alpha: Any) -> Any:
     return self - scaled(other, alpha)
 
@@ -108,17 +133,43 @@ def sgn(self: Any) -> Any:
 # Fused forms
 
 
-@kernel("addcmul")
+def addcmul_into(self: Any, tensor1: Any, tensor2: Any, value: Any) -> None:
+    for target, one, other in blocks(self, tensor1, tensor2):
+        product = one * value
+        product *= other
+        target += product
+
+
+def addcdiv_into(self: Any, tensor1: Any, tensor2: Any, value: Any) -> None:
+    for target, one, other in blocks(self, tensor1, tensor2):
+        quotient = one * value
+        quotient /= other
+        target += quotient
+
+
+def lerp_into(self: Any, end: Any, weight: Any) -> None:
+    for target, other in blocks(self, end):
+        step = other - target
+        if abs(weight) < 0.5:
+            step *= weight
+            target += step
+        else:
+            step *= 1 - weight
+            np.subtract(other, step, out=target)
+
+
+@kernel("addcmul", inplace=addcmul_into)
 def addcmul(self: Any, tensor1: Any, tensor2: Any, value: Any) -> Any:
     return self + scaled(tensor1, value) * tensor2
 
 
-@kernel("addcdiv")
+@kernel("addcdiv", inplace=addcdiv_into)
 def addcdiv(self: Any, tensor1: Any, tensor2: Any, value: Any) -> Any:
     return self + scaled(tensor1, value) / tensor2
 
 
-@kernel("lerp.Scalar", "lerp.Tensor")
+@kernel("lerp.Scalar", inplace=lerp_into)
+@kernel("lerp.Tensor")
 def lerp(self: Any, end: Any, weight: Any) -> Any:
     """From whichever end is nearer, so that weights 0 and 1 give the ends themselves."""
     step = end - self

@@ -214,7 +214,7 @@ def _finish(backend: Any, keys: int) -> Callable[[Any, dtype], Tensor]:
 
 
 def _directs(operator: Elementwise) -> dict[dtype, dtype]:
-    """dtype of the inputs -> dtype of the result, where the kernel computes without conversion and no check is needed."""
+    """dtype of the inputs -> dtype of the result, where no conversion and no check is needed."""
     promotion, check = operator.promotion, operator.check
     unchecked = ALL_DTYPES if check is None else getattr(check, "unchecked", REAL_FLOATS)
     return {d: promotion.result(d) for d in unchecked if getattr(d, promotion.direct)}
@@ -394,7 +394,11 @@ def build_inplace(overload: Overload, kernel: KernelDef | None, backend: Any, st
     """The executor of the in-place form, from the functional kernel."""
     operator = Elementwise(overload, kernel, backend, 0)
     general = operator.general_inplace
-    if kernel is None or strided or not kernel.ufunc and kernel.fast is None:
+    if kernel is None or strided:
+        return general
+    if kernel.inplace is not None:
+        general = _inplace_kernel(general, kernel.inplace, len(overload.tensor_positions))
+    if not kernel.ufunc and kernel.fast is None:
         return general
     function = kernel.function if kernel.fast is None else kernel.fast
     directs = frozenset(d for d, r in _directs(operator).items() if r is d)
@@ -451,6 +455,41 @@ def _fast_inplace_binary(
     return run
 
 
+def _inplace_kernel(general: Any, function: Any, tensors: int) -> Callable[..., Tensor]:
+    """Tensors of one shape and one real floating dtype, then real numbers: the kernel writes where the first lies."""
+
+    def run(self: Tensor, *rest: Any) -> Tensor:
+        d = self._dtype
+        others, numbers = rest[: tensors - 1], rest[tensors - 1 :]
+        if (
+            not d.native_real_float
+            or not _stand_beside(self, others)
+            or not REAL_NUMBERS.issuperset(map(type, numbers))
+        ):
+            return general(self, *rest)
+        tls.quiet(function, self._array, *[other._array for other in others], *numbers)
+        cell = self._cell
+        if cell is None:
+            cell = self._cell = Cell(self)
+        cell.version += 1
+        return self
+
+    return run
+
+
+def _stand_beside(self: Tensor, others: tuple[Any, ...]) -> bool:
+    """Whether all are tensors of the first one's shape and dtype, each either itself or on other memory."""
+    cell, shape = self._cell, self._array.shape
+    for other in others:
+        if other.__class__ not in TENSORS or other._dtype is not self._dtype or other._array.shape != shape:
+            return False
+        theirs = other._cell
+        if other is not self and cell is not None and theirs is not None:
+            if cell is theirs or cell.storage is not None and cell.storage is theirs.storage:
+                return False
+    return True
+
+
 #: Classes of Python numbers that stand for 0-dim tensors.
 NUMBERS = frozenset((bool, int, float, complex))
 REAL_NUMBERS = frozenset((bool, int, float))
@@ -458,5 +497,6 @@ REAL_FLOATS = frozenset(d for d in ALL_DTYPES if d.native_real_float)
 #: dtype -> classes of numbers that take it, in PyTorch's promotion as in NumPy's. Integers moreover must fit every
 #: integer dtype: PyTorch wraps around those that do not.
 WEAK_NUMBERS = {
-    d: frozenset((bool, int, float, complex)[: d.category + 1]) if WEAKLY_TYPED else frozenset() for d in ALL_DTYPES if d.native
+    d: frozenset((bool, int, float,
+    complex)[: d.category + 1]) if WEAKLY_TYPED else frozenset() for d in ALL_DTYPES if d.native
 }  # fmt: skip

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from ..ops._declare import Declaration
 
 __all__ = [
-    "KernelDef", "Overload", "Packet", "define", "find_overload", "load_room", "overload", "packet", "register_composite",
+    "KernelDef", "Overload", "Packet", "define", "find_overload", "load_room", "overload", "packet",
+    "register_composite",
     "register_generic", "register_handler", "register_kernel", "register_meta",
 ]  # fmt: skip
 
@@ -62,14 +63,18 @@ class KernelDef:
         With `short`: integer and bool tensors may stand beside the floating ones.
     row_major : bool
         View: it is for row-major arrays only, and its result is one.
+    inplace
+        Elementwise: writes the result into the first array, for row-major arrays of one shape and one real floating
+        dtype that share no memory with the first, and real numbers.
     """
 
-    __slots__ = ("function", "half", "ufunc", "fast", "short", "mixed", "row_major")
+    __slots__ = ("function", "half", "ufunc", "fast", "short", "mixed", "row_major", "inplace")
 
     def __init__(
         self, function: Callable[..., Any], half: str, ufunc: bool, fast: Any, short: Any = None,
-        row_major: bool = False, mixed: bool = False,
+        row_major: bool = False, mixed: bool = False, inplace: Any = None,
     ) -> None:  # fmt: skip
+        self.inplace = inplace
         self.function = function
         self.half = half
         self.ufunc = ufunc
@@ -283,13 +288,14 @@ def _forget(name: str) -> None:
 
 
 def register_kernel(
-    key: int, names: Iterable[str], function: Callable[..., Any], *, half: str = "float32", ufunc: bool = False, fast: Any = None,
-    short: Any = None, row_major: bool = False, mixed: bool = False,
+    key: int, names: Iterable[str], function: Callable[..., Any], *, half: str = "float32", ufunc: bool = False,
+    fast: Any = None,
+    short: Any = None, row_major: bool = False, mixed: bool = False, inplace: Any = None,
 ) -> None:  # fmt: skip
     """Enter a backend's kernel for operators; a later registration replaces an earlier one."""
     table = KERNELS.setdefault(key, {})
     for name in names:
-        table[name] = KernelDef(function, half, ufunc, fast, short, row_major, mixed)
+        table[name] = KernelDef(function, half, ufunc, fast, short, row_major, mixed, inplace)
         _forget(name)
 
 
