@@ -79,7 +79,7 @@ class SparseAdam(PerParameterOptimizer):
             "exp_avg_sq": mt.zeros_like(parameter, memory_format=mt.preserve_format),
         }
 
-    def _update(self, parameter: mt.Tensor, gradient: mt.Tensor, state: State, group: Group) -> None:
+    def _update(self, parameter: mt.Tensor, gradient: Any, state: State, group: Group) -> None:
         state["step"] += 1
         gradient = gradient.coalesce()  # averages are not linear: each entry must come once
         where, values = tuple(gradient.indices()), gradient.values()
