@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from tools.bench import report
@@ -26,10 +28,16 @@ def has_pytorch(python: str) -> bool:
     return any(Path(found.stdout.strip()).parent.glob("_C.*")) if found.stdout.strip() else False
 
 
+def environment() -> dict[str, str]:
+    """This environment, with bytecode kept: an installed library has its own, and a checkout's imports are timed like it."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**kept, "PYTHONPYCACHEPREFIX": str(Path(tempfile.gettempdir()) / f"bench-bytecode-{os.getuid()}")}
+
+
 def run(python: str, module: str, *arguments: str) -> report.Seconds:
     """The measurements of one library, made in a process of their own."""
     command = [python, "-m", "tools.bench.measure", module, *arguments]
-    finished = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+    finished = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True, env=environment())
     return json.loads(finished.stdout)
 
 
