@@ -164,7 +164,8 @@ _FROM_NUMPY = {
     for t, d in (
         ("uint8", uint8), ("int8", int8), ("int16", int16), ("int32", int32), ("int64", int64), ("uint16", uint16),
         ("uint32", uint32), ("uint64", uint64), ("bool", bool), ("float16", float16), ("float32", float32),
-        ("float64", float64), ("complex64", complex64), ("complex128", complex128), ("longlong", int64), ("intc", int32),
+        ("float64", float64), ("complex64", complex64), ("complex128", complex128), ("longlong", int64),
+        ("intc", int32),
         ("ulonglong", uint64), ("uintc", uint32),
     )
 }  # fmt: skip
@@ -281,6 +282,18 @@ def can_cast(from_: dtype, to: dtype) -> builtins.bool:
     if from_.is_floating_point and to.category < 2:
         return False
     return not (from_.category > 0 and to.category == 0)
+
+
+_CPP_NAMES = {
+    "float32": "float", "float64": "double", "int64": "long int", "int32": "int", "int16": "short int", "int8": "signed char",
+    "uint8": "unsigned char", "bool": "bool", "float16": "c10::Half", "bfloat16": "c10::BFloat16",
+    "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
+}  # fmt: skip
+
+
+def cpp_type_name(d: dtype) -> str:
+    """What PyTorch's messages call the C++ type of the elements."""
+    return _CPP_NAMES.get(d.name, scalar_type_name(d))
 
 
 class finfo:

@@ -83,9 +83,12 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     if indexing is None:
         import warnings
 
-        warnings.warn("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.", stacklevel=2)
+        warnings.warn(
+            "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.", stacklevel=2
+        )
     elif indexing not in ("ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
+    given = [t.reshape(1) if not t.dim() else t for t in given]
     swap = indexing == "xy" and len(given) >= 2
     if swap:
         given[0], given[1] = given[1], given[0]
@@ -93,7 +96,6 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     grids = [t.reshape([-1 if i == d else 1 for i in range(len(given))]).expand(shape) for d, t in enumerate(given)]
     if swap:
         grids[0], grids[1] = grids[1], grids[0]
-        grids = [g.swapdims(0, 1) for g in grids]
     return tuple(grids)
 
 
@@ -120,7 +122,11 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     rows = list(pick(range(input.shape[0]), r))
     from .construct import from_data
 
-    index = from_data([i for row in rows for i in row], dtypes.int64, input.device) if rows else ops.empty((0,), dtype=dtypes.int64, device=input.device)
+    index = (
+        from_data([i for row in rows for i in row], dtypes.int64, input.device)
+        if rows
+        else ops.empty((0,), dtype=dtypes.int64, device=input.device)
+    )
     return input.index_select(0, index).reshape(len(rows), r)
 
 
@@ -146,7 +152,9 @@ def _checked_blocks(tensors: tuple[Any, ...]) -> list[Any]:
     given = _listed(tensors)
     for position, t in enumerate(given):
         if t.dim() > 2:
-            raise RuntimeError(f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {position} has {t.dim()} dimensions")
+            raise RuntimeError(
+                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {position} has {t.dim()} dimensions"
+            )
     return given
 
 
@@ -166,7 +174,13 @@ def nonzero(input: Tensor, *, out: Any = None, as_tuple: bool = False) -> Any:
     return tuple(ops.nonzero(input).unbind(1))
 
 
-def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
+def unique(
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:
     """The distinct elements (or slices of a dimension) in order; optionally where each came to, and how often it occurs."""
     if dim is None:
         results = ops._unique2(input, sorted, return_inverse, return_counts)
@@ -175,7 +189,9 @@ def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, ret
     return _selected(results, return_inverse, return_counts)
 
 
-def unique_consecutive(input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
+def unique_consecutive(
+    input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
     """Runs of equal elements collapsed to one; options as `unique`."""
     results = ops.unique_consecutive(input, return_inverse, return_counts, dim)
     return _selected(results, return_inverse, return_counts)
@@ -215,8 +231,16 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Any = None) -> Tensor:
     inner = 1
     for i in over_a:
         inner *= a.shape[i]
-    left = a.permute([*keep_a, *[i % a.dim() for i in over_a]]).reshape((-1, inner)) if inner else a.new_zeros((_size(a, keep_a), 0))
-    right = b.permute([*[j % b.dim() for j in over_b], *keep_b]).reshape((inner, -1)) if inner else b.new_zeros((0, _size(b, keep_b)))
+    left = (
+        a.permute([*keep_a, *[i % a.dim() for i in over_a]]).reshape((-1, inner))
+        if inner
+        else a.new_zeros((_size(a, keep_a), 0))
+    )
+    right = (
+        b.permute([*[j % b.dim() for j in over_b], *keep_b]).reshape((inner, -1))
+        if inner
+        else b.new_zeros((0, _size(b, keep_b)))
+    )
     result = left.mm(right).reshape([a.shape[d] for d in keep_a] + [b.shape[d] for d in keep_b])
     if out is None:
         return result
@@ -272,7 +296,9 @@ def _from_lists(first: Any, rest: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]
     items = [first, *rest]
 
     def letters(labels: Any) -> str:
-        return "".join("..." if n is Ellipsis else chr(ord("A") + n) if n < 26 else chr(ord("a") + n - 26) for n in labels)
+        return "".join(
+            "..." if n is Ellipsis else chr(ord("A") + n) if n < 26 else chr(ord("a") + n - 26) for n in labels
+        )
 
     operands = items[: len(items) // 2 * 2 : 2]
     terms = [letters(labels) for labels in items[1::2]]
@@ -301,9 +327,13 @@ def _parse(equation: str, operands: list[Any]) -> tuple[list[list[Any]], list[An
     output: list[Any] = [*before, *(ellipsis if dots else []), *after]
     for label in output:
         if not isinstance(label, int) and not label.isalpha():
-            raise RuntimeError(f"einsum(): invalid subscript given at index {equation.index(label)} in the equation string, subscripts must be in [a-zA-Z]")
+            raise RuntimeError(
+                f"einsum(): invalid subscript given at index {equation.index(label)} in the equation string, subscripts must be in [a-zA-Z]"
+            )
         if not isinstance(label, int) and label not in everything:
-            raise RuntimeError(f"einsum(): output subscript {label} does not appear in the equation for any input operand")
+            raise RuntimeError(
+                f"einsum(): output subscript {label} does not appear in the equation for any input operand"
+            )
         if output.count(label) > 1:
             raise RuntimeError(f"einsum(): output subscript {label} appears more than once in the output")
     return inputs, output
@@ -313,7 +343,9 @@ def _labels(term: str, ndim: int, position: int) -> list[Any]:
     before, dots, after = term.partition("...")
     for char in before + after:
         if not char.isalpha():
-            raise RuntimeError(f"einsum(): invalid subscript given at index {term.index(char)} in the equation string, subscripts must be in [a-zA-Z]")
+            raise RuntimeError(
+                f"einsum(): invalid subscript given at index {term.index(char)} in the equation string, subscripts must be in [a-zA-Z]"
+            )
     named = len(before) + len(after)
     if named != ndim and not dots or named > ndim:
         more = f"the number of subscripts in the equation ({named}) {'is more than' if named > ndim else 'does not match'} the number of dimensions ({ndim}) for operand {position}"
@@ -355,7 +387,9 @@ def _diagonals(operand: Any, labels: list[Any], sizes: dict[Any, int]) -> tuple[
             first = labels.index(label)
             second = labels.index(label, first + 1)
             if operand.shape[first] != operand.shape[second]:
-                raise RuntimeError(f"einsum(): subscript {label} is repeated for operand 0 but the sizes don't match, {operand.shape[second]} != {operand.shape[first]}")
+                raise RuntimeError(
+                    f"einsum(): subscript {label} is repeated for operand 0 but the sizes don't match, {operand.shape[second]} != {operand.shape[first]}"
+                )
             operand = operand.diagonal(0, first, second)
             labels = [x for i, x in enumerate(labels) if i not in (first, second)] + [label]
     return operand, labels
@@ -370,7 +404,12 @@ def _join(a: Any, a_labels: list[Any], b: Any, b_labels: list[Any], later: set[A
     b, b_labels = _sum_out(b, b_labels, [x for x in b_labels if x not in shared and x not in later])
     rows = [x for x in a_labels if x not in shared]
     columns = [x for x in b_labels if x not in shared]
-    batch_shape = [max(a.shape[a_labels.index(x)], b.shape[b_labels.index(x)]) if 0 not in (a.shape[a_labels.index(x)], b.shape[b_labels.index(x)]) else 0 for x in batch]
+    batch_shape = [
+        max(a.shape[a_labels.index(x)], b.shape[b_labels.index(x)])
+        if 0 not in (a.shape[a_labels.index(x)], b.shape[b_labels.index(x)])
+        else 0
+        for x in batch
+    ]
     left = a.permute([a_labels.index(x) for x in batch + rows + inner])
     right = b.permute([b_labels.index(x) for x in batch + inner + columns])
     row_shape, inner_shape = left.shape[len(batch) : len(batch) + len(rows)], left.shape[len(batch) + len(rows) :]
@@ -379,8 +418,12 @@ def _join(a: Any, a_labels: list[Any], b: Any, b_labels: list[Any], later: set[A
         left = left.reshape((*left.shape[: len(batch)], *row_shape, *([1] * len(columns))))
         right = right.reshape((*right.shape[: len(batch)], *([1] * len(rows)), *column_shape))
         return left * right, batch + rows + columns
-    left = left.expand((*batch_shape, *row_shape, *inner_shape)).reshape((_prod(batch_shape), _prod(row_shape), _prod(inner_shape)))
-    right = right.expand((*batch_shape, *inner_shape, *column_shape)).reshape((_prod(batch_shape), _prod(inner_shape), _prod(column_shape)))
+    left = left.expand((*batch_shape, *row_shape, *inner_shape)).reshape(
+        (_prod(batch_shape), _prod(row_shape), _prod(inner_shape))
+    )
+    right = right.expand((*batch_shape, *inner_shape, *column_shape)).reshape(
+        (_prod(batch_shape), _prod(inner_shape), _prod(column_shape))
+    )
     return left.bmm(right).reshape((*batch_shape, *row_shape, *column_shape)), batch + rows + columns
 
 

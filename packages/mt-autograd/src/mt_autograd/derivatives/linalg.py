@@ -1,5 +1,7 @@
-"""Derivatives of linear algebra (Giles 2008, "Collected matrix derivative results", and for complex matrices PyTorch's convention
-that the gradient is the conjugate Wirtinger derivative)."""
+"""Derivatives of linear algebra, after Giles 2008, "Collected matrix derivative results".
+
+For complex matrices, as in PyTorch, the gradient is the conjugate Wirtinger derivative.
+"""
 
 from __future__ import annotations
 

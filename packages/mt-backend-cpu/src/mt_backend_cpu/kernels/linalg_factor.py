@@ -296,7 +296,8 @@ def lstsq(self: Array, b: Array, rcond: float | None, driver: str | None) -> tup
 # The exponential: scaling and squaring around a diagonal Pade approximant of degree 13 (Higham 2005).
 
 _PADE = (
-    64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0, 129060195264000.0, 10559470521600.0,
+    64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0, 129060195264000.0,
+    10559470521600.0,
     670442572800.0, 33522128640.0, 1323241920.0, 40840800.0, 960960.0, 16380.0, 182.0, 1.0,
 )  # fmt: skip
 #: Norm up to which the approximant is exact to double precision.

@@ -15,7 +15,9 @@ from .conv import windows
 Ints = tuple[int, ...]
 
 
-def _extended(self: np.ndarray, sizes: Ints, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints, value: Any) -> np.ndarray:
+def _extended(
+    self: np.ndarray, sizes: Ints, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints, value: Any
+) -> np.ndarray:
     """The input with its border, and as much after it as the last window needs (ceil mode)."""
     spatial = len(kernel_size)
     widths = [(0, 0)] * (self.ndim - spatial)
@@ -31,12 +33,15 @@ def _geometry(self: np.ndarray, spatial: int, ceil_mode: bool, *window: Ints) ->
     kernel_size, stride, padding = values[:3]
     dilation = values[3] if len(values) > 3 else (1,) * spatial
     sizes = tuple(
-        pooled_size(self.shape[self.ndim - spatial + i], kernel_size[i], stride[i], padding[i], dilation[i], ceil_mode) for i in range(spatial)
+        pooled_size(self.shape[self.ndim - spatial + i], kernel_size[i], stride[i], padding[i], dilation[i], ceil_mode)
+        for i in range(spatial)
     )
     return sizes, [kernel_size, stride, padding, dilation]
 
 
-def _divisors(shape: Ints, sizes: Ints, kernel_size: Ints, stride: Ints, padding: Ints, include_pad: bool, override: Any) -> np.ndarray:
+def _divisors(
+    shape: Ints, sizes: Ints, kernel_size: Ints, stride: Ints, padding: Ints, include_pad: bool, override: Any
+) -> np.ndarray:
     """How many elements each window averages over."""
     if override is not None:
         return np.full(sizes, override)
@@ -52,12 +57,25 @@ def _divisors(shape: Ints, sizes: Ints, kernel_size: Ints, stride: Ints, padding
 
 
 def _average(spatial: int) -> Any:
-    def avg_pool(self: np.ndarray, kernel_size: Ints, stride: Ints, padding: Ints, ceil_mode: bool, count_include_pad: bool, divisor_override: Any) -> np.ndarray:
+    def avg_pool(
+        self: np.ndarray,
+        kernel_size: Ints,
+        stride: Ints,
+        padding: Ints,
+        ceil_mode: bool,
+        count_include_pad: bool,
+        divisor_override: Any,
+    ) -> np.ndarray:
         sizes, (k, s, p, d) = _geometry(self, spatial, ceil_mode, kernel_size, stride, padding)
-        view = windows(_extended(self, sizes, k, s, p, d, 0), k, s, d)[(..., *[slice(0, n) for n in sizes], *[slice(None)] * spatial)]
+        view = windows(_extended(self, sizes, k, s, p, d, 0), k, s, d)[
+            (..., *[slice(0, n) for n in sizes], *[slice(None)] * spatial)
+        ]
         total = view.sum(axis=tuple(range(-spatial, 0)))
         count = _divisors(self.shape[-spatial:], sizes, k, s, p, count_include_pad, divisor_override)
-        return total / count.astype(self.dtype) if self.dtype.kind in "fc" else total // count
+        if self.dtype.kind in "fc":
+            return total / count.astype(self.dtype)
+        # C++ rounds the quotient of integers towards zero.
+        return np.sign(total) * (np.abs(total) // count)
 
     return avg_pool
 
@@ -83,14 +101,20 @@ def _lowest(dtype: np.dtype) -> Any:
 
 
 def _maximum(spatial: int) -> Any:
-    def max_pool(self: np.ndarray, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> tuple[np.ndarray, np.ndarray]:
+    def max_pool(
+        self: np.ndarray, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool
+    ) -> tuple[np.ndarray, np.ndarray]:
         sizes, (k, s, p, d) = _geometry(self, spatial, ceil_mode, kernel_size, stride, padding, dilation)
         view = windows(_extended(self, sizes, k, s, p, d, _lowest(self.dtype)), k, s, d)
         view = view[(..., *[slice(0, n) for n in sizes], *[slice(None)] * spatial)]
         flat = view.reshape(*view.shape[:-spatial], math.prod(k))
         # A window may begin in the border: its first inner element counts before the border's filling.
         inner = _inside(self.shape[-spatial:], sizes, k, s, p, d)
-        chosen = np.argmax(np.where(inner, flat, _lowest(self.dtype)), -1) if self.dtype.kind != "f" else _first_largest(flat, inner)
+        chosen = (
+            np.argmax(np.where(inner, flat, _lowest(self.dtype)), -1)
+            if self.dtype.kind != "f"
+            else _first_largest(flat, inner)
+        )
         values = np.take_along_axis(flat, chosen[..., None], -1)[..., 0]
         return values, _flat_index(chosen, self.shape[-spatial:], sizes, k, s, p, d)
 
@@ -138,7 +162,9 @@ def _adaptive_maximum(spatial: int) -> Any:
         values = np.empty((*self.shape[:-spatial], *output_size), self.dtype)
         indices = np.empty(values.shape, np.int64)
         for cell in itertools.product(*[range(n) for n in output_size]):
-            bounds = [(c * n // size, -((-(c + 1) * n) // size)) for c, n, size in zip(cell, shape, output_size, strict=True)]
+            bounds = [
+                (c * n // size, -((-(c + 1) * n) // size)) for c, n, size in zip(cell, shape, output_size, strict=True)
+            ]
             part = self[(..., *[slice(a, b) for a, b in bounds])]
             extent = part.shape[-spatial:]
             flat = part.reshape(*part.shape[:-spatial], -1)

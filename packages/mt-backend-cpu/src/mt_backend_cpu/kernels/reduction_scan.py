@@ -62,10 +62,19 @@ def logcumsumexp(self: np.ndarray, dim: int) -> np.ndarray:
         return np.logaddexp.accumulate(self, dim)
     out = np.moveaxis(self.copy(), dim, 0)
     for i in range(1, out.shape[0]):
-        a, b = out[i - 1], out[i]
-        largest = np.where(np.isfinite(np.maximum(a.real, b.real)), np.maximum(a.real, b.real), 0)
-        out[i] = largest + np.log(np.exp(a - largest) + np.exp(b - largest))
+        out[i] = _log_add_exp(out[i - 1], out[i])
     return np.moveaxis(out, 0, dim)
+
+
+def _log_add_exp(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """log(e^a + e^b); the phase goes on from that of the larger one, instead of being folded into (-pi, pi]."""
+    swap = a.real < b.real
+    large, small = np.where(swap, b, a), np.where(swap, a, b)
+    result = large + np.log1p(np.exp(small - large))
+    infinite = np.isinf(large.real) & (large.real == small.real)
+    sums = np.where(large.real < 0, large, np.log(np.exp(1j * small.imag) + np.exp(1j * large.imag)) + np.inf)
+    result = np.where(infinite, sums, result)
+    return np.where(np.isnan(a) | np.isnan(b), np.nan + 1j * np.nan, result)
 
 
 @kernel("bincount")

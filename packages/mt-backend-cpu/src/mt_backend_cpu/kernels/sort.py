@@ -56,7 +56,11 @@ def _median_index(self: np.ndarray, dim: int, skip_nan: bool) -> np.ndarray:
     """Index of the lower middle element; of the first NaN where there is one and it counts."""
     order = order_of(self, dim, False)
     nan = np.isnan(self) if self.dtype.kind == "f" else np.zeros(self.shape, np.bool_)
-    count = self.shape[dim] - nan.sum(dim, keepdims=True) if skip_nan else np.full_like(nan.sum(dim, keepdims=True), self.shape[dim])
+    count = (
+        self.shape[dim] - nan.sum(dim, keepdims=True)
+        if skip_nan
+        else np.full_like(nan.sum(dim, keepdims=True), self.shape[dim])
+    )
     index = np.take_along_axis(order, np.maximum(count - 1, 0) // 2, dim)
     if skip_nan:
         return index
@@ -116,6 +120,8 @@ def searchsorted(
     which = "right" if right or side == "right" else "left"
     if sorted_sequence.ndim == 1:
         return np.asarray(np.searchsorted(sorted_sequence, self, which))
+    if not self.size:
+        return np.empty(self.shape, np.int64)
     rows, values = sorted_sequence.reshape(-1, sorted_sequence.shape[-1]), self.reshape(-1, self.shape[-1])
     found = [np.searchsorted(row, value, which) for row, value in zip(rows, values, strict=True)]
     return np.array(found, np.int64).reshape(self.shape)
@@ -135,7 +141,9 @@ def unique2(self: np.ndarray, sorted: bool, return_inverse: bool, return_counts:
 
 
 @kernel("unique_dim", half="native")
-def unique_dim(self: np.ndarray, dim: int, sorted: bool, return_inverse: bool, return_counts: bool) -> tuple[Any, Any, Any]:
+def unique_dim(
+    self: np.ndarray, dim: int, sorted: bool, return_inverse: bool, return_counts: bool
+) -> tuple[Any, Any, Any]:
     values, inverse, counts = np.unique(self, return_inverse=True, return_counts=True, axis=dim)
     return _answers(values, inverse.reshape(-1), counts, (return_inverse, return_counts))
 
@@ -145,9 +153,11 @@ def unique_consecutive(self: np.ndarray, return_inverse: bool, return_counts: bo
     rows = self.reshape(-1) if dim is None else np.moveaxis(self, dim, 0)
     if not rows.shape[0]:
         return self.copy(), _NOTHING, _NOTHING
-    changed = (rows[1:] != rows[:-1]).reshape(rows.shape[0] - 1, -1).any(1)
+    changed = (rows[1:] != rows[:-1]).any(tuple(range(1, rows.ndim)))
     starts = np.flatnonzero(np.concatenate([[True], changed]))
     inverse = np.concatenate([[0], np.cumsum(changed)])
     counts = np.diff(np.concatenate([starts, [rows.shape[0]]]))
     values = rows[starts] if dim is None else np.moveaxis(rows[starts], 0, dim)
-    return _answers(values, inverse.reshape(self.shape) if dim is None else inverse, counts, (return_inverse, return_counts))
+    return _answers(
+        values, inverse.reshape(self.shape) if dim is None else inverse, counts, (return_inverse, return_counts)
+    )

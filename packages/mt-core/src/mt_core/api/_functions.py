@@ -248,6 +248,7 @@ _as_strided_copy_kernels = overload('as_strided_copy', 'view').cache
 _as_strided_copy_out_kernels = overload('as_strided_copy.out', 'view').cache
 _as_strided_scatter_packet = packet('as_strided_scatter', 'indexing', ('as_strided_scatter',))
 _as_strided_scatter_kernels = overload('as_strided_scatter', 'indexing').cache
+_as_strided_scatter_out_kernels = overload('as_strided_scatter.out', 'indexing').cache
 _asin_packet = packet('asin', 'elementwise', ('asin',))
 _asin_kernels = overload('asin', 'elementwise').cache
 _asin_out_kernels = overload('asin.out', 'elementwise').cache
@@ -541,6 +542,7 @@ _diagonal_copy_kernels = overload('diagonal_copy', 'view').cache
 _diagonal_copy_out_kernels = overload('diagonal_copy.out', 'view').cache
 _diagonal_scatter_packet = packet('diagonal_scatter', 'indexing', ('diagonal_scatter',))
 _diagonal_scatter_kernels = overload('diagonal_scatter', 'indexing').cache
+_diagonal_scatter_out_kernels = overload('diagonal_scatter.out', 'indexing').cache
 _diff_packet = packet('diff', 'reduction', ('diff',))
 _diff_kernels = overload('diff', 'reduction').cache
 _diff_out_kernels = overload('diff.out', 'reduction').cache
@@ -1435,8 +1437,9 @@ _nanquantile_scalar_out_kernels = overload('nanquantile.scalar_out', 'reduction'
 _nansum_packet = packet('nansum', 'reduction', ('nansum',))
 _nansum_kernels = overload('nansum', 'reduction').cache
 _nansum_out_kernels = overload('nansum.out', 'reduction').cache
-_narrow_packet = packet('narrow', 'view', ('narrow',))
+_narrow_packet = packet('narrow', 'view', ('narrow', 'narrow.Tensor',))
 _narrow_kernels = overload('narrow', 'view').cache
+_narrow_Tensor_kernels = overload('narrow.Tensor', 'view').cache
 _narrow_copy_packet = packet('narrow_copy', 'view', ('narrow_copy',))
 _narrow_copy_kernels = overload('narrow_copy', 'view').cache
 _narrow_copy_out_kernels = overload('narrow_copy.out', 'view').cache
@@ -1780,6 +1783,7 @@ _select_copy_int_kernels = overload('select_copy.int', 'view').cache
 _select_copy_int_out_kernels = overload('select_copy.int_out', 'view').cache
 _select_scatter_packet = packet('select_scatter', 'indexing', ('select_scatter',))
 _select_scatter_kernels = overload('select_scatter', 'indexing').cache
+_select_scatter_out_kernels = overload('select_scatter.out', 'indexing').cache
 _selu_packet = packet('selu', 'activation', ('selu',))
 _selu_kernels = overload('selu', 'activation').cache
 _selu__packet = packet('selu_', 'activation', ('selu_',))
@@ -1835,6 +1839,7 @@ _slice_copy_Tensor_kernels = overload('slice_copy.Tensor', 'view').cache
 _slice_copy_out_kernels = overload('slice_copy.out', 'view').cache
 _slice_scatter_packet = packet('slice_scatter', 'indexing', ('slice_scatter',))
 _slice_scatter_kernels = overload('slice_scatter', 'indexing').cache
+_slice_scatter_out_kernels = overload('slice_scatter.out', 'indexing').cache
 _slogdet_packet = packet('slogdet', 'linalg', ('slogdet',))
 _slogdet_kernels = overload('slogdet', 'linalg').cache
 _slogdet_out_kernels = overload('slogdet.out', 'linalg').cache
@@ -6412,6 +6417,8 @@ def narrow(input=MISSING, dim=MISSING, start=MISSING, length=MISSING, *args, **k
     if not args and not kwargs:
         if input.__class__ in TENSORS and dim.__class__ is int and start.__class__ is int and length.__class__ is int:
             return _narrow_kernels[input._keys | tls.mode](input, dim, start, length)
+        if input.__class__ in TENSORS and dim.__class__ is int and start.__class__ in TENSORS and length.__class__ is int:
+            return _narrow_Tensor_kernels[input._keys | start._keys | tls.mode](input, dim, start, length)
     return call_packet(_narrow_packet, given((('input', input), ('dim', dim), ('start', start), ('length', length)), args, kwargs), kwargs)
 
 narrow.packet = _narrow_packet

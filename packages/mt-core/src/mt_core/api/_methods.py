@@ -159,6 +159,7 @@ _as_strided__packet = packet('as_strided_', 'view', ('as_strided_',))
 _as_strided__kernels = overload('as_strided_', 'view').cache
 _as_strided_scatter_packet = packet('as_strided_scatter', 'indexing', ('as_strided_scatter',))
 _as_strided_scatter_kernels = overload('as_strided_scatter', 'indexing').cache
+_as_strided_scatter_out_kernels = overload('as_strided_scatter.out', 'indexing').cache
 _asin_packet = packet('asin', 'elementwise', ('asin',))
 _asin_kernels = overload('asin', 'elementwise').cache
 _asin_out_kernels = overload('asin.out', 'elementwise').cache
@@ -358,6 +359,7 @@ _diagonal_packet = packet('diagonal', 'view', ('diagonal',))
 _diagonal_kernels = overload('diagonal', 'view').cache
 _diagonal_scatter_packet = packet('diagonal_scatter', 'indexing', ('diagonal_scatter',))
 _diagonal_scatter_kernels = overload('diagonal_scatter', 'indexing').cache
+_diagonal_scatter_out_kernels = overload('diagonal_scatter.out', 'indexing').cache
 _diff_packet = packet('diff', 'reduction', ('diff',))
 _diff_kernels = overload('diff', 'reduction').cache
 _diff_out_kernels = overload('diff.out', 'reduction').cache
@@ -831,8 +833,9 @@ _nanquantile_scalar_out_kernels = overload('nanquantile.scalar_out', 'reduction'
 _nansum_packet = packet('nansum', 'reduction', ('nansum',))
 _nansum_kernels = overload('nansum', 'reduction').cache
 _nansum_out_kernels = overload('nansum.out', 'reduction').cache
-_narrow_packet = packet('narrow', 'view', ('narrow',))
+_narrow_packet = packet('narrow', 'view', ('narrow', 'narrow.Tensor',))
 _narrow_kernels = overload('narrow', 'view').cache
+_narrow_Tensor_kernels = overload('narrow.Tensor', 'view').cache
 _narrow_copy_packet = packet('narrow_copy', 'view', ('narrow_copy',))
 _narrow_copy_kernels = overload('narrow_copy', 'view').cache
 _narrow_copy_out_kernels = overload('narrow_copy.out', 'view').cache
@@ -1018,6 +1021,7 @@ _select_packet = packet('select', 'view', ('select.int',))
 _select_int_kernels = overload('select.int', 'view').cache
 _select_scatter_packet = packet('select_scatter', 'indexing', ('select_scatter',))
 _select_scatter_kernels = overload('select_scatter', 'indexing').cache
+_select_scatter_out_kernels = overload('select_scatter.out', 'indexing').cache
 _sgn_packet = packet('sgn', 'elementwise', ('sgn',))
 _sgn_kernels = overload('sgn', 'elementwise').cache
 _sgn_out_kernels = overload('sgn.out', 'elementwise').cache
@@ -1053,6 +1057,7 @@ _sinh__packet = packet('sinh_', 'elementwise', ('sinh_',))
 _sinh__kernels = overload('sinh_', 'elementwise').cache
 _slice_scatter_packet = packet('slice_scatter', 'indexing', ('slice_scatter',))
 _slice_scatter_kernels = overload('slice_scatter', 'indexing').cache
+_slice_scatter_out_kernels = overload('slice_scatter.out', 'indexing').cache
 _slogdet_packet = packet('slogdet', 'linalg', ('slogdet',))
 _slogdet_kernels = overload('slogdet', 'linalg').cache
 _slogdet_out_kernels = overload('slogdet.out', 'linalg').cache
@@ -3216,6 +3221,8 @@ class TensorMethods:
         if not args and not kwargs:
             if dim.__class__ is int and start.__class__ is int and length.__class__ is int:
                 return _narrow_kernels[self._keys | tls.mode](self, dim, start, length)
+            if dim.__class__ is int and start.__class__ in TENSORS and length.__class__ is int:
+                return _narrow_Tensor_kernels[self._keys | start._keys | tls.mode](self, dim, start, length)
         return call_method(_narrow_packet, self, given((('dim', dim), ('start', start), ('length', length)), args, kwargs), kwargs)
 
     def narrow_copy(self, dim=MISSING, start=MISSING, length=MISSING, *args, **kwargs):
@@ -4575,3 +4582,4 @@ class TensorMethods:
         if other.__class__ in NUMBERS:
             return reflected(_bitwise_right_shift_packet, self, other)
         return operator_fallback(self, other, "__rrshift__")
+

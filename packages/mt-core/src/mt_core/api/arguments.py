@@ -130,7 +130,8 @@ def _any(value: Any) -> Any:
 
 
 _SINGLE: dict[str, Converter] = {
-    "Tensor": _tensor, "int": _int, "float": _float, "Scalar": _number, "bool": _bool, "str": _str, "ScalarType": _dtype,
+    "Tensor": _tensor, "int": _int, "float": _float, "Scalar": _number, "bool": _bool, "str": _str,
+    "ScalarType": _dtype,
     "Device": _device, "Layout": _instance(layout), "MemoryFormat": _instance(memory_format), "Generator": _generator,
     "Any": _any, "Dimname": _str, "Storage": _any, "Stream": _any,
 }  # fmt: skip
@@ -184,7 +185,8 @@ def converter(argument: Argument, number_ok: bool = False) -> Converter:
 
 
 _TYPE_NAMES = {
-    "Tensor": "Tensor", "Scalar": "Number", "ScalarType": "torch.dtype", "Device": "torch.device", "Layout": "torch.layout",
+    "Tensor": "Tensor", "Scalar": "Number", "ScalarType": "torch.dtype", "Device": "torch.device",
+    "Layout": "torch.layout",
     "MemoryFormat": "torch.memory_format", "Generator": "torch.Generator", "Dimname": "name",
 }  # fmt: skip
 

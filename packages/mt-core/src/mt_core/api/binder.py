@@ -51,7 +51,7 @@ _OPTION_DEFAULTS = {"dtype": "None", "layout": "None", "device": "None", "pin_me
 
 
 class Signature:
-    """The Python form of an overload: as a function (self is called ``input``) or as a method (self is not a parameter).
+    """The Python form of an overload: a function (self is called ``input``) or a method (self is no parameter).
 
     `numbers` are tensor arguments that are numbers in this form, where PyTorch lists it as a signature of its own.
     """

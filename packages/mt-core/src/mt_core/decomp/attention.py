@@ -36,7 +36,11 @@ def _check(query: Any, key: Any, value: Any, attn_mask: Any, is_causal: bool) ->
         )
     if attn_mask is None:
         return
-    if attn_mask.dtype is not dtypes.bool and attn_mask.dtype is not query.dtype and attn_mask.dtype is not dtypes.float32:
+    if (
+        attn_mask.dtype is not dtypes.bool
+        and attn_mask.dtype is not query.dtype
+        and attn_mask.dtype is not dtypes.float32
+    ):
         raise RuntimeError(
             f"Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: {_c_name(attn_mask)} and  "
             f"query.dtype: {_c_name(query)} instead."
@@ -64,19 +68,36 @@ def _repeat_heads(query: Any, tensor: Any) -> Any:
     heads, have = query.shape[-3], tensor.shape[-3]
     if heads % have:
         raise RuntimeError(
-            "Number of heads in key and value must divide the number of heads in query: "
-            f"got {heads} and {have}"
+            f"Number of heads in key and value must divide the number of heads in query: got {heads} and {have}"
         )
     return tensor if heads == have else tensor.repeat_interleave(heads // have, -3)
 
 
 @composite("scaled_dot_product_attention")
 def scaled_dot_product_attention(
-    query: Any, key: Any, value: Any, attn_mask: Any, dropout_p: float, is_causal: bool, scale: float | None, enable_gqa: bool
+    query: Any,
+    key: Any,
+    value: Any,
+    attn_mask: Any,
+    dropout_p: float,
+    is_causal: bool,
+    scale: float | None,
+    enable_gqa: bool,
 ) -> Any:
     _check(query, key, value, attn_mask, is_causal)
     if enable_gqa:
         key, value = _repeat_heads(query, key), _repeat_heads(query, value)
+    d = query.dtype
+    if d.compute is not d:
+        wide = [t.to(d.compute) if t.dtype is d else t for t in (query, key, value)]
+        mask = attn_mask if attn_mask is None or attn_mask.dtype is dtypes.bool else attn_mask.to(d.compute)
+        return _attend(wide[0], wide[1], wide[2], mask, dropout_p, is_causal, scale).to(d)
+    return _attend(query, key, value, attn_mask, dropout_p, is_causal, scale)
+
+
+def _attend(
+    query: Any, key: Any, value: Any, attn_mask: Any, dropout_p: float, is_causal: bool, scale: float | None
+) -> Any:
     # The root of the scale on either side keeps half types in range.
     root = math.sqrt(1 / math.sqrt(query.shape[-1]) if scale is None else abs(scale))
     sign = -1.0 if scale is not None and scale < 0 else 1.0

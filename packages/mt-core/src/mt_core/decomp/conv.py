@@ -16,7 +16,9 @@ def _batched(input: Any, spatial: int, name: str) -> tuple[Any, bool]:
         return input, True
     if input.dim() == spatial + 1:
         return input.unsqueeze(0), False
-    raise RuntimeError(f"Expected {spatial + 1}D (unbatched) or {spatial + 2}D (batched) input to {name}, but got input of size: {list(input.shape)}")
+    raise RuntimeError(
+        f"Expected {spatial + 1}D (unbatched) or {spatial + 2}D (batched) input to {name}, but got input of size: {list(input.shape)}"
+    )
 
 
 def _spread(values: Ints, spatial: int) -> Ints:
@@ -29,7 +31,15 @@ def _declare(spatial: int) -> None:
     def conv(input: Any, weight: Any, bias: Any, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> Any:
         batch, had = _batched(input, spatial, name)
         result = ops.convolution(
-            batch, weight, bias, _spread(stride, spatial), _spread(padding, spatial), _spread(dilation, spatial), False, (0,) * spatial, groups
+            batch,
+            weight,
+            bias,
+            _spread(stride, spatial),
+            _spread(padding, spatial),
+            _spread(dilation, spatial),
+            False,
+            (0,) * spatial,
+            groups,
         )
         return result if had else result.squeeze(0)
 
@@ -40,6 +50,10 @@ def _declare(spatial: int) -> None:
             raise RuntimeError(f"Invalid padding string: '{padding}'")
         if any(s != 1 for s in stride):
             raise RuntimeError("padding='same' is not supported for strided convolutions")
+        if weight.dim() != spatial + 2:
+            raise RuntimeError(
+                f"Expected {weight.dim()}-dimensional input for {weight.dim()}-dimensional weight{list(weight.shape)}, but got {input.dim()}-dimensional input of size {list(input.shape)} instead"
+            )
         total = [d * (k - 1) for d, k in zip(_spread(dilation, spatial), weight.shape[2:], strict=True)]
         uneven = [t % 2 for t in total]
         if any(uneven):
@@ -48,7 +62,16 @@ def _declare(spatial: int) -> None:
             input = ops.constant_pad_nd(input, widths, 0)
         return conv(input, weight, bias, stride, tuple(t // 2 for t in total), dilation, groups)
 
-    def transposed(input: Any, weight: Any, bias: Any, stride: Ints, padding: Ints, output_padding: Ints, groups: int, dilation: Ints) -> Any:
+    def transposed(
+        input: Any,
+        weight: Any,
+        bias: Any,
+        stride: Ints,
+        padding: Ints,
+        output_padding: Ints,
+        groups: int,
+        dilation: Ints,
+    ) -> Any:
         batch, had = _batched(input, spatial, f"conv_transpose{spatial}d")
         result = ops.convolution(
             batch, weight, bias, _spread(stride, spatial), _spread(padding, spatial), _spread(dilation, spatial), True,

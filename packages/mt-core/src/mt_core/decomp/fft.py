@@ -58,10 +58,14 @@ def _complex_transform(self: Any, dims: Ints, norm: str | None, forward: bool) -
     return find_overload("_fft_c2c").call(self, dims, _normalization(norm, forward), forward)
 
 
-def _one(self: Any, n: int | None, dim: int) -> tuple[int, Ints]:
-    at = wrap_dim(dim, self.dim())
+def _wrapped(self: Any, dim: int) -> int:
     if not self.dim():
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return wrap_dim(dim, self.dim())
+
+
+def _one(self: Any, n: int | None, dim: int) -> tuple[int, Ints]:
+    at = _wrapped(self, dim)
     size = self.shape[at] if n is None else n
     _positive(size)
     return size, (at,)
@@ -70,7 +74,7 @@ def _one(self: Any, n: int | None, dim: int) -> tuple[int, Ints]:
 def _several(self: Any, s: Any, dim: Any, last_scale: bool = False) -> tuple[Ints, Ints]:
     """(dimensions, sizes) of a transform over several dimensions."""
     if dim is not None:
-        dims = tuple(wrap_dim(d, self.dim()) for d in dim)
+        dims = tuple(_wrapped(self, d) for d in dim)
         if len(set(dims)) != len(dims):
             raise RuntimeError("FFT dims must be unique")
         if s is not None and len(s) != len(dims):
@@ -122,7 +126,7 @@ def rfft(self: Any, n: Any, dim: int, norm: Any) -> Any:
 
 
 def _half_sizes(self: Any, n: Any, dim: int) -> tuple[int, Ints]:
-    at = wrap_dim(dim, self.dim())
+    at = _wrapped(self, dim)
     size = 2 * (self.shape[at] - 1) if n is None else n
     _positive(size)
     return size, (at,)
@@ -144,7 +148,9 @@ def hfft(self: Any, n: Any, dim: int, norm: Any) -> Any:
 def ihfft(self: Any, n: Any, dim: int, norm: Any) -> Any:
     source = _real_input(self, "ihfft")
     size, dims = _one(self, n, dim)
-    return find_overload("_fft_r2c").call(_resized(source, dims, (size,)), dims, _normalization(norm, False), True).conj()
+    return (
+        find_overload("_fft_r2c").call(_resized(source, dims, (size,)), dims, _normalization(norm, False), True).conj()
+    )
 
 
 # Several dimensions
@@ -212,7 +218,14 @@ def ihfftn(self: Any, s: Any, dim: Any, norm: Any) -> Any:
     return _r2c_then(_resized(source, dims, sizes), dims, _normalization(norm, False), False)
 
 
-for _name, _function in (("fft", fftn), ("ifft", ifftn), ("rfft", rfftn), ("irfft", irfftn), ("hfft", hfftn), ("ihfft", ihfftn)):
+for _name, _function in (
+    ("fft", fftn),
+    ("ifft", ifftn),
+    ("rfft", rfftn),
+    ("irfft", irfftn),
+    ("hfft", hfftn),
+    ("ihfft", ihfftn),
+):
     composite(f"fft_{_name}2")(_function)
 
 
@@ -229,7 +242,9 @@ def fftfreq(n: int, d: float, dtype: Any, layout: Any, device: Any, pin_memory: 
 
 def _frequency_dtype(dtype: Any) -> None:
     if dtype is not None and dtype.category < 2:
-        raise RuntimeError(f"fftfreq requires a floating point or complex dtype, but got {dtypes.scalar_type_name(dtype)}")
+        raise RuntimeError(
+            f"fftfreq requires a floating point or complex dtype, but got {dtypes.scalar_type_name(dtype)}"
+        )
 
 
 @composite("fft_rfftfreq")
@@ -262,7 +277,9 @@ def stft(
     length = n_fft if win_length is None else win_length
     if return_complex is None:
         if not self.is_complex() and not (window is not None and window.is_complex()):
-            raise RuntimeError("stft requires the return_complex parameter be given for real inputs, and will further require that return_complex=True in a future PyTorch release.")
+            raise RuntimeError(
+                "stft requires the return_complex parameter be given for real inputs, and will further require that return_complex=True in a future PyTorch release."
+            )
         return_complex = True
     if self.dim() not in (1, 2):
         raise RuntimeError(f"stft: expected a 1D or 2D tensor, but got {self.dim()}D")
@@ -277,7 +294,9 @@ def stft(
     if not 0 < length <= n_fft:
         raise RuntimeError(f"stft: expected 0 < win_length <= n_fft, but got win_length={length}")
     if window is not None and (window.dim() != 1 or window.shape[0] != length):
-        raise RuntimeError(f"stft: expected a 1D window tensor of size equal to win_length={length}, but got window with size {list(window.shape)}")
+        raise RuntimeError(
+            f"stft: expected a 1D window tensor of size equal to win_length={length}, but got window with size {list(window.shape)}"
+        )
     frames = signal.unfold(-1, n_fft, hop)
     shape = _full_window(window, length, n_fft, signal)
     if shape is not None:
@@ -290,7 +309,7 @@ def stft(
     spectrum = rfft(frames, None, -1, norm) if half else fft(frames, None, -1, norm)
     spectrum = spectrum.transpose(1, 2)
     result = spectrum if self.dim() == 2 else spectrum.squeeze(0)
-    return result if return_complex else ops.view_as_real(result)
+    return result if return_complex else ops.view_as_real(result.contiguous())
 
 
 def _full_window(window: Any, length: int, n_fft: int, like: Any) -> Any:
@@ -311,7 +330,9 @@ def istft(
     hop = n_fft // 4 if hop_length is None else hop_length
     win = n_fft if win_length is None else win_length
     if not self.is_complex():
-        raise RuntimeError("istft requires a complex-valued input tensor matching the output from stft with return_complex=True.")
+        raise RuntimeError(
+            "istft requires a complex-valued input tensor matching the output from stft with return_complex=True."
+        )
     if self.dim() not in (2, 3):
         raise RuntimeError(f"istft: expected a tensor with 2 or 3 dimensions, but got {self.dim()}")
     if not self.numel():
@@ -320,7 +341,9 @@ def istft(
     bins = spectrum.shape[-1]
     half = bins != n_fft if onesided is None else onesided
     if bins != (n_fft // 2 + 1 if half else n_fft):
-        raise RuntimeError(f"istft: expected the frequency dimension (3rd to the last) of the input tensor to match n_fft / 2 + 1 when onesided=True, but got {bins}")
+        raise RuntimeError(
+            f"istft: expected the frequency dimension (3rd to the last) of the input tensor to match n_fft / 2 + 1 when onesided=True, but got {bins}"
+        )
     if not 0 < hop <= win:
         raise RuntimeError(f"istft: expected 0 < hop_length <= win_length, but got hop_length={hop}")
     if not 0 < win <= n_fft:
@@ -328,7 +351,9 @@ def istft(
     if window is not None and (window.dim() != 1 or window.shape[0] != win):
         raise RuntimeError(f"istft: Invalid window shape. window has to be 1D and length of `win_length`={win}")
     real = self.real if not self.is_conj() else self.conj().real
-    shape = _full_window(window if window is not None else ops.ones((win,), dtype=real.dtype, device=real.device), win, n_fft, real)
+    shape = _full_window(
+        window if window is not None else ops.ones((win,), dtype=real.dtype, device=real.device), win, n_fft, real
+    )
     norm = "ortho" if normalized else None
     if return_complex:
         frames = ifft(spectrum, None, -1, norm)
@@ -341,7 +366,10 @@ def istft(
     envelope = _overlap_add((shape * shape).expand((1, count, n_fft)), total, n_fft, hop)
     start = n_fft // 2 if center else 0
     end = start + length if length is not None else total - n_fft // 2 if center else total
-    signal, envelope = signal.narrow(1, start, min(end, total) - start), envelope.narrow(1, start, min(end, total) - start)
+    signal, envelope = (
+        signal.narrow(1, start, min(end, total) - start),
+        envelope.narrow(1, start, min(end, total) - start),
+    )
     if float(envelope.abs().min()) < 1e-11:
         raise RuntimeError("window overlap add min: 1")
     result = signal / envelope
@@ -355,5 +383,3 @@ def _overlap_add(frames: Any, total: int, n_fft: int, hop: int) -> Any:
     batch, count = frames.shape[:2]
     place = ops.arange(count, device=frames.device).unsqueeze(1) * hop + ops.arange(n_fft, device=frames.device)
     return frames.new_zeros((batch, total)).index_add(1, place.reshape(-1), frames.reshape((batch, count * n_fft)))
-
-

@@ -25,6 +25,9 @@ def take_along_dim(self: Any, indices: Any, dim: int | None) -> Any:
             "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
             f"{self.dim()} dimensions for input, and {indices.dim()} dimensions for indices"
         )
+    if dim is not None and self.dim():
+        size = self.size(dim)
+        indices = ops.where(indices < 0, indices + size, indices)
     at = dim % self.dim() if -self.dim() <= dim < self.dim() else self.size(dim)
     a, b = list(self.shape), list(indices.shape)
     a[at] = b[at] = 1
@@ -123,7 +126,14 @@ def diagonal_scatter(self: Any, src: Any, offset: int, dim1: int, dim2: int) -> 
 
 @composite("as_strided_scatter")
 def as_strided_scatter(self: Any, src: Any, size: Ints, stride: Ints, storage_offset: int | None) -> Any:
-    return _scattered(self, src, lambda whole: whole.as_strided(size, stride, storage_offset), "as_strided_scatter")
+    """The window is one of the whole storage, of which the result is a copy."""
+    if not self.storage_offset() and self.is_contiguous():
+        return _scattered(self, src, lambda whole: whole.as_strided(size, stride, storage_offset), "as_strided_scatter")
+    count = self.untyped_storage().nbytes() // self.element_size()
+    start = self.storage_offset() if storage_offset is None else storage_offset
+    block = self.as_strided((count,), (1,), 0)
+    written = _scattered(block, src, lambda whole: whole.as_strided(size, stride, start), "as_strided_scatter")
+    return written.as_strided(self.shape, self.stride(), self.storage_offset())
 
 
 @composite("repeat_interleave.Tensor")

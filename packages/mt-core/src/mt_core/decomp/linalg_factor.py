@@ -10,6 +10,7 @@ from ..api import _functions as ops
 from ..dispatch.registry import register_composite as composite
 from ..dtypes import scalar_type_name
 from ..layout import broadcast_shapes
+from ..layout import broadcast_shapes
 from ..meta.linalg import floating
 
 Ints = tuple[int, ...]
@@ -69,7 +70,9 @@ def lu_with_info(self: Any, pivot: bool, check_errors: bool) -> Any:
 def _check_lu_solve(LU: Any, pivots: Any, B: Any, left: bool) -> None:
     floating(LU, "torch.linalg.lu_solve")
     if LU.dtype is not B.dtype:
-        raise RuntimeError(f"linalg.lu_solve: Expected LU and B to have the same dtype, but found LU of type {scalar_type_name(LU.dtype)} and B of type {scalar_type_name(B.dtype)} instead")
+        raise RuntimeError(
+            f"linalg.lu_solve: Expected LU and B to have the same dtype, but found LU of type {scalar_type_name(LU.dtype)} and B of type {scalar_type_name(B.dtype)} instead"
+        )
     if pivots.dtype is not dtypes.int32:
         raise RuntimeError("linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32")
     _check_square(LU, "torch.linalg.lu_solve")
@@ -77,16 +80,22 @@ def _check_lu_solve(LU: Any, pivots: Any, B: Any, left: bool) -> None:
         raise RuntimeError("linalg.lu_solve: The input tensor B must have at least 2 dimensions.")
     if B.shape[-2 if left else -1] != LU.shape[-1]:
         equation = "AX = B" if left else "XA = B"
-        raise RuntimeError(f"linalg.lu_solve: Incompatible shapes of A and B for the equation {equation} ({LU.shape[-2]}x{LU.shape[-1]} and {B.shape[-2]}x{B.shape[-1]})")
+        raise RuntimeError(
+            f"linalg.lu_solve: Incompatible shapes of A and B for the equation {equation} ({LU.shape[-2]}x{LU.shape[-1]} and {B.shape[-2]}x{B.shape[-1]})"
+        )
     if tuple(pivots.shape) != tuple(LU.shape[:-1]):
-        raise RuntimeError(f"linalg.lu_solve: Number of pivots per batch should be same as the dimension of the matrix. Got pivots of shape {list(pivots.shape)} and LU of shape {list(LU.shape)}")
+        raise RuntimeError(
+            f"linalg.lu_solve: Number of pivots per batch should be same as the dimension of the matrix. Got pivots of shape {list(pivots.shape)} and LU of shape {list(LU.shape)}"
+        )
 
 
 def _check_square(A: Any, name: str) -> None:
     if A.dim() < 2:
         raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
     if A.shape[-1] != A.shape[-2]:
-        raise RuntimeError(f"{name}: A must be batches of square matrices, but they are {A.shape[-2]} by {A.shape[-1]} matrices")
+        raise RuntimeError(
+            f"{name}: A must be batches of square matrices, but they are {A.shape[-2]} by {A.shape[-1]} matrices"
+        )
 
 
 @composite("linalg_lu_solve")
@@ -145,7 +154,9 @@ def householder_product(input: Any, tau: Any) -> Any:
         raise RuntimeError(f"{name}: input.shape[-1] must be greater than or equal to tau.shape[-1]")
     _check_tau(input, tau, name)
     if input.dtype is not tau.dtype:
-        raise RuntimeError(f"{name}: tau dtype {scalar_type_name(tau.dtype)} does not match input dtype {scalar_type_name(input.dtype)}")
+        raise RuntimeError(
+            f"{name}: tau dtype {scalar_type_name(tau.dtype)} does not match input dtype {scalar_type_name(input.dtype)}"
+        )
     vectors = _reflectors(input, tau.shape[-1])
     result = ops.eye(*input.shape[-2:], dtype=input.dtype, device=input.device).expand(input.shape)
     for i in reversed(range(tau.shape[-1])):
@@ -160,9 +171,13 @@ def _check_reflectors(input: Any, tau: Any, name: str) -> None:
 
 def _check_tau(input: Any, tau: Any, name: str) -> None:
     if input.dim() - tau.dim() != 1:
-        raise RuntimeError(f"{name}: Expected tau to have one dimension less than input, but got tau.ndim equal to {tau.dim()} and input.ndim is equal to {input.dim()}")
+        raise RuntimeError(
+            f"{name}: Expected tau to have one dimension less than input, but got tau.ndim equal to {tau.dim()} and input.ndim is equal to {input.dim()}"
+        )
     if tau.shape[:-1] != input.shape[:-2]:
-        raise RuntimeError(f"{name}: Expected batch dimensions of tau to be equal to input.shape[:-2], but got {list(tau.shape[:-1])}")
+        raise RuntimeError(
+            f"{name}: Expected batch dimensions of tau to be equal to input.shape[:-2], but got {list(tau.shape[:-1])}"
+        )
 
 
 @composite("orgqr")
@@ -199,12 +214,18 @@ def _check_ormqr(self: Any, tau: Any, other: Any, left: bool) -> None:
         raise RuntimeError(f"{name}: other.shape[{side}] must be equal to input.shape[-2]")
     _check_tau(self, tau, name)
     if other.dim() != self.dim():
-        raise RuntimeError(f"{name}: Expected other to have the same number of dimensions as input, but got other.ndim equal to {other.dim()} and input.ndim is equal to {self.dim()}")
+        raise RuntimeError(
+            f"{name}: Expected other to have the same number of dimensions as input, but got other.ndim equal to {other.dim()} and input.ndim is equal to {self.dim()}"
+        )
     if other.shape[:-2] != self.shape[:-2]:
-        raise RuntimeError(f"{name}: Expected batch dimensions of other to be equal to input.shape[:-2], but got {list(other.shape[:-2])}")
+        raise RuntimeError(
+            f"{name}: Expected batch dimensions of other to be equal to input.shape[:-2], but got {list(other.shape[:-2])}"
+        )
     for what, given in (("tau", tau), ("other", other)):
         if given.dtype is not self.dtype:
-            raise RuntimeError(f"{name}: Expected input and {what} to have the same dtype, but input has dtype{scalar_type_name(self.dtype)} and {what} has dtype {scalar_type_name(given.dtype)}")
+            raise RuntimeError(
+                f"{name}: Expected input and {what} to have the same dtype, but input has dtype{scalar_type_name(self.dtype)} and {what} has dtype {scalar_type_name(given.dtype)}"
+            )
 
 
 # Triangular and Cholesky factors
@@ -212,18 +233,26 @@ def _check_ormqr(self: Any, tau: Any, other: Any, left: bool) -> None:
 
 def _check_pair(b: Any, A: Any, name: str) -> None:
     if A.dtype is not b.dtype:
-        raise RuntimeError(f"Expected b and A to have the same dtype, but found b of type {scalar_type_name(b.dtype)} and A of type {scalar_type_name(A.dtype)} instead.")
+        raise RuntimeError(
+            f"Expected b and A to have the same dtype, but found b of type {scalar_type_name(b.dtype)} and A of type {scalar_type_name(A.dtype)} instead."
+        )
     if A.shape[-1] != A.shape[-2]:
-        raise RuntimeError(f"A must be batches of square matrices, but they are {A.shape[-2]} by {A.shape[-1]} matrices")
+        raise RuntimeError(
+            f"A must be batches of square matrices, but they are {A.shape[-2]} by {A.shape[-1]} matrices"
+        )
     if A.shape[-1] != b.shape[-2]:
-        raise RuntimeError(f"Incompatible matrix sizes for {name}: each A matrix is {A.shape[-1]} by {A.shape[-1]} but each b matrix is {b.shape[-2]} by {b.shape[-1]}")
+        raise RuntimeError(
+            f"Incompatible matrix sizes for {name}: each A matrix is {A.shape[-1]} by {A.shape[-1]} but each b matrix is {b.shape[-2]} by {b.shape[-1]}"
+        )
 
 
 @composite("triangular_solve")
 def triangular_solve(self: Any, A: Any, upper: bool, transpose: bool, unitriangular: bool) -> Any:
     for what, given in (("b", self), ("A", A)):
         if given.dim() < 2:
-            raise RuntimeError(f"torch.triangular_solve: Expected {what} to have at least 2 dimensions, but it has {given.dim()} dimensions instead")
+            raise RuntimeError(
+                f"torch.triangular_solve: Expected {what} to have at least 2 dimensions, but it has {given.dim()} dimensions instead"
+            )
     _check_pair(self, A, "triangular_solve")
     batch = broadcast_shapes([tuple(self.shape[:-2]), tuple(A.shape[:-2])])
     wide = A.expand((*batch, *A.shape[-2:]))
@@ -271,7 +300,9 @@ def pinv_rcond(self: Any, rcond: float, hermitian: bool) -> Any:
 
 @composite("linalg_pinv.rcond_tensor")
 def pinv_rcond_tensor(self: Any, rcond: Any, hermitian: bool) -> Any:
-    return ops.linalg_pinv(self, atol=ops.zeros((), dtype=dtypes.float64, device=self.device), rtol=rcond, hermitian=hermitian)
+    return ops.linalg_pinv(
+        self, atol=ops.zeros((), dtype=dtypes.float64, device=self.device), rtol=rcond, hermitian=hermitian
+    )
 
 
 @composite("pinverse")
@@ -283,7 +314,9 @@ def pinverse(self: Any, rcond: float) -> Any:
 def matrix_rank(input: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
     for what, given in (("atol", atol), ("rtol", rtol)):
         if given is not None and given.is_complex():
-            raise RuntimeError(f"torch.linalg.matrix_rank: {what} tensor of complex type is not supported. Got {scalar_type_name(given.dtype)}")
+            raise RuntimeError(
+                f"torch.linalg.matrix_rank: {what} tensor of complex type is not supported. Got {scalar_type_name(given.dtype)}"
+            )
     _check_rank(input)
     values = ops.linalg_eigvalsh(input).abs() if hermitian else ops.linalg_svdvals(input)
     if not values.shape[-1]:
@@ -341,7 +374,9 @@ def cond(self: Any, p: Any) -> Any:
 
 def _cond_by_inverse(self: Any, order: Any) -> Any:
     if self.shape[-1] != self.shape[-2]:
-        raise RuntimeError(f"linalg.cond(ord={order if isinstance(order, str) else f'{order:g}'}): A must be batches of square matrices, but they are {self.shape[-2]} by {self.shape[-1]} matrices")
+        raise RuntimeError(
+            f"linalg.cond(ord={order if isinstance(order, str) else f'{order:g}'}): A must be batches of square matrices, but they are {self.shape[-2]} by {self.shape[-1]} matrices"
+        )
     if not self.numel():
         return self.abs().new_zeros(self.shape[:-2])
     inverse, info = ops.linalg_inv_ex(self)
@@ -370,7 +405,9 @@ def tensorinv(self: Any, ind: int) -> Any:
         raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
     rows, cols = tuple(self.shape[:ind]), tuple(self.shape[ind:])
     if math.prod(rows) != math.prod(cols):
-        raise RuntimeError(f"Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got {math.prod(cols)} != {math.prod(rows)}")
+        raise RuntimeError(
+            f"Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got {math.prod(cols)} != {math.prod(rows)}"
+        )
     inverse, info = ops.linalg_inv_ex(self.reshape(math.prod(rows), math.prod(cols)))
     if not info.is_meta and int(info):
         raise RuntimeError("Failed to invert the input tensor, because it is singular.")
@@ -383,8 +420,10 @@ def tensorsolve(self: Any, other: Any, dims: Any) -> Any:
     if dims is not None:
         moved = [d % self.dim() for d in dims]
         tensor = self.permute([d for d in range(self.dim()) if d not in moved] + moved)
-    result = tuple(tensor.shape[other.dim():])
+    result = tuple(tensor.shape[other.dim() :])
     rows = math.prod(tensor.shape[: other.dim()])
     if math.prod(result) != rows:
-        raise RuntimeError(f"Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), but got {math.prod(result)} != {rows}")
+        raise RuntimeError(
+            f"Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), but got {math.prod(result)} != {rows}"
+        )
     return ops.linalg_solve(tensor.reshape(rows, rows), other.flatten()).reshape(result)

@@ -8,6 +8,7 @@ from typing import Any
 from .. import dtypes
 from ..api import _functions as ops
 from ..dispatch.registry import register_composite as composite
+from ..layout import broadcast_shapes
 
 _NONE, _MEAN, _SUM = range(3)
 
@@ -65,9 +66,13 @@ def _class_last(self: Any) -> Any:
 @composite("nll_loss2d")
 def nll_loss2d(self: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> Any:
     if target.dim() != 3:
-        raise RuntimeError(f"only batches of spatial targets supported (3D tensors) but got targets of dimension: {target.dim()}")
+        raise RuntimeError(
+            f"only batches of spatial targets supported (3D tensors) but got targets of dimension: {target.dim()}"
+        )
     if self.dim() != 4:
-        raise RuntimeError(f"only batches of spatial inputs supported (4D tensors), but got input of dimension: {self.dim()}")
+        raise RuntimeError(
+            f"only batches of spatial inputs supported (4D tensors), but got input of dimension: {self.dim()}"
+        )
     return _spatial(self, target, weight, reduction, ignore_index)
 
 
@@ -75,7 +80,9 @@ def _spatial(self: Any, target: Any, weight: Any, reduction: int, ignore_index: 
     shape = (self.shape[0], *self.shape[2:])
     if tuple(target.shape) != shape:
         if self.shape[0] != target.shape[0]:
-            raise ValueError(f"Expected input batch_size ({self.shape[0]}) to match target batch_size ({target.shape[0]}).")
+            raise ValueError(
+                f"Expected input batch_size ({self.shape[0]}) to match target batch_size ({target.shape[0]})."
+            )
         raise RuntimeError(f"Expected target size {list(shape)}, got {list(target.shape)}")
     rows = _class_last(self).reshape(-1, self.shape[1])
     loss = nll_loss(rows, target.reshape(-1), weight, reduction, ignore_index)
@@ -95,7 +102,9 @@ def nll_loss_nd(self: Any, target: Any, weight: Any, reduction: int, ignore_inde
 
 
 @composite("cross_entropy_loss")
-def cross_entropy_loss(self: Any, target: Any, weight: Any, reduction: int, ignore_index: int, label_smoothing: float) -> Any:
+def cross_entropy_loss(
+    self: Any, target: Any, weight: Any, reduction: int, ignore_index: int, label_smoothing: float
+) -> Any:
     if label_smoothing < 0 or label_smoothing > 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     class_dim = 0 if self.dim() == 1 else 1
@@ -103,7 +112,9 @@ def cross_entropy_loss(self: Any, target: Any, weight: Any, reduction: int, igno
         raise RuntimeError("Expected input to have at least 1 dimension, got 0")
     if tuple(self.shape) == tuple(target.shape):
         if not target.dtype.is_floating_point:
-            raise RuntimeError(f"Expected floating point type for target with class probabilities, got {dtypes.scalar_type_name(target.dtype)}")
+            raise RuntimeError(
+                f"Expected floating point type for target with class probabilities, got {dtypes.scalar_type_name(target.dtype)}"
+            )
         if ignore_index >= 0:
             raise RuntimeError("ignore_index is not supported for floating point target")
         return _probability_loss(self, target, weight, reduction, label_smoothing, class_dim)
@@ -117,7 +128,9 @@ def _along_classes(weight: Any, logs: Any, class_dim: int) -> Any:
     return weight.view([-1 if i == class_dim else 1 for i in range(logs.dim())])
 
 
-def _probability_loss(self: Any, target: Any, weight: Any, reduction: int, label_smoothing: float, class_dim: int) -> Any:
+def _probability_loss(
+    self: Any, target: Any, weight: Any, reduction: int, label_smoothing: float, class_dim: int
+) -> Any:
     logs = ops.log_softmax(self, class_dim, dtype=None)
     classes = self.shape[class_dim]
     if label_smoothing:
@@ -142,7 +155,9 @@ def _smoothed_loss(
         if weight is None:
             total = (~ignored).sum()
         else:
-            total = weight.gather(0, target.masked_fill(ignored, 0).reshape(-1)).masked_fill(ignored.reshape(-1), 0).sum()
+            total = (
+                weight.gather(0, target.masked_fill(ignored, 0).reshape(-1)).masked_fill(ignored.reshape(-1), 0).sum()
+            )
         smooth = smooth.sum() / total
     elif reduction == _SUM:
         smooth = smooth.sum()
@@ -183,7 +198,7 @@ def kl_div(self: Any, target: Any, reduction: int, log_target: bool) -> Any:
 
 @composite("soft_margin_loss")
 def soft_margin_loss(self: Any, target: Any, reduction: int) -> Any:
-    return reduced((-target * self).exp().log1p(), reduction)
+    return reduced((-self * target).exp().log1p(), reduction)
 
 
 @composite("hinge_embedding_loss")
@@ -206,9 +221,19 @@ def multi_margin_loss(self: Any, target: Any, p: Any, margin: Any, weight: Any, 
     rows = self if self.dim() == 2 else self.reshape(1, -1)
     labels = target.reshape(-1)
     if self.dim() > 2 or not rows.shape[1]:
-        raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(self.shape)}")
+        raise RuntimeError(
+            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(self.shape)}"
+        )
     if target.dim() > 1 or labels.shape[0] != rows.shape[0]:
-        raise RuntimeError(f"inconsistent target size, expected {rows.shape[0]} but got {list(target.shape)}")
+        raise RuntimeError(
+            "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). "
+            f"Expected target size [{rows.shape[0]}], but got {list(target.shape)}. Input has shape {list(self.shape)}."
+        )
+    if weight is not None and tuple(weight.shape) != (rows.shape[1],):
+        raise RuntimeError(f"inconsistent weight size, expected {rows.shape[1]} but got {list(weight.shape)}")
+    _require_labels(target)
+    if not target.is_meta and bool(((labels < 0) | (labels >= rows.shape[1])).any()):
+        raise RuntimeError("target out of range")
     own = rows.gather(1, labels.unsqueeze(1))
     terms = (margin - own + rows).clamp_min(0)
     if p == 2:
@@ -216,13 +241,23 @@ def multi_margin_loss(self: Any, target: Any, p: Any, margin: Any, weight: Any, 
     if weight is not None:
         terms = terms * weight.gather(0, labels).unsqueeze(1)
     others = terms.scatter(1, labels.unsqueeze(1), 0).sum(1) / rows.shape[1]
-    return reduced(others if self.dim() == 2 else others.reshape(()), reduction)
+    return reduced(others if self.dim() == 2 or target.dim() else others.reshape(()), reduction)
+
+
+def _require_labels(target: Any) -> None:
+    if target.dtype is not dtypes.int64:
+        raise RuntimeError(f"expected scalar type Long but found {dtypes.scalar_type_name(target.dtype)}")
 
 
 @composite("multilabel_margin_loss")
 def multilabel_margin_loss(self: Any, target: Any, reduction: int) -> Any:
+    if self.dim() > 2 or self.dim() and not self.shape[-1]:
+        raise RuntimeError(
+            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(self.shape)}"
+        )
     if tuple(self.shape) != tuple(target.shape):
         raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(self.shape)}")
+    _require_labels(target)
     if not self.dim():
         self, target, scalar = self.reshape(1, 1), target.reshape(1, 1), True
     else:
@@ -242,7 +277,11 @@ def multilabel_margin_loss(self: Any, target: Any, reduction: int) -> Any:
 @composite("cosine_similarity")
 def cosine_similarity(x1: Any, x2: Any, dim: int, eps: float) -> Any:
     if not x1.dtype.is_floating_point and not x2.dtype.is_floating_point:
-        raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {dtypes.scalar_type_name(x1.dtype)}")
+        raise RuntimeError(
+            f"expected common dtype to be floating point, yet common dtype is {dtypes.scalar_type_name(x1.dtype)}"
+        )
+    shape = broadcast_shapes([tuple(x1.shape), tuple(x2.shape)])
+    x1, x2 = x1.expand(shape), x2.expand(shape)
     first = ops.linalg_vector_norm(x1, 2, (dim,), True).clamp_min(eps)
     second = ops.linalg_vector_norm(x2, 2, (dim,), True).clamp_min(eps)
     return ((x1 / first) * (x2 / second)).sum(dim)
@@ -253,9 +292,13 @@ def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float, 
     if target.dim() not in (0, 1):
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     if target.dim() == 1 and (input1.dim() != 2 or input2.dim() != 2):
-        raise RuntimeError(f"1D target tensor expects 2D input tensors, but found inputs with sizes {list(input1.shape)} and {list(input2.shape)}.")
+        raise RuntimeError(
+            f"1D target tensor expects 2D input tensors, but found inputs with sizes {list(input1.shape)} and {list(input2.shape)}."
+        )
     if target.dim() == 0 and (input1.dim() != 1 or input2.dim() != 1):
-        raise RuntimeError(f"0D target tensor expects 1D input tensors, but found inputs with sizes {list(input1.shape)} and {list(input2.shape)}.")
+        raise RuntimeError(
+            f"0D target tensor expects 1D input tensors, but found inputs with sizes {list(input1.shape)} and {list(input2.shape)}."
+        )
     dim = target.dim()
     tiny = 1e-12
     product = (input1 * input2).sum(dim)
@@ -278,7 +321,8 @@ def triplet_margin_loss(
 ) -> Any:
     if not anchor.dim() == positive.dim() == negative.dim():
         raise RuntimeError(
-            f"All inputs should have same dimension but got {anchor.dim()}D, {positive.dim()}D and {negative.dim()}D inputs."
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
+            f"anchor {anchor.dim()}D, positive {positive.dim()}D, and negative {negative.dim()}D inputs"
         )
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
@@ -296,4 +340,3 @@ def poisson_nll_loss(input: Any, target: Any, log_input: bool, full: bool, eps: 
         stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
         loss = loss + stirling.masked_fill(target <= 1, 0)
     return reduced(loss, reduction)
-

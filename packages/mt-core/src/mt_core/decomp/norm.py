@@ -48,10 +48,7 @@ def native_group_norm(
     shape = input._array.shape
     d = input._dtype
     wide = input.to(d.compute) if d.compute is not d else input
-    if not input.numel():
-        empty = wide.new_zeros((N, group))
-        return input.clone(), empty, empty.clone()
-    groups = wide.reshape((N, group, -1))
+    groups = wide.reshape((N, group, -1 if input.numel() else max(C // max(group, 1), 1) * HxW))
     variance = ops.var(groups, (2,), correction=0)
     mean = groups.mean((2,))
     rstd = (variance + eps).rsqrt()
@@ -93,6 +90,9 @@ def native_batch_norm(
     input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float, eps: float
 ) -> tuple[Any, Any, Any]:
     shape = input._array.shape
+    if len(shape) < 2 and not training:
+        _check_channels(0, running_mean=running_mean, running_var=running_var)
+        return input.clone(), input.new_empty((0,)), input.new_empty((0,))
     if len(shape) < 2:
         raise IndexError(
             f"Dimension out of range (expected to be in range of [-{len(shape)}, {len(shape) - 1}], but got 1)"
@@ -133,7 +133,8 @@ def _update_running(running_mean: Any, running_var: Any, mean: Any, variance: An
 
 @composite("batch_norm")
 def batch_norm(
-    input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float, eps: float,
+    input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float,
+    eps: float,
     cudnn_enabled: bool,
 ) -> Any:  # fmt: skip
     if input._array.ndim >= 2:
@@ -145,7 +146,8 @@ def batch_norm(
 
 @composite("instance_norm")
 def instance_norm(
-    input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, use_input_stats: bool, momentum: float, eps: float,
+    input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, use_input_stats: bool, momentum: float,
+    eps: float,
     cudnn_enabled: bool,
 ) -> Any:  # fmt: skip
     if not use_input_stats and (running_mean is None or running_var is None):

@@ -9,17 +9,24 @@ from .. import dtypes
 from ..api import _functions as ops
 from ..construct import from_data
 from ..dispatch.registry import register_composite as composite
-from ..meta.pool import adaptive_shape
+from ..meta.pool import adaptive_shape, check_counts
 
 Ints = tuple[int, ...]
 
 
 @composite("avg_pool1d")
-def avg_pool1d(self: Any, kernel_size: Ints, stride: Ints, padding: Ints, ceil_mode: bool, count_include_pad: bool) -> Any:
+def avg_pool1d(
+    self: Any, kernel_size: Ints, stride: Ints, padding: Ints, ceil_mode: bool, count_include_pad: bool
+) -> Any:
+    check_counts(1, "avg_pool1d", {"kernel_size": kernel_size, "stride": stride, "padding": padding})
     if self.dim() not in (2, 3):
-        raise RuntimeError(f"Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got: {list(self.shape)}")
+        raise RuntimeError(
+            f"Expected 2 to 3 dimensions, but got {self.dim()}-dimensional tensor for argument #1 'self' (while checking arguments for avg_pool1d)"
+        )
     step = stride if len(stride) else kernel_size
-    result = ops.avg_pool2d(self.unsqueeze(-2), (1, kernel_size[0]), (1, step[0]), (0, padding[0]), ceil_mode, count_include_pad)
+    result = ops.avg_pool2d(
+        self.unsqueeze(-2), (1, kernel_size[0]), (1, step[0]), (0, padding[0]), ceil_mode, count_include_pad
+    )
     return result.squeeze(-2)
 
 
@@ -35,7 +42,11 @@ def _averages(self: Any, n: int, size: int) -> Any:
     for i in range(size):
         start, end = i * n // size, -((-(i + 1) * n) // size)
         rows.append([1 / (end - start) if start <= j < end else 0.0 for j in range(n)])
-    matrix = from_data(rows, dtypes.float64, self.device) if size else ops.zeros((0, n), dtype=dtypes.float64, device=self.device)
+    matrix = (
+        from_data(rows, dtypes.float64, self.device)
+        if size
+        else ops.zeros((0, n), dtype=dtypes.float64, device=self.device)
+    )
     return matrix.to(self.dtype)
 
 
@@ -51,22 +62,32 @@ def _adaptive(self: Any, output_size: Ints, spatial: int) -> Any:
 
 
 for _spatial in (1, 2, 3):
-    composite(f"adaptive_avg_pool{_spatial}d")(lambda self, output_size, _spatial=_spatial: _adaptive(self, tuple(output_size), _spatial))
+    composite(f"adaptive_avg_pool{_spatial}d")(
+        lambda self, output_size, _spatial=_spatial: _adaptive(self, tuple(output_size), _spatial)
+    )
 
 
 def _unpool(self: Any, indices: Any, output_size: Ints, spatial: int) -> Any:
     if indices.dtype is not dtypes.int64:
-        raise RuntimeError(f"elements in indices should be type int64 but got: {dtypes.scalar_type_name(indices.dtype)}")
+        raise RuntimeError(
+            f"elements in indices should be type int64 but got: {dtypes.scalar_type_name(indices.dtype)}"
+        )
     if self.dim() not in (spatial + 1, spatial + 2):
-        raise RuntimeError(f"Input to max_unpooling{spatial}d should be a {spatial + 1}d or {spatial + 2}d Tensor, but got a tensor with {self.dim()} dimensions.")
+        raise RuntimeError(
+            f"Input to max_unpooling{spatial}d should be a {spatial + 1}d or {spatial + 2}d Tensor, but got a tensor with {self.dim()} dimensions."
+        )
     if self.shape != indices.shape:
-        raise RuntimeError(f"Expected shape of indices to be same as that of the input tensor ({list(self.shape)}) but got indices tensor with shape: {list(indices.shape)}")
+        raise RuntimeError(
+            f"Expected shape of indices to be same as that of the input tensor ({list(self.shape)}) but got indices tensor with shape: {list(indices.shape)}"
+        )
     lead = tuple(self.shape[:-spatial])
     area = math.prod(output_size)
     if indices.numel() and not indices.is_meta:
         low, high = int(indices.min()), int(indices.max())
         if low < 0 or high >= area:
-            raise RuntimeError(f"Found an invalid max index: {high if high >= area else low} (output volumes are of size {'x'.join(map(str, output_size))}")
+            raise RuntimeError(
+                f"Found an invalid max index: {high if high >= area else low} (output volumes are of size {'x'.join(map(str, output_size))}"
+            )
     flat = self.reshape((*lead, -1)) if self.numel() else self.reshape((*lead, 0))
     result = self.new_zeros((*lead, area)).scatter(-1, indices.reshape(flat.shape), flat)
     return result.reshape((*lead, *output_size))
@@ -85,13 +106,17 @@ def max_unpool3d(self: Any, indices: Any, output_size: Ints, stride: Ints, paddi
 @composite("pixel_shuffle")
 def pixel_shuffle(self: Any, upscale_factor: int) -> Any:
     if self.dim() < 3:
-        raise RuntimeError(f"pixel_shuffle expects input to have at least 3 dimensions, but got input with {self.dim()} dimension(s)")
+        raise RuntimeError(
+            f"pixel_shuffle expects input to have at least 3 dimensions, but got input with {self.dim()} dimension(s)"
+        )
     r = upscale_factor
     if r <= 0:
         raise RuntimeError(f"pixel_shuffle expects a positive upscale_factor, but got {r}")
     *lead, c, h, w = self.shape
     if c % (r * r):
-        raise RuntimeError(f"pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but input.size(-3)={c} is not divisible by {r * r}")
+        raise RuntimeError(
+            f"pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but input.size(-3)={c} is not divisible by {r * r}"
+        )
     n = len(lead)
     parts = self.reshape((*lead, c // (r * r), r, r, h, w))
     return parts.permute([*range(n), n, n + 3, n + 1, n + 4, n + 2]).reshape((*lead, c // (r * r), h * r, w * r))
@@ -100,7 +125,9 @@ def pixel_shuffle(self: Any, upscale_factor: int) -> Any:
 @composite("pixel_unshuffle")
 def pixel_unshuffle(self: Any, downscale_factor: int) -> Any:
     if self.dim() < 3:
-        raise RuntimeError(f"pixel_unshuffle expects input to have at least 3 dimensions, but got input with {self.dim()} dimension(s)")
+        raise RuntimeError(
+            f"pixel_unshuffle expects input to have at least 3 dimensions, but got input with {self.dim()} dimension(s)"
+        )
     r = downscale_factor
     if r <= 0:
         raise RuntimeError(f"pixel_unshuffle expects a positive downscale_factor, but got {r}")
@@ -108,7 +135,9 @@ def pixel_unshuffle(self: Any, downscale_factor: int) -> Any:
     for name, size in (("height", h), ("width", w)):
         if size % r:
             at = -2 if name == "height" else -1
-            raise RuntimeError(f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({at})={size} is not divisible by {r}")
+            raise RuntimeError(
+                f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({at})={size} is not divisible by {r}"
+            )
     n = len(lead)
     parts = self.reshape((*lead, c, h // r, r, w // r, r))
     return parts.permute([*range(n), n, n + 2, n + 4, n + 1, n + 3]).reshape((*lead, c * r * r, h // r, w // r))
@@ -122,6 +151,8 @@ def channel_shuffle(self: Any, groups: int) -> Any:
     if groups <= 0:
         raise RuntimeError(f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
     if channels % groups:
-        raise RuntimeError(f"Number of channels must be divisible by groups. Got {channels} channels and {groups} groups.")
+        raise RuntimeError(
+            f"Number of channels must be divisible by groups. Got {channels} channels and {groups} groups."
+        )
     rest = tuple(self.shape[2:])
     return self.reshape((self.shape[0], groups, channels // groups, *rest)).transpose(1, 2).reshape(self.shape)

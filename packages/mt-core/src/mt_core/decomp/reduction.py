@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import dtypes
 from ..api import _functions as ops
 from ..dispatch.registry import register_composite as composite
 
@@ -71,5 +72,5 @@ def sum_to_size(self: Any, size: tuple[int, ...]) -> Any:
     widened = [i for i in range(lead, len(shape)) if size[i - lead] == 1 and shape[i] != 1]
     dims = [*range(lead), *widened]
     if not dims:
-        return self
+        return self if self.dtype.category >= 2 or self.dtype is dtypes.int64 else self.to(dtypes.int64)
     return self.sum(tuple(dims), keepdim=True).view(size)

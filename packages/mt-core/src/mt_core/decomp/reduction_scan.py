@@ -24,7 +24,9 @@ def nansum(self: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
 @composite("nanmean")
 def nanmean(self: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
     if not (self.is_floating_point() or self.is_complex()):
-        raise RuntimeError(f"nanmean(): expected input to have floating point or complex dtype but got {dtypes.scalar_type_name(self.dtype)}")
+        raise RuntimeError(
+            f"nanmean(): expected input to have floating point or complex dtype but got {dtypes.scalar_type_name(self.dtype)}"
+        )
     nan = self.isnan()
     count = (~nan).sum(dim, keepdim=keepdim)
     return self.masked_fill(nan, 0).sum(dim, keepdim=keepdim, dtype=dtype) / count
@@ -56,7 +58,9 @@ def aminmax(self: Any, dim: int | None, keepdim: bool) -> Any:
     dims = () if dim is None else (dim,)
     pair = struct_sequence("aminmax", ("min", "max"))
     if dim is None and not self.numel():
-        raise RuntimeError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.")
+        raise RuntimeError(
+            "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
+        )
     return pair((self.amin(dims, keepdim), self.amax(dims, keepdim)))
 
 
@@ -73,7 +77,9 @@ def _quantile(self: Any, q: Any, dim: int | None, keepdim: bool, interpolation: 
     if self.dtype is not q.dtype:
         raise RuntimeError("quantile() q tensor must be same dtype as the input tensor")
     if interpolation not in _INTERPOLATIONS:
-        raise RuntimeError(f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}")
+        raise RuntimeError(
+            f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}"
+        )
     if bool(((q < 0) | (q > 1)).any()):
         raise RuntimeError("quantile() q values must be in the range [0, 1]")
     ndim = self.dim()
@@ -90,7 +96,13 @@ def _quantile(self: Any, q: Any, dim: int | None, keepdim: bool, interpolation: 
     picked = _interpolated(ordered, rank, interpolation)
     picked = picked.movedim(-1, 0)
     if keepdim:
-        shape = [1] * ndim if dim is None else [1 if i == dim % ndim else n for i, n in enumerate(self.shape)] if ndim else []
+        shape = (
+            [1] * ndim
+            if dim is None
+            else [1 if i == dim % ndim else n for i, n in enumerate(self.shape)]
+            if ndim
+            else []
+        )
         picked = picked.reshape((levels.shape[0], *shape))
     elif not ndim:
         picked = picked.reshape((levels.shape[0],))
@@ -117,9 +129,13 @@ def _as_level(self: Any, q: float) -> Any:
 
 
 for _name, _skip in (("quantile", False), ("nanquantile", True)):
-    composite(_name)(lambda self, q, dim, keepdim, interpolation, _skip=_skip: _quantile(self, q, dim, keepdim, interpolation, _skip))
+    composite(_name)(
+        lambda self, q, dim, keepdim, interpolation, _skip=_skip: _quantile(self, q, dim, keepdim, interpolation, _skip)
+    )
     composite(f"{_name}.scalar")(
-        lambda self, q, dim, keepdim, interpolation, _skip=_skip: _quantile(self, _as_level(self, q), dim, keepdim, interpolation, _skip)
+        lambda self, q, dim, keepdim, interpolation, _skip=_skip: _quantile(
+            self, _as_level(self, q), dim, keepdim, interpolation, _skip
+        )
     )
 
 
@@ -163,14 +179,40 @@ def cumulative_trapezoid_x(y: Any, x: Any, dim: int) -> Any:
     return (_neighbours(y, dim) * _steps(x, y, dim)).cumsum(dim) / 2.0
 
 
+def _check_weights(name: str, weights: Any, count: int) -> None:
+    """Refuse weights of observations that are not one nonnegative number each, integral for frequencies."""
+    if weights is None:
+        return
+    if weights.dim() > 1:
+        raise RuntimeError(
+            f"cov(): expected {name} to have one or fewer dimensions but got {name} with {weights.dim()} dimensions"
+        )
+    integral = weights.dtype.category < 2 and weights.dtype is not dtypes.bool
+    if integral != (name == "fweights"):
+        kind = "integral" if name == "fweights" else "floating point"
+        raise RuntimeError(
+            f"cov(): expected {name} to have {kind} dtype but got {name} with {dtypes.scalar_type_name(weights.dtype)} dtype"
+        )
+    if weights.numel() != count:
+        raise RuntimeError(
+            f"cov(): expected {name} to have the same numel as there are observations in the input but got {weights.numel()} != {count}"
+        )
+    if not weights.is_meta and bool((weights < 0).any()):
+        raise RuntimeError(f"cov(): {name} cannot be negative")
+
+
 @composite("cov")
 def cov(self: Any, correction: int, fweights: Any, aweights: Any) -> Any:
     if self.dim() > 2:
-        raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got an input with {self.dim()} dimensions")
+        raise RuntimeError(
+            f"cov(): expected input to have two or fewer dimensions but got an input with {self.dim()} dimensions"
+        )
     if self.dtype is dtypes.bool:
         raise RuntimeError("cov(): bool dtype is not supported for input")
     rows = self.reshape(1, -1) if self.dim() < 2 else self
     count = rows.shape[1]
+    _check_weights("fweights", fweights, count)
+    _check_weights("aweights", aweights, count)
     weights = fweights
     if aweights is not None:
         weights = aweights if weights is None else weights * aweights
@@ -196,7 +238,9 @@ def cov(self: Any, correction: int, fweights: Any, aweights: Any) -> Any:
 @composite("corrcoef")
 def corrcoef(self: Any) -> Any:
     if self.dim() > 2:
-        raise RuntimeError(f"corrcoef(): expected input to have two or fewer dimensions but got an input with {self.dim()} dimensions")
+        raise RuntimeError(
+            f"corrcoef(): expected input to have two or fewer dimensions but got an input with {self.dim()} dimensions"
+        )
     matrix = cov(self, 1, None, None)
     if not matrix.dim():
         return matrix / matrix

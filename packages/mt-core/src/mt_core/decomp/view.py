@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import dtypes
 from ..api import _functions as ops
 from ..dispatch.registry import overload
 from ..dispatch.registry import register_composite as composite
@@ -59,6 +60,13 @@ def narrow(self: Any, dim: int, start: int, length: int) -> Any:
     if begin + length > size:
         raise RuntimeError(f"start ({begin}) + length ({length}) exceeds dimension size ({size}).")
     return ops.slice(self, at, begin, begin + length, 1)
+
+
+@composite("narrow.Tensor")
+def narrow_tensor(self: Any, dim: int, start: Any, length: int) -> Any:
+    if start.dim() or start.dtype.category > 1 or start.dtype is dtypes.bool:
+        raise RuntimeError("start must be an 0-dim integral Tensor.")
+    return narrow(self, dim, int(start), length)
 
 
 @composite("expand_as")

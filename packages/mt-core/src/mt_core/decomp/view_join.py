@@ -153,7 +153,7 @@ def _split_along(name: str, dims: dict[int, int]) -> None:
         least = min(dims)
         if self.dim() < least:
             raise RuntimeError(
-                f"torch.{name} requires a tensor with at least {least} dimension{'s' if least > 1 else ''}, but got "
+                f"torch.{name} requires a tensor with at least {least} dimension, but got "
                 f"a tensor with {self.dim()} dimensions!"
             )
         return dims[min(self.dim(), max(dims))]

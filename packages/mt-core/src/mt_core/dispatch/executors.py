@@ -13,7 +13,7 @@ from weakref import ref
 from ..block import block_of, set_geometry
 from ..autograd_state import INFERENCE_VIEW, AutogradMeta
 from ..cell import Cell, cell_of
-from ..dtypes import can_cast, scalar_type_name
+from ..dtypes import can_cast, cpp_type_name, scalar_type_name
 from ..keys import AUTOGRAD, INFERENCE, META, MULTI_VIEW, NO_GRAD_VIEW, STRIDED
 from ..spec import Spec, View, is_contiguous
 from ..state import excluding, mode_triple, tls
@@ -27,7 +27,9 @@ __all__ = ["build", "derived_form", "with_named_results", "write_result"]
 new_object = object.__new__
 
 
-def build(overload: Overload, kernel: KernelDef | None, backend: Any, key: int, coded: int) -> Callable[..., Any] | None:
+def build(
+    overload: Overload, kernel: KernelDef | None, backend: Any, key: int, coded: int
+) -> Callable[..., Any] | None:
     """The executor of an operator on a backend; None where the backend lacks what it needs."""
     kind = overload.declaration.kind
     flags = mode_triple(coded)[2]
@@ -45,12 +47,12 @@ def build(overload: Overload, kernel: KernelDef | None, backend: Any, key: int, 
         return _mutating(overload, rule, kernel, backend)
     if kernel is not None and kernel.function is None:
         load_room("mt_core.decomp", overload.family)
-        return _with_short_way(overload, kernel, COMPOSITES[overload.name].function, key | flags, backend)
+        return _with_short_way(overload, kernel, COMPOSITES[overload.name].function, key | flags, backend, coded)
     if rule is None:
         return None
     if kind == "factory":
         return _factory(overload, rule, kernel, backend, key | flags)
-    return _plain(overload, rule, kernel, backend, key | flags)
+    return _plain(overload, rule, kernel, backend, key | flags, coded)
 
 
 # Plain operators
@@ -99,7 +101,9 @@ def _wrapper(backend: Any, keys: int) -> Callable[[Any, Spec], Tensor]:
     return wrap
 
 
-def _plain(overload: Overload, rule: Any, kernel: KernelDef | None, backend: Any, keys: int) -> Callable[..., Any]:
+def _plain(
+    overload: Overload, rule: Any, kernel: KernelDef | None, backend: Any, keys: int, coded: int
+) -> Callable[..., Any]:
     if kernel is None:
         return _shapes_only(rule, backend, keys)
     convert, wrap, function = _converter(overload, kernel, backend), _wrapper(backend, keys), kernel.function
@@ -110,7 +114,7 @@ def _plain(overload: Overload, rule: Any, kernel: KernelDef | None, backend: Any
             spec = rule(*args)
             return wrap(tls.quiet(function, *convert(args)), spec)
 
-        return run_one if kernel.short is None else _with_short_way(overload, kernel, run_one, keys, backend)
+        return run_one if kernel.short is None else _with_short_way(overload, kernel, run_one, keys, backend, coded)
 
     result_type = _result_type(overload)
 
@@ -122,16 +126,24 @@ def _plain(overload: Overload, rule: Any, kernel: KernelDef | None, backend: Any
     return run_many
 
 
-def _with_short_way(overload: Overload, kernel: KernelDef, general: Callable[..., Tensor], keys: int, backend: Any) -> Callable[..., Tensor]:
+def _with_short_way(
+    overload: Overload, kernel: KernelDef, general: Callable[..., Tensor], keys: int, backend: Any, coded: int
+) -> Callable[..., Tensor]:
     """Try the kernel's short form where all tensors have one plain floating dtype; see `KernelDef.short`."""
     short, mixed = kernel.short, kernel.mixed
     if overload.list_positions:
         return _short_way_of_lists(overload, short, general, keys)
     positions = overload.tensor_positions
-    array_type, as_array = backend.array_type, backend.as_array
+    array_type, as_array, contiguous = backend.array_type, backend.as_array, backend.contiguous
 
-    def finish(array: Any, d: Any) -> Tensor:
+    def finish_row_major(array: Any, d: Any) -> Tensor:
         return new_tensor(array if array.__class__ is array_type else as_array(array), d, keys)
+
+    def finish_any(array: Any, d: Any) -> Tensor:
+        # Array libraries lay results out as their inputs are.
+        return new_tensor(contiguous(array if array.__class__ is array_type else as_array(array)), d, keys)
+
+    finish = finish_any if coded & STRIDED else finish_row_major
 
     def run_one(self: Tensor, *rest: Any) -> Tensor:
         d = self._dtype
@@ -170,7 +182,9 @@ def _with_short_way(overload: Overload, kernel: KernelDef, general: Callable[...
     return run_any
 
 
-def _short_way_of_lists(overload: Overload, short: Any, general: Callable[..., Tensor], keys: int) -> Callable[..., Tensor]:
+def _short_way_of_lists(
+    overload: Overload, short: Any, general: Callable[..., Tensor], keys: int
+) -> Callable[..., Tensor]:
     """The same for an operator whose first argument is its only one with tensors, a list."""
 
     def run(tensors: list[Tensor], *rest: Any) -> Tensor:
@@ -187,11 +201,13 @@ def _short_way_of_lists(overload: Overload, short: Any, general: Callable[..., T
 
 
 def with_named_results(overload: Overload, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A composite that returns a plain tuple, handing over the named tuple of its schema."""
-    if len(overload.schema.returns) < 2 or overload.schema.returns[0].name is None:
+    """A composite, handing over what its schema says: a named tuple, or a tuple of views."""
+    returns = overload.schema.returns
+    several_views = len(returns) == 1 and returns[0].is_list and returns[0].alias is not None
+    if not several_views and (len(returns) < 2 or returns[0].name is None):
         return function
-    named = _result_type(overload)
-    return lambda *args: named(function(*args))
+    handed_over = _result_type(overload)
+    return lambda *args: handed_over(function(*args))
 
 
 def _result_type(overload: Overload) -> Callable[[list[Any]], Any]:
@@ -269,13 +285,17 @@ def _mutating(overload: Overload, rule: Any, kernel: KernelDef | None, backend: 
 # Views
 
 
-def _view(overload: Overload, rule: Any, kernel: KernelDef | None, backend: Any, keys: int, coded: int) -> Callable[..., Any] | None:
+def _view(
+    overload: Overload, rule: Any, kernel: KernelDef | None, backend: Any, keys: int, coded: int
+) -> Callable[..., Any] | None:
     if rule is None:
         return None
     if kernel is not None and kernel.row_major and coded & STRIDED:
         kernel = None
     make = _view_maker(overload, rule, kernel, backend, keys)
-    return _cut_off(make, coded) if coded & AUTOGRAD and mode_triple(coded)[1] & AUTOGRAD else make
+    _, excluded, flags = mode_triple(coded)
+    unrecorded = excluded & AUTOGRAD and (coded & AUTOGRAD or flags & INFERENCE and not coded & INFERENCE)
+    return _cut_off(make, coded) if unrecorded else make
 
 
 def _view_keys(key: int, coded: int) -> int:
@@ -375,7 +395,7 @@ def link_view(out: Tensor, base: Tensor) -> Tensor:
 def _several_views(rule: Any, backend: Any, keys: int) -> Callable[..., Any]:
     def run(self: Tensor, *args: Any) -> Any:
         views = rule(self, *args)
-        return type(views)(make_view(self, view, backend, keys) for view in views)
+        return tuple(make_view(self, view, backend, keys) for view in views)
 
     return run
 
@@ -470,6 +490,7 @@ def _out_from_functional(overload: Overload, functional: Overload) -> Callable[.
     rest = [i for i, a in enumerate(arguments) if not a.writes]
     elementwise_kind = overload.declaration.kind == "elementwise"
     tensors = [i for i in overload.tensor_positions if i not in outs]
+    exact = "exact_out" in overload.declaration.tags
 
     def run(*args: Any) -> Any:
         if elementwise_kind:
@@ -478,6 +499,9 @@ def _out_from_functional(overload: Overload, functional: Overload) -> Callable[.
                     check_no_partial_overlap(args[outs[0]], args[i])
         with excluding(AUTOGRAD):
             results = functional.call(*[args[i] for i in rest])
+            if exact:
+                for i, result in zip(outs, (results,) if len(outs) == 1 else results, strict=True):
+                    _check_exact(args[i], result)
             if len(outs) == 1:
                 return write_result(args[outs[0]], results)
             for i, result in zip(outs, results, strict=True):
@@ -489,13 +513,20 @@ def _out_from_functional(overload: Overload, functional: Overload) -> Callable[.
     return run
 
 
+def _check_exact(out: Tensor, result: Tensor) -> None:
+    """Refuse an ``out`` of another dtype, or with elements that share memory, where the operator (tag ``exact_out``) does."""
+    if out._dtype is not result._dtype:
+        raise RuntimeError(
+            f"Expected out tensor to have dtype {cpp_type_name(result._dtype)}, but got {cpp_type_name(out._dtype)} instead"
+        )
+    check_no_internal_overlap(out)
+
+
 def check_out(out: Tensor, result: Tensor) -> None:
     """Refuse, before anything is written, an ``out`` of a dtype or device that cannot take the result."""
     check_castable(result._dtype, out._dtype)
     if out.device != result.device:
-        raise RuntimeError(
-            f"Expected out tensor to have device {result.device}, but got {out.device} instead"
-        )
+        raise RuntimeError(f"Expected out tensor to have device {result.device}, but got {out.device} instead")
 
 
 def write_result(out: Tensor, result: Tensor) -> Tensor:

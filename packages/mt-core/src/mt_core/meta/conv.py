@@ -23,9 +23,7 @@ def transposed_size(n: int, kernel: int, stride: int, padding: int, dilation: in
 
 def _same_dtype(input: Any, weight: Any, bias: Any) -> None:
     if input._dtype is not weight._dtype:
-        raise RuntimeError(
-            f"Input type ({_c_name(input)}) and weight type ({_c_name(weight)}) should be the same"
-        )
+        raise RuntimeError(f"Input type ({_c_name(input)}) and weight type ({_c_name(weight)}) should be the same")
     if bias is not None and bias._dtype is not input._dtype:
         raise RuntimeError(f"Input type ({_c_name(input)}) and bias type ({_c_name(bias)}) should be the same")
 
@@ -38,19 +36,36 @@ def _c_name(tensor: Any) -> str:
 
 @meta("convolution")
 def convolution(
-    input: Any, weight: Any, bias: Any, stride: Ints, padding: Ints, dilation: Ints, transposed: bool, output_padding: Ints, groups: int
+    input: Any,
+    weight: Any,
+    bias: Any,
+    stride: Ints,
+    padding: Ints,
+    dilation: Ints,
+    transposed: bool,
+    output_padding: Ints,
+    groups: int,
 ) -> Spec:
     x, w = tuple(input._array.shape), tuple(weight._array.shape)
     spatial = len(w) - 2
     _check_parameters(stride, padding, dilation, output_padding, groups)
+    if len(w) < 3:
+        raise RuntimeError("weight should have at least three dimensions")
     if len(x) != len(w):
-        raise RuntimeError(f"Expected {len(w)}-dimensional input for {len(w)}-dimensional weight {list(w)}, but got {len(x)}-dimensional input of size {list(x)} instead")
+        raise RuntimeError(
+            f"Expected {len(w)}-dimensional input for {len(w)}-dimensional weight {list(w)}, but got {len(x)}-dimensional input of size {list(x)} instead"
+        )
     _same_dtype(input, weight, bias)
     _check_channels(x, w, bias, transposed, groups)
     if transposed:
-        sizes = [transposed_size(x[i + 2], w[i + 2], stride[i], padding[i], dilation[i], output_padding[i]) for i in range(spatial)]
+        sizes = [
+            transposed_size(x[i + 2], w[i + 2], stride[i], padding[i], dilation[i], output_padding[i])
+            for i in range(spatial)
+        ]
         if any(n <= 0 for n in sizes):
-            raise RuntimeError(f"Given input size per channel: ({' x '.join(map(str, x[2:]))}). Calculated output size per channel: ({' x '.join(map(str, sizes))}). Output size is too small")
+            raise RuntimeError(
+                f"Given input size per channel: ({' x '.join(map(str, x[2:]))}). Calculated output size per channel: ({' x '.join(map(str, sizes))}). Output size is too small"
+            )
         return Spec((x[0], w[1] * groups, *sizes), input._dtype)
     padded = [x[i + 2] + 2 * padding[i] for i in range(spatial)]
     extent = [dilation[i] * (w[i + 2] - 1) + 1 for i in range(spatial)]
@@ -82,7 +97,9 @@ def _check_channels(x: Ints, w: Ints, bias: Any, transposed: bool, groups: int) 
             f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size {list(w)} instead"
         )
     if w[0] % groups:
-        raise RuntimeError(f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of size {list(w)} instead")
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of size {list(w)} instead"
+        )
     if transposed:
         if x[1] != w[0]:
             raise RuntimeError(
@@ -109,9 +126,15 @@ def im2col(self: Any, kernel_size: Ints, dilation: Ints, padding: Ints, stride: 
     shape = tuple(self._array.shape)
     for name, values, least in (("kernel", kernel_size, 1), ("dilation", dilation, 1), ("stride", stride, 1)):
         if min(values) < least:
-            raise RuntimeError(f"{name} should be greater than zero, but got {name}_height: {values[0]} {name}_width: {values[1]}" if name != "kernel" else f"kernel size should be greater than zero, but got kernel_height: {values[0]} kernel_width: {values[1]}")
+            raise RuntimeError(
+                f"{name} should be greater than zero, but got {name}_height: {values[0]} {name}_width: {values[1]}"
+                if name != "kernel"
+                else f"kernel size should be greater than zero, but got kernel_height: {values[0]} kernel_width: {values[1]}"
+            )
     if len(shape) not in (3, 4) or 0 in shape[-3:]:
-        raise RuntimeError(f"Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: {list(shape)}")
+        raise RuntimeError(
+            f"Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: {list(shape)}"
+        )
     blocks = _blocks(shape[-2:], kernel_size, dilation, padding, stride)
     if min(blocks) < 1:
         raise RuntimeError(
@@ -125,7 +148,9 @@ def im2col(self: Any, kernel_size: Ints, dilation: Ints, padding: Ints, stride: 
 def col2im(self: Any, output_size: Ints, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Spec:
     shape = tuple(self._array.shape)
     if len(shape) not in (2, 3) or 0 in shape[-2:]:
-        raise RuntimeError(f"Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for input, but got: {list(shape)}")
+        raise RuntimeError(
+            f"Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for input, but got: {list(shape)}"
+        )
     area = kernel_size[0] * kernel_size[1]
     if shape[-2] % area:
         raise RuntimeError(

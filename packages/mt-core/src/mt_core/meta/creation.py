@@ -30,7 +30,7 @@ def arange_step(start: Any, end: Any, step: Any, dtype: Any, layout: Any, device
     if d.is_integral and not exact:
         start, end, step = int(start), int(end), int(step)
         if step == 0:
-            raise RuntimeError("step must be nonzero")
+            raise ValueError("step must be nonzero")
         exact = True
     count = -((start - end) // step) if exact else math.ceil((end - start) / step)
     return Spec((count,), d)

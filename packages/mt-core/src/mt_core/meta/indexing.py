@@ -62,7 +62,9 @@ def indexed_shape(self: Any, indices: list[Any]) -> Ints:
         common = broadcast_shapes(given) if given else ()
     except RuntimeError:
         listed = ", ".join(str(list(s)) for s in given)
-        raise IndexError(f"shape mismatch: indexing tensors could not be broadcast together with shapes {listed}") from None
+        raise IndexError(
+            f"shape mismatch: indexing tensors could not be broadcast together with shapes {listed}"
+        ) from None
     positions = [i for i, s in enumerate(shapes) if s is not None]
     rest = [n for i, n in enumerate(shape) if i >= len(shapes) or shapes[i] is None]
     if not positions:
@@ -87,9 +89,13 @@ def index_put(self: Any, indices: list[Any], values: Any, accumulate: bool) -> S
         )
     target = indexed_shape(self, indices)
     shape = values._array.shape
-    fits = len(shape) <= len(target) and all(n in (1, t) for n, t in zip(reversed(shape), reversed(target), strict=False))
+    fits = len(shape) <= len(target) and all(
+        n in (1, t) for n, t in zip(reversed(shape), reversed(target), strict=False)
+    )
     if not fits:
-        raise RuntimeError(f"shape mismatch: value tensor of shape {list(shape)} cannot be broadcast to indexing result of shape {list(target)}")
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(shape)} cannot be broadcast to indexing result of shape {list(target)}"
+        )
     return _like(self)
 
 
@@ -195,18 +201,28 @@ def index_reduce(self: Any, dim: int, index: Any, source: Any, reduce: str, incl
 def _index_source(name: str, self: Any, dim: int, index: Any, source: Any) -> None:
     at = wrap_dim(dim, self._array.ndim)
     if index._dtype not in (dtypes.int64, dtypes.int32):
-        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index but got: {dtypes.scalar_type_name(index._dtype)}")
+        raise RuntimeError(
+            f"{name}(): Expected dtype int32/int64 for index but got: {dtypes.scalar_type_name(index._dtype)}"
+        )
     if index._array.ndim > 1:
-        raise IndexError(f"{name}(): Index is supposed to be a vector, but got dim: {index._array.ndim} with type: {dtypes.scalar_type_name(index._dtype)} and size: {list(index.shape)}")
+        raise IndexError(
+            f"{name}(): Index is supposed to be a vector, but got dim: {index._array.ndim} with type: {dtypes.scalar_type_name(index._dtype)} and size: {list(index.shape)}"
+        )
     if source._dtype is not self._dtype:
-        raise RuntimeError(f"{name}(): self ({dtypes.scalar_type_name(self._dtype)}) and source ({dtypes.scalar_type_name(source._dtype)}) must have the same scalar type")
+        raise RuntimeError(
+            f"{name}(): self ({dtypes.scalar_type_name(self._dtype)}) and source ({dtypes.scalar_type_name(source._dtype)}) must have the same scalar type"
+        )
     wrap_dim(dim, source._array.ndim)
     have = source._array.shape[at] if source._array.ndim else 1
     if index._array.size != have:
-        raise RuntimeError(f"{name}(): Number of indices ({index._array.size}) should be equal to source.size(dim): ({have}), for dim: {at}")
+        raise RuntimeError(
+            f"{name}(): Number of indices ({index._array.size}) should be equal to source.size(dim): ({have}), for dim: {at}"
+        )
     rest = [tuple(n for i, n in enumerate(t._array.shape) if i != at) for t in (self, source)]
     if rest[0] != rest[1]:
-        raise RuntimeError(f"source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = {list(self.shape)} source.shape = {list(source.shape)}")
+        raise RuntimeError(
+            f"source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = {list(self.shape)} source.shape = {list(source.shape)}"
+        )
 
 
 @meta("index_copy")
@@ -215,19 +231,31 @@ def index_copy(self: Any, dim: int, index: Any, source: Any) -> Spec:
     if index._array.ndim >= 2:
         raise IndexError(f"index_copy_(): Index should have dimension 1 or 0 (got {index._array.ndim})")
     if index._dtype is not dtypes.int64:
-        raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {dtypes.scalar_type_name(index._dtype)}")
+        raise RuntimeError(
+            f"index_copy_(): Expected a long tensor for index, but got {dtypes.scalar_type_name(index._dtype)}"
+        )
     if source._dtype is not self._dtype:
-        raise RuntimeError(f"index_copy_(): self and source expected to have the same dtype, but got (self) {dtypes.scalar_type_name(self._dtype)} and (source) {dtypes.scalar_type_name(source._dtype)}")
+        raise RuntimeError(
+            f"index_copy_(): self and source expected to have the same dtype, but got (self) {dtypes.scalar_type_name(self._dtype)} and (source) {dtypes.scalar_type_name(source._dtype)}"
+        )
     if source._array.ndim and self._array.ndim and source._array.ndim != self._array.ndim:
-        raise IndexError(f"index_copy_(): When source and destination are not scalars, their dimensionality must match. Source dimensionality ({source._array.ndim}), destination dimensionality ({self._array.ndim})")
+        raise IndexError(
+            f"index_copy_(): When source and destination are not scalars, their dimensionality must match. Source dimensionality ({source._array.ndim}), destination dimensionality ({self._array.ndim})"
+        )
     have = source._array.shape[at] if source._array.ndim else 1
     if source._array.ndim == 0 and index._array.size != 1:
-        raise IndexError(f"index_copy_(): When source is scalar, index should have one element (got {index._array.size})")
+        raise IndexError(
+            f"index_copy_(): When source is scalar, index should have one element (got {index._array.size})"
+        )
     if index._array.size != have:
-        raise IndexError(f"index_copy_(): Number of indices ({index._array.size}) should be equal to source.size(dim) ({have})")
+        raise IndexError(
+            f"index_copy_(): Number of indices ({index._array.size}) should be equal to source.size(dim) ({have})"
+        )
     rest = [tuple(n for i, n in enumerate(t._array.shape) if i != at) for t in (self, source)]
     if source._array.ndim and rest[0] != rest[1]:
-        raise RuntimeError(f"index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: {' '.join(map(str, rest[0]))} at dimension {at} and source slice shape: {' '.join(map(str, rest[1]))} at dimension 0.")
+        raise RuntimeError(
+            f"index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: {' '.join(map(str, rest[0]))} at dimension {at} and source slice shape: {' '.join(map(str, rest[1]))} at dimension 0."
+        )
     return _like(self)
 
 
@@ -245,7 +273,9 @@ def index_fill(self: Any, dim: int, index: Any, value: Any) -> Spec:
 
 def _require_mask(mask: Any, name: str) -> None:
     if mask._dtype is not dtypes.bool:
-        raise RuntimeError(f"{name} only supports boolean masks, but got mask with dtype {dtypes.scalar_type_name(mask._dtype).lower()}")
+        raise RuntimeError(
+            f"{name} only supports boolean masks, but got mask with dtype {dtypes.scalar_type_name(mask._dtype).lower()}"
+        )
 
 
 @meta("masked_fill.Scalar")
@@ -259,6 +289,9 @@ def masked_fill(self: Any, mask: Any, value: Any) -> Spec:
     return Spec(shape, self._dtype)
 
 
+_C_NAMES = {dtypes.float32: "float", dtypes.float64: "double", dtypes.bool: "bool"}
+
+
 def _check_overflow(value: float, d: Any) -> None:
     if value != value or abs(value) == float("inf"):
         raise RuntimeError(f"value cannot be converted to type {d.name}_t without overflow")
@@ -267,8 +300,13 @@ def _check_overflow(value: float, d: Any) -> None:
 @meta("masked_fill.Tensor")
 def masked_fill_tensor(self: Any, mask: Any, value: Any) -> Spec:
     if value._array.ndim:
-        raise RuntimeError(f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value._array.ndim} dimension(s).")
+        raise RuntimeError(
+            f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value._array.ndim} dimension(s)."
+        )
     _require_mask(mask, "masked_fill_")
+    if value._dtype.is_complex and not self._dtype.is_complex:
+        name = f"{self._dtype.name}_t" if self._dtype.is_integral else _C_NAMES.get(self._dtype, self._dtype.name)
+        raise RuntimeError(f"value cannot be converted to type {name} without overflow")
     return Spec(broadcast_shapes([self._array.shape, mask._array.shape]), self._dtype)
 
 
@@ -291,9 +329,13 @@ def masked_select(self: Any, mask: Any) -> Spec:
 @meta("masked_scatter")
 def masked_scatter(self: Any, mask: Any, source: Any) -> Spec:
     if mask._dtype is not dtypes.bool:
-        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {dtypes.scalar_type_name(mask._dtype).lower()}")
+        raise RuntimeError(
+            f"masked_scatter_ only supports boolean masks, but got mask with dtype {dtypes.scalar_type_name(mask._dtype).lower()}"
+        )
     if source._dtype is not self._dtype:
-        raise RuntimeError(f"masked_scatter_: expected self and source to have same dtypes but got {dtypes.scalar_type_name(self._dtype)} and {dtypes.scalar_type_name(source._dtype)}")
+        raise RuntimeError(
+            f"masked_scatter_: expected self and source to have same dtypes but got {dtypes.scalar_type_name(self._dtype)} and {dtypes.scalar_type_name(source._dtype)}"
+        )
     return Spec(broadcast_shapes([self._array.shape, mask._array.shape]), self._dtype)
 
 
@@ -311,9 +353,13 @@ def put(self: Any, index: Any, source: Any, accumulate: bool) -> Spec:
     if index._dtype is not dtypes.int64:
         raise RuntimeError(f"put_(): Expected a long tensor for index, but got {dtypes.scalar_type_name(index._dtype)}")
     if source._dtype is not self._dtype:
-        raise RuntimeError(f"put_(): self and source expected to have the same dtype, but got self.dtype = {dtypes.scalar_type_name(self._dtype)} and source.dtype = {dtypes.scalar_type_name(source._dtype)}")
+        raise RuntimeError(
+            f"put_(): self and source expected to have the same dtype, but got self.dtype = {dtypes.scalar_type_name(self._dtype)} and source.dtype = {dtypes.scalar_type_name(source._dtype)}"
+        )
     if source._array.size != index._array.size:
-        raise RuntimeError(f"put_(): Expected source and index to have the same number of elements, but got source.numel() = {source._array.size}, index.numel() = {index._array.size}")
+        raise RuntimeError(
+            f"put_(): Expected source and index to have the same number of elements, but got source.numel() = {source._array.size}, index.numel() = {index._array.size}"
+        )
     if not self._array.size and index._array.size:
         raise IndexError("put_(): attempting to put into an empty tensor")
     return _like(self)
@@ -345,5 +391,7 @@ def embedding(weight: Any, indices: Any, padding_idx: int, scale_grad_by_freq: b
 
 
 @meta("embedding_dense_backward")
-def embedding_dense_backward(grad_output: Any, indices: Any, num_weights: int, padding_idx: int, scale_grad_by_freq: bool) -> Spec:
+def embedding_dense_backward(
+    grad_output: Any, indices: Any, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
+) -> Spec:
     return Spec((num_weights, grad_output._array.shape[-1]), grad_output._dtype)

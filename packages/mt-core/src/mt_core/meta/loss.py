@@ -24,6 +24,10 @@ def nll_loss_forward(self: Any, target: Any, weight: Any, reduction: int, ignore
         raise RuntimeError(
             f"weight tensor should be defined either for all {shape[-1]} classes or no classes but got weight tensor of shape: {list(weight.shape)}"
         )
+    if weight is not None and weight._dtype is not self._dtype:
+        raise RuntimeError(
+            f"expected scalar type {dtypes.scalar_type_name(self._dtype)} but found {dtypes.scalar_type_name(weight._dtype)}"
+        )
     result = wanted if reduction == 0 and len(shape) == 2 else ()
     return Spec(result, self._dtype), Spec((), self._dtype)
 

@@ -20,7 +20,9 @@ def pooled_size(n: int, kernel: int, stride: int, padding: int, dilation: int, c
     return size
 
 
-def _checked(self: Any, spatial: int, name: str, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> Ints:
+def _checked(
+    self: Any, spatial: int, name: str, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool
+) -> Ints:
     """Shape of the pooled tensor.
 
     Raises
@@ -28,28 +30,85 @@ def _checked(self: Any, spatial: int, name: str, kernel: Ints, stride: Ints, pad
     RuntimeError
         In PyTorch's words.
     """
+    if name == "max_pool1d":
+        return _checked_line(self, kernel[0], stride[0], padding[0], dilation[0], ceil_mode)
     shape = tuple(self._array.shape)
     if len(shape) not in (spatial + 1, spatial + 2):
-        raise RuntimeError(f"{name}(): Expected {spatial + 1}D or {spatial + 2}D input tensor, but got {list(shape)}" if spatial == 1 else
-                           f"non-empty {spatial + 1}D or {spatial + 2}D (batch mode) tensor expected for input")  # fmt: skip
-    if 0 in shape[-spatial - 1 :]:
-        raise RuntimeError(f"Expected {spatial + 1}D or {spatial + 2}D (batch mode) tensor with optional 0 dim batch size for input, but got: {list(shape)}")
+        raise RuntimeError(f"non-empty {spatial + 1}D or {spatial + 2}D (batch mode) tensor expected for input")
+    _check_window(kernel, stride, padding, dilation)
+    _check_not_empty(shape, spatial, name)
+    sizes = [
+        pooled_size(shape[i - spatial], kernel[i], stride[i], padding[i], dilation[i], ceil_mode)
+        for i in range(spatial)
+    ]
+    if any(n < 1 for n in sizes):
+        if name == "avg_pool3d":
+            raise RuntimeError(
+                f"input image ({_pairs('', shape[-3:])}) smaller than kernel size ({_pairs('k', kernel)})"
+            )
+        inputs, outputs = "x".join(map(str, shape[-spatial - 1 :])), "x".join(map(str, (shape[-spatial - 1], *sizes)))
+        raise RuntimeError(
+            f"Given input size: ({inputs}). Calculated output size: ({outputs}). Output size is too small"
+        )
+    return (*shape[:-spatial], *sizes)
+
+
+def _check_window(kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> None:
+    if 0 in stride:
+        raise RuntimeError("stride should not be zero")
+    for k, p in zip(kernel, padding, strict=True):
+        if p < 0:
+            raise RuntimeError(f"pad must be non-negative, but got pad: {p}")
+        if p > k // 2:
+            raise RuntimeError(
+                f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and dilation={dilation[0]}"
+            )
     if any(k <= 0 for k in kernel):
         raise RuntimeError("kernel size should be greater than zero, but got " + _pairs("k", kernel))
     if any(s <= 0 for s in stride):
         raise RuntimeError("stride should be greater than zero, but got " + _pairs("d", stride))
     if any(d <= 0 for d in dilation):
         raise RuntimeError("dilation should be greater than zero, but got " + _pairs("dilation", dilation))
-    for k, p in zip(kernel, padding, strict=True):
-        if p < 0:
-            raise RuntimeError(f"pad must be non-negative, but got pad: {p}")
-        if p > k // 2:
-            raise RuntimeError(f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and dilation={dilation[0]}")
-    sizes = [pooled_size(shape[i - spatial], kernel[i], stride[i], padding[i], dilation[i], ceil_mode) for i in range(spatial)]
-    if any(n < 1 for n in sizes):
-        inputs, outputs = "x".join(map(str, shape[-spatial - 1 :])), "x".join(map(str, (shape[-spatial - 1], *sizes)))
-        raise RuntimeError(f"Given input size: ({inputs}). Calculated output size: ({outputs}). Output size is too small")
-    return (*shape[:-spatial], *sizes)
+
+
+#: What PyTorch's three-dimensional pooling calls itself in its messages.
+_CALLED = {"avg_pool3d": "avg_pool3d", "max_pool3d": "max_pool3d_with_indices_out_cpu_template"}
+
+
+def _check_not_empty(shape: Ints, spatial: int, name: str) -> None:
+    if 0 not in shape[-spatial - 1 :]:
+        return
+    if spatial == 3:
+        raise RuntimeError(
+            f"{_CALLED[name]}(): Expected input's non-batch dimensions to have positive length, but input has a shape of {list(shape)} and non-batch dimension 0 has length zero!"
+        )
+    raise RuntimeError(
+        f"Expected {spatial + 1}D or {spatial + 2}D (batch mode) tensor with optional 0 dim batch size for input, but got:{list(shape)}"
+    )
+
+
+def _checked_line(self: Any, kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool) -> Ints:
+    """Shape of a tensor after `max_pool1d`, which has words of its own."""
+    shape = tuple(self._array.shape)
+    if len(shape) not in (2, 3) or 0 in shape[-2:]:
+        raise RuntimeError(
+            f"max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:{list(shape)}"
+        )
+    for what, value in (("kernel_size", kernel), ("stride", stride)):
+        if value <= 0:
+            raise RuntimeError(f"max_pool1d() {what} must be greater than zero, but got {value}")
+    if padding < 0:
+        raise RuntimeError(f"max_pool1d() padding must be non-negative, but got {padding}")
+    if padding > kernel // 2:
+        raise RuntimeError(
+            f"max_pool1d() padding should be at most half of kernel size, but got padding={padding} and kernel_size={kernel}"
+        )
+    if dilation <= 0:
+        raise RuntimeError(f"max_pool1d() dilation must be greater than zero, but got {dilation}")
+    size = pooled_size(shape[-1], kernel, stride, padding, dilation, ceil_mode)
+    if size < 1:
+        raise RuntimeError(f"max_pool1d() Invalid computed output size: {size}")
+    return (*shape[:-1], size)
 
 
 def _pairs(prefix: str, values: Ints) -> str:
@@ -68,14 +127,59 @@ def windows_of(spatial: int, *values: Ints) -> list[Ints]:
     return result
 
 
+_COUNTS = {2: "two", 3: "three"}
+
+
+def check_counts(spatial: int, name: str, values: dict[str, Ints]) -> None:
+    """Refuse window arguments that are neither one value nor one for each dimension.
+
+    Raises
+    ------
+    RuntimeError
+        In the words of the operator `name`.
+    """
+    for what, value in values.items():
+        if len(value) in (1, spatial) or what == "stride" and not len(value):
+            continue
+        if name == "max_pool1d":
+            optional = "None, an int, list of ints, or" if what == "stride" else "an int, list of ints or"
+            raise RuntimeError(
+                f"max_pool1d() {what} must be {optional} tuple of ints of size 1 but got size {len(value)}"
+            )
+        if spatial == 1:
+            raise RuntimeError(f"{name}() argument '{what}' should contain one int (got {len(value)})")
+        either = {"dilation": "be either", "stride": "either be omitted,"}.get(what, "either be")
+        if name == "avg_pool3d":
+            either = either.replace("either be", "be")
+        raise RuntimeError(f"{name}: {what} must {either} a single int, or a tuple of {_COUNTS[spatial]} ints")
+
+
 def _declare(spatial: int) -> None:
-    def avg(self: Any, kernel_size: Ints, stride: Ints, padding: Ints, ceil_mode: bool, count_include_pad: bool, divisor_override: Any) -> Spec:
+    def avg(
+        self: Any,
+        kernel_size: Ints,
+        stride: Ints,
+        padding: Ints,
+        ceil_mode: bool,
+        count_include_pad: bool,
+        divisor_override: Any,
+    ) -> Spec:
+        check_counts(spatial, f"avg_pool{spatial}d", {"kernel_size": kernel_size, "stride": stride, "padding": padding})
         kernel, step, border = windows_of(spatial, kernel_size, stride, padding)
         if divisor_override == 0:
             raise RuntimeError("divisor must be not zero")
-        return Spec(_checked(self, spatial, f"avg_pool{spatial}d", kernel, step, border, (1,) * spatial, ceil_mode), self._dtype)
+        return Spec(
+            _checked(self, spatial, f"avg_pool{spatial}d", kernel, step, border, (1,) * spatial, ceil_mode), self._dtype
+        )
 
-    def max_(self: Any, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> tuple[Spec, Spec]:
+    def max_(
+        self: Any, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool
+    ) -> tuple[Spec, Spec]:
+        check_counts(
+            spatial,
+            f"max_pool{spatial}d",
+            {"kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation},
+        )
         kernel, step, border, spread = windows_of(spatial, kernel_size, stride, padding, dilation)
         shape = _checked(self, spatial, f"max_pool{spatial}d", kernel, step, border, spread, ceil_mode)
         return Spec(shape, self._dtype), Spec(shape, dtypes.int64)
@@ -86,23 +190,49 @@ def _declare(spatial: int) -> None:
 
     if spatial > 1:
         meta(f"avg_pool{spatial}d")(avg)
-        meta(f"avg_pool{spatial}d_backward")(lambda grad_output, self, *window: Spec(self._array.shape, grad_output._dtype))
+        meta(f"avg_pool{spatial}d_backward")(
+            lambda grad_output, self, *window: Spec(self._array.shape, grad_output._dtype)
+        )
     meta(f"max_pool{spatial}d_with_indices")(max_)
     meta(f"adaptive_max_pool{spatial}d")(adaptive)
 
 
 def adaptive_shape(self: Any, output_size: Ints, spatial: int, name: str) -> Ints:
     """Shape of an adaptively pooled tensor."""
-    shape = tuple(self._array.shape)
+    shape, average = tuple(self._array.shape), name.startswith("adaptive_avg")
+    _check_output_count(output_size, spatial, name)
     if len(shape) not in (spatial + 1, spatial + 2):
+        if spatial == 1:
+            raise RuntimeError(
+                f"Expected 2 to 3 dimensions, but got {len(shape)}-dimensional tensor for argument #1 'self' (while checking arguments for {name})"
+            )
         raise RuntimeError(f"{name}(): Expected {spatial + 1}D or {spatial + 2}D tensor, but got {list(shape)}")
+    result = (*shape[:-spatial], *output_size)
     for i in range(spatial):
         at = len(shape) - spatial + i
-        if shape[at] == 0:
-            raise RuntimeError(f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes {list(shape)} with dimension {at} being empty")
+        if shape[at] == 0 and not average:
+            raise RuntimeError(
+                f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes {list(shape)} with dimension {at} being empty"
+            )
     if any(n < 0 for n in output_size):
-        raise RuntimeError(f"{name}: elements of output_size must be greater than or equal to 0 but received {{{', '.join(map(str, output_size))}}}" if name.startswith("adaptive_avg") else "Trying to create tensor with negative dimension")
-    return (*shape[:-spatial], *output_size)
+        if not average:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {min(output_size)}: {list(result)}")
+        # PyTorch averages a line as a plane of height 1.
+        plane, sizes = (name.replace("1d", "2d"), (1, *output_size)) if spatial == 1 else (name, output_size)
+        raise RuntimeError(
+            f"{plane}: elements of output_size must be greater than or equal to 0 but received {{{', '.join(map(str, sizes))}}}"
+        )
+    return result
+
+
+def _check_output_count(output_size: Ints, spatial: int, name: str) -> None:
+    if len(output_size) == spatial:
+        return
+    if spatial == 1:
+        raise RuntimeError(f"{name}() argument 'output_size' should contain one int (got {len(output_size)})")
+    if name.startswith("adaptive_avg"):
+        raise RuntimeError(f"{name}: output_size must be {spatial}")
+    raise RuntimeError(f"{name}(): internal error: output_size.size() must be {spatial}")
 
 
 for _spatial in (1, 2, 3):

@@ -64,8 +64,10 @@ def sum_dims(self: Any, dim: Any, keepdim: bool, dtype: Any) -> Spec:
 def _mean_dtype(self: Any, requested: dtype | None) -> dtype:
     d = requested or self._dtype
     if d.category < 2:
-        what = "could not infer output dtype. Input dtype" if requested is None else "Optional dtype"
-        raise RuntimeError(f"mean(): {what} must be either a floating point or complex dtype. Got: {scalar_type_name(d)}")
+        what = "could not infer output dtype. " + ("Input dtype" if requested is None else "Optional dtype")
+        raise RuntimeError(
+            f"mean(): {what} must be either a floating point or complex dtype. Got: {scalar_type_name(d)}"
+        )
     return d
 
 
@@ -93,7 +95,9 @@ def _extreme_dims(name: str) -> Any:
         shape = self._array.shape
         dims = reduced_dims(dim, len(shape))
         if self._array.size == 0 and not dim and 0 in shape:
-            raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.")
+            raise RuntimeError(
+                f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument."
+            )
         _no_empty(self, dims, f"{name}()")
         return Spec(reduced_shape(shape, dims, keepdim), self._dtype)
 
@@ -113,7 +117,9 @@ def _extreme_all(name: str) -> Any:
     def rule(self: Any) -> Spec:
         _no_complex(self, f"{name}_all")
         if not self._array.size:
-            raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.")
+            raise RuntimeError(
+                f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument."
+            )
         return Spec((), self._dtype)
 
     return rule

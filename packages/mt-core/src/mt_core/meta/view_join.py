@@ -21,7 +21,7 @@ def counted(tensors: list[Any]) -> list[Any]:
 @meta("cat")
 def cat(tensors: list[Any], dim: int) -> Spec:
     if not tensors:
-        raise RuntimeError("torch.cat(): expected a non-empty list of Tensors")
+        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     for position, tensor in enumerate(tensors):
         if not tensor._array.ndim:
             raise RuntimeError(f"zero-dimensional tensor (at position {position}) cannot be concatenated")
@@ -88,7 +88,9 @@ def repeat(self: Any, repeats: Ints) -> Spec:
 def flip(self: Any, dims: Ints) -> Spec:
     named = [wrap_dim(d, self.dim()) for d in dims]
     if len(set(named)) != len(named):
-        raise RuntimeError(f"dim {next(d for i, d in enumerate(named) if d in named[:i])} appears multiple times in the list of dims")
+        raise RuntimeError(
+            f"dim {next(d for i, d in enumerate(named) if d in named[:i])} appears multiple times in the list of dims"
+        )
     return Spec(self._array.shape, self._dtype, output_strides(tuple(self._array.shape), [self.stride()]))
 
 
@@ -99,5 +101,7 @@ def roll(self: Any, shifts: Ints, dims: Ints) -> Spec:
     if len(shifts) != len(dims) and not (not dims and len(shifts) == 1):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
     for d in dims:
+        if not self._array.ndim:
+            raise IndexError(f"Dimension specified as {d} but tensor has no dimensions")
         wrap_dim(d, self.dim())
     return Spec(self._array.shape, self._dtype)

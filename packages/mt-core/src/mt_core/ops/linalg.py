@@ -59,9 +59,9 @@ _composite(
 _composite(
     "linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor",
     out=True,
-    doc="Cross product of vectors of length 3.",
+    doc="Cross product of vectors of length 3.", tags="exact_out",
 )
-ops.composite("cross(Tensor self, Tensor other, int? dim=None) -> Tensor", out=True)
+ops.composite("cross(Tensor self, Tensor other, int? dim=None) -> Tensor", out=True, tags="exact_out")
 _composite("linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)")
 _composite("linalg_matmul(Tensor self, Tensor other) -> Tensor", out=True)
 _composite("linalg_multi_dot(Tensor[] tensors) -> Tensor", out=True, doc="Product of matrices, in the cheapest order.")
@@ -70,8 +70,8 @@ _composite("linalg_matrix_power(Tensor self, int n) -> Tensor", out=True)
 ops.composite("matrix_power(Tensor self, int n) -> Tensor", out=True)
 _composite("linalg_vander(Tensor x, *, int? N=None) -> Tensor", doc="x^0 ... x^(N-1) along a new last dimension.")
 _plain("linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)", out=("inverse", "info"))
-_composite("linalg_inv(Tensor A) -> Tensor", out=True, doc="Inverse of square matrices.")
-ops.composite("inverse(Tensor self) -> Tensor", out=True)
+_composite("linalg_inv(Tensor A) -> Tensor", out=True, doc="Inverse of square matrices.", tags="exact_out")
+ops.composite("inverse(Tensor self) -> Tensor", out=True, tags="exact_out")
 _plain(
     "linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)",
     out=("result", "info"),

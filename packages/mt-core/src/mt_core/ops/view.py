@@ -69,6 +69,7 @@ ops.composite(
     doc="Dimensions `start_dim` to `end_dim` made one.",
 )
 ops.composite("narrow(Tensor(a) self, int dim, int start, int length) -> Tensor(a)")
+ops.composite("narrow.Tensor(Tensor(a) self, int dim, Tensor start, int length) -> Tensor(a)")
 ops.composite("expand_as(Tensor(a) self, Tensor other) -> Tensor(a)", variants="method")
 ops.composite("view_as(Tensor(a) self, Tensor other) -> Tensor(a)", variants="method")
 ops.composite(
