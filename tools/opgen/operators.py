@@ -10,15 +10,19 @@ class OperatorMethods:
     binary = {
         "__add__": ("add.Tensor", ", 1"), "__sub__": ("sub.Tensor", ", 1"), "__mul__": ("mul.Tensor", ""),
         "__truediv__": ("div.Tensor", ""), "__floordiv__": ("floor_divide", ""),
-        "__and__": ("bitwise_and.Tensor", ""), "__or__": ("bitwise_or.Tensor", ""), "__xor__": ("bitwise_xor.Tensor", ""),
+        "__and__": ("bitwise_and.Tensor", ""), "__or__": ("bitwise_or.Tensor", ""),
+        "__xor__": ("bitwise_xor.Tensor", ""),
         "__lshift__": ("bitwise_left_shift.Tensor", ""), "__rshift__": ("bitwise_right_shift.Tensor", ""),
-        "__eq__": ("eq.Tensor", ""), "__ne__": ("ne.Tensor", ""), "__lt__": ("lt.Tensor", ""), "__le__": ("le.Tensor", ""),
+        "__eq__": ("eq.Tensor", ""), "__ne__": ("ne.Tensor", ""), "__lt__": ("lt.Tensor", ""),
+        "__le__": ("le.Tensor", ""),
         "__gt__": ("gt.Tensor", ""), "__ge__": ("ge.Tensor", ""),
         "__radd__": ("add.Tensor", ", 1"), "__rmul__": ("mul.Tensor", ""),
-        "__rand__": ("bitwise_and.Tensor", ""), "__ror__": ("bitwise_or.Tensor", ""), "__rxor__": ("bitwise_xor.Tensor", ""),
+        "__rand__": ("bitwise_and.Tensor", ""), "__ror__": ("bitwise_or.Tensor", ""),
+        "__rxor__": ("bitwise_xor.Tensor", ""),
         "__iadd__": ("add_.Tensor", ", 1"), "__isub__": ("sub_.Tensor", ", 1"), "__imul__": ("mul_.Tensor", ""),
         "__itruediv__": ("div_.Tensor", ""), "__ifloordiv__": ("floor_divide_.Tensor", ""),
-        "__iand__": ("bitwise_and_.Tensor", ""), "__ior__": ("bitwise_or_.Tensor", ""), "__ixor__": ("bitwise_xor_.Tensor", ""),
+        "__iand__": ("bitwise_and_.Tensor", ""), "__ior__": ("bitwise_or_.Tensor", ""),
+        "__ixor__": ("bitwise_xor_.Tensor", ""),
         "__ilshift__": ("bitwise_left_shift_.Tensor", ""), "__irshift__": ("bitwise_right_shift_.Tensor", ""),
     }  # fmt: skip
     #: method -> packet function called as f(other, self) for a number on the left
@@ -28,7 +32,8 @@ class OperatorMethods:
     }  # fmt: skip
     #: method -> (overload for a tensor, overload for a number, arguments after the two operands)
     by_operand = {
-        "__mod__": ("remainder.Tensor", "remainder.Scalar", ""), "__imod__": ("remainder_.Tensor", "remainder_.Scalar", ""),
+        "__mod__": ("remainder.Tensor", "remainder.Scalar", ""),
+        "__imod__": ("remainder_.Tensor", "remainder_.Scalar", ""),
         "__pow__": ("pow.Tensor_Tensor", "pow.Tensor_Scalar", ""), "__ipow__": ("pow_.Tensor", "pow_.Scalar", ""),
         "__rsub__": ("rsub.Tensor", "rsub.Scalar", ", 1"),
     }  # fmt: skip

@@ -91,7 +91,8 @@ def python_parameters(declaration: Any, method: bool) -> list[Parameter]:
 
 # Conditions: what a value of each schema type looks like when the short form may take it as it is
 
-_CLASSES = {"int": "is int", "bool": "is bool", "float": "is float", "Scalar": "in NUMBERS", "str": "is str", "ScalarType": "is dtype_class",
+_CLASSES = {"int": "is int", "bool": "is bool", "float": "is float", "Scalar": "in NUMBERS", "str": "is str",
+            "ScalarType": "is dtype_class",
             "Device": "is device_class"}  # fmt: skip
 
 
@@ -273,7 +274,8 @@ class Wrapper:
         call = f"return {cache_name(declaration)}[{' | '.join([*keys, 'tls.mode'])}]({in_order})"
         return [*prelude, f"if {' and '.join(tests) or 'True'}:", f"    {call}"]
 
-    def argument_code(self, variable: str, p: Parameter, position: int, declaration: Any, tests: list[str], keys: list[str],
+    def argument_code(self, variable: str, p: Parameter, position: int, declaration: Any, tests: list[str],
+                      keys: list[str],
                       prelude: list[str]) -> str | None:  # fmt: skip
         """Source of one argument's value; adds its condition and its share of the key set."""
         argument = p.argument

@@ -13,7 +13,8 @@ from . import dtypes
 from .dtypes import dtype, promote_types
 
 __all__ = [
-    "ARITHMETIC", "BOOL", "COMPLEX_OF_REAL", "DIVISION", "FLOAT", "FLOAT_REAL", "KEEP", "Promotion", "REAL", "dtype_of_number", "result_type_of",
+    "ARITHMETIC", "BOOL", "COMPLEX_OF_REAL", "DIVISION", "FLOAT", "FLOAT_REAL", "KEEP", "Promotion", "REAL",
+    "dtype_of_number", "result_type_of",
 ]  # fmt: skip
 
 

@@ -10,7 +10,8 @@ from ..rules import derivative, non_differentiable
 from ._refused import refused_operator
 
 non_differentiable(
-    "eq.Tensor", "ne.Tensor", "lt.Tensor", "le.Tensor", "gt.Tensor", "ge.Tensor", "isnan", "isinf", "isfinite", "isreal",
+    "eq.Tensor", "ne.Tensor", "lt.Tensor", "le.Tensor", "gt.Tensor", "ge.Tensor", "isnan", "isinf", "isfinite",
+    "isreal",
     "isposinf", "isneginf", "signbit", "logical_not", "logical_and", "logical_or", "logical_xor", "isin.Tensor_Tensor",
 )  # fmt: skip
 

@@ -128,6 +128,7 @@ derivative(
 non_differentiable(
     "special_bessel_j0", "special_bessel_j1", "special_bessel_y0", "special_bessel_y1", "special_modified_bessel_i0",
     "special_modified_bessel_i1", "special_modified_bessel_k0", "special_modified_bessel_k1",
-    "special_scaled_modified_bessel_k0", "special_scaled_modified_bessel_k1", "special_spherical_bessel_j0", "special_airy_ai",
+    "special_scaled_modified_bessel_k0", "special_scaled_modified_bessel_k1", "special_spherical_bessel_j0",
+    "special_airy_ai",
     *(f"special_{name}{overload}" for name in POLYNOMIALS for overload in ("", ".x_scalar", ".n_scalar")),
 )  # fmt: skip

@@ -9,8 +9,10 @@ import numpy as np
 from ..registry import kernel, kernels
 
 kernels({
-    "eq.Tensor": np.equal, "ne.Tensor": np.not_equal, "lt.Tensor": np.less, "le.Tensor": np.less_equal, "gt.Tensor": np.greater,
-    "ge.Tensor": np.greater_equal, "logical_not": np.logical_not, "logical_and": np.logical_and, "logical_or": np.logical_or,
+    "eq.Tensor": np.equal, "ne.Tensor": np.not_equal, "lt.Tensor": np.less, "le.Tensor": np.less_equal,
+    "gt.Tensor": np.greater,
+    "ge.Tensor": np.greater_equal, "logical_not": np.logical_not, "logical_and": np.logical_and,
+    "logical_or": np.logical_or,
     "logical_xor": np.logical_xor, "maximum": np.maximum, "minimum": np.minimum, "fmax": np.fmax, "fmin": np.fmin,
     "clamp_min": np.maximum, "clamp_min.Tensor": np.maximum, "clamp_max": np.minimum, "clamp_max.Tensor": np.minimum,
 })  # fmt: skip

@@ -12,18 +12,23 @@ from ..special_functions import bessel, erf, gamma, incomplete_gamma
 from ..special_functions.polynomials import FUNCTIONS
 
 kernels({
-    "erf": blockwise(erf.erf), "erfc": blockwise(erf.erfc), "erfinv": blockwise(erf.erfinv), "special_erfcx": blockwise(erf.erfcx),
-    "special_ndtri": blockwise(erf.ndtri), "special_log_ndtr": blockwise(erf.log_ndtr), "lgamma": blockwise(gamma.lgamma),
+    "erf": blockwise(erf.erf), "erfc": blockwise(erf.erfc), "erfinv": blockwise(erf.erfinv),
+    "special_erfcx": blockwise(erf.erfcx),
+    "special_ndtri": blockwise(erf.ndtri), "special_log_ndtr": blockwise(erf.log_ndtr),
+    "lgamma": blockwise(gamma.lgamma),
     "digamma": blockwise(gamma.digamma), "special_zeta": gamma.zeta, "special_zeta.self_scalar": gamma.zeta,
     "special_zeta.other_scalar": gamma.zeta, "igamma": incomplete_gamma.igamma, "igammac": incomplete_gamma.igammac,
     "i0": bessel.i0, "special_i0e": bessel.i0e, "special_i1": bessel.i1, "special_i1e": bessel.i1e,
-    "special_bessel_j0": bessel.j0, "special_bessel_j1": bessel.j1, "special_bessel_y0": bessel.y0, "special_bessel_y1": bessel.y1,
-    "special_modified_bessel_i0": bessel.i0, "special_modified_bessel_i1": bessel.i1, "special_modified_bessel_k0": bessel.k0,
+    "special_bessel_j0": bessel.j0, "special_bessel_j1": bessel.j1, "special_bessel_y0": bessel.y0,
+    "special_bessel_y1": bessel.y1,
+    "special_modified_bessel_i0": bessel.i0, "special_modified_bessel_i1": bessel.i1,
+    "special_modified_bessel_k0": bessel.k0,
     "special_modified_bessel_k1": bessel.k1, "special_scaled_modified_bessel_k0": bessel.k0e,
     "special_scaled_modified_bessel_k1": bessel.k1e, "special_spherical_bessel_j0": bessel.spherical_j0,
     "special_airy_ai": bessel.airy_ai,
 }, ufunc=False)  # fmt: skip
-kernels({f"special_{name}{overload}": function for name, function in FUNCTIONS.items() for overload in ("", ".x_scalar", ".n_scalar")},
+kernels({f"special_{name}{overload}": function for name,
+        function in FUNCTIONS.items() for overload in ("", ".x_scalar", ".n_scalar")},
         ufunc=False)  # fmt: skip
 
 

@@ -27,14 +27,18 @@ def scaled(x: Any, low: float, high: float) -> Any:
     return (x - (low + high) / 2) * (2 / (high - low))
 
 
-def by_cases(x: Any, *cases: tuple[Any, Function]) -> Any:
-    """One function where its mask holds, the next where its own does and none before did, ...; NaN elsewhere."""
-    result = np.full(x.shape, np.nan)
-    left = np.ones(x.shape, bool)
+def by_cases(arguments: Any, *cases: tuple[Any, Function]) -> Any:
+    """One function where its mask holds, the next where its own does and none before did, ...; NaN elsewhere.
+
+    `arguments` is what the functions take: an array, or a tuple of arrays of one shape.
+    """
+    arrays = arguments if isinstance(arguments, tuple) else (arguments,)
+    result = np.full(arrays[0].shape, np.nan)
+    left = np.ones(arrays[0].shape, bool)
     for mask, function in cases:
         chosen = left & mask
         if chosen.any():
-            result[chosen] = function(x[chosen])
+            result[chosen] = function(*(a[chosen] for a in arrays))
         left &= ~chosen
     return result
 

@@ -113,19 +113,13 @@ def polygamma(n: int, x: Any) -> Any:
 # The Hurwitz zeta function
 
 
-def _terms_before(x: Any, q: Any) -> tuple[Any, Any]:
-    """The sum of (q + k)**-x over the first k, at least 9 and until q + k exceeds 9, and the next q + k."""
-    total, following = q**-x, q + 1
-    for count in range(1, 1 + 9 + math.ceil(max(0.0, 9 - float(np.min(q, initial=9))))):
-        more = (following <= 9) | (count < 9)
-        total = np.where(more, total + following**-x, total)
-        following = np.where(more, following + 1, following)
-    return total, following
-
-
-def _zeta_sum(x: Any, q: Any) -> Any:
-    """Sum of (q + k)**-x over k >= 0: some terms, and the Euler-Maclaurin formula for the rest."""
-    total, q = _terms_before(x, q)
+def _zeta_positive(x: Any, q: Any) -> Any:
+    """Sum of (q + k)**-x over k >= 0 for q > 0: nine terms or more, and the Euler-Maclaurin formula for the rest."""
+    total = np.zeros(q.shape)
+    for count in range(19):
+        more = (count < 9) | (q <= 9)
+        total = np.where(more, total + q**-x, total)
+        q = np.where(more, q + 1, q)
     power = q**-x
     total = total + power * q / (x - 1) + 0.5 * power
     factor = x
@@ -137,15 +131,23 @@ def _zeta_sum(x: Any, q: Any) -> Any:
     return total
 
 
+def _zeta_negative(x: Any, q: Any) -> Any:
+    """For whole x: the terms below zero are those of positive arguments, up to their sign, without those beyond q."""
+    fraction = -q - np.floor(-q)
+    below = _zeta_positive(x, fraction) - _zeta_positive(x, 1 - q)
+    return _zeta_positive(x, 1 - fraction) + np.where(x % 2 == 0, below, -below)
+
+
 def _zeta(x: Any, q: Any) -> Any:
-    pole = (q <= 0) & (q == np.floor(q))
-    undefined = np.isnan(x) | np.isnan(q) | (x < 1) | (q <= 0) & (x != np.floor(x)) | np.isinf(x) | (q == -np.inf)
-    result = np.where((x == 1) | pole, np.inf, 0.0)
-    result[undefined & ~(pole & (x > 1))] = np.nan
-    ordinary = ~undefined & ~pole & (x != 1) & (q != np.inf)
-    if ordinary.any():
-        result[ordinary] = _zeta_sum(x[ordinary], q[ordinary])
-    return result
+    return by_cases(
+        (x, q),
+        (x == 1, lambda x, q: x * np.inf),
+        (~(x > 1) | np.isnan(q), lambda x, q: x * np.nan),
+        ((q <= 0) & (q == np.floor(q)), lambda x, q: np.full(q.shape, np.inf)),
+        ((q <= 0) & (x != np.floor(x)), lambda x, q: q * np.nan),
+        (q > 0, _zeta_positive),
+        (q < 0, _zeta_negative),
+    )
 
 
 zeta = in_double(_zeta)

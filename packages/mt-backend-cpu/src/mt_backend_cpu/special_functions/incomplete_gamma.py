@@ -101,7 +101,7 @@ _F = _eta_coefficients(32)
 
 
 def _uniform(a: Any, x: Any, lower: bool) -> Any:
-    """P or Q by erfc and a correction whose Taylor coefficients a backward recursion gives (Temme, 1987), for a >= 12."""
+    """P or Q by erfc and a correction whose Taylor coefficients a recursion gives (Temme, 1987), for a >= 12."""
     mu = (x - a) / a
     eta = np.sign(mu) * np.sqrt(-2 * log1p_less(mu))
     beta = [np.zeros(a.shape)] * (len(_F) + 2)
@@ -144,7 +144,7 @@ def _regularized(a: Any, x: Any, lower: bool) -> Any:
     """P where `lower`, else Q."""
     zero, one = (0.0, 1.0) if lower else (1.0, 0.0)
     result = np.full(a.shape, np.nan)
-    valid = (a >= 0) & (x >= 0) & ~((a == 0) & (x == 0)) & ~(np.isinf(a) & np.isinf(x))
+    valid = ~((a < 0) | (x < 0) | (a == 0) & (x == 0) | np.isinf(a) & np.isinf(x))
     result[valid & ((x == 0) | np.isinf(a))] = zero
     result[valid & ((a == 0) | np.isinf(x))] = one
     ordinary = valid & (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x)

@@ -26,6 +26,10 @@ def _by_recurrence(x: Any, n: Any, first: Function, following: Function) -> Any:
     for k in range(1, int(np.max(n, initial=0))):
         before, current = current, following(x, k, current, before)
         result = np.where(n == k + 1, current, result)
+        if k % 64 == 0:  # what has left the dtype's range does not come back
+            waiting = n > k + 1
+            if not np.any(waiting & np.isfinite(current)):
+                return np.where(waiting, x.dtype.type(np.nan), result)
     return result
 
 

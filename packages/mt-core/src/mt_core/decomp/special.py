@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import dtypes
 from ..api import _functions as ops
+from ..dispatch.executors import check_castable
 from ..dispatch.registry import register_composite as composite
 from ._aliases import register_aliases
 
@@ -20,7 +21,9 @@ def ndtr(self: Any) -> Any:
 
 @composite("polygamma_")
 def polygamma_(self: Any, n: int) -> Any:
-    return self.copy_(ops.polygamma(n, self))
+    result = ops.polygamma(n, self)
+    check_castable(result.dtype, self.dtype)
+    return self.copy_(result)
 
 
 @composite("mvlgamma", explicit=True)

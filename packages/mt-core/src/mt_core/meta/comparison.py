@@ -10,7 +10,8 @@ from ..dtypes import dtype, promote_types, scalar_type_name
 from ..spec import Spec
 
 _COMPARABLE = frozenset({
-    dtypes.uint8, dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64, dtypes.float16, dtypes.bfloat16, dtypes.float32,
+    dtypes.uint8, dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64, dtypes.float16, dtypes.bfloat16,
+    dtypes.float32,
     dtypes.float64,
 })  # fmt: skip
 _REFUSED = frozenset({dtypes.bool, dtypes.complex64, dtypes.complex128})
