@@ -33,8 +33,10 @@ def names(nn: Any, tensors: Any) -> dict[str, Any]:
         """A small call of `multi_head_attention_forward`."""
         zeros = tensors.zeros
         arguments = {
-            "query": zeros(2, 1, 4), "key": zeros(3, 1, 4), "value": zeros(3, 1, 4), "embed_dim_to_check": 4, "num_heads": 2,
-            "in_proj_weight": zeros(12, 4), "in_proj_bias": zeros(12), "bias_k": None, "bias_v": None, "add_zero_attn": False,
+            "query": zeros(2, 1, 4), "key": zeros(3, 1, 4), "value": zeros(3, 1, 4), "embed_dim_to_check": 4,
+            "num_heads": 2,
+            "in_proj_weight": zeros(12, 4), "in_proj_bias": zeros(12), "bias_k": None, "bias_v": None,
+            "add_zero_attn": False,
             "dropout_p": 0.0, "out_proj_weight": zeros(4, 4), "out_proj_bias": zeros(4),
         }  # fmt: skip
         return nn.functional.multi_head_attention_forward(**{**arguments, **changes})
