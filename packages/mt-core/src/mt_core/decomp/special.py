@@ -21,7 +21,8 @@ def ndtr(self: Any) -> Any:
 
 @composite("polygamma_")
 def polygamma_(self: Any, n: int) -> Any:
-    result = ops.polygamma(n, self)
+    # The derivative needs the value from before it is overwritten.
+    result = ops.polygamma(n, self.clone() if self.requires_grad else self)
     check_castable(result.dtype, self.dtype)
     return self.copy_(result)
 
