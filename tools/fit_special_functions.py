@@ -139,7 +139,10 @@ def airy_decaying(z: mp.mpf) -> mp.mpf:
 
 
 def airy_oscillating(z: mp.mpf) -> tuple[mp.mpf, mp.mpf]:
-    """P and zeta Q of Ai(-x) = (P sin(zeta + pi/4) - Q cos(zeta + pi/4)) / (sqrt(pi) x**(1/4)), as functions of 1/zeta**2."""
+    """P and zeta Q, functions of 1/zeta**2.
+
+    They stand in Ai(-x) = (P sin(zeta + pi/4) - Q cos(zeta + pi/4)) / (sqrt(pi) x**(1/4)).
+    """
     if z < mp.mpf(10) ** -12:
         return mp.mpf(1), mp.mpf(5) / 72
     zeta = 1 / mp.sqrt(z)
@@ -165,33 +168,72 @@ def tables() -> dict[str, tuple[str, Function]]:
         "LGAMMA_5_10": ("lgamma(x), x in [5, 10]", on(5, 10, mp.loggamma)),
         "I0E_0_8": ("exp(-x) I0(x), x in [0, 8]", on(0, 8, lambda x: mp.exp(-x) * mp.besseli(0, x))),
         "I0E_8": ("sqrt(x) exp(-x) I0(x), t = 16 / x - 1", inverse(8, lambda x: scaled_i(0, x))),
-        "I1E_0_8": ("exp(-x) I1(x) / x, x in [0, 8]", on(0, 8, lambda x: mp.exp(-x) * (mp.besseli(1, x) / x if x else mp.mpf(1) / 2))),
+        "I1E_0_8": (
+            "exp(-x) I1(x) / x, x in [0, 8]",
+            on(0, 8, lambda x: mp.exp(-x) * (mp.besseli(1, x) / x if x else mp.mpf(1) / 2)),
+        ),
         "I1E_8": ("sqrt(x) exp(-x) I1(x), t = 16 / x - 1", inverse(8, lambda x: scaled_i(1, x))),
-        "K0_0_2": ("K0(x) + log(x / 2) I0(x), x*x in [0, 4]", of_square(
-            0, 4, lambda x: mp.besselk(0, x) + mp.log(x / 2) * mp.besseli(0, x) if x else -euler)),
+        "K0_0_2": (
+            "K0(x) + log(x / 2) I0(x), x*x in [0, 4]",
+            of_square(0, 4, lambda x: mp.besselk(0, x) + mp.log(x / 2) * mp.besseli(0, x) if x else -euler),
+        ),
         "K0E_2": ("sqrt(x) exp(x) K0(x), t = 4 / x - 1", inverse(2, lambda x: scaled_k(0, x))),
-        "K1_0_2": ("x (K1(x) - log(x / 2) I1(x)), x*x in [0, 4]", of_square(
-            0, 4, lambda x: x * (mp.besselk(1, x) - mp.log(x / 2) * mp.besseli(1, x)) if x else mp.mpf(1))),
+        "K1_0_2": (
+            "x (K1(x) - log(x / 2) I1(x)), x*x in [0, 4]",
+            of_square(0, 4, lambda x: x * (mp.besselk(1, x) - mp.log(x / 2) * mp.besseli(1, x)) if x else mp.mpf(1)),
+        ),
         "K1E_2": ("sqrt(x) exp(x) K1(x), t = 4 / x - 1", inverse(2, lambda x: scaled_k(1, x))),
-        "J0_0_5": ("J0(x) / ((x*x - z1*z1) (x*x - z2*z2)) with its zeros z1, z2; x*x in [0, 25]", of_square(
-            0, 25, zeros_removed(lambda x: mp.besselj(0, x), zeros0))),
+        "J0_0_5": (
+            "J0(x) / ((x*x - z1*z1) (x*x - z2*z2)) with its zeros z1, z2; x*x in [0, 25]",
+            of_square(0, 25, zeros_removed(lambda x: mp.besselj(0, x), zeros0)),
+        ),
         "J0_P": ("P of J0 and Y0, t = 50 / (x*x) - 1", inverse_square(5, p0)),
         "J0_Q": ("Q of J0 and Y0, t = 50 / (x*x) - 1", inverse_square(5, q0)),
-        "J1_0_5": ("J1(x) / (x (x*x - z1*z1)), x*x in [0, 25]", of_square(
-            0, 25, zeros_removed(lambda x: mp.besselj(1, x) / x if x else mp.mpf(1) / 2, zeros1))),
+        "J1_0_5": (
+            "J1(x) / (x (x*x - z1*z1)), x*x in [0, 25]",
+            of_square(0, 25, zeros_removed(lambda x: mp.besselj(1, x) / x if x else mp.mpf(1) / 2, zeros1)),
+        ),
         "J1_P": ("P of J1 and Y1, t = 50 / (x*x) - 1", inverse_square(5, p1)),
         "J1_Q": ("Q of J1 and Y1, t = 50 / (x*x) - 1", inverse_square(5, q1)),
-        "Y0_0_5": ("Y0(x) - 2 / pi log(x) J0(x) + 1, x*x in [0, 25]", of_square(
-            0, 25, lambda x: mp.bessely(0, x) - 2 / mp.pi * mp.log(x) * mp.besselj(0, x) + 1 if x else 2 / mp.pi * (euler - mp.log(2)) + 1)),
-        "Y1_0_5": ("(Y1(x) - 2 / pi (log(x) J1(x) - 1 / x)) / x + 1, x*x in [0, 25]", of_square(
-            0, 25, lambda x: (mp.bessely(1, x) - 2 / mp.pi * (mp.log(x) * mp.besselj(1, x) - 1 / x)) / x + 1
-            if x > 1e-10 else (2 * euler - 2 * mp.log(2) - 1) / (2 * mp.pi) + 1)),
+        "Y0_0_5": (
+            "Y0(x) - 2 / pi log(x) J0(x) + 1, x*x in [0, 25]",
+            of_square(
+                0,
+                25,
+                lambda x: (
+                    mp.bessely(0, x) - 2 / mp.pi * mp.log(x) * mp.besselj(0, x) + 1
+                    if x
+                    else 2 / mp.pi * (euler - mp.log(2)) + 1
+                ),
+            ),
+        ),
+        "Y1_0_5": (
+            "(Y1(x) - 2 / pi (log(x) J1(x) - 1 / x)) / x + 1, x*x in [0, 25]",
+            of_square(
+                0,
+                25,
+                lambda x: (
+                    (mp.bessely(1, x) - 2 / mp.pi * (mp.log(x) * mp.besselj(1, x) - 1 / x)) / x + 1
+                    if x > 1e-10
+                    else (2 * euler - 2 * mp.log(2) - 1) / (2 * mp.pi) + 1
+                ),
+            ),
+        ),
         "AIRY_MIDDLE": ("Ai(x) + 1, x in [-2, 2]", on(-2, 2, lambda x: mp.airyai(x) + 1)),
         "AIRY_LOW": ("Ai(x) + 1, x in [-5, -2]", on(-5, -2, lambda x: mp.airyai(x) + 1)),
-        "AIRY_DECAYING": ("2 sqrt(pi) x**(1/4) exp(zeta) Ai(x), 1 / zeta in [0, 1 / zeta(2)]", on(0, 1 / airy_zeta(mp.mpf(2)), airy_decaying)),
-        "AIRY_P": ("P of Ai(-x), zeta**-2 in [0, zeta(5)**-2]", on(0, airy_zeta(mp.mpf(5)) ** -2, lambda z: airy_oscillating(z)[0])),
-        "AIRY_Q": ("zeta Q of Ai(-x), zeta**-2 in [0, zeta(5)**-2]", on(0, airy_zeta(mp.mpf(5)) ** -2, lambda z: airy_oscillating(z)[1])),
-    }  # fmt: skip
+        "AIRY_DECAYING": (
+            "2 sqrt(pi) x**(1/4) exp(zeta) Ai(x), 1 / zeta in [0, 1 / zeta(2)]",
+            on(0, 1 / airy_zeta(mp.mpf(2)), airy_decaying),
+        ),
+        "AIRY_P": (
+            "P of Ai(-x), zeta**-2 in [0, zeta(5)**-2]",
+            on(0, airy_zeta(mp.mpf(5)) ** -2, lambda z: airy_oscillating(z)[0]),
+        ),
+        "AIRY_Q": (
+            "zeta Q of Ai(-x), zeta**-2 in [0, zeta(5)**-2]",
+            on(0, airy_zeta(mp.mpf(5)) ** -2, lambda z: airy_oscillating(z)[1]),
+        ),
+    }
 
 
 def scaled_i(order: int, x: mp.mpf) -> mp.mpf:

@@ -29,7 +29,7 @@ def has_pytorch(python: str) -> bool:
 
 
 def environment() -> dict[str, str]:
-    """This environment, with bytecode kept: an installed library has its own, and a checkout's imports are timed like it."""
+    """This environment, with bytecode kept, so that a checkout's imports are timed like an installed library's."""
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     return {**kept, "PYTHONPYCACHEPREFIX": str(Path(tempfile.gettempdir()) / f"bench-bytecode-{os.getuid()}")}
 

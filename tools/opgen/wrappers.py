@@ -187,7 +187,7 @@ class Wrapper:
 
     def varargs_lines(self, name: str) -> list[str]:
         declaration = self.overloads[0]
-        rest = [p for p in python_parameters(declaration, True)[2:]]
+        rest = python_parameters(declaration, True)[2:]
         defaults = "".join(f", {literal(p.argument)}" for p in rest)
         return [
             f"def {name}(self, *args, **kwargs):",
@@ -347,8 +347,11 @@ def _tables(packets: list[Packet], wrappers: list[Wrapper]) -> list[str]:
     for packet in packets:
         names = ", ".join(repr(d.name) for d in packet.callable)
         outs = [d for d in packet.all if d.form == "out"]
-        lines.append(f"{packet.identifier} = packet('{packet.name}', '{packet.family}', ({names},))" if packet.callable else
-                     f"{packet.identifier} = packet('{packet.name}', '{packet.family}', ())")  # fmt: skip
+        lines.append(
+            f"{packet.identifier} = packet('{packet.name}', '{packet.family}', ({names},))"
+            if packet.callable
+            else f"{packet.identifier} = packet('{packet.name}', '{packet.family}', ())"
+        )
         for declaration in [*packet.callable, *outs]:
             lines.append(f"{cache_name(declaration)} = overload('{declaration.name}', '{declaration.family}').cache")
     return lines

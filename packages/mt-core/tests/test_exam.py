@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import mt_core
 import numpy as np
 import pytest
+
+import mt_core
 from mt_core.dispatch.registry import KERNELS, find_overload, register_kernel
 from mt_core.keys import CPU
 from mt_core.plugins.discovery import register_backend

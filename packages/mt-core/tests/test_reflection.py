@@ -6,6 +6,7 @@ import importlib.util
 from pathlib import Path
 
 import pytest
+
 from mt_core.testing import declared_operators, empty_slots, read_gaps
 
 GAPS = read_gaps(Path(__file__).with_name("gaps.toml"))

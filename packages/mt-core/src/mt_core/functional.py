@@ -14,9 +14,23 @@ from .size import Size
 from .tensor import Tensor
 
 __all__ = [
-    "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors", "cartesian_prod",
-    "combinations", "einsum", "meshgrid", "nonzero", "split", "tensordot", "unique", "unique_consecutive", "unravel_index",
-]  # fmt: skip
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "block_diag",
+    "broadcast_shapes",
+    "broadcast_tensors",
+    "cartesian_prod",
+    "combinations",
+    "einsum",
+    "meshgrid",
+    "nonzero",
+    "split",
+    "tensordot",
+    "unique",
+    "unique_consecutive",
+    "unravel_index",
+]
 
 
 def broadcast_shapes(*shapes: Any) -> Size:
@@ -153,7 +167,8 @@ def _checked_blocks(tensors: tuple[Any, ...]) -> list[Any]:
     for position, t in enumerate(given):
         if t.dim() > 2:
             raise RuntimeError(
-                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {position} has {t.dim()} dimensions"
+                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {position} has "
+                f"{t.dim()} dimensions"
             )
     return given
 
@@ -181,7 +196,10 @@ def unique(
     return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:
-    """The distinct elements (or slices of a dimension) in order; optionally where each came to, and how often it occurs."""
+    """The distinct elements (or slices of a dimension) in order.
+
+    Optionally also where each element came to, and how often each distinct one occurs.
+    """
     if dim is None:
         results = ops._unique2(input, sorted, return_inverse, return_counts)
     else:
@@ -217,12 +235,13 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
 
 
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Any = None) -> Tensor:
-    """Sum of products over pairs of dimensions: the last `dims` of a with the first of b, or two lists of dimensions."""
+    """Sum of products over pairs of dimensions: the last `dims` of a with the first of b, or two lists of them."""
     over_a, over_b = _paired_dims(a, b, dims)
     for i, j in zip(over_a, over_b, strict=True):
         if a.shape[i] != b.shape[j]:
             raise RuntimeError(
-                f"contracted dimensions need to match, but first has size {a.shape[i]} in dim {i} and second has size {b.shape[j]} in dim {j}"
+                f"contracted dimensions need to match, but first has size {a.shape[i]} in dim {i} and second has "
+                f"size {b.shape[j]} in dim {j}"
             )
     if a.dtype is not b.dtype:
         raise RuntimeError("both inputs should have same dtype")
@@ -309,7 +328,7 @@ def _from_lists(first: Any, rest: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]
 
 
 def _parse(equation: str, operands: list[Any]) -> tuple[list[list[Any]], list[Any]]:
-    """Labels of each operand's dimensions and of the result's; dimensions under ``...`` are labelled by negative numbers."""
+    """Labels of each operand's dimensions and of the result's; those under ``...`` are negative numbers."""
     if not operands:
         raise RuntimeError("einsum(): must provide at least one operand")
     left, arrow, right = equation.replace(" ", "").partition("->")
@@ -328,7 +347,8 @@ def _parse(equation: str, operands: list[Any]) -> tuple[list[list[Any]], list[An
     for label in output:
         if not isinstance(label, int) and not label.isalpha():
             raise RuntimeError(
-                f"einsum(): invalid subscript given at index {equation.index(label)} in the equation string, subscripts must be in [a-zA-Z]"
+                f"einsum(): invalid subscript given at index {equation.index(label)} in the equation string, "
+                "subscripts must be in [a-zA-Z]"
             )
         if not isinstance(label, int) and label not in everything:
             raise RuntimeError(
@@ -344,11 +364,16 @@ def _labels(term: str, ndim: int, position: int) -> list[Any]:
     for char in before + after:
         if not char.isalpha():
             raise RuntimeError(
-                f"einsum(): invalid subscript given at index {term.index(char)} in the equation string, subscripts must be in [a-zA-Z]"
+                f"einsum(): invalid subscript given at index {term.index(char)} in the equation string, "
+                "subscripts must be in [a-zA-Z]"
             )
     named = len(before) + len(after)
     if named != ndim and not dots or named > ndim:
-        more = f"the number of subscripts in the equation ({named}) {'is more than' if named > ndim else 'does not match'} the number of dimensions ({ndim}) for operand {position}"
+        relation = "is more than" if named > ndim else "does not match"
+        more = (
+            f"the number of subscripts in the equation ({named}) {relation} the number of dimensions ({ndim}) "
+            f"for operand {position}"
+        )
         raise RuntimeError(f"einsum(): {more}" + ("" if named > ndim else " and no ellipsis was given"))
     return [*before, *range(named - ndim, 0), *after]
 
@@ -361,7 +386,8 @@ def _contract(inputs: list[list[Any]], output: list[Any], operands: list[Any]) -
                 sizes[label] = n
             elif n not in (1, sizes[label]):
                 raise RuntimeError(
-                    f"einsum(): subscript {label} has size {n} for operand {position} which does not broadcast with previously seen size {sizes[label]}"
+                    f"einsum(): subscript {label} has size {n} for operand {position} which does not broadcast "
+                    f"with previously seen size {sizes[label]}"
                 )
     result, labels = _diagonals(operands[0], inputs[0], sizes)
     for position in range(1, len(operands)):
@@ -388,7 +414,8 @@ def _diagonals(operand: Any, labels: list[Any], sizes: dict[Any, int]) -> tuple[
             second = labels.index(label, first + 1)
             if operand.shape[first] != operand.shape[second]:
                 raise RuntimeError(
-                    f"einsum(): subscript {label} is repeated for operand 0 but the sizes don't match, {operand.shape[second]} != {operand.shape[first]}"
+                    f"einsum(): subscript {label} is repeated for operand 0 but the sizes don't match, "
+                    f"{operand.shape[second]} != {operand.shape[first]}"
                 )
             operand = operand.diagonal(0, first, second)
             labels = [x for i, x in enumerate(labels) if i not in (first, second)] + [label]

@@ -1,6 +1,7 @@
 """``torch.signal.windows``: window functions.
 
-After Harris 1978, "On the use of windows for harmonic analysis with the discrete Fourier transform". Each returns a 1-d tensor of `M` points; with ``sym=False`` the window is periodic: the first `M`
+After Harris 1978, "On the use of windows for harmonic analysis with the discrete Fourier transform". Each returns a
+1-d tensor of `M` points; with ``sym=False`` the window is periodic: the first `M`
 of the `M + 1` points of a symmetric one.
 """
 

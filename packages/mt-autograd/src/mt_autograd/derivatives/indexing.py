@@ -190,9 +190,15 @@ derivative(
     source=lambda grad, index, source_spec: grad.take(index).reshape(source_spec.shape),
 )
 non_differentiable("nonzero", "count_nonzero", "count_nonzero.dim_IntList")
-def _embedding(grad: Any, indices: Any, weight_spec: Any, padding_idx: int, scale_grad_by_freq: bool, sparse: bool) -> Any:
+
+
+def _embedding(
+    grad: Any, indices: Any, weight_spec: Any, padding_idx: int, scale_grad_by_freq: bool, sparse: bool
+) -> Any:
     if sparse:
-        raise NotImplementedError("embedding with sparse=True has a sparse gradient, and sparse tensors are not supported")
+        raise NotImplementedError(
+            "embedding with sparse=True has a sparse gradient, and sparse tensors are not supported"
+        )
     return ops.embedding_dense_backward(grad, indices, weight_spec.shape[0], padding_idx, scale_grad_by_freq)
 
 

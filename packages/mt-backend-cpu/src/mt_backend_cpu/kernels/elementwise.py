@@ -9,7 +9,6 @@ import numpy as np
 
 from ..registry import kernel, kernels
 
-
 #: In-place kernels work through large arrays in blocks of as many elements, whose temporaries stay in the cache.
 BLOCK = 1 << 14
 

@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 import numpy as np
+
 from mt_core.meta.pool import pooled_size, windows_of
 
 from ..registry import kernel
@@ -81,8 +82,16 @@ def _average(spatial: int) -> Any:
 
 
 def _average_backward(spatial: int) -> Any:
-    def backward(grad_output: np.ndarray, self: np.ndarray, kernel_size: Ints, stride: Ints, padding: Ints, ceil_mode: bool,
-                 count_include_pad: bool, divisor_override: Any) -> np.ndarray:  # fmt: skip
+    def backward(
+        grad_output: np.ndarray,
+        self: np.ndarray,
+        kernel_size: Ints,
+        stride: Ints,
+        padding: Ints,
+        ceil_mode: bool,
+        count_include_pad: bool,
+        divisor_override: Any,
+    ) -> np.ndarray:
         sizes, (k, s, p, d) = _geometry(self, spatial, ceil_mode, kernel_size, stride, padding)
         count = _divisors(self.shape[-spatial:], sizes, k, s, p, count_include_pad, divisor_override)
         share = grad_output / count.astype(grad_output.dtype)

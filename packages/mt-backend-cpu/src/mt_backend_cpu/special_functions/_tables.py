@@ -3,7 +3,6 @@
 Computed by ``tools/fit_special_functions.py``; do not edit.
 """
 
-# ruff: noqa
 # fmt: off
 
 #: erf(x) / x, x*x in [0, 1]

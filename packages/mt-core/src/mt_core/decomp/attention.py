@@ -21,17 +21,20 @@ def safe_softmax(self: Any, dim: int, dtype: Any) -> Any:
 def _check(query: Any, key: Any, value: Any, attn_mask: Any, is_causal: bool) -> None:
     if not query.dtype is key.dtype is value.dtype:
         raise RuntimeError(
-            f"Expected query, key, and value to have the same dtype, but got query.dtype: {_c_name(query)} key.dtype: {_c_name(key)} and "
+            f"Expected query, key, and value to have the same dtype, but got query.dtype: {_c_name(query)} "
+            f"key.dtype: {_c_name(key)} and "
             f"value.dtype: {_c_name(value)} instead."
         )
     if query.device != key.device or query.device != value.device:
         raise RuntimeError(
-            f"Expected query, key, and value to have the same device type, but got query.device: {query.device} key.device: {key.device} "
+            f"Expected query, key, and value to have the same device type, but got query.device: {query.device} "
+            f"key.device: {key.device} "
             f"and value.device: {value.device} instead."
         )
     if min(query.dim(), key.dim(), value.dim()) < 2:
         raise RuntimeError(
-            f"Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: {query.dim()}, key.dim: {key.dim()} and "
+            "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
+            f"{query.dim()}, key.dim: {key.dim()} and "
             f"value.dim: {value.dim()} instead."
         )
     if attn_mask is None:
@@ -42,7 +45,8 @@ def _check(query: Any, key: Any, value: Any, attn_mask: Any, is_causal: bool) ->
         and attn_mask.dtype is not dtypes.float32
     ):
         raise RuntimeError(
-            f"Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: {_c_name(attn_mask)} and  "
+            "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
+            f"{_c_name(attn_mask)} and  "
             f"query.dtype: {_c_name(query)} instead."
         )
     if is_causal:

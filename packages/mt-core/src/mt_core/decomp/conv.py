@@ -17,7 +17,8 @@ def _batched(input: Any, spatial: int, name: str) -> tuple[Any, bool]:
     if input.dim() == spatial + 1:
         return input.unsqueeze(0), False
     raise RuntimeError(
-        f"Expected {spatial + 1}D (unbatched) or {spatial + 2}D (batched) input to {name}, but got input of size: {list(input.shape)}"
+        f"Expected {spatial + 1}D (unbatched) or {spatial + 2}D (batched) input to {name}, but got input of "
+        f"size: {list(input.shape)}"
     )
 
 
@@ -52,7 +53,9 @@ def _declare(spatial: int) -> None:
             raise RuntimeError("padding='same' is not supported for strided convolutions")
         if weight.dim() != spatial + 2:
             raise RuntimeError(
-                f"Expected {weight.dim()}-dimensional input for {weight.dim()}-dimensional weight{list(weight.shape)}, but got {input.dim()}-dimensional input of size {list(input.shape)} instead"
+                f"Expected {weight.dim()}-dimensional input for {weight.dim()}-dimensional "
+                f"weight{list(weight.shape)}, but got {input.dim()}-dimensional input of size "
+                f"{list(input.shape)} instead"
             )
         total = [d * (k - 1) for d, k in zip(_spread(dilation, spatial), weight.shape[2:], strict=True)]
         uneven = [t % 2 for t in total]
@@ -74,9 +77,16 @@ def _declare(spatial: int) -> None:
     ) -> Any:
         batch, had = _batched(input, spatial, f"conv_transpose{spatial}d")
         result = ops.convolution(
-            batch, weight, bias, _spread(stride, spatial), _spread(padding, spatial), _spread(dilation, spatial), True,
-            _spread(output_padding, spatial), groups,
-        )  # fmt: skip
+            batch,
+            weight,
+            bias,
+            _spread(stride, spatial),
+            _spread(padding, spatial),
+            _spread(dilation, spatial),
+            True,
+            _spread(output_padding, spatial),
+            groups,
+        )
         return result if had else result.squeeze(0)
 
     composite(name)(conv)

@@ -270,15 +270,25 @@ composite("fft_ifftshift")(lambda self, dim: _shifted(self, dim, False))
 
 @composite("stft.center")
 def stft(
-    self: Any, n_fft: int, hop_length: Any, win_length: Any, window: Any, center: bool, pad_mode: str, normalized: bool, onesided: Any,
-    return_complex: Any, align_to_window: Any,
-) -> Any:  # fmt: skip
+    self: Any,
+    n_fft: int,
+    hop_length: Any,
+    win_length: Any,
+    window: Any,
+    center: bool,
+    pad_mode: str,
+    normalized: bool,
+    onesided: Any,
+    return_complex: Any,
+    align_to_window: Any,
+) -> Any:
     hop = n_fft // 4 if hop_length is None else hop_length
     length = n_fft if win_length is None else win_length
     if return_complex is None:
         if not self.is_complex() and not (window is not None and window.is_complex()):
             raise RuntimeError(
-                "stft requires the return_complex parameter be given for real inputs, and will further require that return_complex=True in a future PyTorch release."
+                "stft requires the return_complex parameter be given for real inputs, and will further require "
+                "that return_complex=True in a future PyTorch release."
             )
         return_complex = True
     if self.dim() not in (1, 2):
@@ -295,7 +305,8 @@ def stft(
         raise RuntimeError(f"stft: expected 0 < win_length <= n_fft, but got win_length={length}")
     if window is not None and (window.dim() != 1 or window.shape[0] != length):
         raise RuntimeError(
-            f"stft: expected a 1D window tensor of size equal to win_length={length}, but got window with size {list(window.shape)}"
+            f"stft: expected a 1D window tensor of size equal to win_length={length}, but got window with size "
+            f"{list(window.shape)}"
         )
     frames = signal.unfold(-1, n_fft, hop)
     shape = _full_window(window, length, n_fft, signal)
@@ -324,9 +335,17 @@ def _full_window(window: Any, length: int, n_fft: int, like: Any) -> Any:
 
 @composite("istft")
 def istft(
-    self: Any, n_fft: int, hop_length: Any, win_length: Any, window: Any, center: bool, normalized: bool, onesided: Any, length: Any,
+    self: Any,
+    n_fft: int,
+    hop_length: Any,
+    win_length: Any,
+    window: Any,
+    center: bool,
+    normalized: bool,
+    onesided: Any,
+    length: Any,
     return_complex: bool,
-) -> Any:  # fmt: skip
+) -> Any:
     hop = n_fft // 4 if hop_length is None else hop_length
     win = n_fft if win_length is None else win_length
     if not self.is_complex():
@@ -342,7 +361,8 @@ def istft(
     half = bins != n_fft if onesided is None else onesided
     if bins != (n_fft // 2 + 1 if half else n_fft):
         raise RuntimeError(
-            f"istft: expected the frequency dimension (3rd to the last) of the input tensor to match n_fft / 2 + 1 when onesided=True, but got {bins}"
+            "istft: expected the frequency dimension (3rd to the last) of the input tensor to match n_fft / 2 + "
+            f"1 when onesided=True, but got {bins}"
         )
     if not 0 < hop <= win:
         raise RuntimeError(f"istft: expected 0 < hop_length <= win_length, but got hop_length={hop}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any
 
 from .. import dtypes
@@ -154,7 +155,7 @@ def multi_dot(tensors: list[Any]) -> Any:
             raise RuntimeError(f"multi_dot(): tensor {i} must be 2D but got {t.dim()}D")
     chain[0] = first.unsqueeze(0) if first.dim() == 1 else first
     chain[-1] = last.unsqueeze(1) if last.dim() == 1 else last
-    for i, (a, b) in enumerate(zip(chain, chain[1:], strict=False)):
+    for i, (a, b) in enumerate(pairwise(chain)):
         if a.shape[1] != b.shape[0]:
             raise RuntimeError(
                 f"multi_dot(): tensors {i} and {i + 1} with shapes {list(a.shape)} and {list(b.shape)} cannot be "

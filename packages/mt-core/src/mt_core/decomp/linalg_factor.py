@@ -10,7 +10,6 @@ from ..api import _functions as ops
 from ..dispatch.registry import register_composite as composite
 from ..dtypes import scalar_type_name
 from ..layout import broadcast_shapes
-from ..layout import broadcast_shapes
 from ..meta.linalg import floating
 
 Ints = tuple[int, ...]
@@ -46,8 +45,10 @@ def check_lu(info: Any, name: str) -> None:
         return
     batch = f"(Batch element {bad}): " if info.dim() else ""
     raise RuntimeError(
-        f"{name}: {batch}U[{values[bad]},{values[bad]}] is zero and using it on lu_solve would result in a division by zero. "
-        "If you still want to perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
+        f"{name}: {batch}U[{values[bad]},{values[bad]}] is zero and using it on lu_solve would result in a "
+        "division by zero. "
+        "If you still want to perform the factorization, consider calling linalg.lu(A, pivot) or "
+        "linalg.lu_factor_ex(A, pivot)"
     )
 
 
@@ -71,7 +72,8 @@ def _check_lu_solve(LU: Any, pivots: Any, B: Any, left: bool) -> None:
     floating(LU, "torch.linalg.lu_solve")
     if LU.dtype is not B.dtype:
         raise RuntimeError(
-            f"linalg.lu_solve: Expected LU and B to have the same dtype, but found LU of type {scalar_type_name(LU.dtype)} and B of type {scalar_type_name(B.dtype)} instead"
+            "linalg.lu_solve: Expected LU and B to have the same dtype, but found LU of type "
+            f"{scalar_type_name(LU.dtype)} and B of type {scalar_type_name(B.dtype)} instead"
         )
     if pivots.dtype is not dtypes.int32:
         raise RuntimeError("linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32")
@@ -81,11 +83,13 @@ def _check_lu_solve(LU: Any, pivots: Any, B: Any, left: bool) -> None:
     if B.shape[-2 if left else -1] != LU.shape[-1]:
         equation = "AX = B" if left else "XA = B"
         raise RuntimeError(
-            f"linalg.lu_solve: Incompatible shapes of A and B for the equation {equation} ({LU.shape[-2]}x{LU.shape[-1]} and {B.shape[-2]}x{B.shape[-1]})"
+            f"linalg.lu_solve: Incompatible shapes of A and B for the equation {equation} "
+            f"({LU.shape[-2]}x{LU.shape[-1]} and {B.shape[-2]}x{B.shape[-1]})"
         )
     if tuple(pivots.shape) != tuple(LU.shape[:-1]):
         raise RuntimeError(
-            f"linalg.lu_solve: Number of pivots per batch should be same as the dimension of the matrix. Got pivots of shape {list(pivots.shape)} and LU of shape {list(LU.shape)}"
+            "linalg.lu_solve: Number of pivots per batch should be same as the dimension of the matrix. Got "
+            f"pivots of shape {list(pivots.shape)} and LU of shape {list(LU.shape)}"
         )
 
 
@@ -155,7 +159,8 @@ def householder_product(input: Any, tau: Any) -> Any:
     _check_tau(input, tau, name)
     if input.dtype is not tau.dtype:
         raise RuntimeError(
-            f"{name}: tau dtype {scalar_type_name(tau.dtype)} does not match input dtype {scalar_type_name(input.dtype)}"
+            f"{name}: tau dtype {scalar_type_name(tau.dtype)} does not match input dtype "
+            f"{scalar_type_name(input.dtype)}"
         )
     vectors = _reflectors(input, tau.shape[-1])
     result = ops.eye(*input.shape[-2:], dtype=input.dtype, device=input.device).expand(input.shape)
@@ -172,7 +177,8 @@ def _check_reflectors(input: Any, tau: Any, name: str) -> None:
 def _check_tau(input: Any, tau: Any, name: str) -> None:
     if input.dim() - tau.dim() != 1:
         raise RuntimeError(
-            f"{name}: Expected tau to have one dimension less than input, but got tau.ndim equal to {tau.dim()} and input.ndim is equal to {input.dim()}"
+            f"{name}: Expected tau to have one dimension less than input, but got tau.ndim equal to {tau.dim()} "
+            f"and input.ndim is equal to {input.dim()}"
         )
     if tau.shape[:-1] != input.shape[:-2]:
         raise RuntimeError(
@@ -215,16 +221,19 @@ def _check_ormqr(self: Any, tau: Any, other: Any, left: bool) -> None:
     _check_tau(self, tau, name)
     if other.dim() != self.dim():
         raise RuntimeError(
-            f"{name}: Expected other to have the same number of dimensions as input, but got other.ndim equal to {other.dim()} and input.ndim is equal to {self.dim()}"
+            f"{name}: Expected other to have the same number of dimensions as input, but got other.ndim equal to "
+            f"{other.dim()} and input.ndim is equal to {self.dim()}"
         )
     if other.shape[:-2] != self.shape[:-2]:
         raise RuntimeError(
-            f"{name}: Expected batch dimensions of other to be equal to input.shape[:-2], but got {list(other.shape[:-2])}"
+            f"{name}: Expected batch dimensions of other to be equal to input.shape[:-2], but got "
+            f"{list(other.shape[:-2])}"
         )
     for what, given in (("tau", tau), ("other", other)):
         if given.dtype is not self.dtype:
             raise RuntimeError(
-                f"{name}: Expected input and {what} to have the same dtype, but input has dtype{scalar_type_name(self.dtype)} and {what} has dtype {scalar_type_name(given.dtype)}"
+                f"{name}: Expected input and {what} to have the same dtype, but input has "
+                f"dtype{scalar_type_name(self.dtype)} and {what} has dtype {scalar_type_name(given.dtype)}"
             )
 
 
@@ -234,7 +243,8 @@ def _check_ormqr(self: Any, tau: Any, other: Any, left: bool) -> None:
 def _check_pair(b: Any, A: Any, name: str) -> None:
     if A.dtype is not b.dtype:
         raise RuntimeError(
-            f"Expected b and A to have the same dtype, but found b of type {scalar_type_name(b.dtype)} and A of type {scalar_type_name(A.dtype)} instead."
+            f"Expected b and A to have the same dtype, but found b of type {scalar_type_name(b.dtype)} and A of "
+            f"type {scalar_type_name(A.dtype)} instead."
         )
     if A.shape[-1] != A.shape[-2]:
         raise RuntimeError(
@@ -242,7 +252,8 @@ def _check_pair(b: Any, A: Any, name: str) -> None:
         )
     if A.shape[-1] != b.shape[-2]:
         raise RuntimeError(
-            f"Incompatible matrix sizes for {name}: each A matrix is {A.shape[-1]} by {A.shape[-1]} but each b matrix is {b.shape[-2]} by {b.shape[-1]}"
+            f"Incompatible matrix sizes for {name}: each A matrix is {A.shape[-1]} by {A.shape[-1]} but each b "
+            f"matrix is {b.shape[-2]} by {b.shape[-1]}"
         )
 
 
@@ -251,7 +262,8 @@ def triangular_solve(self: Any, A: Any, upper: bool, transpose: bool, unitriangu
     for what, given in (("b", self), ("A", A)):
         if given.dim() < 2:
             raise RuntimeError(
-                f"torch.triangular_solve: Expected {what} to have at least 2 dimensions, but it has {given.dim()} dimensions instead"
+                f"torch.triangular_solve: Expected {what} to have at least 2 dimensions, but it has "
+                f"{given.dim()} dimensions instead"
             )
     _check_pair(self, A, "triangular_solve")
     batch = broadcast_shapes([tuple(self.shape[:-2]), tuple(A.shape[:-2])])
@@ -315,7 +327,8 @@ def matrix_rank(input: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
     for what, given in (("atol", atol), ("rtol", rtol)):
         if given is not None and given.is_complex():
             raise RuntimeError(
-                f"torch.linalg.matrix_rank: {what} tensor of complex type is not supported. Got {scalar_type_name(given.dtype)}"
+                f"torch.linalg.matrix_rank: {what} tensor of complex type is not supported. Got "
+                f"{scalar_type_name(given.dtype)}"
             )
     _check_rank(input)
     values = ops.linalg_eigvalsh(input).abs() if hermitian else ops.linalg_svdvals(input)
@@ -375,7 +388,8 @@ def cond(self: Any, p: Any) -> Any:
 def _cond_by_inverse(self: Any, order: Any) -> Any:
     if self.shape[-1] != self.shape[-2]:
         raise RuntimeError(
-            f"linalg.cond(ord={order if isinstance(order, str) else f'{order:g}'}): A must be batches of square matrices, but they are {self.shape[-2]} by {self.shape[-1]} matrices"
+            f"linalg.cond(ord={order if isinstance(order, str) else f'{order:g}'}): A must be batches of square "
+            f"matrices, but they are {self.shape[-2]} by {self.shape[-1]} matrices"
         )
     if not self.numel():
         return self.abs().new_zeros(self.shape[:-2])
@@ -406,7 +420,8 @@ def tensorinv(self: Any, ind: int) -> Any:
     rows, cols = tuple(self.shape[:ind]), tuple(self.shape[ind:])
     if math.prod(rows) != math.prod(cols):
         raise RuntimeError(
-            f"Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got {math.prod(cols)} != {math.prod(rows)}"
+            "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got "
+            f"{math.prod(cols)} != {math.prod(rows)}"
         )
     inverse, info = ops.linalg_inv_ex(self.reshape(math.prod(rows), math.prod(cols)))
     if not info.is_meta and int(info):
@@ -424,6 +439,7 @@ def tensorsolve(self: Any, other: Any, dims: Any) -> Any:
     rows = math.prod(tensor.shape[: other.dim()])
     if math.prod(result) != rows:
         raise RuntimeError(
-            f"Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), but got {math.prod(result)} != {rows}"
+            "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "
+            f"prod(self.shape[:other.ndim]), but got {math.prod(result)} != {rows}"
         )
     return ops.linalg_solve(tensor.reshape(rows, rows), other.flatten()).reshape(result)

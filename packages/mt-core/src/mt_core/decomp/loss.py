@@ -113,7 +113,8 @@ def cross_entropy_loss(
     if tuple(self.shape) == tuple(target.shape):
         if not target.dtype.is_floating_point:
             raise RuntimeError(
-                f"Expected floating point type for target with class probabilities, got {dtypes.scalar_type_name(target.dtype)}"
+                "Expected floating point type for target with class probabilities, got "
+                f"{dtypes.scalar_type_name(target.dtype)}"
             )
         if ignore_index >= 0:
             raise RuntimeError("ignore_index is not supported for floating point target")
@@ -226,7 +227,8 @@ def multi_margin_loss(self: Any, target: Any, p: Any, margin: Any, weight: Any, 
         )
     if target.dim() > 1 or labels.shape[0] != rows.shape[0]:
         raise RuntimeError(
-            "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). "
+            "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples "
+            "(batch size). "
             f"Expected target size [{rows.shape[0]}], but got {list(target.shape)}. Input has shape {list(self.shape)}."
         )
     if weight is not None and tuple(weight.shape) != (rows.shape[1],):
@@ -293,11 +295,13 @@ def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float, 
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     if target.dim() == 1 and (input1.dim() != 2 or input2.dim() != 2):
         raise RuntimeError(
-            f"1D target tensor expects 2D input tensors, but found inputs with sizes {list(input1.shape)} and {list(input2.shape)}."
+            f"1D target tensor expects 2D input tensors, but found inputs with sizes {list(input1.shape)} and "
+            f"{list(input2.shape)}."
         )
     if target.dim() == 0 and (input1.dim() != 1 or input2.dim() != 1):
         raise RuntimeError(
-            f"0D target tensor expects 1D input tensors, but found inputs with sizes {list(input1.shape)} and {list(input2.shape)}."
+            f"0D target tensor expects 1D input tensors, but found inputs with sizes {list(input1.shape)} and "
+            f"{list(input2.shape)}."
         )
     dim = target.dim()
     tiny = 1e-12

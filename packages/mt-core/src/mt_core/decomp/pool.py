@@ -21,7 +21,8 @@ def avg_pool1d(
     check_counts(1, "avg_pool1d", {"kernel_size": kernel_size, "stride": stride, "padding": padding})
     if self.dim() not in (2, 3):
         raise RuntimeError(
-            f"Expected 2 to 3 dimensions, but got {self.dim()}-dimensional tensor for argument #1 'self' (while checking arguments for avg_pool1d)"
+            f"Expected 2 to 3 dimensions, but got {self.dim()}-dimensional tensor for argument #1 'self' (while "
+            "checking arguments for avg_pool1d)"
         )
     step = stride if len(stride) else kernel_size
     result = ops.avg_pool2d(
@@ -74,11 +75,13 @@ def _unpool(self: Any, indices: Any, output_size: Ints, spatial: int) -> Any:
         )
     if self.dim() not in (spatial + 1, spatial + 2):
         raise RuntimeError(
-            f"Input to max_unpooling{spatial}d should be a {spatial + 1}d or {spatial + 2}d Tensor, but got a tensor with {self.dim()} dimensions."
+            f"Input to max_unpooling{spatial}d should be a {spatial + 1}d or {spatial + 2}d Tensor, but got a "
+            f"tensor with {self.dim()} dimensions."
         )
     if self.shape != indices.shape:
         raise RuntimeError(
-            f"Expected shape of indices to be same as that of the input tensor ({list(self.shape)}) but got indices tensor with shape: {list(indices.shape)}"
+            f"Expected shape of indices to be same as that of the input tensor ({list(self.shape)}) but got "
+            f"indices tensor with shape: {list(indices.shape)}"
         )
     lead = tuple(self.shape[:-spatial])
     area = math.prod(output_size)
@@ -86,7 +89,8 @@ def _unpool(self: Any, indices: Any, output_size: Ints, spatial: int) -> Any:
         low, high = int(indices.min()), int(indices.max())
         if low < 0 or high >= area:
             raise RuntimeError(
-                f"Found an invalid max index: {high if high >= area else low} (output volumes are of size {'x'.join(map(str, output_size))}"
+                f"Found an invalid max index: {high if high >= area else low} (output volumes are of size "
+                f"{'x'.join(map(str, output_size))}"
             )
     flat = self.reshape((*lead, -1)) if self.numel() else self.reshape((*lead, 0))
     result = self.new_zeros((*lead, area)).scatter(-1, indices.reshape(flat.shape), flat)
@@ -115,7 +119,8 @@ def pixel_shuffle(self: Any, upscale_factor: int) -> Any:
     *lead, c, h, w = self.shape
     if c % (r * r):
         raise RuntimeError(
-            f"pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but input.size(-3)={c} is not divisible by {r * r}"
+            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of "
+            f"upscale_factor, but input.size(-3)={c} is not divisible by {r * r}"
         )
     n = len(lead)
     parts = self.reshape((*lead, c // (r * r), r, r, h, w))
@@ -136,7 +141,8 @@ def pixel_unshuffle(self: Any, downscale_factor: int) -> Any:
         if size % r:
             at = -2 if name == "height" else -1
             raise RuntimeError(
-                f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({at})={size} is not divisible by {r}"
+                f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but "
+                f"input.size({at})={size} is not divisible by {r}"
             )
     n = len(lead)
     parts = self.reshape((*lead, c, h // r, r, w // r, r))

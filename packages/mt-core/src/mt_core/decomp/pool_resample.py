@@ -54,8 +54,7 @@ def _nearest(self: Any, output_size: Ints, scales: tuple[Any, ...], exact: bool)
         n = self.shape[i + 2]
         ratio = np.float32(_ratio(n, size, False, scale))
         places = [
-            min(int(math.floor(np.float32(j + 0.5) * ratio if exact else np.float32(j) * ratio)), n - 1)
-            for j in range(size)
+            min(math.floor(np.float32(j + 0.5) * ratio if exact else np.float32(j) * ratio), n - 1) for j in range(size)
         ]
         if places != list(range(n)):
             result = result.index_select(i + 2, _index(self, places))

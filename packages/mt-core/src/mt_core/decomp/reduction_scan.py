@@ -25,7 +25,8 @@ def nansum(self: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
 def nanmean(self: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
     if not (self.is_floating_point() or self.is_complex()):
         raise RuntimeError(
-            f"nanmean(): expected input to have floating point or complex dtype but got {dtypes.scalar_type_name(self.dtype)}"
+            "nanmean(): expected input to have floating point or complex dtype but got "
+            f"{dtypes.scalar_type_name(self.dtype)}"
         )
     nan = self.isnan()
     count = (~nan).sum(dim, keepdim=keepdim)
@@ -78,7 +79,8 @@ def _quantile(self: Any, q: Any, dim: int | None, keepdim: bool, interpolation: 
         raise RuntimeError("quantile() q tensor must be same dtype as the input tensor")
     if interpolation not in _INTERPOLATIONS:
         raise RuntimeError(
-            f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}"
+            "quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got "
+            f"{interpolation}"
         )
     if bool(((q < 0) | (q > 1)).any()):
         raise RuntimeError("quantile() q values must be in the range [0, 1]")
@@ -191,11 +193,13 @@ def _check_weights(name: str, weights: Any, count: int) -> None:
     if integral != (name == "fweights"):
         kind = "integral" if name == "fweights" else "floating point"
         raise RuntimeError(
-            f"cov(): expected {name} to have {kind} dtype but got {name} with {dtypes.scalar_type_name(weights.dtype)} dtype"
+            f"cov(): expected {name} to have {kind} dtype but got {name} with "
+            f"{dtypes.scalar_type_name(weights.dtype)} dtype"
         )
     if weights.numel() != count:
         raise RuntimeError(
-            f"cov(): expected {name} to have the same numel as there are observations in the input but got {weights.numel()} != {count}"
+            f"cov(): expected {name} to have the same numel as there are observations in the input but got "
+            f"{weights.numel()} != {count}"
         )
     if not weights.is_meta and bool((weights < 0).any()):
         raise RuntimeError(f"cov(): {name} cannot be negative")

@@ -27,5 +27,8 @@ for _view, (_, _returns) in COPIES.items():
 @composite("narrow_copy")
 def narrow_copy(self: Any, dim: int, start: int, length: int) -> Any:
     if self.dim() and dim >= self.dim():
-        raise RuntimeError("Expected dim < static_cast<int64_t>(self_sizes.size()) to be true, but got false.  (Could this error message be improved?  If so, please report an enhancement request to PyTorch.)")
+        raise RuntimeError(
+            "Expected dim < static_cast<int64_t>(self_sizes.size()) to be true, but got false.  (Could this error "
+            "message be improved?  If so, please report an enhancement request to PyTorch.)"
+        )
     return self.narrow(dim, start, length).clone(memory_format=contiguous_format)

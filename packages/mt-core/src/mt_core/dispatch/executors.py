@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any
 from weakref import ref
 
-from ..block import block_of, set_geometry
 from ..autograd_state import INFERENCE_VIEW, AutogradMeta
+from ..block import block_of, set_geometry
 from ..cell import Cell, cell_of
 from ..dtypes import can_cast, cpp_type_name, scalar_type_name
 from ..keys import AUTOGRAD, INFERENCE, META, MULTI_VIEW, NO_GRAD_VIEW, STRIDED
@@ -338,7 +338,8 @@ def _view_maker(overload: Overload, rule: Any, kernel: KernelDef | None, backend
 def _fast_view(general: Callable[..., Tensor], kernel: KernelDef, keys: int, arguments: int) -> Callable[..., Tensor]:
     """A backend's own view kernel: array -> array, or None to have the general rule decide (and raise)."""
     function, row_major, strided = kernel.function, kernel.row_major, keys | STRIDED
-    # What `new_tensor` and `link_view` do, written out: views are the most frequent calls, and half their time is calling.
+    # What `new_tensor` and `link_view` do, written out: views are the most frequent calls, and half their time is
+    # calling.
 
     def finish(self: Tensor, array: Any) -> Tensor:
         cell = self._cell
@@ -479,7 +480,8 @@ def check_castable(result: Any, target: Any) -> None:
     """Raise PyTorch's RuntimeError unless a result of one dtype may be written to a tensor of the other."""
     if result is not target and not can_cast(result, target):
         raise RuntimeError(
-            f"result type {scalar_type_name(result)} can't be cast to the desired output type {scalar_type_name(target)}"
+            f"result type {scalar_type_name(result)} can't be cast to the desired output type "
+            f"{scalar_type_name(target)}"
         )
 
 
@@ -514,10 +516,13 @@ def _out_from_functional(overload: Overload, functional: Overload) -> Callable[.
 
 
 def _check_exact(out: Tensor, result: Tensor) -> None:
-    """Refuse an ``out`` of another dtype, or with elements that share memory, where the operator (tag ``exact_out``) does."""
+    """Refuse an ``out`` of another dtype, or with elements sharing memory, where the operator does (tag
+    ``exact_out``).
+    """
     if out._dtype is not result._dtype:
         raise RuntimeError(
-            f"Expected out tensor to have dtype {cpp_type_name(result._dtype)}, but got {cpp_type_name(out._dtype)} instead"
+            f"Expected out tensor to have dtype {cpp_type_name(result._dtype)}, but got "
+            f"{cpp_type_name(out._dtype)} instead"
         )
     check_no_internal_overlap(out)
 
@@ -537,9 +542,11 @@ def write_result(out: Tensor, result: Tensor) -> Tensor:
             import warnings
 
             warnings.warn(
-                f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not match "
+                f"An output with one or more elements was resized since it had shape {list(out.shape)}, which "
+                "does not match "
                 f"the required output shape {list(result.shape)}. This behavior is deprecated, and in a future PyTorch "
-                "release outputs will not be resized unless they have zero elements. You can explicitly reuse an out tensor "
+                "release outputs will not be resized unless they have zero elements. You can explicitly reuse an "
+                "out tensor "
                 "t by resizing it, inplace, to zero elements with t.resize_(0).",
                 stacklevel=3,
             )

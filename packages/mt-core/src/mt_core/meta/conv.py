@@ -53,7 +53,8 @@ def convolution(
         raise RuntimeError("weight should have at least three dimensions")
     if len(x) != len(w):
         raise RuntimeError(
-            f"Expected {len(w)}-dimensional input for {len(w)}-dimensional weight {list(w)}, but got {len(x)}-dimensional input of size {list(x)} instead"
+            f"Expected {len(w)}-dimensional input for {len(w)}-dimensional weight {list(w)}, but got "
+            f"{len(x)}-dimensional input of size {list(x)} instead"
         )
     _same_dtype(input, weight, bias)
     _check_channels(x, w, bias, transposed, groups)
@@ -64,14 +65,16 @@ def convolution(
         ]
         if any(n <= 0 for n in sizes):
             raise RuntimeError(
-                f"Given input size per channel: ({' x '.join(map(str, x[2:]))}). Calculated output size per channel: ({' x '.join(map(str, sizes))}). Output size is too small"
+                f"Given input size per channel: ({' x '.join(map(str, x[2:]))}). Calculated output size per "
+                f"channel: ({' x '.join(map(str, sizes))}). Output size is too small"
             )
         return Spec((x[0], w[1] * groups, *sizes), input._dtype)
     padded = [x[i + 2] + 2 * padding[i] for i in range(spatial)]
     extent = [dilation[i] * (w[i + 2] - 1) + 1 for i in range(spatial)]
     if any(p < e for p, e in zip(padded, extent, strict=True)):
         raise RuntimeError(
-            f"Calculated padded input size per channel: ({' x '.join(map(str, padded))}). Kernel size: ({' x '.join(map(str, extent))}). "
+            f"Calculated padded input size per channel: ({' x '.join(map(str, padded))}). Kernel size: "
+            f"({' x '.join(map(str, extent))}). "
             "Kernel size can't be greater than actual input size"
         )
     sizes = [conv_size(x[i + 2], w[i + 2], stride[i], padding[i], dilation[i]) for i in range(spatial)]
@@ -94,27 +97,33 @@ def _check_parameters(stride: Ints, padding: Ints, dilation: Ints, output_paddin
 def _check_channels(x: Ints, w: Ints, bias: Any, transposed: bool, groups: int) -> None:
     if w[0] < groups:
         raise RuntimeError(
-            f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size {list(w)} instead"
+            f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of "
+            f"size {list(w)} instead"
         )
     if w[0] % groups:
         raise RuntimeError(
-            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of size {list(w)} instead"
+            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight "
+            f"of size {list(w)} instead"
         )
     if transposed:
         if x[1] != w[0]:
             raise RuntimeError(
-                f"Given transposed=1, weight of size {list(w)}, expected input{list(x)} to have {w[0]} channels, but got {x[1]} channels instead"
+                f"Given transposed=1, weight of size {list(w)}, expected input{list(x)} to have {w[0]} channels, "
+                f"but got {x[1]} channels instead"
             )
         outputs = w[1] * groups
     else:
         if x[1] != w[1] * groups:
             raise RuntimeError(
-                f"Given groups={groups}, weight of size {list(w)}, expected input{list(x)} to have {w[1] * groups} channels, but got {x[1]} channels instead"
+                f"Given groups={groups}, weight of size {list(w)}, expected input{list(x)} to have "
+                f"{w[1] * groups} channels, but got {x[1]} channels instead"
             )
         outputs = w[0]
     if bias is not None and tuple(bias._array.shape) != (outputs,):
-        which = f"Given transposed={int(transposed)}, weight of size {list(w)}, expected bias to be 1-dimensional with {outputs} elements, but got bias of size {list(bias.shape)} instead"
-        raise RuntimeError(which)
+        raise RuntimeError(
+            f"Given transposed={int(transposed)}, weight of size {list(w)}, expected bias to be 1-dimensional with "
+            f"{outputs} elements, but got bias of size {list(bias.shape)} instead"
+        )
 
 
 def _blocks(size: Ints, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Ints:
@@ -129,17 +138,21 @@ def im2col(self: Any, kernel_size: Ints, dilation: Ints, padding: Ints, stride: 
             raise RuntimeError(
                 f"{name} should be greater than zero, but got {name}_height: {values[0]} {name}_width: {values[1]}"
                 if name != "kernel"
-                else f"kernel size should be greater than zero, but got kernel_height: {values[0]} kernel_width: {values[1]}"
+                else f"kernel size should be greater than zero, but got kernel_height: {values[0]} kernel_width: "
+                f"{values[1]}"
             )
     if len(shape) not in (3, 4) or 0 in shape[-3:]:
         raise RuntimeError(
-            f"Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: {list(shape)}"
+            "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for "
+            f"input, but got: {list(shape)}"
         )
     blocks = _blocks(shape[-2:], kernel_size, dilation, padding, stride)
     if min(blocks) < 1:
         raise RuntimeError(
-            f"Given input with spatial size {tuple(shape[-2:])}, kernel_size={tuple(kernel_size)}, dilation={tuple(dilation)}, padding={tuple(padding)}, "
-            f"stride={tuple(stride)}, calculated shape of the array of sliding blocks as {blocks}, but its components must be at least one."
+            f"Given input with spatial size {tuple(shape[-2:])}, kernel_size={tuple(kernel_size)}, "
+            f"dilation={tuple(dilation)}, padding={tuple(padding)}, "
+            f"stride={tuple(stride)}, calculated shape of the array of sliding blocks as {blocks}, but its "
+            "components must be at least one."
         )
     return Spec((*shape[:-3], shape[-3] * kernel_size[0] * kernel_size[1], blocks[0] * blocks[1]), self._dtype)
 
@@ -149,18 +162,22 @@ def col2im(self: Any, output_size: Ints, kernel_size: Ints, dilation: Ints, padd
     shape = tuple(self._array.shape)
     if len(shape) not in (2, 3) or 0 in shape[-2:]:
         raise RuntimeError(
-            f"Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for input, but got: {list(shape)}"
+            "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions "
+            f"for input, but got: {list(shape)}"
         )
     area = kernel_size[0] * kernel_size[1]
     if shape[-2] % area:
         raise RuntimeError(
-            f"Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got input.size(1)={shape[-2]} and kernel_size=({kernel_size[0]}, {kernel_size[1]})."
+            "Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
+            f"input.size(1)={shape[-2]} and kernel_size=({kernel_size[0]}, {kernel_size[1]})."
         )
     blocks = _blocks(output_size, kernel_size, dilation, padding, stride)
     if blocks[0] * blocks[1] != shape[-1]:
         raise RuntimeError(
-            f"Given output_size=({output_size[0]}, {output_size[1]}), kernel_size=({kernel_size[0]}, {kernel_size[1]}), dilation=({dilation[0]}, {dilation[1]}), "
-            f"padding=({padding[0]}, {padding[1]}), stride=({stride[0]}, {stride[1]}), expected size of input's dimension 2 to match the calculated number of sliding "
+            f"Given output_size=({output_size[0]}, {output_size[1]}), kernel_size=({kernel_size[0]}, "
+            f"{kernel_size[1]}), dilation=({dilation[0]}, {dilation[1]}), "
+            f"padding=({padding[0]}, {padding[1]}), stride=({stride[0]}, {stride[1]}), expected size of input's "
+            "dimension 2 to match the calculated number of sliding "
             f"blocks {blocks[0]} * {blocks[1]} = {blocks[0] * blocks[1]}, but got input.size(2)={shape[-1]}."
         )
     return Spec((*shape[:-2], shape[-2] // area, *output_size), self._dtype)

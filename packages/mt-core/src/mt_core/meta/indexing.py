@@ -35,7 +35,8 @@ def _mask_shapes(self: Any, indices: list[Any]) -> list[Ints | None]:
                 at = len(shapes) + i
                 if at >= len(shape) or shape[at] != n:
                     raise IndexError(
-                        f"The shape of the mask {list(mask)} at index {i} does not match the shape of the indexed tensor "
+                        f"The shape of the mask {list(mask)} at index {i} does not match the shape of the "
+                        "indexed tensor "
                         f"{list(shape)} at index {at}"
                     )
             count = _true_count(index, position)
@@ -84,7 +85,8 @@ def index_put(self: Any, indices: list[Any], values: Any, accumulate: bool) -> S
     if values._dtype is not self._dtype:
         name = dtypes.scalar_type_name
         raise RuntimeError(
-            f"Index put requires the source and destination dtypes match, got {name(self._dtype)} for the destination and "
+            f"Index put requires the source and destination dtypes match, got {name(self._dtype)} for the "
+            "destination and "
             f"{name(values._dtype)} for the source."
         )
     target = indexed_shape(self, indices)
@@ -94,7 +96,8 @@ def index_put(self: Any, indices: list[Any], values: Any, accumulate: bool) -> S
     )
     if not fits:
         raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(shape)} cannot be broadcast to indexing result of shape {list(target)}"
+            f"shape mismatch: value tensor of shape {list(shape)} cannot be broadcast to indexing result of "
+            f"shape {list(target)}"
         )
     return _like(self)
 
@@ -125,7 +128,8 @@ def _gather_sizes(index: Any, self: Any, at: int, other: str) -> None:
     for i, (n, limit) in enumerate(zip(index._array.shape, self._array.shape, strict=False)):
         if i != at and n > limit:
             raise RuntimeError(
-                f"Size does not match at dimension {i} expected index {list(index.shape)} to be no larger than self {list(self.shape)} "
+                f"Size does not match at dimension {i} expected index {list(index.shape)} to be no larger than "
+                f"self {list(self.shape)} "
                 f"apart from dimension {at}" + other
             )
 
@@ -153,14 +157,16 @@ def _scatter(self: Any, dim: int, index: Any, src: Any) -> Spec:
                 too_wide = i != at and self._array.ndim and n > self._array.shape[i]
                 if too_wide or src._array.ndim and n > src._array.shape[i]:
                     raise RuntimeError(
-                        f"Expected index {list(index.shape)} to be no larger than self {list(self.shape)} apart from dimension {at} "
+                        f"Expected index {list(index.shape)} to be no larger than self {list(self.shape)} apart "
+                        f"from dimension {at} "
                         f"and to be no larger size than src {list(src.shape)}"
                     )
         else:
             for i, n in enumerate(index._array.shape):
                 if i != at and self._array.ndim and n > self._array.shape[i]:
                     raise RuntimeError(
-                        f"Expected index {list(index.shape)} to be no larger than self {list(self.shape)} apart from dimension {at}"
+                        f"Expected index {list(index.shape)} to be no larger than self {list(self.shape)} apart "
+                        f"from dimension {at}"
                     )
     if src is not None and src._dtype is not self._dtype:
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
@@ -206,22 +212,26 @@ def _index_source(name: str, self: Any, dim: int, index: Any, source: Any) -> No
         )
     if index._array.ndim > 1:
         raise IndexError(
-            f"{name}(): Index is supposed to be a vector, but got dim: {index._array.ndim} with type: {dtypes.scalar_type_name(index._dtype)} and size: {list(index.shape)}"
+            f"{name}(): Index is supposed to be a vector, but got dim: {index._array.ndim} with type: "
+            f"{dtypes.scalar_type_name(index._dtype)} and size: {list(index.shape)}"
         )
     if source._dtype is not self._dtype:
         raise RuntimeError(
-            f"{name}(): self ({dtypes.scalar_type_name(self._dtype)}) and source ({dtypes.scalar_type_name(source._dtype)}) must have the same scalar type"
+            f"{name}(): self ({dtypes.scalar_type_name(self._dtype)}) and source "
+            f"({dtypes.scalar_type_name(source._dtype)}) must have the same scalar type"
         )
     wrap_dim(dim, source._array.ndim)
     have = source._array.shape[at] if source._array.ndim else 1
     if index._array.size != have:
         raise RuntimeError(
-            f"{name}(): Number of indices ({index._array.size}) should be equal to source.size(dim): ({have}), for dim: {at}"
+            f"{name}(): Number of indices ({index._array.size}) should be equal to source.size(dim): ({have}), "
+            f"for dim: {at}"
         )
     rest = [tuple(n for i, n in enumerate(t._array.shape) if i != at) for t in (self, source)]
     if rest[0] != rest[1]:
         raise RuntimeError(
-            f"source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = {list(self.shape)} source.shape = {list(source.shape)}"
+            "source tensor shape must match self tensor shape, excluding the specified dimension. Got "
+            f"self.shape = {list(self.shape)} source.shape = {list(source.shape)}"
         )
 
 
@@ -236,11 +246,13 @@ def index_copy(self: Any, dim: int, index: Any, source: Any) -> Spec:
         )
     if source._dtype is not self._dtype:
         raise RuntimeError(
-            f"index_copy_(): self and source expected to have the same dtype, but got (self) {dtypes.scalar_type_name(self._dtype)} and (source) {dtypes.scalar_type_name(source._dtype)}"
+            "index_copy_(): self and source expected to have the same dtype, but got (self) "
+            f"{dtypes.scalar_type_name(self._dtype)} and (source) {dtypes.scalar_type_name(source._dtype)}"
         )
     if source._array.ndim and self._array.ndim and source._array.ndim != self._array.ndim:
         raise IndexError(
-            f"index_copy_(): When source and destination are not scalars, their dimensionality must match. Source dimensionality ({source._array.ndim}), destination dimensionality ({self._array.ndim})"
+            "index_copy_(): When source and destination are not scalars, their dimensionality must match. "
+            f"Source dimensionality ({source._array.ndim}), destination dimensionality ({self._array.ndim})"
         )
     have = source._array.shape[at] if source._array.ndim else 1
     if source._array.ndim == 0 and index._array.size != 1:
@@ -254,7 +266,9 @@ def index_copy(self: Any, dim: int, index: Any, source: Any) -> Spec:
     rest = [tuple(n for i, n in enumerate(t._array.shape) if i != at) for t in (self, source)]
     if source._array.ndim and rest[0] != rest[1]:
         raise RuntimeError(
-            f"index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: {' '.join(map(str, rest[0]))} at dimension {at} and source slice shape: {' '.join(map(str, rest[1]))} at dimension 0."
+            "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
+            f"{' '.join(map(str, rest[0]))} at dimension {at} and source slice shape: "
+            f"{' '.join(map(str, rest[1]))} at dimension 0."
         )
     return _like(self)
 
@@ -274,7 +288,8 @@ def index_fill(self: Any, dim: int, index: Any, value: Any) -> Spec:
 def _require_mask(mask: Any, name: str) -> None:
     if mask._dtype is not dtypes.bool:
         raise RuntimeError(
-            f"{name} only supports boolean masks, but got mask with dtype {dtypes.scalar_type_name(mask._dtype).lower()}"
+            f"{name} only supports boolean masks, but got mask with dtype "
+            f"{dtypes.scalar_type_name(mask._dtype).lower()}"
         )
 
 
@@ -301,7 +316,8 @@ def _check_overflow(value: float, d: Any) -> None:
 def masked_fill_tensor(self: Any, mask: Any, value: Any) -> Spec:
     if value._array.ndim:
         raise RuntimeError(
-            f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value._array.ndim} dimension(s)."
+            f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value._array.ndim} "
+            "dimension(s)."
         )
     _require_mask(mask, "masked_fill_")
     if value._dtype.is_complex and not self._dtype.is_complex:
@@ -330,11 +346,13 @@ def masked_select(self: Any, mask: Any) -> Spec:
 def masked_scatter(self: Any, mask: Any, source: Any) -> Spec:
     if mask._dtype is not dtypes.bool:
         raise RuntimeError(
-            f"masked_scatter_ only supports boolean masks, but got mask with dtype {dtypes.scalar_type_name(mask._dtype).lower()}"
+            "masked_scatter_ only supports boolean masks, but got mask with dtype "
+            f"{dtypes.scalar_type_name(mask._dtype).lower()}"
         )
     if source._dtype is not self._dtype:
         raise RuntimeError(
-            f"masked_scatter_: expected self and source to have same dtypes but got {dtypes.scalar_type_name(self._dtype)} and {dtypes.scalar_type_name(source._dtype)}"
+            "masked_scatter_: expected self and source to have same dtypes but got "
+            f"{dtypes.scalar_type_name(self._dtype)} and {dtypes.scalar_type_name(source._dtype)}"
         )
     return Spec(broadcast_shapes([self._array.shape, mask._array.shape]), self._dtype)
 
@@ -354,11 +372,13 @@ def put(self: Any, index: Any, source: Any, accumulate: bool) -> Spec:
         raise RuntimeError(f"put_(): Expected a long tensor for index, but got {dtypes.scalar_type_name(index._dtype)}")
     if source._dtype is not self._dtype:
         raise RuntimeError(
-            f"put_(): self and source expected to have the same dtype, but got self.dtype = {dtypes.scalar_type_name(self._dtype)} and source.dtype = {dtypes.scalar_type_name(source._dtype)}"
+            "put_(): self and source expected to have the same dtype, but got self.dtype = "
+            f"{dtypes.scalar_type_name(self._dtype)} and source.dtype = {dtypes.scalar_type_name(source._dtype)}"
         )
     if source._array.size != index._array.size:
         raise RuntimeError(
-            f"put_(): Expected source and index to have the same number of elements, but got source.numel() = {source._array.size}, index.numel() = {index._array.size}"
+            "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
+            f"{source._array.size}, index.numel() = {index._array.size}"
         )
     if not self._array.size and index._array.size:
         raise IndexError("put_(): attempting to put into an empty tensor")

@@ -22,11 +22,13 @@ def nll_loss_forward(self: Any, target: Any, weight: Any, reduction: int, ignore
         raise RuntimeError(f"size mismatch (got input: {list(shape)}, target: {list(wanted)})")
     if weight is not None and (weight._array.ndim != 1 or weight._array.size != shape[-1]):
         raise RuntimeError(
-            f"weight tensor should be defined either for all {shape[-1]} classes or no classes but got weight tensor of shape: {list(weight.shape)}"
+            f"weight tensor should be defined either for all {shape[-1]} classes or no classes but got weight "
+            f"tensor of shape: {list(weight.shape)}"
         )
     if weight is not None and weight._dtype is not self._dtype:
         raise RuntimeError(
-            f"expected scalar type {dtypes.scalar_type_name(self._dtype)} but found {dtypes.scalar_type_name(weight._dtype)}"
+            f"expected scalar type {dtypes.scalar_type_name(self._dtype)} but found "
+            f"{dtypes.scalar_type_name(weight._dtype)}"
         )
     result = wanted if reduction == 0 and len(shape) == 2 else ()
     return Spec(result, self._dtype), Spec((), self._dtype)

@@ -61,7 +61,8 @@ def _check_window(kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> 
             raise RuntimeError(f"pad must be non-negative, but got pad: {p}")
         if p > k // 2:
             raise RuntimeError(
-                f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and dilation={dilation[0]}"
+                f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and "
+                f"dilation={dilation[0]}"
             )
     if any(k <= 0 for k in kernel):
         raise RuntimeError("kernel size should be greater than zero, but got " + _pairs("k", kernel))
@@ -80,10 +81,12 @@ def _check_not_empty(shape: Ints, spatial: int, name: str) -> None:
         return
     if spatial == 3:
         raise RuntimeError(
-            f"{_CALLED[name]}(): Expected input's non-batch dimensions to have positive length, but input has a shape of {list(shape)} and non-batch dimension 0 has length zero!"
+            f"{_CALLED[name]}(): Expected input's non-batch dimensions to have positive length, but input has a "
+            f"shape of {list(shape)} and non-batch dimension 0 has length zero!"
         )
     raise RuntimeError(
-        f"Expected {spatial + 1}D or {spatial + 2}D (batch mode) tensor with optional 0 dim batch size for input, but got:{list(shape)}"
+        f"Expected {spatial + 1}D or {spatial + 2}D (batch mode) tensor with optional 0 dim batch size for "
+        f"input, but got:{list(shape)}"
     )
 
 
@@ -92,7 +95,8 @@ def _checked_line(self: Any, kernel: int, stride: int, padding: int, dilation: i
     shape = tuple(self._array.shape)
     if len(shape) not in (2, 3) or 0 in shape[-2:]:
         raise RuntimeError(
-            f"max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:{list(shape)}"
+            "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but "
+            f"got:{list(shape)}"
         )
     for what, value in (("kernel_size", kernel), ("stride", stride)):
         if value <= 0:
@@ -101,7 +105,8 @@ def _checked_line(self: Any, kernel: int, stride: int, padding: int, dilation: i
         raise RuntimeError(f"max_pool1d() padding must be non-negative, but got {padding}")
     if padding > kernel // 2:
         raise RuntimeError(
-            f"max_pool1d() padding should be at most half of kernel size, but got padding={padding} and kernel_size={kernel}"
+            f"max_pool1d() padding should be at most half of kernel size, but got padding={padding} and "
+            f"kernel_size={kernel}"
         )
     if dilation <= 0:
         raise RuntimeError(f"max_pool1d() dilation must be greater than zero, but got {dilation}")
@@ -204,7 +209,8 @@ def adaptive_shape(self: Any, output_size: Ints, spatial: int, name: str) -> Int
     if len(shape) not in (spatial + 1, spatial + 2):
         if spatial == 1:
             raise RuntimeError(
-                f"Expected 2 to 3 dimensions, but got {len(shape)}-dimensional tensor for argument #1 'self' (while checking arguments for {name})"
+                f"Expected 2 to 3 dimensions, but got {len(shape)}-dimensional tensor for argument #1 'self' "
+                f"(while checking arguments for {name})"
             )
         raise RuntimeError(f"{name}(): Expected {spatial + 1}D or {spatial + 2}D tensor, but got {list(shape)}")
     result = (*shape[:-spatial], *output_size)
@@ -212,7 +218,8 @@ def adaptive_shape(self: Any, output_size: Ints, spatial: int, name: str) -> Int
         at = len(shape) - spatial + i
         if shape[at] == 0 and not average:
             raise RuntimeError(
-                f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes {list(shape)} with dimension {at} being empty"
+                f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
+                f"{list(shape)} with dimension {at} being empty"
             )
     if any(n < 0 for n in output_size):
         if not average:
@@ -220,7 +227,8 @@ def adaptive_shape(self: Any, output_size: Ints, spatial: int, name: str) -> Int
         # PyTorch averages a line as a plane of height 1.
         plane, sizes = (name.replace("1d", "2d"), (1, *output_size)) if spatial == 1 else (name, output_size)
         raise RuntimeError(
-            f"{plane}: elements of output_size must be greater than or equal to 0 but received {{{', '.join(map(str, sizes))}}}"
+            f"{plane}: elements of output_size must be greater than or equal to 0 but received "
+            f"{{{', '.join(map(str, sizes))}}}"
         )
     return result
 

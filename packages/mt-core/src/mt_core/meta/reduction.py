@@ -96,7 +96,8 @@ def _extreme_dims(name: str) -> Any:
         dims = reduced_dims(dim, len(shape))
         if self._array.size == 0 and not dim and 0 in shape:
             raise RuntimeError(
-                f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument."
+                f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction "
+                "dim with the 'dim' argument."
             )
         _no_empty(self, dims, f"{name}()")
         return Spec(reduced_shape(shape, dims, keepdim), self._dtype)
@@ -118,7 +119,8 @@ def _extreme_all(name: str) -> Any:
         _no_complex(self, f"{name}_all")
         if not self._array.size:
             raise RuntimeError(
-                f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument."
+                f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction "
+                "dim with the 'dim' argument."
             )
         return Spec((), self._dtype)
 

@@ -42,7 +42,8 @@ def cat(tensors: list[Any], dim: int) -> Spec:
         for i, (a, b) in enumerate(zip(first, shape, strict=True)):
             if i != at and a != b:
                 raise RuntimeError(
-                    f"Sizes of tensors must match except in dimension {at}. Expected size {a} but got size {b} for tensor number "
+                    f"Sizes of tensors must match except in dimension {at}. Expected size {a} but got size {b} "
+                    "for tensor number "
                     f"{position} in the list."
                 )
         total += shape[at]
@@ -68,7 +69,8 @@ def stack(tensors: list[Any], dim: int) -> Spec:
     for position, tensor in enumerate(tensors):
         if tensor._array.shape != first:
             raise RuntimeError(
-                f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and {list(tensor.shape)} at entry {position}"
+                f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and "
+                f"{list(tensor.shape)} at entry {position}"
             )
     return Spec((*first[:at], len(tensors), *first[at:]), result_type_of(tensors))
 

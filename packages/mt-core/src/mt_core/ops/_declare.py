@@ -168,8 +168,9 @@ class Family:
         self._declare(schema, "composite", **options)
 
     def alias(self, name: str, of: str, **options: Any) -> None:
-        """A second name of an operator (``absolute`` of ``abs``, ``multiply.Tensor`` of ``mul.Tensor``) and of its in-place
-        and ``out=`` forms; `mt_core.decomp` forwards it.
+        """A second name of an operator (``absolute`` of ``abs``) and of its in-place and ``out=`` forms.
+
+        `mt_core.decomp` forwards it.
         """
         target = DECLARATIONS[of]
         facts = {

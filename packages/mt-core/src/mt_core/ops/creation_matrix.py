@@ -38,13 +38,15 @@ ops.plain(
     "tril(Tensor self, int diagonal=0) -> Tensor",
     inplace=True,
     out=True,
-    doc="The lower triangle of the last two dimensions, zeros elsewhere.", tags="exact_out",
+    doc="The lower triangle of the last two dimensions, zeros elsewhere.",
+    tags="exact_out",
 )
 ops.plain(
     "triu(Tensor self, int diagonal=0) -> Tensor",
     inplace=True,
     out=True,
-    doc="The upper triangle of the last two dimensions, zeros elsewhere.", tags="exact_out",
+    doc="The upper triangle of the last two dimensions, zeros elsewhere.",
+    tags="exact_out",
 )
 ops.composite(
     "diag(Tensor self, int diagonal=0) -> Tensor",

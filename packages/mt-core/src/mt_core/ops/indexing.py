@@ -20,51 +20,66 @@ ops.plain(
 ops.plain(
     "index_select(Tensor self, int dim, Tensor index) -> Tensor",
     out=True,
-    doc="The given indices of one dimension, in order.", tags="exact_out",
+    doc="The given indices of one dimension, in order.",
+    tags="exact_out",
 )
 ops.plain(
     "gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
     out=True,
-    doc="out[i][j] = self[index[i][j]][j] for dim 0: one element per element of `index`.", tags="exact_out",
+    doc="out[i][j] = self[index[i][j]][j] for dim 0: one element per element of `index`.",
+    tags="exact_out",
 )
 ops.composite("take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", out=True)
 ops.plain(
     "scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
     inplace=True,
     out="src_out",
-    doc="self[index[i][j]][j] = src[i][j] for dim 0.", tags="exact_out",
+    doc="self[index[i][j]][j] = src[i][j] for dim 0.",
+    tags="exact_out",
 )
-ops.plain("scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", inplace=True, out="value_out", tags="exact_out")
+ops.plain(
+    "scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
+    inplace=True,
+    out="value_out",
+    tags="exact_out",
+)
 ops.composite(
     "scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor",
     inplace=True,
-    out="reduce_out", tags="exact_out",
+    out="reduce_out",
+    tags="exact_out",
 )
 ops.composite(
     "scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor",
     inplace=True,
-    out="value_reduce_out", tags="exact_out",
+    out="value_reduce_out",
+    tags="exact_out",
 )
 ops.plain(
     "scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
     inplace=True,
     out=True,
-    doc="As `scatter`, adding.", tags="exact_out",
+    doc="As `scatter`, adding.",
+    tags="exact_out",
 )
 ops.plain(
     "scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> "
     "Tensor",
     inplace=True,
     out="two_out",
-    doc="As `scatter`, combining by sum, prod, mean, amax or amin.", tags="exact_out",
+    doc="As `scatter`, combining by sum, prod, mean, amax or amin.",
+    tags="exact_out",
 )
 ops.plain(
     "index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
     inplace=True,
     out=True,
-    doc="Slices of `source` times alpha added to the slices of self that `index` names.", tags="exact_out",
+    doc="Slices of `source` times alpha added to the slices of self that `index` names.",
+    tags="exact_out",
 )
-ops.plain("index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", inplace=True, out=True, tags="exact_out")
+ops.plain(
+    "index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", inplace=True, out=True, tags="exact_out"
+)
 ops.plain("index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", inplace=True)
 ops.composite("index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", inplace=True)
 ops.plain(
@@ -81,16 +96,27 @@ ops.plain("masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor"
 ops.plain(
     "masked_select(Tensor self, Tensor mask) -> Tensor",
     out=True,
-    doc="1-d tensor of the elements where the mask is true.", tags="exact_out",
+    doc="1-d tensor of the elements where the mask is true.",
+    tags="exact_out",
 )
 ops.plain(
     "masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor",
     inplace=True,
     doc="Elements of `source`, in order, where the mask is true.",
 )
-ops.plain("take(Tensor self, Tensor index) -> Tensor", out=True, doc="Elements at indices into the flattened tensor.", tags="exact_out")
+ops.plain(
+    "take(Tensor self, Tensor index) -> Tensor",
+    out=True,
+    doc="Elements at indices into the flattened tensor.",
+    tags="exact_out",
+)
 ops.plain("put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", inplace=True)
-ops.plain("nonzero(Tensor self) -> Tensor", out=True, doc="(count, ndim) int64 indices of nonzero elements, row-major.", tags="exact_out")
+ops.plain(
+    "nonzero(Tensor self) -> Tensor",
+    out=True,
+    doc="(count, ndim) int64 indices of nonzero elements, row-major.",
+    tags="exact_out",
+)
 ops.composite("argwhere(Tensor self) -> Tensor")
 ops.plain("count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor")
 ops.plain("count_nonzero(Tensor self, int? dim=None) -> Tensor")
@@ -112,10 +138,13 @@ ops.composite(
     doc="int64 vectors with a 1 at each index.",
 )
 ops.composite("select_scatter(Tensor self, Tensor src, int dim, int index) -> Tensor", out=True)
-ops.composite("slice_scatter(Tensor self, Tensor src, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor", out=True)
+ops.composite(
+    "slice_scatter(Tensor self, Tensor src, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor", out=True
+)
 ops.composite("diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor", out=True)
 ops.composite(
-    "as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int? storage_offset=None) -> Tensor", out=True
+    "as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int? storage_offset=None) -> Tensor",
+    out=True,
 )
 ops.composite(
     "repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, int? output_size=None) -> Tensor"

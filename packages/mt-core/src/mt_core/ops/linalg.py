@@ -59,7 +59,8 @@ _composite(
 _composite(
     "linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor",
     out=True,
-    doc="Cross product of vectors of length 3.", tags="exact_out",
+    doc="Cross product of vectors of length 3.",
+    tags="exact_out",
 )
 ops.composite("cross(Tensor self, Tensor other, int? dim=None) -> Tensor", out=True, tags="exact_out")
 _composite("linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)")

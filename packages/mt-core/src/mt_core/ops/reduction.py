@@ -38,8 +38,9 @@ for _name, _which in (("max", "Largest"), ("min", "Smallest")):
         f"{_name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
         out=(_name, f"{_name}_values"),
         out_overload=f"dim_{_name}",
-        doc=f"{_which} element along a dimension and its index.", tags="exact_out",
-)
+        doc=f"{_which} element along a dimension and its index.",
+        tags="exact_out",
+    )
     ops.composite(f"{_name}.other(Tensor self, Tensor other) -> Tensor", out="out")
     ops.plain(
         f"arg{_name}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",

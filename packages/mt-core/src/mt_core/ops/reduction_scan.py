@@ -15,8 +15,9 @@ for _name in ("cummax", "cummin"):
     ops.plain(
         f"{_name}(Tensor self, int dim) -> (Tensor values, Tensor indices)",
         out=("values", "indices"),
-        doc="The extreme element up to each one, along a dimension, and its last index.", tags="exact_out",
-)
+        doc="The extreme element up to each one, along a dimension, and its last index.",
+        tags="exact_out",
+    )
 ops.plain("logcumsumexp(Tensor self, int dim) -> Tensor", out=True, tags="exact_out")
 ops.composite(
     "nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
@@ -32,7 +33,9 @@ ops.composite(
     doc="Differences of neighbours, n times.",
 )
 ops.composite(
-    "aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)", out=("min", "max"), tags="exact_out"
+    "aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
+    out=("min", "max"),
+    tags="exact_out",
 )
 for _name in ("quantile", "nanquantile"):
     ops.composite(
@@ -62,4 +65,6 @@ ops.plain(
 )
 ops.plain("histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", out=True)
 ops.composite("trace(Tensor self) -> Tensor")
-ops.composite("renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", inplace=True, out=True, tags="exact_out")
+ops.composite(
+    "renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", inplace=True, out=True, tags="exact_out"
+)

@@ -11,26 +11,45 @@ _PAIR = ("values", "indices")
 ops.plain(
     "sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
     out=_PAIR,
-    doc="Elements of a dimension in order, and where they came from; NaN counts as the largest.", tags="exact_out",
+    doc="Elements of a dimension in order, and where they came from; NaN counts as the largest.",
+    tags="exact_out",
 )
-ops.composite("sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", out=_PAIR, tags="exact_out")
+ops.composite(
+    "sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
+    out=_PAIR,
+    tags="exact_out",
+)
 ops.composite("argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor")
 ops.composite("argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor")
 ops.composite("msort(Tensor self) -> Tensor", out=True, tags="exact_out")
 ops.plain(
     "topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
     out=_PAIR,
-    doc="The k largest (or smallest) elements of a dimension, and where they are.", tags="exact_out",
+    doc="The k largest (or smallest) elements of a dimension, and where they are.",
+    tags="exact_out",
 )
-ops.plain("kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", out=_PAIR, tags="exact_out")
+ops.plain(
+    "kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
+    out=_PAIR,
+    tags="exact_out",
+)
 ops.plain("median(Tensor self) -> Tensor", doc="The lower of the middle elements; NaN where there is one.")
-ops.plain("median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", out=_PAIR, tags="exact_out")
+ops.plain(
+    "median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+    out=_PAIR,
+    tags="exact_out",
+)
 ops.plain("nanmedian(Tensor self) -> Tensor")
-ops.plain("nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", out=_PAIR, tags="exact_out")
+ops.plain(
+    "nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+    out=_PAIR,
+    tags="exact_out",
+)
 ops.plain(
     "mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
     out=_PAIR,
-    doc="The most frequent element of a dimension, the smallest of several, and the index of its last occurrence.", tags="exact_out",
+    doc="The most frequent element of a dimension, the smallest of several, and the index of its last occurrence.",
+    tags="exact_out",
 )
 ops.plain(
     "searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? "

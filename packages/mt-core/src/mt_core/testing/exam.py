@@ -1,6 +1,7 @@
 """The exam: what every backend must do, checked on the samples of every declared operator.
 
-The reference is the operator's own facts: the meta device says which shape, dtype and strides a result has, the functional
+The reference is the operator's own facts: the meta device says which shape, dtype and strides a result has, the
+functional
 form says what the in-place and ``out=`` forms write, and a row-major input says what a strided one must give.
 """
 
@@ -65,7 +66,7 @@ class BackendExam:
         self._check("strided_inputs", operator, self._agree_when_strided)
 
     def test_inplace_form(self, operator: str) -> None:
-        """The in-place form writes what the functional form returns, returns its first argument, and counts a version."""
+        """The in-place form writes what the functional one returns, returns its first argument, counts a version."""
         self._check("inplace_form", operator, self._inplace_agrees)
 
     def test_out_form(self, operator: str) -> None:
@@ -239,7 +240,7 @@ class BackendExam:
         if overload.declaration.form == "out":
             bound = bound + [None] * len(results)
         written = _written(overload)
-        shapes = [r for r in results] if overload.declaration.form == "out" else [bound[written[0]]]
+        shapes = list(results) if overload.declaration.form == "out" else [bound[written[0]]]
         if any(t is None or t.numel() < 2 for t in shapes) or len(bound) != len(overload.schema.arguments):
             return None
         for i, like in zip(written, shapes, strict=False):

@@ -1,6 +1,7 @@
 """Sample inputs of operators, and constructors for the shapes that recur.
 
-A sample is made anew for every use by a function that gets a `TensorMaker`: with the same seed it makes the same tensors on
+A sample is made anew for every use by a function that gets a `TensorMaker`: with the same seed it makes the same
+tensors on
 any device and in any memory layout, which is how results are compared across them.
 """
 
@@ -21,9 +22,23 @@ from ..dtypes import dtype
 from ..tensor import Tensor, new_tensor
 
 __all__ = [
-    "Sample", "TensorMaker", "binary", "call", "cases", "declared_operators", "depends_on_strides", "number_and_tensor", "random_values",
-    "reduction", "sample_functions", "samples", "tensor_and_number", "unary", "uninitialized", "view",
-]  # fmt: skip
+    "Sample",
+    "TensorMaker",
+    "binary",
+    "call",
+    "cases",
+    "declared_operators",
+    "depends_on_strides",
+    "number_and_tensor",
+    "random_values",
+    "reduction",
+    "sample_functions",
+    "samples",
+    "tensor_and_number",
+    "unary",
+    "uninitialized",
+    "view",
+]
 
 #: One dtype of each kind that operators tell apart.
 TYPICAL_DTYPES = (
@@ -162,7 +177,7 @@ def random_values(names: str) -> None:
 
 
 def depends_on_strides(names: str) -> None:
-    """Mark operators that read memory rather than elements (``as_strided``): another layout is another result, or refused."""
+    """Mark operators that read memory, not elements (``as_strided``): another layout is another result, or refused."""
     _DEPENDS_ON_STRIDES.update(names.split())
 
 

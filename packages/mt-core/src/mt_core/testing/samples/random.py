@@ -51,9 +51,12 @@ cases(FEATURE_DROPOUTS, lambda t: call(t(2, 3, 4), 0.5, True), lambda t: call(t(
 cases("native_dropout_backward", lambda t: call(t(2, 3), t.bools(2, 3), 2.0))
 
 random_values(
-    f"{FILLS} {FACTORIES} {LIKES} {DROPOUTS} {FEATURE_DROPOUTS} geometric_ bernoulli_.Tensor random_.from random_.to randint_like "
+    f"{FILLS} {FACTORIES} {LIKES} {DROPOUTS} {FEATURE_DROPOUTS} geometric_ bernoulli_.Tensor random_.from "
+    "random_.to randint_like "
     "rand.generator randn.generator randint.generator randint.low_generator randperm.generator rand_like.generator "
-    "randn_like.generator randint_like.generator randint_like.Tensor randint_like.Tensor_generator randint_like.low_dtype "
-    "randint_like.low_generator_dtype normal.Tensor_Tensor normal.Tensor_float normal.float_Tensor normal.float_float bernoulli "
+    "randn_like.generator randint_like.generator randint_like.Tensor randint_like.Tensor_generator "
+    "randint_like.low_dtype "
+    "randint_like.low_generator_dtype normal.Tensor_Tensor normal.Tensor_float normal.float_Tensor "
+    "normal.float_float bernoulli "
     "bernoulli.p multinomial poisson binomial"
 )
