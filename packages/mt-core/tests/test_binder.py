@@ -6,8 +6,9 @@ import json
 import sys
 from pathlib import Path
 
-import mt_core
 import pytest
+
+import mt_core
 from mt_core.api.binder import bind_schema
 from mt_core.dispatch.registry import find_overload
 from mt_core.schema import parse_schema

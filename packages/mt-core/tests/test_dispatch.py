@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 
-import mt_core
 import numpy as np
 import pytest
+
+import mt_core
 from mt_core.dispatch.registry import KernelCache, find_overload, register_handler, register_kernel
 from mt_core.keys import AUTOGRAD, BACKENDS, CPU, KEY_MASK, META, NAMES, describe
 from mt_core.state import effective_keys, excluding, including, mode_code, mode_triple, tls
@@ -84,7 +85,10 @@ def test_missing_kernel_names_operator_keys_and_what_there_is() -> None:
     saved = registry.KERNELS[CPU].pop("erf")
     find_overload("erf").cache.clear()
     try:
-        with pytest.raises(NotImplementedError, match=r"could not find kernel for op aten::erf with keys CPU\. It is registered for: nothing"):
+        with pytest.raises(
+            NotImplementedError,
+            match=r"could not find kernel for op aten::erf with keys CPU\. It is registered for: nothing",
+        ):
             mt_core.erf(mt_core.ones(1))
     finally:
         registry.KERNELS[CPU]["erf"] = saved

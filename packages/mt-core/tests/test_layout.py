@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import mt_core
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+import mt_core
 from mt_core.layout import broadcast_shapes, broadcast_strides, output_strides
 
 CASES = json.loads((Path(__file__).parent / "snapshots" / "layouts.json").read_text())
@@ -21,7 +22,9 @@ def build(recipe: dict[str, Any], device: str) -> mt_core.Tensor:
     """The input that a recipe describes; see ``snapshots/make_layouts.py``."""
     shape, permutation = recipe["shape"], recipe["permutation"]
     sizes = [1 if e else n * s for n, s, e in zip(shape, recipe["steps"], recipe["expanded"], strict=True)]
-    view = mt_core.zeros([sizes[p] for p in permutation], device=device).permute([permutation.index(i) for i in range(len(shape))])
+    view = mt_core.zeros([sizes[p] for p in permutation], device=device).permute(
+        [permutation.index(i) for i in range(len(shape))]
+    )
     for dim, (step, expanded) in enumerate(zip(recipe["steps"], recipe["expanded"], strict=True)):
         if not expanded:
             view = view[(slice(None),) * dim + (slice(None, None, step),)]
@@ -40,7 +43,10 @@ def results(inputs: list[mt_core.Tensor]) -> dict[str, mt_core.Tensor]:
 
 
 def visible(shape: Sequence[int], strides: Sequence[int]) -> list[int | None]:
-    """Strides of dimensions with a second element; the others reach nothing, and NumPy does not keep them for new arrays."""
+    """Strides of dimensions with a second element.
+
+    The others reach nothing, and NumPy does not keep them for new arrays.
+    """
     return [step if size > 1 else None for size, step in zip(shape, strides, strict=True)]
 
 
@@ -79,5 +85,8 @@ def test_broadcasting_with_ones_changes_nothing(shape: tuple[int, ...]) -> None:
 
 
 def test_shapes_that_do_not_broadcast() -> None:
-    with pytest.raises(RuntimeError, match=r"The size of tensor a \(2\) must match the size of tensor b \(3\) at non-singleton dimension 0"):
+    with pytest.raises(
+        RuntimeError,
+        match=r"The size of tensor a \(2\) must match the size of tensor b \(3\) at non-singleton dimension 0",
+    ):
         mt_core.ones(2) + mt_core.ones(3)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import mt_core
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+import mt_core
 from mt_core.dtypes import can_cast, promote_types
 from mt_core.promotion import result_type_of
 

@@ -37,7 +37,12 @@ def build(recipe: dict[str, Any]) -> torch.Tensor:
 
 
 def results(inputs: list[torch.Tensor]) -> dict[str, list[int]]:
-    found = {"first": inputs[0], "neg": -inputs[0], "clone": inputs[0].clone(), "zeros_like": torch.zeros_like(inputs[0])}
+    found = {
+        "first": inputs[0],
+        "neg": -inputs[0],
+        "clone": inputs[0].clone(),
+        "zeros_like": torch.zeros_like(inputs[0]),
+    }
     found["gt"] = inputs[0] > 0
     found["double"] = inputs[0].double()
     if len(inputs) > 1:
