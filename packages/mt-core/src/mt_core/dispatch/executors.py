@@ -516,9 +516,7 @@ def _out_from_functional(overload: Overload, functional: Overload) -> Callable[.
 
 
 def _check_exact(out: Tensor, result: Tensor) -> None:
-    """Refuse an ``out`` of another dtype, or with elements sharing memory, where the operator does (tag
-    ``exact_out``).
-    """
+    """Refuse an ``out`` of another dtype or with shared elements where the operator does (tag ``exact_out``)."""
     if out._dtype is not result._dtype:
         raise RuntimeError(
             f"Expected out tensor to have dtype {cpp_type_name(result._dtype)}, but got "
