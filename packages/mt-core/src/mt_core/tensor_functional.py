@@ -54,6 +54,12 @@ class FunctionalMembers:
 
         return norm(self, p, dim, keepdim, dtype=dtype)
 
+    def lu(self: Any, pivot: bool = True, get_infos: bool = False) -> Any:
+        """Packed LU factors and pivots of matrices, as ``torch.lu``."""
+        from .functional_linalg import lu
+
+        return lu(self, pivot, get_infos)
+
     @property
     def real(self: Any) -> Any:
         """The real parts: a view of a complex tensor, a real tensor itself."""

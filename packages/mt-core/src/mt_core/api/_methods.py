@@ -542,6 +542,11 @@ _heaviside__kernels = overload('heaviside_', 'comparison').cache
 _histc_packet = packet('histc', 'reduction', ('histc',))
 _histc_kernels = overload('histc', 'reduction').cache
 _histc_out_kernels = overload('histc.out', 'reduction').cache
+_histogram_packet = packet('histogram', 'reduction', ('histogram.bin_ct', 'histogram.bins_tensor',))
+_histogram_bin_ct_kernels = overload('histogram.bin_ct', 'reduction').cache
+_histogram_bins_tensor_kernels = overload('histogram.bins_tensor', 'reduction').cache
+_histogram_bin_ct_out_kernels = overload('histogram.bin_ct_out', 'reduction').cache
+_histogram_bins_tensor_out_kernels = overload('histogram.bins_tensor_out', 'reduction').cache
 _hsplit_packet = packet('hsplit', 'view', ('hsplit.int', 'hsplit.array',))
 _hsplit_int_kernels = overload('hsplit.int', 'view').cache
 _hsplit_array_kernels = overload('hsplit.array', 'view').cache
@@ -593,6 +598,9 @@ _index_reduce__kernels = overload('index_reduce_', 'indexing').cache
 _index_select_packet = packet('index_select', 'indexing', ('index_select',))
 _index_select_kernels = overload('index_select', 'indexing').cache
 _index_select_out_kernels = overload('index_select.out', 'indexing').cache
+_inner_packet = packet('inner', 'matmul', ('inner',))
+_inner_kernels = overload('inner', 'matmul').cache
+_inner_out_kernels = overload('inner.out', 'matmul').cache
 _inverse_packet = packet('inverse', 'linalg', ('inverse',))
 _inverse_kernels = overload('inverse', 'linalg').cache
 _inverse_out_kernels = overload('inverse.out', 'linalg').cache
@@ -614,6 +622,9 @@ _isreal_packet = packet('isreal', 'comparison', ('isreal',))
 _isreal_kernels = overload('isreal', 'comparison').cache
 _istft_packet = packet('istft', 'fft', ('istft',))
 _istft_kernels = overload('istft', 'fft').cache
+_kron_packet = packet('kron', 'matmul', ('kron',))
+_kron_kernels = overload('kron', 'matmul').cache
+_kron_out_kernels = overload('kron.out', 'matmul').cache
 _kthvalue_packet = packet('kthvalue', 'sort', ('kthvalue',))
 _kthvalue_kernels = overload('kthvalue', 'sort').cache
 _kthvalue_out_kernels = overload('kthvalue.out', 'sort').cache
@@ -872,6 +883,9 @@ _nextafter__kernels = overload('nextafter_', 'elementwise').cache
 _nonzero_packet = packet('nonzero', 'indexing', ('nonzero',))
 _nonzero_kernels = overload('nonzero', 'indexing').cache
 _nonzero_out_kernels = overload('nonzero.out', 'indexing').cache
+_nonzero_static_packet = packet('nonzero_static', 'indexing', ('nonzero_static',))
+_nonzero_static_kernels = overload('nonzero_static', 'indexing').cache
+_nonzero_static_out_kernels = overload('nonzero_static.out', 'indexing').cache
 _normal__packet = packet('normal_', 'random', ('normal_',))
 _normal__kernels = overload('normal_', 'random').cache
 _not_equal_packet = packet('not_equal', 'comparison', ('not_equal.Tensor',))
@@ -1198,6 +1212,12 @@ _unfold_packet = packet('unfold', 'view', ('unfold',))
 _unfold_kernels = overload('unfold', 'view').cache
 _uniform__packet = packet('uniform_', 'random', ('uniform_',))
 _uniform__kernels = overload('uniform_', 'random').cache
+_unsafe_chunk_packet = packet('unsafe_chunk', 'view', ('unsafe_chunk',))
+_unsafe_chunk_kernels = overload('unsafe_chunk', 'view').cache
+_unsafe_split_packet = packet('unsafe_split', 'view', ('unsafe_split.Tensor',))
+_unsafe_split_Tensor_kernels = overload('unsafe_split.Tensor', 'view').cache
+_unsafe_split_with_sizes_packet = packet('unsafe_split_with_sizes', 'view', ('unsafe_split_with_sizes',))
+_unsafe_split_with_sizes_kernels = overload('unsafe_split_with_sizes', 'view').cache
 _unsqueeze_packet = packet('unsqueeze', 'view', ('unsqueeze',))
 _unsqueeze_kernels = overload('unsqueeze', 'view').cache
 _unsqueeze__packet = packet('unsqueeze_', 'view', ('unsqueeze_',))
@@ -2540,6 +2560,15 @@ class TensorMethods:
                 return _histc_kernels[self._keys | tls.mode](self, 100 if bins is MISSING else bins, 0 if min is MISSING else min, 0 if max is MISSING else max)
         return call_method(_histc_packet, self, given((('bins', bins), ('min', min), ('max', max)), args, kwargs), kwargs)
 
+    def histogram(self, bins=MISSING, *args, range=None, weight=None, density=False, **kwargs):
+        if not args and not kwargs:
+            if bins.__class__ in TENSORS and (weight is None or weight.__class__ in TENSORS) and density.__class__ is bool and range is None:
+                return _histogram_bins_tensor_kernels[self._keys | bins._keys | getattr(weight, '_keys', 0) | tls.mode](self, bins, weight, density)
+        if not range is None: kwargs['range'] = range
+        if not weight is None: kwargs['weight'] = weight
+        if not density is False: kwargs['density'] = density
+        return call_method(_histogram_packet, self, given((('bins', bins),), args, kwargs), kwargs)
+
     def hsplit(self, sections=MISSING, *args, **kwargs):
         if not args and not kwargs:
             if sections.__class__ is int:
@@ -2665,6 +2694,12 @@ class TensorMethods:
                 return _index_select_kernels[self._keys | index._keys | tls.mode](self, dim, index)
         return call_method(_index_select_packet, self, given((('dim', dim), ('index', index)), args, kwargs), kwargs)
 
+    def inner(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if other.__class__ in TENSORS:
+                return _inner_kernels[self._keys | other._keys | tls.mode](self, other)
+        return call_method(_inner_packet, self, given((('other', other),), args, kwargs), kwargs)
+
     def inverse(self, *args, **kwargs):
         if not args and not kwargs:
             if True:
@@ -2718,6 +2753,12 @@ class TensorMethods:
             if n_fft.__class__ is int and (hop_length is MISSING or (hop_length is None or hop_length.__class__ is int)) and (win_length is MISSING or (win_length is None or win_length.__class__ is int)) and (window is MISSING or (window is None or window.__class__ in TENSORS)) and (center is MISSING or center.__class__ is bool) and (normalized is MISSING or normalized.__class__ is bool) and (onesided is MISSING or (onesided is None or onesided.__class__ is bool)) and (length is MISSING or (length is None or length.__class__ is int)) and (return_complex is MISSING or return_complex.__class__ is bool):
                 return _istft_kernels[self._keys | getattr(window, '_keys', 0) | tls.mode](self, n_fft, None if hop_length is MISSING else hop_length, None if win_length is MISSING else win_length, None if window is MISSING else window, True if center is MISSING else center, False if normalized is MISSING else normalized, None if onesided is MISSING else onesided, None if length is MISSING else length, False if return_complex is MISSING else return_complex)
         return call_method(_istft_packet, self, given((('n_fft', n_fft), ('hop_length', hop_length), ('win_length', win_length), ('window', window), ('center', center), ('normalized', normalized), ('onesided', onesided), ('length', length), ('return_complex', return_complex)), args, kwargs), kwargs)
+
+    def kron(self, other=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if other.__class__ in TENSORS:
+                return _kron_kernels[self._keys | other._keys | tls.mode](self, other)
+        return call_method(_kron_packet, self, given((('other', other),), args, kwargs), kwargs)
 
     def kthvalue(self, k=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
         if not args and not kwargs:
@@ -3331,6 +3372,14 @@ class TensorMethods:
             if True:
                 return _nonzero_kernels[self._keys | tls.mode](self)
         return call_method(_nonzero_packet, self, given((), args, kwargs), kwargs)
+
+    def nonzero_static(self, *args, size=MISSING, fill_value=-1, **kwargs):
+        if not args and not kwargs:
+            if size.__class__ is int and fill_value.__class__ is int:
+                return _nonzero_static_kernels[self._keys | tls.mode](self, size, fill_value)
+        if not size is MISSING: kwargs['size'] = size
+        if not fill_value == -1: kwargs['fill_value'] = fill_value
+        return call_method(_nonzero_static_packet, self, given((), args, kwargs), kwargs)
 
     def normal_(self, mean=MISSING, std=MISSING, *args, generator=None, **kwargs):
         if not args and not kwargs:
@@ -4148,6 +4197,25 @@ class TensorMethods:
                 return _uniform__kernels[self._keys | tls.mode](self, 0.0 if from_ is MISSING else from_, 1.0 if to is MISSING else to, generator)
         if not generator is None: kwargs['generator'] = generator
         return call_method(_uniform__packet, self, given((('from', from_), ('to', to)), args, kwargs), kwargs)
+
+    def unsafe_chunk(self, chunks=MISSING, dim=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if chunks.__class__ is int and (dim is MISSING or dim.__class__ is int):
+                return _unsafe_chunk_kernels[self._keys | tls.mode](self, chunks, 0 if dim is MISSING else dim)
+        return call_method(_unsafe_chunk_packet, self, given((('chunks', chunks), ('dim', dim)), args, kwargs), kwargs)
+
+    def unsafe_split(self, split_size=MISSING, dim=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            if split_size.__class__ is int and (dim is MISSING or dim.__class__ is int):
+                return _unsafe_split_Tensor_kernels[self._keys | tls.mode](self, split_size, 0 if dim is MISSING else dim)
+        return call_method(_unsafe_split_packet, self, given((('split_size', split_size), ('dim', dim)), args, kwargs), kwargs)
+
+    def unsafe_split_with_sizes(self, split_sizes=MISSING, dim=MISSING, *args, **kwargs):
+        if not args and not kwargs:
+            ints_of_split_sizes = int_tuple(split_sizes)
+            if ints_of_split_sizes is not None and (dim is MISSING or dim.__class__ is int):
+                return _unsafe_split_with_sizes_kernels[self._keys | tls.mode](self, ints_of_split_sizes, 0 if dim is MISSING else dim)
+        return call_method(_unsafe_split_with_sizes_packet, self, given((('split_sizes', split_sizes), ('dim', dim)), args, kwargs), kwargs)
 
     def unsqueeze(self, dim=MISSING, *args, **kwargs):
         if not args and not kwargs:

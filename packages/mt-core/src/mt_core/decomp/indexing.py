@@ -177,3 +177,14 @@ def repeat_interleave_int(self: Any, repeats: int, dim: int | None, output_size:
     size = self.shape[dim] if self.dim() else 1
     index = ops.arange(size, device=self.device).unsqueeze(1).expand((size, repeats)).reshape(-1)
     return self.index_select(dim, index)
+
+
+@composite("nonzero_static")
+def nonzero_static(self: Any, size: int, fill_value: int) -> Any:
+    if size < 0:
+        raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
+    found = self.nonzero()
+    count = found.shape[0]
+    if count >= size:
+        return found.narrow(0, 0, size).clone()
+    return ops.cat([found, found.new_full((size - count, self.dim()), fill_value)], 0)

@@ -90,3 +90,25 @@ def combine(self: Any, product: Any, beta: Any, alpha: Any) -> Any:
     if beta == 0:
         return scaled
     return scaled + (self if beta == 1 else self * beta)
+
+
+@composite("inner")
+def inner(self: Any, other: Any) -> Any:
+    if self.dtype is not other.dtype:
+        raise RuntimeError("both inputs should have same dtype")
+    if not self.dim() or not other.dim():
+        return self * other
+    if self.shape[-1] != other.shape[-1]:
+        raise RuntimeError(f"inner() the last dimension must match on both input tensors but got shapes {list(self.shape)} and {list(other.shape)}")
+    k = self.shape[-1]
+    rows, columns = (t.reshape(math.prod(t.shape[:-1]), k) for t in (self, other))
+    return rows.mm(columns.t()).reshape((*self.shape[:-1], *other.shape[:-1]))
+
+
+@composite("kron")
+def kron(self: Any, other: Any) -> Any:
+    ndim = max(self.dim(), other.dim())
+    a, b = ((1,) * (ndim - t.dim()) + tuple(t.shape) for t in (self, other))
+    left = self.reshape([n for size in a for n in (size, 1)])
+    right = other.reshape([n for size in b for n in (1, size)])
+    return (left * right).reshape([n * m for n, m in zip(a, b, strict=True)])

@@ -248,3 +248,28 @@ def reshape_as(self: Any, other: Any) -> Any:
 def adjoint(self: Any) -> Any:
     transposed = self.transpose(-2, -1)
     return transposed.conj() if self.is_complex() else transposed
+
+
+def _pieces(self: Any, views: Any, dim: int) -> list[Any]:
+    """The same stretches as views of their own: unlike several views from one call they may be written to."""
+    pieces, start = [], 0
+    for view in views:
+        size = view.shape[dim]
+        pieces.append(self.narrow(dim, start, size))
+        start += size
+    return pieces
+
+
+@composite("unsafe_chunk")
+def unsafe_chunk(self: Any, chunks: int, dim: int) -> list[Any]:
+    return _pieces(self, self.detach().chunk(chunks, dim), dim)
+
+
+@composite("unsafe_split.Tensor")
+def unsafe_split(self: Any, split_size: int, dim: int) -> list[Any]:
+    return _pieces(self, self.detach().split(split_size, dim), dim)
+
+
+@composite("unsafe_split_with_sizes")
+def unsafe_split_with_sizes(self: Any, split_sizes: tuple[int, ...], dim: int) -> list[Any]:
+    return _pieces(self, self.detach().split(split_sizes, dim), dim)

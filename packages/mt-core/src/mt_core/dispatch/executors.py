@@ -188,6 +188,8 @@ def _short_way_of_lists(
     """The same for an operator whose first argument is its only one with tensors, a list."""
 
     def run(tensors: list[Tensor], *rest: Any) -> Tensor:
+        if not tensors:
+            return general(tensors, *rest)
         d = tensors[0]._dtype
         if d.native:
             arrays = [t._array for t in tensors if t._dtype is d]

@@ -151,3 +151,8 @@ ops.composite(
 )
 ops.composite("repeat_interleave.self_int(Tensor self, int repeats, int? dim=None, *, int? output_size=None) -> Tensor")
 ops.composite("repeat_interleave.Tensor(Tensor repeats, *, int? output_size=None) -> Tensor", variants="function")
+ops.composite(
+    "nonzero_static(Tensor self, *, int size, int fill_value=-1) -> Tensor",
+    out=True,
+    doc="As `nonzero`, cut or filled up to `size` rows.",
+)

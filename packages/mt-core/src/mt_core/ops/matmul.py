@@ -63,5 +63,8 @@ ops.plain(
     "linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
     variants="function",
     namespace="torch._C._nn",
+    out=True,
     doc="input @ weight.T + bias over the last dimension: (*, k), (m, k), (m) -> (*, m).",
 )
+ops.composite("inner(Tensor self, Tensor other) -> Tensor", out=True, doc="Inner products over the last dimensions: (*a, k), (*b, k) -> (*a, *b).")
+ops.composite("kron(Tensor self, Tensor other) -> Tensor", out=True, doc="Kronecker product: blocks of `other`, each times an element of self.")

@@ -70,3 +70,8 @@ ops.composite("broadcast_to(Tensor(a) self, int[] size) -> Tensor(a)")
 ops.composite("ravel(Tensor(a) self) -> Tensor(a)")
 ops.composite("reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)", variants="method")
 ops.composite("adjoint(Tensor(a) self) -> Tensor(a)")
+ops.composite(
+    "unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", doc="`chunk`, its pieces free to be written to in place."
+)
+ops.composite("unsafe_split.Tensor(Tensor self, int split_size, int dim=0) -> Tensor[]")
+ops.composite("unsafe_split_with_sizes(Tensor self, int[] split_sizes, int dim=0) -> Tensor[]")
