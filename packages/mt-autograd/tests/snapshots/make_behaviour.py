@@ -7,10 +7,11 @@ from pathlib import Path
 
 import behaviour_scenarios
 import torch
+from writing import write_or_check
 
 HERE = Path(__file__).parent
 outcomes = {
     name: behaviour_scenarios.outcome(scenario, torch) for name, scenario in behaviour_scenarios.SCENARIOS.items()
 }
-(HERE / "behaviour.json").write_text(json.dumps(outcomes, indent=1, ensure_ascii=False) + "\n")
+write_or_check(HERE / "behaviour.json", json.dumps(outcomes, indent=1, ensure_ascii=False) + "\n")
 print(f"{len(outcomes)} scenarios of PyTorch {torch.__version__}")

@@ -1,6 +1,6 @@
 """Write layouts.json: the strides that PyTorch gives to results of operators on inputs of random layouts.
 
-Run with PyTorch 2.13: ``python make_layouts.py``.
+Run with PyTorch 2.13: ``python make_layouts.py [--check]``.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from writing import write_or_check
 
 SEED, CASES = 20, 300
 
@@ -62,7 +63,7 @@ def main() -> None:
         shape = [rng.choice((1, 2, 3, 4)) for _ in range(rng.randint(1, 4))]
         recipes = [random_input(rng, shape) for _ in range(rng.randint(1, 3))]
         cases.append({"inputs": recipes, "strides": results([build(r) for r in recipes])})
-    Path(__file__).with_name("layouts.json").write_text(json.dumps(cases, separators=(",", ":")) + "\n")
+    write_or_check(Path(__file__).with_name("layouts.json"), json.dumps(cases, separators=(",", ":")) + "\n")
 
 
 if __name__ == "__main__":

@@ -5,12 +5,12 @@ from __future__ import annotations
 import base64
 import json
 import random
-import sys
 import warnings
 from pathlib import Path
 
 import numpy as np
 import torch
+from writing import write_or_check
 
 HERE = Path(__file__).parent
 FLOATING = (
@@ -107,20 +107,6 @@ def meta_cases() -> list[dict]:
         for s in sizes
         for d in ("float32", "int64", "bfloat16")
     ]
-
-
-def write_or_check(path: Path, text: str) -> None:
-    """Write the file, or with ``--check`` compare what it holds.
-
-    Raises
-    ------
-    SystemExit
-        When PyTorch gives something else.
-    """
-    if "--check" not in sys.argv:
-        path.write_text(text)
-    elif path.read_text() != text:
-        raise SystemExit(f"{path.name} differs from what PyTorch {torch.__version__} gives")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Write promotion.json: the dtype PyTorch gives to every pair of operands, of each category.
 
-Run with PyTorch 2.13: ``python make_promotion.py``.
+Run with PyTorch 2.13: ``python make_promotion.py [--check]``.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ import json
 from pathlib import Path
 
 import torch
+from writing import write_or_check
 
 DTYPES = (
-    "bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128",
+    "bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64",
+    "complex128",
 )  # fmt: skip
 NUMBERS = {"bool": True, "int": 2, "float": 1.5, "complex": 1j}
 
@@ -33,7 +35,7 @@ def main() -> None:
         found["numbers"][f"{a} {m} {kind}"] = name(torch.result_type(operand(a, m), number))
     for a, b in itertools.product(DTYPES, DTYPES):
         found["can_cast"][f"{a} {b}"] = torch.can_cast(getattr(torch, a), getattr(torch, b))
-    Path(__file__).with_name("promotion.json").write_text(json.dumps(found, indent=0, sort_keys=True) + "\n")
+    write_or_check(Path(__file__).with_name("promotion.json"), json.dumps(found, indent=0, sort_keys=True) + "\n")
 
 
 if __name__ == "__main__":
