@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import mt_core
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+import mt_core
 
 item = st.one_of(
     st.integers(-2, 1),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import mt_core
 import pytest
+
+import mt_core
 
 
 def test_operators_give_shapes() -> None:
@@ -22,13 +23,17 @@ def test_views_share_a_base() -> None:
     assert x.t()._base is x and x[1, 1:].storage_offset() == 4
 
 
-@pytest.mark.parametrize("read", [lambda x: x.item(), lambda x: x.tolist(), lambda x: bool(x), lambda x: x.cpu(), lambda x: x.numpy()])
+@pytest.mark.parametrize(
+    "read", [lambda x: x.item(), lambda x: x.tolist(), lambda x: bool(x), lambda x: x.cpu(), lambda x: x.numpy()]
+)
 def test_elements_cannot_be_read(read) -> None:
     with pytest.raises((NotImplementedError, RuntimeError, TypeError)):
         read(mt_core.empty(1, device="meta"))
 
 
-@pytest.mark.parametrize("operation", [lambda x: x.nonzero(), lambda x: x[x > 0], lambda x: x.unique(), lambda x: x.long().bincount()])
+@pytest.mark.parametrize(
+    "operation", [lambda x: x.nonzero(), lambda x: x[x > 0], lambda x: x.unique(), lambda x: x.long().bincount()]
+)
 def test_shapes_that_depend_on_elements_are_refused(operation) -> None:
     with pytest.raises((NotImplementedError, RuntimeError)):
         operation(mt_core.empty(3, device="meta"))

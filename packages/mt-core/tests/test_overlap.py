@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import mt_core
 import pytest
+
+import mt_core
 
 INTERNAL = "more than one element of the written-to tensor refers to a single memory location"
 PARTIAL = "some elements of the input tensor and the written-to tensor refer to a single memory location"
@@ -51,7 +52,9 @@ def test_reading_ahead_of_what_is_written() -> None:
 
 def test_versions_count_every_write() -> None:
     x = mt_core.zeros(2)
-    for count, write in enumerate((lambda: x.add_(1), lambda: x.zero_(), lambda: mt_core.exp(mt_core.ones(2), out=x), lambda: x.copy_(x + 1)), 1):
+    for count, write in enumerate(
+        (lambda: x.add_(1), lambda: x.zero_(), lambda: mt_core.exp(mt_core.ones(2), out=x), lambda: x.copy_(x + 1)), 1
+    ):
         write()
         assert x._version == count
 
@@ -61,7 +64,10 @@ def test_versions_count_every_write() -> None:
     [
         (lambda x: x.add_(mt_core.ones(5, 2)), r"output with shape \[2\] doesn't match the broadcast shape \[5, 2\]"),
         (lambda x: x.add_(1j), "result type ComplexFloat can't be cast to the desired output type Float"),
-        (lambda x: mt_core.add(x.long(), 1.5, out=x.long()), "result type Float can't be cast to the desired output type Long"),
+        (
+            lambda x: mt_core.add(x.long(), 1.5, out=x.long()),
+            "result type Float can't be cast to the desired output type Long",
+        ),
     ],
 )
 def test_what_is_refused_counts_no_version(write, words: str) -> None:

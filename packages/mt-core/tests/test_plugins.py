@@ -5,8 +5,9 @@ from __future__ import annotations
 from importlib.metadata import EntryPoint
 from types import SimpleNamespace
 
-import mt_core
 import pytest
+
+import mt_core
 from mt_core.plugins import discovery
 from mt_core.plugins.discovery import PluginError, find_backend, find_layer, load_extensions, register_backend
 from mt_core.plugins.protocols import CONTRACT, Backend
@@ -17,7 +18,12 @@ class Point:
     """An entry point of a distribution, without one being installed."""
 
     def __init__(self, name: str, distribution: str, load) -> None:
-        self.name, self.value, self.dist, self.load = name, f"{distribution}:backend", SimpleNamespace(name=distribution), load
+        self.name, self.value, self.dist, self.load = (
+            name,
+            f"{distribution}:backend",
+            SimpleNamespace(name=distribution),
+            load,
+        )
 
 
 @pytest.fixture
@@ -50,13 +56,18 @@ def test_a_plugin_of_another_contract(claim) -> None:
     backend = NullBackend("toy")
     backend.contract = CONTRACT + 1
     claim("mindtorch.backends", Point("toy", "toy-next", lambda: backend))
-    with pytest.raises(PluginError, match=f"toy-next was written for plugin contract {CONTRACT + 1}.*speaks contract {CONTRACT}"):
+    with pytest.raises(
+        PluginError, match=f"toy-next was written for plugin contract {CONTRACT + 1}.*speaks contract {CONTRACT}"
+    ):
         find_backend("toy")
 
 
 def test_a_plugin_that_fails_warns_and_is_an_error_when_asked_for(claim) -> None:
     claim("mindtorch.backends", Point("toy", "toy-broken", broken))
-    with pytest.warns(UserWarning, match="toy-broken.*libtoy.so"), pytest.raises(PluginError, match="Repair or uninstall toy-broken"):
+    with (
+        pytest.warns(UserWarning, match="toy-broken.*libtoy.so"),
+        pytest.raises(PluginError, match="Repair or uninstall toy-broken"),
+    ):
         find_backend("toy")
     assert "OSError" in discovery.failures()["mindtorch.backends", "toy"]
     assert find_backend("cpu").device_type == "cpu" and mt_core.ones(2).sum().item() == 2
@@ -78,7 +89,11 @@ def test_a_missing_layer_names_the_remedy(claim, monkeypatch: pytest.MonkeyPatch
 
 def test_a_broken_extension_does_not_keep_others_from_loading(claim) -> None:
     called = []
-    claim("mindtorch.extensions", Point("bad", "ext-bad", broken), Point("good", "ext-good", lambda: lambda: called.append("good")))
+    claim(
+        "mindtorch.extensions",
+        Point("bad", "ext-bad", broken),
+        Point("good", "ext-good", lambda: lambda: called.append("good")),
+    )
     with pytest.warns(UserWarning, match="ext-bad.*'bad' failed to load"):
         names = load_extensions()
     assert "good" in names and "bad" not in names and called == ["good"]

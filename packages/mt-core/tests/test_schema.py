@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from mt_core.schema import MISSING, parse_schema
 from mt_core.testing import declared_operators
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import mt_core
 import pytest
+
+import mt_core
 from mt_core.dispatch.registry import find_overload
 from mt_core.keys import TORCH_FUNCTION
 from mt_core.overrides import TorchFunctionMode
@@ -122,4 +123,6 @@ def test_plain_tensors_pay_nothing(logged: Logged) -> None:
     assert cache[x._keys | tls.mode] is plain
     x.exp()
     added = set(cache) - set(before)
-    assert all(key & TORCH_FUNCTION or key >> 25 for key in added), "only calls with the bit, or in a mode, have entries of their own"
+    assert all(key & TORCH_FUNCTION or key >> 25 for key in added), (
+        "only calls with the bit, or in a mode, have entries of their own"
+    )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import mt_core
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+import mt_core
 
 VIEWS = {
     "view": lambda x: x.view(4, 3), "transpose": lambda x: x.transpose(0, 1), "permute": lambda x: x.permute(1, 0),
@@ -58,7 +59,9 @@ def test_one_element_views_alias() -> None:
     assert x.tolist() == [1, 5, 1]
 
 
-@pytest.mark.parametrize("operation", [lambda x: x + 1, lambda x: x.clone(), lambda x: x.contiguous().clone(), lambda x: x.t().reshape(12)])
+@pytest.mark.parametrize(
+    "operation", [lambda x: x + 1, lambda x: x.clone(), lambda x: x.contiguous().clone(), lambda x: x.t().reshape(12)]
+)
 def test_what_copies_is_no_view(operation) -> None:
     x = mt_core.zeros(3, 4)
     made = operation(x)
