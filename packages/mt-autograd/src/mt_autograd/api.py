@@ -155,10 +155,9 @@ def grad(
 def _gradients(
     outputs: Sequence[Any], inputs: Sequence[Any], grads: Sequence[Any], retain: bool, create_graph: bool
 ) -> list[Any]:
+    roots = root_edges(outputs)
     targets = [_target_edge(x) for x in inputs]
-    return run_backward(
-        root_edges(outputs), grads, retain_graph=retain, create_graph=create_graph, targets=targets, accumulate=False
-    )
+    return run_backward(roots, grads, retain_graph=retain, create_graph=create_graph, targets=targets, accumulate=False)
 
 
 def _batched(

@@ -146,10 +146,12 @@ class GraphTask:
         seen = {node for node, _ in self._roots}
         stack = [node for node in seen if needed is None or node in needed]
         while stack:
-            for node, output_nr in pairs(stack.pop().edges):
+            edges = stack.pop().edges
+            for i in range(0, len(edges), 2):
+                node = edges[i]
                 if node is None:
                     continue
-                if output_nr == LEAF:
+                if edges[i + 1] == LEAF:
                     node = accumulator_of(node)
                 if node in dependencies:
                     dependencies[node] += 1

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
+from weakref import ref
 
 from mt_core.autograd_state import no_grad
 from mt_core.formats import contiguous_format
@@ -43,8 +45,6 @@ def register_tensor_hook(tensor: Tensor, hook: Callable[..., Any]) -> RemovableH
 
 def register_post_accumulate_grad_hook(leaf: Tensor, hook: Callable[[Tensor], None]) -> RemovableHandle:
     """``Tensor.register_post_accumulate_grad_hook`` for a leaf that requires grad."""
-    from collections import OrderedDict
-
     meta = leaf._autograd
     if meta.post_accumulate_grad_hooks is None:  # type: ignore[union-attr]
         meta.post_accumulate_grad_hooks = OrderedDict()  # type: ignore[union-attr]
@@ -56,8 +56,6 @@ def register_post_accumulate_grad_hook(leaf: Tensor, hook: Callable[[Tensor], No
 
 def retain_grad(tensor: Tensor) -> None:
     """``Tensor.retain_grad`` for a tensor that requires grad and is no leaf."""
-    from weakref import ref
-
     meta = tensor._autograd
     if not meta.retains_grad:  # type: ignore[union-attr]
         node, output_nr = node_of(tensor)

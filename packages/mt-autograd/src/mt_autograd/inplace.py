@@ -17,7 +17,16 @@ from mt_core.tensor import Tensor
 from .modes import recording
 from .node import Edge, Node, is_leaf, output_spec, pairs
 from .operator_node import OperatorNode
-from .recording import DIFFERENTIABLE, edges_and_mask, new_node, packed, saved_inputs, saved_outputs, watch
+from .recording import (
+    DIFFERENTIABLE,
+    edges_and_mask,
+    new_node,
+    packed,
+    requires_grad,
+    saved_inputs,
+    saved_outputs,
+    watch,
+)
 from .saved import FREED, version_of, with_history
 from .validation import fitted
 from .views import ViewGeometry, edge_of, mark_stale, move_retained, refuse_rebase
@@ -40,10 +49,10 @@ def record_inplace(
     keeps_view = "inplace_view" in cls.__slots__  # type: ignore[attr-defined]
 
     def record(self: Any, *others: Any) -> Any:
-        edges, wanted = edges_and_mask(plan, (self, *others))
-        if not wanted or self._dtype not in DIFFERENTIABLE:
+        if self._dtype not in DIFFERENTIABLE or not requires_grad(plan, (self, *others)):
             return below(self, *others)
         check_inplace(self)
+        edges, wanted = edges_and_mask(plan, (self, *others))
         node = new_node(cls, (self, *others), edges, wanted)
         if keeps_view:
             node.inplace_view = None

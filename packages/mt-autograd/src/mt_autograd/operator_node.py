@@ -11,7 +11,7 @@ from mt_core.keys import STRIDED
 from mt_core.spec import Spec
 from mt_core.tensor import Tensor
 
-from .node import LEAF, NO_EDGE, Edge, Node, OutputSpec, device_of_keys, output_spec
+from .node import LEAF, NO_EDGE, AccumulateGrad, Edge, Node, OutputSpec, device_of_keys, output_spec
 from .rules import MASK, Plan, SavedSlot
 from .saved import (
     FREED,
@@ -87,6 +87,8 @@ class OperatorNode(Node):
 
     def apply(self, grads: Sequence[Any], needed: Sequence[bool] | None) -> Sequence[Any]:
         plan = self.plan
+        if not plan.several and not plan.has_lists and self.edges[:1] == (None,):
+            return [None]
         grad = grads[0]
         if grad is None:
             if not any(g is not None for g in grads):
@@ -127,7 +129,12 @@ class OperatorNode(Node):
             position += 2
             if not slot.wanted_by & wanted:
                 item = None
-            elif item.__class__ is not Tensor or (0 if item._cell is None else item._cell.version) != version:
+            elif (
+                item.__class__ is not Tensor
+                or (0 if item._cell is None else item._cell.version) != version
+                or item._autograd is None
+                or item._autograd.grad_fn is None
+            ):
                 item = self.unpack_slot(slot, item, version)
             pool.append(item)
 
@@ -152,7 +159,19 @@ class OperatorNode(Node):
             return self._unpack_output(item, version, slot.position)
         if slot.is_list and item is not None:
             return tuple(unpack_input(t, v) for t, v in zip(item, version, strict=True))
+        if slot.edge is not None and isinstance(item, Tensor):
+            self._refuse_detached(slot.edge, item)
         return unpack_input(item, version)
+
+    def _refuse_detached(self, edge: int, item: Tensor) -> None:
+        """Raise where a saved tensor had a history that it no longer has."""
+        target, output_nr = self.edges[2 * edge : 2 * edge + 2]
+        had_history = target is not None and output_nr != LEAF and not isinstance(target, AccumulateGrad)
+        if had_history and (item._autograd is None or item._autograd.grad_fn is None):
+            raise RuntimeError(
+                "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is not "
+                "supported, please use out-of-place `.detach()` instead"
+            )
 
     def _unpack_output(self, item: Any, version: int, output_nr: int) -> Any:
         if item is None:

@@ -30,6 +30,7 @@ __all__ = [
     "new_node",
     "packed",
     "recorder",
+    "requires_grad",
     "saved_inputs",
     "saved_outputs",
     "tensors_among",
@@ -162,6 +163,8 @@ def record_binary(cls: type[OperatorNode], below: Callee) -> Callee:
                     first_nr = meta.output_nr
             else:
                 first, first_nr = edge_of(self)
+                if first is None:
+                    wanted = 0
         if getattr(other, "_keys", 0) & AUTOGRAD:
             wanted |= 2
             if other._base is None:
@@ -173,6 +176,8 @@ def record_binary(cls: type[OperatorNode], below: Callee) -> Callee:
                     second_nr = meta.output_nr
             else:
                 second, second_nr = edge_of(other)
+                if second is None:
+                    wanted &= 1
         node.edges = (first, first_nr, second, second_nr)
         node.wanted = wanted
         node.sequence_nr = next_sequence_nr()
@@ -228,6 +233,8 @@ def record_binary_with_parameter(cls: type[OperatorNode], below: Callee) -> Call
                     first_nr = meta.output_nr
             else:
                 first, first_nr = edge_of(self)
+                if first is None:
+                    wanted = 0
         if getattr(other, "_keys", 0) & AUTOGRAD:
             wanted |= 2
             if other._base is None:
@@ -239,6 +246,8 @@ def record_binary_with_parameter(cls: type[OperatorNode], below: Callee) -> Call
                     second_nr = meta.output_nr
             else:
                 second, second_nr = edge_of(other)
+                if second is None:
+                    wanted &= 1
         node.edges = (first, first_nr, second, second_nr)
         node.wanted = wanted
         node.sequence_nr = next_sequence_nr()
@@ -320,7 +329,7 @@ def _picker(positions: list[int], count: int) -> Callable[[tuple[Any, ...]], tup
 
 
 def edges_and_mask(plan: Plan, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], int]:
-    """The edges of a call, a pair per differentiable tensor, and a bit for each argument that has any."""
+    """The edges of a call, a pair per differentiable tensor, and a bit for each argument that has a true one."""
     edges: list[Any] = []
     wanted = 0
     for position, bit, is_list in plan.inputs:
@@ -328,13 +337,21 @@ def edges_and_mask(plan: Plan, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], 
             if not getattr(tensor, "_keys", 0) & AUTOGRAD:
                 edges += NO_EDGE
                 continue
-            wanted |= bit
             if tensor._base is None:
                 meta = tensor._autograd
-                edges += (tensor, LEAF) if meta.grad_fn is None else (meta.grad_fn, meta.output_nr)
+                edge = (tensor, LEAF) if meta.grad_fn is None else (meta.grad_fn, meta.output_nr)
             else:
-                edges += edge_of(tensor)
+                edge = edge_of(tensor)
+            edges += edge
+            if edge[0] is not None:
+                wanted |= bit
     return tuple(edges), wanted
+
+
+def requires_grad(plan: Plan, args: tuple[Any, ...]) -> bool:
+    """Whether a differentiable argument requires grad, be it a view whose gradient goes nowhere."""
+    values = [args[position] for position in plan.positions]
+    return any(t._keys & AUTOGRAD for t in tensors_among(values))
 
 
 def new_node(cls: type[OperatorNode], args: tuple[Any, ...], edges: tuple[Any, ...], wanted: int) -> OperatorNode:
@@ -407,7 +424,7 @@ def record_any(cls: type[OperatorNode], below: Callee, watched: bool) -> Callee:
 
     def record(*args: Any) -> Any:
         edges, wanted = edges_and_mask(plan, args)
-        if not wanted:
+        if not wanted and not requires_grad(plan, args):
             return below(*args)
         node = new_node(cls, args, edges, wanted)
         result = below(*args)
@@ -438,7 +455,7 @@ def record_outputs(cls: type[OperatorNode], below: Callee, watched: bool) -> Cal
 
     def record(*args: Any) -> Any:
         edges, wanted = edges_and_mask(plan, args)
-        if not wanted:
+        if not wanted and not requires_grad(plan, args):
             return below(*args)
         node = new_node(cls, args, edges, wanted)
         results = below(*args)

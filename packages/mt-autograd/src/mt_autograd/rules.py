@@ -25,7 +25,7 @@ from operator import itemgetter
 from typing import Any
 
 from mt_core.api import _functions as ops
-from mt_core.dispatch.registry import Overload, load_room
+from mt_core.dispatch.registry import OVERLOADS, Overload, load_room
 from mt_core.schema import Schema
 
 __all__ = [
@@ -119,6 +119,8 @@ def _enter(
         node = f"{camel_case(packet)}Backward{_COUNTS.get(packet, 0)}"
     _COUNTS[packet] = _COUNTS.get(packet, 0) + 1
     _RULES[name] = Rule(name, formulas, joint, node, differentiable_outputs)
+    if name in OVERLOADS:
+        OVERLOADS[name].cache.clear()  # closures that do not know of it
 
 
 _COUNTS: dict[str, int] = {}
@@ -166,11 +168,14 @@ class SavedSlot:
         Of the argument in the schema, or of the output.
     wanted_by : int
         Bit mask over the differentiable arguments: it is saved if one of them has an edge.
+    edge : int or None
+        Of a single tensor that is itself differentiable: which pair of the node's edges is its own.
     """
 
-    __slots__ = ("is_list", "is_result", "name", "position", "wanted_by")
+    __slots__ = ("edge", "is_list", "is_result", "name", "position", "wanted_by")
 
     def __init__(self, name: str, position: int, wanted_by: int, is_result: bool, is_list: bool) -> None:
+        self.edge: int | None = None
         self.name = name
         self.position = position
         self.wanted_by = wanted_by
@@ -272,6 +277,9 @@ class Plan:
             else:
                 raise ValueError(f"a formula of {self.rule.name} asks for '{name}', which {self.schema} does not have")
         self.saved = tuple(sorted(saved, key=lambda slot: (slot.is_result, slot.position)))
+        for slot in self.saved:
+            if not slot.is_result and slot.position in self.positions and not self.has_lists:
+                slot.edge = self.positions.index(slot.position)
         self.saved_inputs = tuple((s.position, s.wanted_by, s.is_list) for s in self.saved if not s.is_result)
         self.saved_outputs = tuple((s.position, s.wanted_by) for s in self.saved if s.is_result)
         self.values = tuple(values)

@@ -98,9 +98,12 @@ def current_meta(view: Tensor) -> AutogradMeta | None:
 
 def _replayed_edge(view: Tensor) -> Edge:
     base = view._base
+    severed = not base._keys & AUTOGRAD  # by `detach_`
+    source = base.detach().requires_grad_() if severed else base
     with recording():
-        replayed = ViewGeometry(view, base).replay(base)
-    meta = replayed._autograd
+        meta = ViewGeometry(view, base).replay(source)._autograd
+    if severed:
+        meta.grad_fn.edges = NO_EDGE
     return meta.grad_fn, meta.output_nr
 
 

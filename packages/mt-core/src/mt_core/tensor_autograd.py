@@ -143,8 +143,14 @@ class AutogradMembers:
                 "hence detach_() cannot be called on these gradients. To fix this error, please refer to the "
                 "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution."
             )
-        self._autograd = None
+        state = self._autograd
+        if state is not None:
+            state.grad_fn, state.output_nr = None, 0
+            state.requires_grad = state.retains_grad = False
+        required_grad = self._keys & AUTOGRAD
         self._keys &= ~AUTOGRAD
+        if required_grad and self._cell is not None:  # type: ignore[attr-defined]
+            _layer().follow_base(self)
         return self
 
     @property

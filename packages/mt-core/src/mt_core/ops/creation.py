@@ -51,9 +51,12 @@ ops.plain(
     variants="method",
     doc="Write the elements of `src`, broadcast and converted, into this tensor.",
 )
-ops.plain("fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)", variants="method function")
+ops.plain(
+    "fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)", variants="method function",
+    doc="Write one value to every element.",
+)
 ops.plain("fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)", variants="method function")
-ops.plain("zero_(Tensor(a!) self) -> Tensor(a!)", variants="method function")
+ops.plain("zero_(Tensor(a!) self) -> Tensor(a!)", variants="method function", doc="Write zero to every element.")
 ops.plain(
     f"_to_copy(Tensor self, *, {_OPTIONS}, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",
     variants="function",
