@@ -263,14 +263,13 @@ def _factory(overload: Overload, rule: Any, kernel: KernelDef | None, backend: A
 def _mutating(overload: Overload, rule: Any, kernel: KernelDef | None, backend: Any) -> Callable[..., Any]:
     """A kernel that writes into its arguments; each written tensor's version is counted, and the first is returned."""
     written = [i for i, a in enumerate(overload.schema.arguments) if a.writes]
-    checked = [] if "writes_overlapping" in overload.declaration.tags else written
     convert = _converter(overload, kernel, backend) if kernel is not None else None
     results = len(overload.schema.returns)
 
     def run(*args: Any) -> Any:
         if rule is not None:
             rule(*args)
-        for i in checked:
+        for i in written:
             if args[i] is not None:
                 check_no_internal_overlap(args[i])
         if kernel is not None and convert is not None:
