@@ -115,6 +115,10 @@ def index_select(self: Any, dim: int, index: Any) -> Spec:
     if index._dtype not in (dtypes.int64, dtypes.int32):
         raise RuntimeError("index_select(): Expected dtype int32 or int64 for index")
     if not shape:
+        if index._array.size != 1:
+            raise RuntimeError(
+                f"index_select(): Index to scalar can have only 1 value, got {index._array.size} value(s)"
+            )
         return Spec((), self._dtype)
     return Spec((*shape[:at], index._array.size, *shape[at + 1 :]), self._dtype)
 
