@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from .api import _functions as ops
+from .return_types import struct_sequence
 from .tensor import Tensor
 
 __all__ = ["cdist", "get_lowrank_basis", "lu", "pca_lowrank", "svd_lowrank"]
 
+_FACTORS = struct_sequence("linalg_lu_factor", ("LU", "pivots"))
 _COMPUTE_MODES = {
     "use_mm_for_euclid_dist_if_necessary": None,
     "use_mm_for_euclid_dist": 1,
@@ -32,9 +34,9 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> tuple[Tensor, ...]:
     """Packed LU factors and pivots of matrices (*, m, n), and with `get_infos` where a factor is singular."""
     results = ops._lu_with_info(A, pivot=pivot, check_errors=not get_infos)
-    kept = results if get_infos else results[:2]
+    kept = results if get_infos else _FACTORS(results[:2])
     if out is None:
-        return tuple(kept)
+        return kept
     for target, result in zip(out, kept, strict=True):
         target.resize_as_(result).copy_(result)
     return tuple(out)

@@ -30,6 +30,7 @@ from .cell import Cell
 from .devices import device, device_type_of
 from .dtypes import dtype
 from .keys import AUTOGRAD, BACKEND_MASK, CONJUGATE, CPU, INFERENCE, META, NEGATIVE, STRIDED
+from .meta_array import contiguous_strides
 from .size import Size
 from .state import tls
 from .tensor_autograd import AutogradMembers
@@ -98,6 +99,10 @@ class Tensor(FunctionalMembers, TensorMethods, AutogradMembers, CastMembers, Con
         """Steps between neighbours along each dimension (or one), in elements."""
         array = self._array
         size = array.itemsize
+        if 0 in array.shape and not any(array.strides):
+            # Array libraries forget the strides of arrays without elements.
+            strides = contiguous_strides(array.shape)
+            return strides if dim is None else strides[wrap_dim(dim, array.ndim)]
         if dim is not None:
             return array.strides[wrap_dim(dim, array.ndim)] // size
         return tuple([step // size for step in array.strides])

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from mt_core.decomp.linalg import refuse_singular
 from mt_core.meta.reduction import reduced_dims
 
 from ..registry import kernel
@@ -64,7 +65,23 @@ def _first_failure(matrix: np.ndarray) -> int:
     return matrix.shape[0]
 
 
+def _checked(name: str) -> Any:
+    """Decorator of a kernel that ends in ``check_errors`` and returns ``info`` last: have it raise when asked to."""
+
+    def wrap(function: Any) -> Any:
+        def run(*args: Any) -> Any:
+            results = function(*args)
+            if args[-1]:
+                refuse_singular(results[-1].reshape(-1).tolist(), results[-1].ndim > 0, name)
+            return results
+
+        return run
+
+    return wrap
+
+
 @kernel("linalg_inv_ex")
+@_checked("linalg.inv_ex")
 def inv_ex(A: np.ndarray, check_errors: bool) -> tuple[np.ndarray, np.ndarray]:
     try:
         return np.linalg.inv(A), _info(A)
@@ -73,6 +90,7 @@ def inv_ex(A: np.ndarray, check_errors: bool) -> tuple[np.ndarray, np.ndarray]:
 
 
 @kernel("linalg_solve_ex")
+@_checked("torch.linalg.solve_ex")
 def solve_ex(A: np.ndarray, B: np.ndarray, left: bool, check_errors: bool) -> tuple[np.ndarray, np.ndarray]:
     vector = B.ndim == 1 or A.ndim - 1 == B.ndim and A.shape[:-1] == B.shape
     right = B[..., None] if vector else B
@@ -103,6 +121,7 @@ def slogdet(A: np.ndarray) -> tuple[Any, Any]:
 
 
 @kernel("linalg_cholesky_ex")
+@_checked("linalg.cholesky_ex")
 def cholesky_ex(self: np.ndarray, upper: bool, check_errors: bool) -> tuple[np.ndarray, np.ndarray]:
     matrix = np.conj(self.swapaxes(-2, -1)) if upper else self
     try:

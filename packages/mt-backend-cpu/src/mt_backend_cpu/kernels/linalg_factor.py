@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+from mt_core.decomp.linalg_factor import check_lu
 
 from ..registry import kernel
 
@@ -42,6 +43,8 @@ def lu_factor_ex(A: Array, pivot: bool, check_errors: bool) -> tuple[Array, Arra
         _eliminate(matrix, swaps)
     diagonal = np.diagonal(LU, axis1=-2, axis2=-1) == 0
     info = np.where(diagonal.any(-1), diagonal.argmax(-1) + 1 if diagonal.shape[-1] else 0, 0)
+    if check_errors:
+        check_lu(info.tolist(), bool(batch), "torch.linalg.lu_factor_ex")
     return LU.reshape(A.shape), pivots.reshape(*batch, min(m, n)), info.reshape(batch).astype(np.int32)
 
 

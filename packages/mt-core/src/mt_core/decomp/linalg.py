@@ -10,6 +10,7 @@ from .. import dtypes
 from ..api import _functions as ops
 from ..dispatch.registry import register_composite as composite
 from ..dtypes import scalar_type_name
+from ..errors import LinAlgError
 from ..tensor import wrap_dim
 
 Ints = tuple[int, ...]
@@ -242,30 +243,31 @@ def inverse(self: Any) -> Any:
 
 
 def _raise_singular(info: Any, name: str, A: Any) -> None:
-    """PyTorch's LinAlgError for the first matrix that has none."""
-    if A.is_meta or not info.numel():
-        return
-    from ..errors import LinAlgError
+    if not A.is_meta:
+        refuse_singular(info.reshape(-1).tolist(), bool(info.dim()), name)
 
-    values = info.reshape(-1).tolist()
-    bad = next((i for i, v in enumerate(values) if v), None)
+
+_REASONS = {
+    "cholesky": "The factorization could not be completed because the input is not positive-definite (the leading minor of order {} "
+    "is not positive-definite).",
+    "solve": "The solver failed because the input matrix is singular.",
+    "inv": "The diagonal element {} is zero, the inversion could not be completed because the input matrix is singular.",
+}  # fmt: skip
+
+
+def refuse_singular(info: list[int], batched: bool, name: str) -> None:
+    """Raise PyTorch's LinAlgError for the first matrix whose ``info`` is not zero.
+
+    Parameters
+    ----------
+    name : str
+        ``linalg.inv``, ``linalg.solve`` or ``linalg.cholesky``, or with ``_ex`` after it.
+    """
+    bad = next((i for i, v in enumerate(info) if v), None)
     if bad is None:
         return
-    batch = f"(Batch element {bad}): " if info.dim() else ""
-    if name == "linalg.cholesky":
-        raise LinAlgError(
-            f"{name}: {batch}The factorization could not be completed because the input is not positive-definite "
-            f"(the leading minor of order {values[bad]} is not positive-definite)."
-        )
-    what = (
-        "The solver failed because the input matrix is singular."
-        if name == "linalg.solve"
-        else (
-            f"The diagonal element {values[bad]} is zero, the inversion could not be completed because the input "
-            "matrix is singular."
-        )
-    )
-    raise LinAlgError(f"{name}: {batch}{what}")
+    reason = _REASONS[name.removesuffix("_ex").rpartition(".")[2]].format(info[bad])
+    raise LinAlgError(f"{name}: {f'(Batch element {bad}): ' if batched else ''}{reason}")
 
 
 @composite("linalg_solve")

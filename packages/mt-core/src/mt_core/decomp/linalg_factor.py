@@ -25,11 +25,12 @@ def _adjoint(matrix: Any) -> Any:
 @composite("linalg_lu_factor")
 def lu_factor(A: Any, pivot: bool) -> Any:
     LU, pivots, info = ops.linalg_lu_factor_ex(A, pivot=pivot)
-    check_lu(info, "torch.linalg.lu_factor")
+    if not info.is_meta:
+        check_lu(info.reshape(-1).tolist(), bool(info.dim()), "torch.linalg.lu_factor")
     return LU, pivots
 
 
-def check_lu(info: Any, name: str) -> None:
+def check_lu(info: list[int], batched: bool, name: str) -> None:
     """Refuse factors with a zero on U's diagonal.
 
     Raises
@@ -37,15 +38,12 @@ def check_lu(info: Any, name: str) -> None:
     RuntimeError
         Naming the first such matrix.
     """
-    if info.is_meta or not info.numel():
-        return
-    values = info.reshape(-1).tolist()
-    bad = next((i for i, v in enumerate(values) if v), None)
+    bad = next((i for i, v in enumerate(info) if v), None)
     if bad is None:
         return
-    batch = f"(Batch element {bad}): " if info.dim() else ""
+    batch, order = f"(Batch element {bad}): " if batched else "", info[bad]
     raise RuntimeError(
-        f"{name}: {batch}U[{values[bad]},{values[bad]}] is zero and using it on lu_solve would result in a "
+        f"{name}: {batch}U[{order},{order}] is zero and using it on lu_solve would result in a "
         "division by zero. "
         "If you still want to perform the factorization, consider calling linalg.lu(A, pivot) or "
         "linalg.lu_factor_ex(A, pivot)"
@@ -62,10 +60,8 @@ def lu(A: Any, pivot: bool) -> Any:
 
 @composite("_lu_with_info")
 def lu_with_info(self: Any, pivot: bool, check_errors: bool) -> Any:
-    LU, pivots, info = ops.linalg_lu_factor_ex(self, pivot=pivot)
-    if check_errors:
-        check_lu(info, "torch.linalg.lu_factor_ex")
-    return LU, pivots, info
+    # As in PyTorch a singular factor is no error here: who asks for it reads `info`.
+    return ops.linalg_lu_factor_ex(self, pivot=pivot)
 
 
 def _check_lu_solve(LU: Any, pivots: Any, B: Any, left: bool) -> None:

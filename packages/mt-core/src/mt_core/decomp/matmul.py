@@ -69,7 +69,7 @@ def addbmm_(self: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any) -> Any:
     """PyTorch gives self the shape of the result where it was smaller."""
     result = addbmm(self, batch1, batch2, beta, alpha)
     if self.shape != result.shape:
-        self.resize_(result.shape)
+        self.data = ops.empty_like(result, dtype=self.dtype)
     return self.copy_(result)
 
 

@@ -33,7 +33,10 @@ for _n in (1, 2, 3):
         variants="function",
         doc=f"The adjoint of the {_n}-dimensional cross-correlation.",
     )
-ops.composite("conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor", variants="function")
+ops.composite(
+    "conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor", variants="function",
+    doc="1-d convolution of (time, batch, channel) input; `pad` zeros on both ends of time.",
+)
 ops.plain(
     "im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
     variants="function",

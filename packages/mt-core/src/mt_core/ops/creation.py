@@ -39,9 +39,11 @@ for _name, _doc in (("empty", "arbitrary elements"), ("zeros", "zeros"), ("ones"
         variants="method",
         doc=f"A tensor of {_doc} in the dtype and device of another.",
     )
-ops.factory(f"full_like(Tensor self, Scalar fill_value, *, {_LIKE}) -> Tensor")
-ops.factory(f"new_full(Tensor self, int[] size, Scalar fill_value, *, {_OPTIONS}) -> Tensor", variants="method")
-ops.factory(f"new_empty_strided(Tensor self, int[] size, int[] stride, *, {_OPTIONS}) -> Tensor", variants="method")
+ops.factory(f"full_like(Tensor self, Scalar fill_value, *, {_LIKE}) -> Tensor", doc="One value in the shape and dtype of another tensor.")
+ops.factory(f"new_full(Tensor self, int[] size, Scalar fill_value, *, {_OPTIONS}) -> Tensor", variants="method",
+            doc="One value in the dtype and on the device of self.")  # fmt: skip
+ops.factory(f"new_empty_strided(Tensor self, int[] size, int[] stride, *, {_OPTIONS}) -> Tensor", variants="method",
+            doc="Arbitrary elements of given strides, in the dtype and on the device of self.")  # fmt: skip
 ops.plain(
     "clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
     doc="A copy with its own memory; strides are kept where the tensor is dense.",

@@ -26,16 +26,23 @@ ops.plain(
 )
 
 
-def _declare(name: str, arguments: str) -> None:
+def _declare(name: str, arguments: str, doc: str) -> None:
     ops.composite(
-        f"fft_{name}({arguments}) -> Tensor", variants="function", namespace="torch.fft", python_name=name, out=True
+        f"fft_{name}({arguments}) -> Tensor", variants="function", namespace="torch.fft", python_name=name, out=True, doc=doc
     )
 
 
-for _name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"):
-    _declare(_name, "Tensor self, int? n=None, int dim=-1, str? norm=None")
-    _declare(f"{_name}2", "Tensor self, int[1]? s=None, int[1] dim=[-2,-1], str? norm=None")
-    _declare(f"{_name}n", "Tensor self, int[1]? s=None, int[1]? dim=None, str? norm=None")
+for _name, _what in (
+    ("fft", "Fourier transform"),
+    ("ifft", "Inverse Fourier transform"),
+    ("rfft", "Half of the Fourier transform of real input"),
+    ("irfft", "Real inverse of `rfft`'s half"),
+    ("hfft", "Real Fourier transform of half of a Hermitian signal"),
+    ("ihfft", "Inverse of `hfft`"),
+):
+    _declare(_name, "Tensor self, int? n=None, int dim=-1, str? norm=None", f"{_what}, along a dimension.")
+    _declare(f"{_name}2", "Tensor self, int[1]? s=None, int[1] dim=[-2,-1], str? norm=None", f"{_what}, along two dimensions.")
+    _declare(f"{_name}n", "Tensor self, int[1]? s=None, int[1]? dim=None, str? norm=None", f"{_what}, along several dimensions.")
 _OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 for _name in ("fftfreq", "rfftfreq"):
     ops.composite(

@@ -29,7 +29,10 @@ ops.plain(
     doc="out[i][j] = self[index[i][j]][j] for dim 0: one element per element of `index`.",
     tags="exact_out",
 )
-ops.composite("take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", out=True)
+ops.composite(
+    "take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", out=True,
+    doc="Elements at `indices` along a dimension, the others broadcast; without `dim`, of the flattened input.",
+)
 ops.plain(
     "scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
     inplace=True,
@@ -78,14 +81,19 @@ ops.plain(
     tags="exact_out",
 )
 ops.plain(
-    "index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", inplace=True, out=True, tags="exact_out"
+    "index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", inplace=True, out=True, tags="exact_out",
+    doc="A copy of self with rows of `source` along `dim` written at `index`.",
 )
-ops.plain("index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", inplace=True)
+ops.plain(
+    "index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", inplace=True,
+    doc="A copy of self with one value at `index` along `dim`.",
+)
 ops.composite("index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", inplace=True)
 ops.plain(
     "index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor",
     inplace=True,
     out=True,
+    doc="A copy of self with rows of `source` along `dim` combined into those at `index` by `reduce`.",
 )
 ops.plain(
     "masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor",
@@ -110,16 +118,22 @@ ops.plain(
     doc="Elements at indices into the flattened tensor.",
     tags="exact_out",
 )
-ops.plain("put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", inplace=True)
+ops.plain(
+    "put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", inplace=True,
+    doc="A copy of self with `source` at indices of the flattened tensor; added up with `accumulate`.",
+)
 ops.plain(
     "nonzero(Tensor self) -> Tensor",
     out=True,
     doc="(count, ndim) int64 indices of nonzero elements, row-major.",
     tags="exact_out",
 )
-ops.composite("argwhere(Tensor self) -> Tensor")
+ops.composite("argwhere(Tensor self) -> Tensor", doc="Indices of the elements that are not zero, one row each.")
 ops.plain("count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor")
-ops.plain("count_nonzero(Tensor self, int? dim=None) -> Tensor")
+ops.plain(
+    "count_nonzero(Tensor self, int? dim=None) -> Tensor",
+    doc="How many elements along `dim` are not zero, int64.",
+)
 ops.plain(
     "embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) "
     "-> Tensor",
@@ -130,6 +144,7 @@ ops.plain(
     "embedding_dense_backward(Tensor grad_output, Tensor indices, int num_weights, int padding_idx, bool "
     "scale_grad_by_freq) -> Tensor",
     variants="function",
+    doc="Gradient of `embedding` for its weight: rows of grad_output added up by index.",
 )
 ops.composite(
     "one_hot(Tensor self, int num_classes=-1) -> Tensor",
@@ -137,20 +152,31 @@ ops.composite(
     namespace="torch._C._nn",
     doc="int64 vectors with a 1 at each index.",
 )
-ops.composite("select_scatter(Tensor self, Tensor src, int dim, int index) -> Tensor", out=True)
 ops.composite(
-    "slice_scatter(Tensor self, Tensor src, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor", out=True
+    "select_scatter(Tensor self, Tensor src, int dim, int index) -> Tensor", out=True,
+    doc="A copy of self with `src` written at one index of a dimension.",
 )
-ops.composite("diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor", out=True)
+ops.composite(
+    "slice_scatter(Tensor self, Tensor src, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor", out=True,
+    doc="A copy of self with `src` written to a slice of a dimension.",
+)
+ops.composite(
+    "diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor", out=True,
+    doc="A copy of self with `src` written to a diagonal.",
+)
 ops.composite(
     "as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int? storage_offset=None) -> Tensor",
     out=True,
+    doc="A copy of self with `src` written where `as_strided` would view.",
 )
 ops.composite(
     "repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, int? output_size=None) -> Tensor"
 )
 ops.composite("repeat_interleave.self_int(Tensor self, int repeats, int? dim=None, *, int? output_size=None) -> Tensor")
-ops.composite("repeat_interleave.Tensor(Tensor repeats, *, int? output_size=None) -> Tensor", variants="function")
+ops.composite(
+    "repeat_interleave.Tensor(Tensor repeats, *, int? output_size=None) -> Tensor", variants="function",
+    doc="Index i, repeats[i] times each; of a tensor, its elements.",
+)
 ops.composite(
     "nonzero_static(Tensor self, *, int size, int fill_value=-1) -> Tensor",
     out=True,

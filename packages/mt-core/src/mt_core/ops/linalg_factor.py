@@ -23,8 +23,14 @@ _plain(
     out=("LU", "pivots", "info"),
     doc="L below the diagonal (its own is 1) and U on and above it, with P L U = A; int32 row swaps, counted from 1.",
 )
-_composite("linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)", out=("LU", "pivots"))
-_composite("linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)", out=("P", "L", "U"))
+_composite(
+    "linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)", out=("LU", "pivots"),
+    doc="L and U in one matrix, and pivots counted from 1.",
+)
+_composite(
+    "linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)", out=("P", "L", "U"),
+    doc="P, L and U with A = P L U.",
+)
 _composite(
     "linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor",
     out=True,
@@ -37,7 +43,10 @@ ops.plain(
     out=("P", "L", "U"),
     doc="The factors of `linalg_lu_factor` apart; what is not wanted is empty.",
 )
-ops.composite("lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor", out=True)
+ops.composite(
+    "lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor", out=True,
+    doc="Solutions of A X = B from LU factors of A.",
+)
 ops.composite(
     "_lu_with_info(Tensor self, bool pivot=True, bool check_errors=True) -> (Tensor LU, Tensor pivots, Tensor info)",
     variants="function",
@@ -52,9 +61,13 @@ _plain(
     doc="Bunch-Kaufman factors A = L D L^T (L^H if hermitian) as LAPACK's sytrf packs them, lower.",
 )
 _composite(
-    "linalg_ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)", out=("LD", "pivots")
+    "linalg_ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)", out=("LD", "pivots"),
+    doc="LDL factors and pivots of symmetric or Hermitian matrices.",
 )
-_plain("linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor", out=True)
+_plain(
+    "linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor", out=True,
+    doc="Solutions of A X = B from LDL factors.",
+)
 
 # Householder reflectors
 
@@ -68,7 +81,10 @@ _composite(
     out=True,
     doc="First n columns of the product H_1 ... H_k of reflectors, as from `geqrf`.",
 )
-ops.composite("orgqr(Tensor self, Tensor input2) -> Tensor", out=True)
+ops.composite(
+    "orgqr(Tensor self, Tensor input2) -> Tensor", out=True,
+    doc="Second name of `linalg_householder_product`.",
+)
 ops.composite(
     "ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor",
     out=True,
@@ -81,9 +97,16 @@ ops.composite(
     "triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> "
     "(Tensor solution, Tensor cloned_coefficient)",
     out=("X", ("X", "M")),
+    doc="Solutions of A X = B for triangular A, and a copy of A.",
 )
-ops.composite("cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor", out=True)
-ops.composite("cholesky_inverse(Tensor self, bool upper=False) -> Tensor", out=True)
+ops.composite(
+    "cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor", out=True,
+    doc="Solutions of A X = B from Cholesky factors of A.",
+)
+ops.composite(
+    "cholesky_inverse(Tensor self, bool upper=False) -> Tensor", out=True,
+    doc="Inverses from Cholesky factors.",
+)
 
 # Pseudo-inverses, least squares, ranks
 
@@ -107,7 +130,10 @@ _composite("linalg_pinv(Tensor self, float rcond, bool hermitian=False) -> Tenso
 _composite(
     "linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor", out="out_rcond_tensor"
 )
-ops.composite("pinverse(Tensor self, float rcond=1e-15) -> Tensor")
+ops.composite(
+    "pinverse(Tensor self, float rcond=1e-15) -> Tensor",
+    doc="Pseudoinverse, singular values below rcond times the largest being zero.",
+)
 _composite(
     "linalg_matrix_rank.atol_rtol_tensor(Tensor input, *, Tensor? atol=None, Tensor? rtol=None, bool "
     "hermitian=False) -> Tensor",
@@ -131,6 +157,12 @@ _composite("linalg_cond.p_str(Tensor self, str p) -> Tensor", out=True)
 # Functions of matrices and tensors
 
 _plain("linalg_matrix_exp(Tensor self) -> Tensor", out=True, doc="sum A^k / k! of square matrices.")
-ops.composite("matrix_exp(Tensor self) -> Tensor")
-_composite("linalg_tensorinv(Tensor self, int ind=2) -> Tensor", out=True)
-_composite("linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor", out=True)
+ops.composite("matrix_exp(Tensor self) -> Tensor", doc="Matrix exponentials.")
+_composite(
+    "linalg_tensorinv(Tensor self, int ind=2) -> Tensor", out=True,
+    doc="Inverse for `tensordot` over the first `ind` dimensions.",
+)
+_composite(
+    "linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor", out=True,
+    doc="X with tensordot(A, X) = B.",
+)

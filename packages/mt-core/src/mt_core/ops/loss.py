@@ -38,6 +38,7 @@ ops.plain(
 for _name in ("nll_loss", "nll_loss2d", "nll_loss_nd"):
     ops.composite(
         f"{_name}(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, int ignore_index=-100) -> Tensor",
+        doc="Negative log likelihood of target classes, from log-probabilities (N, C, *).",
         **_NN,
     )
 ops.composite(
@@ -55,6 +56,7 @@ ops.composite(
     "binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int "
     "reduction=1) -> Tensor",
     **_TOP,
+    doc="Binary cross entropy of sigmoid(self), computed without overflow.",
 )
 ops.composite(
     "kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor",
@@ -70,12 +72,20 @@ ops.composite(
     "multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int "
     "reduction=1) -> Tensor",
     **_NN,
+    doc="Hinge loss over classes: max(0, margin - self[target] + self[i]) ** p.",
 )
-ops.composite("multilabel_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", **_NN)
-ops.composite("hinge_embedding_loss(Tensor self, Tensor target, float margin=1.0, int reduction=1) -> Tensor", **_TOP)
+ops.composite(
+    "multilabel_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", **_NN,
+    doc="Hinge loss of every target class against every other; targets end at -1.",
+)
+ops.composite(
+    "hinge_embedding_loss(Tensor self, Tensor target, float margin=1.0, int reduction=1) -> Tensor", **_TOP,
+    doc="self for target 1, max(0, margin - self) for target -1.",
+)
 ops.composite(
     "margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=1) -> Tensor",
     **_TOP,
+    doc="max(0, -target * (input1 - input2) + margin).",
 )
 ops.composite(
     "cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor",
@@ -85,18 +95,22 @@ ops.composite(
 ops.composite(
     "cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=1) -> Tensor",
     **_TOP,
+    doc="1 - cosine for pairs with target 1, max(0, cosine - margin) for target -1.",
 )
 ops.composite(
-    "pairwise_distance(Tensor x1, Tensor x2, float p=2, float eps=1e-06, bool keepdim=False) -> Tensor", **_TOP
+    "pairwise_distance(Tensor x1, Tensor x2, float p=2, float eps=1e-06, bool keepdim=False) -> Tensor", **_TOP,
+    doc="p-norm of x1 - x2 + eps along the last dimension.",
 )
 ops.composite(
     "triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, float "
     "eps=1e-06, bool swap=False, int reduction=1) -> Tensor",
     **_TOP,
+    doc="max(0, d(anchor, positive) - d(anchor, negative) + margin), d being `pairwise_distance`.",
 )
 ops.composite(
     "poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor",
     **_TOP,
+    doc="Negative log likelihood of Poisson counts; `full` adds Stirling's term.",
 )
 ops.unary(
     "_bounded_log",

@@ -30,7 +30,7 @@ ops.composite(
     tags="exact_out",
 )
 ops.composite("outer(Tensor self, Tensor vec2) -> Tensor", out=True, doc="(n), (m) -> (n, m) of all products.")
-ops.composite("ger(Tensor self, Tensor vec2) -> Tensor", out=True)
+ops.composite("ger(Tensor self, Tensor vec2) -> Tensor", out=True, doc="Second name of `outer`.")
 ops.plain(
     "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     inplace=True,
@@ -43,6 +43,7 @@ ops.plain(
     inplace=True,
     out=True,
     tags="exact_out",
+    doc="beta * self + alpha * (mat @ vec).",
 )
 ops.plain(
     "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
@@ -55,9 +56,11 @@ ops.composite(
     "addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     inplace=True,
     out=True,
+    doc="beta * self + alpha * the sum of the products batch1[i] @ batch2[i].",
 )
 ops.composite(
-    "addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", inplace=True, out=True
+    "addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", inplace=True, out=True,
+    doc="beta * self + alpha * outer(vec1, vec2).",
 )
 ops.plain(
     "linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",

@@ -13,7 +13,8 @@ for _n, _place in ((1, _TOP), (2, _NN), (3, _NN)):
     _window = f"int[{_n}] kernel_size, int[{_n}] stride=[], int[{_n}] padding=0"
     if _n == 1:
         ops.composite(
-            f"avg_pool1d(Tensor self, {_window}, bool ceil_mode=False, bool count_include_pad=True) -> Tensor", **_TOP
+            f"avg_pool1d(Tensor self, {_window}, bool ceil_mode=False, bool count_include_pad=True) -> Tensor", **_TOP,
+            doc="Means of windows of (n, c, l) or (c, l).",
         )
     else:
         ops.plain(
@@ -34,13 +35,14 @@ for _n, _place in ((1, _TOP), (2, _NN), (3, _NN)):
         **_place,
         doc="Largest elements of sliding windows and their flat indices.",
     )
-    ops.composite(f"max_pool{_n}d(Tensor self, {_dilated}) -> Tensor", **_TOP)
+    ops.composite(f"max_pool{_n}d(Tensor self, {_dilated}) -> Tensor", **_TOP, doc="Largest elements of windows.")
     ops.composite(
         f"adaptive_avg_pool{_n}d(Tensor self, int[{_n}] output_size) -> Tensor",
         **_place,
         doc="Means of as many windows as the output has elements.",
     )
-    ops.plain(f"adaptive_max_pool{_n}d(Tensor self, int[{_n}] output_size) -> (Tensor, Tensor)", **_place)
+    ops.plain(f"adaptive_max_pool{_n}d(Tensor self, int[{_n}] output_size) -> (Tensor, Tensor)", **_place,
+              doc="Largest elements of as many windows as asked for, and their indices.")  # fmt: skip
 for _n in (2, 3):
     _extra = "" if _n == 2 else ", int[3] stride, int[3] padding"
     ops.composite(
@@ -56,47 +58,67 @@ for _name, _dims in (("nearest", (1, 2, 3)), ("_nearest_exact", (1, 2, 3))):
             else "float? scales=None"
         )
         _full = f"upsample_nearest{_n}d" if _name == "nearest" else f"_upsample_nearest_exact{_n}d"
-        ops.composite(f"{_full}.vec(Tensor input, int[]? output_size, float[]? scale_factors) -> Tensor", **_NN)
+        ops.composite(f"{_full}.vec(Tensor input, int[]? output_size, float[]? scale_factors) -> Tensor", **_NN,
+                      doc="Every output element is the nearest input element.")  # fmt: skip
         ops.composite(f"{_full}(Tensor self, int[{_n}] output_size, {_scales}) -> Tensor", **_NN)
 ops.composite(
-    "upsample_linear1d(Tensor self, int[1] output_size, bool align_corners, float? scales=None) -> Tensor", **_NN
+    "upsample_linear1d(Tensor self, int[1] output_size, bool align_corners, float? scales=None) -> Tensor", **_NN,
+    doc="Signals resampled linearly.",
 )
 ops.composite(
     "upsample_bilinear2d(Tensor self, int[2] output_size, bool align_corners, float? scales_h=None, float? "
     "scales_w=None) -> Tensor",
     **_NN,
+    doc="Images resampled linearly in both dimensions.",
 )
 ops.composite(
     "upsample_trilinear3d(Tensor self, int[3] output_size, bool align_corners, float? scales_d=None, float? "
     "scales_h=None, float? scales_w=None) -> Tensor",
     **_NN,
+    doc="Volumes resampled linearly in three dimensions.",
 )
 ops.composite(
     "upsample_bicubic2d(Tensor self, int[2] output_size, bool align_corners, float? scales_h=None, float? "
     "scales_w=None) -> Tensor",
     **_NN,
+    doc="Images resampled by cubic convolution.",
 )
 for _name in ("linear1d", "bilinear2d", "trilinear3d", "bicubic2d"):
     ops.composite(
         f"upsample_{_name}.vec(Tensor input, int[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
         **_NN,
     )
-ops.composite("pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", **_TOP)
-ops.composite("pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", **_TOP)
-ops.composite("channel_shuffle(Tensor self, int groups) -> Tensor", **_TOP)
-ops.composite("native_channel_shuffle(Tensor self, int groups) -> Tensor", **_TOP)
-ops.composite("affine_grid_generator(Tensor theta, int[] size, bool align_corners) -> Tensor", **_TOP)
+ops.composite(
+    "pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", **_TOP,
+    doc="(*, C r^2, H, W) rearranged to (*, C, H r, W r).",
+)
+ops.composite(
+    "pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", **_TOP,
+    doc="(*, C, H r, W r) rearranged to (*, C r^2, H, W).",
+)
+ops.composite(
+    "channel_shuffle(Tensor self, int groups) -> Tensor", **_TOP,
+    doc="Channels dealt out over groups: (g, c) becomes (c, g).",
+)
+ops.composite("native_channel_shuffle(Tensor self, int groups) -> Tensor", **_TOP, doc="`channel_shuffle`.")
+ops.composite(
+    "affine_grid_generator(Tensor theta, int[] size, bool align_corners) -> Tensor", **_TOP,
+    doc="Sampling positions of affine maps theta (N, 2, 3) or (N, 3, 4).",
+)
 ops.composite(
     "grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
     **_TOP,
+    doc="Values of an image at the positions of a grid in [-1, 1].",
 )
 ops.composite(
     "grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> "
     "Tensor",
     **_TOP,
+    doc="`grid_sampler` of images (N, C, H, W).",
 )
 ops.composite(
     "grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> "
     "Tensor",
     **_TOP,
+    doc="`grid_sampler` of volumes (N, C, D, H, W).",
 )

@@ -18,14 +18,18 @@ for _name in ("cummax", "cummin"):
         doc="The extreme element up to each one, along a dimension, and its last index.",
         tags="exact_out",
     )
-ops.plain("logcumsumexp(Tensor self, int dim) -> Tensor", out=True, tags="exact_out")
+ops.plain(
+    "logcumsumexp(Tensor self, int dim) -> Tensor", out=True, tags="exact_out",
+    doc="Logarithm of the running sum of exponentials, without overflow.",
+)
 ops.composite(
     "nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     out=True,
     doc="`sum` with NaN as 0.",
 )
 ops.composite(
-    "nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out=True
+    "nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out=True,
+    doc="Mean of the elements that are not nan.",
 )
 ops.composite(
     "diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor",
@@ -36,6 +40,7 @@ ops.composite(
     "aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
     out=("min", "max"),
     tags="exact_out",
+    doc="Smallest and largest element, of all or along `dim`.",
 )
 for _name in ("quantile", "nanquantile"):
     ops.composite(
@@ -49,22 +54,35 @@ for _name in ("quantile", "nanquantile"):
         out="scalar_out",
     )
 ops.composite("trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", variants="function")
-ops.composite("trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", variants="function")
+ops.composite(
+    "trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", variants="function",
+    doc="Integral along `dim` by the trapezoidal rule.",
+)
 ops.composite("trapz.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", variants="function")
-ops.composite("trapz.dx(Tensor y, *, float dx=1, int dim=-1) -> Tensor", variants="function")
+ops.composite(
+    "trapz.dx(Tensor y, *, float dx=1, int dim=-1) -> Tensor", variants="function",
+    doc="Second name of `trapezoid`.",
+)
 ops.composite("cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", variants="function")
-ops.composite("cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", variants="function")
+ops.composite(
+    "cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", variants="function",
+    doc="Running integral along `dim` by the trapezoidal rule.",
+)
 ops.composite(
     "cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor",
     doc="Covariance of variables (rows) over observations.",
 )
-ops.composite("corrcoef(Tensor self) -> Tensor")
+ops.composite("corrcoef(Tensor self) -> Tensor", doc="Correlation coefficients of variables in rows.")
 ops.plain(
     "bincount(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor",
     doc="How often each non-negative integer occurs.",
 )
-ops.plain("histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", out=True)
-ops.composite("trace(Tensor self) -> Tensor")
+ops.plain(
+    "histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", out=True,
+    doc="Counts of elements in `bins` equal intervals from min to max.",
+)
+ops.composite("trace(Tensor self) -> Tensor", doc="Sum of a matrix's diagonal.")
 ops.composite(
-    "renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", inplace=True, out=True, tags="exact_out"
+    "renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", inplace=True, out=True, tags="exact_out",
+    doc="Slices along `dim` scaled down to p-norm `maxnorm` where they exceed it.",
 )

@@ -19,9 +19,9 @@ ops.composite(
     out=_PAIR,
     tags="exact_out",
 )
-ops.composite("argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor")
+ops.composite("argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor", doc="Indices that sort along `dim`.")
 ops.composite("argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor")
-ops.composite("msort(Tensor self) -> Tensor", out=True, tags="exact_out")
+ops.composite("msort(Tensor self) -> Tensor", out=True, tags="exact_out", doc="Sorted along the first dimension.")
 ops.plain(
     "topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
     out=_PAIR,
@@ -32,6 +32,7 @@ ops.plain(
     "kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
     out=_PAIR,
     tags="exact_out",
+    doc="The k-th smallest element along `dim`, k from 1, and its index.",
 )
 ops.plain("median(Tensor self) -> Tensor", doc="The lower of the middle elements; NaN where there is one.")
 ops.plain(
@@ -39,7 +40,7 @@ ops.plain(
     out=_PAIR,
     tags="exact_out",
 )
-ops.plain("nanmedian(Tensor self) -> Tensor")
+ops.plain("nanmedian(Tensor self) -> Tensor", doc="Median of the elements that are not nan.")
 ops.plain(
     "nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     out=_PAIR,
@@ -71,11 +72,13 @@ ops.composite(
 ops.composite(
     "bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
     variants="function",
+    doc="Index of the interval, between rising boundaries, that each value falls in.",
 )
 ops.plain(
     "unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> "
     "(Tensor, Tensor, Tensor)",
     variants="function",
+    doc="Distinct slices along `dim`, sorted; with inverse indices and counts.",
 )
 ops.plain(
     "_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, "

@@ -57,7 +57,7 @@ class _Polygamma(Supported):
 
 ops.elementwise("polygamma(int n, Tensor self) -> Tensor", promotion=FLOAT, out=True, check=_Polygamma("polygamma", _REAL),
                 doc="Derivative of order n of digamma.")  # fmt: skip
-ops.composite("polygamma_(Tensor(a!) self, int n) -> Tensor(a!)", variants="method")
+ops.composite("polygamma_(Tensor(a!) self, int n) -> Tensor(a!)", variants="method", doc="In-place `polygamma`.")
 ops.composite("mvlgamma(Tensor self, int p) -> Tensor", inplace=True, out=True,
               doc="Logarithm of the multivariate gamma function of dimension p.")  # fmt: skip
 

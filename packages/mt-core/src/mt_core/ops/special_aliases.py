@@ -41,8 +41,11 @@ for _overload, _target in (("self_scalar", "Scalar_Self"), ("other_scalar", "Sca
     ops.alias(f"special_xlogy.{_overload}", f"xlogy.{_target}", inplace=False, out=f"{_overload}_out", namespace="torch.special",
               python_name="xlogy", variants="function")  # fmt: skip
 ops.composite("special_round(Tensor self, *, int decimals=0) -> Tensor", namespace="torch.special", python_name="round",
-              variants="function", out=True)  # fmt: skip
+              variants="function", out=True,
+              doc="Second name of `round`.")  # fmt: skip
 ops.composite("special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", namespace="torch.special",
-              python_name="softmax", variants="function")  # fmt: skip
+              python_name="softmax", variants="function",
+              doc="Second name of `softmax`.")  # fmt: skip
 ops.composite("special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", namespace="torch.special",
-              python_name="log_softmax", variants="function")  # fmt: skip
+              python_name="log_softmax", variants="function",
+              doc="Second name of `log_softmax`.")  # fmt: skip

@@ -52,7 +52,10 @@ ops.view(
     "split.Tensor(Tensor(a -> *) self, int split_size, int dim=0) -> Tensor(a)[]",
     doc="Consecutive views of `split_size` along a dimension; the last may be smaller.",
 )
-ops.view("split_with_sizes(Tensor(a -> *) self, int[] split_sizes, int dim=0) -> Tensor(a)[]")
+ops.view(
+    "split_with_sizes(Tensor(a -> *) self, int[] split_sizes, int dim=0) -> Tensor(a)[]",
+    doc="Views of consecutive parts of the given sizes along `dim`.",
+)
 ops.view(
     "diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)",
     doc="The diagonal of two dimensions, as the last dimension.",
@@ -68,10 +71,19 @@ ops.composite(
     "flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)",
     doc="Dimensions `start_dim` to `end_dim` made one.",
 )
-ops.composite("narrow(Tensor(a) self, int dim, int start, int length) -> Tensor(a)")
+ops.composite(
+    "narrow(Tensor(a) self, int dim, int start, int length) -> Tensor(a)",
+    doc="A view of `length` entries of a dimension from `start`.",
+)
 ops.composite("narrow.Tensor(Tensor(a) self, int dim, Tensor start, int length) -> Tensor(a)")
-ops.composite("expand_as(Tensor(a) self, Tensor other) -> Tensor(a)", variants="method")
-ops.composite("view_as(Tensor(a) self, Tensor other) -> Tensor(a)", variants="method")
+ops.composite(
+    "expand_as(Tensor(a) self, Tensor other) -> Tensor(a)", variants="method",
+    doc="A view of self expanded to another tensor's shape.",
+)
+ops.composite(
+    "view_as(Tensor(a) self, Tensor other) -> Tensor(a)", variants="method",
+    doc="A view of self with another tensor's shape.",
+)
 ops.composite(
     "contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)",
     variants="method",

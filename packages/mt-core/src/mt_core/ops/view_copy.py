@@ -37,5 +37,9 @@ def copy_name(view: str) -> str:
 
 
 for _view, (_arguments, _returns) in COPIES.items():
-    ops.composite(f"{copy_name(_view)}{_arguments} -> {_returns}", variants="function", out=_returns == "Tensor")
-ops.composite("narrow_copy(Tensor self, int dim, int start, int length) -> Tensor", out=True)
+    ops.composite(f"{copy_name(_view)}{_arguments} -> {_returns}", variants="function", out=_returns == "Tensor",
+                  doc=f"A copy of what `{_view.partition('.')[0]}` views.")  # fmt: skip
+ops.composite(
+    "narrow_copy(Tensor self, int dim, int start, int length) -> Tensor", out=True,
+    doc="A copy of what `narrow` views.",
+)

@@ -13,6 +13,7 @@ for _n in (1, 2, 3):
     for _mode in ("reflection", "replication"):
         ops.composite(
             f"{_mode}_pad{_n}d(Tensor self, int[{2 * _n}] padding) -> Tensor",
+            doc=f"Padding of the last {_n} dimensions by {_mode}.",
             variants="function",
             namespace="torch._C._nn",
         )
@@ -21,4 +22,5 @@ ops.composite(
     'pad(Tensor self, int[] pad, str mode="constant", float? value=None) -> Tensor',
     variants="function",
     namespace="torch._C._nn",
+    doc="Padding by mode: constant, reflect, replicate or circular.",
 )
