@@ -8,8 +8,9 @@ import math
 from pathlib import Path
 from types import ModuleType
 
-import mindtorch
 import pytest
+
+import mindtorch
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 STORED = json.loads((SNAPSHOTS / "programs.json").read_text(encoding="utf-8"))

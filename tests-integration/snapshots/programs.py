@@ -1,4 +1,4 @@
-"""Small random programs over four leaves: views, in-place writes, broadcasts, reductions, then two rounds of gradients.
+"""Random programs over four leaves: views, in-place writes, broadcasts, reductions, then two rounds of gradients.
 
 They run on whatever is called ``torch``; `make_programs` stores PyTorch's results, `test_programs` compares mindtorch's.
 """
