@@ -5,41 +5,66 @@ A chain of twenty ufuncs over a large array reads and writes main memory twenty 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+import math
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-__all__ = ["blockwise"]
+__all__ = ["BLOCK", "blocks", "blockwise", "constant", "tiny"]
 
 #: Elements per piece: a handful of float32 arrays of this size fit the second-level cache.
-BLOCK = 8192
+BLOCK = 1 << 13
+#: Arrays up to this size are quicker in a Python loop than in a dozen ufunc calls.
+TINY = 24
+
+
+def blocks(*arrays: Any) -> Iterator[tuple[Any, ...]]:
+    """Row-major arrays of one shape, block by block."""
+    if arrays[0].size <= BLOCK:
+        yield arrays
+        return
+    flat = [array.reshape(-1) for array in arrays]
+    for start in range(0, flat[0].size, BLOCK):
+        yield tuple([array[start : start + BLOCK] for array in flat])
 
 
 def blockwise(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator: a function of arrays of one shape, which works element by element, applied in pieces.
+    """Decorator: a function that works element by element, applied to large arrays piece by piece.
 
-    The function gets 1-d arrays and may write to its own temporaries; further arguments (keywords) are passed on.
-    Arrays that are broadcast against each other are expanded first.
+    The function gets arrays of one shape with at least one dimension, which it must not change. Arrays of several
+    shapes are broadcast first. Parameters are given by keyword.
     """
 
+    @functools.wraps(function)
     def run(*arrays: Any, **parameters: Any) -> Any:
-        first = arrays[0]
-        for other in arrays:
-            if other.shape != first.shape:
-                arrays = np.broadcast_arrays(*arrays)
-                first = arrays[0]
-                break
-        size = first.size
-        flat = [array.reshape(-1) for array in arrays]
-        if size <= BLOCK:
-            return function(*flat, **parameters).reshape(first.shape)
-        out = None
-        for start in range(0, size, BLOCK):
-            part = function(*[array[start : start + BLOCK] for array in flat], **parameters)
-            if out is None:
-                out = np.empty(size, part.dtype)
-            out[start : start + BLOCK] = part
-        return out.reshape(first.shape)  # type: ignore[union-attr]
+        if len(arrays) > 1 and any(array.shape != arrays[0].shape for array in arrays):
+            arrays = np.broadcast_arrays(*arrays)  # type: ignore[assignment]
+        shape = arrays[0].shape
+        if arrays[0].size <= BLOCK:
+            if shape:
+                return function(*arrays, **parameters)
+            return function(*[array.reshape(1) for array in arrays], **parameters).reshape(shape)
+        result = None
+        for start, parts in zip(range(0, math.prod(shape), BLOCK), blocks(*arrays)):
+            part = function(*parts, **parameters)
+            if result is None:
+                result = np.empty(math.prod(shape), part.dtype)
+            result[start : start + BLOCK] = part
+        return result.reshape(shape)  # type: ignore[union-attr]
 
     return run
+
+
+@functools.cache
+def constant(value: float, element_type: np.dtype) -> np.ndarray:
+    """A number as an array without dimensions: beside an array it costs a ufunc less than a Python number."""
+    made = np.array(value, element_type)
+    made.flags.writeable = False
+    return made
+
+
+def tiny(function: Callable[[float], float], array: Any) -> Any:
+    """A function of Python numbers over the few elements of an array."""
+    return np.array([function(x) for x in array.ravel().tolist()], array.dtype).reshape(array.shape)

@@ -56,9 +56,9 @@ def _quiet_runner() -> Callable[..., Any]:
     return _run_with_errstate
 
 
-def _run_with_errstate(function: Callable[..., Any], *args: Any) -> Any:
+def _run_with_errstate(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     with np.errstate(all="ignore"):
-        return function(*args)
+        return function(*args, **kwargs)
 
 
 class ThreadState(threading.local):

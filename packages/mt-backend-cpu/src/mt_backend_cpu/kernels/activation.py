@@ -7,30 +7,42 @@ from typing import Any
 
 import numpy as np
 
-from ..blocks import blockwise
+from ..blocks import TINY, blockwise, constant, tiny
 from ..registry import kernel, kernels
-from ..special_functions.erf import erf
+from ..special_functions.erf import erf_of_scaled
+from .comparison import at_least
 
 kernels({"tanh": np.tanh})
 
 SQRT_HALF = math.sqrt(0.5)
 #: sqrt(2 / pi) and the cubic coefficient of the approximation of gelu by tanh.
 GELU_SCALE, GELU_CUBIC = math.sqrt(2 / math.pi), 0.044715
-#: Arrays up to this size are quicker in a Python loop than in a dozen ufunc calls.
-TINY = 24
 
 
 @kernel("relu")
 def relu(self: Any) -> Any:
-    return np.maximum(self, self.dtype.type(0))
+    return at_least(self, 0)
+
+
+def exp_of_minus_plus_1(self: Any) -> Any:
+    """1 + exp(-self), fresh: for large negative numbers infinite, where nothing has cancelled."""
+    result = np.negative(self)
+    if result.__class__ is not np.ndarray:  # of an array without dimensions
+        result = np.asarray(result)
+    np.exp(result, result)
+    return np.add(result, constant(1, result.dtype), result)
 
 
 @kernel("sigmoid")
 def sigmoid(self: Any) -> Any:
-    # With the exponential of -self, an overflow ends as 0, and nothing cancels for negative numbers.
-    result = np.asarray(np.exp(-self))
-    result += 1
-    return np.reciprocal(result, out=result)
+    denominator = exp_of_minus_plus_1(self)
+    return np.reciprocal(denominator, denominator)
+
+
+@kernel("silu")
+def silu(self: Any) -> Any:
+    denominator = exp_of_minus_plus_1(self)
+    return np.divide(self, denominator, denominator)
 
 
 # Smooth ones
@@ -40,41 +52,33 @@ def sigmoid(self: Any) -> Any:
 def gelu(self: Any, approximate: str) -> Any:
     if approximate == "tanh":
         return gelu_tanh(self)
-    return tiny_gelu(self) if self.size <= TINY else gelu_erf(self)
+    return gelu_erf(self) if self.size > TINY else tiny(_gelu_of_number, self)
 
 
-def tiny_gelu(self: Any) -> Any:
-    values = [0.5 * x * (1 + math.erf(x * SQRT_HALF)) for x in self.ravel().tolist()]
-    return np.array(values, self.dtype).reshape(self.shape)
+def _gelu_of_number(x: float) -> float:
+    return 0.5 * x * (1 + math.erf(x * SQRT_HALF))
 
 
 @blockwise
 def gelu_erf(x: Any) -> Any:
-    result = erf(x * SQRT_HALF)
-    result += 1
-    result *= x
-    result *= 0.5
+    half = x * constant(0.5, x.dtype)
+    result = erf_of_scaled(x)
+    result *= half
+    result += half
     return result
 
 
 @blockwise
 def gelu_tanh(x: Any) -> Any:
+    half = x * constant(0.5, x.dtype)
     inner = x * x
-    inner *= GELU_CUBIC * GELU_SCALE
-    inner += GELU_SCALE
+    inner *= constant(GELU_CUBIC * GELU_SCALE, x.dtype)
+    inner += constant(GELU_SCALE, x.dtype)
     inner *= x
-    np.tanh(inner, out=inner)
-    inner += 1
-    inner *= x
-    inner *= 0.5
+    np.tanh(inner, inner)
+    inner *= half
+    inner += half
     return inner
-
-
-@kernel("silu")
-def silu(self: Any) -> Any:
-    result = np.asarray(np.exp(-self))
-    result += 1
-    return np.divide(self, result, out=result)
 
 
 @kernel("mish")
@@ -114,14 +118,14 @@ def logit(self: Any, eps: float | None) -> Any:
 # Piecewise linear ones
 
 
-def constant(number: Any, like: Any) -> Any:
+def converted(number: Any, like: Any) -> Any:
     """A number in an array's dtype, where integers are truncated and wrap around."""
     return np.asarray(number).astype(like.dtype)
 
 
 @kernel("hardtanh")
 def hardtanh(self: Any, min_val: Any, max_val: Any) -> Any:
-    low, high = constant(min_val, self), constant(max_val, self)
+    low, high = converted(min_val, self), converted(max_val, self)
     return np.minimum(np.maximum(self, low), high)
 
 
@@ -142,12 +146,14 @@ def hardswish(self: Any) -> Any:
 
 @kernel("leaky_relu")
 def leaky_relu(self: Any, negative_slope: Any) -> Any:
+    if 0 < negative_slope <= 1:
+        return np.maximum(self, self * negative_slope)
     return np.where(self > 0, self, self * negative_slope)
 
 
 @kernel("threshold")
 def threshold(self: Any, threshold: Any, value: Any) -> Any:
-    return np.where(self <= constant(threshold, self), constant(value, self), self)
+    return np.where(self <= converted(threshold, self), converted(value, self), self)
 
 
 @kernel("softshrink")

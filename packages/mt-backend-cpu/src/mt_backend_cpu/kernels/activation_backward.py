@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..blocks import blockwise
+from ..blocks import blockwise, constant
 from ..registry import kernel
-from ..special_functions.erf import erf
-from .activation import GELU_CUBIC, GELU_SCALE, SQRT_HALF, constant, sigmoid
+from ..special_functions.erf import erf_of_scaled
+from .activation import GELU_CUBIC, GELU_SCALE, converted, sigmoid
 
 
 @kernel("sigmoid_backward")
@@ -42,14 +42,14 @@ def gelu_backward(grad: Any, self: Any, approximate: str) -> Any:
 
 @blockwise
 def gelu_erf_backward(grad: Any, x: Any) -> Any:
-    result = erf(x * SQRT_HALF)
-    result += 1
-    result *= 0.5
+    result = erf_of_scaled(x)
+    result += constant(1, x.dtype)
+    result *= constant(0.5, x.dtype)
     density = x * x
-    density *= -0.5
-    np.exp(density, out=density)
+    density *= constant(-0.5, x.dtype)
+    np.exp(density, density)
     density *= x
-    density *= 1 / math.sqrt(2 * math.pi)
+    density *= constant(1 / math.sqrt(2 * math.pi), x.dtype)
     result += density
     result *= grad
     return result
@@ -98,7 +98,7 @@ def logit_backward(grad: Any, self: Any, eps: float | None) -> Any:
 
 @kernel("threshold_backward")
 def threshold_backward(grad: Any, self: Any, threshold: Any) -> Any:
-    return np.where(self <= constant(threshold, self), grad.dtype.type(0), grad)
+    return np.where(self <= converted(threshold, self), grad.dtype.type(0), grad)
 
 
 @kernel("hardtanh_backward")

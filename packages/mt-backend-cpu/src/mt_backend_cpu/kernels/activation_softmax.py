@@ -2,40 +2,130 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
-from ..registry import kernel
+from ..blocks import BLOCK
+from ..registry import kernel, short_form
+
+#: Below this many elements each row's own maximum is found sooner than the block's is checked.
+FEW = 1024
+#: What a row's sum of exponentials, relative to the largest element of its block, must exceed: below it, the difference
+#: to that element would cost precision.
+LEAST_SUM = 1e-2
 
 
-def softmax_short(self: Any, dim: int, half_to_float: bool) -> Any:
-    ndim = self.ndim
-    return softmax(self, dim, False) if not half_to_float and -ndim <= dim < ndim else None
+@functools.cache
+def ones(count: int, element_type: np.dtype) -> np.ndarray:
+    """A vector of ones: the product with it sums rows several times faster than a reduction does."""
+    return np.ones(count, element_type)
 
 
-@kernel("_softmax", short=softmax_short)
-def softmax(self: Any, dim: int, half_to_float: bool) -> Any:
-    if not self.size or not self.ndim:
-        return np.exp(self - self)
+def exponentials_of_block(block: Any, shifted: Any, exponentials: Any, sums: Any) -> Any:
+    """Rows less a common number, their exponentials and their sums.
+
+    One number serves all rows of a block, the block's largest element, because finding each row's own takes longer
+    than everything else. Returns the indices of the rows for which it does not serve.
+    """
+    np.subtract(block, np.maximum.reduce(block, None), shifted)
+    np.exp(shifted, exponentials)
+    np.dot(exponentials, ones(block.shape[1], block.dtype), sums)
+    if np.minimum.reduce(sums) > LEAST_SUM:  # false where one is NaN, too
+        return ()
+    return np.flatnonzero(~(sums > LEAST_SUM))
+
+
+def softmax_of_rows(rows: Any) -> Any:
+    """Softmax along the second of two dimensions."""
+    if rows.size < FEW:
+        result = np.subtract(rows, np.maximum.reduce(rows, 1, keepdims=True))
+        np.exp(result, result)
+        return np.divide(result, result.dot(ones(rows.shape[1], rows.dtype))[:, None], result)
+    result = np.empty(rows.shape, rows.dtype)
+    sums = np.empty(rows.shape[0], rows.dtype)
+    step = max(1, BLOCK // rows.shape[1])
+    for start in range(0, rows.shape[0], step):
+        at = slice(start, start + step)
+        block, target, total = rows[at], result[at], sums[at]
+        others = exponentials_of_block(block, target, target, total)
+        target /= total[:, None]
+        if len(others):
+            target[others] = softmax_along(block[others], 1)
+    return result
+
+
+def log_softmax_of_rows(rows: Any) -> Any:
+    """The logarithm of softmax along the second of two dimensions."""
+    if rows.size < FEW:
+        result = np.subtract(rows, np.maximum.reduce(rows, 1, keepdims=True))
+        sums = np.exp(result).dot(ones(rows.shape[1], rows.dtype))
+        return np.subtract(result, np.log(sums, sums)[:, None], result)
+    result = np.empty(rows.shape, rows.dtype)
+    step = max(1, BLOCK // rows.shape[1])
+    exponentials, sums = np.empty((min(step, rows.shape[0]), rows.shape[1]), rows.dtype), np.empty(step, rows.dtype)
+    for start in range(0, rows.shape[0], step):
+        block, target = rows[start : start + step], result[start : start + step]
+        total = sums[: len(block)]
+        others = exponentials_of_block(block, target, exponentials[: len(block)], total)
+        target -= np.log(total, total)[:, None]
+        if len(others):
+            target[others] = log_softmax_along(block[others], 1)
+    return result
+
+
+def softmax_along(self: Any, dim: int) -> Any:
+    """Softmax along any dimension, each slice shifted by its own maximum."""
     result = self - np.maximum.reduce(self, dim, keepdims=True)
     np.exp(result, out=result)
     result /= np.add.reduce(result, dim, keepdims=True)
     return result
 
 
-def log_softmax_short(self: Any, dim: int, half_to_float: bool) -> Any:
-    ndim = self.ndim
-    return log_softmax(self, dim, False) if not half_to_float and -ndim <= dim < ndim else None
-
-
-@kernel("_log_softmax", short=log_softmax_short)
-def log_softmax(self: Any, dim: int, half_to_float: bool) -> Any:
-    if not self.size or not self.ndim:
-        return self - self
+def log_softmax_along(self: Any, dim: int) -> Any:
+    """The logarithm of softmax along any dimension."""
     result = self - np.maximum.reduce(self, dim, keepdims=True)
     result -= np.log(np.add.reduce(np.exp(result), dim, keepdims=True))
     return result
+
+
+def along_last(of_rows: Any, along: Any, self: Any, dim: int) -> Any:
+    """By rows where `dim` is the last dimension, else along it."""
+    if not self.size:
+        return np.empty(self.shape, self.dtype)
+    if not self.ndim:
+        return along(self.reshape(1), 0).reshape(())
+    if dim not in (-1, self.ndim - 1):
+        return along(self, dim)
+    if self.ndim == 2:
+        return of_rows(self)
+    return of_rows(self.reshape(-1, self.shape[-1])).reshape(self.shape)
+
+
+@kernel("_softmax")
+def softmax(self: Any, dim: int, half_to_float: bool) -> Any:
+    return along_last(softmax_of_rows, softmax_along, self, dim)
+
+
+@kernel("_log_softmax")
+def log_softmax(self: Any, dim: int, half_to_float: bool) -> Any:
+    return along_last(log_softmax_of_rows, log_softmax_along, self, dim)
+
+
+@short_form("softmax.int")
+def softmax_short(self: Any, dim: int, dtype: Any) -> Any:
+    ndim = self.ndim
+    return softmax(self, dim, False) if dtype is None and -ndim <= dim < ndim else None
+
+
+@short_form("log_softmax.int")
+def log_softmax_short(self: Any, dim: int, dtype: Any) -> Any:
+    ndim = self.ndim
+    return log_softmax(self, dim, False) if dtype is None and -ndim <= dim < ndim else None
+
+
+# Derivatives
 
 
 @kernel("_softmax_backward_data")
@@ -68,12 +158,10 @@ def expanded(mask: Any, shape: tuple[int, ...], mask_type: int | None) -> Any:
 def masked_softmax(self: Any, mask: Any, dim: int | None, mask_type: int | None) -> Any:
     masked = expanded(mask, self.shape, mask_type)
     at = -1 if dim is None else dim
-    result = softmax(np.where(masked, -np.inf, self).astype(self.dtype), at, False)
+    result = softmax_along(np.where(masked, -np.inf, self).astype(self.dtype), at)
     return np.where(masked & ~np.logical_and.reduce(masked, at, keepdims=True), 0, result)
 
 
 @kernel("_masked_softmax_backward")
 def masked_softmax_backward(grad: Any, output: Any, mask: Any, dim: int | None) -> Any:
-    if mask.shape != output.shape:
-        mask = expanded(mask, output.shape, 1 if mask.shape[0] == output.shape[0] and mask.ndim == 2 else 0)
     return np.where(mask, 0, softmax_backward(grad, output, -1 if dim is None else dim, None))

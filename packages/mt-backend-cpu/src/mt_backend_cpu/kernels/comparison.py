@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..blocks import BLOCK, blocks, constant
 from ..registry import kernel, kernels
 
 kernels({
@@ -14,7 +15,7 @@ kernels({
     "ge.Tensor": np.greater_equal, "logical_not": np.logical_not, "logical_and": np.logical_and,
     "logical_or": np.logical_or,
     "logical_xor": np.logical_xor, "maximum": np.maximum, "minimum": np.minimum, "fmax": np.fmax, "fmin": np.fmin,
-    "clamp_min": np.maximum, "clamp_min.Tensor": np.maximum, "clamp_max": np.minimum, "clamp_max.Tensor": np.minimum,
+    "clamp_min.Tensor": np.maximum, "clamp_max.Tensor": np.minimum,
 })  # fmt: skip
 
 
@@ -48,14 +49,46 @@ def signbit(self: Any) -> Any:
     return np.signbit(self) if self.dtype.kind == "f" else self < 0
 
 
-@kernel("clamp", "clamp.Tensor")
+def beside_number(function: Any, array: Any, number: Any) -> Any:
+    """maximum or minimum of an array and a number.
+
+    NumPy has fast loops for two arrays only: large arrays meet a block filled with the number.
+    """
+    if array.size < 256 or array.dtype.kind != "f":
+        return function(array, number)
+    filled = np.full(min(array.size, BLOCK), number, array.dtype)
+    result = np.empty(array.shape, array.dtype)
+    for target, part in blocks(result, np.ascontiguousarray(array)):
+        flat = part.reshape(-1)
+        function(flat, filled[: flat.size], out=target.reshape(-1))
+    return result
+
+
+def at_least(array: Any, number: Any) -> Any:
+    """The larger of each element and a number."""
+    return beside_number(np.maximum, array, constant(number, array.dtype))
+
+
+@kernel("clamp_min")
+def clamp_min(self: Any, low: Any) -> Any:
+    return beside_number(np.maximum, self, low)
+
+
+@kernel("clamp_max")
+def clamp_max(self: Any, high: Any) -> Any:
+    return beside_number(np.minimum, self, high)
+
+
+@kernel("clamp")
 def clamp(self: Any, low: Any, high: Any) -> Any:
-    if low is None:
-        return np.minimum(self, high)
-    raised = np.maximum(self, low)
-    if high is None:
-        return raised
-    return np.minimum(raised, high, out=raised) if np.ndim(high) == 0 and raised.ndim else np.minimum(raised, high)
+    result = self if low is None else beside_number(np.maximum, self, low)
+    return result if high is None else beside_number(np.minimum, result, high)
+
+
+@kernel("clamp.Tensor")
+def clamp_by_tensors(self: Any, low: Any, high: Any) -> Any:
+    result = self if low is None else np.maximum(self, low)
+    return result if high is None else np.minimum(result, high)
 
 
 @kernel("nan_to_num", half="native")

@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from ..blocks import blocks
 from ..registry import kernel, kernels
-
-#: In-place kernels work through large arrays in blocks of as many elements, whose temporaries stay in the cache.
-BLOCK = 1 << 14
-
-
-def blocks(*arrays: Any) -> Iterator[tuple[Any, ...]]:
-    """Row-major arrays of one shape, block by block."""
-    if arrays[0].size <= BLOCK:
-        yield arrays
-        return
-    flat = [array.reshape(-1) for array in arrays]
-    for start in range(0, flat[0].size, BLOCK):
-        yield tuple([array[start : start + BLOCK] for array in flat])
 
 
 def add_scaled_into(self: Any, other: Any, alpha: Any) -> None:
@@ -69,7 +56,7 @@ def refuse_zero(divisor: Any) -> None:
     RuntimeError
         In PyTorch's word.
     """
-    if not np.all(divisor):
+    if not (divisor if divisor.__class__ is int else np.all(divisor)):
         raise RuntimeError("ZeroDivisionError")
 
 
@@ -95,13 +82,12 @@ def div(self: Any, other: Any, rounding_mode: str | None) -> Any:
 
 @kernel("remainder.Tensor", "remainder.Scalar", "remainder.Scalar_Tensor")
 def remainder(self: Any, other: Any) -> Any:
-    other = np.asarray(other)
-    if other.dtype.kind in "iu":
+    if self.dtype.kind in "iu":
         refuse_zero(other)
         return np.remainder(self, other)
     # NumPy's gives zeros the divisor's sign, PyTorch's the dividend's.
     left = np.fmod(self, other)
-    return np.where((left != 0) & ((other < 0) != (left < 0)), left + other, left)
+    return np.where((left != 0) & (np.less(other, 0) != (left < 0)), left + other, left)
 
 
 @kernel("fmod.Tensor", "fmod.Scalar")
@@ -172,6 +158,6 @@ def addcdiv(self: Any, tensor1: Any, tensor2: Any, value: Any) -> Any:
 def lerp(self: Any, end: Any, weight: Any) -> Any:
     """From whichever end is nearer, so that weights 0 and 1 give the ends themselves."""
     step = end - self
-    if np.ndim(weight) == 0:
-        return self + weight * step if np.abs(weight) < 0.5 else end - step * (1 - weight)
-    return np.where(np.abs(weight) < 0.5, self + weight * step, end - step * (1 - weight))
+    if np.ndim(weight):
+        return np.where(np.abs(weight) < 0.5, self + weight * step, end - step * (1 - weight))
+    return self + step * weight if abs(weight) < 0.5 else end - step * (1 - weight)

@@ -14,7 +14,8 @@ kernels({"sqrt": np.sqrt, "reciprocal": np.reciprocal, "hypot": np.hypot})
 
 @kernel("rsqrt")
 def rsqrt(self: Any) -> Any:
-    return 1 / np.sqrt(self)
+    root = np.sqrt(self)
+    return np.reciprocal(root, out=root) if root.ndim else np.reciprocal(root)
 
 
 @kernel("pow.Tensor_Tensor", "pow.Scalar")
@@ -42,7 +43,7 @@ def complex_power(base: Any, exponent: Any) -> Any:
 @kernel("pow.Tensor_Scalar")
 def power_of_number(self: Any, exponent: Any) -> Any:
     """Small exponents are products and roots, as in PyTorch: faster, and exact where ``x * x`` is."""
-    shortcut = _SHORTCUTS.get(exponent if exponent.__class__ in (int, float) else exponent.item())
+    shortcut = _SHORTCUTS.get(exponent.item() if exponent.__class__ is np.ndarray else exponent)
     if shortcut is not None and self.dtype.kind in "fc":
         return shortcut(self)
     return complex_power(self, exponent) if self.dtype.kind == "c" else np.power(self, exponent)

@@ -9,9 +9,9 @@ import numpy as np
 
 from . import _tables as tables
 from ._evaluate import by_cases, in_double, polynomial
-from .erf_single import erf_single
+from .erf_single import erf_single, erf_single_of_scaled
 
-__all__ = ["erf", "erfc", "erfcx", "erfinv", "log_ndtr", "ndtri"]
+__all__ = ["erf", "erfc", "erfcx", "erfinv", "erf_of_scaled", "log_ndtr", "ndtri"]
 
 SQRT_HALF = math.sqrt(0.5)
 _HALF_SQRT_PI = math.sqrt(math.pi) / 2
@@ -20,6 +20,11 @@ _HALF_SQRT_PI = math.sqrt(math.pi) / 2
 def erf(x: Any) -> Any:
     """The error function; single precision for float32 arrays."""
     return erf_single(x) if x.dtype == np.float32 and x.ndim else erf_double(x)
+
+
+def erf_of_scaled(x: Any) -> Any:
+    """erf(x / sqrt(2)), for arrays with at least one dimension."""
+    return erf_single_of_scaled(x) if x.dtype == np.float32 else erf_double(x * SQRT_HALF)
 
 
 @in_double

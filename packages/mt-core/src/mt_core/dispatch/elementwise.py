@@ -262,32 +262,37 @@ def _fast_unary(operator: Elementwise, overload: Overload, kernel: KernelDef, ke
 def _fast_with_numbers(
     operator: Elementwise, overload: Overload, kernel: KernelDef, keys: int
 ) -> Callable[..., Tensor]:
-    """A tensor, then numbers (or None) that promote with it.
-
-    A real floating dtype stays what it is beside real numbers.
-    """
-    general = operator.general
-    directs = {d: r for d, r in _directs(operator).items() if d.native_real_float and WEAKLY_TYPED}
+    """A tensor, then numbers (or None) that promote with it, where they leave its dtype as it is."""
+    general, directs = operator.general, _directs(operator)
     function, finish, last = kernel.function, _finish(operator.backend, keys), len(operator.operands_at) - 1
 
     def run(self: Tensor, *rest: Any) -> Tensor:
         d = directs.get(self._dtype)
-        if d is None or not _are_real(rest[:last]):
+        if d is None or not _all_take_dtype(rest[:last], self._dtype):
             return general(self, *rest)
         return finish(tls.quiet(function, self._array, *rest), d)
 
     return run
 
 
-def _are_real(numbers: tuple[Any, ...]) -> bool:
-    """Whether all are real numbers or None, and not all None."""
+def _all_take_dtype(numbers: tuple[Any, ...], d: dtype) -> bool:
+    """Whether each number takes the dtype or is None, and not all are None."""
     given = False
     for number in numbers:
         if number is not None:
-            if number.__class__ not in REAL_NUMBERS:
+            if not takes_dtype(number, d):
                 return False
             given = True
     return given
+
+
+def takes_dtype(number: Any, d: dtype) -> bool:
+    """Whether a number beside a tensor takes the tensor's dtype, in PyTorch's promotion as in NumPy's.
+
+    Integers moreover must fit every integer dtype: PyTorch wraps around those that do not.
+    """
+    cls = number.__class__
+    return cls in WEAK_NUMBERS[d] and (cls is not int or 0 <= number <= 127)
 
 
 def _fast_binary(operator: Elementwise, overload: Overload, kernel: KernelDef, keys: int) -> Callable[..., Tensor]:
@@ -324,7 +329,7 @@ def _fast_binary_ufunc(operator: Elementwise, kernel: KernelDef, keys: int, extr
         if result is None:
             return general(self, other, *extra)
         if other.__class__ in NUMBERS:
-            if other.__class__ not in WEAK_NUMBERS[d] or other.__class__ is int and not 0 <= other <= 127:
+            if not takes_dtype(other, d):
                 return general(self, other, *extra)
             operand = other
         elif other._dtype is d:
@@ -374,16 +379,20 @@ def _fast_ternary(operator: Elementwise, overload: Overload, kernel: KernelDef, 
     condition = first == 1
 
     def run(a: Any, b: Any, c: Any, *params: Any) -> Tensor:
-        if b.__class__ not in TENSORS or c.__class__ not in TENSORS or a.__class__ not in TENSORS:
+        if b.__class__ not in TENSORS or a.__class__ not in TENSORS or guarded is not None and params != guarded:
             return general(a, b, c, *params)
         d = b._dtype
         result = directs.get(d)
-        if result is None or c._dtype is not d or a._dtype is not (bool_dtype if condition else d):
+        if result is None or a._dtype is not (bool_dtype if condition else d):
             return general(a, b, c, *params)
-        if guarded is not None and params != guarded:
+        if c.__class__ in TENSORS and c._dtype is d:
+            last = c._array
+        elif c.__class__ in NUMBERS and takes_dtype(c, d):
+            last = c
+        else:
             return general(a, b, c, *params)
         try:
-            return finish(tls.quiet(function, a._array, b._array, c._array, *params), result)
+            return finish(tls.quiet(function, a._array, b._array, last, *params), result)
         except ValueError:  # as in the binary path
             return general(a, b, c, *params)
 
@@ -435,7 +444,7 @@ def _fast_inplace_binary(
             return general(self, other, *params)
         cell = self._cell
         if other.__class__ in NUMBERS:
-            if other.__class__ not in WEAK_NUMBERS[d] or other.__class__ is int and not 0 <= other <= 127:
+            if not takes_dtype(other, d):
                 return general(self, other, *params)
             operand = other
         elif other._dtype is d and (cell is None or other._cell is None):
@@ -444,7 +453,7 @@ def _fast_inplace_binary(
             return general(self, other, *params)
         array = self._array
         try:
-            tls.quiet(function, array, operand, array)
+            tls.quiet(function, array, operand, out=array)
         except ValueError:  # the shapes do not fit: the general path says how
             return general(self, other, *params)
         if cell is None:
@@ -494,8 +503,7 @@ def _stand_beside(self: Tensor, others: tuple[Any, ...]) -> bool:
 NUMBERS = frozenset((bool, int, float, complex))
 REAL_NUMBERS = frozenset((bool, int, float))
 REAL_FLOATS = frozenset(d for d in ALL_DTYPES if d.native_real_float)
-#: dtype -> classes of numbers that take it, in PyTorch's promotion as in NumPy's. Integers moreover must fit every
-#: integer dtype: PyTorch wraps around those that do not.
+#: dtype -> classes of numbers that take it.
 WEAK_NUMBERS = {
     d: frozenset((bool, int, float,
     complex)[: d.category + 1]) if WEAKLY_TYPED else frozenset() for d in ALL_DTYPES if d.native
