@@ -13,10 +13,13 @@ PARTIAL = "some elements of the input tensor and the written-to tensor refer to 
 @pytest.mark.parametrize(
     "write",
     [
-        lambda x: x.add_(1), lambda x: x.copy_(mt_core.ones(3)), lambda x: x.zero_(), lambda x: x.fill_(2), lambda x: x.exp_(),
-        lambda x: mt_core.add(mt_core.ones(3), 1, out=x), lambda x: x.clamp_(0, 1),
+        lambda x: x.add_(1),
+        lambda x: x.copy_(mt_core.ones(3)),
+        lambda x: x.exp_(),
+        lambda x: mt_core.add(mt_core.ones(3), 1, out=x),
+        lambda x: x.clamp_(0, 1),
     ],
-)  # fmt: skip
+)
 def test_a_tensor_that_overlaps_itself(write) -> None:
     base = mt_core.ones(1)
     with pytest.raises(RuntimeError, match=INTERNAL):
@@ -24,13 +27,21 @@ def test_a_tensor_that_overlaps_itself(write) -> None:
     assert base.tolist() == [1] and base._version == 0
 
 
+def test_one_value_may_be_written_to_one_place_many_times() -> None:
+    base = mt_core.ones(1)
+    assert base.expand(3).fill_(2).tolist() == [2, 2, 2]
+    assert base.expand(3).zero_().tolist() == [0, 0, 0]
+
+
 @pytest.mark.parametrize(
     "write",
     [
-        lambda x: x[1:].add_(x[:-1]), lambda x: x[1:].mul_(x[:-1]), lambda x: mt_core.add(x[:-1], 1, out=x[1:]),
+        lambda x: x[1:].add_(x[:-1]),
+        lambda x: x[1:].mul_(x[:-1]),
+        lambda x: mt_core.add(x[:-1], 1, out=x[1:]),
         lambda x: mt_core.exp(x[:-1], out=x[1:]),
     ],
-)  # fmt: skip
+)
 def test_partial_overlap_with_what_is_read(write) -> None:
     base = mt_core.arange(4.0)
     with pytest.raises(RuntimeError, match=PARTIAL):

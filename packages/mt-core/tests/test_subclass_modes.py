@@ -54,12 +54,19 @@ def test_the_key_bit_tells_a_subclass(logged: Logged) -> None:
 @pytest.mark.parametrize(
     ("call", "name"),
     [
-        (lambda x: x + x, "add"), (lambda x: x + 1, "add"), (lambda x: mt_core.ones(2, 3) + x, "add"), (lambda x: x.exp(), "exp"),
-        (lambda x: mt_core.exp(x), "exp"), (lambda x: mt_core.matmul(mt_core.ones(4, 2), x), "matmul"), (lambda x: x.sum(1), "sum"),
-        (lambda x: mt_core.cat([mt_core.ones(1, 3), x]), "cat"), (lambda x: x.t(), "t"), (lambda x: x.add_(1), "add_"),
+        (lambda x: x + x, "add"),
+        (lambda x: x + 1, "add"),
+        (lambda x: mt_core.ones(2, 3) + x, "add"),
+        (lambda x: x.exp(), "exp"),
+        (lambda x: mt_core.exp(x), "exp"),
+        (lambda x: mt_core.matmul(mt_core.ones(4, 2), x), "matmul"),
+        (lambda x: x.sum(1), "sum"),
+        (lambda x: mt_core.cat([mt_core.ones(1, 3), x]), "cat"),
+        (lambda x: x.t(), "t"),
+        (lambda x: x.add_(1), "add_"),
         (lambda x: mt_core.where(mt_core.ones(3) > 0, mt_core.ones(3), x), "where"),
     ],
-)  # fmt: skip
+)
 def test_a_subclass_sees_operators_methods_and_functions(logged: Logged, call: Any, name: str) -> None:
     result = call(logged)
     assert any(seen.strip("_") in (name.strip("_"), f"r{name}") for seen in Logged.names), Logged.names

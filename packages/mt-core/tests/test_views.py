@@ -9,14 +9,30 @@ from hypothesis import strategies as st
 import mt_core
 
 VIEWS = {
-    "view": lambda x: x.view(4, 3), "transpose": lambda x: x.transpose(0, 1), "permute": lambda x: x.permute(1, 0),
-    "t": lambda x: x.t(), "slice": lambda x: x[1:, ::2], "select": lambda x: x[1], "element": lambda x: x[1, 2],
-    "newaxis": lambda x: x[:, None], "ellipsis": lambda x: x[..., 1], "diagonal": lambda x: x.diagonal(), "unbind": lambda x: x.unbind()[1],
-    "split": lambda x: x.split(2, 1)[1], "expand": lambda x: x[:, :1].expand(3, 4), "as_strided": lambda x: x.as_strided((2, 2), (4, 1), 1),
-    "narrow": lambda x: x.narrow(1, 1, 2), "squeeze": lambda x: x[:1].squeeze(0), "unfold": lambda x: x.unfold(1, 2, 1),
-    "detach": lambda x: x.detach(), "flatten": lambda x: x.flatten(), "chunk": lambda x: x.chunk(2)[0],
-    "reshape": lambda x: x.reshape(2, 6), "view_dtype": lambda x: x.view(mt_core.int32), "mT": lambda x: x.mT,
-}  # fmt: skip
+    "view": lambda x: x.view(4, 3),
+    "transpose": lambda x: x.transpose(0, 1),
+    "permute": lambda x: x.permute(1, 0),
+    "t": lambda x: x.t(),
+    "slice": lambda x: x[1:, ::2],
+    "select": lambda x: x[1],
+    "element": lambda x: x[1, 2],
+    "newaxis": lambda x: x[:, None],
+    "ellipsis": lambda x: x[..., 1],
+    "diagonal": lambda x: x.diagonal(),
+    "unbind": lambda x: x.unbind()[1],
+    "split": lambda x: x.split(2, 1)[1],
+    "expand": lambda x: x[:, :1].expand(3, 4),
+    "as_strided": lambda x: x.as_strided((2, 2), (4, 1), 1),
+    "narrow": lambda x: x.narrow(1, 1, 2),
+    "squeeze": lambda x: x[:1].squeeze(0),
+    "unfold": lambda x: x.unfold(1, 2, 1),
+    "detach": lambda x: x.detach(),
+    "flatten": lambda x: x.flatten(),
+    "chunk": lambda x: x.chunk(2)[0],
+    "reshape": lambda x: x.reshape(2, 6),
+    "view_dtype": lambda x: x.view(mt_core.int32),
+    "mT": lambda x: x.mT,
+}
 
 
 @pytest.mark.parametrize("name", VIEWS)

@@ -28,7 +28,12 @@ ops.plain(
 
 def _declare(name: str, arguments: str, doc: str) -> None:
     ops.composite(
-        f"fft_{name}({arguments}) -> Tensor", variants="function", namespace="torch.fft", python_name=name, out=True, doc=doc
+        f"fft_{name}({arguments}) -> Tensor",
+        variants="function",
+        namespace="torch.fft",
+        python_name=name,
+        out=True,
+        doc=doc,
     )
 
 
@@ -41,12 +46,21 @@ for _name, _what in (
     ("ihfft", "Inverse of `hfft`"),
 ):
     _declare(_name, "Tensor self, int? n=None, int dim=-1, str? norm=None", f"{_what}, along a dimension.")
-    _declare(f"{_name}2", "Tensor self, int[1]? s=None, int[1] dim=[-2,-1], str? norm=None", f"{_what}, along two dimensions.")
-    _declare(f"{_name}n", "Tensor self, int[1]? s=None, int[1]? dim=None, str? norm=None", f"{_what}, along several dimensions.")
+    _declare(
+        f"{_name}2",
+        "Tensor self, int[1]? s=None, int[1] dim=[-2,-1], str? norm=None",
+        f"{_what}, along two dimensions.",
+    )
+    _declare(
+        f"{_name}n",
+        "Tensor self, int[1]? s=None, int[1]? dim=None, str? norm=None",
+        f"{_what}, along several dimensions.",
+    )
 _OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 for _name in ("fftfreq", "rfftfreq"):
     ops.composite(
         f"fft_{_name}(int n, float d=1.0, *, {_OPTIONS}) -> Tensor",
+        doc=f"Frequencies that belong to the results of `{_name.removesuffix('freq')}`, for samples `d` apart.",
         variants="function",
         namespace="torch.fft",
         python_name=_name,
@@ -54,6 +68,7 @@ for _name in ("fftfreq", "rfftfreq"):
 for _name in ("fftshift", "ifftshift"):
     ops.composite(
         f"fft_{_name}(Tensor self, int[1]? dim=None) -> Tensor",
+        doc="Frequency 0 moved to the middle, or back (`ifftshift`).",
         variants="function",
         namespace="torch.fft",
         python_name=_name,

@@ -37,6 +37,7 @@ for _overload, _bins in (("", "int[] bins"), (".int_bins", "int bins"), (".Tenso
     ops.composite(
         f"histogramdd{_overload}(Tensor self, {_bins}, {_BINNED}) -> (Tensor hist, Tensor[] bin_edges)",
         variants="function",
+        doc="Counts of points (*, d) in boxes, and the edges of the boxes along each coordinate.",
     )
 
 _EDGE = "int edge_order=1) -> Tensor[]"

@@ -95,3 +95,4 @@ cases(
     lambda t: call(t(5, 3), t.ints(6), t.of([0, 2], dtypes.int64), False, 2, False, None, False, 1),
 )
 cases("embedding_renorm_", lambda t: call(t(5, 3), t.of([0, 2], dtypes.int64), 1.0, 2.0))
+cases("nonzero_static", lambda t: call(t.bools(3, 4), size=5), lambda t: call(t.ints(4), size=2, fill_value=-7))

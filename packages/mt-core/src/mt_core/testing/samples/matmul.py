@@ -37,3 +37,5 @@ cases(
     "linear", lambda t: call(t(2, 3), t(4, 3)), lambda t: call(t(5, 2, 3), t(4, 3), t(4)), lambda t: call(t(3), t(4, 3))
 )
 cases("bilinear", lambda t: call(t(2, 3), t(2, 4), t(5, 3, 4)), lambda t: call(t(2, 3), t(2, 4), t(5, 3, 4), t(5)))
+cases("inner", lambda t: call(t(2, 3), t(4, 3)), lambda t: call(t(3), t(3)))
+cases("kron", lambda t: call(t(2, 3), t(4, 5)), lambda t: call(t(2), t(3, 2)))

@@ -29,3 +29,5 @@ cases(
 )
 cases("_weight_norm", lambda t: call(t(4, 3), t(4, 1)), lambda t: call(t(4, 3, 2), t(1, 3, 1), 1))
 cases("norm_except_dim", lambda t: call(t(4, 3)), lambda t: call(t(4, 3, 2), 2, 1))
+cases("cdist", lambda t: call(t(2, 3, 4), t(2, 5, 4)), lambda t: call(t(3, 4), t(5, 4), 1.0))
+cases("_cdist_forward", lambda t: call(t(2, 3, 4), t(2, 5, 4), 2.0, None))

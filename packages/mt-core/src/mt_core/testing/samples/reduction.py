@@ -36,3 +36,20 @@ cases("cov", lambda t: call(t(3, 4), correction=0, fweights=t.ints(4, low=1), aw
 cases("bincount", lambda t: call(t.ints(6)), lambda t: call(t.ints(6), t(6), 8))
 cases("histc", lambda t: call(t(6), 4, -2, 2))
 cases("renorm", lambda t: call(t(3, 4), 2, 0, 1.5))
+cases(
+    "histogram.bin_ct", lambda t: call(t(6), 4), lambda t: call(t(6), 4, range=[-1.0, 1.0], weight=t(6), density=True)
+)
+cases("histogram.bins_tensor", lambda t: call(t(6), t.of([-2.0, 0.0, 1.0])))
+cases("_histogramdd_bin_edges _histogramdd_from_bin_cts histogramdd", lambda t: call(t(6, 2), [2, 3]))
+cases(
+    "_histogramdd_from_bin_tensors histogramdd.TensorList_bins",
+    lambda t: call(t(6, 2), [t.of([-2.0, 0.0, 2.0]), t.of([-2.0, 2.0])]),
+)
+cases("histogramdd.int_bins", lambda t: call(t(6, 2), 3))
+cases("gradient.scalarint", lambda t: call(t(3, 4)), lambda t: call(t(3, 4), spacing=2.0, dim=1))
+cases("gradient.array", lambda t: call(t(3, 4), dim=[0, 1]))
+cases("gradient.scalararray", lambda t: call(t(3, 4), spacing=0.5, dim=[1, 0]))
+cases("gradient.scalarrayint", lambda t: call(t(3, 4), spacing=[1.0, 2.0]))
+cases("gradient.scalarrayarray", lambda t: call(t(3, 4), spacing=[1.0, 2.0], dim=[0, 1]))
+cases("gradient.tensorarrayint", lambda t: call(t(3), spacing=[t.of([0.0, 1.0, 3.0])]))
+cases("gradient.tensorarray", lambda t: call(t(3, 4), spacing=[t.of([0.0, 1.0, 3.0])], dim=[0]))

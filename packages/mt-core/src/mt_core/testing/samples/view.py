@@ -89,3 +89,7 @@ cases("reflection_pad3d replication_pad3d", lambda t: call(t(2, 3, 4, 5, 6), [1,
 view("pad", ([1, 2],), ([1, 2], "reflect"), ([1, 1], "circular"), ([1, 0, 0, 1], "constant", 2.0))
 unary("alias")
 depends_on_strides(both("as_strided view.dtype"))
+cases("narrow.Tensor", lambda t: call(t(2, 4), 1, _on_cpu(1), 2))
+view("unsafe_chunk", (2,), (3, 1))
+view("unsafe_split.Tensor", (2,), (3, 2))
+view("unsafe_split_with_sizes", ([1, 2], 1))
