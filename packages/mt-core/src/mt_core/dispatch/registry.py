@@ -178,7 +178,7 @@ class Overload:
 
         return self.cache[keys_of(self, args)](*args)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Call by the schema's own names, as ``torch.ops.aten.add.Tensor(...)`` is called."""
         from ..api.binder import bind_schema
 
