@@ -39,6 +39,13 @@ def test_without_join_the_context_is_returned(tmp_path):
         pass
 
 
+def test_join_after_all_have_ended_returns_at_once(tmp_path):
+    context = multiprocessing.start_processes(write_number, (tmp_path,), nprocs=2, join=False, start_method="fork")
+    for process in context.processes:
+        process.join()
+    assert context.join()
+
+
 def test_it_is_pythons_multiprocessing_otherwise():
     queue = torch.multiprocessing.get_context("fork").SimpleQueue()
     queue.put(torch.arange(3))

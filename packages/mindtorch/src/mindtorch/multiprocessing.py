@@ -101,8 +101,9 @@ class ProcessContext:
         ProcessRaisedException, ProcessExitedException
             When one of them has failed.
         """
-        running = {process.sentinel: process for process in self.processes if process.exitcode is None}
-        multiprocessing.connection.wait(list(running), timeout)
+        running = [process.sentinel for process in self.processes if process.exitcode is None]
+        if running:
+            multiprocessing.connection.wait(running, timeout)
         failed = [index for index, process in enumerate(self.processes) if process.exitcode not in (None, 0)]
         if not failed:
             return all(process.exitcode == 0 for process in self.processes)

@@ -13,7 +13,8 @@ from typing import Any
 import mt_core as mt
 
 __all__ = [
-    "amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "logaddexp", "logsumexp", "mean", "median", "norm",
+    "amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "logaddexp", "logsumexp", "mean", "median",
+    "norm",
     "normalize", "prod", "softmax", "softmin", "std", "sum", "var",
 ]  # fmt: skip
 
@@ -205,7 +206,8 @@ def _variance(
 
 
 def var(
-    input: mt.Tensor, dim: Any = None, unbiased: _bool | None = None, *, correction: float | None = None, keepdim: _bool = False,
+    input: mt.Tensor, dim: Any = None, unbiased: _bool | None = None, *, correction: float | None = None,
+    keepdim: _bool = False,
     dtype: Any = None, mask: Any = None,
 ) -> mt.Tensor:  # fmt: skip
     """Variance of the selected elements; NaN where too few are."""
@@ -213,7 +215,8 @@ def var(
 
 
 def std(
-    input: mt.Tensor, dim: Any = None, unbiased: _bool | None = None, *, correction: int | None = None, keepdim: _bool = False,
+    input: mt.Tensor, dim: Any = None, unbiased: _bool | None = None, *, correction: int | None = None,
+    keepdim: _bool = False,
     dtype: Any = None, mask: Any = None,
 ) -> mt.Tensor:  # fmt: skip
     """Standard deviation of the selected elements; NaN where too few are."""
