@@ -45,7 +45,9 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) 
 def get_lowrank_basis(A: Tensor, q: int, niter: int = 2, M: Tensor | None = None) -> Tensor:
     """Orthonormal columns (*, m, q) that nearly span the range of A - M (Halko et al. 2009, algorithm 4.4)."""
     centered = A if M is None else A - M
-    wanted = ops.randn((*A.shape[:-2], A.shape[-1], q) if A.dim() > 2 else (A.shape[-1], q), dtype=A.dtype, device=A.device)
+    wanted = ops.randn(
+        (*A.shape[:-2], A.shape[-1], q) if A.dim() > 2 else (A.shape[-1], q), dtype=A.dtype, device=A.device
+    )
     basis = ops.linalg_qr(centered @ wanted)[0]
     for _ in range(niter):
         basis = ops.linalg_qr(centered.mH @ basis)[0]
@@ -53,7 +55,9 @@ def get_lowrank_basis(A: Tensor, q: int, niter: int = 2, M: Tensor | None = None
     return basis
 
 
-def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
+def svd_lowrank(
+    A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
     """(U, S, V) of about the q largest singular values of (*, m, n) matrices, U (*, m, q), V (*, n, q).
 
     `M` is subtracted from A first. The result depends on random numbers (Halko et al. 2009, algorithm 5.1).

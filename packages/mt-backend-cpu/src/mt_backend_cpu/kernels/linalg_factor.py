@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+
 from mt_core.decomp.linalg_factor import check_lu
 
 from ..registry import kernel

@@ -99,7 +99,9 @@ def inner(self: Any, other: Any) -> Any:
     if not self.dim() or not other.dim():
         return self * other
     if self.shape[-1] != other.shape[-1]:
-        raise RuntimeError(f"inner() the last dimension must match on both input tensors but got shapes {list(self.shape)} and {list(other.shape)}")
+        raise RuntimeError(
+            f"inner() the last dimension must match on both input tensors but got shapes {list(self.shape)} and {list(other.shape)}"
+        )
     k = self.shape[-1]
     rows, columns = (t.reshape(math.prod(t.shape[:-1]), k) for t in (self, other))
     return rows.mm(columns.t()).reshape((*self.shape[:-1], *other.shape[:-1]))

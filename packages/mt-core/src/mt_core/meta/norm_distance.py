@@ -24,7 +24,9 @@ def cdist_forward(x1: Any, x2: Any, p: float, compute_mode: int | None) -> Spec:
     if p < 0:
         raise RuntimeError("cdist only supports non-negative p values")
     if x1._dtype is not x2._dtype:
-        raise RuntimeError(f"expected scalar type {scalar_type_name(x1._dtype)} but found {scalar_type_name(x2._dtype)}")
+        raise RuntimeError(
+            f"expected scalar type {scalar_type_name(x1._dtype)} but found {scalar_type_name(x2._dtype)}"
+        )
     if not x1._dtype.native:
         raise NotImplementedError(f"\"cdist\" not implemented for '{scalar_type_name(x1._dtype)}'")
     if compute_mode is not None and not 0 <= compute_mode <= 2:

@@ -52,7 +52,9 @@ def _check_counts(bins: Ints, range: Any) -> None:
         if not (math.isfinite(low) and math.isfinite(high)):
             raise RuntimeError(f"{_NAME}: dimension {d}'s range [{low:g}, {high:g}] is not finite")
         if low > high:
-            raise RuntimeError(f"{_NAME}: min should not exceed max, but got min {low:g} max {high:g} for dimension {d}")
+            raise RuntimeError(
+                f"{_NAME}: min should not exceed max, but got min {low:g} max {high:g} for dimension {d}"
+            )
 
 
 def _dimensions(bins: Any) -> Any:

@@ -24,11 +24,13 @@ _plain(
     doc="L below the diagonal (its own is 1) and U on and above it, with P L U = A; int32 row swaps, counted from 1.",
 )
 _composite(
-    "linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)", out=("LU", "pivots"),
+    "linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)",
+    out=("LU", "pivots"),
     doc="L and U in one matrix, and pivots counted from 1.",
 )
 _composite(
-    "linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)", out=("P", "L", "U"),
+    "linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)",
+    out=("P", "L", "U"),
     doc="P, L and U with A = P L U.",
 )
 _composite(
@@ -44,7 +46,8 @@ ops.plain(
     doc="The factors of `linalg_lu_factor` apart; what is not wanted is empty.",
 )
 ops.composite(
-    "lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor", out=True,
+    "lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor",
+    out=True,
     doc="Solutions of A X = B from LU factors of A.",
 )
 ops.composite(
@@ -61,11 +64,13 @@ _plain(
     doc="Bunch-Kaufman factors A = L D L^T (L^H if hermitian) as LAPACK's sytrf packs them, lower.",
 )
 _composite(
-    "linalg_ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)", out=("LD", "pivots"),
+    "linalg_ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)",
+    out=("LD", "pivots"),
     doc="LDL factors and pivots of symmetric or Hermitian matrices.",
 )
 _plain(
-    "linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor", out=True,
+    "linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor",
+    out=True,
     doc="Solutions of A X = B from LDL factors.",
 )
 
@@ -82,7 +87,8 @@ _composite(
     doc="First n columns of the product H_1 ... H_k of reflectors, as from `geqrf`.",
 )
 ops.composite(
-    "orgqr(Tensor self, Tensor input2) -> Tensor", out=True,
+    "orgqr(Tensor self, Tensor input2) -> Tensor",
+    out=True,
     doc="Second name of `linalg_householder_product`.",
 )
 ops.composite(
@@ -100,11 +106,13 @@ ops.composite(
     doc="Solutions of A X = B for triangular A, and a copy of A.",
 )
 ops.composite(
-    "cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor", out=True,
+    "cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor",
+    out=True,
     doc="Solutions of A X = B from Cholesky factors of A.",
 )
 ops.composite(
-    "cholesky_inverse(Tensor self, bool upper=False) -> Tensor", out=True,
+    "cholesky_inverse(Tensor self, bool upper=False) -> Tensor",
+    out=True,
     doc="Inverses from Cholesky factors.",
 )
 
@@ -159,10 +167,12 @@ _composite("linalg_cond.p_str(Tensor self, str p) -> Tensor", out=True)
 _plain("linalg_matrix_exp(Tensor self) -> Tensor", out=True, doc="sum A^k / k! of square matrices.")
 ops.composite("matrix_exp(Tensor self) -> Tensor", doc="Matrix exponentials.")
 _composite(
-    "linalg_tensorinv(Tensor self, int ind=2) -> Tensor", out=True,
+    "linalg_tensorinv(Tensor self, int ind=2) -> Tensor",
+    out=True,
     doc="Inverse for `tensordot` over the first `ind` dimensions.",
 )
 _composite(
-    "linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor", out=True,
+    "linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor",
+    out=True,
     doc="X with tensordot(A, X) = B.",
 )

@@ -59,7 +59,9 @@ ops.composite(
     doc="beta * self + alpha * the sum of the products batch1[i] @ batch2[i].",
 )
 ops.composite(
-    "addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", inplace=True, out=True,
+    "addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    inplace=True,
+    out=True,
     doc="beta * self + alpha * outer(vec1, vec2).",
 )
 ops.plain(
@@ -69,5 +71,13 @@ ops.plain(
     out=True,
     doc="input @ weight.T + bias over the last dimension: (*, k), (m, k), (m) -> (*, m).",
 )
-ops.composite("inner(Tensor self, Tensor other) -> Tensor", out=True, doc="Inner products over the last dimensions: (*a, k), (*b, k) -> (*a, *b).")
-ops.composite("kron(Tensor self, Tensor other) -> Tensor", out=True, doc="Kronecker product: blocks of `other`, each times an element of self.")
+ops.composite(
+    "inner(Tensor self, Tensor other) -> Tensor",
+    out=True,
+    doc="Inner products over the last dimensions: (*a, k), (*b, k) -> (*a, *b).",
+)
+ops.composite(
+    "kron(Tensor self, Tensor other) -> Tensor",
+    out=True,
+    doc="Kronecker product: blocks of `other`, each times an element of self.",
+)

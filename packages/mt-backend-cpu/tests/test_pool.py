@@ -1,0 +1,44 @@
+"""Pooling: what windows see, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+import mindtorch as torch
+
+F = torch.nn.functional
+
+
+@pytest.mark.parametrize("spatial", [1, 2, 3])
+def test_pooling_agrees_with_windows_taken_one_by_one(spatial: int) -> None:
+    x = torch.randn(2, 3, *[7] * spatial)
+    windows = x
+    for d in range(spatial):
+        windows = windows.unfold(2 + d, 3, 2)
+    dims = tuple(range(-spatial, 0))
+    assert torch.allclose(getattr(F, f"avg_pool{spatial}d")(x, 3, 2), windows.mean(dims), atol=1e-6)
+    values, indices = getattr(F, f"max_pool{spatial}d")(x, 3, 2, return_indices=True)
+    assert torch.equal(values, windows.amax(dims))
+    assert torch.equal(x.flatten(2).gather(2, indices.flatten(2)).reshape(values.shape), values)
+
+
+def test_integer_averages_round_towards_zero() -> None:
+    x = torch.tensor([[[-7, -8], [-9, -10]]])
+    assert F.avg_pool2d(x, 2).item() == -8
+
+
+@pytest.mark.parametrize("window, words", [
+    ({"kernel_size": 2, "stride": 0}, "stride must be greater than zero, but got 0"),
+    ({"kernel_size": 0}, "kernel_size must be greater than zero, but got 0"),
+    ({"kernel_size": 2, "padding": 2}, "padding should be at most half of kernel size, but got padding=2 and kernel_size=2"),
+    ({"kernel_size": 9}, "Invalid computed output size: 0"),
+    ({"kernel_size": (2, 2)}, "of size 1 but got size 2"),
+])  # fmt: skip
+def test_windows_that_make_no_sense(window: dict, words: str) -> None:
+    with pytest.raises(RuntimeError, match=words):
+        F.max_pool1d(torch.ones(1, 4), **window)
+
+
+def test_averages_of_output_sizes_must_match_the_dimensions() -> None:
+    with pytest.raises(RuntimeError, match="adaptive_avg_pool2d: output_size must be 2"):
+        F.adaptive_avg_pool2d(torch.ones(1, 1, 4, 4), (1, 1, 1))
