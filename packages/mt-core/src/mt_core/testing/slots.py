@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 
 from ..dispatch.dispatcher import kernel_for
-from ..dispatch.registry import COMPOSITES, GENERIC, META_RULES, Overload, find_overload, load_room
+from ..dispatch.registry import COMPOSITES, DECLARATIONS, GENERIC, META_RULES, Overload, load_room
 from ..keys import CPU
 from .sample import declared_operators, sample_functions
 
@@ -79,21 +79,8 @@ def _has_doc(overload: Overload) -> bool:
     declaration = overload.declaration
     if not declaration.variants or _is_derived(overload) or overload.packet_name.startswith("_"):
         return True
-    return any(o.declaration.doc for o in _packet(overload))
-
-
-def _packet(overload: Overload) -> list[Overload]:
-    return list(declared_operators_by_packet()[overload.packet_name])
-
-
-def declared_operators_by_packet() -> dict[str, list[Overload]]:
-    """Packet name -> its overloads."""
-    from ..dispatch.registry import DECLARATIONS
-
-    packets: dict[str, list[Overload]] = {}
-    for name in DECLARATIONS:
-        packets.setdefault(name.partition(".")[0], []).append(find_overload(name))
-    return packets
+    prefix = overload.packet_name + "."
+    return any(d.doc for name, d in DECLARATIONS.items() if f"{name}.".startswith(prefix))
 
 
 _SLOTS = {
