@@ -1,6 +1,7 @@
 """Random programs over four leaves: views, in-place writes, broadcasts, reductions, then two rounds of gradients.
 
-They run on whatever is called ``torch``; `make_programs` stores PyTorch's results, `test_programs` compares mindtorch's.
+They run on whatever is called ``torch``; `make_programs` stores PyTorch's results, `test_programs` compares
+mindtorch's.
 """
 
 from __future__ import annotations

@@ -34,7 +34,8 @@ for _n in (1, 2, 3):
         doc=f"The adjoint of the {_n}-dimensional cross-correlation.",
     )
 ops.composite(
-    "conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor", variants="function",
+    "conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor",
+    variants="function",
     doc="1-d convolution of (time, batch, channel) input; `pad` zeros on both ends of time.",
 )
 ops.plain(

@@ -39,7 +39,10 @@ for _name, _doc in (("empty", "arbitrary elements"), ("zeros", "zeros"), ("ones"
         variants="method",
         doc=f"A tensor of {_doc} in the dtype and device of another.",
     )
-ops.factory(f"full_like(Tensor self, Scalar fill_value, *, {_LIKE}) -> Tensor", doc="One value in the shape and dtype of another tensor.")
+ops.factory(
+    f"full_like(Tensor self, Scalar fill_value, *, {_LIKE}) -> Tensor",
+    doc="One value in the shape and dtype of another tensor.",
+)
 ops.factory(f"new_full(Tensor self, int[] size, Scalar fill_value, *, {_OPTIONS}) -> Tensor", variants="method",
             doc="One value in the dtype and on the device of self.")  # fmt: skip
 ops.factory(f"new_empty_strided(Tensor self, int[] size, int[] stride, *, {_OPTIONS}) -> Tensor", variants="method",
@@ -54,7 +57,8 @@ ops.plain(
     doc="Write the elements of `src`, broadcast and converted, into this tensor.",
 )
 ops.plain(
-    "fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)", variants="method function",
+    "fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)",
+    variants="method function",
     doc="Write one value to every element.",
 )
 ops.plain("fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)", variants="method function")

@@ -60,15 +60,18 @@ ops.composite(
 )
 ops.composite("diagflat(Tensor self, int offset=0) -> Tensor", doc="A matrix with the flattened input on a diagonal.")
 ops.composite(
-    "fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)", variants="method",
+    "fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)",
+    variants="method",
     doc="Write one value to the main diagonal; with `wrap`, again below it in tall matrices.",
 )
 ops.composite(
-    "vander(Tensor x, int? N=None, bool increasing=False) -> Tensor", variants="function",
+    "vander(Tensor x, int? N=None, bool increasing=False) -> Tensor",
+    variants="function",
     doc="Vandermonde matrix: powers of x as columns, falling unless `increasing`.",
 )
 ops.composite(
-    "fill.Scalar(Tensor self, Scalar value) -> Tensor", variants="function",
+    "fill.Scalar(Tensor self, Scalar value) -> Tensor",
+    variants="function",
     doc="A copy of self's layout filled with one value.",
 )
 ops.composite("fill.Tensor(Tensor self, Tensor value) -> Tensor", variants="function")

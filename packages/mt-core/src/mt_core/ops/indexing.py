@@ -30,7 +30,8 @@ ops.plain(
     tags="exact_out",
 )
 ops.composite(
-    "take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", out=True,
+    "take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor",
+    out=True,
     doc="Elements at `indices` along a dimension, the others broadcast; without `dim`, of the flattened input.",
 )
 ops.plain(
@@ -81,11 +82,15 @@ ops.plain(
     tags="exact_out",
 )
 ops.plain(
-    "index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", inplace=True, out=True, tags="exact_out",
+    "index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
+    inplace=True,
+    out=True,
+    tags="exact_out",
     doc="A copy of self with rows of `source` along `dim` written at `index`.",
 )
 ops.plain(
-    "index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", inplace=True,
+    "index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
+    inplace=True,
     doc="A copy of self with one value at `index` along `dim`.",
 )
 ops.composite("index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", inplace=True)
@@ -119,7 +124,8 @@ ops.plain(
     tags="exact_out",
 )
 ops.plain(
-    "put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", inplace=True,
+    "put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor",
+    inplace=True,
     doc="A copy of self with `source` at indices of the flattened tensor; added up with `accumulate`.",
 )
 ops.plain(
@@ -153,15 +159,18 @@ ops.composite(
     doc="int64 vectors with a 1 at each index.",
 )
 ops.composite(
-    "select_scatter(Tensor self, Tensor src, int dim, int index) -> Tensor", out=True,
+    "select_scatter(Tensor self, Tensor src, int dim, int index) -> Tensor",
+    out=True,
     doc="A copy of self with `src` written at one index of a dimension.",
 )
 ops.composite(
-    "slice_scatter(Tensor self, Tensor src, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor", out=True,
+    "slice_scatter(Tensor self, Tensor src, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor",
+    out=True,
     doc="A copy of self with `src` written to a slice of a dimension.",
 )
 ops.composite(
-    "diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor", out=True,
+    "diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor",
+    out=True,
     doc="A copy of self with `src` written to a diagonal.",
 )
 ops.composite(
@@ -174,7 +183,8 @@ ops.composite(
 )
 ops.composite("repeat_interleave.self_int(Tensor self, int repeats, int? dim=None, *, int? output_size=None) -> Tensor")
 ops.composite(
-    "repeat_interleave.Tensor(Tensor repeats, *, int? output_size=None) -> Tensor", variants="function",
+    "repeat_interleave.Tensor(Tensor repeats, *, int? output_size=None) -> Tensor",
+    variants="function",
     doc="Index i, repeats[i] times each; of a tensor, its elements.",
 )
 ops.composite(

@@ -65,7 +65,9 @@ _composite(
     tags="exact_out",
 )
 ops.composite(
-    "cross(Tensor self, Tensor other, int? dim=None) -> Tensor", out=True, tags="exact_out",
+    "cross(Tensor self, Tensor other, int? dim=None) -> Tensor",
+    out=True,
+    tags="exact_out",
     doc="Cross product along `dim`, or along the first dimension of size 3.",
 )
 _composite(
@@ -75,17 +77,21 @@ _composite(
 _composite("linalg_matmul(Tensor self, Tensor other) -> Tensor", out=True, doc="Second name of `matmul`.")
 _composite("linalg_multi_dot(Tensor[] tensors) -> Tensor", out=True, doc="Product of matrices, in the cheapest order.")
 ops.composite(
-    "chain_matmul(Tensor[] matrices) -> Tensor", variants="function", out=True,
+    "chain_matmul(Tensor[] matrices) -> Tensor",
+    variants="function",
+    out=True,
     doc="Product of several matrices in the order that costs least.",
 )
 _composite(
-    "linalg_matrix_power(Tensor self, int n) -> Tensor", out=True,
+    "linalg_matrix_power(Tensor self, int n) -> Tensor",
+    out=True,
     doc="Integer powers of square matrices; negative ones invert.",
 )
 ops.composite("matrix_power(Tensor self, int n) -> Tensor", out=True, doc="Second name of `linalg_matrix_power`.")
 _composite("linalg_vander(Tensor x, *, int? N=None) -> Tensor", doc="x^0 ... x^(N-1) along a new last dimension.")
 _plain(
-    "linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)", out=("inverse", "info"),
+    "linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)",
+    out=("inverse", "info"),
     doc="Inverses and, per matrix, 0 or which pivot is zero.",
 )
 _composite("linalg_inv(Tensor A) -> Tensor", out=True, doc="Inverse of square matrices.", tags="exact_out")
@@ -107,7 +113,8 @@ _plain(
     doc="Sign and log of the absolute determinant.",
 )
 ops.composite(
-    "slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)", out=("sign", "logabsdet"),
+    "slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)",
+    out=("sign", "logabsdet"),
     doc="Second name of `linalg_slogdet`.",
 )
 ops.composite("logdet(Tensor self) -> Tensor", doc="Logarithm of determinants; nan where they are negative.")
@@ -122,7 +129,8 @@ _composite(
     doc="L with L L^H = A, of positive definite matrices.",
 )
 ops.composite(
-    "cholesky(Tensor self, bool upper=False) -> Tensor", out=True,
+    "cholesky(Tensor self, bool upper=False) -> Tensor",
+    out=True,
     doc="Cholesky factors of positive definite matrices; lower, unless `upper`.",
 )
 _plain(
@@ -131,7 +139,8 @@ _plain(
     doc="A = Q R, Q with orthonormal columns, R upper triangular.",
 )
 ops.composite(
-    "qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)", out=("Q", "R"),
+    "qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)",
+    out=("Q", "R"),
     doc="QR decomposition; reduced, unless `some` is False.",
 )
 _plain(
@@ -140,7 +149,8 @@ _plain(
     doc="Eigenvalues (ascending) and eigenvectors of Hermitian matrices.",
 )
 _composite(
-    "linalg_eigvalsh(Tensor self, str UPLO='L') -> Tensor", out=True,
+    "linalg_eigvalsh(Tensor self, str UPLO='L') -> Tensor",
+    out=True,
     doc="Eigenvalues, rising, of symmetric or Hermitian matrices.",
 )
 _plain(
@@ -150,7 +160,8 @@ _plain(
 )
 _composite("linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor", out=True, doc="Singular values, falling.")
 ops.composite(
-    "svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)", out=("U", "S", "V"),
+    "svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)",
+    out=("U", "S", "V"),
     doc="Singular value decomposition with V, not its adjoint.",
 )
 _plain(

@@ -75,11 +75,13 @@ ops.composite(
     doc="Hinge loss over classes: max(0, margin - self[target] + self[i]) ** p.",
 )
 ops.composite(
-    "multilabel_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", **_NN,
+    "multilabel_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
+    **_NN,
     doc="Hinge loss of every target class against every other; targets end at -1.",
 )
 ops.composite(
-    "hinge_embedding_loss(Tensor self, Tensor target, float margin=1.0, int reduction=1) -> Tensor", **_TOP,
+    "hinge_embedding_loss(Tensor self, Tensor target, float margin=1.0, int reduction=1) -> Tensor",
+    **_TOP,
     doc="self for target 1, max(0, margin - self) for target -1.",
 )
 ops.composite(
@@ -98,7 +100,8 @@ ops.composite(
     doc="1 - cosine for pairs with target 1, max(0, cosine - margin) for target -1.",
 )
 ops.composite(
-    "pairwise_distance(Tensor x1, Tensor x2, float p=2, float eps=1e-06, bool keepdim=False) -> Tensor", **_TOP,
+    "pairwise_distance(Tensor x1, Tensor x2, float p=2, float eps=1e-06, bool keepdim=False) -> Tensor",
+    **_TOP,
     doc="p-norm of x1 - x2 + eps along the last dimension.",
 )
 ops.composite(

@@ -13,7 +13,8 @@ for _n, _place in ((1, _TOP), (2, _NN), (3, _NN)):
     _window = f"int[{_n}] kernel_size, int[{_n}] stride=[], int[{_n}] padding=0"
     if _n == 1:
         ops.composite(
-            f"avg_pool1d(Tensor self, {_window}, bool ceil_mode=False, bool count_include_pad=True) -> Tensor", **_TOP,
+            f"avg_pool1d(Tensor self, {_window}, bool ceil_mode=False, bool count_include_pad=True) -> Tensor",
+            **_TOP,
             doc="Means of windows of (n, c, l) or (c, l).",
         )
     else:
@@ -62,7 +63,8 @@ for _name, _dims in (("nearest", (1, 2, 3)), ("_nearest_exact", (1, 2, 3))):
                       doc="Every output element is the nearest input element.")  # fmt: skip
         ops.composite(f"{_full}(Tensor self, int[{_n}] output_size, {_scales}) -> Tensor", **_NN)
 ops.composite(
-    "upsample_linear1d(Tensor self, int[1] output_size, bool align_corners, float? scales=None) -> Tensor", **_NN,
+    "upsample_linear1d(Tensor self, int[1] output_size, bool align_corners, float? scales=None) -> Tensor",
+    **_NN,
     doc="Signals resampled linearly.",
 )
 ops.composite(
@@ -89,20 +91,24 @@ for _name in ("linear1d", "bilinear2d", "trilinear3d", "bicubic2d"):
         **_NN,
     )
 ops.composite(
-    "pixel_shuffle(Tensor self, int upscale_factor) -> Tensor", **_TOP,
+    "pixel_shuffle(Tensor self, int upscale_factor) -> Tensor",
+    **_TOP,
     doc="(*, C r^2, H, W) rearranged to (*, C, H r, W r).",
 )
 ops.composite(
-    "pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor", **_TOP,
+    "pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor",
+    **_TOP,
     doc="(*, C, H r, W r) rearranged to (*, C r^2, H, W).",
 )
 ops.composite(
-    "channel_shuffle(Tensor self, int groups) -> Tensor", **_TOP,
+    "channel_shuffle(Tensor self, int groups) -> Tensor",
+    **_TOP,
     doc="Channels dealt out over groups: (g, c) becomes (c, g).",
 )
 ops.composite("native_channel_shuffle(Tensor self, int groups) -> Tensor", **_TOP, doc="`channel_shuffle`.")
 ops.composite(
-    "affine_grid_generator(Tensor theta, int[] size, bool align_corners) -> Tensor", **_TOP,
+    "affine_grid_generator(Tensor theta, int[] size, bool align_corners) -> Tensor",
+    **_TOP,
     doc="Sampling positions of affine maps theta (N, 2, 3) or (N, 3, 4).",
 )
 ops.composite(

@@ -19,7 +19,9 @@ for _name in ("cummax", "cummin"):
         tags="exact_out",
     )
 ops.plain(
-    "logcumsumexp(Tensor self, int dim) -> Tensor", out=True, tags="exact_out",
+    "logcumsumexp(Tensor self, int dim) -> Tensor",
+    out=True,
+    tags="exact_out",
     doc="Logarithm of the running sum of exponentials, without overflow.",
 )
 ops.composite(
@@ -28,7 +30,8 @@ ops.composite(
     doc="`sum` with NaN as 0.",
 )
 ops.composite(
-    "nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", out=True,
+    "nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    out=True,
     doc="Mean of the elements that are not nan.",
 )
 ops.composite(
@@ -55,17 +58,20 @@ for _name in ("quantile", "nanquantile"):
     )
 ops.composite("trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", variants="function")
 ops.composite(
-    "trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", variants="function",
+    "trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor",
+    variants="function",
     doc="Integral along `dim` by the trapezoidal rule.",
 )
 ops.composite("trapz.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", variants="function")
 ops.composite(
-    "trapz.dx(Tensor y, *, float dx=1, int dim=-1) -> Tensor", variants="function",
+    "trapz.dx(Tensor y, *, float dx=1, int dim=-1) -> Tensor",
+    variants="function",
     doc="Second name of `trapezoid`.",
 )
 ops.composite("cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", variants="function")
 ops.composite(
-    "cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor", variants="function",
+    "cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor",
+    variants="function",
     doc="Running integral along `dim` by the trapezoidal rule.",
 )
 ops.composite(
@@ -78,11 +84,15 @@ ops.plain(
     doc="How often each non-negative integer occurs.",
 )
 ops.plain(
-    "histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", out=True,
+    "histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor",
+    out=True,
     doc="Counts of elements in `bins` equal intervals from min to max.",
 )
 ops.composite("trace(Tensor self) -> Tensor", doc="Sum of a matrix's diagonal.")
 ops.composite(
-    "renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", inplace=True, out=True, tags="exact_out",
+    "renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor",
+    inplace=True,
+    out=True,
+    tags="exact_out",
     doc="Slices along `dim` scaled down to p-norm `maxnorm` where they exceed it.",
 )

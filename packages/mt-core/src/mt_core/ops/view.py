@@ -77,11 +77,13 @@ ops.composite(
 )
 ops.composite("narrow.Tensor(Tensor(a) self, int dim, Tensor start, int length) -> Tensor(a)")
 ops.composite(
-    "expand_as(Tensor(a) self, Tensor other) -> Tensor(a)", variants="method",
+    "expand_as(Tensor(a) self, Tensor other) -> Tensor(a)",
+    variants="method",
     doc="A view of self expanded to another tensor's shape.",
 )
 ops.composite(
-    "view_as(Tensor(a) self, Tensor other) -> Tensor(a)", variants="method",
+    "view_as(Tensor(a) self, Tensor other) -> Tensor(a)",
+    variants="method",
     doc="A view of self with another tensor's shape.",
 )
 ops.composite(

@@ -40,6 +40,7 @@ for _view, (_arguments, _returns) in COPIES.items():
     ops.composite(f"{copy_name(_view)}{_arguments} -> {_returns}", variants="function", out=_returns == "Tensor",
                   doc=f"A copy of what `{_view.partition('.')[0]}` views.")  # fmt: skip
 ops.composite(
-    "narrow_copy(Tensor self, int dim, int start, int length) -> Tensor", out=True,
+    "narrow_copy(Tensor self, int dim, int start, int length) -> Tensor",
+    out=True,
     doc="A copy of what `narrow` views.",
 )

@@ -11,7 +11,9 @@ ops.plain(
     doc="Tensors one after another along an existing dimension; dtypes promote, empty 1-d tensors are skipped.",
 )
 for _name in ("concat", "concatenate"):
-    ops.composite(f"{_name}(Tensor[] tensors, int dim=0) -> Tensor", variants="function", out=True, doc="Second name of `cat`.")
+    ops.composite(
+        f"{_name}(Tensor[] tensors, int dim=0) -> Tensor", variants="function", out=True, doc="Second name of `cat`."
+    )
 ops.plain(
     "stack(Tensor[] tensors, int dim=0) -> Tensor",
     variants="function",
@@ -67,17 +69,20 @@ ops.composite("moveaxis.int(Tensor(a) self, int source, int destination) -> Tens
 for _name in ("swapaxes", "swapdims"):
     ops.composite(
         f"{_name}(Tensor(a) self, int {'axis0' if _name == 'swapaxes' else 'dim0'}, int "
-        f"{'axis1' if _name == 'swapaxes' else 'dim1'}) -> Tensor(a)", doc="Second name of `transpose`."
+        f"{'axis1' if _name == 'swapaxes' else 'dim1'}) -> Tensor(a)",
+        doc="Second name of `transpose`.",
     )
     ops.composite(
         f"{_name}_(Tensor(a!) self, int {'axis0' if _name == 'swapaxes' else 'dim0'}, int "
-        f"{'axis1' if _name == 'swapaxes' else 'dim1'}) -> Tensor(a!)", doc="Second name of `transpose_`.",
+        f"{'axis1' if _name == 'swapaxes' else 'dim1'}) -> Tensor(a!)",
+        doc="Second name of `transpose_`.",
         variants="method",
     )
 ops.composite("broadcast_to(Tensor(a) self, int[] size) -> Tensor(a)", doc="A view of self expanded to a shape.")
 ops.composite("ravel(Tensor(a) self) -> Tensor(a)", doc="One dimension; a view where memory allows.")
 ops.composite(
-    "reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)", variants="method",
+    "reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)",
+    variants="method",
     doc="`reshape` to another tensor's shape.",
 )
 ops.composite(
@@ -85,7 +90,8 @@ ops.composite(
     doc="The conjugate transpose of the last two dimensions, as a view.",
 )
 ops.composite(
-    "unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", doc="`chunk`, its pieces free to be written to in place."
+    "unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]",
+    doc="`chunk`, its pieces free to be written to in place.",
 )
 ops.composite(
     "unsafe_split.Tensor(Tensor self, int split_size, int dim=0) -> Tensor[]",
