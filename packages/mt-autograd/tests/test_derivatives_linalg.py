@@ -16,6 +16,10 @@ def _spd_triangle(a: Any) -> Any:
     return L.cholesky(positive_definite(a))
 
 
+def _triangular_solve(b: Any, a: Any, transpose: bool) -> Any:
+    return torch.triangular_solve(b, _spd_triangle(a), upper=False, transpose=transpose).solution
+
+
 def _lstsq(a: Any, b: Any) -> Any:
     return L.lstsq(a, b, driver="gelsd")[:2]
 
@@ -25,7 +29,7 @@ CASES = {
     "solve": (lambda a, b: L.solve(positive_definite(a), b), [(2, 3, 3), (2, 3, 2)]),
     "solve_right": (lambda a, b: L.solve(positive_definite(a), b, left=False), [(3, 3), (2, 3)]),
     "solve_triangular": (lambda a, b: L.solve_triangular(_spd_triangle(a), b, upper=False), [(3, 3), (3, 2)]),
-    "triangular_solve": (lambda b, a: torch.triangular_solve(b, _spd_triangle(a), upper=False, transpose=True)[0], [(3, 2), (3, 3)]),
+    "triangular_solve": (lambda b, a: _triangular_solve(b, a, transpose=True), [(3, 2), (3, 3)]),
     "cholesky": (_spd_triangle, [(2, 3, 3)]),
     "cholesky_upper": (lambda a: L.cholesky(positive_definite(a), upper=True), [(3, 3)]),
     "cholesky_solve": (lambda b, a: torch.cholesky_solve(b, _spd_triangle(a)), [(3, 2), (3, 3)]),

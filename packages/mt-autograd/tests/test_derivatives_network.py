@@ -9,13 +9,14 @@ import mindtorch as torch
 
 F = torch.nn.functional
 LABELS = torch.tensor([0, 2, 1])
+SHARES = torch.full((3, 4), 0.3, dtype=torch.float64)
 WEIGHTS = torch.tensor([0.5, 2.0, 1.0, 3.0], dtype=torch.float64)
 
 CASES = {
     "conv1d": (lambda x, w, b: F.conv1d(x, w, b, stride=2, padding=1), [(2, 2, 6), (3, 2, 3), (3,)]),
     "conv2d_groups": (lambda x, w: F.conv2d(x, w, padding="same", groups=2), [(1, 4, 4, 3), (2, 2, 2, 3)]),
     "conv3d": (lambda x, w: F.conv3d(x, w, dilation=2), [(1, 1, 3, 4, 3), (2, 1, 2, 1, 2)]),
-    "conv_transpose2d": (lambda x, w: F.conv_transpose2d(x, w, stride=2, output_padding=1), [(1, 2, 3, 2), (2, 1, 2, 3)]),
+    "conv_transpose2d": (lambda x, w: F.conv_transpose2d(x, w, None, 2, 0, 1), [(1, 2, 3, 2), (2, 1, 2, 3)]),
     "avg_pool2d": (lambda x: F.avg_pool2d(x, 3, 2, 1, ceil_mode=True, count_include_pad=False), [(1, 2, 5, 6)]),
     "max_pool2d": (lambda x: F.max_pool2d(x, 3, 2, 1, dilation=2), [(1, 2, 7, 6)]),
     "max_pool1d": (lambda x: F.max_pool1d(x, 2, ceil_mode=True), [(2, 5)]),
@@ -33,7 +34,7 @@ CASES = {
     "cross_entropy": (lambda x: F.cross_entropy(x, LABELS, WEIGHTS, ignore_index=1, label_smoothing=0.1), [(3, 4)]),
     "cross_entropy_soft": (lambda x, t: F.cross_entropy(x, t.softmax(1)), [(3, 4), (3, 4)]),
     "nll_loss": (lambda x: F.nll_loss(x.log_softmax(1), LABELS, ignore_index=1, reduction="sum"), [(3, 4)]),
-    "binary_cross_entropy": (lambda x: F.binary_cross_entropy(x.sigmoid(), torch.full((3, 4), 0.3, dtype=x.dtype)), [(3, 4)]),
+    "binary_cross_entropy": (lambda x: F.binary_cross_entropy(x.sigmoid(), SHARES), [(3, 4)]),
     "with_logits": (lambda x, t: F.binary_cross_entropy_with_logits(x, t.sigmoid()), [(3, 4), (3, 4)]),
     "mse_loss": (F.mse_loss, [(3, 4), (3, 4)]),
     "smooth_l1_loss": (F.smooth_l1_loss, [(3, 4), (3, 4)]),
@@ -45,7 +46,7 @@ CASES = {
     "poisson_nll_loss": (lambda x, t: F.poisson_nll_loss(x, t), [(3, 4), (3, 4)]),
     "cosine_similarity": (F.cosine_similarity, [(3, 4), (3, 4)]),
     "attention": (F.scaled_dot_product_attention, [(2, 3, 4), (2, 5, 4), (2, 5, 4)]),
-    "attention_causal": (lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True), [(2, 3, 4), (2, 3, 4), (2, 3, 4)]),
+    "attention_causal": (lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True), [(2, 3, 4)] * 3),
 }  # fmt: skip
 
 

@@ -30,7 +30,7 @@ def test_integer_averages_round_towards_zero() -> None:
 @pytest.mark.parametrize("window, words", [
     ({"kernel_size": 2, "stride": 0}, "stride must be greater than zero, but got 0"),
     ({"kernel_size": 0}, "kernel_size must be greater than zero, but got 0"),
-    ({"kernel_size": 2, "padding": 2}, "padding should be at most half of kernel size, but got padding=2 and kernel_size=2"),
+    ({"kernel_size": 2, "padding": 2}, "should be at most half of kernel size, but got padding=2 and kernel_size=2"),
     ({"kernel_size": 9}, "Invalid computed output size: 0"),
     ({"kernel_size": (2, 2)}, "of size 1 but got size 2"),
 ])  # fmt: skip

@@ -1,4 +1,4 @@
-"""Functions of linear algebra that PyTorch defines in Python: ``torch.lu``, ``torch.cdist``, low-rank approximations."""
+"""Functions of linear algebra that PyTorch defines in Python: factors, distances, low-rank approximations."""
 
 from __future__ import annotations
 

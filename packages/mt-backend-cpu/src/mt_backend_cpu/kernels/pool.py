@@ -76,7 +76,7 @@ def _average(spatial: int) -> Any:
         if self.dtype.kind in "fc":
             return total / count.astype(self.dtype)
         # C++ rounds the quotient of integers towards zero.
-        return np.sign(total) * (np.abs(total) // count)
+        return np.sign(total) * np.sign(count) * (np.abs(total) // np.abs(count))
 
     return avg_pool
 

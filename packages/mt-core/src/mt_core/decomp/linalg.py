@@ -248,10 +248,12 @@ def _raise_singular(info: Any, name: str, A: Any) -> None:
 
 
 _REASONS = {
-    "cholesky": "The factorization could not be completed because the input is not positive-definite (the leading minor of order {} "
+    "cholesky": "The factorization could not be completed because the input is not positive-definite (the "
+    "leading minor of order {} "
     "is not positive-definite).",
     "solve": "The solver failed because the input matrix is singular.",
-    "inv": "The diagonal element {} is zero, the inversion could not be completed because the input matrix is singular.",
+    "inv": "The diagonal element {} is zero, the inversion could not be completed because the input matrix is "
+    "singular.",
 }  # fmt: skip
 
 

@@ -100,7 +100,8 @@ def inner(self: Any, other: Any) -> Any:
         return self * other
     if self.shape[-1] != other.shape[-1]:
         raise RuntimeError(
-            f"inner() the last dimension must match on both input tensors but got shapes {list(self.shape)} and {list(other.shape)}"
+            f"inner() the last dimension must match on both input tensors but got shapes {list(self.shape)} and "
+            f"{list(other.shape)}"
         )
     k = self.shape[-1]
     rows, columns = (t.reshape(math.prod(t.shape[:-1]), k) for t in (self, other))

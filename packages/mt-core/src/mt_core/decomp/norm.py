@@ -90,7 +90,7 @@ def native_batch_norm(
     input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float, eps: float
 ) -> tuple[Any, Any, Any]:
     shape = input._array.shape
-    if len(shape) < 2 and not training:
+    if len(shape) < 2 and not (training and input.numel()):
         _check_channels(0, running_mean=running_mean, running_var=running_var)
         return input.clone(), input.new_empty((0,)), input.new_empty((0,))
     if len(shape) < 2:

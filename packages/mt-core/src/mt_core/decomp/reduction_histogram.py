@@ -67,7 +67,8 @@ def _check_count(self: Any, spacing: Sequence[Any], dim: Any, dims: Ints) -> Non
             f"{self.dim()}', since dim argument was not given, but got a list of length {len(spacing)}"
         )
     raise RuntimeError(
-        "torch.gradient expected spacing to be unspecified, a scalar or it's spacing and dim arguments to have the same "
+        "torch.gradient expected spacing to be unspecified, a scalar or it's spacing and dim arguments to have "
+        "the same "
         f"length, but got a spacing argument of length {len(spacing)} and a dim argument of length {len(dims)}."
     )
 
@@ -98,10 +99,11 @@ def _even(values: Any, spacing: Any, dim: int, edge_order: int) -> Any:
 
 
 def _uneven(values: Any, coordinates: Any, dim: int, edge_order: int) -> Any:
-    """Differences of second order for any coordinates (Fornberg 1988); of first order at the ends for `edge_order` 1."""
+    """Differences of second order for any coordinates (Fornberg 1988), at the ends of the order asked for."""
     if coordinates.dim() != 1:
         raise RuntimeError(
-            f"torch.gradient expected each element of spacing to have one dimension, but got an element with {coordinates.dim()} "
+            f"torch.gradient expected each element of spacing to have one dimension, but got an element with "
+            f"{coordinates.dim()} "
             "dimensions!"
         )
     x = coordinates.reshape([-1 if i == dim else 1 for i in range(values.dim())])

@@ -22,12 +22,14 @@ def _check_points(shape: Ints, dims: int, weight: Any, self: Any) -> None:
         return
     if tuple(weight._array.shape) != shape[:-1]:
         raise RuntimeError(
-            f"{_NAME}: if weight tensor is provided it should have the same shape as the input tensor excluding its innermost "
+            f"{_NAME}: if weight tensor is provided it should have the same shape as the input tensor excluding "
+            "its innermost "
             f"dimension, but got input with shape {list(shape)} and weight with shape {list(weight.shape)}"
         )
     if weight._dtype is not self._dtype:
         raise RuntimeError(
-            f"{_NAME}: if weight tensor is provided, input tensor and weight tensor should have the same dtype, but got "
+            f"{_NAME}: if weight tensor is provided, input tensor and weight tensor should have the same dtype, "
+            "but got "
             f"input({cpp_type_name(self._dtype)}), and weight({cpp_type_name(weight._dtype)})"
         )
 
@@ -45,7 +47,8 @@ def _check_counts(bins: Ints, range: Any) -> None:
         return
     if len(range) != 2 * len(bins):
         raise RuntimeError(
-            f"{_NAME}: for a {len(bins)}-dimensional histogram range should have {2 * len(bins)} elements, but got {len(range)}"
+            f"{_NAME}: for a {len(bins)}-dimensional histogram range should have {2 * len(bins)} elements, but "
+            f"got {len(range)}"
         )
     for d in _dimensions(bins):
         low, high = range[2 * d], range[2 * d + 1]
@@ -70,12 +73,14 @@ def _check_edges(bins: Any, self: Any) -> None:
             )
         if edges._array.ndim != 1:
             raise RuntimeError(
-                f"{_NAME}: bins tensor should have one dimension, but got {edges._array.ndim} dimensions in the bins tensor for "
+                f"{_NAME}: bins tensor should have one dimension, but got {edges._array.ndim} dimensions in the "
+                "bins tensor for "
                 f"dimension {d}"
             )
         if not edges._array.size:
             raise RuntimeError(
-                f"{_NAME}: bins tensor should have at least 1 element, but got 0 elements in the bins tensor for dimension {d}"
+                f"{_NAME}: bins tensor should have at least 1 element, but got 0 elements in the bins tensor for "
+                f"dimension {d}"
             )
 
 
