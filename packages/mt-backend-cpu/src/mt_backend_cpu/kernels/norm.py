@@ -77,7 +77,8 @@ def layer_norm(
 
 @kernel("native_layer_norm_backward")
 def native_layer_norm_backward(
-    grad_out: np.ndarray, input: np.ndarray, normalized_shape: Ints, mean: np.ndarray, rstd: np.ndarray, weight: Any, bias: Any,
+    grad_out: np.ndarray, input: np.ndarray, normalized_shape: Ints, mean: np.ndarray, rstd: np.ndarray, weight: Any,
+    bias: Any,
     output_mask: Any,
 ) -> tuple[Any, Any, Any]:  # fmt: skip
     wanted_input, wanted_weight, wanted_bias = output_mask

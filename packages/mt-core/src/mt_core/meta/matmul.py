@@ -18,7 +18,8 @@ def _one_dtype(first: Any, second: Any, words: str) -> None:
         raise RuntimeError(words.format(_c_name(first._dtype), _c_name(second._dtype)))
 
 
-_C_NAMES = {"float32": "float", "float64": "double", "int64": "long", "int32": "int", "int16": "short", "int8": "signed char",
+_C_NAMES = {"float32": "float", "float64": "double", "int64": "long", "int32": "int", "int16": "short",
+            "int8": "signed char",
             "uint8": "unsigned char", "bool": "bool", "float16": "c10::Half", "bfloat16": "c10::BFloat16",
             "complex64": "c10::complex<float>", "complex128": "c10::complex<double>"}  # fmt: skip
 
