@@ -38,7 +38,7 @@ from .devices import device as device  # noqa: E402
 from .dtypes import *  # noqa: E402, F403
 from .formats import *  # noqa: E402, F403
 from .functional import *  # type: ignore[no-redef]  # noqa: E402, F403 - as PyTorch, over operators of the same name
-from .functional_linalg import cdist as cdist  # noqa: E402
+from .functional_linalg import cdist as cdist  # type: ignore[assignment]  # noqa: E402 - over the operator of the name
 from .functional_linalg import lu as lu  # noqa: E402
 from .functional_linalg import pca_lowrank as pca_lowrank  # noqa: E402
 from .functional_linalg import svd_lowrank as svd_lowrank  # noqa: E402

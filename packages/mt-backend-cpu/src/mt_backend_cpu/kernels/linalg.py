@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
@@ -65,7 +66,7 @@ def _first_failure(matrix: np.ndarray) -> int:
     return matrix.shape[0]
 
 
-def _checked(name: str) -> Any:
+def _checked(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorator of a kernel that ends in ``check_errors`` and returns ``info`` last: have it raise when asked to."""
 
     def wrap(function: Any) -> Any:
