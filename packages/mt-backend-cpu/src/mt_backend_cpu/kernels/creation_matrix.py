@@ -21,8 +21,8 @@ def _spaced(start: Any, end: Any, steps: int, spec: Spec) -> np.ndarray:
     if steps == 1:
         return np.full(1, start).astype(d.np)
     if kind is np.float64 and d.np is not np.float64:
-        # PyTorch rounds the ends first, and steps in single precision.
-        start, end, kind = int(start), int(end), np.float32
+        # PyTorch rounds the ends first.
+        start, end = int(start), int(end)
     first, last = np.asarray(start, kind), np.asarray(end, kind)
     step = (last - first) / np.asarray(max(steps - 1, 1), first.real.dtype)
     position = np.arange(steps)
