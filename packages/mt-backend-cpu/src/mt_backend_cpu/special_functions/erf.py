@@ -134,11 +134,19 @@ def ndtri(p: Any) -> Any:
     )
 
 
+def _normal_tail(x: Any) -> Any:
+    """1 - ndtr(x) for x >= 0; the square is split as in `_tail`."""
+    x = np.minimum(x, 45)
+    upper = np.floor(x * 16) / 16
+    return np.exp(-upper * upper / 2) * np.exp((upper - x) * (upper + x) / 2) * _erfcx_positive(x * SQRT_HALF) / 2
+
+
 @in_double
 def log_ndtr(x: Any) -> Any:
     """The logarithm of the normal distribution function."""
     return by_cases(
         x,
         (x < -1, lambda x: np.log(_erfcx_positive(-x * SQRT_HALF) / 2) - x * x / 2),
-        (x >= -1, lambda x: np.log1p(-_complement(x * SQRT_HALF) / 2)),
+        (x < 0, lambda x: np.log(_normal_tail(-x))),
+        (x >= 0, lambda x: np.log1p(-_normal_tail(x))),
     )

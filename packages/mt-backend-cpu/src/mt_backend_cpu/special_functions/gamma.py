@@ -10,7 +10,7 @@ import numpy as np
 from . import _tables as tables
 from ._evaluate import by_cases, in_double, polynomial, scaled
 
-__all__ = ["digamma", "lgamma", "lgamma_double", "polygamma", "stirling_correction", "zeta"]
+__all__ = ["digamma", "lgamma", "lgamma_double", "lgamma_near_1", "polygamma", "stirling_correction", "zeta"]
 
 #: B(2k) / (2k (2k - 1)): Stirling's series of lgamma in 1 / x**(2k - 1), highest first.
 _STIRLING = (-3617 / 122400, 1 / 156, -691 / 360360, 1 / 1188, -1 / 1680, 1 / 1260, -1 / 360, 1 / 12)
@@ -33,8 +33,8 @@ def _stirling(x: Any) -> Any:
     return (x - 0.5) * np.log(x) - x + 0.5 * math.log(2 * math.pi) + stirling_correction(x)
 
 
-def _above_1(offset: Any) -> Any:
-    """lgamma(1 + offset) for an offset in [-0.5, 0.5]."""
+def lgamma_near_1(offset: Any) -> Any:
+    """lgamma(1 + offset) for an offset in [-0.5, 0.5], without rounding the sum."""
     return offset * polynomial(tables.LGAMMA_AT_1, 2 * offset)
 
 
@@ -46,8 +46,8 @@ def _positive(x: Any) -> Any:
         (x >= 5, lambda x: polynomial(tables.LGAMMA_5_10, scaled(x, 5, 10))),
         (x >= 2.5, lambda x: polynomial(tables.LGAMMA_2_5, scaled(x, 2.5, 5))),
         (x >= 1.5, lambda x: (x - 2) * polynomial(tables.LGAMMA_AT_2, 2 * (x - 2))),
-        (x >= 0.5, lambda x: _above_1(x - 1)),
-        (x > 0, lambda x: _above_1(x) - np.log(x)),
+        (x >= 0.5, lambda x: lgamma_near_1(x - 1)),
+        (x > 0, lambda x: lgamma_near_1(x) - np.log(x)),
     )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ._evaluate import in_double
 from .erf import _complement as erfc
-from .gamma import lgamma_double, stirling_correction
+from .gamma import lgamma_double, lgamma_near_1, stirling_correction
 
 __all__ = ["igamma", "igammac"]
 
@@ -74,7 +74,8 @@ def _series_of_q(a: Any, x: Any) -> Any:
     for n in range(1, 60):
         term = term * (-x / n)
         total = total + term / (a + n)
-    log = a * np.log(x) - lgamma_double(1 + a)
+    lgamma = np.where(a < 0.5, lgamma_near_1(np.minimum(a, 0.5)), lgamma_double(1 + a))
+    log = a * np.log(x) - lgamma
     return -np.expm1(log) - np.exp(log) * a * total
 
 

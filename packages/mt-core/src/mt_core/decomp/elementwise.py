@@ -77,4 +77,8 @@ def ldexp_(self: Any, other: Any) -> Any:
 
 @composite("dist")
 def dist(self: Any, other: Any, p: Any) -> Any:
-    return ops.linalg_vector_norm(self - other, p)
+    difference = self - other
+    if difference.dtype.category < 2:
+        got = scalar_type_name(difference.dtype)
+        raise RuntimeError(f"norm(): input dtype should be either floating point or complex. Got {got} instead.")
+    return ops.linalg_vector_norm(difference, p)

@@ -503,8 +503,9 @@ def _stand_beside(self: Tensor, others: tuple[Any, ...]) -> bool:
 NUMBERS = frozenset((bool, int, float, complex))
 REAL_NUMBERS = frozenset((bool, int, float))
 REAL_FLOATS = frozenset(d for d in ALL_DTYPES if d.native_real_float)
-#: dtype -> classes of numbers that take it.
+#: dtype -> classes of numbers that take it. A bool beside a number is rare, and refused by some operators.
 WEAK_NUMBERS = {
-    d: frozenset((bool, int, float,
-    complex)[: d.category + 1]) if WEAKLY_TYPED else frozenset() for d in ALL_DTYPES if d.native
-}  # fmt: skip
+    d: frozenset((int, float, complex)[: d.category] or (bool,)) if WEAKLY_TYPED else frozenset()
+    for d in ALL_DTYPES
+    if d.native
+}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from .. import dtypes
-from ..dtypes import scalar_type_name
+from ..dtypes import can_cast, scalar_type_name
 from ..promotion import ARITHMETIC, BOOL
 from ._checks import BOOL as BOOL_DTYPE
-from ._checks import COMPLEX, COMPLEX_HALF, FLOATS, INTEGERS, REAL, UNSIGNED, Refusal, Supported
+from ._checks import COMPLEX, COMPLEX_HALF, FLOATS, INTEGERS, REAL, UNSIGNED, Refusal, Supported, c_name
 from ._declare import Family
 
 ops = Family("comparison")
@@ -115,6 +115,20 @@ class _Clamp(Supported):
         )
 
 
+class _ClampInPlace(_Clamp):
+    """`_Clamp` for ``clamp_``, which has words of its own for a result that does not fit."""
+
+    __slots__ = ()
+
+    def __call__(self, args: tuple[Any, ...], common: Any) -> None:
+        target = args[0].dtype
+        if not can_cast(common, target):
+            raise RuntimeError(
+                f"result type {scalar_type_name(common)} can't be cast to the desired output type {c_name(target)}"
+            )
+        super().__call__(args, common)
+
+
 class _ClampOneSide(_Clamp):
     """`_Clamp` for ``clamp_min`` and ``clamp_max``, whose schema has one limit."""
 
@@ -144,7 +158,7 @@ ops.elementwise("clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -
                 inplace_variants="function method", out="Tensor_out", check=_Clamp(_ORDERED),
                 doc="max where self is larger, else min where self is smaller, else self.")  # fmt: skip
 ops.elementwise("clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", promotes="self min max", inplace=True,
-                inplace_variants="function method", out=True, check=_Clamp(_ORDERED))  # fmt: skip
+                inplace_variants="function method", out=True, check=_Clamp(_ORDERED), inplace_check=_ClampInPlace(_ORDERED))  # fmt: skip
 for _name in ("min", "max"):
     ops.elementwise(f"clamp_{_name}.Tensor(Tensor self, Tensor {_name}) -> Tensor", inplace=True, out="Tensor_out",
                     inplace_variants="function method", check=_ClampOneSide(REAL, _name == "min"),
