@@ -34,8 +34,9 @@ def cast(array: np.ndarray, target: np.dtype) -> np.ndarray:
 def _cast_complex_half(array: np.ndarray, target: np.dtype) -> np.ndarray:
     """To or from complex32, stored as pairs of halves."""
     if array.dtype.names is not None:
-        whole = array["real"].astype(np.float32) + 1j * array["imag"].astype(np.float32)
-        return whole.astype(np.complex64) if target == np.complex64 else cast(whole.astype(np.complex64), target)
+        whole = np.empty(array.shape, np.complex64)
+        whole.real, whole.imag = array["real"], array["imag"]
+        return cast(whole, target)
     whole = cast(array, np.dtype(np.complex64))
     pairs = np.empty(array.shape, target)
     with warnings.catch_warnings():
