@@ -4,11 +4,30 @@ from __future__ import annotations
 
 from typing import Any
 
+import mt_core.dtypes as _dtypes
 from mt_core import Tensor
+from mt_core.promotion import result_type_of
 from mt_core.storage import UntypedStorage
 from mt_core.typed_storage import TypedStorage
 
-__all__ = ["is_storage", "is_tensor", "typename"]
+__all__ = [
+    "can_cast",
+    "detach",
+    "get_device",
+    "is_complex",
+    "is_conj",
+    "is_floating_point",
+    "is_inference",
+    "is_neg",
+    "is_nonzero",
+    "is_same_size",
+    "is_signed",
+    "is_storage",
+    "is_tensor",
+    "numel",
+    "result_type",
+    "typename",
+]
 
 
 def is_tensor(obj: Any) -> bool:
@@ -28,3 +47,82 @@ def typename(obj: Any) -> str:
     named = obj if hasattr(obj, "__qualname__") else type(obj)
     module = getattr(named, "__module__", None)
     return named.__qualname__ if module in (None, "builtins") else f"{module}.{named.__qualname__}"
+
+
+def _tensor(function: str, value: Any, argument: str = "input", position: int = 1) -> Tensor:
+    """The value if it is a tensor; else PyTorch's TypeError."""
+    if not isinstance(value, Tensor):
+        kind = type(value).__name__
+        raise TypeError(f"{function}(): argument '{argument}' (position {position}) must be Tensor, not {kind}")
+    return value
+
+
+def is_floating_point(input: Tensor) -> bool:
+    """Whether the dtype is a real floating-point one."""
+    return _tensor("is_floating_point", input).is_floating_point()
+
+
+def is_complex(input: Tensor) -> bool:
+    """Whether the dtype is complex."""
+    return _tensor("is_complex", input).is_complex()
+
+
+def is_signed(input: Tensor) -> bool:
+    """Whether the dtype has negative numbers."""
+    return _tensor("is_signed", input).is_signed()
+
+
+def is_conj(input: Tensor) -> bool:
+    """Whether the elements are to be read conjugated."""
+    return _tensor("is_conj", input).is_conj()
+
+
+def is_neg(input: Tensor) -> bool:
+    """Whether the elements are to be read negated."""
+    return _tensor("is_neg", input).is_neg()
+
+
+def is_inference(input: Tensor) -> bool:
+    """Whether the tensor was made in inference mode."""
+    return _tensor("is_inference", input).is_inference()
+
+
+def is_nonzero(input: Tensor) -> bool:
+    """Whether a one-element tensor is not zero.
+
+    Raises
+    ------
+    RuntimeError
+        For tensors with several elements or none.
+    """
+    return bool(_tensor("is_nonzero", input))
+
+
+def is_same_size(input: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have the same shape."""
+    return _tensor("is_same_size", input).shape == _tensor("is_same_size", other, "other", 2).shape
+
+
+def numel(input: Tensor) -> int:
+    """Number of elements."""
+    return _tensor("numel", input).numel()
+
+
+def get_device(input: Tensor) -> int:
+    """The device index; -1 on the CPU."""
+    return _tensor("get_device", input).get_device()
+
+
+def detach(input: Tensor) -> Tensor:
+    """The same memory without history, as `Tensor.detach`."""
+    return _tensor("detach", input).detach()
+
+
+def result_type(tensor1: Any, tensor2: Any) -> _dtypes.dtype:
+    """The dtype that two tensors or numbers promote to; tensors without dimensions and numbers weigh less."""
+    return result_type_of([tensor1, tensor2])
+
+
+def can_cast(from_: _dtypes.dtype, to: _dtypes.dtype) -> bool:
+    """Whether a result of one dtype may be written to a tensor of another."""
+    return _dtypes.can_cast(from_, to)
