@@ -48,7 +48,7 @@ kernels({"mul.Tensor": np.multiply, "div.Tensor": np.true_divide, "neg": np.nega
 # Division with a remainder
 
 
-def refuse_zero(divisor: Any) -> None:
+def refuse_zero(dividend: Any, divisor: Any) -> None:
     """Division of integers by zero is an error, also where other elements could be divided.
 
     Raises
@@ -56,14 +56,14 @@ def refuse_zero(divisor: Any) -> None:
     RuntimeError
         In PyTorch's word.
     """
-    if not (divisor if divisor.__class__ is int else np.all(divisor)):
+    if not (divisor if divisor.__class__ is int else np.all(divisor)) and dividend.size:
         raise RuntimeError("ZeroDivisionError")
 
 
 @kernel("floor_divide")
 def floor_divide(self: Any, other: Any) -> Any:
     if self.dtype.kind in "iu":
-        refuse_zero(other)
+        refuse_zero(self, other)
     return np.floor_divide(self, other)
 
 
@@ -76,14 +76,14 @@ def div(self: Any, other: Any, rounding_mode: str | None) -> Any:
         return floor_divide(self, other)
     if self.dtype.kind not in "iu":
         return np.trunc(np.true_divide(self, other))
-    refuse_zero(other)
+    refuse_zero(self, other)
     return (self - np.fmod(self, other)) // other
 
 
 @kernel("remainder.Tensor", "remainder.Scalar", "remainder.Scalar_Tensor")
 def remainder(self: Any, other: Any) -> Any:
     if self.dtype.kind in "iu":
-        refuse_zero(other)
+        refuse_zero(self, other)
         return np.remainder(self, other)
     # NumPy's gives zeros the divisor's sign, PyTorch's the dividend's.
     left = np.fmod(self, other)
@@ -93,7 +93,7 @@ def remainder(self: Any, other: Any) -> Any:
 @kernel("fmod.Tensor", "fmod.Scalar")
 def fmod(self: Any, other: Any) -> Any:
     if self.dtype.kind in "iu":
-        refuse_zero(other)
+        refuse_zero(self, other)
     return np.fmod(self, other)
 
 

@@ -59,3 +59,21 @@ _SHORTCUTS: dict[Any, Callable[[Any], Any]] = {
     -1: np.reciprocal,
     -2: lambda x: np.reciprocal(x * x),
 }
+
+
+# As in PyTorch, the power of two is rounded to the exponents' own dtype before it multiplies.
+@kernel("ldexp.Tensor", half="native")
+def ldexp(self: Any, other: Any) -> Any:
+    self, stored = in_single(self), other.dtype
+    if self.dtype.kind == "f" and stored.kind in "iu":
+        return np.ldexp(self, np.clip(other, -10_000, 10_000).astype(np.int32))
+    if self.dtype.kind == "c" or stored.kind == "c":
+        return self * np.power(2 + 0j, in_single(other))
+    if stored.kind in "iub":
+        return self * np.exp2(other, dtype=np.float32)
+    return self * in_single(np.exp2(in_single(other)).astype(stored))
+
+
+def in_single(array: Any) -> Any:
+    """Half types as float32, others as they are."""
+    return array.astype(np.float32) if array.dtype.itemsize < 4 and array.dtype.kind not in "iub" else array

@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import dtypes
 from ..api import _functions as ops
+from ..dispatch.executors import write_result
 from ..dispatch.registry import register_composite as composite
 from ..dtypes import scalar_type_name
 from ..promotion import result_type_of
@@ -63,18 +64,6 @@ def _widened(value: Any, wide: dtypes.dtype) -> Any:
     return complex(value) if wide.is_complex else float(value)
 
 
-@composite("ldexp.Tensor", explicit=True)
-def ldexp(self: Any, other: Any) -> Any:
-    return self * ops.pow(2.0, other)
-
-
-@composite("ldexp_", explicit=True)
-def ldexp_(self: Any, other: Any) -> Any:
-    if self.dtype.category < 2:
-        raise RuntimeError(f"ldexp can't be cast to the desired output type {scalar_type_name(self.dtype)}")
-    return self.mul_(ops.pow(2.0, other))
-
-
 @composite("dist")
 def dist(self: Any, other: Any, p: Any) -> Any:
     difference = self - other
@@ -82,3 +71,14 @@ def dist(self: Any, other: Any, p: Any) -> Any:
         got = scalar_type_name(difference.dtype)
         raise RuntimeError(f"norm(): input dtype should be either floating point or complex. Got {got} instead.")
     return ops.linalg_vector_norm(difference, p)
+
+
+@composite("float_power.Tensor_Tensor_out", "float_power.Tensor_Scalar_out", "float_power.Scalar_out")
+def float_power_out(self: Any, exponent: Any, out: Any) -> Any:
+    wide = _float_power_dtype(self, exponent)
+    if out.dtype is not wide:
+        raise RuntimeError(
+            f"the output given to float_power has dtype {scalar_type_name(out.dtype)} but the operation's result "
+            f"requires dtype {scalar_type_name(wide)}"
+        )
+    return write_result(out, ops.pow(_widened(self, wide), _widened(exponent, wide)))

@@ -42,19 +42,24 @@ class Elementwise:
         self.keys = keys
         self.promotion: Promotion = declaration.promotion  # type: ignore[assignment]
         self.check = declaration.check
+        self.require = getattr(declaration.check, "require", None)
         arguments = overload.schema.arguments
         #: Positions of the operands: tensors, and Scalars that promote with them.
         self.operands_at = tuple(i for i, a in enumerate(arguments) if a.is_tensor or a.name in declaration.promotes)
         self.promoting = tuple(i for i in self.operands_at if arguments[i].name in declaration.promotes)
 
-    def dtypes(self, args: tuple[Any, ...]) -> tuple[dtype, dtype]:
-        """(dtype of the computation, dtype of the result)."""
+    def common_dtype(self, args: tuple[Any, ...]) -> dtype:
+        """What the arguments promote to."""
         if self.promotion is KEEP:
-            common = args[self.promoting[0]]._dtype
+            common: dtype = args[self.promoting[0]]._dtype
         else:
             common = result_type_of([args[i] for i in self.promoting])
         if self.check is not None:
             self.check(args, common)
+        return common
+
+    def dtypes(self, args: tuple[Any, ...], common: dtype) -> tuple[dtype, dtype]:
+        """(dtype of the computation, dtype of the result)."""
         promotion = self.promotion.chosen(args)
         return promotion.compute(common), promotion.result(common)
 
@@ -91,8 +96,11 @@ class Elementwise:
         return wanted.compute if kernel is not None and kernel.half == "float32" else wanted
 
     def general(self, *args: Any) -> Tensor:
-        compute, result = self.dtypes(args)
+        common = self.common_dtype(args)
         shape, strides = self.layout(args)
+        if self.require is not None:
+            self.require(args, common)
+        compute, result = self.dtypes(args, common)
         backend = self.backend
         out = backend.empty(shape, result, strides, None)
         if self.kernel is not None:
@@ -112,7 +120,8 @@ class Elementwise:
 
     def general_inplace(self, self_: Tensor, *args: Any) -> Tensor:
         args = (self_, *args)
-        compute, result = self.dtypes(args)
+        common = self.common_dtype(args)
+        compute, result = self.dtypes(args, common)
         shape, _ = self.layout(args)
         target = self_._dtype
         if shape != self_._array.shape:
@@ -121,6 +130,8 @@ class Elementwise:
             from .executors import check_castable
 
             check_castable(result, target)
+        if self.require is not None:
+            self.require(args, common)
         check_no_internal_overlap(self_)
         for other in self.tensors(args)[1:]:
             check_no_partial_overlap(self_, other)

@@ -494,7 +494,7 @@ def _out_from_functional(overload: Overload, functional: Overload) -> Callable[.
     rest = [i for i, a in enumerate(arguments) if not a.writes]
     elementwise_kind = overload.declaration.kind == "elementwise"
     tensors = [i for i in overload.tensor_positions if i not in outs]
-    exact = "exact_out" in overload.declaration.tags
+    exact = overload.declaration.exact_out
 
     def run(*args: Any) -> Any:
         if elementwise_kind:
@@ -505,7 +505,7 @@ def _out_from_functional(overload: Overload, functional: Overload) -> Callable[.
             results = functional.call(*[args[i] for i in rest])
             if exact:
                 for i, result in zip(outs, (results,) if len(outs) == 1 else results, strict=True):
-                    _check_exact(args[i], result)
+                    _check_exact(args[i], result, exact)
             if len(outs) == 1:
                 return write_result(args[outs[0]], results)
             for i, result in zip(outs, results, strict=True):
@@ -517,12 +517,16 @@ def _out_from_functional(overload: Overload, functional: Overload) -> Callable[.
     return run
 
 
-def _check_exact(out: Tensor, result: Tensor) -> None:
-    """Refuse an ``out`` of another dtype or with shared elements where the operator does (tag ``exact_out``)."""
+def _check_exact(out: Tensor, result: Tensor, message: str) -> None:
+    """Refuse an ``out`` of another dtype or with shared elements where the operator does (`Declaration.exact_out`)."""
     if out._dtype is not result._dtype:
         raise RuntimeError(
-            f"Expected out tensor to have dtype {cpp_type_name(result._dtype)}, but got "
-            f"{cpp_type_name(out._dtype)} instead"
+            message.format(
+                out=scalar_type_name(out._dtype),
+                expected=scalar_type_name(result._dtype),
+                cpp_out=cpp_type_name(out._dtype),
+                cpp_expected=cpp_type_name(result._dtype),
+            )
         )
     check_no_internal_overlap(out)
 

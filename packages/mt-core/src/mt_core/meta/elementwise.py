@@ -7,8 +7,9 @@ from typing import Any
 from .. import dtypes
 from ..dispatch.registry import register_meta as meta
 from ..dtypes import scalar_type_name
-from ..layout import output_strides
+from ..layout import broadcast_shapes, broadcast_strides, output_strides
 from ..meta_array import contiguous_strides
+from ..promotion import FLOAT, result_type_of
 from ..spec import Spec, View
 
 
@@ -18,6 +19,21 @@ def frexp(self: Any) -> tuple[Spec, Spec]:
         raise RuntimeError("torch.frexp() only supports floating-point dtypes")
     strides = output_strides(self.shape, [self.stride()])
     return Spec(self.shape, self.dtype, strides), Spec(self.shape, dtypes.int32, strides)
+
+
+@meta("ldexp.Tensor")
+def ldexp(self: Any, other: Any) -> Spec:
+    common = self.dtype
+    if not common.is_floating_point or other.dtype.category > 1:
+        common = FLOAT.result(result_type_of([self, other]))
+    elif other.dtype is dtypes.bool:
+        raise NotImplementedError("\"ldexp_cpu_exp\" not implemented for 'Bool'")
+    if common is dtypes.complex32:
+        raise NotImplementedError("\"pow\" not implemented for 'ComplexHalf'")
+    shape = broadcast_shapes([self.shape, other.shape])
+    return Spec(
+        shape, common, output_strides(shape, [broadcast_strides(t.shape, t.stride(), shape) for t in (self, other)])
+    )
 
 
 @meta("view_as_real")

@@ -9,8 +9,8 @@ from .. import dtypes
 from ..dtypes import dtype, scalar_type_name
 
 __all__ = [
-    "BOOL", "COMPLEX", "COMPLEX_HALF", "FLOAT8", "FLOATS", "INTEGERS", "REAL", "UNSIGNED", "Supported", "Refusal",
-    "c_name",
+    "BOOL", "COMPLEX", "COMPLEX_HALF", "EXACT_OUT", "FLOAT8", "FLOATS", "INTEGERS", "REAL", "UNSIGNED", "Refusal", "Supported",
+    "check_fits",
 ]  # fmt: skip
 
 BOOL = frozenset({dtypes.bool})
@@ -26,18 +26,24 @@ FLOAT8 = frozenset(
 REAL = BOOL | INTEGERS | FLOATS
 
 
-#: What C++ calls the types, as some of PyTorch's messages do.
+#: What C++ calls the integer types, for the message about numbers that do not fit.
 _C_NAMES = {
-    dtypes.uint8: "unsigned char", dtypes.int8: "signed char", dtypes.int16: "short int", dtypes.int32: "int",
-    dtypes.int64: "long int", dtypes.float16: "c10::Half", dtypes.bfloat16: "c10::BFloat16", dtypes.float32: "float",
-    dtypes.float64: "double", dtypes.complex64: "c10::complex<float>", dtypes.complex128: "c10::complex<double>",
-    dtypes.bool: "bool",
-}  # fmt: skip
+    dtypes.uint8: "uint8_t",
+    dtypes.int8: "int8_t",
+    dtypes.int16: "int16_t",
+    dtypes.int32: "int",
+    dtypes.int64: "int64_t",
+}
+#: What is said of an ``out`` whose dtype is not the result's, by operators that do not convert.
+EXACT_OUT = "Found dtype {out} but expected {expected}"
 
 
-def c_name(d: dtype) -> str:
-    """The C++ type of a dtype's elements: ``long int``."""
-    return _C_NAMES.get(d, d.name)
+def check_fits(number: Any, d: dtype) -> None:
+    """Refuse an integer that an integer dtype does not hold; unsigned ones take the negative of what they hold."""
+    if number.__class__ is int and d in _C_NAMES:
+        limit = 1 << (d.itemsize * 8 - d.is_signed)
+        if not -limit - d.is_signed < number < limit:
+            raise RuntimeError(f"value cannot be converted to type {_C_NAMES[d]} without overflow")
 
 
 class Refusal:
@@ -54,10 +60,13 @@ class Refusal:
 class Supported:
     """A check that the common dtype is one that the operator is written for.
 
+    A call refuses what PyTorch refuses before it looks at shapes; `require` what it refuses after that.
+
     Parameters
     ----------
     kernel
-        What PyTorch calls the kernel in ``"..." not implemented for 'Bool'``.
+        What PyTorch calls the kernel in ``"..." not implemented for 'Bool'``; a function of the arguments where they
+        decide, which returns None when there is nothing to require.
     accepted
         The dtypes that the operator is written for.
     refusals
@@ -67,19 +76,18 @@ class Supported:
         defaults and the dtype is `unchecked`.
     unchecked
         The dtypes for which nothing is refused: `accepted`, unless said otherwise.
-
-    Raises
-    ------
-    NotImplementedError
-        In PyTorch's words, or what a `Refusal` says.
     """
 
     __slots__ = ("kernel", "accepted", "unchecked", "refusals", "also")
 
     def __init__(
-        self, kernel: str, accepted: frozenset[dtype], *refusals: Refusal, also: Callable[..., None] | None = None,
+        self,
+        kernel: str | Callable[[tuple[Any, ...]], str | None],
+        accepted: frozenset[dtype],
+        *refusals: Refusal,
+        also: Callable[..., None] | None = None,
         unchecked: frozenset[dtype] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.kernel = kernel
         self.accepted = accepted
         self.unchecked = accepted if unchecked is None else unchecked
@@ -87,11 +95,17 @@ class Supported:
         self.also = also
 
     def __call__(self, args: tuple[Any, ...], common: dtype) -> None:
+        """Raise what a `Refusal` says, or what `also` does."""
         if self.also is not None:
             self.also(args, common)
-        if common in self.accepted:
-            return
         for refusal in self.refusals:
             if common in refusal.dtypes:
                 raise refusal.error(refusal.message.format(scalar_type_name(common)))
-        raise NotImplementedError(f"\"{self.kernel}\" not implemented for '{scalar_type_name(common)}'")
+
+    def require(self, args: tuple[Any, ...], common: dtype) -> None:
+        """Raise PyTorch's NotImplementedError where the dtype is not accepted."""
+        if common in self.accepted:
+            return
+        kernel = self.kernel if isinstance(self.kernel, str) else self.kernel(args)
+        if kernel is not None:
+            raise NotImplementedError(f"\"{kernel}\" not implemented for '{scalar_type_name(common)}'")

@@ -12,6 +12,9 @@ from ..schema import Schema, parse_schema
 __all__ = ["Declaration", "Family"]
 
 
+_EXACT_OUT = "Expected out tensor to have dtype {cpp_expected}, but got {cpp_out} instead"
+
+
 class Declaration:
     """The facts of one overload.
 
@@ -40,11 +43,15 @@ class Declaration:
         ones), as long as all parameters have their defaults, or its attribute ``also`` is None.
     alias_of : str or None
         The overload that this one is a second name of.
+    exact_out : str
+        Where ``out`` must have the result's dtype: what is said if not, with ``{out}`` and ``{expected}`` for the dtypes
+        (``{cpp_out}`` and ``{cpp_expected}`` for their C++ names). Else it is what the result can be cast to.
     """
 
     __slots__ = (
         "schema", "family", "kind", "promotion", "variants", "namespace", "python_name", "functional", "form", "numbers",
         "check", "promotes", "doc", "tags", "inplace", "out", "alias_of",
+        "exact_out",
         "number_signatures",
     )  # fmt: skip
 
@@ -67,6 +74,7 @@ class Declaration:
         self.doc: str = facts.get("doc", "")
         self.tags: frozenset[str] = facts.get("tags", frozenset())
         self.alias_of: str | None = facts.get("alias_of")
+        self.exact_out: str = facts.get("exact_out") or (_EXACT_OUT if "exact_out" in self.tags else "")
         self.inplace: str | None = None
         self.out: str | None = None
 

@@ -7,7 +7,7 @@ from typing import Any
 from .. import dtypes
 from ..dtypes import finfo, scalar_type_name
 from ..promotion import ARITHMETIC, FLOAT
-from ._checks import BOOL, COMPLEX, COMPLEX_HALF, FLOATS, INTEGERS, REAL, UNSIGNED, Refusal, Supported
+from ._checks import BOOL, COMPLEX, COMPLEX_HALF, EXACT_OUT, FLOATS, INTEGERS, REAL, UNSIGNED, Refusal, Supported
 from ._declare import Family
 
 ops = Family("activation")
@@ -22,7 +22,7 @@ _ORDERED = INTEGERS | FLOATS
 
 def _activation(schema: str, kernel: str, accepted: frozenset[Any] = FLOATS, also: Any = None, **options: Any) -> None:
     """An activation in the dtype of its input; a function of ``torch.nn.functional`` unless `options` say otherwise."""
-    options = {"namespace": NN, "variants": "function", "inplace": True, "out": True, **options}
+    options = {"namespace": NN, "variants": "function", "inplace": True, "out": True, "exact_out": EXACT_OUT, **options}
     ops.elementwise(schema, promotion=ARITHMETIC, check=Supported(kernel, accepted, also=also), **options)
 
 
@@ -81,22 +81,17 @@ ops.composite("selu(Tensor self) -> Tensor", variants="function", inplace=True,
 # Piecewise linear ones
 
 
-class _Hardtanh(Supported):
-    """Integers too, except that unsigned ones have no negative limits."""
-
-    __slots__ = ()
-
-    def __call__(self, args: tuple[Any, ...], common: Any) -> None:
-        if common is dtypes.uint8 and min(int(limit) for limit in args[1:]) < 0:
-            raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
-        super().__call__(args, common)
+def _check_hardtanh(args: tuple[Any, ...], common: Any) -> None:
+    if common is dtypes.uint8 and min(int(limit) for limit in args[1:]) < 0:
+        raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
 
 
 ops.elementwise(
     "hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
     namespace=NN, variants="function", inplace=True, out=True, doc="self limited to [min_val, max_val].",
-    check=_Hardtanh("clamp_scalar_cpu", _ORDERED, _NO_COMPLEX, Refusal(BOOL, "Bool inputs not supported for hardtanh"),
-                    unchecked=FLOATS),
+    exact_out=EXACT_OUT,
+    check=Supported("clamp_scalar_cpu", _ORDERED, _NO_COMPLEX, Refusal(BOOL, "Bool inputs not supported for hardtanh"),
+                    also=_check_hardtanh, unchecked=FLOATS),
 )  # fmt: skip
 ops.composite(
     "relu6(Tensor self) -> Tensor", namespace=NN, variants="function", inplace=True, doc="self limited to [0, 6]."
@@ -105,7 +100,7 @@ _activation("hardsigmoid(Tensor self) -> Tensor", "hardsigmoid_cpu", doc="self /
 _activation("hardswish(Tensor self) -> Tensor", "hardswish_cpu", doc="self * hardsigmoid(self) (Howard et al., 2019).")
 _activation("leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", "leaky_relu_cpu",
             doc="self where positive, else negative_slope * self.")  # fmt: skip
-_activation("threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", "threshold_cpu", _ORDERED, namespace="torch",
+_activation("threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", "threshold_cpu", _ORDERED, exact_out="", namespace="torch",
             doc="value where self <= threshold, else self.")  # fmt: skip
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from .. import dtypes
-from ..dtypes import can_cast, scalar_type_name
+from ..dtypes import can_cast, cpp_type_name, scalar_type_name
 from ..promotion import ARITHMETIC, BOOL
-from ._checks import BOOL as BOOL_DTYPE
-from ._checks import COMPLEX, COMPLEX_HALF, FLOATS, INTEGERS, REAL, UNSIGNED, Refusal, Supported, c_name
+from ._checks import COMPLEX, COMPLEX_HALF, EXACT_OUT, FLOATS, INTEGERS, REAL, UNSIGNED, Refusal, Supported, check_fits
 from ._declare import Family
 
 ops = Family("comparison")
@@ -42,8 +41,10 @@ for _name, _doc in (
     )
 for _name, _doc in (("isposinf", "Where elements are infinity."), ("isneginf", "Where elements are minus infinity.")):
     ops.unary(_name, promotion=BOOL, inplace=False, doc=_doc, check=Supported(
-        f"{_name}_cpu", REAL | UNSIGNED, Refusal(_ANY_COMPLEX, f"{_name} does not support complex inputs.")))  # fmt: skip
-ops.unary("signbit", promotion=BOOL, inplace=False, doc="Where the sign is negative, that of a zero included.", check=Supported(
+        f"{_name}_cpu", REAL | UNSIGNED, Refusal(_ANY_COMPLEX, f"{_name} does not support complex inputs.")),
+        exact_out=f"{_name} does not support non-boolean outputs.")  # fmt: skip
+ops.unary("signbit", promotion=BOOL, inplace=False, exact_out="signbit does not support non-boolean outputs.",
+          doc="Where the sign is negative, that of a zero included.", check=Supported(
     "signbit_cpu", REAL | UNSIGNED, Refusal(_ANY_COMPLEX, "signbit is not implemented for complex tensors.", NotImplementedError),
 ))  # fmt: skip
 
@@ -72,105 +73,74 @@ _larger_or_smaller("fmin", "minimum_cpu", "The smaller of two elements; where on
 
 # Limits
 
-#: What C++ calls the integer types, for the message about limits that do not fit.
-_C_NAMES = {
-    dtypes.uint8: "uint8_t", dtypes.int8: "int8_t", dtypes.int16: "int16_t", dtypes.int32: "int", dtypes.int64: "int64_t",
-}  # fmt: skip
-
-
-class _Clamp(Supported):
-    """Which dtypes have limits, under the kernel names of the forms with one limit and with two."""
-
-    __slots__ = ()
-
-    def __init__(self, accepted: Any) -> None:
-        super().__init__(
-            "", accepted, Refusal(_ANY_COMPLEX, "clamp is not supported for complex types", NotImplementedError)
-        )
-
-    def __call__(self, args: tuple[Any, ...], common: Any) -> None:
-        low, high = args[1:]
-        if low is None and high is None:
-            raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
-        for limit in (low, high):
-            _check_fits(limit, common)
-        kernel = self.kernel_name(low, high)
-        accepted = self.accepted | BOOL_DTYPE if kernel in ("maximum_cpu", "minimum_cpu") else self.accepted
-        Supported(kernel, accepted, *self.refusals)(args, common)
-
-    @staticmethod
-    def kernel_name(low: Any, high: Any) -> str:
-        if getattr(low if low is not None else high, "_dtype", None) is not None:
-            return (
-                "clamp_cpu"
-                if low is not None and high is not None
-                else "maximum_cpu"
-                if high is None
-                else "minimum_cpu"
-            )
-        return (
-            "clamp_scalar_cpu"
-            if low is not None and high is not None
-            else f"clamp_{'min' if high is None else 'max'}_scalar_cpu"
-        )
-
-
-class _ClampInPlace(_Clamp):
-    """`_Clamp` for ``clamp_``, which has words of its own for a result that does not fit."""
-
-    __slots__ = ()
-
-    def __call__(self, args: tuple[Any, ...], common: Any) -> None:
-        target = args[0].dtype
-        if not can_cast(common, target):
-            raise RuntimeError(
-                f"result type {scalar_type_name(common)} can't be cast to the desired output type {c_name(target)}"
-            )
-        super().__call__(args, common)
-
-
-class _ClampOneSide(_Clamp):
-    """`_Clamp` for ``clamp_min`` and ``clamp_max``, whose schema has one limit."""
-
-    __slots__ = ("is_min",)
-
-    def __init__(self, accepted: Any, is_min: bool) -> None:
-        super().__init__(accepted)
-        self.is_min = is_min
-
-    def __call__(self, args: tuple[Any, ...], common: Any) -> None:
-        self_, limit = args
-        if hasattr(limit, "_dtype"):
-            Supported("maximum_cpu" if self.is_min else "minimum_cpu", self.accepted)(args, common)
-        else:
-            super().__call__((self_, limit, None) if self.is_min else (self_, None, limit), common)
-
-
-def _check_fits(limit: Any, common: Any) -> None:
-    if limit.__class__ is int and common in _C_NAMES:
-        bits = common.itemsize * 8 - common.is_signed
-        if not -(common.is_signed << bits) <= limit < 1 << bits:
-            raise RuntimeError(f"value cannot be converted to type {_C_NAMES[common]} without overflow")
-
-
 _ORDERED = INTEGERS | FLOATS
-ops.elementwise("clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", inplace=True,
-                inplace_variants="function method", out="Tensor_out", check=_Clamp(_ORDERED),
-                doc="max where self is larger, else min where self is smaller, else self.")  # fmt: skip
-ops.elementwise("clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", promotes="self min max", inplace=True,
-                inplace_variants="function method", out=True, check=_Clamp(_ORDERED), inplace_check=_ClampInPlace(_ORDERED))  # fmt: skip
-for _name in ("min", "max"):
-    ops.elementwise(f"clamp_{_name}.Tensor(Tensor self, Tensor {_name}) -> Tensor", inplace=True, out="Tensor_out",
-                    inplace_variants="function method", check=_ClampOneSide(REAL, _name == "min"),
-                    doc=f"`clamp` with {_name} only.")  # fmt: skip
-    ops.elementwise(f"clamp_{_name}(Tensor self, Scalar {_name}) -> Tensor", promotes=f"self {_name}", inplace=True, out=True,
-                    inplace_variants="function method", check=_ClampOneSide(_ORDERED, _name == "min"))  # fmt: skip
+_NO_COMPLEX = Refusal(_ANY_COMPLEX, "clamp is not supported for complex types", NotImplementedError)
+
+
+def _check_limits(args: tuple[Any, ...], common: Any) -> None:
+    limits = args[1:]
+    if all(limit is None for limit in limits):
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    for limit in limits:
+        check_fits(limit, common)
+
+
+def _check_limits_in_place(args: tuple[Any, ...], common: Any) -> None:
+    target = args[0].dtype
+    if not can_cast(common, target):
+        raise RuntimeError(
+            f"result type {scalar_type_name(common)} can't be cast to the desired output type {cpp_type_name(target)}"
+        )
+    _check_limits(args, common)
+
+
+def _check_limit_tensors(args: tuple[Any, ...], common: Any) -> None:
+    _check_limits(args, common)
+    if args[0].is_complex():
+        raise NotImplementedError("clamp is not supported for complex types")
+    if None not in args and common is dtypes.bool:
+        raise NotImplementedError("\"clamp_cpu\" not implemented for 'Bool'")
+
+
+def _clamp_kernel(args: tuple[Any, ...]) -> str:
+    if None not in args:
+        return "clamp_scalar_cpu"
+    return f"clamp_{'max' if args[1] is None else 'min'}_scalar_cpu"
+
+
+def _clamp_tensors_kernel(args: tuple[Any, ...]) -> str:
+    if None not in args:
+        return "clamp_cpu"
+    return "minimum_cpu" if args[1] is None else "maximum_cpu"
+
+
+_IN_BOTH = {"inplace": True, "inplace_variants": "function method"}
+ops.elementwise(
+    "clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", **_IN_BOTH, out="Tensor_out",
+    check=Supported(_clamp_tensors_kernel, REAL, also=_check_limit_tensors, unchecked=_ORDERED),
+    doc="max where self is larger, else min where self is smaller, else self.",
+)  # fmt: skip
+ops.elementwise(
+    "clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", promotes="self min max", **_IN_BOTH, out=True,
+    check=Supported(_clamp_kernel, _ORDERED, _NO_COMPLEX, also=_check_limits), exact_out=EXACT_OUT,
+    inplace_check=Supported(_clamp_kernel, _ORDERED, _NO_COMPLEX, also=_check_limits_in_place),
+)  # fmt: skip
+for _name, _other in (("min", "maximum"), ("max", "minimum")):
+    ops.elementwise(
+        f"clamp_{_name}.Tensor(Tensor self, Tensor {_name}) -> Tensor", **_IN_BOTH, out="Tensor_out",
+        check=Supported(f"{_other}_cpu", REAL), doc=f"`clamp` with {_name} only.",
+    )  # fmt: skip
+    ops.elementwise(
+        f"clamp_{_name}(Tensor self, Scalar {_name}) -> Tensor", promotes=f"self {_name}", **_IN_BOTH, out=True,
+        check=Supported(f"clamp_{_name}_scalar_cpu", _ORDERED, _NO_COMPLEX, also=_check_limits), exact_out=EXACT_OUT,
+    )  # fmt: skip
 for _overload in (".Tensor", ""):
     ops.alias(f"clip{_overload}", f"clamp{_overload}", inplace_variants="function method")
 ops.elementwise(
     "nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor",
     promotion=ARITHMETIC, inplace=True, inplace_variants="function method", out=True,
     check=Supported("nan_to_num", REAL | UNSIGNED | COMPLEX),
+    exact_out="nan_to_num: dtype of out: {out} should be same as input: {expected}",
     doc="NaN replaced by `nan` (0), infinities by `posinf` and `neginf` (the largest and smallest finite numbers).",
 )  # fmt: skip
 
@@ -181,7 +151,7 @@ def _check_same_dtype(args: tuple[Any, ...], common: Any) -> None:
 
 
 ops.elementwise(
-    "heaviside(Tensor self, Tensor values) -> Tensor", inplace=True, out=True,
+    "heaviside(Tensor self, Tensor values) -> Tensor", exact_out="heaviside is not yet implemented for tensors with different dtypes.", inplace=True, out=True,
     check=Supported("heaviside_cpu", REAL, Refusal(_ANY_COMPLEX, "heaviside is not yet implemented for complex tensors."),
                     also=_check_same_dtype),
     doc="0 where self is negative, 1 where it is positive, `values` where it is zero.",
@@ -214,7 +184,7 @@ ops.composite(
 )
 ops.elementwise(
     "where.self(Tensor condition, Tensor self, Tensor other) -> Tensor",
-    promotes="self other", numbers="self other", out="self_out", number_signatures={"self": False, "other": False, "self other": False},
+    promotes="self other", numbers="self other", out="self_out", exact_out="Expected out type to be {expected} but got {out}", number_signatures={"self": False, "other": False, "self other": False},
     check=Supported("where_cpu", frozenset(dtypes.ALL_DTYPES), also=_check_condition),
     doc="self where the bool `condition` is true, else other; broadcast.",
 )  # fmt: skip

@@ -5,9 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 from ..dtypes import bool as bool_dtype
+from ..dtypes import cpp_type_name
 from ..promotion import ARITHMETIC, DIVISION, FLOAT, KEEP
 from ..promotion import REAL as REAL_RESULT
-from ._checks import BOOL, COMPLEX, COMPLEX_HALF, FLOAT8, FLOATS, INTEGERS, REAL, UNSIGNED, Refusal, Supported, c_name
+from ._checks import (
+    BOOL,
+    COMPLEX,
+    COMPLEX_HALF,
+    EXACT_OUT,
+    FLOAT8,
+    FLOATS,
+    INTEGERS,
+    REAL,
+    UNSIGNED,
+    Refusal,
+    Supported,
+)
 from ._declare import Family
 
 ops = Family("elementwise")
@@ -52,8 +65,10 @@ def _check_rounding_mode(args: tuple[Any, ...], common: Any) -> None:
     mode = args[2]
     if mode not in (None, "trunc", "floor"):
         raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{mode}'")
-    if mode is not None:
-        Supported(f"div_{mode}_cpu", _ORDERED)(args, common)
+
+
+def _rounding_kernel(args: tuple[Any, ...]) -> str | None:
+    return None if args[2] is None else f"div_{args[2]}_cpu"
 
 
 ops.elementwise(
@@ -77,7 +92,7 @@ ops.binary("div.Tensor", promotion=FLOAT, numbers="self other", check=Supported(
            doc="self / other, broadcast; integers give the default float.")  # fmt: skip
 ops.elementwise(
     "div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor",
-    promotion=DIVISION, inplace=True, out="out_mode", numbers="self other", check=_check_rounding_mode,
+    promotion=DIVISION, inplace=True, out="out_mode", numbers="self other", check=Supported(_rounding_kernel, _ORDERED, also=_check_rounding_mode),
     doc=(
         "self / other, rounded towards zero (``'trunc'``), down (``'floor'``) or not at all (None); rounding keeps "
         "the dtype."
@@ -105,53 +120,55 @@ ops.unary("neg", promotion=ARITHMETIC, inplace_variants="function method", check
             "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use "
             "the `~` or `logical_not()` operator instead."
         ),
-    )), doc="-self.")  # fmt: skip
+    )), exact_out=EXACT_OUT, doc="-self.")  # fmt: skip
 ops.composite("positive(Tensor(a) self) -> Tensor(a)", doc="self, unchanged; bool tensors are refused.")
 _REAL_ABS = Supported("abs_cpu", _ORDERED | FLOAT8, Refusal(
     COMPLEX | COMPLEX_HALF, "In-place abs is not supported for complex tensors."))  # fmt: skip
-ops.unary("abs", promotion=REAL_RESULT, inplace_variants="function method", inplace_check=_REAL_ABS,
+ops.unary("abs", promotion=REAL_RESULT, inplace_variants="function method", inplace_check=_REAL_ABS, exact_out=EXACT_OUT,
           check=Supported("abs_cpu", _ADDABLE - BOOL | FLOAT8), doc="Absolute value; the modulus of complex numbers.")  # fmt: skip
 ops.unary("sign", promotion=ARITHMETIC, doc="-1, 0 or 1; 0 for NaN.", check=Supported("sign_cpu", REAL, Refusal(
     COMPLEX | COMPLEX_HALF, "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead.",
-    NotImplementedError)))  # fmt: skip
-ops.unary("sgn", promotion=ARITHMETIC, check=Supported("sign_cpu", _ADDABLE),
+    NotImplementedError)), exact_out=EXACT_OUT)  # fmt: skip
+ops.unary("sgn", promotion=ARITHMETIC, check=Supported("sign_cpu", _ADDABLE), exact_out=EXACT_OUT,
           doc="As `sign`; a complex number divided by its modulus.")  # fmt: skip
 
 ops.elementwise(
     "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
     inplace=True, out=True, check=Supported("addcmul_cpu_out", _ADDABLE - BOOL), doc="self + value * tensor1 * tensor2, broadcast.",
 )  # fmt: skip
+
+
+def _check_true_division(args: tuple[Any, ...], common: Any) -> None:
+    if max(args[1].dtype.category, args[2].dtype.category) < 2:
+        raise RuntimeError(
+            "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true "
+            "division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * "
+            "torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / "
+            "tensor2) for float inputs. The future addcdiv behavior is just the latter implementation: (input + value * "
+            "tensor1 / tensor2), for all dtypes."
+        )
+
+
 ops.elementwise(
     "addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
-    inplace=True, out=True, doc="self + value * tensor1 / tensor2, broadcast; not for integers.",
-    check=Supported("addcdiv_cpu_out", FLOATS | COMPLEX, Refusal(
-        BOOL | INTEGERS | UNSIGNED,
-        "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true "
-        "division of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * "
-        "torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / "
-        "tensor2) for float inputs. The future addcdiv behavior is just the latter implementation: (input + value * "
-        "tensor1 / tensor2), for all dtypes.",
-    )),
+    inplace=True, out=True, check=Supported("addcdiv_cpu_out", FLOATS | COMPLEX, also=_check_true_division),
+    doc="self + value * tensor1 / tensor2, broadcast; not for two integer tensors.",
 )  # fmt: skip
 
 
-class _SameDtype(Supported):
+def _check_same_dtype(args: tuple[Any, ...], common: Any) -> None:
     """``lerp`` does not promote: all have the dtype of the first, except a weight without dimensions."""
-
-    __slots__ = ()
-
-    def __call__(self, args: tuple[Any, ...], common: Any) -> None:
-        for name, value in zip(("end", "weight"), args[1:], strict=True):
-            found = getattr(value, "_dtype", common)
-            if found is not common and not (name == "weight" and value.dim() == 0):
-                names = f"expected dtype {c_name(common)} for `{name}` but got dtype {c_name(found)}"
-                raise RuntimeError(names)
-        super().__call__(args, common)
+    for name, value in zip(("end", "weight"), args[1:], strict=True):
+        found = getattr(value, "_dtype", common)
+        if found is not common and not (name == "weight" and value.dim() == 0):
+            raise RuntimeError(
+                f"expected dtype {cpp_type_name(common)} for `{name}` but got dtype {cpp_type_name(found)}"
+            )
 
 
 for _overload, _weight in (("Scalar", "scalar"), ("Tensor", "tensor")):
     ops.elementwise(
         f"lerp.{_overload}(Tensor self, Tensor end, {_overload} weight) -> Tensor",
-        promotion=KEEP, inplace=True, out=f"{_overload}_out", check=_SameDtype(f"lerp_kernel_{_weight}", FLOATS | COMPLEX),
+        promotion=KEEP, inplace=True, out=f"{_overload}_out", check=Supported(f"lerp_kernel_{_weight}", FLOATS | COMPLEX, also=_check_same_dtype), exact_out=EXACT_OUT,
         doc="self + weight * (end - self), broadcast; exact at both ends.",
     )  # fmt: skip

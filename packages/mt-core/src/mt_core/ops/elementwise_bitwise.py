@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..promotion import ARITHMETIC
-from ._checks import BOOL, INTEGERS, UNSIGNED, Supported
+from ._checks import BOOL, EXACT_OUT, INTEGERS, UNSIGNED, Supported
 from ._declare import Family
 
 ops = Family("elementwise")
@@ -14,7 +14,7 @@ _NUMBERS = {"out": "Tensor_out", "numbers": "self other", "number_signatures": {
 for _name, _doc in (("and", "Bitwise and."), ("or", "Bitwise or."), ("xor", "Bitwise exclusive or.")):
     ops.binary(f"bitwise_{_name}.Tensor", check=Supported(f"bitwise_{_name}_cpu", BOOL | INTEGERS | UNSIGNED), **_NUMBERS,
                doc=f"{_doc} Bool and integer tensors only.")  # fmt: skip
-ops.unary("bitwise_not", promotion=ARITHMETIC, check=Supported("bitwise_not_cpu", BOOL | INTEGERS),
+ops.unary("bitwise_not", promotion=ARITHMETIC, exact_out=EXACT_OUT, check=Supported("bitwise_not_cpu", BOOL | INTEGERS),
           doc="All bits inverted; logical not for bool tensors.")  # fmt: skip
 for _side in ("left", "right"):
     ops.binary(f"bitwise_{_side}_shift.Tensor", check=Supported(f"{_side[0]}shift_cpu", INTEGERS), **_NUMBERS,

@@ -6,14 +6,14 @@ from typing import Any
 
 from ..dtypes import bfloat16, float16, scalar_type_name
 from ..promotion import ARITHMETIC, COMPLEX_OF_REAL, FLOAT_REAL
-from ._checks import COMPLEX, FLOATS, REAL, UNSIGNED, Supported
+from ._checks import COMPLEX, EXACT_OUT, FLOATS, REAL, UNSIGNED, Supported
 from ._declare import Family
 
 ops = Family("elementwise")
 
 ops.unary("angle", promotion=FLOAT_REAL, inplace=False, check=Supported("angle_cpu", REAL | UNSIGNED | COMPLEX),
           doc="Argument in (-pi, pi]; pi for negative real numbers.")  # fmt: skip
-ops.composite("conj_physical(Tensor self) -> Tensor", inplace=True, inplace_variants="function method", out=True,
+ops.composite("conj_physical(Tensor self) -> Tensor", inplace=True, inplace_variants="function method", exact_out=EXACT_OUT, out=True,
               doc="Complex conjugate, computed at once; a real tensor itself.")  # fmt: skip
 ops.unary("_conj_physical", promotion=ARITHMETIC, inplace=False)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..promotion import FLOAT
-from ._checks import COMPLEX, FLOATS, INTEGERS, REAL, UNSIGNED, Supported
+from ._checks import COMPLEX, FLOATS, INTEGERS, REAL, UNSIGNED, Supported, check_fits
 from ._declare import Family
 
 ops = Family("elementwise")
@@ -17,14 +17,12 @@ def _check_exponent(args: tuple[Any, ...], common: Any) -> None:
     exponent = args[1]
     if common.is_integral and exponent.__class__ is int and exponent < 0:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
+    check_fits(exponent, common)
 
 
-class _PowerOfNumber(Supported):
+def _power_kernel(args: tuple[Any, ...]) -> str | None:
     """``b ** True`` and ``b ** False`` are decided before PyTorch looks at the dtype."""
-
-    def __call__(self, args: tuple[Any, ...], common: Any) -> None:
-        if args[1].__class__ is not bool:
-            super().__call__(args, common)
+    return None if args[1].__class__ is bool else "pow"
 
 
 _POWER = INTEGERS | FLOATS | COMPLEX
@@ -39,7 +37,7 @@ ops.elementwise(
 )  # fmt: skip
 ops.elementwise(
     "pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
-    promotes="self exponent", inplace="Scalar", out=True, check=_PowerOfNumber("pow", _POWER, also=_check_exponent),
+    promotes="self exponent", inplace="Scalar", out=True, check=Supported(_power_kernel, _POWER, also=_check_exponent),
 )  # fmt: skip
 ops.composite("float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", inplace="Tensor", out=True,
               doc="self ** exponent in double precision.")  # fmt: skip
@@ -63,5 +61,7 @@ for _name, _kernel, _doc in (
 ops.binary(
     "hypot", check=Supported("hypot_cpu", FLOATS), doc="Square root of self**2 + other**2, without overflow in between."
 )
-ops.composite("ldexp.Tensor(Tensor self, Tensor other) -> Tensor", inplace="", inplace_variants="function method", out="out",
-              doc="self * 2 ** other.")  # fmt: skip
+ops.plain(
+    "ldexp.Tensor(Tensor self, Tensor other) -> Tensor", inplace="", inplace_variants="function method", out="out",
+    doc="self * 2 ** other; whole exponents leave a floating dtype as it is.",
+)  # fmt: skip

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..promotion import ARITHMETIC, FLOAT
-from ._checks import COMPLEX, COMPLEX_HALF, FLOATS, INTEGERS, REAL, UNSIGNED, Refusal, Supported
+from ._checks import COMPLEX, COMPLEX_HALF, EXACT_OUT, FLOATS, INTEGERS, REAL, UNSIGNED, Refusal, Supported
 from ._declare import Family
 
 ops = Family("elementwise")
@@ -17,26 +15,19 @@ for _name, _doc in (
 ):  # fmt: skip
     _complex = Refusal(COMPLEX | COMPLEX_HALF, f"{_name} is not supported for complex inputs", NotImplementedError)
     ops.unary(_name, promotion=ARITHMETIC, inplace_variants="function method", doc=_doc,
-              check=Supported(f"{_name}_vml_cpu", _WHOLE, _complex))  # fmt: skip
+              check=Supported(f"{_name}_vml_cpu", _WHOLE, _complex), exact_out=EXACT_OUT)  # fmt: skip
 ops.unary("round", promotion=ARITHMETIC, inplace_variants="function method", check=Supported("round_vml_cpu", _WHOLE),
-          doc="Rounded to the nearest integer, halves to the even one.")  # fmt: skip
-
-
-class _RoundingSupported(Supported):
-    """Without decimals to keep, PyTorch rounds by the kernel of ``round``, whose name its message has."""
-
-    def __call__(self, args: tuple[Any, ...], common: Any) -> None:
-        kernel = self if args[1] else Supported("round_vml_cpu", FLOATS)
-        Supported.__call__(kernel, args, common)
-
+          exact_out=EXACT_OUT, doc="Rounded to the nearest integer, halves to the even one.")  # fmt: skip
 
 ops.elementwise(
     "round.decimals(Tensor self, *, int decimals) -> Tensor",
-    inplace=True, inplace_variants="function method", out=True, check=_RoundingSupported("round_cpu", FLOATS),
+    inplace=True, inplace_variants="function method", out=True, exact_out=EXACT_OUT,
+    # Without decimals to keep, PyTorch rounds by the kernel of `round`, whose name its message has.
+    check=Supported(lambda args: "round_cpu" if args[1] else "round_vml_cpu", FLOATS),
     doc="Rounded to `decimals` decimal places; negative ones stand before the point.",
 )  # fmt: skip
 ops.unary("frac", promotion=ARITHMETIC, inplace_variants="function method", check=Supported("frac_cpu", FLOATS),
-          doc="self - trunc(self).")  # fmt: skip
+          exact_out=EXACT_OUT, doc="self - trunc(self).")  # fmt: skip
 ops.plain("frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)", out=("Tensor_out", ("mantissa", "exponent")),
           doc="mantissa * 2**exponent == self with abs(mantissa) in [0.5, 1); the exponents are int32.")  # fmt: skip
 ops.binary("copysign.Tensor", promotion=FLOAT, check=Supported("copysign_cpu", REAL | UNSIGNED),

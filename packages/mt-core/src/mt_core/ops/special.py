@@ -45,17 +45,12 @@ def _check_order(args: tuple[Any, ...], common: Any) -> None:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
 
 
-class _Polygamma(Supported):
+def _polygamma_kernel(args: tuple[Any, ...]) -> str:
     """Orders 0 and 1 have kernels of their own."""
-
-    __slots__ = ()
-
-    def __call__(self, args: tuple[Any, ...], common: Any) -> None:
-        kernel = {0: "digamma", 1: "trigamma"}.get(args[0], "polygamma")
-        Supported(kernel, self.accepted, also=_check_order)(args, common)
+    return {0: "digamma", 1: "trigamma"}.get(args[0], "polygamma")
 
 
-ops.elementwise("polygamma(int n, Tensor self) -> Tensor", promotion=FLOAT, out=True, check=_Polygamma("polygamma", _REAL),
+ops.elementwise("polygamma(int n, Tensor self) -> Tensor", promotion=FLOAT, out=True, check=Supported(_polygamma_kernel, _REAL, also=_check_order),
                 doc="Derivative of order n of digamma.")  # fmt: skip
 ops.composite("polygamma_(Tensor(a!) self, int n) -> Tensor(a!)", variants="method", doc="In-place `polygamma`.")
 ops.composite("mvlgamma(Tensor self, int p) -> Tensor", inplace=True, out=True,
