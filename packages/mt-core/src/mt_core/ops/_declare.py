@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from ..dispatch.registry import DECLARATIONS, define
-from ..promotion import ARITHMETIC, BOOL, FLOAT, Promotion
+from ..promotion import ARITHMETIC, FLOAT, Promotion
 from ..schema import Schema, parse_schema
 
-__all__ = ["Declaration", "Family"]
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
+__all__ = ["Declaration", "Family", "Options"]
 
+_VARIANTS = frozenset({"function", "method"})
+_FORMS = frozenset({"functional", "inplace", "out"})
 _EXACT_OUT = "Expected out tensor to have dtype {cpp_expected}, but got {cpp_out} instead"
 
 
@@ -44,47 +48,125 @@ class Declaration:
     alias_of : str or None
         The overload that this one is a second name of.
     exact_out : str
-        Where ``out`` must have the result's dtype: what is said if not, with ``{out}`` and ``{expected}`` for the dtypes
+        Where ``out`` must have the result's dtype: what is said if not (declared as True: `_EXACT_OUT`), with ``{out}`` and ``{expected}`` for the dtypes
         (``{cpp_out}`` and ``{cpp_expected}`` for their C++ names). Else it is what the result can be cast to.
     """
 
     __slots__ = (
-        "schema", "family", "kind", "promotion", "variants", "namespace", "python_name", "functional", "form", "numbers",
-        "check", "promotes", "doc", "tags", "inplace", "out", "alias_of",
-        "exact_out",
+        "schema",
+        "family",
+        "kind",
+        "promotion",
+        "variants",
+        "namespace",
+        "python_name",
+        "functional",
+        "form",
+        "numbers",
         "number_signatures",
-    )  # fmt: skip
+        "promotes",
+        "check",
+        "doc",
+        "inplace",
+        "out",
+        "alias_of",
+        "exact_out",
+    )
 
-    def __init__(self, schema: Schema, family: str, kind: str, **facts: Any) -> None:
+    def __init__(
+        self,
+        schema: Schema,
+        family: str,
+        kind: str,
+        *,
+        promotion: Promotion | None = None,
+        variants: frozenset[str] = frozenset(),
+        namespace: str = "torch",
+        python_name: str | None = None,
+        functional: str | None = None,
+        form: str = "functional",
+        numbers: frozenset[str] = frozenset(),
+        number_signatures: dict[str, bool] | None = None,
+        promotes: frozenset[str] = frozenset(),
+        check: Callable[..., None] | None = None,
+        doc: str = "",
+        alias_of: str | None = None,
+        exact_out: bool | str = False,
+    ) -> None:
         self.schema = schema
         self.family = family
         self.kind = kind
-        self.promotion: Promotion | None = facts.get("promotion")
-        self.variants: frozenset[str] = facts.get("variants", frozenset())
-        self.namespace: str = facts.get("namespace", "torch")
-        self.python_name: str = facts.get("python_name") or schema.name
-        self.functional: str | None = facts.get("functional")
-        self.form: str = facts.get("form", "functional")
-        self.numbers: frozenset[str] = facts.get("numbers", frozenset())
-        self.number_signatures: dict[str, bool] = facts.get("number_signatures") or {}
-        self.check: Callable[..., None] | None = facts.get("check")
-        self.promotes: frozenset[str] = facts.get("promotes") or frozenset(
-            a.name for a in schema.arguments if a.is_tensor
-        )
-        self.doc: str = facts.get("doc", "")
-        self.tags: frozenset[str] = facts.get("tags", frozenset())
-        self.alias_of: str | None = facts.get("alias_of")
-        self.exact_out: str = facts.get("exact_out") or (_EXACT_OUT if "exact_out" in self.tags else "")
+        self.promotion = promotion
+        self.variants = variants
+        self.namespace = namespace
+        self.python_name = python_name or schema.name
+        self.functional = functional
+        self.form = form
+        self.numbers = numbers
+        self.number_signatures = number_signatures or {}
+        self.promotes = promotes or frozenset(a.name for a in schema.arguments if a.is_tensor)
+        self.check = check
+        self.doc = doc
+        self.alias_of = alias_of
+        self.exact_out = _EXACT_OUT if exact_out is True else exact_out or ""
         self.inplace: str | None = None
         self.out: str | None = None
+        self._refuse_unknown_words()
+
+    def _refuse_unknown_words(self) -> None:
+        """A fact about an argument that the schema has not, or a variant that does not exist, is a slip of the pen."""
+        arguments = {argument.name for argument in self.schema.arguments}
+        signatures = {name for names in self.number_signatures for name in names.split()}
+        for fact, words, known in (
+            ("variants", self.variants, _VARIANTS),
+            ("form", {self.form}, _FORMS),
+            ("numbers", self.numbers, arguments),
+            ("promotes", self.promotes, arguments),
+            ("number_signatures", signatures, arguments),
+        ):
+            if not words <= known:
+                raise ValueError(f"{self.name}: {fact} names {sorted(words - known)}, known are {sorted(known)}")
 
     @property
     def name(self) -> str:
         return self.schema.full_name
 
 
+#: See ``out`` of `Family`.
+Out = bool | str | tuple[str, ...] | tuple[str, tuple[str, ...]]
+
+
 def _words(text: str | Iterable[str]) -> frozenset[str]:
     return frozenset(text.split() if isinstance(text, str) else text)
+
+
+class Facts(TypedDict, total=False):
+    """What an operator and the forms derived from it have in common."""
+
+    promotion: Promotion
+    namespace: str
+    python_name: str
+    number_signatures: dict[str, bool]
+    check: Callable[..., None]
+    doc: str
+    alias_of: str
+    exact_out: bool | str
+
+
+class Options(Facts, total=False):
+    """The options of `Family`'s methods."""
+
+    variants: str | Iterable[str]
+    inplace: bool | str
+    inplace_variants: str
+    inplace_check: Callable[..., None]
+    out: Out
+    numbers: str | Iterable[str]
+    promotes: str
+
+
+def _defaults(options: Options, **defaults: Unpack[Options]) -> Options:
+    return {**defaults, **options}
 
 
 class Family:
@@ -113,108 +195,124 @@ class Family:
         See `Declaration`.
     doc : str
         What it computes, shapes, dtypes, errors; a formula's source.
-    tags : str
-        Words other parts ask for, such as ``nondeterministic_seeded``.
+    exact_out : bool or str
+        The ``out=`` form takes the result's dtype only; a string is what it says of another (see `Declaration`).
     """
 
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def elementwise(self, schema: str, *, promotion: Promotion = ARITHMETIC, **options: Any) -> None:
-        """Broadcasts its tensor arguments, promotes their dtypes, one output.
+    def elementwise(self, schema: str, **options: Unpack[Options]) -> None:
+        """Broadcasts its tensor arguments, promotes their dtypes (ARITHMETIC unless declared), one output.
 
         The executor does all but the arithmetic.
         """
-        self._declare(schema, "elementwise", promotion=promotion, **options)
+        self._declare(schema, "elementwise", **_defaults(options, promotion=ARITHMETIC))
 
-    def unary(
-        self, name: str, *, promotion: Promotion = FLOAT, inplace: bool = True, out: Any = True, **options: Any
-    ) -> None:
-        """``name(Tensor self) -> Tensor``, elementwise."""
-        self.elementwise(f"{name}(Tensor self) -> Tensor", promotion=promotion, inplace=inplace, out=out, **options)
+    def unary(self, name: str, **options: Unpack[Options]) -> None:
+        """``name(Tensor self) -> Tensor``, elementwise, with in-place and ``out=`` forms; integers become floating."""
+        options = _defaults(options, promotion=FLOAT, inplace=True, out=True)
+        self.elementwise(f"{name}(Tensor self) -> Tensor", **options)
 
-    def binary(self, name: str, *, promotion: Promotion = ARITHMETIC, inplace: bool = True, out: Any = True,
-               scalar: bool = False, numbers: str = "", **options: Any) -> None:  # fmt: skip
-        """``name(Tensor self, Tensor other) -> Tensor``, elementwise.
+    def binary(self, name: str, *, scalar: bool = False, **options: Unpack[Options]) -> None:
+        """``name(Tensor self, Tensor other) -> Tensor``, elementwise, with in-place and ``out=`` forms.
 
         `name` may carry an overload (``mul.Tensor``). With `scalar`, ``other`` may be a Python number.
         """
-        numbers = "other" if scalar else numbers
-        self.elementwise(f"{name}(Tensor self, Tensor other) -> Tensor", promotion=promotion, inplace=inplace, out=out,
-                         numbers=numbers, **options)  # fmt: skip
+        options = _defaults(options, inplace=True, out=True, numbers="other" if scalar else "")
+        self.elementwise(f"{name}(Tensor self, Tensor other) -> Tensor", **options)
 
-    def comparison(self, name: str, **options: Any) -> None:
-        """A binary operator with a boolean result, with ``Tensor`` and ``Scalar`` overloads behind one name."""
-        self.binary(f"{name}.Tensor", promotion=BOOL, scalar=True, **options)
-
-    def view(self, schema: str, **options: Any) -> None:
+    def view(self, schema: str, **options: Unpack[Options]) -> None:
         """Shares its input's memory: the meta rule returns a `View` (or a tuple or list of them)."""
         self._declare(schema, "view", **options)
 
-    def plain(self, schema: str, **options: Any) -> None:
+    def plain(self, schema: str, **options: Unpack[Options]) -> None:
         """A meta rule gives the result's spec, a kernel its elements."""
         self._declare(schema, "plain", **options)
 
     def reduction(
-        self, name: str, *, dtype: bool = False, dim: str = "int[1]? dim=None", overload: str = "", **options: Any
+        self,
+        name: str,
+        *,
+        dtype: bool = False,
+        dim: str = "int[1]? dim=None",
+        overload: str = "",
+        **options: Unpack[Options],
     ) -> None:
         """``name(Tensor self, <dim>, bool keepdim=False[, *, ScalarType? dtype=None]) -> Tensor``: dimensions combined to one value.
 
         Without `keepdim` the reduced dimensions disappear; no dimension (None or ``()``) means all of them.
         """
         tail = ", *, ScalarType? dtype=None" if dtype else ""
-        options.setdefault("out", True)
-        self.plain(f"{name}{_dotted(overload)}(Tensor self, {dim}, bool keepdim=False{tail}) -> Tensor", **options)
+        schema = f"{name}{_dotted(overload)}(Tensor self, {dim}, bool keepdim=False{tail}) -> Tensor"
+        self.plain(schema, **_defaults(options, out=True))
 
-    def factory(self, schema: str, **options: Any) -> None:
+    def factory(self, schema: str, **options: Unpack[Options]) -> None:
         """Makes a tensor on ``device=``; the schema has the arguments ``dtype, layout, device, pin_memory``."""
-        options.setdefault("variants", "function")
-        self._declare(schema, "factory", **options)
+        self._declare(schema, "factory", **_defaults(options, variants="function"))
 
-    def composite(self, schema: str, **options: Any) -> None:
+    def composite(self, schema: str, **options: Unpack[Options]) -> None:
         """Written in other operators, in `mt_core.decomp`."""
         self._declare(schema, "composite", **options)
 
-    def alias(self, name: str, of: str, **options: Any) -> None:
+    def alias(self, name: str, of: str, **options: Unpack[Options]) -> None:
         """A second name of an operator (``absolute`` of ``abs``) and of its in-place and ``out=`` forms.
 
         `mt_core.decomp` forwards it.
         """
         target = DECLARATIONS[of]
-        facts = {
-            "variants": target.variants, "numbers": target.numbers, "number_signatures": target.number_signatures, "inplace": target.inplace is not None,
-            "out": _overload_of(target.out), "doc": f"Second name of `{target.schema.name}`.", **options,
-        }  # fmt: skip
+        options = _defaults(
+            options,
+            variants=target.variants,
+            numbers=target.numbers,
+            number_signatures=target.number_signatures,
+            inplace=target.inplace is not None,
+            out=_overload_of(target.out),
+            doc=f"Second name of `{target.schema.name}`.",
+            alias_of=of,
+        )
         text = name + target.schema.text[target.schema.text.index("(") :]
-        self._declare(text, "composite", alias_of=of, **facts)
+        self._declare(text, "composite", **options)
         derived = DECLARATIONS[name].inplace, DECLARATIONS[name].out
         for own, other in zip(derived, (target.inplace, target.out), strict=True):
             if own is not None:
                 DECLARATIONS[own].alias_of = other
 
     def _declare(
-        self, text: str, kind: str, *, variants: str | Iterable[str] = "function method", inplace: bool | str = False,
-        inplace_variants: str | None = None, inplace_check: Callable[..., None] | None = None, out: Any = False, numbers: str | Iterable[str] = "", promotes: str = "",
-        tags: str = "", **facts: Any,
-    ) -> None:  # fmt: skip
-        schema = parse_schema(text)
-        facts.update(variants=_words(variants), numbers=_words(numbers), promotes=_words(promotes), tags=_words(tags))
-        declaration = Declaration(schema, self.name, kind, **facts)
+        self,
+        text: str,
+        kind: str,
+        *,
+        variants: str | Iterable[str] = "function method",
+        inplace: bool | str = False,
+        inplace_variants: str | None = None,
+        inplace_check: Callable[..., None] | None = None,
+        out: Out = False,
+        numbers: str | Iterable[str] = "",
+        promotes: str = "",
+        **facts: Unpack[Facts],
+    ) -> None:
+        schema, seen = parse_schema(text), _words(variants)
+        own = {"numbers": _words(numbers), "promotes": _words(promotes)}
+        declaration = Declaration(schema, self.name, kind, variants=seen, **own, **facts)
         define(declaration)
         if inplace is not False:
-            if inplace_variants is None:
-                inplace_variants = "method" if "method" in facts["variants"] else variants  # type: ignore[assignment]
-            derived = Declaration(_inplace_schema(schema, inplace), self.name, kind, **{
-                **facts, "functional": schema.full_name, "form": "inplace", "variants": _words(inplace_variants),
-                "python_name": facts.get("python_name") and facts["python_name"] + "_", "check": inplace_check or facts.get("check"),
-            })  # fmt: skip
-            declaration.inplace = derived.name
-            define(derived)
+            where = _words(inplace_variants) if inplace_variants is not None else seen & {"method"} or seen
+            named = {"python_name": facts["python_name"] + "_"} if "python_name" in facts else {}
+            checked = {"check": inplace_check} if inplace_check is not None else {}
+            derived = _inplace_schema(schema, inplace)
+            declaration.inplace = derived.full_name
+            self._derive(declaration, derived, "inplace", where, own, {**facts, **named, **checked})
         if out:
-            derived = Declaration(_out_schema(schema, out), self.name, kind, **{
-                **facts, "functional": schema.full_name, "form": "out", "variants": frozenset()})  # fmt: skip
-            declaration.out = derived.name
-            define(derived)
+            derived = _out_schema(schema, out)
+            declaration.out = derived.full_name
+            self._derive(declaration, derived, "out", frozenset(), own, facts)
+
+    def _derive(
+        self, functional: Declaration, schema: Schema, form: str, variants: frozenset[str], own: Any, facts: Any
+    ) -> None:
+        name, kind = functional.name, functional.kind
+        define(Declaration(schema, self.name, kind, functional=name, form=form, variants=variants, **own, **facts))
 
 
 def _dotted(overload: str) -> str:
@@ -232,7 +330,7 @@ def _inplace_schema(schema: Schema, inplace: bool | str) -> Schema:
     return parse_schema(f"{schema.name}_{_dotted(overload)}({body} -> Tensor(a!)")
 
 
-def _out_schema(schema: Schema, out: Any) -> Schema:
+def _out_schema(schema: Schema, out: Out) -> Schema:
     overload, names = _out_names(schema, out)
     body = schema.text.partition("(")[2].rpartition("->")[0].rstrip()[:-1]
     star = "" if any(a.kwarg_only for a in schema.arguments) else ", *"

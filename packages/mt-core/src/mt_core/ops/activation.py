@@ -123,13 +123,13 @@ ops.composite("prelu(Tensor self, Tensor weight) -> Tensor",
 ops.composite(
     "rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? "
     "generator=None) -> Tensor",
-    variants="function", inplace=True, tags="nondeterministic_seeded",
+    variants="function", inplace=True,
     doc="`leaky_relu` with slopes drawn from [lower, upper) when training, else with their mean.",
 )  # fmt: skip
 ops.composite(
     "rrelu_with_noise(Tensor self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool "
     "training=False, Generator? generator=None) -> Tensor",
-    namespace=NN, variants="function", tags="nondeterministic_seeded", doc="`rrelu`, which leaves the slopes in `noise`.",
+    namespace=NN, variants="function", doc="`rrelu`, which leaves the slopes in `noise`.",
 )  # fmt: skip
 
 

@@ -40,14 +40,14 @@ ops.plain(
     inplace=True,
     out=True,
     doc="The lower triangle of the last two dimensions, zeros elsewhere.",
-    tags="exact_out",
+    exact_out=True,
 )
 ops.plain(
     "triu(Tensor self, int diagonal=0) -> Tensor",
     inplace=True,
     out=True,
     doc="The upper triangle of the last two dimensions, zeros elsewhere.",
-    tags="exact_out",
+    exact_out=True,
 )
 ops.composite(
     "diag(Tensor self, int diagonal=0) -> Tensor",

@@ -14,20 +14,19 @@ ops.plain(
 ops.plain(
     "index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
     inplace=True,
-    inplace_function=True,
     doc="Write (or add) values at broadcast integer indices or masks.",
 )
 ops.plain(
     "index_select(Tensor self, int dim, Tensor index) -> Tensor",
     out=True,
     doc="The given indices of one dimension, in order.",
-    tags="exact_out",
+    exact_out=True,
 )
 ops.plain(
     "gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
     out=True,
     doc="out[i][j] = self[index[i][j]][j] for dim 0: one element per element of `index`.",
-    tags="exact_out",
+    exact_out=True,
 )
 ops.composite(
     "take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor",
@@ -39,32 +38,32 @@ ops.plain(
     inplace=True,
     out="src_out",
     doc="self[index[i][j]][j] = src[i][j] for dim 0.",
-    tags="exact_out",
+    exact_out=True,
 )
 ops.plain(
     "scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
     inplace=True,
     out="value_out",
-    tags="exact_out",
+    exact_out=True,
 )
 ops.composite(
     "scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor",
     inplace=True,
     out="reduce_out",
-    tags="exact_out",
+    exact_out=True,
 )
 ops.composite(
     "scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor",
     inplace=True,
     out="value_reduce_out",
-    tags="exact_out",
+    exact_out=True,
 )
 ops.plain(
     "scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
     inplace=True,
     out=True,
     doc="As `scatter`, adding.",
-    tags="exact_out",
+    exact_out=True,
 )
 ops.plain(
     "scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> "
@@ -72,20 +71,20 @@ ops.plain(
     inplace=True,
     out="two_out",
     doc="As `scatter`, combining by sum, prod, mean, amax or amin.",
-    tags="exact_out",
+    exact_out=True,
 )
 ops.plain(
     "index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
     inplace=True,
     out=True,
     doc="Slices of `source` times alpha added to the slices of self that `index` names.",
-    tags="exact_out",
+    exact_out=True,
 )
 ops.plain(
     "index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
     inplace=True,
     out=True,
-    tags="exact_out",
+    exact_out=True,
     doc="A copy of self with rows of `source` along `dim` written at `index`.",
 )
 ops.plain(
@@ -110,7 +109,7 @@ ops.plain(
     "masked_select(Tensor self, Tensor mask) -> Tensor",
     out=True,
     doc="1-d tensor of the elements where the mask is true.",
-    tags="exact_out",
+    exact_out=True,
 )
 ops.plain(
     "masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor",
@@ -121,7 +120,7 @@ ops.plain(
     "take(Tensor self, Tensor index) -> Tensor",
     out=True,
     doc="Elements at indices into the flattened tensor.",
-    tags="exact_out",
+    exact_out=True,
 )
 ops.plain(
     "put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor",
@@ -132,7 +131,7 @@ ops.plain(
     "nonzero(Tensor self) -> Tensor",
     out=True,
     doc="(count, ndim) int64 indices of nonzero elements, row-major.",
-    tags="exact_out",
+    exact_out=True,
 )
 ops.composite("argwhere(Tensor self) -> Tensor", doc="Indices of the elements that are not zero, one row each.")
 ops.plain("count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor")

@@ -62,12 +62,12 @@ _composite(
     "linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor",
     out=True,
     doc="Cross product of vectors of length 3.",
-    tags="exact_out",
+    exact_out=True,
 )
 ops.composite(
     "cross(Tensor self, Tensor other, int? dim=None) -> Tensor",
     out=True,
-    tags="exact_out",
+    exact_out=True,
     doc="Cross product along `dim`, or along the first dimension of size 3.",
 )
 _composite(
@@ -94,8 +94,8 @@ _plain(
     out=("inverse", "info"),
     doc="Inverses and, per matrix, 0 or which pivot is zero.",
 )
-_composite("linalg_inv(Tensor A) -> Tensor", out=True, doc="Inverse of square matrices.", tags="exact_out")
-ops.composite("inverse(Tensor self) -> Tensor", out=True, tags="exact_out", doc="Second name of `linalg_inv`.")
+_composite("linalg_inv(Tensor A) -> Tensor", out=True, doc="Inverse of square matrices.", exact_out=True)
+ops.composite("inverse(Tensor self) -> Tensor", out=True, exact_out=True, doc="Second name of `linalg_inv`.")
 _plain(
     "linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)",
     out=("result", "info"),

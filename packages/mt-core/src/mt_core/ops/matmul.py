@@ -10,16 +10,16 @@ ops.plain(
     "mm(Tensor self, Tensor mat2) -> Tensor",
     out=True,
     doc="Matrix product (n, k) @ (k, m) -> (n, m).",
-    tags="exact_out",
+    exact_out=True,
 )
 ops.plain(
     "bmm(Tensor self, Tensor mat2) -> Tensor",
     out=True,
     doc="Batched matrix product (b, n, k) @ (b, k, m) -> (b, n, m).",
-    tags="exact_out",
+    exact_out=True,
 )
 ops.plain(
-    "mv(Tensor self, Tensor vec) -> Tensor", out=True, doc="Matrix times vector (n, k) @ (k) -> (n).", tags="exact_out"
+    "mv(Tensor self, Tensor vec) -> Tensor", out=True, doc="Matrix times vector (n, k) @ (k) -> (n).", exact_out=True
 )
 ops.plain("dot(Tensor self, Tensor tensor) -> Tensor", out=True, doc="Inner product of two vectors of one length.")
 ops.plain("vdot(Tensor self, Tensor other) -> Tensor", out=True, doc="`dot` with the first vector conjugated.")
@@ -27,7 +27,7 @@ ops.composite(
     "matmul(Tensor self, Tensor other) -> Tensor",
     out=True,
     doc="Matrix product with batch dimensions broadcast; vectors count as a row on the left and a column on the right.",
-    tags="exact_out",
+    exact_out=True,
 )
 ops.composite("outer(Tensor self, Tensor vec2) -> Tensor", out=True, doc="(n), (m) -> (n, m) of all products.")
 ops.composite("ger(Tensor self, Tensor vec2) -> Tensor", out=True, doc="Second name of `outer`.")
@@ -36,13 +36,13 @@ ops.plain(
     inplace=True,
     out=True,
     doc="beta * self + alpha * (mat1 @ mat2), self broadcast.",
-    tags="exact_out",
+    exact_out=True,
 )
 ops.plain(
     "addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     inplace=True,
     out=True,
-    tags="exact_out",
+    exact_out=True,
     doc="beta * self + alpha * (mat @ vec).",
 )
 ops.plain(
@@ -50,7 +50,7 @@ ops.plain(
     inplace=True,
     out=True,
     doc="beta * self + alpha * bmm(batch1, batch2), self broadcast.",
-    tags="exact_out",
+    exact_out=True,
 )
 ops.composite(
     "addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",

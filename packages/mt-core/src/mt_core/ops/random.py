@@ -10,14 +10,13 @@ _OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bo
 _LIKE = f"{_OPTIONS}, MemoryFormat? memory_format=None"
 _LONG = _OPTIONS.replace("dtype=None", "dtype=long")
 _GENERATOR = "Generator? generator=None"
-_SEEDED = "nondeterministic_seeded"
 
 
 def _filling(name: str, arguments: str, doc: str) -> None:
     """``name_(self, ...)``: overwrites a tensor with random numbers."""
     between = f"{arguments}, *, " if arguments else "*, "
     schema = f"{name}(Tensor(a!) self, {between}{_GENERATOR}) -> Tensor(a!)"
-    ops.plain(schema, variants="method", tags=_SEEDED, doc=doc)
+    ops.plain(schema, variants="method", doc=doc)
 
 
 _filling("uniform_", "float from=0, float to=1", "Uniform numbers in [from, to).")
@@ -37,18 +36,17 @@ def _made(name: str, arguments: str, options: str, doc: str, *, low: bool = Fals
     """A factory, with and without a generator; `low` marks the overload that also takes a lower bound."""
     prefix = "low_" if low else ""
     plain = f"{name}.low" if low else name
-    seeded = {"tags": _SEEDED, "doc": doc}
     ops.factory(f"{name}.{prefix}generator({arguments}, *, Generator? generator, {options}) -> Tensor",
-                out=f"{prefix}generator_out", **seeded)  # fmt: skip
-    ops.factory(f"{plain}({arguments}, *, {options}) -> Tensor", out=f"{prefix}out", **seeded)
+                out=f"{prefix}generator_out", doc=doc)  # fmt: skip
+    ops.factory(f"{plain}({arguments}, *, {options}) -> Tensor", out=f"{prefix}out", doc=doc)
 
 
 def _like(name: str, arguments: str, suffix: tuple[str, str], doc: str) -> None:
     """A tensor of another's shape, dtype, layout and device; `suffix`: overload names with and without generator."""
     seeded, plain = suffix
     arguments = f"Tensor self, {arguments}*"
-    ops.factory(f"{name}.{seeded}({arguments}, Generator? generator, {_LIKE}) -> Tensor", tags=_SEEDED, doc=doc)
-    ops.factory(f"{name}{plain}({arguments}, {_LIKE}) -> Tensor", tags=_SEEDED, doc=doc)
+    ops.factory(f"{name}.{seeded}({arguments}, Generator? generator, {_LIKE}) -> Tensor", doc=doc)
+    ops.factory(f"{name}{plain}({arguments}, {_LIKE}) -> Tensor", doc=doc)
 
 
 _made("rand", "int[] size", _OPTIONS, "Uniform numbers in [0, 1).")
@@ -70,20 +68,19 @@ for _arguments, _name in (
     ("float mean, Tensor std", "float_Tensor"),
 ):
     ops.composite(f"normal.{_name}({_arguments}, *, {_GENERATOR}) -> Tensor", variants="function", out=f"{_name}_out",
-                  tags=_SEEDED, doc=_NORMAL)  # fmt: skip
+                  doc=_NORMAL)  # fmt: skip
 ops.factory(f"normal.float_float(float mean, float std, int[] size, *, {_GENERATOR}, {_OPTIONS}) -> Tensor",
-            out="float_float_out", tags=_SEEDED, doc=_NORMAL)  # fmt: skip
+            out="float_float_out", doc=_NORMAL)  # fmt: skip
 
-ops.composite(f"bernoulli(Tensor self, *, {_GENERATOR}) -> Tensor", out=True, tags=_SEEDED,
+ops.composite(f"bernoulli(Tensor self, *, {_GENERATOR}) -> Tensor", out=True,
               doc="1 with the probability that the tensor has for the element, else 0.")  # fmt: skip
-ops.composite(f"bernoulli.p(Tensor self, float p, *, {_GENERATOR}) -> Tensor", tags=_SEEDED,
+ops.composite(f"bernoulli.p(Tensor self, float p, *, {_GENERATOR}) -> Tensor",
               doc="1 with probability `p`, else 0, in the shape and dtype of the tensor.")  # fmt: skip
 ops.plain(f"multinomial(Tensor self, int num_samples, bool replacement=False, *, {_GENERATOR}) -> Tensor", out=True,
-          tags=_SEEDED,
           doc="Indices of columns, drawn for each row with the row's weights. Shape (rows, num_samples).")  # fmt: skip
-ops.plain(f"poisson(Tensor self, {_GENERATOR}) -> Tensor", variants="function", tags=_SEEDED,
+ops.plain(f"poisson(Tensor self, {_GENERATOR}) -> Tensor", variants="function",
           doc="Poisson numbers, one for each rate.")  # fmt: skip
-ops.plain(f"binomial(Tensor count, Tensor prob, {_GENERATOR}) -> Tensor", variants="function", tags=_SEEDED,
+ops.plain(f"binomial(Tensor count, Tensor prob, {_GENERATOR}) -> Tensor", variants="function",
           doc="How many of `count` trials of probability `prob` succeed; the two broadcast.")  # fmt: skip
 
 _DROPOUT = {
@@ -93,10 +90,10 @@ _DROPOUT = {
     "feature_alpha_dropout": "Alpha dropout of whole channels.",
 }
 for _name, _doc in _DROPOUT.items():
-    ops.composite(f"{_name}(Tensor input, float p, bool train) -> Tensor", variants="function", tags=_SEEDED, doc=_doc)
-    ops.composite(f"{_name}_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", variants="function", tags=_SEEDED,
+    ops.composite(f"{_name}(Tensor input, float p, bool train) -> Tensor", variants="function", doc=_doc)
+    ops.composite(f"{_name}_(Tensor(a!) self, float p, bool train) -> Tensor(a!)", variants="function",
                   doc=_doc)  # fmt: skip
 ops.composite("native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)", variants="function",
-              tags=_SEEDED, doc="Dropout, and the mask of the elements that stayed.")  # fmt: skip
+              doc="Dropout, and the mask of the elements that stayed.")  # fmt: skip
 ops.composite("native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor", variants="",
               doc="The gradient of `native_dropout`.")  # fmt: skip

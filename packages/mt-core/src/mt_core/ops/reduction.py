@@ -37,9 +37,8 @@ for _name, _which in (("max", "Largest"), ("min", "Smallest")):
     ops.plain(
         f"{_name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
         out=(_name, f"{_name}_values"),
-        out_overload=f"dim_{_name}",
         doc=f"{_which} element along a dimension and its index.",
-        tags="exact_out",
+        exact_out=True,
     )
     ops.composite(f"{_name}.other(Tensor self, Tensor other) -> Tensor", out="out")
     ops.plain(

@@ -16,12 +16,12 @@ for _name in ("cummax", "cummin"):
         f"{_name}(Tensor self, int dim) -> (Tensor values, Tensor indices)",
         out=("values", "indices"),
         doc="The extreme element up to each one, along a dimension, and its last index.",
-        tags="exact_out",
+        exact_out=True,
     )
 ops.plain(
     "logcumsumexp(Tensor self, int dim) -> Tensor",
     out=True,
-    tags="exact_out",
+    exact_out=True,
     doc="Logarithm of the running sum of exponentials, without overflow.",
 )
 ops.composite(
@@ -42,7 +42,7 @@ ops.composite(
 ops.composite(
     "aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
     out=("min", "max"),
-    tags="exact_out",
+    exact_out=True,
     doc="Smallest and largest element, of all or along `dim`.",
 )
 for _name in ("quantile", "nanquantile"):
@@ -93,6 +93,6 @@ ops.composite(
     "renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor",
     inplace=True,
     out=True,
-    tags="exact_out",
+    exact_out=True,
     doc="Slices along `dim` scaled down to p-norm `maxnorm` where they exceed it.",
 )

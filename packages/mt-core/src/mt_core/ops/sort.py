@@ -12,45 +12,45 @@ ops.plain(
     "sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
     out=_PAIR,
     doc="Elements of a dimension in order, and where they came from; NaN counts as the largest.",
-    tags="exact_out",
+    exact_out=True,
 )
 ops.composite(
     "sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
     out=_PAIR,
-    tags="exact_out",
+    exact_out=True,
 )
 ops.composite("argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor", doc="Indices that sort along `dim`.")
 ops.composite("argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor")
-ops.composite("msort(Tensor self) -> Tensor", out=True, tags="exact_out", doc="Sorted along the first dimension.")
+ops.composite("msort(Tensor self) -> Tensor", out=True, exact_out=True, doc="Sorted along the first dimension.")
 ops.plain(
     "topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
     out=_PAIR,
     doc="The k largest (or smallest) elements of a dimension, and where they are.",
-    tags="exact_out",
+    exact_out=True,
 )
 ops.plain(
     "kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
     out=_PAIR,
-    tags="exact_out",
+    exact_out=True,
     doc="The k-th smallest element along `dim`, k from 1, and its index.",
 )
 ops.plain("median(Tensor self) -> Tensor", doc="The lower of the middle elements; NaN where there is one.")
 ops.plain(
     "median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     out=_PAIR,
-    tags="exact_out",
+    exact_out=True,
 )
 ops.plain("nanmedian(Tensor self) -> Tensor", doc="Median of the elements that are not nan.")
 ops.plain(
     "nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     out=_PAIR,
-    tags="exact_out",
+    exact_out=True,
 )
 ops.plain(
     "mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
     out=_PAIR,
     doc="The most frequent element of a dimension, the smallest of several, and the index of its last occurrence.",
-    tags="exact_out",
+    exact_out=True,
 )
 ops.plain(
     "searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? "
