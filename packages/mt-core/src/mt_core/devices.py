@@ -107,6 +107,10 @@ def _accelerator_type() -> str:
     return found[0] if found else "cuda"
 
 
+#: Dispatch key -> the backend object behind it, once it has been needed (`mt_core.dispatch.dispatcher.backend_for`).
+BACKENDS: dict[int, Any] = {}
+
+
 def backend_key(type_: str) -> int:
     """The dispatch key of a device type; a third party's type gets the next free private bit.
 

@@ -27,12 +27,25 @@ from .api._methods import TensorMethods
 from .autograd_state import AutogradMeta
 from .block import block_of, rebind, share_block
 from .cell import Cell
-from .devices import device, device_type_of
+from .devices import BACKENDS, device, device_type_of
 from .dtypes import dtype
-from .keys import AUTOGRAD, BACKEND_MASK, CONJUGATE, CPU, INFERENCE, META, NEGATIVE, STRIDED
+from .keys import (
+    AUTOGRAD,
+    BACKEND_MASK,
+    CONJUGATE,
+    CPU,
+    INFERENCE,
+    META,
+    MULTI_VIEW,
+    NEGATIVE,
+    NO_GRAD_VIEW,
+    STRIDED,
+    TORCH_FUNCTION,
+)
 from .meta_array import contiguous_strides
+from .overrides import call_override
 from .size import Size
-from .state import tls
+from .state import effective_keys, tls
 from .tensor_autograd import AutogradMembers
 from .tensor_cast import CastMembers
 from .tensor_convert import ConversionMembers
@@ -42,6 +55,8 @@ from .tensor_types import TENSORS
 
 __all__ = ["Tensor", "new_tensor"]
 
+#: What an alias outside the graph does not have of its origin: a place in the graph, and a class of its own.
+_NOT_DETACHED = AUTOGRAD | NO_GRAD_VIEW | MULTI_VIEW | TORCH_FUNCTION
 _new_object = object.__new__
 _new_tuple = tuple.__new__
 _cpu = device("cpu")
@@ -156,9 +171,8 @@ class Tensor(FunctionalMembers, TensorMethods, AutogradMembers, CastMembers, Con
 
     @property
     def _backend(self) -> Any:
-        from .dispatch.dispatcher import backend_for
-
-        return backend_for(self._keys & BACKEND_MASK)
+        backend = BACKENDS.get(self._keys & BACKEND_MASK)
+        return _first_use_of_backend(self) if backend is None else backend
 
     # Differentiation: the slots are the core's, the work is the autograd layer's.
 
@@ -243,6 +257,21 @@ class Tensor(FunctionalMembers, TensorMethods, AutogradMembers, CastMembers, Con
     def data(self, value: Tensor) -> None:
         rebind(self, value)
 
+    def detach(self) -> Any:
+        """The same memory without history; in-place changes are seen by both and counted by one version."""
+        keys = self._keys
+        if keys & TORCH_FUNCTION and effective_keys(keys | tls.mode) & TORCH_FUNCTION:
+            return call_override(Tensor.detach, (self,), {})
+        cell = self._cell
+        if cell is None:
+            cell = self._cell = Cell(self)
+        if self._base is not None:
+            block_of(self)  # the new tensor has no base to find the block from
+        alias = new_tensor(self._array, self._dtype, keys & ~_NOT_DETACHED)
+        alias._cell = cell
+        cell.add(alias)
+        return alias
+
     # Kinds of tensor
 
     @property
@@ -308,6 +337,12 @@ class Tensor(FunctionalMembers, TensorMethods, AutogradMembers, CastMembers, Con
 
 
 TENSORS.add(Tensor)
+
+
+def _first_use_of_backend(tensor: Tensor) -> Any:
+    from .dispatch.dispatcher import backend_for  # the dispatcher is built on tensors
+
+    return backend_for(tensor._keys & BACKEND_MASK)
 
 
 def new_tensor(array: Any, d: dtype, keys: int) -> Tensor:

@@ -122,12 +122,6 @@ class AutogradMembers:
         if self.grad_fn is not None:
             _layer().retain_grad(self)
 
-    def detach(self) -> Any:
-        """The same memory without history; in-place changes are seen by both and counted by one version."""
-        from .detaching import detach
-
-        return detach(self)
-
     def detach_(self) -> Any:
         """Cut this tensor from its history, in place.
 

@@ -9,12 +9,17 @@ from . import dtypes
 from .block import block_of, resize_block, set_geometry
 from .cell import cell_of
 from .devices import device
+from .dispatch.registry import overload
 from .dtypes import dtype, scalar_type_name
 from .formats import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format, strided
 from .keys import AUTOGRAD, STRIDED
 from .meta_array import contiguous_strides
+from .state import tls
+from .tensor_types import TENSORS
 
 __all__ = ["CastMembers"]
+
+_to_copy = overload("_to_copy", "creation").cache
 
 
 class CastMembers:
@@ -31,20 +36,19 @@ class CastMembers:
         Called as ``to(dtype)``, ``to(device, dtype)`` or ``to(other)``, each with ``non_blocking`` and ``copy`` after
         it.
         """
-        if args:
+        if len(args) == 1 and args[0].__class__ is dtypes.dtype:
+            dtype = args[0]
+        elif args:
             dtype, device, non_blocking, copy = _parse_to(args, dtype, device, non_blocking, copy)
         if other is not None:
             dtype, device = other._dtype, other.device
-        d = self._dtype if dtype is None else _as_dtype(dtype)
+        d = self._dtype if dtype is None else dtype if dtype.__class__ is dtypes.dtype else _as_dtype(dtype)
         where = None if device is None else _as_device(device)
         stays = where is None or _same_device(where, self)
         if d is self._dtype and stays and not copy and _has_format(self, memory_format):
             return self
-        from .api._functions import _to_copy
-
-        return _to_copy(
-            self, dtype=d, device=None if stays else where, non_blocking=non_blocking, memory_format=memory_format
-        )
+        place = None if stays else where
+        return _to_copy[self._keys | tls.mode](self, d, None, place, None, non_blocking, memory_format)
 
     def type(self: Any, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
         """The type's name (``torch.FloatTensor``), or the tensor converted to a dtype or type name."""
@@ -190,8 +194,6 @@ def _parse_to(
     args: tuple[Any, ...], dtype: Any, device: Any, non_blocking: bool, copy: bool
 ) -> tuple[Any, Any, bool, bool]:
     first, rest = args[0], list(args[1:])
-    from .tensor_types import TENSORS
-
     if first.__class__ in TENSORS:
         dtype, device = first._dtype, first.device
     elif first.__class__ is dtypes.dtype or isinstance(first, type):
@@ -271,6 +273,8 @@ def _dtype_of_type(value: Any) -> dtype:
 
 def _caster(d: dtype) -> Any:
     def cast(self: Any, memory_format: Any = None) -> Any:
+        if memory_format is None:
+            return self if self._dtype is d else _to_copy[self._keys | tls.mode](self, d, None, None, None, False, None)
         return self.to(d, memory_format=memory_format)
 
     cast.__doc__ = f"The tensor as {d!r}; itself where it is already."

@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 
 from . import dtypes
-from .keys import AUTOGRAD, CONJUGATE, CPU, FLAGS, META, NEGATIVE, STRIDED
+from .keys import AUTOGRAD, BACKEND_MASK, CONJUGATE, CPU, FLAGS, META, NEGATIVE, STRIDED
 
 __all__ = ["ConversionMembers"]
+
+#: A tensor with no other of these bits than CPU is, element by element, what its NumPy array says.
+_AS_STORED = BACKEND_MASK | CONJUGATE | NEGATIVE
 
 
 class ConversionMembers:
@@ -29,6 +32,8 @@ class ConversionMembers:
         array = self._array
         if array.size != 1:
             raise RuntimeError(f"a Tensor with {array.size} elements cannot be converted to Scalar")
+        if self._keys & _AS_STORED == CPU and self._dtype.native:
+            return array.item()
         if self._keys & META:
             raise RuntimeError("Tensor.item() cannot be called on meta tensors")
         value = host_array(self).reshape(-1)[0]
@@ -38,6 +43,8 @@ class ConversionMembers:
 
     def tolist(self: Any) -> Any:
         """Nested lists of Python numbers; a number for a 0-dim tensor."""
+        if self._keys & _AS_STORED == CPU and self._dtype.native:
+            return self._array.tolist()
         array = host_array(self)
         if not self._dtype.native:
             array = self._backend.to_host(self._backend.cast(self._array, self._dtype.compute))
@@ -77,6 +84,8 @@ class ConversionMembers:
             if array.size == 0:
                 raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
             raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
+        if self._keys & _AS_STORED == CPU and self._dtype.native:
+            return bool(array)
         return bool(self.item())
 
     def __int__(self: Any) -> int:

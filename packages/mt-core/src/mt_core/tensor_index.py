@@ -12,6 +12,7 @@ import numpy as np
 
 from . import dtypes
 from .dispatch.registry import overload
+from .keys import BACKEND_MASK, CPU
 from .state import tls
 from .tensor_types import TENSORS
 
@@ -21,10 +22,12 @@ _select = overload("select.int", "view").cache
 _slice = overload("slice.Tensor", "view").cache
 _unsqueeze = overload("unsqueeze", "view").cache
 _alias = overload("alias", "view").cache
-_index = overload("index.Tensor", "indexing")
-_index_put = overload("index_put_", "indexing")
+_index = overload("index.Tensor", "indexing").cache
+_index_put = overload("index_put_", "indexing").cache
+_NUMBERS = frozenset((int, float, bool, complex))
 
 _EVERYTHING = slice(None)
+_SEQUENCES = (list, tuple, range, np.ndarray)
 
 
 class IndexingMembers:
@@ -46,25 +49,42 @@ class IndexingMembers:
                 and (stop is None or stop.__class__ is int)
             ):
                 return _slice[self._keys | tls.mode](self, 0, start, stop, 1)
+        elif kind in TENSORS:
+            d, array = key._dtype, key._array
+            if array.ndim and (d is dtypes.int64 or d is dtypes.bool) and array.ndim <= self._array.ndim:
+                return _index[self._keys | key._keys | tls.mode](self, [key])
         view, indices = applied(self, key)
         if indices:
-            return _index.call(view, indices)
+            return _index[_keys_of(indices, view)](view, indices)
         return _alias[self._keys | tls.mode](self) if view is self else view
 
     def __setitem__(self: Any, key: Any, value: Any) -> None:
+        size = self._array.shape
+        if key.__class__ is int and size and -size[0] <= key < size[0]:
+            _assign(_select[self._keys | tls.mode](self, 0, key), value)
+            return
         view, indices = applied(self, key)
         if not indices:
             _assign(view, value)
             return
-        _index_put.call(view, indices, _value_for_put(view, value, indices), False)
+        source = _value_for_put(view, value)
+        _index_put[_keys_of(indices, view) | source._keys](view, indices, source, False)
 
     def __delitem__(self, key: Any) -> None:
         raise TypeError("Tensor does not support deleting items")
 
 
+def _keys_of(indices: list[Any], view: Any) -> int:
+    keys = view._keys | tls.mode
+    for index in indices:
+        if index is not None:
+            keys |= index._keys
+    return keys
+
+
 def _assign(view: Any, value: Any) -> None:
     """Write a number or a tensor (leading dimensions of size 1 dropped) into a view."""
-    if value.__class__ in (int, float, bool, complex):
+    if value.__class__ in _NUMBERS:
         view.fill_(value)
         return
     source = _as_value(view, value)
@@ -88,21 +108,21 @@ def _without_leading_ones(source: Any, target: Any) -> Any:
 def _as_value(view: Any, value: Any) -> Any:
     if value.__class__ in TENSORS:
         return value
-    from .construct import tensor
+    from .construct import from_data  # built on tensors
 
     if isinstance(value, (int, float, complex, np.number, np.bool_)):
-        return tensor(value, dtype=view._dtype, device=view.device)
+        return from_data(value, view._dtype, view.device)
     raise TypeError(f"can't assign a {type(value).__name__} to a {view.type()}")
 
 
-def _value_for_put(view: Any, value: Any, indices: list[Any]) -> Any:
+def _value_for_put(view: Any, value: Any) -> Any:
     source = _as_value(view, value)
     if source._dtype is not view._dtype:
         source = source.to(view._dtype)
-    if source.device != view.device:
+    if (source._keys ^ view._keys) & BACKEND_MASK or not view._keys & CPU and source.device != view.device:
         source = source.to(view.device)
     shape = source._array.shape
-    while shape and shape[0] == 1 and len(shape) > 1:
+    while len(shape) > 1 and shape[0] == 1:
         shape = shape[1:]
     return source if shape == source._array.shape else source.reshape(shape)
 
@@ -120,13 +140,15 @@ def applied(self: Any, key: Any) -> tuple[Any, list[Any]]:
     """
     items = _as_items(key)
     ndim = self._array.ndim
-    specified = sum(_consumes(item) for item in items)
+    specified = sum([1 if item.__class__ is int else _consumes(item) for item in items])
     if specified > ndim:
         raise IndexError(f"too many indices for tensor of dimension {ndim}")
     indices: list[Any] = []
     view, dim = self, 0
     for item in items:
-        if item is Ellipsis:
+        if item.__class__ is int:
+            view = _selected(view, dim, item)
+        elif item is Ellipsis:
             dim += ndim - specified
         elif item is None:
             view = _unsqueeze[view._keys | tls.mode](view, dim)
@@ -153,14 +175,12 @@ def _as_items(key: Any) -> tuple[Any, ...]:
         items = tuple(key)
     else:
         items = tuple(key) if isinstance(key, list) else (key,)
-    return tuple(
-        [
-            _as_tensor(item)
-            if isinstance(item, (list, tuple, range, np.ndarray)) and item.__class__ not in TENSORS
-            else item
-            for item in items
-        ]
-    )
+    for item in items:
+        if item.__class__ is not int and item.__class__ is not slice and isinstance(item, _SEQUENCES):
+            return tuple(
+                [_as_tensor(i) if isinstance(i, _SEQUENCES) and i.__class__ not in TENSORS else i for i in items]
+            )
+    return items
 
 
 def _list_is_tuple(key: Any) -> bool:
@@ -189,12 +209,12 @@ def _consumes(item: Any) -> int:
 
 
 def _selected(view: Any, dim: int, item: Any) -> Any:
-    if not hasattr(item, "__index__"):
+    if item.__class__ is not int and not hasattr(item, "__index__"):
         raise IndexError(
             "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
             f"(got {type(item).__name__})"
         )
-    index = item.__index__()
+    index = item if item.__class__ is int else item.__index__()
     shape = view._array.shape
     if dim == 0 and not shape:
         raise IndexError(

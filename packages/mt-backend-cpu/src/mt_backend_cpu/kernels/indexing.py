@@ -6,43 +6,55 @@ from typing import Any
 
 import numpy as np
 
+from ..along import at_dim
 from ..registry import kernel
 
 _ALL = slice(None)
 
 
-def _numpy_index(self: np.ndarray, indices: list[Any]) -> tuple[Any, ...]:
-    """The indices as NumPy takes them; out-of-range ones are refused in PyTorch's words."""
+def _numpy_index(indices: list[Any]) -> tuple[Any, ...]:
+    """The indices as NumPy takes them: None as a slice, masks as one index per masked dimension."""
     result: list[Any] = []
-    dim = 0
     for index in indices:
         if index is None:
             result.append(_ALL)
-            dim += 1
             continue
-        if index.dtype == np.uint8:
-            index = index.astype(np.bool_)
-        if index.dtype == np.bool_:
-            result.extend(index.nonzero() if index.ndim else (np.zeros(int(index), np.int64),))
-            dim += index.ndim
-            continue
-        size = self.shape[dim]
-        if index.size and (index.max() >= size or index.min() < -size):
-            bad = index[(index >= size) | (index < -size)].flat[0]
-            raise IndexError(f"index {bad} is out of bounds for dimension {dim} with size {size}")
-        result.append(index)
-        dim += 1
+        kind = index.dtype.char
+        if kind == "?" or kind == "B":
+            result.extend(index.nonzero() if index.ndim else (np.zeros(int(index != 0), np.int64),))
+        else:
+            result.append(index)
     return tuple(result)
+
+
+def _beyond(self: np.ndarray, where: tuple[Any, ...]) -> IndexError | None:
+    """PyTorch's error for the first index that NumPy refuses."""
+    for dim, index in enumerate(where):
+        size = self.shape[dim]
+        if index is not _ALL:
+            wrong = index[(index >= size) | (index < -size)]
+            if wrong.size:
+                return IndexError(f"index {wrong.flat[0]} is out of bounds for dimension {dim} with size {size}")
+    return None
 
 
 @kernel("index.Tensor", half="native")
 def index(self: np.ndarray, indices: list[Any]) -> np.ndarray:
-    return self[_numpy_index(self, indices)]
+    where = _numpy_index(indices)
+    try:
+        return self[where]
+    except IndexError as error:
+        raise _beyond(self, where) or error from None
+
+
+def _is_half(d: np.dtype) -> bool:
+    """Whether PyTorch computes in float32 what is stored in this type."""
+    return d.kind == "V" or d.char == "e"
 
 
 def _add_at(target: np.ndarray, where: Any, values: Any) -> None:
     """target[where] += values, each occurrence counted; half types are added up in float32."""
-    if target.dtype.kind == "V" or target.dtype == np.float16:
+    if _is_half(target.dtype):
         wide = target.astype(np.float32)
         np.add.at(wide, where, values.astype(np.float32))
         target[...] = wide.astype(target.dtype)
@@ -59,17 +71,33 @@ def index_put(self: np.ndarray, indices: list[Any], values: np.ndarray, accumula
 
 @kernel("index_put_", half="native")
 def index_put_(self: np.ndarray, indices: list[Any], values: np.ndarray, accumulate: bool) -> np.ndarray:
-    where = _numpy_index(self, indices)
-    if accumulate:
-        _add_at(self, where, values)
-    else:
-        self[where] = values
+    if len(indices) == 1 and not accumulate and not values.ndim and indices[0].dtype.char == "?":
+        mask = indices[0]
+        np.copyto(self, values, where=mask.reshape(mask.shape + (1,) * (self.ndim - mask.ndim)))
+        return self
+    where = _numpy_index(indices)
+    try:
+        if accumulate:
+            _add_at(self, where, values)
+        else:
+            self[where] = values
+    except IndexError as error:
+        raise _beyond(self, where) or error from None
     return self
+
+
+#: Integer type -> the unsigned type of its size, in which a negative number is greater than every size.
+_UNSIGNED = {"b": np.uint8, "h": np.uint16, "i": np.uint32, "l": np.uint64, "q": np.uint64}
+
+
+def within(index: np.ndarray, size: int) -> bool:
+    """Whether all elements lie in 0..size - 1."""
+    return not index.size or bool(np.maximum.reduce(index.view(_UNSIGNED[index.dtype.char]), None) < size)
 
 
 def checked(index: np.ndarray, size: int, name: str) -> np.ndarray:
     """An index within 0..size, refused otherwise."""
-    if index.size and (index.min() < 0 or index.max() >= size):
+    if not within(index, size):
         bad = index[(index < 0) | (index >= size)].flat[0]
         raise IndexError(
             f"{name}(): index {bad} is out of bounds for dimension with size {size}"
@@ -82,7 +110,7 @@ def checked(index: np.ndarray, size: int, name: str) -> np.ndarray:
 def _short_index_select(self: np.ndarray, dim: int, index: np.ndarray) -> Any:
     if index.ndim != 1 or not -self.ndim <= dim < self.ndim or index.dtype.kind != "i":
         return None
-    if index.size and (np.minimum.reduce(index) < 0 or np.maximum.reduce(index) >= self.shape[dim]):
+    if not within(index, self.shape[dim]):
         return None
     return self.take(index, dim)
 
@@ -92,25 +120,18 @@ def index_select(self: np.ndarray, dim: int, index: np.ndarray) -> np.ndarray:
     if not self.ndim:
         checked(index, 1, "")
         return self.copy()
-    if index.size and (index.min() < 0 or index.max() >= self.shape[dim]):
+    if not within(index, self.shape[dim]):
         raise IndexError("index out of range in self")
     return self.take(index.reshape(-1), dim)
 
 
-def _at_dim(self: np.ndarray, index: np.ndarray, dim: int) -> tuple[Any, ...]:
-    """NumPy's index for one element per element of `index`: it along `dim`, positions along all others."""
-    grid = list(np.ogrid[tuple(slice(n) for n in index.shape)]) if index.ndim else []
-    grid[dim] = index
-    return tuple(grid)
-
-
-def _dims(self: np.ndarray, index: np.ndarray, *others: np.ndarray) -> tuple[np.ndarray, ...]:
-    """0-dim operands as 1-d ones."""
-    return tuple(a.reshape(1) if a.ndim == 0 else a for a in (self, index, *others))
+def _one_dim(array: np.ndarray) -> np.ndarray:
+    """A 0-dim operand as a 1-d one."""
+    return array if array.ndim else array.reshape(1)
 
 
 def _bounded(index: np.ndarray, size: int, dim: int) -> None:
-    if index.size and (index.min() < 0 or index.max() >= size):
+    if not within(index, size):
         bad = index[(index < 0) | (index >= size)].flat[0]
         raise RuntimeError(f"index {bad} is out of bounds for dimension {dim} with size {size}")
 
@@ -119,52 +140,74 @@ def _bounded(index: np.ndarray, size: int, dim: int) -> None:
 def gather(self: np.ndarray, dim: int, index: np.ndarray, sparse_grad: bool) -> np.ndarray:
     if not index.size:
         return np.empty(index.shape, self.dtype)
-    source, where = _dims(self, index)
+    source, where = _one_dim(self), _one_dim(index)
     dim %= source.ndim
     _bounded(where, source.shape[dim], dim)
-    return source[_at_dim(source, where, dim)].reshape(index.shape)
+    return source[at_dim(where, dim)].reshape(index.shape)
 
 
-def _scattered(self: np.ndarray, dim: int, index: np.ndarray) -> tuple[np.ndarray, np.ndarray, tuple[Any, ...]]:
-    """(copy of self, the copy with at least 1 dimension, where to write)."""
-    out = self.copy()
-    target, where = _dims(out, index)
+def _target(self: np.ndarray, dim: int, index: np.ndarray) -> tuple[np.ndarray, tuple[Any, ...]]:
+    """(what is written to, with at least 1 dimension; where)."""
+    target, where = _one_dim(self), _one_dim(index)
     dim %= target.ndim
     _bounded(where, target.shape[dim], dim)
-    return out, target, _at_dim(target, where, dim)
+    return target, at_dim(where, dim)
 
 
 def _source(src: np.ndarray, index: np.ndarray) -> np.ndarray:
     """The part of src that the index covers."""
-    where, src = _dims(index, src)
-    return src[tuple(slice(n) for n in where.shape)]
+    src = _one_dim(src)
+    shape = index.shape or (1,)
+    return src if src.shape == shape else src[tuple([slice(n) for n in shape])]
+
+
+def _apart(array: np.ndarray, written: np.ndarray) -> np.ndarray:
+    """An array that stays as it is while another is written."""
+    return array.copy() if np.may_share_memory(array, written) else array
+
+
+def _number(value: Any, d: np.dtype) -> Any:
+    """A number that NumPy stores as PyTorch casts it: around the range of an integer type, not at its ends."""
+    return value if value.__class__ is float and d.kind == "f" else np.asarray(value).astype(d)
+
+
+@kernel("scatter_.src", half="native")
+def scatter_(self: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray) -> np.ndarray:
+    if index.size:
+        target, where = _target(self, dim, _apart(index, self))
+        target[where] = _source(_apart(src, self), index)
+    return self
+
+
+@kernel("scatter_.value", half="native")
+def scatter_value_(self: np.ndarray, dim: int, index: np.ndarray, value: Any) -> np.ndarray:
+    if index.size:
+        target, where = _target(self, dim, _apart(index, self))
+        target[where] = _number(value, self.dtype)
+    return self
+
+
+@kernel("scatter_add_", half="native")
+def scatter_add_(self: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray) -> np.ndarray:
+    if index.size:
+        target, where = _target(self, dim, _apart(index, self))
+        _add_at(target, where, _source(_apart(src, self), index))
+    return self
 
 
 @kernel("scatter.src", half="native")
 def scatter(self: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray) -> np.ndarray:
-    if not index.size:
-        return self.copy()
-    out, target, where = _scattered(self, dim, index)
-    target[where] = _source(src, index)
-    return out
+    return scatter_(self.copy(), dim, index, src)
 
 
 @kernel("scatter.value", half="native")
 def scatter_value(self: np.ndarray, dim: int, index: np.ndarray, value: Any) -> np.ndarray:
-    if not index.size:
-        return self.copy()
-    out, target, where = _scattered(self, dim, index)
-    target[where] = np.asarray(value).astype(self.dtype)
-    return out
+    return scatter_value_(self.copy(), dim, index, value)
 
 
-@kernel("scatter_add")
+@kernel("scatter_add", half="native")
 def scatter_add(self: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray) -> np.ndarray:
-    if not index.size:
-        return self.copy()
-    out, target, where = _scattered(self, dim, index)
-    _add_at(target, where, _source(src, index))
-    return out
+    return scatter_add_(self.copy(), dim, index, src)
 
 
 _COMBINE = {"sum": np.add, "mean": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
@@ -217,47 +260,68 @@ def scatter_reduce(
 ) -> np.ndarray:
     if not index.size:
         return self.copy()
-    out, target, where = _scattered(self, dim, index)
+    out = self.copy()
+    target, where = _target(out, dim, index)
     return _combine_at(out, target, where, _source(src, index), reduce, include_self)
 
 
-def _slices(self: np.ndarray, dim: int, index: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray, Any]:
-    out = self.copy()
-    target = out.reshape(1) if out.ndim == 0 else out
+def _slices(self: np.ndarray, dim: int, index: np.ndarray, name: str) -> tuple[np.ndarray, Any]:
+    """(what is written to, with at least 1 dimension; where)."""
+    target = _one_dim(self)
     dim %= target.ndim
-    if index.size and (index.min() < -target.shape[dim] * (name == "index_fill_") or index.max() >= target.shape[dim]):
+    size = target.shape[dim]
+    if not within(index, size) and (name != "index_fill_" or index.min() < -size or index.max() >= size):
         raise IndexError("index out of range in self" if name != "index_copy_" else "index_copy_(): index out of range")
-    return out, target, (*(_ALL,) * dim, index.reshape(-1))
+    return target, (*(_ALL,) * dim, index.reshape(-1))
 
 
-@kernel("index_add")
+@kernel("index_add_", half="native")
+def index_add_(self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, alpha: Any) -> np.ndarray:
+    target, where = _slices(self, dim, _apart(index, self), "index_add")
+    source = _one_dim(_apart(source, self))
+    if alpha != 1:
+        wide = source.astype(np.float32) if _is_half(source.dtype) else source
+        source = wide * wide.dtype.type(alpha)
+    _add_at(target, where, source)
+    return self
+
+
+@kernel("index_add", half="native")
 def index_add(self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, alpha: Any) -> np.ndarray:
-    out, target, where = _slices(self, dim, index, "index_add")
-    source = source.reshape(1) if source.ndim == 0 else source
-    _add_at(target, where, source if alpha == 1 else source * self.dtype.type(alpha))
-    return out
+    return index_add_(self.copy(), dim, index, source, alpha)
 
 
 @kernel("index_reduce")
 def index_reduce(
     self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, reduce: str, include_self: bool
 ) -> np.ndarray:
-    out, target, where = _slices(self, dim, index, "index_reduce")
-    return _combine_at(out, target, where, source.reshape(1) if source.ndim == 0 else source, reduce, include_self)
+    out = self.copy()
+    target, where = _slices(out, dim, index, "index_reduce")
+    return _combine_at(out, target, where, _one_dim(source), reduce, include_self)
+
+
+@kernel("index_copy_", half="native")
+def index_copy_(self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) -> np.ndarray:
+    target, where = _slices(self, dim, _apart(index, self), "index_copy_")
+    target[where] = _one_dim(_apart(source, self))
+    return self
 
 
 @kernel("index_copy", half="native")
 def index_copy(self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) -> np.ndarray:
-    out, target, where = _slices(self, dim, index, "index_copy_")
-    target[where] = source.reshape(1) if source.ndim == 0 else source
-    return out
+    return index_copy_(self.copy(), dim, index, source)
+
+
+@kernel("index_fill_.int_Scalar", half="native")
+def index_fill_(self: np.ndarray, dim: int, index: np.ndarray, value: Any) -> np.ndarray:
+    target, where = _slices(self, dim, _apart(index, self), "index_fill_")
+    target[where] = _number(value, self.dtype)
+    return self
 
 
 @kernel("index_fill.int_Scalar", half="native")
 def index_fill(self: np.ndarray, dim: int, index: np.ndarray, value: Any) -> np.ndarray:
-    out, target, where = _slices(self, dim, index, "index_fill_")
-    target[where] = np.asarray(value).astype(self.dtype)
-    return out
+    return index_fill_(self.copy(), dim, index, value)
 
 
 def _short_masked_fill(self: np.ndarray, mask: np.ndarray, value: Any) -> Any:
@@ -324,7 +388,11 @@ def put(self: np.ndarray, index: np.ndarray, source: np.ndarray, accumulate: boo
 def nonzero(self: np.ndarray) -> np.ndarray:
     if not self.ndim:
         return np.empty((int(bool(self)), 0), np.int64)
-    return np.stack(self.nonzero(), 1).astype(np.int64, copy=False)
+    found = self.nonzero()
+    places = np.empty((found[0].size, self.ndim), np.int64)
+    for dim, index in enumerate(found):
+        places[:, dim] = index
+    return places
 
 
 @kernel("count_nonzero.dim_IntList", "count_nonzero", half="native")

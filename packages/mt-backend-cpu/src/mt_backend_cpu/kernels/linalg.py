@@ -20,11 +20,11 @@ def vector_norm(self: np.ndarray, ord: Any, dim: Any, keepdim: bool, dtype: Any)
     if dtype is not None:
         self = self.astype(dtype.compute.np)
     order = float(ord)
-    size = np.abs(self)
     if order == 2:
         squares = self.real**2 + self.imag**2 if self.dtype.kind == "c" else self * self
-        result = np.sqrt(accurate_sum(squares, axes))
-    elif order == 1:
+        return _keep(np.asarray(np.sqrt(accurate_sum(squares, axes))), self, axes, keepdim)
+    size = np.abs(self)
+    if order == 1:
         result = accurate_sum(size, axes)
     elif order == np.inf:
         result = np.max(size, axis=axes)

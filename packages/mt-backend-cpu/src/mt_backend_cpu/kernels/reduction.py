@@ -2,36 +2,57 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
 from mt_core.meta.reduction import reduced_dims
 
+from ..along import take_along
 from ..registry import kernel
 
 #: Rows added up naively before partial sums are combined; NumPy itself adds pairwise only along the last axis.
 _BLOCK = 128
 
 
+_add_reduce = np.add.reduce
+
+
+def extent(shape: tuple[int, ...], axes: tuple[int, ...]) -> int:
+    """How many elements are reduced to one."""
+    count = 1
+    for axis in axes:
+        count *= shape[axis]
+    return count
+
+
+def _before_trailing(axes: tuple[int, ...], ndim: int) -> int:
+    """How many of the sorted axes come before those that are an array's last dimensions without a gap."""
+    cut = len(axes)
+    while cut and axes[cut - 1] == ndim - 1:
+        cut -= 1
+        ndim -= 1
+    return cut
+
+
 def accurate_sum(array: np.ndarray, axes: tuple[int, ...], dtype: Any = None) -> np.ndarray:
     """Sum over axes whose rounding error grows with the logarithm of the count, on every axis.
 
-    NumPy's `add.reduce` is pairwise along a contiguous last axis and naive along all others (over 1M x 2 float32
-    elements, axis 0, it is 100 times less accurate): long leading axes are summed in blocks, and the blocks in blocks.
+    `axes` are sorted. NumPy's `add.reduce` is pairwise along a contiguous last axis and naive along all others (over
+    1M x 2 float32 elements, axis 0, it is 100 times less accurate): long leading axes are summed in blocks, and the
+    blocks in blocks.
     """
-    if array.dtype.kind not in "fc" or dtype is not None:
-        return np.add.reduce(array, axes, dtype=dtype)
-    inner = tuple(a for a in axes if all(b in axes for b in range(a, array.ndim)))
-    outer = tuple(a for a in axes if a not in inner)
+    if dtype is not None or array.dtype.kind not in "fc":
+        return _add_reduce(array, axes, dtype)
+    cut = _before_trailing(axes, array.ndim)
+    inner, outer = axes[cut:], axes[:cut]
     if inner and not array.flags.c_contiguous:
         array = np.ascontiguousarray(array)
-    partial = np.add.reduce(array, inner) if inner else array
+    partial = _add_reduce(array, inner) if inner else array
     if not outer:
         return partial
-    if math.prod(array.shape[a] for a in outer) <= _BLOCK:
-        return np.add.reduce(partial, outer)
+    if extent(array.shape, outer) <= _BLOCK:
+        return _add_reduce(partial, outer)
     kept = [a for a in range(partial.ndim) if a not in outer]
     rows = partial.transpose([*outer, *kept]).reshape(-1, *[partial.shape[a] for a in kept])
     return _sum_rows(rows)
@@ -49,7 +70,7 @@ def _sum_rows(rows: np.ndarray) -> np.ndarray:
 def _keep(array: Any, like: np.ndarray, axes: tuple[int, ...], keepdim: bool) -> Any:
     if not keepdim:
         return array
-    return np.reshape(array, [1 if i in axes else n for i, n in enumerate(like.shape)])
+    return array.reshape([1 if i in axes else n for i, n in enumerate(like.shape)])
 
 
 def _widened(self: np.ndarray, dtype: Any) -> np.ndarray:
@@ -64,9 +85,6 @@ def _widened(self: np.ndarray, dtype: Any) -> np.ndarray:
             else self.real.astype(wanted)
         )
     return self.astype(np.int64) if self.dtype.kind in "iub" else self
-
-
-_add_reduce = np.add.reduce
 
 
 def _short_sum(self: np.ndarray, dtype: Any) -> Any:
@@ -112,9 +130,8 @@ def _short_mean(self: np.ndarray, dim: Any, keepdim: bool, dtype: Any) -> Any:
 def mean_dims(self: np.ndarray, dim: Any, keepdim: bool, dtype: Any) -> Any:
     axes = reduced_dims(dim, self.ndim)
     array = _widened(self, dtype)
-    count = math.prod(self.shape[a] for a in axes)
     total = accurate_sum(array, axes)
-    return _keep(np.true_divide(total, np.asarray(count, array.dtype)), self, axes, keepdim)
+    return _keep(np.true_divide(total, array.dtype.type(extent(self.shape, axes))), self, axes, keepdim)
 
 
 @kernel("prod")
@@ -160,19 +177,21 @@ def min_all(self: np.ndarray) -> Any:
 def _with_index(array: np.ndarray, index: np.ndarray, dim: int, keepdim: bool) -> tuple[Any, Any]:
     if not array.ndim:
         return array.copy(), np.zeros((), np.int64)
-    at = np.expand_dims(index, dim)
-    values = np.take_along_axis(array, at, dim)
-    return (values, at) if keepdim else (values.squeeze(dim), index)
+    shape = list(array.shape)
+    shape[dim] = 1
+    at = index.reshape(shape)
+    values = take_along(array, at, dim)
+    return (values, at) if keepdim else (values.reshape(index.shape), index)
 
 
 @kernel("max.dim")
 def max_dim(self: np.ndarray, dim: int, keepdim: bool) -> tuple[Any, Any]:
-    return _with_index(self, np.argmax(self, dim) if self.ndim else np.int64(0), dim, keepdim)
+    return _with_index(self, self.argmax(dim) if self.ndim else np.zeros((), np.int64), dim, keepdim)
 
 
 @kernel("min.dim")
 def min_dim(self: np.ndarray, dim: int, keepdim: bool) -> tuple[Any, Any]:
-    return _with_index(self, np.argmin(self, dim) if self.ndim else np.int64(0), dim, keepdim)
+    return _with_index(self, self.argmin(dim) if self.ndim else np.zeros((), np.int64), dim, keepdim)
 
 
 def _arg(self: np.ndarray, find: Any, dim: int | None, keepdim: bool) -> Any:
@@ -180,46 +199,46 @@ def _arg(self: np.ndarray, find: Any, dim: int | None, keepdim: bool) -> Any:
         found = np.asarray(find(self.reshape(-1)))
         return found.reshape((1,) * self.ndim) if keepdim else found
     found = find(self, dim)
-    return np.expand_dims(found, dim) if keepdim else found
+    return _keep(found, self, (dim % self.ndim,), keepdim)
 
 
 @kernel("argmax")
 def argmax(self: np.ndarray, dim: int | None, keepdim: bool) -> Any:
-    return _arg(self, np.argmax, dim, keepdim)
+    return _arg(self, np.ndarray.argmax, dim, keepdim)
 
 
 @kernel("argmin")
 def argmin(self: np.ndarray, dim: int | None, keepdim: bool) -> Any:
-    return _arg(self, np.argmin, dim, keepdim)
+    return _arg(self, np.ndarray.argmin, dim, keepdim)
 
 
 @kernel("any")
 def any_all(self: np.ndarray) -> Any:
-    return np.any(self)
+    return np.logical_or.reduce(self, None)
 
 
 @kernel("all")
 def all_all(self: np.ndarray) -> Any:
-    return np.all(self)
+    return np.logical_and.reduce(self, None)
 
 
 @kernel("any.dim", "any.dims")
 def any_dims(self: np.ndarray, dim: Any, keepdim: bool) -> Any:
-    return np.any(self, axis=reduced_dims(dim, self.ndim), keepdims=keepdim)
+    return np.logical_or.reduce(self, reduced_dims(dim, self.ndim), keepdims=keepdim)
 
 
 @kernel("all.dim", "all.dims")
 def all_dims(self: np.ndarray, dim: Any, keepdim: bool) -> Any:
-    return np.all(self, axis=reduced_dims(dim, self.ndim), keepdims=keepdim)
+    return np.logical_and.reduce(self, reduced_dims(dim, self.ndim), keepdims=keepdim)
 
 
 def variance(self: np.ndarray, axes: tuple[int, ...], correction: Any, keepdim: bool) -> Any:
     """Mean squared distance from the mean, in two passes; divided by count - correction, at least 0."""
-    count = math.prod(self.shape[a] for a in axes)
+    count = extent(self.shape, axes)
     total = _keep(accurate_sum(self, axes), self, axes, True)
-    distance = self - total / np.asarray(count, self.real.dtype)
-    squares = distance.real**2 + distance.imag**2 if self.dtype.kind == "c" else distance * distance
-    freedom = np.asarray(max(count - (1 if correction is None else correction), 0), squares.dtype)
+    distance = self - np.true_divide(total, self.dtype.type(count))
+    squares = distance.real**2 + distance.imag**2 if self.dtype.kind == "c" else np.multiply(distance, distance)
+    freedom = squares.dtype.type(max(count - (1 if correction is None else correction), 0))
     return _keep(np.true_divide(accurate_sum(squares, axes), freedom), self, axes, keepdim)
 
 

@@ -6,17 +6,17 @@ from typing import Any
 
 import numpy as np
 
+from ..along import reversed_along, take_along
 from ..registry import kernel
 
 
 def order_of(self: np.ndarray, dim: int, descending: bool) -> np.ndarray:
     """Stable order of a dimension, NaN the largest."""
     if not descending:
-        return np.argsort(self, dim, kind="stable")
+        return self.argsort(dim, "stable")
     # Reversed twice, so that equal elements keep their order.
-    size = self.shape[dim]
-    backwards = np.argsort(np.flip(self, dim), dim, kind="stable")
-    return size - 1 - np.flip(backwards, dim)
+    backwards = reversed_along(self, dim).argsort(dim, "stable")
+    return np.subtract(self.shape[dim] - 1, reversed_along(backwards, dim))
 
 
 def _scalar_pair(self: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -28,20 +28,19 @@ def sort(self: np.ndarray, stable: Any, dim: int, descending: bool) -> tuple[np.
     if not self.ndim:
         return _scalar_pair(self)
     order = order_of(self, dim, descending)
-    return np.take_along_axis(self, order, dim), order
+    return take_along(self, order, dim), order
 
 
 @kernel("topk")
 def topk(self: np.ndarray, k: int, dim: int, largest: bool, sorted: bool) -> tuple[np.ndarray, np.ndarray]:
     if not self.ndim:
         return _scalar_pair(self) if k else (np.empty((), self.dtype), np.empty((), np.int64))
-    order = order_of(self, dim, largest)
-    first = order.take(range(k), dim)
-    return np.take_along_axis(self, first, dim), first
+    first = order_of(self, dim, largest)[(slice(None),) * (dim % self.ndim) + (slice(k),)]
+    return take_along(self, first, dim), first
 
 
 def _at(self: np.ndarray, index: np.ndarray, dim: int, keepdim: bool) -> tuple[np.ndarray, np.ndarray]:
-    values = np.take_along_axis(self, index, dim)
+    values = take_along(self, index, dim)
     return (values, index) if keepdim else (values.squeeze(dim), index.squeeze(dim))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..devices import backend_key, device, device_type_of
+from ..devices import BACKENDS, backend_key, device, device_type_of
 from ..keys import AUTOGRAD, BACKEND_MASK, CPU, FLAGS, INFERENCE, KEY_MASK, META, NAMES, STRIDED, describe
 from ..plugins.discovery import find_backend, find_layer
 from ..state import effective_keys, excluding, mode_code, mode_triple, tls
@@ -21,7 +21,6 @@ __all__ = ["backend_for", "keys_of", "layer_for", "register_layer", "resolve"]
 
 #: Key -> the layer that handles it, or the entry-point name under which to find it.
 _LAYERS: dict[int, Any] = {}
-_BACKENDS: dict[int, Any] = {}
 _NOTHING: dict[str, Any] = {}
 
 
@@ -40,7 +39,7 @@ def layer_for(key: int) -> Any:
 
 def backend_for(key: int) -> Any:
     """The backend object behind a backend key."""
-    backend = _BACKENDS.get(key)
+    backend = BACKENDS.get(key)
     if backend is None:
         if key == META:
             from ..meta_backend import backend as meta
@@ -48,7 +47,7 @@ def backend_for(key: int) -> Any:
             backend = meta
         else:
             backend = find_backend(device_type_of(key))
-        _BACKENDS[key] = backend
+        BACKENDS[key] = backend
     return backend
 
 

@@ -31,16 +31,8 @@ def _mask_shapes(self: Any, indices: list[Any]) -> list[Ints | None]:
             shapes.append(None)
         elif index._dtype in (dtypes.bool, dtypes.uint8):
             mask = index._array.shape
-            for i, n in enumerate(mask):
-                at = len(shapes) + i
-                if at >= len(shape) or shape[at] != n:
-                    raise IndexError(
-                        f"The shape of the mask {list(mask)} at index {i} does not match the shape of the "
-                        "indexed tensor "
-                        f"{list(shape)} at index {at}"
-                    )
-            count = _true_count(index, position)
-            shapes.extend([(count,)] * len(mask))
+            _check_mask(mask, shape, len(shapes))
+            shapes.extend([(_true_count(index, position),)] * len(mask))
         else:
             shapes.append(index._array.shape)
     if len(shapes) > len(shape):
@@ -48,10 +40,22 @@ def _mask_shapes(self: Any, indices: list[Any]) -> list[Ints | None]:
     return shapes
 
 
+def _check_mask(mask: Ints, shape: Ints, start: int) -> None:
+    if shape[start : start + len(mask)] == mask:
+        return
+    for i, n in enumerate(mask):
+        at = start + i
+        if at >= len(shape) or shape[at] != n:
+            raise IndexError(
+                f"The shape of the mask {list(mask)} at index {i} does not match the shape of the indexed tensor "
+                f"{list(shape)} at index {at}"
+            )
+
+
 def _true_count(mask: Any, position: int) -> int:
     if mask.is_meta:
         raise NotImplementedError("index with a mask on the meta device: the shape of the result depends on data")
-    return int(mask._backend.to_host(mask._array).astype(bool).sum())
+    return int(np.count_nonzero(mask._backend.to_host(mask._array)))
 
 
 def indexed_shape(self: Any, indices: list[Any]) -> Ints:
@@ -89,8 +93,12 @@ def index_put(self: Any, indices: list[Any], values: Any, accumulate: bool) -> S
             "destination and "
             f"{name(values._dtype)} for the source."
         )
-    target = indexed_shape(self, indices)
     shape = values._array.shape
+    if not shape and len(indices) == 1 and indices[0]._dtype is dtypes.bool:
+        # One number fits whatever the mask picks: nothing has to be counted.
+        _check_mask(indices[0]._array.shape, self._array.shape, 0)
+        return _like(self)
+    target = indexed_shape(self, indices)
     fits = len(shape) <= len(target) and all(
         n in (1, t) for n, t in zip(reversed(shape), reversed(target), strict=False)
     )
@@ -177,12 +185,12 @@ def _scatter(self: Any, dim: int, index: Any, src: Any) -> Spec:
     return _like(self)
 
 
-@meta("scatter.src", "scatter_add")
+@meta("scatter.src", "scatter_.src", "scatter_add", "scatter_add_")
 def scatter_src(self: Any, dim: int, index: Any, src: Any) -> Spec:
     return _scatter(self, dim, index, src)
 
 
-@meta("scatter.value")
+@meta("scatter.value", "scatter_.value")
 def scatter_value(self: Any, dim: int, index: Any, value: Any) -> Spec:
     return _scatter(self, dim, index, None)
 
@@ -194,7 +202,7 @@ def scatter_reduce(self: Any, dim: int, index: Any, src: Any, reduce: str, inclu
     return _scatter(self, dim, index, src)
 
 
-@meta("index_add")
+@meta("index_add", "index_add_")
 def index_add(self: Any, dim: int, index: Any, source: Any, alpha: Any) -> Spec:
     _index_source("index_add", self, dim, index, source)
     return _like(self)
@@ -239,7 +247,7 @@ def _index_source(name: str, self: Any, dim: int, index: Any, source: Any) -> No
         )
 
 
-@meta("index_copy")
+@meta("index_copy", "index_copy_")
 def index_copy(self: Any, dim: int, index: Any, source: Any) -> Spec:
     at = wrap_dim(dim, self._array.ndim)
     if index._array.ndim >= 2:
@@ -277,7 +285,7 @@ def index_copy(self: Any, dim: int, index: Any, source: Any) -> Spec:
     return _like(self)
 
 
-@meta("index_fill.int_Scalar")
+@meta("index_fill.int_Scalar", "index_fill_.int_Scalar")
 def index_fill(self: Any, dim: int, index: Any, value: Any) -> Spec:
     wrap_dim(dim, self._array.ndim)
     if index._dtype is not dtypes.int64:
