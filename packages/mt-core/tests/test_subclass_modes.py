@@ -11,6 +11,7 @@ from mt_core.dispatch.registry import find_overload
 from mt_core.keys import TORCH_FUNCTION
 from mt_core.overrides import TorchFunctionMode
 from mt_core.state import tls
+from mt_core.subclasses import disabled_torch_function
 
 
 class Logged(mt_core.Tensor):
@@ -27,7 +28,7 @@ class Logged(mt_core.Tensor):
 class Parameterlike(mt_core.Tensor):
     """A subclass that overrides nothing, as ``Parameter``."""
 
-    __torch_function__ = mt_core.tensor_cast.disabled_torch_function
+    __torch_function__ = disabled_torch_function
 
 
 class Names(TorchFunctionMode):

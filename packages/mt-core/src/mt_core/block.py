@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 from weakref import ref
 
+from . import dtypes
 from .cell import Cell, cell_of
 from .keys import AUTOGRAD, BACKEND_MASK, FLAGS, STRIDED
 from .spec import is_contiguous
@@ -123,8 +124,6 @@ def resize_block(block: Block, nbytes: int) -> None:
         return
     if not block.attributes.get("resizable", True):
         raise RuntimeError("Trying to resize storage that is not resizable")
-    from . import dtypes
-
     backend = block.backend
     resized = backend.empty((nbytes,), dtypes.uint8, None, backend.index_of(block.owner))
     common = min(nbytes, block.nbytes)
@@ -149,6 +148,4 @@ def move_block(block: Block, owner: Any) -> None:
 
 
 def _front(backend: Any, owner: Any, count: int) -> Any:
-    from . import dtypes
-
     return backend.as_strided(owner, (count,), (1,), 0, dtypes.uint8)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
 from . import dtypes
+from .api import _functions as ops
+from .api.arguments import REJECTED
+from .api.arguments import _dtype as to_dtype
 from .devices import device
 from .dispatch.dispatcher import backend_for, backend_key_for
 from .dtypes import dtype, from_numpy_dtype
@@ -32,8 +36,6 @@ def tensor(
     if pin_memory:
         raise RuntimeError("Cannot access accelerator device when none is available.")
     if isinstance(data, Tensor):
-        import warnings
-
         warnings.warn(
             "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
             "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
@@ -46,10 +48,7 @@ def tensor(
 
 
 def _dtype(value: Any) -> dtype | None:
-    from .api.arguments import REJECTED
-    from .api.arguments import _dtype as convert
-
-    found = None if value is None else convert(value)
+    found = None if value is None else to_dtype(value)
     if found is REJECTED:
         raise TypeError(f"tensor(): argument 'dtype' must be torch.dtype, not {type(value).__name__}")
     return found
@@ -223,8 +222,6 @@ def _astype(array: np.ndarray, d: dtype) -> np.ndarray:
 
 def legacy_tensor(cls: type, *args: Any, device: Any = None, **kwargs: Any) -> Any:
     """``Tensor(2, 3)`` (sizes, uninitialized), ``Tensor([1, 2])`` (data), ``Tensor()``, in the default dtype."""
-    from .api import _functions as ops
-
     d = dtypes.get_default_dtype()
     where = _device(device)
     if kwargs:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
 from . import dtypes
 from .api import _functions as ops
+from .construct import from_data
+from .dispatch.executors import write_result
 from .dispatch.registry import find_overload
 from .layout import broadcast_shapes as _broadcast_shapes
 from .size import Size
@@ -95,8 +98,6 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     if any(t.dtype is not given[0].dtype for t in given):
         raise RuntimeError("torch.meshgrid expects all tensors to have the same dtype")
     if indexing is None:
-        import warnings
-
         warnings.warn(
             "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.", stacklevel=2
         )
@@ -134,8 +135,6 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         return input.new_empty((0,))
     pick = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     rows = list(pick(range(input.shape[0]), r))
-    from .construct import from_data
-
     index = (
         from_data([i for row in rows for i in row], dtypes.int64, input.device)
         if rows
@@ -263,8 +262,6 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Any = None) -> Tensor:
     result = left.mm(right).reshape([a.shape[d] for d in keep_a] + [b.shape[d] for d in keep_b])
     if out is None:
         return result
-    from .dispatch.executors import write_result
-
     return write_result(out, result)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .api import _functions as ops
+from .dispatch.executors import write_result
 
 __all__ = ["norm"]
 
@@ -20,8 +21,6 @@ def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out
     result = _norm(input, p, dim, keepdim, dtype)
     if out is None:
         return result
-    from .dispatch.executors import write_result
-
     return write_result(out, result)
 
 

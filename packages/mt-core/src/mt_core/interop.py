@@ -9,12 +9,14 @@ import numpy as np
 
 from . import dlpack, dtypes
 from .block import block_of
+from .construct import tensor
 from .devices import device
 from .dtypes import dtype
 from .keys import CPU, STRIDED
 from .spec import is_contiguous
 from .state import tls
 from .storage import UntypedStorage
+from .storage_tensors import rebuild_tensor
 from .tensor import Tensor, new_tensor
 from .typed_storage import TypedStorage
 
@@ -191,8 +193,6 @@ def as_tensor(data: Any, dtype: dtype | None = None, device: Any = None) -> Tens
         data = on_storage(data, dtype)
     if isinstance(data, Tensor):
         return _delivered(data, dtype, tls.default_device if device is None else device, None)
-    from .construct import tensor
-
     return tensor(data, dtype=dtype, device=device)
 
 
@@ -222,8 +222,6 @@ def asarray(
     if shared is None:
         if copy is False:
             raise ValueError("can't alias arbitrary sequence into a tensor.")
-        from .construct import tensor
-
         return tensor(obj, dtype=dtype, device=device, requires_grad=bool(requires_grad))
     result = _delivered(shared, dtype, tls.default_device if device is None else device, copy)
     if requires_grad is None or result.requires_grad == requires_grad:
@@ -256,8 +254,6 @@ def on_storage(storage: UntypedStorage | TypedStorage, d: dtype | None) -> Tenso
     RuntimeError
         If `d` is not the dtype of a typed storage.
     """
-    from .serialization.rebuild import rebuild_tensor
-
     if isinstance(storage, TypedStorage):
         if d not in (None, storage.dtype):
             have, want = dtypes.scalar_type_name(storage.dtype), dtypes.scalar_type_name(d)

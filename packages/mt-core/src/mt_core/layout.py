@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from .formats import channels_last, channels_last_3d, memory_format
 from .meta_array import contiguous_strides
 
-__all__ = ["broadcast_shapes", "broadcast_strides", "dense_order", "output_strides"]
+__all__ = ["broadcast_shapes", "broadcast_strides", "channels_last_strides", "dense_order", "output_strides"]
 
 Ints = tuple[int, ...]
 
@@ -92,3 +93,22 @@ def output_strides(shape: Ints, operands: Sequence[Ints]) -> Ints:
     if all(size <= 1 or a == b for size, a, b in zip(shape, ordered, contiguous, strict=True)):
         return contiguous
     return ordered
+
+
+def channels_last_strides(shape: Ints, wanted: memory_format) -> Ints:
+    """Strides of the channels-last layout of a shape.
+
+    Raises
+    ------
+    RuntimeError
+        When the number of dimensions is not the format's.
+    """
+    ndim = {channels_last: 4, channels_last_3d: 5}[wanted]
+    if len(shape) != ndim:
+        raise RuntimeError(f"required rank {ndim} tensor to use {wanted.name} format")
+    strides = [0] * ndim
+    step = 1
+    for dim in (1, *reversed(range(2, ndim)), 0):
+        strides[dim] = step
+        step *= max(shape[dim], 1)
+    return tuple(strides)

@@ -13,8 +13,8 @@ __all__ = ["TorchFunctionMode", "call_override", "default_torch_function", "has_
 
 
 def _overrides(value: Any) -> bool:
+    from .subclasses import disabled_torch_function
     from .tensor import Tensor
-    from .tensor_cast import disabled_torch_function
 
     cls = type(value)
     method = getattr(cls, "__torch_function__", None)

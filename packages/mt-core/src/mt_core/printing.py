@@ -10,16 +10,14 @@ import contextlib
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from . import dtypes
 from .dtypes import dtype as DType
-from .tensor_convert import host_array
-
-if TYPE_CHECKING:
-    from .tensor import Tensor
+from .host import host_array
+from .tensor import Tensor
 
 __all__ = ["PRINT_OPTS", "array_repr", "get_printoptions", "printoptions", "set_printoptions", "tensor_repr"]
 
@@ -300,8 +298,6 @@ def tensor_repr(tensor: Tensor, contents: str | None = None) -> str:
 
     A subclass is named in the text; one that is marked as a parameter (`_is_param`) is wrapped in ``Parameter(...)``.
     """
-    from .tensor import Tensor
-
     plain = type(tensor) is Tensor or type(tensor).__name__ == "Parameter"
     where = tensor.device
     grad_fn = tensor.grad_fn

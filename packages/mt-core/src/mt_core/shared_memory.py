@@ -1,17 +1,14 @@
-"""Storages whose memory is a mapped file: given by path, or made to be shared between processes."""
+"""Memory that is a mapped file: given by path, or made to be shared between processes."""
 
 from __future__ import annotations
 
 import mmap
 import os
 import tempfile
-from typing import Any
 
 import numpy as np
 
-from .block import move_block
-
-__all__ = ["map_file", "move_to_shared_memory"]
+__all__ = ["Mapping", "anonymous_file", "map_file", "shared_copy"]
 
 
 def map_file(path: str, shared: bool, nbytes: int) -> np.ndarray:
@@ -59,67 +56,26 @@ def anonymous_file() -> int:
         return os.dup(file.fileno())
 
 
-class _Mapping:
+class Mapping:
     """Keeps the descriptor of a shared block open, for sending it to other processes."""
 
     def __init__(self, descriptor: int, nbytes: int) -> None:
         self.descriptor = descriptor
         self.nbytes = nbytes
 
+    def memory(self) -> np.ndarray:
+        """The block as a writable uint8 array."""
+        return _mapped(self.descriptor, self.nbytes, mmap.ACCESS_WRITE)
+
     def __del__(self) -> None:
         os.close(self.descriptor)
 
 
-def move_to_shared_memory(storage: Any) -> None:
-    """Put the bytes of a CPU storage into memory that other processes can map; nothing if they already are.
-
-    Child processes that are forked share it as it is. Sent through `multiprocessing`, the storage arrives as the same
-    memory rather than as a copy.
-
-    Raises
-    ------
-    NotImplementedError
-        For storages of other devices.
-    """
-    if storage.is_shared():
-        return
-    if storage.device.type != "cpu":
-        raise NotImplementedError(f"share_memory_ is not available for '{storage.device.type}' storages")
-    nbytes = storage.nbytes()
+def shared_copy(content: np.ndarray) -> tuple[np.ndarray, Mapping]:
+    """A copy of a uint8 array in memory that other processes can map, and the mapping that lets them."""
     descriptor = anonymous_file()
-    os.ftruncate(descriptor, nbytes)
-    memory = _mapped(descriptor, nbytes, mmap.ACCESS_WRITE)
-    memory[...] = storage._host_bytes()
-    move_block(storage._block, memory)
-    _mark_shared(storage, _Mapping(descriptor, nbytes))
-
-
-def _mark_shared(storage: Any, mapping: _Mapping) -> None:
-    storage._block.attributes.update(mapping=mapping, resizable=False)
-    _register_with_multiprocessing()
-
-
-def _register_with_multiprocessing() -> None:
-    from multiprocessing.reduction import ForkingPickler
-
-    from .storage import UntypedStorage
-
-    ForkingPickler.register(UntypedStorage, _reduce_for_process)
-
-
-def _reduce_for_process(storage: Any) -> Any:
-    mapping = storage._block.attributes.get("mapping")
-    if mapping is None:
-        return storage.__reduce_ex__(2)
-    from multiprocessing.reduction import DupFd
-
-    return _attach, (DupFd(mapping.descriptor), mapping.nbytes)
-
-
-def _attach(duplicate: Any, nbytes: int) -> Any:
-    from .storage import UntypedStorage
-
-    descriptor = duplicate.detach()
-    storage = UntypedStorage._over_numpy(_mapped(descriptor, nbytes, mmap.ACCESS_WRITE))
-    _mark_shared(storage, _Mapping(descriptor, nbytes))
-    return storage
+    os.ftruncate(descriptor, content.nbytes)
+    mapping = Mapping(descriptor, content.nbytes)
+    memory = mapping.memory()
+    memory[...] = content
+    return memory, mapping

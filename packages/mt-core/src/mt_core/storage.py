@@ -13,8 +13,9 @@ from weakref import ref
 import numpy as np
 
 from . import dtypes
-from .block import Block, block_of, resize_block
+from .block import Block, block_of, move_block, resize_block
 from .devices import backend_key, device, device_type_of
+from .dispatch.dispatcher import backend_for
 
 __all__ = ["UntypedStorage", "untyped", "untyped_storage_of"]
 
@@ -299,17 +300,32 @@ class UntypedStorage:
     @classmethod
     def from_file(cls, filename: str, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
         """A storage mapped from a file; see `mt_core.shared_memory.map_file`."""
-        from .shared_memory import map_file
+        from .shared_memory import map_file  # lazy: it loads mmap and tempfile
 
         storage = cls._over_numpy(map_file(filename, shared, nbytes))
         storage._block.attributes["filename"] = str(filename)
         return storage
 
     def share_memory_(self) -> UntypedStorage:
-        """Move the bytes to memory that other processes can map, in place; tensors on the storage stay on it."""
-        from .shared_memory import move_to_shared_memory
+        """Move the bytes to memory that other processes can map, in place; tensors on the storage stay on it.
 
-        move_to_shared_memory(self)
+        Child processes that are forked share it as it is. Sent through `multiprocessing`, the storage arrives as the
+        same memory rather than as a copy.
+
+        Raises
+        ------
+        NotImplementedError
+            For storages of other devices than the CPU.
+        """
+        if self.is_shared():
+            return self
+        if self.device.type != "cpu":
+            raise NotImplementedError(f"share_memory_ is not available for '{self.device.type}' storages")
+        from .shared_memory import shared_copy  # lazy: it loads mmap and tempfile
+
+        memory, mapping = shared_copy(self._host_bytes())
+        move_block(self._block, memory)
+        _mark_shared(self, mapping)
         return self
 
     def is_shared(self) -> bool:
@@ -371,8 +387,6 @@ def _as_device(place: Any) -> device:
 
 
 def _backend_of(place: device) -> Any:
-    from .dispatch.dispatcher import backend_for
-
     return backend_for(backend_key(place.type))
 
 
@@ -397,10 +411,29 @@ def untyped_storage_of(tensor: Any) -> UntypedStorage:
     return UntypedStorage._of_block(block_of(tensor))
 
 
-def __getattr__(name: str) -> Any:
-    # ``torch.storage`` has the typed storages as well; they stand in a module of their own, which needs this one.
-    if name in ("TypedStorage", "_LegacyStorage", "_warn_typed_storage_removal"):
-        from . import typed_storage
+# Sending a shared storage to another process
 
-        return getattr(typed_storage, name)
-    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+
+def _mark_shared(storage: UntypedStorage, mapping: Any) -> None:
+    from multiprocessing.reduction import ForkingPickler  # lazy: only for storages that are shared
+
+    storage._block.attributes.update(mapping=mapping, resizable=False)
+    ForkingPickler.register(UntypedStorage, _reduce_for_process)
+
+
+def _reduce_for_process(storage: UntypedStorage) -> Any:
+    from multiprocessing.reduction import DupFd  # lazy: only for storages that are shared
+
+    mapping = storage._block.attributes.get("mapping")
+    if mapping is None:
+        return storage.__reduce_ex__(2)
+    return _attach, (DupFd(mapping.descriptor), mapping.nbytes)
+
+
+def _attach(duplicate: Any, nbytes: int) -> UntypedStorage:
+    from .shared_memory import Mapping  # lazy: only for storages that are shared
+
+    mapping = Mapping(duplicate.detach(), nbytes)
+    storage = UntypedStorage._over_numpy(mapping.memory())
+    _mark_shared(storage, mapping)
+    return storage

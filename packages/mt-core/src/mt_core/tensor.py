@@ -18,16 +18,15 @@ _base
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import dtypes
-from .api._methods import TensorMethods
 from .autograd_state import AutogradMeta
 from .block import block_of, rebind, share_block
 from .cell import Cell
-from .devices import BACKENDS, device, device_type_of
+from .devices import device, device_type_of
 from .dtypes import dtype
 from .keys import (
     AUTOGRAD,
@@ -36,34 +35,40 @@ from .keys import (
     CPU,
     INFERENCE,
     META,
-    MULTI_VIEW,
     NEGATIVE,
-    NO_GRAD_VIEW,
     STRIDED,
-    TORCH_FUNCTION,
 )
 from .meta_array import contiguous_strides
-from .overrides import call_override
 from .size import Size
-from .state import effective_keys, tls
-from .tensor_autograd import AutogradMembers
-from .tensor_cast import CastMembers
-from .tensor_convert import ConversionMembers
-from .tensor_functional import FunctionalMembers
-from .tensor_index import IndexingMembers
 from .tensor_types import TENSORS
+
+if TYPE_CHECKING:
+    from .api._methods import TensorMethods
+    from .tensor_autograd import AutogradMembers
+    from .tensor_cast import CastMembers
+    from .tensor_convert import ConversionMembers
+    from .tensor_functional import FunctionalMembers
+    from .tensor_index import IndexingMembers
+
+    class _Members(FunctionalMembers, TensorMethods, AutogradMembers, CastMembers, ConversionMembers, IndexingMembers):
+        __slots__ = ()
+
+        @classmethod
+        def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any: ...
+
+else:
+    # `mt_core._assemble` attaches what a tensor can do, so that nothing here reaches up.
+    _Members = object
 
 __all__ = ["Tensor", "new_tensor"]
 
-#: What an alias outside the graph does not have of its origin: a place in the graph, and a class of its own.
-_NOT_DETACHED = AUTOGRAD | NO_GRAD_VIEW | MULTI_VIEW | TORCH_FUNCTION
 _new_object = object.__new__
 _new_tuple = tuple.__new__
 _cpu = device("cpu")
 _meta = device("meta")
 
 
-class Tensor(FunctionalMembers, TensorMethods, AutogradMembers, CastMembers, ConversionMembers, IndexingMembers):
+class Tensor(_Members):
     """A multi-dimensional array of one dtype on one device, as ``torch.Tensor``."""
 
     __slots__ = ("_array", "_dtype", "_keys", "_autograd", "_cell", "_base", "__dict__", "__weakref__")
@@ -77,11 +82,6 @@ class Tensor(FunctionalMembers, TensorMethods, AutogradMembers, CastMembers, Con
     # NumPy must not take over `array + tensor`: Python then asks the tensor.
     __array_priority__ = 1000
     __hash__ = object.__hash__
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        from .construct import legacy_tensor
-
-        return legacy_tensor(cls, *args, **kwargs)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """Everything happens in ``__new__``; subclasses may override this freely."""
@@ -169,11 +169,6 @@ class Tensor(FunctionalMembers, TensorMethods, AutogradMembers, CastMembers, Con
             return _meta
         return device(device_type_of(backend), self._backend.index_of(self._array))
 
-    @property
-    def _backend(self) -> Any:
-        backend = BACKENDS.get(self._keys & BACKEND_MASK)
-        return _first_use_of_backend(self) if backend is None else backend
-
     # Differentiation: the slots are the core's, the work is the autograd layer's.
 
     @property
@@ -211,28 +206,6 @@ class Tensor(FunctionalMembers, TensorMethods, AutogradMembers, CastMembers, Con
             self._switch_requires_grad(requires_grad)
         return self
 
-    def _switch_requires_grad(self, requires_grad: bool) -> None:
-        """Make a leaf require grad, or no longer."""
-        if requires_grad:
-            if not (self._dtype.is_floating_point or self._dtype.is_complex):
-                raise RuntimeError("only Tensors of floating point dtype can require gradients")
-            if self._keys & INFERENCE and not tls.inference:
-                raise RuntimeError(
-                    "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
-                )
-        from .dispatch.dispatcher import layer_for
-
-        layer = layer_for(AUTOGRAD)
-        if self._autograd is None:
-            self._autograd = AutogradMeta()
-        self._autograd.requires_grad = requires_grad
-        if requires_grad:
-            self._keys |= AUTOGRAD
-        elif self._base is None or not self._base._keys & AUTOGRAD:
-            self._keys &= ~AUTOGRAD
-        if self._cell is not None:
-            layer.follow_base(self)
-
     @property
     def _version(self) -> int:
         if self._keys & INFERENCE:
@@ -256,21 +229,6 @@ class Tensor(FunctionalMembers, TensorMethods, AutogradMembers, CastMembers, Con
     @data.setter
     def data(self, value: Tensor) -> None:
         rebind(self, value)
-
-    def detach(self) -> Any:
-        """The same memory without history; in-place changes are seen by both and counted by one version."""
-        keys = self._keys
-        if keys & TORCH_FUNCTION and effective_keys(keys | tls.mode) & TORCH_FUNCTION:
-            return call_override(Tensor.detach, (self,), {})
-        cell = self._cell
-        if cell is None:
-            cell = self._cell = Cell(self)
-        if self._base is not None:
-            block_of(self)  # the new tensor has no base to find the block from
-        alias = new_tensor(self._array, self._dtype, keys & ~_NOT_DETACHED)
-        alias._cell = cell
-        cell.add(alias)
-        return alias
 
     # Kinds of tensor
 
@@ -328,21 +286,8 @@ class Tensor(FunctionalMembers, TensorMethods, AutogradMembers, CastMembers, Con
     def __dir__(self) -> list[str]:
         return sorted({*object.__dir__(self)} - {"_array", "_keys", "_cell"})
 
-    @classmethod
-    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """The default: call the function without overrides, and give the result this class."""
-        from .overrides import default_torch_function
-
-        return default_torch_function(cls, func, types, args, kwargs or {})
-
 
 TENSORS.add(Tensor)
-
-
-def _first_use_of_backend(tensor: Tensor) -> Any:
-    from .dispatch.dispatcher import backend_for  # the dispatcher is built on tensors
-
-    return backend_for(tensor._keys & BACKEND_MASK)
 
 
 def new_tensor(array: Any, d: dtype, keys: int) -> Tensor:

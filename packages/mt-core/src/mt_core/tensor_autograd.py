@@ -6,15 +6,22 @@ import warnings
 from typing import Any
 
 from .autograd_state import AutogradMeta
+from .block import block_of
+from .cell import Cell
+from .dispatch.dispatcher import layer_for
 from .dtypes import scalar_type_name
-from .keys import AUTOGRAD
+from .keys import AUTOGRAD, INFERENCE, MULTI_VIEW, NO_GRAD_VIEW, TORCH_FUNCTION
+from .overrides import call_override
+from .state import effective_keys, tls
+from .tensor import Tensor, new_tensor
 
 __all__ = ["AutogradMembers"]
 
+#: What an alias outside the graph does not have of its origin: a place in the graph, and a class of its own.
+_NOT_DETACHED = AUTOGRAD | NO_GRAD_VIEW | MULTI_VIEW | TORCH_FUNCTION
+
 
 def _layer() -> Any:
-    from .dispatch.dispatcher import layer_for
-
     return layer_for(AUTOGRAD)
 
 
@@ -122,6 +129,21 @@ class AutogradMembers:
         if self.grad_fn is not None:
             _layer().retain_grad(self)
 
+    def detach(self: Any) -> Any:
+        """The same memory without history; in-place changes are seen by both and counted by one version."""
+        keys = self._keys
+        if keys & TORCH_FUNCTION and effective_keys(keys | tls.mode) & TORCH_FUNCTION:
+            return call_override(Tensor.detach, (self,), {})
+        cell = self._cell
+        if cell is None:
+            cell = self._cell = Cell(self)
+        if self._base is not None:
+            block_of(self)  # the new tensor has no base to find the block from
+        alias = new_tensor(self._array, self._dtype, keys & ~_NOT_DETACHED)
+        alias._cell = cell
+        cell.add(alias)
+        return alias
+
     def detach_(self) -> Any:
         """Cut this tensor from its history, in place.
 
@@ -147,19 +169,33 @@ class AutogradMembers:
             _layer().follow_base(self)
         return self
 
+    def _switch_requires_grad(self: Any, requires_grad: bool) -> None:
+        """Make a leaf require grad, or no longer."""
+        if requires_grad:
+            if not (self._dtype.is_floating_point or self._dtype.is_complex):
+                raise RuntimeError("only Tensors of floating point dtype can require gradients")
+            if self._keys & INFERENCE and not tls.inference:
+                raise RuntimeError(
+                    "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
+                )
+        layer = layer_for(AUTOGRAD)
+        if self._autograd is None:
+            self._autograd = AutogradMeta()
+        self._autograd.requires_grad = requires_grad
+        if requires_grad:
+            self._keys |= AUTOGRAD
+        elif self._base is None or not self._base._keys & AUTOGRAD:
+            self._keys &= ~AUTOGRAD
+        if self._cell is not None:
+            layer.follow_base(self)
+
     @property
     def name(self) -> None:
         """Names of variables belong to a PyTorch of long ago; always None."""
         return None
 
-    def _make_subclass_state(self, requires_grad: bool) -> None:
-        if requires_grad:
-            self.requires_grad_(True)  # type: ignore[attr-defined]
-
 
 def _check_grad(self: Any, value: Any) -> None:
-    from .tensor import Tensor
-
     if not isinstance(value, Tensor):
         raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
     if value is self:

@@ -6,15 +6,21 @@ import math
 from typing import Any
 
 from . import dtypes
+from .api.arguments import REJECTED
+from .api.arguments import _dtype as to_dtype
 from .block import block_of, resize_block, set_geometry
 from .cell import cell_of
-from .devices import device
+from .devices import BACKENDS, device
+from .dispatch.dispatcher import backend_for
 from .dispatch.registry import overload
 from .dtypes import dtype, scalar_type_name
 from .formats import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format, strided
-from .keys import AUTOGRAD, STRIDED
+from .keys import AUTOGRAD, BACKEND_MASK, STRIDED
+from .layout import channels_last_strides
 from .meta_array import contiguous_strides
+from .schema import MISSING
 from .state import tls
+from .subclasses import subclass_keys
 from .tensor_types import TENSORS
 
 __all__ = ["CastMembers"]
@@ -28,6 +34,12 @@ class CastMembers:
     __slots__ = ()
 
     layout = strided
+
+    @property
+    def _backend(self: Any) -> Any:
+        key = self._keys & BACKEND_MASK
+        backend = BACKENDS.get(key)
+        return backend_for(key) if backend is None else backend
 
     def to(self: Any, *args: Any, dtype: Any = None, device: Any = None, non_blocking: bool = False, copy: bool = False,
            memory_format: Any = None, other: Any = None) -> Any:  # fmt: skip
@@ -152,8 +164,6 @@ class CastMembers:
             resize_block(block, needed)
         strides = contiguous_strides(shape)
         if memory_format in (channels_last, channels_last_3d):
-            from .decomp.view import channels_last_strides
-
             strides = channels_last_strides(shape, memory_format)
         set_geometry(self, shape, strides, offset // self._dtype.itemsize)
         cell_of(self).version += 1
@@ -163,31 +173,22 @@ class CastMembers:
         """`resize_` to the shape of another tensor."""
         return self.resize_(tuple(the_template.shape), memory_format=memory_format)
 
-    def set_(self: Any, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Any:
-        """Make the tensor look at another tensor's or storage's memory, with a geometry of choice."""
-        from .storage import set_tensor
+    def set_(
+        self: Any, source: Any = MISSING, storage_offset: Any = MISSING, size: Any = MISSING, stride: Any = MISSING
+    ) -> Any:
+        """Lay the tensor out, in place, on the memory of another tensor or storage: ``set_(source)``.
 
-        return set_tensor(self, source, storage_offset, size, stride)  # type: ignore[misc]
+        ``set_(source, storage_offset, size, stride=None)`` chooses the geometry (in elements, row-major without
+        strides); a storage that is too small for it grows. ``set_()`` leaves the tensor empty, on no memory.
 
+        Raises
+        ------
+        TypeError, RuntimeError
+            For a source of another dtype or device, geometries that make no sense, and leaves that require grad.
+        """
+        from .storage_tensors import set_tensor  # lazy: few programs name a storage
 
-def subclass_keys(cls: type) -> int:
-    """Key bits that mark instances of a tensor class for ``__torch_function__``."""
-    from .keys import TORCH_FUNCTION
-    from .tensor import Tensor
-
-    return 0 if cls is Tensor or cls.__torch_function__ is disabled_torch_function else TORCH_FUNCTION  # type: ignore[attr-defined]
-
-
-def disabled_torch_function(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """A ``__torch_function__`` that overrides nothing.
-
-    Assign it in a subclass to keep the fast path (as `Parameter` does).
-    """
-    from .keys import TORCH_FUNCTION
-    from .state import excluding
-
-    with excluding(TORCH_FUNCTION):
-        return func(*args, **(kwargs or {}))
+        return set_tensor(self, source, storage_offset, size, stride)
 
 
 def _parse_to(
@@ -222,9 +223,7 @@ _device_class = device
 
 
 def _as_dtype(value: Any) -> dtype:
-    from .api.arguments import REJECTED, _dtype
-
-    found = _dtype(value)
+    found = to_dtype(value)
     if found is REJECTED:
         raise TypeError(f"to(): argument 'dtype' must be torch.dtype, not {type(value).__name__}")
     return found

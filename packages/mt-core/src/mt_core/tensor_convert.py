@@ -8,7 +8,11 @@ from typing import Any
 import numpy as np
 
 from . import dtypes
+from .block import Block, block_of
+from .cell import Cell
+from .host import exported, host_array
 from .keys import AUTOGRAD, BACKEND_MASK, CONJUGATE, CPU, FLAGS, META, NEGATIVE, STRIDED
+from .tensor import new_tensor
 
 __all__ = ["ConversionMembers"]
 
@@ -71,7 +75,7 @@ class ConversionMembers:
         return array.copy() if copy else array
 
     def __array_wrap__(self: Any, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
-        from .interop import from_numpy
+        from .interop import from_numpy  # lazy: exchange with NumPy's functions is rare
 
         array = np.asarray(array)
         if array.dtype == np.bool_:
@@ -103,7 +107,7 @@ class ConversionMembers:
         return int(self.item())
 
     def __repr__(self: Any, *, tensor_contents: str | None = None) -> str:
-        from .printing import tensor_repr
+        from .printing import tensor_repr  # lazy: needed when something is printed
 
         return tensor_repr(self, tensor_contents)
 
@@ -131,7 +135,7 @@ class ConversionMembers:
         return copied_leaf(self, memo)
 
     def __reduce_ex__(self: Any, protocol: Any) -> Any:
-        from .serialization.reduction import reduce_tensor
+        from .serialization.tensor_pickle import reduce_tensor  # lazy: files and pickles come late
 
         return reduce_tensor(self, protocol)
 
@@ -151,7 +155,7 @@ class ConversionMembers:
         BufferError
             When the tensor cannot be shared as it is, or not with the device asked for.
         """
-        from . import dlpack
+        from . import dlpack  # lazy: it loads ctypes
 
         if not (stream is None or isinstance(stream, int)):
             raise TypeError("stream must be ``int`` or ``none``")
@@ -164,25 +168,25 @@ class ConversionMembers:
         return dlpack.capsule_of(self.clone() if copy else self, max_version)
 
     def __dlpack_device__(self: Any) -> tuple[int, int]:
-        from . import dlpack
+        from . import dlpack  # lazy: it loads ctypes
 
         return dlpack.device_of(self)
 
     def storage(self: Any) -> Any:
         """The typed storage (deprecated in PyTorch, which warns; `untyped_storage` is the current form)."""
-        from .typed_storage import _warn_typed_storage_removal
+        from .typed_storage import _warn_typed_storage_removal  # lazy: a deprecated class
 
         _warn_typed_storage_removal()
         return self._typed_storage()
 
     def _typed_storage(self: Any) -> Any:
-        from .typed_storage import TypedStorage
+        from .typed_storage import TypedStorage  # lazy: a deprecated class
 
         return TypedStorage(wrap_storage=self.untyped_storage(), dtype=self._dtype, _internal=True)
 
     def untyped_storage(self: Any) -> Any:
         """The bytes this tensor lies on; one object per block of memory."""
-        from .storage import untyped_storage_of
+        from .storage import untyped_storage_of  # lazy: few programs name a storage
 
         return untyped_storage_of(self)
 
@@ -193,39 +197,8 @@ class ConversionMembers:
         return self._backend.address(self._array)
 
 
-def host_array(tensor: Any) -> np.ndarray:
-    """The elements on the host with lazy bits resolved, in the storage type; may share memory."""
-    if tensor._keys & (CONJUGATE | NEGATIVE):
-        tensor = tensor.detach().resolve_conj().resolve_neg()
-    return tensor._backend.to_host(tensor._array)
-
-
-def exported(tensor: Any) -> np.ndarray:
-    """The NumPy array of a plain CPU tensor, or PyTorch's error that says what is in the way."""
-    if tensor._keys & AUTOGRAD:
-        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-    if not tensor._keys & CPU:
-        raise TypeError(
-            f"can't convert {tensor.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to "
-            "host memory first."
-        )
-    for bit, name in ((CONJUGATE, "conj"), (NEGATIVE, "neg")):
-        if tensor._keys & bit:
-            what = "conjugate" if name == "conj" else "negative"
-            raise RuntimeError(
-                f"Can't call numpy() on Tensor that has {what} bit set. Use tensor.resolve_{name}().numpy() instead."
-            )
-    if not tensor._dtype.native and tensor._dtype is not dtypes.float16:
-        raise TypeError(f"Got unsupported ScalarType {dtypes.scalar_type_name(tensor._dtype)}")
-    return tensor._array
-
-
 def copied_leaf(self: Any, memo: dict[int, Any]) -> Any:
     """The deep copy of a leaf: its storage is copied once for all tensors on it."""
-    from .block import Block, block_of
-    from .cell import Cell
-    from .tensor import new_tensor
-
     block = block_of(self)
     copied_block = memo.get(id(block))
     backend = block.backend

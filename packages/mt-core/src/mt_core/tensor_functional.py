@@ -6,7 +6,11 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from . import functional
 from .api import _functions as ops
+from .functional_linalg import lu
+from .functional_norm import norm
+from .tensor import Tensor
 
 __all__ = ["FunctionalMembers"]
 
@@ -18,15 +22,11 @@ class FunctionalMembers:
 
     def split(self: Any, split_size: int | Sequence[int], dim: int = 0) -> Any:
         """Views of consecutive pieces of one size, or of the given sizes."""
-        from .functional import split
-
-        return split(self, split_size, dim)
+        return functional.split(self, split_size, dim)
 
     def nonzero(self: Any, *, as_tuple: bool = False) -> Any:
         """Indices of nonzero elements: (count, ndim), or with `as_tuple` one 1-d tensor per dimension."""
-        from .functional import nonzero
-
-        return nonzero(self, as_tuple=as_tuple)
+        return functional.nonzero(self, as_tuple=as_tuple)
 
     def unique(
         self: Any,
@@ -36,28 +36,20 @@ class FunctionalMembers:
         dim: int | None = None,
     ) -> Any:
         """The distinct elements in order."""
-        from .functional import unique
-
-        return unique(self, sorted, return_inverse, return_counts, dim)
+        return functional.unique(self, sorted, return_inverse, return_counts, dim)
 
     def unique_consecutive(
         self: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
     ) -> Any:
         """Runs of equal elements collapsed to one."""
-        from .functional import unique_consecutive
-
-        return unique_consecutive(self, return_inverse, return_counts, dim)
+        return functional.unique_consecutive(self, return_inverse, return_counts, dim)
 
     def norm(self: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
         """A norm over all elements or some dimensions, as ``torch.norm``."""
-        from .functional_norm import norm
-
         return norm(self, p, dim, keepdim, dtype=dtype)
 
     def lu(self: Any, pivot: bool = True, get_infos: bool = False) -> Any:
         """Packed LU factors and pivots of matrices, as ``torch.lu``."""
-        from .functional_linalg import lu
-
         return lu(self, pivot, get_infos)
 
     @property
@@ -67,7 +59,7 @@ class FunctionalMembers:
 
     @real.setter
     def real(self: Any, value: Any) -> None:
-        ops.real(self).copy_(value) if isinstance(value, FunctionalMembers) else ops.real(self).fill_(value)
+        ops.real(self).copy_(value) if isinstance(value, Tensor) else ops.real(self).fill_(value)
 
     @property
     def imag(self: Any) -> Any:
@@ -82,7 +74,7 @@ class FunctionalMembers:
 
     @imag.setter
     def imag(self: Any, value: Any) -> None:
-        ops.imag(self).copy_(value) if isinstance(value, FunctionalMembers) else ops.imag(self).fill_(value)
+        ops.imag(self).copy_(value) if isinstance(value, Tensor) else ops.imag(self).fill_(value)
 
     @property
     def T(self: Any) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import dtypes
+from .construct import from_data, tensor
 from .dispatch.registry import overload
 from .keys import BACKEND_MASK, CPU
 from .state import tls
@@ -108,8 +109,6 @@ def _without_leading_ones(source: Any, target: Any) -> Any:
 def _as_value(view: Any, value: Any) -> Any:
     if value.__class__ in TENSORS:
         return value
-    from .construct import from_data  # built on tensors
-
     if isinstance(value, (int, float, complex, np.number, np.bool_)):
         return from_data(value, view._dtype, view.device)
     raise TypeError(f"can't assign a {type(value).__name__} to a {view.type()}")
@@ -191,8 +190,6 @@ def _list_is_tuple(key: Any) -> bool:
 
 
 def _as_tensor(item: Any) -> Any:
-    from .construct import tensor
-
     made = tensor(item)
     if not made._array.size and not isinstance(item, np.ndarray):
         return made.to(dtypes.int64)
@@ -247,8 +244,6 @@ def _sliced(view: Any, dim: int, item: slice) -> Any:
 
 
 def _truth(item: Any, view: Any) -> Any:
-    from .construct import tensor
-
     return tensor([bool(item)], device=view.device)
 
 

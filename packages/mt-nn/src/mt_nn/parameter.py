@@ -8,7 +8,7 @@ from typing import Any
 import mt_core as mt
 from mt_core import Tensor
 from mt_core.keys import TORCH_FUNCTION
-from mt_core.tensor_cast import disabled_torch_function
+from mt_core.subclasses import disabled_torch_function
 
 __all__ = [
     "Buffer",

@@ -8,7 +8,7 @@ from .. import dtypes
 from ..api import _functions as ops
 from ..dispatch.registry import overload
 from ..dispatch.registry import register_composite as composite
-from ..formats import channels_last, channels_last_3d, contiguous_format, preserve_format
+from ..formats import contiguous_format, preserve_format
 from ..keys import STRIDED
 from ..meta.view import infer_size, view_strides
 from ..state import tls
@@ -86,22 +86,3 @@ def contiguous(self: Any, memory_format: Any) -> Any:
     if memory_format is contiguous_format:
         return self.clone(memory_format=memory_format) if self._keys & STRIDED else self
     return self if self.is_contiguous(memory_format=memory_format) else self.clone(memory_format=memory_format)
-
-
-def channels_last_strides(shape: Ints, memory_format: Any) -> Ints:
-    """Strides of the channels-last layout of a shape.
-
-    Raises
-    ------
-    RuntimeError
-        When the number of dimensions is not the format's.
-    """
-    ndim = {channels_last: 4, channels_last_3d: 5}[memory_format]
-    if len(shape) != ndim:
-        raise RuntimeError(f"required rank {ndim} tensor to use {memory_format.name} format")
-    strides = [0] * ndim
-    step = 1
-    for dim in (1, *reversed(range(2, ndim)), 0):
-        strides[dim] = step
-        step *= max(shape[dim], 1)
-    return tuple(strides)

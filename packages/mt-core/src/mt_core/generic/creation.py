@@ -8,7 +8,6 @@ import numpy as np
 
 from .. import dtypes
 from ..cell import cell_of
-from ..decomp.view import channels_last_strides
 from ..devices import device
 from ..dispatch.dispatcher import backend_for, backend_key_for
 from ..dispatch.memory import check_no_internal_overlap, is_dense
@@ -16,7 +15,7 @@ from ..dispatch.registry import register_generic as generic
 from ..dtypes import dtype
 from ..formats import channels_last, channels_last_3d, layout, memory_format, preserve_format, strided
 from ..keys import BACKEND_MASK, CONJUGATE, NEGATIVE, STRIDED
-from ..layout import output_strides
+from ..layout import channels_last_strides, output_strides
 from ..promotion import dtype_of_number
 from ..spec import is_contiguous
 from ..state import mode_triple, tls

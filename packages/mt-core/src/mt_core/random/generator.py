@@ -5,15 +5,14 @@ from __future__ import annotations
 import operator
 import os
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from .. import dtypes
 from ..devices import device as Device
+from ..tensor import Tensor, from_array
 from .engine import MersenneTwister
-
-if TYPE_CHECKING:
-    from ..tensor import Tensor
 
 __all__ = ["Generator", "default_generator"]
 
@@ -98,8 +97,6 @@ class Generator:
 
     def get_state(self) -> Tensor:
         """A copy of the state: a uint8 tensor of 5056 elements in PyTorch's layout."""
-        from ..tensor import from_array
-
         return from_array(self.engine.get_state())
 
     def set_state(self, new_state: Tensor) -> None:
@@ -147,9 +144,6 @@ class Generator:
 
 
 def _bytes_of(state: Any) -> np.ndarray:
-    from .. import dtypes
-    from ..tensor import Tensor
-
     if not isinstance(state, Tensor):
         raise TypeError(f"expected a torch.ByteTensor, but got {type(state).__name__}")
     if state.dtype is not dtypes.uint8 or not state.is_cpu:

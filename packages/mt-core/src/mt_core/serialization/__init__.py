@@ -1,8 +1,9 @@
 """``torch.save``, ``torch.load`` and ``torch.serialization``.
 
-The file formats are PyTorch's. Files: `archive` (the zip container), `legacy` and `tar` (the formats before it),
-`pickler` and `names` (PyTorch's names for our classes), `weights_unpickler` and `allowlist` (reading without running
-anything), `reduction` and `rebuild` (tensors to pickles and back), `locations` (devices).
+The file formats are PyTorch's. Files: `archive` (the zip container), `legacy`, `tar` and `blocks` (the formats before
+it), `reader` (what all formats share), `pickler` and `names` (PyTorch's names for our classes), `weights_unpickler` and
+`allowlist` (reading without running anything), `tensor_pickle` and `rebuild` (tensors to pickles and back), `locations`
+(devices).
 """
 
 from .allowlist import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
@@ -20,12 +21,12 @@ from .loading import (
     FILE_LIKE,
     MAP_LOCATION,
     FileLike,
-    SourceChangeWarning,
     get_unsafe_globals_in_checkpoint,
     load,
 )
 from .locations import default_restore_location, location_tag, register_package
 from .names import register_global_alias, register_module_alias
+from .reader import SourceChangeWarning
 from .saving import DEFAULT_PROTOCOL, save
 
 __all__ = [

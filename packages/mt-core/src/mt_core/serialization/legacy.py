@@ -14,20 +14,18 @@ import sys
 import warnings
 from typing import IO, Any
 
-import numpy as np
-
 from ..dtypes import dtype
 from ..storage import UntypedStorage
 from ..typed_storage import TypedStorage
-from .loading import Reader, SourceChangeWarning, storage_request
+from .blocks import read_block, truncated
 from .locations import discards_data
+from .reader import Reader, SourceChangeWarning, storage_request
 from .tar import is_tar, load_tar
 
 __all__ = ["load_legacy"]
 
 MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
 PROTOCOL_VERSION = 1001
-_COUNT_SIZE = 8
 
 
 def header() -> tuple[Any, ...]:
@@ -105,7 +103,7 @@ class _LegacyStorages:
     def _make(self, d: dtype, location: str, nbytes: int) -> UntypedStorage:
         self._bytes_left -= nbytes
         if self._bytes_left < 0:
-            raise _truncated(-self._bytes_left)
+            raise truncated(-self._bytes_left)
         if discards_data(self._reader.map_location, location):
             return UntypedStorage(nbytes, device="meta")
         return self._reader.restore(UntypedStorage(nbytes), location)
@@ -128,42 +126,6 @@ class _LegacyStorages:
             )
         storage, d = self._storages[key]
         read_block(self._file, storage, d)
-
-
-def _truncated(missing: int) -> RuntimeError:
-    return RuntimeError(f"unexpected EOF, expected {missing} more bytes. The file might be corrupted.")
-
-
-def _read_exactly(file: IO[bytes], count: int) -> bytes:
-    data = file.read(count)
-    if len(data) != count:
-        raise _truncated(count - len(data))
-    return data
-
-
-def read_block(file: IO[bytes], storage: UntypedStorage, d: dtype) -> None:
-    """Fill a storage with the elements that follow in the file."""
-    count = int.from_bytes(_read_exactly(file, _COUNT_SIZE), "little", signed=True)
-    if count * d.itemsize != storage.nbytes():
-        raise RuntimeError(
-            f"storage has wrong byte size: expected {storage.nbytes()} got {count * d.itemsize}; corrupt file?"
-        )
-    if storage.device.type == "meta":
-        file.seek(storage.nbytes(), io.SEEK_CUR)
-        return
-    storage._write(0, np.frombuffer(_read_exactly(file, storage.nbytes()), np.uint8))
-    if sys.byteorder == "big":
-        storage.byteswap(d)
-
-
-def write_block(file: IO[bytes], storage: UntypedStorage, d: dtype) -> None:
-    """Write a storage as `read_block` reads it."""
-    storage = storage.cpu()
-    if sys.byteorder == "big":
-        storage = storage.clone()
-        storage.byteswap(d)
-    file.write((storage.nbytes() // d.itemsize).to_bytes(_COUNT_SIZE, "little"))
-    file.write(memoryview(storage._host_bytes()))
 
 
 def _checked_class(cls: Any, source_file: Any, source: Any) -> Any:

@@ -12,18 +12,17 @@ from typing import IO, Any
 
 import numpy as np
 
-from .. import dtypes
 from ..devices import device
 from ..storage import UntypedStorage
 from ..typed_storage import TypedStorage
 from . import config
 from .archive import ArchiveReader, expected_size_error
 from .files import is_path, opened
-from .locations import discards_data, restorer
-from .pickler import unpickler_class
-from .weights_unpickler import WeightsUnpickler, explain, unsafe_globals
+from .locations import discards_data
+from .reader import Reader, storage_request
+from .weights_unpickler import unsafe_globals
 
-__all__ = ["FILE_LIKE", "MAP_LOCATION", "FileLike", "SourceChangeWarning", "get_unsafe_globals_in_checkpoint", "load"]
+__all__ = ["FILE_LIKE", "MAP_LOCATION", "FileLike", "get_unsafe_globals_in_checkpoint", "load"]
 
 #: What `load` and ``torch.save`` take as a file, and what `load` takes as ``map_location``.
 FileLike = FILE_LIKE = str | os.PathLike[str] | IO[bytes]
@@ -83,35 +82,9 @@ def load(
                 f"mmap can only be used with files saved with `torch.save({f}, _use_new_zipfile_serialization=True), "
                 "please torch.save your checkpoint with this option in order to use mmap."
             )
-        from .legacy import load_legacy
+        from .legacy import load_legacy  # lazy: files of before PyTorch 1.6 are rare
 
         return load_legacy(file, reader)
-
-
-class SourceChangeWarning(Warning):
-    """A class in a file is not, in its source text, what it was when the file was written."""
-
-
-class Reader:
-    """How one call of `load` turns pickles into objects and storages into storages on their device."""
-
-    def __init__(
-        self, weights_only: bool, pickle_module: Any, map_location: Any, pickle_load_args: dict[str, Any]
-    ) -> None:
-        self.weights_only = weights_only
-        self.pickle_module = pickle_module
-        self.map_location = map_location
-        self.restore = restorer(map_location)
-        self._arguments = pickle_load_args
-
-    def unpickle(self, file: IO[bytes], persistent_load: Any) -> Any:
-        """The object that the pickle at the file's position describes."""
-        if not self.weights_only:
-            return unpickler_class(self.pickle_module, persistent_load)(file, **self._arguments).load()
-        try:
-            return WeightsUnpickler(file, persistent_load, **self._arguments).load()
-        except pickle.UnpicklingError as error:
-            raise explain(error) from None
 
 
 def _weights_only(requested: bool | None, pickle_module: Any) -> bool:
@@ -170,35 +143,6 @@ def _mapped(path: Any) -> np.ndarray:
         return np.frombuffer(mmap_module.mmap(file.fileno(), 0, access=access), np.uint8)
 
 
-def storage_request(saved_id: Any) -> tuple[Any, str, str, int]:
-    """(dtype, key, location, size in bytes) of the tuple that stands for a storage in a pickle.
-
-    Raises
-    ------
-    pickle.UnpicklingError
-        If the tuple does not describe a storage.
-    """
-    if not isinstance(saved_id, tuple) or not saved_id or _text(saved_id[0]) != "storage":
-        raise pickle.UnpicklingError(
-            f"Unknown typename for persistent_load, expected 'storage' but got {saved_id!r:.100}"
-        )
-    if len(saved_id) < 5:
-        raise pickle.UnpicklingError("the description of a storage is incomplete: the file is corrupt")
-    kind, key, location, numel = saved_id[1:5]
-    d = dtypes.uint8 if kind is UntypedStorage else getattr(kind, "dtype", None)
-    is_storage = isinstance(kind, type) and issubclass(kind, (UntypedStorage, TypedStorage))
-    if not is_storage or d is None or type(numel) is not int or numel < 0:
-        raise pickle.UnpicklingError("the description of a storage makes no sense: the file is corrupt")
-    return d, _text(key), _text(location), numel * d.itemsize
-
-
-def _text(value: Any) -> Any:
-    """Text that Python 2 may have written as bytes."""
-    if isinstance(value, bytes):
-        return value.decode("ascii", "replace")
-    return value if isinstance(value, str) else str(value) if isinstance(value, int) else ""
-
-
 class _ArchiveStorages:
     """The storages of an archive, each made when the pickle first asks for it."""
 
@@ -254,3 +198,8 @@ def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
                 "Expected input to be a checkpoint returned by torch.save but got a torchscript checkpoint"
             )
         return unsafe_globals(io.BytesIO(archive.read("data.pkl")))
+
+
+def _load_from_bytes(data: bytes) -> Any:
+    """A storage that Python's pickle wrote under PyTorch: a whole ``torch.save`` file inside."""
+    return load(io.BytesIO(data), weights_only=False)

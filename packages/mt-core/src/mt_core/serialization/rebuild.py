@@ -5,90 +5,20 @@ Each checks all it is given: a file may have been damaged, or written to do harm
 
 from __future__ import annotations
 
-import io
-import math
 import warnings
 from typing import Any
 
 from .. import formats
-from ..cell import Cell
 from ..devices import device
 from ..dtypes import dtype
-from ..keys import CONJUGATE, NEGATIVE, STRIDED
-from ..spec import is_contiguous
+from ..interop import from_numpy
+from ..keys import CONJUGATE, NEGATIVE
 from ..storage import UntypedStorage
-from ..tensor import Tensor, new_tensor
+from ..storage_tensors import checked_geometry, rebuild_tensor
+from ..tensor import Tensor
 from ..typed_storage import TypedStorage
 
-__all__ = ["rebuild_tensor"]
-
-#: No tensor has more dimensions: NumPy, the array library of the CPU, ends there.
-_MAX_DIMENSIONS = 64
-_MAX_BYTES = 2**63 - 1
-
-
-def rebuild_tensor(storage: UntypedStorage, d: dtype, offset: int, size: Any, stride: Any) -> Tensor:
-    """The tensor of a geometry (in elements) on a storage, whose memory it shares.
-
-    Raises
-    ------
-    RuntimeError, TypeError
-        If the geometry makes no sense or reaches beyond the storage.
-    """
-    size, stride = _checked_geometry(offset, size, stride)
-    _check_bounds(storage, d, offset, size, stride)
-    return _tensor_on(storage, d, offset, size, stride)
-
-
-def _tensor_on(
-    storage: UntypedStorage, d: dtype, offset: int, size: tuple[int, ...], stride: tuple[int, ...]
-) -> Tensor:
-    step, block = d.itemsize, storage._block
-    array = block.backend.as_strided(block.owner, size, tuple(s * step for s in stride), offset * step, d)
-    tensor = new_tensor(array, d, block.keys if is_contiguous(size, stride) else block.keys | STRIDED)
-    cell = tensor._cell = Cell(tensor)
-    block.enter(cell)
-    return tensor
-
-
-def _checked_geometry(offset: Any, size: Any, stride: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    for what, values in (("size", size), ("stride", stride)):
-        if not isinstance(values, (tuple, list)) or any(type(v) is not int for v in values):
-            raise TypeError(f"a tensor's {what} must be a tuple of ints, got {type(values).__name__}")
-    if type(offset) is not int:
-        raise TypeError(f"a tensor's storage offset must be an int, got {type(offset).__name__}")
-    if len(size) != len(stride):
-        raise RuntimeError(f"unequal size length ({len(size)}) and stride length ({len(stride)})")
-    if len(size) > _MAX_DIMENSIONS:
-        raise RuntimeError(f"a tensor of {len(size)} dimensions exceeds the limit of {_MAX_DIMENSIONS}")
-    if offset < 0:
-        raise RuntimeError(f"Tensor: invalid storage offset {offset}")
-    if any(v < 0 for v in size):
-        raise RuntimeError(f"Trying to create tensor with negative dimension: {list(size)}")
-    if any(v < 0 for v in stride):
-        raise RuntimeError(
-            f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}: "
-            "negative strides are not supported"
-        )
-    return tuple(size), tuple(stride)
-
-
-def _check_bounds(
-    storage: UntypedStorage, d: dtype, offset: int, size: tuple[int, ...], stride: tuple[int, ...]
-) -> None:
-    width = d.itemsize
-    extent = width * (offset + 1 + sum((n - 1) * step for n, step in zip(size, stride, strict=True)))
-    # Empty dimensions count as 1: the array library multiplies the others all the same.
-    largest = max(width * math.prod(max(n, 1) for n in size), extent, width * max(stride, default=0))
-    if largest > _MAX_BYTES:
-        raise RuntimeError(f"numel: integer multiplication overflow with sizes={list(size)} and strides={list(stride)}")
-    needed = 0 if 0 in size else extent
-    if needed > storage.nbytes():
-        raise RuntimeError(
-            f"Trying to resize storage that is not resizable: sizes {list(size)}, strides {list(stride)} and storage "
-            f"offset "
-            f"{offset} require {needed} bytes, and the storage has {storage.nbytes()}"
-        )
+__all__ = ["set_object_state"]
 
 
 def _bytes_and_dtype(storage: Any, d: Any = None) -> tuple[UntypedStorage, dtype]:
@@ -150,15 +80,13 @@ def _finish(tensor: Tensor, requires_grad: bool, backward_hooks: Any, metadata: 
 
 def _rebuild_meta_tensor_no_storage(d: Any, size: Any, stride: Any, requires_grad: bool) -> Tensor:
     d = _checked_dtype(d)
-    size, stride = _checked_geometry(0, size, stride)
+    size, stride = checked_geometry(0, size, stride)
     extent = 0 if 0 in size else 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True))
     storage = UntypedStorage(extent * d.itemsize, device="meta")
     return _finish(rebuild_tensor(storage, d, 0, size, stride), requires_grad, None, None)
 
 
 def _rebuild_device_tensor_from_numpy(data: Any, d: Any, place: Any, requires_grad: bool) -> Tensor:
-    from ..interop import from_numpy
-
     return _on_device(from_numpy(data), d, place, requires_grad)
 
 
@@ -259,10 +187,3 @@ def set_object_state(obj: Any, state: Any) -> Any:
             raise RuntimeError(f"the state of a {type(obj).__name__} may not set its attribute {name!r}")
         setattr(obj, name, value)
     return obj
-
-
-def _load_from_bytes(data: bytes) -> Any:
-    """A storage that Python's pickle wrote under PyTorch: a whole ``torch.save`` file inside."""
-    from .loading import load
-
-    return load(io.BytesIO(data), weights_only=False)

@@ -14,6 +14,7 @@ from ..storage import UntypedStorage, untyped
 from ..typed_storage import TypedStorage, storage_class_of
 from . import config
 from .archive import ArchiveWriter, archive_name_of
+from .blocks import write_block
 from .files import is_path, written
 from .locations import location_tag
 from .pickler import pickler_class
@@ -116,7 +117,7 @@ def _zeros(count: int) -> Iterator[bytes]:
 
 
 def _save_legacy(obj: Any, file: IO[bytes], pickle_module: Any, protocol: int) -> None:
-    from .legacy import header, write_block
+    from .legacy import header  # lazy: files of before PyTorch 1.6 are rare
 
     table = StorageTable()
     pickled = io.BytesIO()

@@ -8,9 +8,10 @@ from typing import IO, Any
 
 from ..dtypes import dtype
 from ..storage import UntypedStorage
+from ..storage_tensors import rebuild_tensor
 from ..tensor import Tensor
+from .blocks import read_block
 from .pickler import unpickler_class
-from .rebuild import rebuild_tensor
 
 __all__ = ["is_tar", "load_tar"]
 
@@ -93,8 +94,6 @@ class _TarFile:
         return saved_id[0] if isinstance(saved_id, tuple) else self._tensors[int(saved_id)]
 
     def _read_storage(self, file: IO[bytes]) -> None:
-        from .legacy import read_block
-
         key, location, kind = self._unpickle(file)
         position = file.tell()
         count = struct.unpack("<q", file.read(8))[0]

@@ -1,0 +1,39 @@
+"""The elements of a tensor as NumPy arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import dtypes
+from .keys import AUTOGRAD, CONJUGATE, CPU, NEGATIVE
+
+__all__ = ["exported", "host_array"]
+
+
+def host_array(tensor: Any) -> np.ndarray:
+    """The elements on the host with lazy bits resolved, in the storage type; may share memory."""
+    if tensor._keys & (CONJUGATE | NEGATIVE):
+        tensor = tensor.detach().resolve_conj().resolve_neg()
+    return tensor._backend.to_host(tensor._array)
+
+
+def exported(tensor: Any) -> np.ndarray:
+    """The NumPy array of a plain CPU tensor, or PyTorch's error that says what is in the way."""
+    if tensor._keys & AUTOGRAD:
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+    if not tensor._keys & CPU:
+        raise TypeError(
+            f"can't convert {tensor.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to "
+            "host memory first."
+        )
+    for bit, name in ((CONJUGATE, "conj"), (NEGATIVE, "neg")):
+        if tensor._keys & bit:
+            what = "conjugate" if name == "conj" else "negative"
+            raise RuntimeError(
+                f"Can't call numpy() on Tensor that has {what} bit set. Use tensor.resolve_{name}().numpy() instead."
+            )
+    if not tensor._dtype.native and tensor._dtype is not dtypes.float16:
+        raise TypeError(f"Got unsupported ScalarType {dtypes.scalar_type_name(tensor._dtype)}")
+    return tensor._array
