@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 import mindtorch as torch
@@ -42,3 +44,15 @@ def test_windows_that_make_no_sense(window: dict, words: str) -> None:
 def test_averages_of_output_sizes_must_match_the_dimensions() -> None:
     with pytest.raises(RuntimeError, match="adaptive_avg_pool2d: output_size must be 2"):
         F.adaptive_avg_pool2d(torch.ones(1, 1, 4, 4), (1, 1, 1))
+
+
+@pytest.mark.parametrize("dilation, padding", [(1, 0), (1, 1), (2, 1)])
+def test_a_window_gives_its_first_largest_inner_element_and_its_last_nan(dilation: int, padding: int) -> None:
+    x = torch.tensor([[[-math.inf, -math.inf, -math.inf, 2.0, 2.0, math.nan, 1.0, math.nan, 3.0]]])
+    values, places = F.max_pool1d(x, 3, 1, padding, dilation, return_indices=True)
+    line = x[0, 0].tolist()
+    for i, (value, place) in enumerate(zip(values[0, 0].tolist(), places[0, 0].tolist(), strict=True)):
+        inside = [j for j in range(i - padding, i - padding + 3 * dilation, dilation) if 0 <= j < len(line)]
+        nans = [j for j in inside if math.isnan(line[j])]
+        assert place == (nans[-1] if nans else max(inside, key=lambda j: (line[j], -j)))
+        assert math.isnan(value) if nans else value == line[place]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -90,3 +92,22 @@ def test_a_refused_assignment_changes_nothing() -> None:
     with pytest.raises(RuntimeError):
         x[0] = mt_core.ones(7)
     assert not x.any() and x._version == 0
+
+
+@pytest.mark.parametrize(
+    "dtypes", list(itertools.product((mt_core.bfloat16, mt_core.int64, mt_core.float32), repeat=2))
+)
+def test_tensors_of_two_dtypes_join_in_what_they_promote_to(dtypes: tuple) -> None:
+    parts = [mt_core.ones(2, dtype=d) for d in dtypes]
+    joined = mt_core.cat(parts)
+    assert joined.dtype is mt_core.promote_types(*dtypes)
+    assert joined.tolist() == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("d", [mt_core.bfloat16, mt_core.float16, mt_core.complex32, mt_core.complex64, mt_core.int64])
+def test_adding_at_indices_counts_every_occurrence_in_every_dtype(d: mt_core.dtype) -> None:
+    index, ones = mt_core.tensor([0, 0, 2]), mt_core.ones(3).to(d)
+    expected = [2, 0, 1]
+    assert mt_core.zeros(3).to(d).index_add(0, index, ones).to(mt_core.complex64).real.tolist() == expected
+    assert mt_core.zeros(3).to(d).scatter_add_(0, index, ones).to(mt_core.complex64).real.tolist() == expected
+    assert mt_core.zeros(3).to(d).index_add_(0, index, ones, alpha=2).to(mt_core.complex64).real.tolist() == [4, 0, 2]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..along import at_dim
+from ..convert import cast
 from ..registry import kernel
 
 _ALL = slice(None)
@@ -47,17 +48,23 @@ def index(self: np.ndarray, indices: list[Any]) -> np.ndarray:
         raise _beyond(self, where) or error from None
 
 
-def _is_half(d: np.dtype) -> bool:
-    """Whether PyTorch computes in float32 what is stored in this type."""
-    return d.kind == "V" or d.char == "e"
+_FLOAT, _COMPLEX = np.dtype(np.float32), np.dtype(np.complex64)
+
+
+def _wide(d: np.dtype) -> np.dtype | None:
+    """The type in which numbers of a half type are added up; None where it is the type itself."""
+    if d.kind == "V":
+        return _FLOAT if d.names is None else _COMPLEX
+    return _FLOAT if d.char == "e" else None
 
 
 def _add_at(target: np.ndarray, where: Any, values: Any) -> None:
     """target[where] += values, each occurrence counted; half types are added up in float32."""
-    if _is_half(target.dtype):
-        wide = target.astype(np.float32)
-        np.add.at(wide, where, values.astype(np.float32))
-        target[...] = wide.astype(target.dtype)
+    wide_type = _wide(target.dtype)
+    if wide_type is not None:
+        wide = cast(target, wide_type)
+        np.add.at(wide, where, cast(values, wide_type))
+        target[...] = cast(wide, target.dtype)
     elif target.dtype == np.bool_:
         np.logical_or.at(target, where, values)
     else:
@@ -280,7 +287,8 @@ def index_add_(self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray
     target, where = _slices(self, dim, _apart(index, self), "index_add")
     source = _one_dim(_apart(source, self))
     if alpha != 1:
-        wide = source.astype(np.float32) if _is_half(source.dtype) else source
+        wide_type = _wide(source.dtype)
+        wide = source if wide_type is None else cast(source, wide_type)
         source = wide * wide.dtype.type(alpha)
     _add_at(target, where, source)
     return self

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,11 @@ def _extended(
         needed = (sizes[i] - 1) * stride[i] + dilation[i] * (kernel_size[i] - 1) + 1
         n = self.shape[self.ndim - spatial + i]
         widths.append((padding[i], max(padding[i], needed - n - padding[i])))
-    return np.pad(self, widths, constant_values=value)
+    if max(max(both) for both in widths) == 0:
+        return self
+    out = np.full([n + a + b for n, (a, b) in zip(self.shape, widths, strict=True)], value, self.dtype)
+    out[tuple([slice(a, a + n) for n, (a, _) in zip(self.shape, widths, strict=True)])] = self
+    return out
 
 
 def _geometry(self: np.ndarray, spatial: int, ceil_mode: bool, *window: Ints) -> tuple[Ints, list[Ints]]:
@@ -114,55 +119,56 @@ def _maximum(spatial: int) -> Any:
         self: np.ndarray, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool
     ) -> tuple[np.ndarray, np.ndarray]:
         sizes, (k, s, p, d) = _geometry(self, spatial, ceil_mode, kernel_size, stride, padding, dilation)
-        view = windows(_extended(self, sizes, k, s, p, d, _lowest(self.dtype)), k, s, d)
-        view = view[(..., *[slice(0, n) for n in sizes], *[slice(None)] * spatial)]
-        flat = view.reshape(*view.shape[:-spatial], math.prod(k))
-        # A window may begin in the border: its first inner element counts before the border's filling.
-        inner = _inside(self.shape[-spatial:], sizes, k, s, p, d)
-        chosen = (
-            np.argmax(np.where(inner, flat, _lowest(self.dtype)), -1)
-            if self.dtype.kind != "f"
-            else _first_largest(flat, inner)
-        )
-        values = np.take_along_axis(flat, chosen[..., None], -1)[..., 0]
-        return values, _flat_index(chosen, self.shape[-spatial:], sizes, k, s, p, d)
+        shape = self.shape[-spatial:]
+        whole = _extended(self, sizes, k, s, p, d, _lowest(self.dtype))
+        offsets = itertools.product(*[range(0, n * step, step) for n, step in zip(k, d, strict=True)])
+        values = _shifted(whole, next(offsets), sizes, s).copy()
+        start = _places(shape, sizes, s, p)
+        # Places within the window, until its start is added: first that of its first element in the input.
+        places = np.zeros(values.shape, np.int64)
+        if any(p):
+            places += _places(shape, sizes, s, p, d) - start
+        _take_larger(whole, offsets, sizes, s, _steps(shape), values, places)
+        return values, np.add(places, start, places)
 
     return max_pool
 
 
-def _inside(shape: Ints, sizes: Ints, k: Ints, s: Ints, p: Ints, d: Ints) -> np.ndarray:
-    """Which elements of each window lie in the input: (*sizes, elements)."""
-    result: Any = np.ones((), np.bool_)
-    for n, size, kernel_size, step, border, spread in zip(shape, sizes, k, s, p, d, strict=True):
-        place = np.arange(size)[:, None] * step - border + np.arange(kernel_size) * spread
-        ok = (place >= 0) & (place < n)
-        result = result[..., None, None] & ok
-    spatial = len(sizes)
-    order = [*range(0, 2 * spatial, 2), *range(1, 2 * spatial, 2)]
-    return result.transpose(order).reshape(*sizes, math.prod(k))
+def _shifted(whole: np.ndarray, offset: Ints, sizes: Ints, stride: Ints) -> np.ndarray:
+    """The element at one offset of every window."""
+    return whole[(..., *[slice(o, o + n * s - s + 1, s) for o, n, s in zip(offset, sizes, stride, strict=True)])]
 
 
-def _first_largest(flat: np.ndarray, inner: np.ndarray) -> np.ndarray:
-    """Position of the first largest inner element, a NaN before all."""
-    nan = np.isnan(flat)
-    kept = np.where(inner, flat, -np.inf)
-    kept = np.where(nan, np.inf, kept)
-    largest = np.argmax(kept, -1)
-    # Where all inner elements are -inf the first inner one is meant, not the border's.
-    all_low = ~(kept > -np.inf).any(-1)
-    largest = np.where(all_low, np.argmax(np.broadcast_to(inner, flat.shape), -1), largest)
-    last_nan = flat.shape[-1] - 1 - np.argmax(nan[..., ::-1], -1)
-    return np.where(nan.any(-1), last_nan, largest)
+def _steps(shape: Ints) -> list[int]:
+    """Distances between neighbours along each dimension of a flattened plane."""
+    return [math.prod(shape[i + 1 :]) for i in range(len(shape))]
 
 
-def _flat_index(chosen: np.ndarray, shape: Ints, sizes: Ints, k: Ints, s: Ints, p: Ints, d: Ints) -> np.ndarray:
-    """Index into the flattened input plane of the element chosen in each window."""
-    offsets = np.unravel_index(chosen, k)
-    flat: Any = 0
-    for i, (n, offset) in enumerate(zip(shape, offsets, strict=True)):
-        start = (np.arange(sizes[i]) * s[i] - p[i]).reshape([-1 if j == i else 1 for j in range(len(sizes))])
-        flat = flat * n + start + offset * d[i]
-    return flat
+def _places(shape: Ints, sizes: Ints, stride: Ints, padding: Ints, dilation: Ints | None = None) -> np.ndarray:
+    """Flat index of each window's first element; given the dilation, of the first that lies in the input."""
+    places = np.zeros((), np.int64)
+    for i, (n, size, s, p) in enumerate(zip(shape, sizes, stride, padding, strict=True)):
+        along = np.arange(-p, size * s - p, s)
+        if dilation is not None:
+            along = np.where(along < 0, along % dilation[i], along)
+        places = places[..., None] * n + along
+    return places
+
+
+def _take_larger(
+    whole: np.ndarray, offsets: Any, sizes: Ints, stride: Ints, steps: list[int], values: np.ndarray,
+    places: np.ndarray,
+) -> None:  # fmt: skip
+    """Go through the windows' elements: the larger takes the place of the largest so far, and a NaN of all."""
+    larger = np.empty(values.shape, np.bool_)
+    has_nan = whole.dtype.kind == "f" and whole.size and np.isnan(np.maximum.reduce(whole, None))
+    for offset in offsets:
+        part = _shifted(whole, offset, sizes, stride)
+        np.greater(part, values, larger)
+        if has_nan:
+            np.logical_or(larger, np.isnan(part), larger)
+        np.copyto(values, part, where=larger)
+        np.copyto(places, sum(map(operator.mul, offset, steps)), where=larger)
 
 
 def _adaptive_maximum(spatial: int) -> Any:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
+from mt_core.dtypes import from_numpy_dtype, promote_types
+
+from ..convert import cast
 from ..registry import kernel
 
 
@@ -22,8 +26,8 @@ def cat(tensors: list[np.ndarray], dim: int) -> np.ndarray:
     taking_part = [t for t in tensors if t.shape != (0,)]
     if not taking_part:
         return tensors[0].copy()
-    kind = np.result_type(*{t.dtype for t in tensors}) if len({t.dtype for t in tensors}) > 1 else tensors[0].dtype
-    return np.concatenate([t if t.dtype == kind else t.astype(kind) for t in taking_part], dim)
+    kind = functools.reduce(promote_types, [from_numpy_dtype(t.dtype) for t in tensors]).np
+    return np.concatenate([cast(t, kind) for t in taking_part], dim)
 
 
 def _short_stack(tensors: list[np.ndarray], dim: int) -> Any:
