@@ -15,12 +15,12 @@ from mt_nn.modules.module import Module
 from ._dynamo.eval_frame import OptimizedModule
 from ._dynamo.exc import InvalidBackend
 from ._unsupported import refusal
-from .compiler import get_default_backend
 
 __all__ = ["BACKENDS", "check_backend", "compile"]
 
 #: Backend -> whether it is for debugging. All of them compute the same, and here they do it in the same way.
 BACKENDS = {"aot_eager": True, "eager": True, "inductor": False}
+default_backend = "inductor"
 _MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
 
 
@@ -63,7 +63,7 @@ def compile(
         raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
     if disable:
         return model
-    check_backend(get_default_backend() if backend is None else backend)
+    check_backend(default_backend if backend is None else backend)
     if mode is not None and mode not in _MODES:
         raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(_MODES)}")
     if isinstance(model, Module):

@@ -40,7 +40,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from .stand_in import install_as_torch
+    from .stand_in import install_as_torch  # lazy: each command loads what it needs
 
     install_as_torch()
     sys.argv = [options.program, *options.arguments]
@@ -57,7 +57,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _doctor(options: argparse.Namespace) -> int:
-    from .doctor import examine
+    from .doctor import examine  # lazy: each command loads what it needs
 
     report = examine()
     print(report.text)
@@ -65,7 +65,7 @@ def _doctor(options: argparse.Namespace) -> int:
 
 
 def _info(options: argparse.Namespace) -> int:
-    from .doctor import versions
+    from .doctor import versions  # lazy: each command loads what it needs
 
     width = max(map(len, versions()))
     for name, version in versions().items():

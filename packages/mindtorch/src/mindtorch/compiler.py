@@ -39,9 +39,9 @@ _STANCES = (
 
 def compile(*args: Any, **kwargs: Any) -> Any:
     """``torch.compile``."""
-    from ._compile import compile
+    from . import _compile  # lazy: it loads torch.nn
 
-    return compile(*args, **kwargs)
+    return _compile.compile(*args, **kwargs)
 
 
 def is_compiling() -> bool:
@@ -83,17 +83,16 @@ def substitute_in_graph(original_fn: Callable[..., Any], **options: Any) -> Call
 
 def list_backends(exclude_tags: Sequence[str] | None = ("debug", "experimental")) -> list[str]:
     """The backends that ``torch.compile`` takes, those for debugging if `exclude_tags` does not leave them out."""
-    from ._compile import BACKENDS
+    from ._compile import BACKENDS  # lazy: it loads torch.nn
 
     return sorted(name for name, debugging in BACKENDS.items() if not (debugging and "debug" in (exclude_tags or ())))
 
 
-_default_backend = "inductor"
-
-
 def get_default_backend() -> str:
     """The backend that ``torch.compile`` uses unless it is told another."""
-    return _default_backend
+    from . import _compile  # lazy: it loads torch.nn
+
+    return _compile.default_backend
 
 
 def set_default_backend(backend: str) -> None:
@@ -104,11 +103,10 @@ def set_default_backend(backend: str) -> None:
     InvalidBackend
         When there is no backend of that name.
     """
-    global _default_backend
-    from ._compile import check_backend
+    from . import _compile  # lazy: it loads torch.nn
 
-    check_backend(backend)
-    _default_backend = backend
+    _compile.check_backend(backend)
+    _compile.default_backend = backend
 
 
 def reset() -> None:

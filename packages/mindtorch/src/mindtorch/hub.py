@@ -93,7 +93,7 @@ def load_state_dict_from_url(
     check_hash
         Whether the name of the file ends in the beginning of its SHA-256, to be checked: ``resnet18-5c106cde.pth``.
     """
-    from mt_core.serialization import load as load_file
+    from mt_core.serialization import load as load_file  # lazy: files come late
 
     folder = Path(model_dir) if model_dir is not None else Path(get_dir()) / "checkpoints"
     folder.mkdir(parents=True, exist_ok=True)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import multiprocessing
 import multiprocessing.connection
 import signal
+import sys
+import traceback
 from collections.abc import Callable
 from multiprocessing import *  # noqa: F403 - everything Python has, by its __all__
 from typing import Any
@@ -134,9 +136,6 @@ class ProcessContext:
 
 
 def _call(function: Callable[..., Any], index: int, args: tuple[Any, ...], errors: Any) -> None:
-    import sys
-    import traceback
-
     try:
         function(index, *args)
     except KeyboardInterrupt:

@@ -24,17 +24,16 @@ def install_as_torch() -> None:
     RuntimeError
         If PyTorch was imported before: two libraries of one name in a process would exchange tensors they cannot read.
     """
-    import mindtorch
-
+    own = sys.modules[__package__]
     present = sys.modules.get("torch")
-    if present is not None and present is not mindtorch:
+    if present is not None and present is not own:
         raise RuntimeError(
             f"PyTorch is already imported in this process, from {getattr(present, '__file__', None)}. "
             "Call mindtorch.install_as_torch() before anything imports torch, or start the program by `mindtorch run`."
         )
     sys.path[:] = [str(DIRECTORY), *(entry for entry in sys.path if entry != str(DIRECTORY))]
     os.environ["PYTHONPATH"] = with_directory(os.environ.get("PYTHONPATH", ""))
-    sys.modules["torch"] = mindtorch
+    sys.modules["torch"] = own
 
 
 def with_directory(python_path: str) -> str:

@@ -11,7 +11,9 @@ from mt_core.api import _functions as ops
 from mt_core.tensor import Tensor
 
 from .engine import run_backward
+from .hooks import node_of
 from .node import Edge, Node
+from .operator_node import zeros_for
 from .views import edge_of
 
 __all__ = ["GradientEdge", "backward", "get_gradient_edge", "grad"]
@@ -30,8 +32,6 @@ class GradientEdge(NamedTuple):
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     """The gradient edge of a tensor that requires grad."""
-    from .hooks import node_of
-
     if not tensor.requires_grad:
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
     return GradientEdge(*node_of(tensor))
@@ -183,8 +183,6 @@ def _refuse_unused(results: Sequence[Any]) -> None:
 
 def _zeros_like(target: Any) -> Tensor:
     if isinstance(target, GradientEdge):
-        from .operator_node import zeros_for
-
         return zeros_for(target.node.output_spec(target.output_nr), ())  # type: ignore[no-any-return]
     return ops.zeros_like(target)
 

@@ -10,12 +10,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import ref
 
+from mt_core.api import _functions as ops
 from mt_core.autograd_state import AutogradMeta
 from mt_core.keys import AUTOGRAD
 from mt_core.tensor import Tensor
 
 from .modes import recording
-from .node import Edge, Node, is_leaf, output_spec, pairs
+from .node import Edge, Node, device_of_keys, is_leaf, output_spec, pairs
 from .operator_node import OperatorNode
 from .recording import (
     DIFFERENTIABLE,
@@ -186,8 +187,4 @@ def _overwrite(window: Tensor, value: Any) -> None:
 
 
 def _empty(shape: Sequence[int], strides: Sequence[int], dtype: Any, keys: int) -> Tensor:
-    from mt_core.api import _functions as ops
-
-    from .node import device_of_keys
-
     return ops.empty_strided(shape, strides, dtype=dtype, device=device_of_keys(keys))

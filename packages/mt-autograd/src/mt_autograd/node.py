@@ -9,6 +9,7 @@ no cycle.
 from __future__ import annotations
 
 import itertools
+import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,11 +17,13 @@ from typing import Any
 from weakref import ref
 
 from mt_core.autograd_state import AutogradMeta
-from mt_core.devices import device
+from mt_core.devices import device, device_type_of
 from mt_core.dtypes import dtype
 from mt_core.hooks import RemovableHandle
 from mt_core.keys import AUTOGRAD, BACKEND_MASK
 from mt_core.size import Size
+
+from .accumulation import accumulate
 
 __all__ = [
     "AccumulateGrad",
@@ -115,9 +118,12 @@ class InputMetadata:
 
 def device_of_keys(keys: int) -> device:
     """The device that a tensor's backend bit stands for."""
-    from mt_core.devices import device_type_of
-
     return device(device_type_of(keys & BACKEND_MASK))
+
+
+def operation_name(node: Node) -> str:
+    """A node's name as PyTorch's messages give it: without ``Backward0``."""
+    return re.sub(r"Backward\d*$", "", node.name())
 
 
 class Node:
@@ -284,8 +290,6 @@ class AccumulateGrad(Node):
         return "torch::autograd::AccumulateGrad"
 
     def apply(self, grads: Sequence[Any], needed: Sequence[bool] | None) -> Sequence[Any]:
-        from .accumulation import accumulate
-
         variable = self.variable
         accumulate(variable, grads)
         registry = variable._autograd.post_accumulate_grad_hooks

@@ -6,7 +6,6 @@ the cycle would keep the memory until the garbage collector runs.
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -16,14 +15,15 @@ from mt_core.cell import Cell, cell_of
 from mt_core.keys import AUTOGRAD, INFERENCE
 from mt_core.tensor import Tensor, new_tensor
 
-from .node import NO_EDGE, Edge, materialized
+from .anomaly_mode import is_anomaly_enabled
+from .node import NO_EDGE, Edge, materialized, operation_name
+from .views import edge_of
 
 __all__ = [
     "Packed",
     "SavedOutput",
     "SavedTensorHooks",
     "check_version",
-    "operation_name",
     "pack",
     "packing_hooks",
     "version_of",
@@ -87,11 +87,6 @@ def with_history(tensor: Tensor, edge: Edge) -> Tensor:
 # Versions
 
 
-def operation_name(node: Any) -> str:
-    """A node's name as PyTorch's messages give it: without ``Backward0``."""
-    return re.sub(r"Backward\d*$", "", node.name())
-
-
 def check_version(tensor: Any, current: int, expected: int, origin: Edge) -> None:
     """Refuse a saved tensor that has been written to since.
 
@@ -102,8 +97,6 @@ def check_version(tensor: Any, current: int, expected: int, origin: Edge) -> Non
     """
     if current == expected:
         return
-    from .anomaly_mode import is_anomaly_enabled
-
     made_by = f", which is output {origin[1]} of {operation_name(origin[0])}," if origin[0] is not None else ""
     hint = (
         "Hint: the backtrace further above shows the operation that failed to compute its gradient. The variable in "
@@ -241,8 +234,6 @@ class SavedTensor:
         self._replace(Packed(*self._source(stored), pack_hook, unpack_hook))
 
     def _source(self, stored: Any) -> tuple[Any, Edge]:
-        from .views import edge_of
-
         return (stored.tensor(), NO_EDGE) if isinstance(stored, SavedOutput) else (stored, edge_of(stored))
 
     def _replace(self, packed: Packed) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from mt_core.keys import BACKEND_MASK
 from mt_core.tensor import Tensor
 
-from .node import Node, OutputSpec
+from .node import Node, OutputSpec, device_of_keys
 
 __all__ = ["fit_gradient", "fitted", "sum_to_shape"]
 
@@ -55,8 +55,6 @@ def _summed(grad: Any, shape: tuple[int, ...], producer: Node, index: int) -> An
 
 
 def _on_device(grad: Any, keys: int, producer: Node, index: int) -> Any:
-    from .node import device_of_keys
-
     if not grad.dim():
         return grad.to(device_of_keys(keys))
     raise RuntimeError(

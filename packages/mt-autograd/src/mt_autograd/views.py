@@ -16,7 +16,7 @@ from mt_core.keys import AUTOGRAD, MULTI_VIEW, NO_GRAD_VIEW
 from mt_core.tensor import Tensor
 
 from .modes import recording
-from .node import LEAF, NO_EDGE, Edge, Node
+from .node import LEAF, NO_EDGE, Edge, Node, operation_name
 
 __all__ = ["ViewGeometry", "current_meta", "edge_of", "follow_base", "mark_stale", "refuse_rebase"]
 
@@ -188,8 +188,6 @@ def refuse_rebase(view: Tensor, *, indirect: bool) -> None:
 
 
 def _subject(grad_fn: Node | None, meta: AutogradMeta | None, flags: int, creation: Any) -> str:
-    from .saved import operation_name
-
     mode = _mode_of(flags, creation)
     if grad_fn is None or meta is None:
         return f"A view was created in {mode or 'no_grad mode'}"

@@ -29,7 +29,7 @@ class CpuBackend:
         return 1
 
     def diagnose(self) -> list[tuple[str, str]]:
-        from .diagnose import lines
+        from .diagnose import lines  # lazy: only `mindtorch doctor` asks
 
         return lines()
 

@@ -82,7 +82,7 @@ class _GradSwitch:
 
 
 def _is_generator(function: Any) -> bool:
-    import inspect
+    import inspect  # lazy: it is slow to load, and only decorators ask
 
     return inspect.isgeneratorfunction(function)
 

@@ -64,7 +64,7 @@ class dtype:
     def __getattr__(self, attribute: str) -> Any:
         # Only `np` of the types that ml_dtypes stores is ever missing: it is filled in on first use.
         if attribute == "np":
-            import ml_dtypes
+            import ml_dtypes  # lazy: few programs use its types
 
             self.np = np.dtype(getattr(ml_dtypes, self._storage))
             return self.np
@@ -305,6 +305,11 @@ def cpp_type_name(d: dtype) -> str:
     return _CPP_NAMES.get(d.name, scalar_type_name(d))
 
 
+def c_type_name(d: dtype) -> str:
+    """`cpp_type_name` as the messages of products and convolutions write it: ``long``, not ``long int``."""
+    return cpp_type_name(d).removesuffix(" int")
+
+
 class finfo:
     """Numerical limits of a floating (or complex: its parts') dtype.
 
@@ -319,7 +324,7 @@ class finfo:
         if d in (float16, float32, float64):
             info = np.finfo(d.np)
         else:
-            import ml_dtypes
+            import ml_dtypes  # lazy: few programs use its types
 
             info = ml_dtypes.finfo(d.np)
         self.bits = d.itemsize * 8

@@ -85,7 +85,7 @@ def _rebuild_parameter_with_state(
     data: Tensor, requires_grad: bool, backward_hooks: OrderedDict, state: dict[str, Any]
 ) -> Parameter:
     parameter = _rebuild_parameter(data, requires_grad, backward_hooks)
-    from mt_core.serialization.rebuild import set_object_state
+    from mt_core.serialization.rebuild import set_object_state  # lazy: files and pickles come late
 
     return set_object_state(parameter, state)
 

@@ -40,6 +40,6 @@ def maybe_mark_dynamic(t: Any, index: Any) -> None:
 
 def optimize(backend: str | Callable[..., Any] = "inductor", **options: Any) -> Callable[..., Any]:
     """The decorator ``torch.compile(backend=...)``."""
-    from .._compile import compile
+    from .._compile import compile  # lazy: it loads torch.nn
 
     return compile(backend=backend)

@@ -8,6 +8,8 @@ from typing import Any
 import mt_core
 from mt_core import Tensor
 
+from .. import linalg
+
 __all__ = [
     "Constraint",
     "boolean",
@@ -202,16 +204,12 @@ def _is_lower_cholesky(value: Tensor) -> Tensor:
 def _is_positive_definite(value: Tensor) -> Tensor:
     if not bool(_is_symmetric(value).all()):
         return _is_symmetric(value)
-    from .. import linalg
-
     return linalg.cholesky_ex(value).info == 0
 
 
 def _is_positive_semidefinite(value: Tensor) -> Tensor:
     if not bool(_is_symmetric(value).all()):
         return _is_symmetric(value)
-    from .. import linalg
-
     return (linalg.eigvalsh(value) >= 0).all(-1)
 
 

@@ -11,6 +11,7 @@ import math
 from typing import Any
 
 import mt_core as mt
+from mt_core.meta.reduction import reduced_dims
 
 __all__ = [
     "amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "logaddexp", "logsumexp", "mean", "median",
@@ -22,8 +23,6 @@ _bool = bool
 
 
 def _dims(input: mt.Tensor, dim: Any) -> tuple[int, ...]:
-    from mt_core.meta.reduction import reduced_dims
-
     return reduced_dims(dim, input.dim())
 
 

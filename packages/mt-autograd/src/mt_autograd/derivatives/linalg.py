@@ -12,7 +12,7 @@ from mt_core.api import _functions as ops
 from mt_core.meta.linalg import is_vector
 
 from ..rules import derivative, joint_derivative
-from .reduction import restore
+from .reduction import product_of_others, restore
 
 
 def _h(matrix: Any) -> Any:
@@ -77,16 +77,9 @@ def _det(grad: Any, A: Any, result: Any) -> Any:
     """The adjugate's conjugate transpose, by singular values, so that singular matrices have a gradient too."""
     u, s, vh = ops.linalg_svd(A)
     sign = (ops._linalg_det(u) * ops._linalg_det(vh)).unsqueeze(-1)
-    others = _product_of_others(s)
+    others = product_of_others(s, -1) if s.shape[-1] else s
     conj_sign = sign.conj() if sign.is_complex() else sign
     return grad.unsqueeze(-1).unsqueeze(-1) * ((u * (conj_sign * others).unsqueeze(-2)) @ vh)
-
-
-def _product_of_others(s: Any) -> Any:
-    """For each value, the product of all others along the last dimension."""
-    from .reduction import _product_of_others as others
-
-    return others(s, -1) if s.shape[-1] else s
 
 
 derivative("_linalg_det", A=_det, node="LinalgDetBackward0")

@@ -40,7 +40,7 @@ derivative(
 )
 
 
-def _product_of_others(self: Any, dim: int) -> Any:
+def product_of_others(self: Any, dim: int) -> Any:
     """For each element, the product of all others along a dimension: exact where some are zero."""
     ones = ops.ones_like(self.narrow(dim, 0, 1))
     size = self.shape[dim]
@@ -53,7 +53,7 @@ def _prod_all(grad: Any, self: Any) -> Any:
     if not self.numel():
         return ops.zeros_like(self)
     flat = self.reshape(-1)
-    return (grad * _conj(_product_of_others(flat, 0))).reshape(self.shape)
+    return (grad * _conj(product_of_others(flat, 0))).reshape(self.shape)
 
 
 def _prod_dim(grad: Any, self: Any, dim: int, keepdim: bool) -> Any:
@@ -61,7 +61,7 @@ def _prod_dim(grad: Any, self: Any, dim: int, keepdim: bool) -> Any:
         return grad
     if not self.numel():
         return ops.zeros_like(self)
-    return restore(grad, self.shape, dim, keepdim) * _conj(_product_of_others(self, dim))
+    return restore(grad, self.shape, dim, keepdim) * _conj(product_of_others(self, dim))
 
 
 derivative("prod", self=_prod_all)

@@ -6,8 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mt_core.api import _functions as ops
+from mt_core.dispatch.registry import overload
 
 from ..rules import derivative, non_differentiable
+
+_slice = overload("slice.Tensor", "view")
 
 Tensor = Any
 
@@ -84,10 +87,7 @@ non_differentiable("view.dtype")
 
 def slice_backward(grad: Tensor, self_spec: Any, dim: int, start: int | None, end: int | None, step: int) -> Tensor:
     """Gradient of the sliced tensor."""
-    from mt_core.dispatch.registry import find_overload
-
-    slice_tensor = find_overload("slice.Tensor")
-    return within(self_spec.shape, grad, lambda whole: slice_tensor.call(whole, dim, start, end, step))
+    return within(self_spec.shape, grad, lambda whole: _slice.call(whole, dim, start, end, step))
 
 
 def unbind_backward(grads: Sequence[Tensor | None], self_spec: Any, dim: int) -> Tensor:

@@ -110,7 +110,7 @@ def nan_to_num(self: Any, nan: float | None, posinf: float | None, neginf: float
 def _largest(element_type: np.dtype) -> Any:
     if element_type.kind == "f":
         return np.finfo(element_type).max
-    import ml_dtypes
+    import ml_dtypes  # lazy: few programs use its types
 
     return ml_dtypes.finfo(element_type).max
 

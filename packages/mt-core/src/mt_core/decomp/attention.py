@@ -8,6 +8,7 @@ from typing import Any
 from .. import dtypes
 from ..api import _functions as ops
 from ..dispatch.registry import register_composite as composite
+from ..dtypes import c_type_name
 
 
 @composite("_safe_softmax")
@@ -21,9 +22,9 @@ def safe_softmax(self: Any, dim: int, dtype: Any) -> Any:
 def _check(query: Any, key: Any, value: Any, attn_mask: Any, is_causal: bool) -> None:
     if not query.dtype is key.dtype is value.dtype:
         raise RuntimeError(
-            f"Expected query, key, and value to have the same dtype, but got query.dtype: {_c_name(query)} "
-            f"key.dtype: {_c_name(key)} and "
-            f"value.dtype: {_c_name(value)} instead."
+            f"Expected query, key, and value to have the same dtype, but got query.dtype: {c_type_name(query.dtype)} "
+            f"key.dtype: {c_type_name(key.dtype)} and "
+            f"value.dtype: {c_type_name(value.dtype)} instead."
         )
     if query.device != key.device or query.device != value.device:
         raise RuntimeError(
@@ -46,17 +47,11 @@ def _check(query: Any, key: Any, value: Any, attn_mask: Any, is_causal: bool) ->
     ):
         raise RuntimeError(
             "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
-            f"{_c_name(attn_mask)} and  "
-            f"query.dtype: {_c_name(query)} instead."
+            f"{c_type_name(attn_mask.dtype)} and  "
+            f"query.dtype: {c_type_name(query.dtype)} instead."
         )
     if is_causal:
         raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
-
-
-def _c_name(tensor: Any) -> str:
-    from ..meta.matmul import _c_name as name
-
-    return name(tensor.dtype)
 
 
 def additive_mask(mask: Any, query: Any) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import dtypes
 from ..api import _functions as ops
+from ..construct import tensor
 from ..dispatch.registry import register_composite as composite
 from ..layout import broadcast_shapes
 
@@ -145,8 +146,6 @@ def repeats_to_indices(repeats: Any, output_size: int | None) -> Any:
     counts = repeats.tolist()
     if any(c < 0 for c in counts):
         raise RuntimeError("repeats can not be negative")
-    from ..construct import tensor
-
     rows = [i for i, count in enumerate(counts) for _ in range(count)]
     return tensor(rows, dtype=repeats.dtype, device=repeats.device)
 

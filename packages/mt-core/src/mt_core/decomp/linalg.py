@@ -11,6 +11,7 @@ from ..api import _functions as ops
 from ..dispatch.registry import register_composite as composite
 from ..dtypes import scalar_type_name
 from ..errors import LinAlgError
+from ..return_types import struct_sequence
 from ..tensor import wrap_dim
 
 Ints = tuple[int, ...]
@@ -331,8 +332,6 @@ def svdvals(A: Any, driver: Any) -> Any:
 
 @composite("svd")
 def svd(self: Any, some: bool, compute_uv: bool) -> Any:
-    from ..return_types import struct_sequence
-
     named = struct_sequence("svd", ("U", "S", "V"))
     if not compute_uv:
         m, n = self.shape[-2:]

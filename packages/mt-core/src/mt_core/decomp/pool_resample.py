@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from .. import dtypes
 from ..api import _functions as ops
 from ..construct import from_data
@@ -33,8 +35,6 @@ def _sizes(sizes: Any) -> str:
 
 def _ratio(n: int, size: int, align_corners: bool, scale: float | None) -> float:
     """Input steps per output step, rounded to float32 as PyTorch calculates it."""
-    import numpy as np
-
     if align_corners:
         return float(np.float32(n - 1) / np.float32(size - 1)) if size > 1 else 0.0
     return float(np.float32(1 / scale)) if scale is not None and scale > 0 else float(np.float32(n) / np.float32(size))
@@ -47,8 +47,6 @@ def _index(self: Any, values: list[int]) -> Any:
 def _nearest(self: Any, output_size: Ints, scales: tuple[Any, ...], exact: bool) -> Any:
     spatial = len(scales)
     _check(self, output_size, spatial)
-    import numpy as np
-
     result = self
     for i, (size, scale) in enumerate(zip(output_size, scales, strict=True)):
         n = self.shape[i + 2]

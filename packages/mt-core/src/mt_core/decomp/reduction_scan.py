@@ -8,6 +8,7 @@ from typing import Any
 from .. import dtypes
 from ..api import _functions as ops
 from ..dispatch.registry import register_composite as composite
+from ..return_types import struct_sequence
 from ..tensor import wrap_dim
 
 Ints = tuple[int, ...]
@@ -54,8 +55,6 @@ def diff(self: Any, n: int, dim: int, prepend: Any, append: Any) -> Any:
 
 @composite("aminmax")
 def aminmax(self: Any, dim: int | None, keepdim: bool) -> Any:
-    from ..return_types import struct_sequence
-
     dims = () if dim is None else (dim,)
     pair = struct_sequence("aminmax", ("min", "max"))
     if dim is None and not self.numel():

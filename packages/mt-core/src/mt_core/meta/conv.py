@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..dispatch.registry import register_meta as meta
-from ..dtypes import scalar_type_name
+from ..dtypes import c_type_name, scalar_type_name
 from ..spec import Spec
 
 Ints = tuple[int, ...]
@@ -29,9 +29,7 @@ def _same_dtype(input: Any, weight: Any, bias: Any) -> None:
 
 
 def _c_name(tensor: Any) -> str:
-    from .matmul import _c_name as name
-
-    return name(tensor._dtype) if tensor._dtype.native else scalar_type_name(tensor._dtype)
+    return c_type_name(tensor._dtype) if tensor._dtype.native else scalar_type_name(tensor._dtype)
 
 
 @meta("convolution")

@@ -5,27 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from ..dispatch.registry import register_meta as meta
-from ..dtypes import scalar_type_name
+from ..dtypes import c_type_name, scalar_type_name
 from ..spec import Spec
-
-
-def _shape_text(tensor: Any) -> str:
-    return "x".join(map(str, tensor._array.shape))
 
 
 def _one_dtype(first: Any, second: Any, words: str) -> None:
     if first._dtype is not second._dtype:
-        raise RuntimeError(words.format(_c_name(first._dtype), _c_name(second._dtype)))
-
-
-_C_NAMES = {"float32": "float", "float64": "double", "int64": "long", "int32": "int", "int16": "short",
-            "int8": "signed char",
-            "uint8": "unsigned char", "bool": "bool", "float16": "c10::Half", "bfloat16": "c10::BFloat16",
-            "complex64": "c10::complex<float>", "complex128": "c10::complex<double>"}  # fmt: skip
-
-
-def _c_name(d: Any) -> str:
-    return _C_NAMES.get(d.name, scalar_type_name(d))
+        raise RuntimeError(words.format(c_type_name(first._dtype), c_type_name(second._dtype)))
 
 
 _MISMATCH = "expected m1 and m2 to have the same dtype, but got: {} != {}"
@@ -158,8 +144,8 @@ def baddbmm(self: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any) -> Spec:
     spec = bmm(batch1, batch2)
     if self._dtype is not batch1._dtype:
         raise RuntimeError(
-            f"Input dtypes must be the same, got: input {_c_name(self._dtype)}, batch1: {_c_name(batch1._dtype)}, "
-            f"batch2: {_c_name(batch2._dtype)}"
+            f"Input dtypes must be the same, got: input {c_type_name(self._dtype)}, "
+            f"batch1: {c_type_name(batch1._dtype)}, batch2: {c_type_name(batch2._dtype)}"
         )
     _scalars_fit(self._dtype, alpha, beta)
     _expandable(self, spec.shape)

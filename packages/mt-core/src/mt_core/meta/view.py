@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..block import block_of
 from ..dispatch.registry import register_meta as meta
+from ..dtypes import scalar_type_name
+from ..meta_array import contiguous_strides
 from ..spec import View
 from ..tensor import wrap_dim
 
@@ -46,7 +49,7 @@ def view_strides(shape: Ints, strides: Ints, new_shape: Ints) -> Ints | None:
     run.
     """
     if math.prod(shape) == 0:
-        return strides if shape == new_shape else _fresh(new_shape)
+        return strides if shape == new_shape else contiguous_strides(new_shape)
     result = [0] * len(new_shape)
     target = len(new_shape) - 1
     run, step = 1, strides[-1] if strides else 1
@@ -69,12 +72,6 @@ def view_strides(shape: Ints, strides: Ints, new_shape: Ints) -> Ints | None:
     return tuple(result) if target < 0 else None
 
 
-def _fresh(shape: Ints) -> Ints:
-    from ..meta_array import contiguous_strides
-
-    return contiguous_strides(shape)
-
-
 @meta("view")
 def view(self: Any, size: Ints) -> View:
     shape = self._array.shape
@@ -94,14 +91,12 @@ def view_dtype(self: Any, dtype: Any) -> View:
     shape, strides, offset = list(self._array.shape), list(self.stride()), self.storage_offset()
     if old == new:
         return View(shape, strides, offset, dtype)
+    kinds = f"{scalar_type_name(self._dtype)} as {scalar_type_name(dtype)}"
     if not shape:
-        raise RuntimeError(
-            f"self.dim() cannot be 0 to view {_name(self._dtype)} as {_name(dtype)} (different element sizes)"
-        )
+        raise RuntimeError(f"self.dim() cannot be 0 to view {kinds} (different element sizes)")
     if strides[-1] != 1:
         raise RuntimeError(
-            f"self.stride(-1) must be 1 to view {_name(self._dtype)} as {_name(dtype)} (different element sizes), "
-            f"but got {strides[-1]}"
+            f"self.stride(-1) must be 1 to view {kinds} (different element sizes), but got {strides[-1]}"
         )
     if old > new:
         ratio = old // new
@@ -110,22 +105,15 @@ def view_dtype(self: Any, dtype: Any) -> View:
     for what, value in (("self.size(-1)", shape[-1]), ("self.storage_offset()", offset)):
         if value % ratio:
             raise RuntimeError(
-                f"{what} must be divisible by {ratio} to view {_name(self._dtype)} as {_name(dtype)} (different "
-                f"element sizes), but got {value}"
+                f"{what} must be divisible by {ratio} to view {kinds} (different element sizes), but got {value}"
             )
     for dim, step in enumerate(strides[:-1]):
         if step % ratio:
             raise RuntimeError(
-                f"self.stride({dim}) must be divisible by {ratio} to view {_name(self._dtype)} as {_name(dtype)} "
+                f"self.stride({dim}) must be divisible by {ratio} to view {kinds} "
                 f"(different element sizes), but got {step}"
             )
     return View([*shape[:-1], shape[-1] // ratio], [*[s // ratio for s in strides[:-1]], 1], offset // ratio, dtype)
-
-
-def _name(d: Any) -> str:
-    from ..dtypes import scalar_type_name
-
-    return scalar_type_name(d)
 
 
 @meta("alias")
@@ -202,9 +190,9 @@ def _lead_stride(shape: Ints, strides: Ints) -> int:
 
 def _type_text(tensor: Any) -> str:
     return (
-        f"torch.{_name(tensor._dtype)}Tensor"
+        f"torch.{scalar_type_name(tensor._dtype)}Tensor"
         if tensor.is_cpu
-        else f"torch.{tensor.device.type}.{_name(tensor._dtype)}Tensor"
+        else f"torch.{tensor.device.type}.{scalar_type_name(tensor._dtype)}Tensor"
     )
 
 
@@ -306,8 +294,6 @@ def as_strided(self: Any, size: Ints, stride: Ints, storage_offset: int | None) 
 
 
 def _storage_bytes(tensor: Any) -> int:
-    from ..block import block_of
-
     return block_of(tensor).nbytes
 
 

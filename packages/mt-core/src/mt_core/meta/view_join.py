@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..dispatch.registry import register_meta as meta
+from ..formats import channels_last
 from ..layout import output_strides
 from ..promotion import result_type_of
 from ..spec import Spec
@@ -53,8 +54,6 @@ def cat(tensors: list[Any], dim: int) -> Spec:
 
 def _common_strides(tensors: list[Any], shape: Ints) -> Ints | None:
     """channels_last inputs give a channels_last result; anything else is row-major."""
-    from ..formats import channels_last
-
     if len(shape) == 4 and all(t.is_contiguous(memory_format=channels_last) and not t.is_contiguous() for t in tensors):
         return output_strides(shape, [tensors[0].stride()])
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from .. import dtypes
@@ -164,8 +165,6 @@ ops.elementwise(
 def _check_condition(args: tuple[Any, ...], common: Any) -> None:
     condition = args[0].dtype
     if condition is dtypes.uint8:
-        import warnings
-
         warnings.warn(
             "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future "
             "version of PyTorch. Use a boolean condition instead.", stacklevel=2,

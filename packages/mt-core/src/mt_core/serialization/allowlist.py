@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pickle import UnpicklingError
 from typing import Any
 
+from ..dtypes import ALL_DTYPES
 from . import names
 
 __all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "safe_globals"]
@@ -167,8 +168,6 @@ def is_callable_name(name: str) -> bool:
 
 @functools.cache
 def _data_names() -> frozenset[str]:
-    from ..dtypes import ALL_DTYPES
-
     schemes = [f"torch.{name}" for name in names._QUANTIZATION_SCHEMES]
     storages = [f"{prefix}.{name}Storage" for name in names._STORAGES for prefix in ("torch", "torch.cuda")]
     classes = ["torch.Tensor", "torch.storage.UntypedStorage", "torch.storage.TypedStorage"]

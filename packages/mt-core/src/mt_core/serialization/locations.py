@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..devices import device
+from ..plugins.discovery import PluginError, backend_entry_points, find_backend
 from ..storage import UntypedStorage, untyped
 
 __all__ = ["default_restore_location", "location_tag", "register_package", "restorer"]
@@ -90,8 +91,6 @@ def _device_tag(storage: Any) -> str | None:
 
 def _device_deserialize(storage: Any, location: str) -> Any:
     """Onto a device of an installed backend; None if there is none of that type."""
-    from ..plugins.discovery import backend_entry_points
-
     type_ = location.partition(":")[0]
     if type_ not in backend_entry_points():
         if type_ == "cuda":
@@ -104,8 +103,6 @@ def _device_deserialize(storage: Any, location: str) -> Any:
 
 
 def _is_available(place: device) -> bool:
-    from ..plugins.discovery import PluginError, find_backend
-
     try:
         count = find_backend(place.type).device_count()
     except PluginError:

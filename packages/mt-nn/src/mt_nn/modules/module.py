@@ -167,7 +167,7 @@ class Module(ModuleHooks, ModuleState, ModuleTraversal, ModuleConversion):
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Let calls of this module go through ``torch.compile``, with its arguments."""
         try:
-            namespace = importlib.import_module("mindtorch")
+            namespace = importlib.import_module("mindtorch")  # upward: compiling belongs to the whole namespace
         except ImportError as error:
             raise RuntimeError("Module.compile needs the package mindtorch: pip install mindtorch") from error
         self._compiled_call_impl = namespace.compile(self._call_impl, *args, **kwargs)

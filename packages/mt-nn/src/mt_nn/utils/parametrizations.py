@@ -10,6 +10,7 @@ from mt_core import Tensor
 from mt_core.api._functions import _weight_norm
 
 from .. import functional as F
+from ..modules.conv import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from ..modules.module import Module
 from . import parametrize
 
@@ -278,6 +279,4 @@ def spectral_norm(
 
 def is_transposed_convolution(module: Module) -> bool:
     """Whether the outputs of a module are the second dimension of its weight."""
-    from ..modules.conv import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
-
     return isinstance(module, (ConvTranspose1d, ConvTranspose2d, ConvTranspose3d))

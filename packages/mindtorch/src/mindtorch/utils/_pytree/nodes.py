@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
@@ -238,8 +239,6 @@ def _default_factory_to_json(context: Context) -> dict[str, Any]:
 
 
 def _default_factory_from_json(dumped: dict[str, Any]) -> Context:
-    import importlib
-
     module = importlib.import_module(dumped["default_factory_module"])
     return [getattr(module, dumped["default_factory_name"]), dumped["dict_context"]]
 
