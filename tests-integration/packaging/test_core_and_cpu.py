@@ -45,7 +45,7 @@ def test_requires_grad_is_missing_and_says_what_to_install(core_and_cpu) -> None
             try:
                 ask()
             except RuntimeError as error:
-                assert "pip install mt-autograd" in str(error), error
+                assert "pip install packages/mt-autograd" in str(error), error
             else:
                 raise AssertionError("no error")
         assert not tensor.requires_grad

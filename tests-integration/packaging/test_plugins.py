@@ -103,9 +103,9 @@ def test_broken_backends_break_nothing_else(with_plugins) -> None:
     with_plugins.run("""
         import warnings
 
-        warnings.simplefilter("error")
         import mindtorch as torch
 
+        warnings.simplefilter("error")
         assert torch.ones(2).to("toy").cpu().tolist() == [1.0, 1.0]
     """)
 
@@ -133,16 +133,16 @@ def test_broken_backend_is_an_error_when_its_device_is_asked_for(with_plugins, d
     """)
 
 
-def test_broken_extension_warns_and_the_rest_works(with_plugins) -> None:
+def test_broken_extension_warns_at_import_and_the_rest_works(with_plugins) -> None:
     with_plugins.run("""
         import warnings
 
-        from mt_core.plugins.discovery import load_extensions
-
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            assert load_extensions() == []
-        assert any("broken-plugins" in str(w.message) and "no table of operators" in str(w.message) for w in caught)
+            import mindtorch as torch
+        assert len(caught) == 1, caught
+        assert "broken-plugins" in str(caught[0].message) and "no table of operators" in str(caught[0].message)
+        assert torch.ones(2).sum().item() == 2.0
     """)
 
 
@@ -156,7 +156,7 @@ def test_doctor_reports_every_plugin(with_plugins) -> None:
 
 def test_doctor_is_content_with_a_whole_installation(environment: Callable) -> None:
     report = environment(*MINDTORCH).command("mindtorch", "doctor").stdout
-    assert "mt-backend-cpu" in report and "pip install mt-backend-gpu" in report
+    assert "mt-backend-cpu" in report and "no distribution has kernels for it yet" in report
 
 
 def test_two_backends_of_one_device_type_are_named(environment: Callable, build_wheel: Callable, tmp_path) -> None:

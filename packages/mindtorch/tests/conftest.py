@@ -33,3 +33,23 @@ def run_mindtorch(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess]:
         return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
 
     return run
+
+
+@pytest.fixture
+def make_distribution(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Install a distribution with entry points and the module ``<name>_plugin`` for the interpreters of this test."""
+    site = tmp_path / "site"
+    site.mkdir()
+    monkeypatch.setenv("PYTHONPATH", str(site))
+
+    def make(name: str, groups: dict[str, dict[str, str]], module: str) -> None:
+        info = site / f"{name}-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        lines = []
+        for group, points in groups.items():
+            lines += [f"[{group}]", *(f"{point} = {value}" for point, value in points.items())]
+        (info / "entry_points.txt").write_text("\n".join(lines))
+        (site / f"{name}_plugin.py").write_text(textwrap.dedent(module))
+
+    return make

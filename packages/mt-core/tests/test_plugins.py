@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
-from importlib.metadata import EntryPoint
-from types import SimpleNamespace
+import re
+from pathlib import Path
+from typing import Protocol
 
 import pytest
 
 import mt_core
-from mt_core.plugins import discovery
-from mt_core.plugins.discovery import PluginError, find_backend, find_layer, load_extensions, register_backend
+from mt_core.plugins import discovery, protocols
+from mt_core.plugins.contract import members
+from mt_core.plugins.discovery import (
+    PluginError,
+    find_backend,
+    find_collectives,
+    find_compiler,
+    find_layer,
+    load_extensions,
+    load_layers,
+    register_backend,
+)
 from mt_core.plugins.protocols import CONTRACT, Backend
+from mt_core.plugins.remedies import REMEDIES
 from mt_core.testing.null_backend import NullBackend
 
 
 class Point:
     """An entry point of a distribution, without one being installed."""
 
+    is_own = False
+
     def __init__(self, name: str, distribution: str, load) -> None:
-        self.name, self.value, self.dist, self.load = (
-            name,
-            f"{distribution}:backend",
-            SimpleNamespace(name=distribution),
-            load,
-        )
+        self.name, self.value, self.distribution, self.load = name, f"{distribution}:backend", distribution, load
+        self.group = "?"
 
 
 @pytest.fixture
@@ -37,6 +47,7 @@ def claim(monkeypatch: pytest.MonkeyPatch):
 
     def enter(group: str, *points: Point) -> None:
         for point in points:
+            point.group = group
             found.setdefault(group, {}).setdefault(point.name, []).append(point)
 
     return enter
@@ -57,7 +68,7 @@ def test_a_plugin_of_another_contract(claim) -> None:
     backend.contract = CONTRACT + 1
     claim("mindtorch.backends", Point("toy", "toy-next", lambda: backend))
     with pytest.raises(
-        PluginError, match=f"toy-next was written for plugin contract {CONTRACT + 1}.*speaks contract {CONTRACT}"
+        PluginError, match=f"toy-next .*was written for plugin contract {CONTRACT + 1}.*speaks contract {CONTRACT}"
     ):
         find_backend("toy")
 
@@ -81,9 +92,9 @@ def test_a_missing_backend_names_the_remedy(claim) -> None:
 def test_a_missing_layer_names_the_remedy(claim, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(discovery, "_entry_points", lambda group: {})
     monkeypatch.setattr(discovery, "_loaded", {})
-    with pytest.raises(PluginError, match="pip install mt-autograd"):
+    with pytest.raises(PluginError, match="in a clone of mindtorch, pip install packages/mt-autograd"):
         find_layer("autograd")
-    with pytest.raises(PluginError, match="pip install mt-backend-cpu"):
+    with pytest.raises(PluginError, match="pip install packages/mt-backend-cpu"):
         find_backend("cpu")
 
 
@@ -119,7 +130,145 @@ def test_an_unknown_device_string() -> None:
         mt_core.device("nonsense")
 
 
-def test_entry_points_listed_twice_count_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    point = EntryPoint("toy", "toy.plugin:backend", "mindtorch.backends")
-    monkeypatch.setattr(discovery, "entry_points", lambda group: [point, point])
-    assert len(discovery._entry_points.__wrapped__("mindtorch.backends")["toy"]) == 1
+class Endless:
+    """Answers to every name: as much of a plugin as the checks of names can see."""
+
+    contract = CONTRACT
+    device_type = "toy"
+
+    def __getattr__(self, name: str):
+        return lambda *args: None
+
+
+class Partial:
+    """A backend of another device type that has nothing but its name."""
+
+    contract = CONTRACT
+    device_type = "toy"
+
+
+def refusal_of(claim, group: str, plugin) -> str:
+    claim(group, Point("toy", "toy-dist", lambda: plugin))
+    find = {"mindtorch.backends": find_backend, "mindtorch.layers": find_layer, "mindtorch.compilers": find_compiler}
+    with pytest.raises(PluginError) as caught:
+        find.get(group, find_collectives)("toy")
+    assert "toy-dist" in str(caught.value) and "'toy = toy-dist:backend'" in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "group", ["mindtorch.backends", "mindtorch.layers", "mindtorch.compilers", "mindtorch.collectives"]
+)
+def test_a_plugin_without_a_contract(claim, group: str) -> None:
+    text = refusal_of(claim, group, object())
+    assert f"add contract = {CONTRACT}" in text
+
+
+def test_what_a_backend_lacks_is_listed(claim) -> None:
+    text = refusal_of(claim, "mindtorch.backends", Partial())
+    lacking = text.partition(": ")[2].partition(". Add it")[0].split(", ")
+    assert lacking == [name for name in members(Backend) if name not in ("contract", "device_type")]
+
+
+def test_what_a_backend_of_an_older_contract_must_add_is_listed(claim, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Newer(Backend, Protocol):
+        contract: int
+        device_type: str
+        streams: int
+
+        def graphs(self) -> None: ...
+
+    monkeypatch.setattr(protocols, "Backend", Newer)
+    monkeypatch.setattr(protocols, "CONTRACT", CONTRACT + 1)
+    text = refusal_of(claim, "mindtorch.backends", Partial())
+    assert f"contract {CONTRACT}, and this mt-core speaks contract {CONTRACT + 1}" in text
+    assert f"For contract {CONTRACT + 1} it lacks: streams, graphs" in text
+
+
+def test_a_backend_of_another_device_type_than_its_entry(claim) -> None:
+    plugin = Endless()
+    plugin.device_type = "other"
+    assert "has the device type 'other', and was found as 'toy'" in refusal_of(claim, "mindtorch.backends", plugin)
+
+
+def test_what_a_layer_and_a_compiler_lack(claim) -> None:
+    assert "lacks, of plugin contract" in refusal_of(claim, "mindtorch.layers", Partial())
+    assert "compile" in refusal_of(claim, "mindtorch.compilers", Partial())
+
+
+def test_a_layer_that_does_not_say_its_key(claim) -> None:
+    class Keyless:
+        contract = CONTRACT
+
+        def __getattr__(self, name: str):
+            if name == "dispatch_key":
+                raise AttributeError(name)
+            return None
+
+    assert "dispatch_key" in refusal_of(claim, "mindtorch.layers", Keyless())
+
+
+@pytest.mark.parametrize("key", ["NOTHING", "CPU", "STRIDED", 7, None])
+def test_a_layer_at_a_key_that_no_layer_can_serve(claim, key) -> None:
+    layer = Endless()
+    layer.dispatch_key = key
+    claim("mindtorch.layers", Point("toy", "toy-dist", lambda: layer))
+    with pytest.warns(UserWarning, match="cannot serve the key.*must be one of .*AUTOGRAD"):
+        assert load_layers() == []
+
+
+def test_a_layer_at_a_key_that_is_served(claim) -> None:
+    layer = Endless()
+    layer.dispatch_key = "TORCH_FUNCTION"
+    claim("mindtorch.layers", Point("toy", "toy-dist", lambda: layer))
+    with pytest.warns(UserWarning, match="'toy' wants the key TORCH_FUNCTION, which .* serves"):
+        assert load_layers() == []
+
+
+def leave():
+    raise SystemExit(3)
+
+
+@pytest.mark.parametrize("group", ["mindtorch.backends", "mindtorch.layers", "mindtorch.extensions"])
+def test_a_plugin_cannot_end_the_program(claim, group: str) -> None:
+    claim(group, Point("toy", "toy-dist", leave))
+    with pytest.warns(UserWarning, match="toy-dist.*SystemExit: 3"):
+        discovery.activate()
+        if group == "mindtorch.backends":
+            with pytest.raises(PluginError, match="toy-dist failed to load: SystemExit: 3"):
+                find_backend("toy")
+
+
+def test_an_interrupt_is_the_users(claim) -> None:
+    def interrupted():
+        raise KeyboardInterrupt
+
+    claim("mindtorch.backends", Point("toy", "toy-dist", interrupted))
+    with pytest.raises(KeyboardInterrupt):
+        find_backend("toy")
+
+
+def test_a_failure_is_told_once(claim) -> None:
+    loads = []
+
+    def failing():
+        loads.append(1)
+        raise OSError("no driver")
+
+    claim("mindtorch.backends", Point("toy", "toy-dist", failing))
+    with pytest.warns(UserWarning) as warned:
+        for _ in range(3):
+            with pytest.raises(PluginError, match="no driver"):
+                find_backend("toy")
+    assert len(warned) == len(loads) == 1
+
+
+def test_every_remedy_names_what_is_in_the_repository() -> None:
+    packages = Path(__file__).parents[2]
+    if not (packages / "mt-core").is_dir():
+        pytest.skip("the other distributions are part of the repository")
+    for text in REMEDIES.values():
+        for path in re.findall(r"packages/([\w-]+)", text):
+            assert (packages / path / "pyproject.toml").is_file(), text
+        assert "pip install mt-" not in text
+    assert "packages/mt-backend-cpu" in REMEDIES["mindtorch.backends", "cpu"]

@@ -13,7 +13,7 @@ from typing import Any as _Any
 import mt_core as _core
 from mt_core.api._functions import *  # noqa: F403 - every operator, as the generated module lists them
 
-from . import _importer
+from . import _activation, _importer
 from ._constants import e as e
 from ._constants import inf as inf
 from ._constants import nan as nan
@@ -83,3 +83,6 @@ def __getattr__(name: str) -> _Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *_SUBMODULES, *_MODULE_OF})
+
+
+_activation.activate_unless_command()

@@ -8,6 +8,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from mt_core.plugins import discovery
+
 __all__ = ["main"]
 
 
@@ -43,6 +45,7 @@ def _run(options: argparse.Namespace) -> int:
     from .stand_in import install_as_torch  # lazy: each command loads what it needs
 
     install_as_torch()
+    discovery.activate()  # after that: an extension may say `import torch`
     sys.argv = [options.program, *options.arguments]
     if options.is_module:
         sys.path.insert(0, "")

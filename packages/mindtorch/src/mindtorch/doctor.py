@@ -5,14 +5,16 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 import platform
-import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from mt_core.plugins import discovery
-from mt_core.plugins.discovery import PluginError
+from mt_core.plugins.discovery import PluginError, entry_points_of
+from mt_core.plugins.entry_points import EntryPoint, third_parties_are_on
+from mt_core.plugins.probe import Outcome, probe
 
 from .stand_in import DIRECTORY
 from .version import __version__ as torch_version
@@ -32,6 +34,15 @@ DISTRIBUTIONS = (
     "numpy",
     "ml-dtypes",
 )
+#: The groups whose entry points are loaded, in the order of the report.
+_LOADED_GROUPS = (
+    "mindtorch.backends",
+    "mindtorch.layers",
+    "mindtorch.extensions",
+    "mindtorch.compilers",
+    "mindtorch.collectives",
+)
+Outcomes = dict[EntryPoint, Outcome]
 #: The device types that mindtorch's own distributions serve, installed or not.
 DEVICE_TYPES = ("cpu", "cuda", "npu")
 
@@ -78,17 +89,26 @@ def _version(distribution: str) -> str:
 
 
 def examine() -> Report:
-    """Load every backend, layer and extension that is installed, and tell how they are."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a plugin that fails is reported below, with the same words
-        sections = {
-            "devices": [_device(name) for name in _device_types()],
-            "layers": [_layer("autograd")],
-            "extensions": list(_extensions()),
-            "import torch": [_torch()],
-        }
+    """Load every plugin that is installed, each in a process of its own, and tell how they are."""
+    outcomes = _outcomes()
+    sections = {
+        "devices": [_device(name, outcomes) for name in _device_types()],
+        "layers": [_named("mindtorch.layers", name, outcomes) for name in _layers()],
+        "extensions": [_finding(point, outcomes[point]) for point in entry_points_of("mindtorch.extensions")],
+        "compilers": _all_named("mindtorch.compilers", outcomes),
+        "collectives": _all_named("mindtorch.collectives", outcomes),
+        "plugins": _switched_off(),
+        "import torch": [_torch()],
+    }
     findings = [finding for section in sections.values() for finding in section]
     return Report("\n".join(_text(sections)), all(finding.sound for finding in findings))
+
+
+def _outcomes() -> dict[EntryPoint, Outcome]:
+    """What came of loading each plugin, several at a time."""
+    points = [point for group in _LOADED_GROUPS for point in entry_points_of(group)]
+    with ThreadPoolExecutor(max_workers=4) as pool:
+        return dict(zip(points, pool.map(probe, points)))
 
 
 def _text(sections: dict[str, list[Finding]]) -> Iterator[str]:
@@ -107,42 +127,54 @@ def _device_types() -> list[str]:
     return [*DEVICE_TYPES, *sorted(set(discovery.backend_entry_points()) - set(DEVICE_TYPES))]
 
 
-def _device(device_type: str) -> Finding:
-    installed = device_type in discovery.backend_entry_points()
-    try:
+def _device(device_type: str, outcomes: Outcomes) -> Finding:
+    points = discovery.backend_entry_points().get(device_type)
+    if points == []:
         backend = discovery.find_backend(device_type)
-    except PluginError as error:
-        # Only the CPU is needed by everyone; whatever else is missing is missing by choice.
-        return Finding(device_type, str(error), sound=not installed and device_type != "cpu")
-    count = backend.device_count()
-    state = f"{_distribution(device_type)}, {count} device{'' if count == 1 else 's'}"
-    return Finding(device_type, state, tuple(backend.diagnose()))
+        return _counted(device_type, "registered in this process", backend.device_count(), backend.diagnose())
+    finding = _named("mindtorch.backends", device_type, outcomes)
+    if finding.sound:
+        outcome = outcomes[points[0]]  # type: ignore[index]
+        return _counted(device_type, _described(points[0]), outcome.devices, outcome.details)  # type: ignore[index]
+    # Only the CPU is needed by everyone; whatever else is missing is missing by choice.
+    return finding if points or device_type == "cpu" else replace(finding, sound=True)
 
 
-def _distribution(device_type: str) -> str:
-    points = discovery.backend_entry_points()[device_type]
-    if not points:
-        return "registered in this process"
-    name = discovery.distribution_of(points[0])
-    return f"{name} {_version(name)}"
+def _counted(device_type: str, origin: str, count: int, details: Iterable[tuple[str, str]]) -> Finding:
+    return Finding(device_type, f"{origin}, {count} device{'' if count == 1 else 's'}", tuple(details))
 
 
-def _layer(name: str) -> Finding:
+def _described(point: EntryPoint) -> str:
+    return f"{point.distribution} {_version(point.distribution)}"
+
+
+def _layers() -> list[str]:
+    return sorted({"autograd", *discovery.names_in("mindtorch.layers")})
+
+
+def _all_named(group: str, outcomes: Outcomes) -> list[Finding]:
+    return [_named(group, name, outcomes) for name in discovery.names_in(group)]
+
+
+def _named(group: str, name: str, outcomes: Outcomes) -> Finding:
+    """A plugin that is found by its name: missing, claimed twice, or what came of loading it."""
     try:
-        discovery.find_layer(name)
+        point = discovery.only_claim(group, name)
     except PluginError as error:
         return Finding(name, str(error), sound=False)
-    return Finding(name, "loaded")
+    return _finding(point, outcomes[point])
 
 
-def _extensions() -> Iterator[Finding]:
-    for name in discovery.load_extensions():
-        yield Finding(name, "loaded")
-    for (group, name), cause in discovery.failures().items():
-        if group == "mindtorch.extensions":
-            distribution, _, own = name.partition(":")
-            remedy = (("remedy", f"repair or uninstall {distribution}"),)
-            yield Finding(own, f"{distribution}: failed to load: {cause}", remedy, sound=False)
+def _finding(point: EntryPoint, outcome: Outcome) -> Finding:
+    if outcome.error:
+        return Finding(point.name, f"{point.distribution}: {outcome.error}", sound=False)
+    return Finding(point.name, "loaded" if point.is_own else f"loaded, from {_described(point)}")
+
+
+def _switched_off() -> list[Finding]:
+    if third_parties_are_on():
+        return []
+    return [Finding("third parties", "switched off by MINDTORCH_PLUGINS=0; unset it to have them take part")]
 
 
 def _torch() -> Finding:

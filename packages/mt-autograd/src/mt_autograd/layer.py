@@ -33,6 +33,7 @@ class AutogradLayer:
     """Builds, per operator and key set, the closure that records it, and serves the tensor's autograd members."""
 
     contract = CONTRACT
+    dispatch_key = "AUTOGRAD"
 
     def build(self, overload: Overload, keys: int, below: Callee) -> Callee | None:
         """The recording closure, or None where the operator passes through."""

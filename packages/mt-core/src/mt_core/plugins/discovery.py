@@ -1,55 +1,71 @@
-"""Finding and loading plugins by their entry points."""
+"""Finding and loading plugins by their entry points.
+
+Backends, layers, compilers and collectives are found by name; `activate`, which ``import mindtorch`` calls, loads what
+must be in effect before anyone asks for it: layers of third parties, and extensions.
+"""
 
 from __future__ import annotations
 
-import functools
 import warnings
-from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from .protocols import CONTRACT
+from .contract import CHECKS, check_backend
+from .entry_points import EntryPoint, all_entry_points
+from .errors import PluginError as PluginError
+from .remedies import remedy_for
 
-__all__ = ["PluginError", "backend_entry_points", "find_backend", "find_layer", "load_extensions", "register_backend"]
+__all__ = [
+    "PluginError",
+    "activate",
+    "backend_entry_points",
+    "dispatch_key_of",
+    "entry_points_of",
+    "failures",
+    "find_backend",
+    "find_collectives",
+    "find_compiler",
+    "find_layer",
+    "keep_inactive",
+    "load_alone",
+    "load_extensions",
+    "load_layers",
+    "names_in",
+    "only_claim",
+    "register_backend",
+]
 
 
-class PluginError(RuntimeError):
-    """A plugin is missing, ambiguous, or failed to load; the message names it and the remedy."""
-
-
-#: Device type -> what to install for it, for the devices that this project serves.
-_REMEDIES = {
-    "cpu": "pip install mt-backend-cpu",
-    "cuda": "pip install mt-backend-gpu",
-    "npu": "pip install mt-backend-ascend",
+#: Group -> what its plugins are called in messages.
+_WHAT = {
+    "mindtorch.backends": "backend for device type",
+    "mindtorch.layers": "dispatch layer",
+    "mindtorch.extensions": "extension",
+    "mindtorch.compilers": "compiler",
+    "mindtorch.collectives": "library of collectives",
 }
-_LAYER_REMEDIES = {"autograd": "pip install mt-autograd"}
 
 _loaded: dict[tuple[str, str], Any] = {}
 _failures: dict[tuple[str, str], str] = {}
 
 
-@functools.cache
 def _entry_points(group: str) -> dict[str, list[EntryPoint]]:
-    found: dict[str, list[EntryPoint]] = {}
-    for point in entry_points(group=group):
-        same = found.setdefault(point.name, [])
-        if all(point.value != other.value for other in same):  # an editable install may be listed twice
-            same.append(point)
-    return found
+    return all_entry_points()[group]
+
+
+def entry_points_of(group: str) -> list[EntryPoint]:
+    """Every entry point of a group, claims to one name beside one another."""
+    return [point for points in _entry_points(group).values() for point in points]
+
+
+def names_in(group: str) -> list[str]:
+    """Names that can be asked for in a group, sorted: those of entry points, loaded or not, and those registered."""
+    return sorted({*_entry_points(group), *(name for other, name in _loaded if other == group)})
 
 
 def backend_entry_points() -> dict[str, list[EntryPoint]]:
     """Device type -> entry points that claim it, loaded or not, plus those registered in this process."""
-    found = dict(_entry_points("mindtorch.backends"))
-    for group, name in _loaded:
-        if group == "mindtorch.backends":
-            found.setdefault(name, [])
-    return found
-
-
-def distribution_of(point: EntryPoint) -> str:
-    """Name of the distribution that an entry point comes from."""
-    return point.dist.name if point.dist is not None else point.value
+    found = _entry_points("mindtorch.backends")
+    return {**found, **{name: [] for name in names_in("mindtorch.backends") if name not in found}}
 
 
 def register_backend(backend: Any) -> None:
@@ -63,7 +79,7 @@ def register_backend(backend: Any) -> None:
     key = ("mindtorch.backends", backend.device_type)
     if key in _loaded and _loaded[key] is not backend:
         raise PluginError(f"device type '{backend.device_type}' is already served by {_loaded[key]!r}")
-    _check_contract(backend, repr(backend))
+    check_backend(backend, backend.device_type, repr(backend))
     _loaded[key] = backend
 
 
@@ -75,51 +91,148 @@ def find_backend(device_type: str) -> Any:
     PluginError
         When none is installed, several are, or it failed to load; named, with the remedy.
     """
-    return _find("mindtorch.backends", device_type, "backend for device type", _REMEDIES)
+    return _find("mindtorch.backends", device_type)
 
 
 def find_layer(name: str) -> Any:
     """The dispatch layer of that name, loaded now if need be; errors as `find_backend`."""
-    return _find("mindtorch.layers", name, "dispatch layer", _LAYER_REMEDIES)
+    return _find("mindtorch.layers", name)
 
 
-def _find(group: str, name: str, what: str, remedies: dict[str, str]) -> Any:
-    key = (group, name)
-    found = _loaded.get(key)
-    if found is not None:
-        return found
+def find_compiler(name: str) -> Any:
+    """The ``torch.compile`` backend of that name, loaded now if need be; errors as `find_backend`."""
+    return _find("mindtorch.compilers", name)
+
+
+def find_collectives(name: str) -> Any:
+    """The library of collectives of that name, loaded now if need be; errors as `find_backend`."""
+    return _find("mindtorch.collectives", name)
+
+
+def _find(group: str, name: str) -> Any:
+    found = _loaded.get((group, name))
+    if found is None:
+        found = _loaded[group, name] = _load_checked(only_claim(group, name))
+    return found
+
+
+def only_claim(group: str, name: str) -> EntryPoint:
+    """The entry point of a name.
+
+    Raises
+    ------
+    PluginError
+        Where there is none, or several; named, with the remedy.
+    """
     points = _entry_points(group).get(name, [])
     if not points:
-        remedy = remedies.get(name, "install a package that provides it")
-        raise PluginError(f"no {what} '{name}' is installed. To add it: {remedy}")
+        remedy = remedy_for(group, name, names_in(group))
+        raise PluginError(f"no {_WHAT[group]} '{name}' is installed. To add it: {remedy}")
     if len(points) > 1:
-        claims = " and ".join(distribution_of(p) for p in points)
-        raise PluginError(f"the {what} '{name}' is claimed by {claims}: uninstall one of them")
-    _loaded[key] = plugin = _load(points[0], key, what)
-    return plugin
+        claims = " and ".join(point.distribution for point in points)
+        raise PluginError(f"the {_WHAT[group]} '{name}' is claimed by {claims}: uninstall one of them")
+    return points[0]
 
 
-def _load(point: EntryPoint, key: tuple[str, str], what: str) -> Any:
-    name = distribution_of(point)
+def _load_checked(point: EntryPoint) -> Any:
+    """Load an entry point, and check what it gives against the contract; a failure is told once and kept."""
+    key, what = (point.group, point.name), f"the {_WHAT[point.group]} '{point.name}'"
+    cause = _failures.get(key)
+    if cause is not None:
+        raise _failed(cause, what, point)
     try:
         plugin = point.load()
-    except Exception as error:  # a plugin is foreign code: whatever it raises becomes one error that names it
-        _failures[key] = f"{type(error).__name__}: {error}"
-        warnings.warn(f"{name}: the {what} '{point.name}' failed to load: {_failures[key]}", stacklevel=2)
-        raise PluginError(
-            f"the {what} '{point.name}' from {name} failed to load: {_failures[key]}. Repair or uninstall {name}"
-        ) from error
-    _check_contract(plugin, name)
+    except (Exception, SystemExit) as error:  # a plugin is foreign code: whatever it raises becomes one error
+        cause = _failures[key] = _told(error)
+        warnings.warn(f"{point.distribution}: {what} failed to load: {cause}", stacklevel=4)
+        raise _failed(cause, what, point) from error
+    CHECKS[point.group](plugin, point.name, _described(point))
     return plugin
 
 
-def _check_contract(plugin: Any, name: str) -> None:
-    contract = getattr(plugin, "contract", None)
-    if contract != CONTRACT:
+def _told(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _failed(cause: str, what: str, point: EntryPoint) -> PluginError:
+    return PluginError(
+        f"{what} from {point.distribution} failed to load: {cause}. Repair or uninstall {point.distribution}"
+    )
+
+
+def _described(point: EntryPoint) -> str:
+    """Distribution and entry point, for the start of a message."""
+    return f"{point.distribution} (entry point '{point.name} = {point.value}' of {point.group})"
+
+
+# What takes effect at import
+
+
+_inactive = False
+
+
+def activate() -> None:
+    """Put layers and extensions into effect; ``import mindtorch`` calls this last.
+
+    One that fails is named in a warning, with the cause, and keeps no other from taking effect.
+    """
+    if not _inactive:
+        load_layers()
+        load_extensions()
+
+
+def keep_inactive() -> None:
+    """Have `activate` do nothing in this process, which is there to examine a single plugin."""
+    global _inactive
+    _inactive = True
+
+
+def load_layers() -> list[str]:
+    """Load every ``mindtorch.layers`` entry point of third parties and enter it at its dispatch key; returns names.
+
+    The project's own layers are known to the core by key, and load when a call first needs them.
+    """
+    names = []
+    for name, points in _entry_points("mindtorch.layers").items():
+        if any(point.is_own for point in points):
+            continue  # a rival to it is named when the layer is first needed
+        try:
+            _enter_layer(name)
+            names.append(name)
+        except PluginError as error:
+            _warn_once("mindtorch.layers", name, error)
+    return names
+
+
+def _enter_layer(name: str) -> None:
+    # Above this module in the order of imports: the dispatcher finds its layers and backends through it.
+    from ..dispatch.dispatcher import layer_for, register_layer
+
+    layer = find_layer(name)
+    key = dispatch_key_of(layer)
+    present = layer_for(key)
+    if present is not None and present is not layer:
+        raise PluginError(f"the dispatch layer '{name}' wants the key {layer.dispatch_key}, which {present!r} serves")
+    register_layer(key, layer)
+
+
+def dispatch_key_of(layer: Any) -> int:
+    """The key that a layer says it serves.
+
+    Raises
+    ------
+    PluginError
+        Where its `dispatch_key` is not the name of a key that a layer can serve.
+    """
+    from .. import keys  # the core's tables, which a process that only asks for backends does not need
+
+    possible = {name: key for key, name in keys.NAMES.items() if not key & (keys.FLAGS | keys.BACKEND_MASK)}
+    if layer.dispatch_key not in possible:
         raise PluginError(
-            f"{name} was written for plugin contract {contract}, and this mt-core speaks contract {CONTRACT}: "
-            f"install matching versions of the two"
+            f"a dispatch layer cannot serve the key {layer.dispatch_key!r}. Its dispatch_key must be one of "
+            + ", ".join(possible)
         )
+    return possible[layer.dispatch_key]
 
 
 def load_extensions() -> list[str]:
@@ -128,24 +241,63 @@ def load_extensions() -> list[str]:
     One that fails warns, naming its distribution and the cause, and does not keep others from loading.
     """
     names = []
-    for name, points in _entry_points("mindtorch.extensions").items():
-        for point in points:
-            key = ("mindtorch.extensions", f"{distribution_of(point)}:{name}")
-            if key not in _loaded and key not in _failures:
-                try:
-                    point.load()()
-                    _loaded[key] = point
-                except Exception as error:  # noqa: BLE001 - foreign code, as in _load
-                    _failures[key] = f"{type(error).__name__}: {error}"
-                    warnings.warn(
-                        f"{distribution_of(point)}: the extension '{name}' failed to load: {_failures[key]}",
-                        stacklevel=2,
-                    )
-            if key in _loaded:
-                names.append(name)
+    for point in entry_points_of("mindtorch.extensions"):
+        key = _extension_key(point)
+        if key not in _loaded and key not in _failures:
+            _load_extension(point)
+        if key in _loaded:
+            names.append(point.name)
     return names
+
+
+def _extension_key(point: EntryPoint) -> tuple[str, str]:
+    """Several distributions may give extensions of one name: they are kept apart by distribution."""
+    return point.group, f"{point.distribution}:{point.name}"
+
+
+def _load_extension(point: EntryPoint) -> None:
+    key = _extension_key(point)
+    _loaded[key] = point  # entered first: what it imports may come back to here
+    try:
+        point.load()()
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - foreign code, as in _load_checked
+        del _loaded[key]
+        _failures[key] = _told(error)
+        warnings.warn(
+            f"{point.distribution}: the extension '{point.name}' failed to load: {_failures[key]}. "
+            f"Repair or uninstall {point.distribution}",
+            stacklevel=2,
+        )
+
+
+def _warn_once(group: str, name: str, error: PluginError) -> None:
+    if (group, name) not in _failures:  # what failed to load was told then
+        _failures[group, name] = str(error)
+        warnings.warn(str(error), stacklevel=2)
 
 
 def failures() -> dict[tuple[str, str], str]:
     """(group, name) -> cause, of every plugin that failed to load in this process."""
     return dict(_failures)
+
+
+def load_alone(point: EntryPoint) -> Any:
+    """Load one entry point as it is loaded when needed, whatever else claims its name; None for an extension.
+
+    Raises
+    ------
+    PluginError
+        As `find_backend`.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the error says the same
+        if point.group == "mindtorch.extensions":
+            _load_extension(point)
+            cause = _failures.get(_extension_key(point))
+            if cause is not None:
+                raise _failed(cause, f"the extension '{point.name}'", point)
+            return None
+        plugin = _load_checked(point)
+    if point.group == "mindtorch.layers":
+        dispatch_key_of(plugin)
+    return plugin

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NoReturn
 
-from .discovery import PluginError
+from .contract import members
+from .errors import PluginError
+from .protocols import Backend
 
 __all__ = ["NoArray", "UnavailableBackend"]
+
+_MEMBERS = frozenset(members(Backend))
 
 
 class NoArray:
@@ -61,5 +66,8 @@ class UnavailableBackend:
         """
         raise PluginError(f"device '{self.device_type}' cannot be used: {self.reason}. {self.remedy}")
 
-    empty = as_array = copy = cast = contiguous = owner = as_strided = from_host = to_host = _refuse
-    offset = address = index_of = load = _refuse
+    def __getattr__(self, name: str) -> Callable[..., NoReturn]:
+        """Whatever else the contract names of a backend: to refuse it."""
+        if name in _MEMBERS:
+            return self._refuse
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")

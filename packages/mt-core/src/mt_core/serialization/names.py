@@ -9,6 +9,8 @@ anything:
     a module and everything below it;
 ``"torch._utils._rebuild_parameter" = "mt_nn.parameter:_rebuild_parameter"``
     one class or function.
+
+Only the project's own distributions give names under ``torch``; third parties give names of their own.
 """
 
 from __future__ import annotations
@@ -16,16 +18,21 @@ from __future__ import annotations
 import functools
 import importlib
 import importlib.util
+import warnings
 from collections.abc import Iterator
-from importlib.metadata import entry_points
 from typing import Any
 
 from ..dispatch import registry
 from ..dtypes import ALL_DTYPES
+from ..plugins.discovery import entry_points_of
+from ..plugins.entry_points import OWN_DISTRIBUTIONS, EntryPoint
 
 __all__ = ["register_global_alias", "register_module_alias", "resolve", "torch_name"]
 
 Name = tuple[str, str]
+
+#: Top-level names that no third party may rename, as files know them or as they are.
+_PROTECTED = frozenset({"torch", *(name.replace("-", "_") for name in OWN_DISTRIBUTIONS)})
 
 _STORAGES = (
     "Double", "Float", "Half", "Long", "Int", "Short", "Char", "Byte", "Bool", "BFloat16", "ComplexDouble",
@@ -92,12 +99,27 @@ def register_module_alias(own: str, torch: str) -> None:
 
 @functools.cache
 def _read_entry_points() -> None:
-    for point in entry_points(group="mindtorch.torch_names"):
-        if point.attr:
+    for point in entry_points_of("mindtorch.torch_names"):
+        if not point.is_own and (reason := _why_refused(point)):
+            warnings.warn(
+                f"{point.distribution}: the entry point '{point.name} = {point.value}' of {point.group} is left out: "
+                f"{reason}. Correct or uninstall {point.distribution}",
+                stacklevel=2,
+            )
+        elif point.attr:
             module, _, name = point.name.rpartition(".")
             register_global_alias((point.module, point.attr), (module, name))
         else:
             register_module_alias(point.module, point.name)
+
+
+def _why_refused(point: EntryPoint) -> str | None:
+    """Third parties add names of their own to files; they change neither PyTorch's names nor ours."""
+    if point.name.partition(".")[0] in _PROTECTED:
+        return "what the names of torch mean in files is decided by mindtorch alone"
+    if point.module.partition(".")[0] in _PROTECTED:
+        return f"under which name {point.module} is written to files is decided by mindtorch alone"
+    return None
 
 
 def _replace_prefix(module: str, old: str, new: str) -> str | None:
