@@ -6,6 +6,8 @@ from typing import Any
 
 from mt_core.api import _functions as ops
 from mt_core.autograd_state import is_grad_enabled
+from mt_core.decomp.norm import batch_norm_backward
+from mt_core.dispatch.registry import find_overload
 
 from ..rules import joint_derivative
 
@@ -45,3 +47,29 @@ def layer_norm_gradients(
 joint_derivative(
     "native_layer_norm", ("input", "weight", "bias"), layer_norm_gradients, differentiable_outputs=(True, False, False)
 )
+
+
+def batch_norm_gradients(
+    grads: Any, mask: Any, input: Any, weight: Any, bias: Any, mean: Any, variance: Any, eps: float, result1: Any,
+    result3: Any,
+) -> tuple[Any, Any, Any]:  # fmt: skip
+    """Fused where the gradient itself is not recorded; else in operators that can be differentiated again."""
+    grad = grads[0]
+    if grad is None:
+        return None, None, None
+    training = mean is None
+    used = result1 if training else mean
+    if not is_grad_enabled():
+        return find_overload("_batch_norm_backward").call(grad, input, weight, used, result3, training, tuple(mask))
+    rstd = result3
+    if training:
+        dims, wide = (0, *range(2, input.dim())), input.to(input.dtype.compute)
+        used, spread = wide.mean(dims), ops.var(wide, dims, correction=0)
+        rstd = (spread + eps).rsqrt()
+    return batch_norm_backward(grad, input, weight, used, rstd, training, (True, True, True))
+
+
+joint_derivative(
+    "_batch_norm", ("input", "weight", "bias"), batch_norm_gradients, node="NativeBatchNormBackward0",
+    differentiable_outputs=(True, False, False, False),
+)  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..registry import kernel
-from .reduction import accurate_sum
+from .reduction import accurate_sum, extent
 
 Ints = tuple[int, ...]
 
@@ -73,6 +73,66 @@ def layer_norm(
     input: np.ndarray, normalized_shape: Ints, weight: Any, bias: Any, eps: float, cudnn_enable: bool
 ) -> Any:
     return native_layer_norm(input, normalized_shape, weight, bias, eps)[0]
+
+
+def _along(channels: np.ndarray, like: np.ndarray) -> np.ndarray:
+    """Numbers of the channels, (C,), to be broadcast against (N, C, *)."""
+    return channels.reshape((-1,) + (1,) * (like.ndim - 2))
+
+
+def _batch_axes(input: np.ndarray) -> Ints:
+    return (0, *range(2, input.ndim))
+
+
+@kernel("_batch_norm")
+def batch_norm(
+    input: np.ndarray, weight: Any, bias: Any, mean: Any, variance: Any, eps: float
+) -> tuple[Any, Any, Any, Any]:
+    given = mean is not None
+    if given:
+        centered = input - _along(mean, input)
+    else:
+        axes = _batch_axes(input)
+        count = input.dtype.type(extent(input.shape, axes))
+        mean = accurate_sum(input, axes)
+        np.true_divide(mean, count, mean)
+        centered = input - _along(mean, input)
+        variance = accurate_sum(centered * centered, axes)
+        np.true_divide(variance, count, variance)
+    rstd = np.reciprocal(np.sqrt(variance + input.dtype.type(eps)))
+    np.multiply(centered, _along(rstd if weight is None else rstd * weight, input), centered)
+    if bias is not None:
+        np.add(centered, _along(bias, input), centered)
+    if given:
+        return centered, np.empty(0, input.dtype), np.empty(0, input.dtype), rstd
+    return centered, mean, variance, rstd
+
+
+@kernel("_batch_norm_backward")
+def batch_norm_backward(
+    grad_out: np.ndarray, input: np.ndarray, weight: Any, mean: np.ndarray, rstd: np.ndarray, training: bool,
+    output_mask: Any,
+) -> tuple[Any, Any, Any]:  # fmt: skip
+    wanted_input, wanted_weight, wanted_bias = output_mask
+    axes = _batch_axes(input)
+    grad_weight = grad_bias = result = None
+    if training or wanted_weight:
+        normalized = input - _along(mean, input)
+        np.multiply(normalized, _along(rstd, input), normalized)
+        grad_weight = accurate_sum(grad_out * normalized, axes)
+    if training or wanted_bias:
+        grad_bias = accurate_sum(grad_out, axes)
+    if wanted_input:
+        scale = _along(rstd if weight is None else rstd * weight, input)
+        if training:
+            count = input.dtype.type(extent(input.shape, axes))
+            np.multiply(normalized, _along(grad_weight / count, input), normalized)
+            result = grad_out - _along(grad_bias / count, input)
+            np.subtract(result, normalized, result)
+            np.multiply(result, scale, result)
+        else:
+            result = grad_out * scale
+    return result, grad_weight if wanted_weight else None, grad_bias if wanted_bias else None
 
 
 @kernel("native_layer_norm_backward")

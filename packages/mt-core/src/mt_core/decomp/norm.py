@@ -8,7 +8,7 @@ from typing import Any
 from ..api import _functions as ops
 from ..autograd_state import no_grad
 from ..dispatch.registry import register_composite as composite
-from ..dtypes import finfo
+from ..dtypes import dtype, finfo
 from ..meta.norm import check_normalized
 
 Ints = tuple[int, ...]
@@ -85,6 +85,13 @@ def _check_channels(channels: int, **parameters: Any) -> None:
             raise RuntimeError(f"{name} should contain {channels} elements not {parameter.numel()}")
 
 
+def _check_parameter_types(d: dtype, *parameters: Any) -> None:
+    """Parameters have the input's dtype; beside half types they may be float32."""
+    for parameter in parameters:
+        if parameter is not None and parameter._dtype is not d and parameter._dtype is not d.compute:
+            raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
+
+
 @composite("native_batch_norm")
 def native_batch_norm(
     input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float, eps: float
@@ -97,26 +104,49 @@ def native_batch_norm(
         raise IndexError(
             f"Dimension out of range (expected to be in range of [-{len(shape)}, {len(shape) - 1}], but got 1)"
         )
-    channels = shape[1]
-    along = (1, channels, *([1] * (len(shape) - 2)))
-    d = input._dtype
-    wide = input.to(d.compute) if d.compute is not d else input
-    if training:
-        dims = tuple(i for i in range(len(shape)) if i != 1)
-        mean = wide.mean(dims)
-        variance = ops.var(wide, dims, correction=0)
-        _update_running(running_mean, running_var, mean, variance, input.numel() // max(channels, 1), momentum)
-    else:
+    _check_parameter_types(input._dtype, weight, bias, running_mean, running_var)
+    if not training:
         if running_mean is None or running_var is None:
             raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
-        mean, variance = running_mean, running_var
-    rstd = (variance + eps).rsqrt()
-    result = _affine((wide - mean.view(along)) * rstd.view(along), weight, bias, along)
-    if d.compute is not d:
-        result = result.to(d)
-    if not training:
-        return result, input.new_empty((0,)), input.new_empty((0,))
+        result, mean, variance, _ = ops._batch_norm(input, weight, bias, running_mean, running_var, eps)
+        return result, mean, variance
+    result, mean, variance, rstd = ops._batch_norm(input, weight, bias, None, None, eps)
+    if running_mean is not None or running_var is not None:
+        _update_running(running_mean, running_var, mean, variance, input.numel() // max(shape[1], 1), momentum)
     return result, mean, rstd
+
+
+@composite("_batch_norm", explicit=True)
+def _batch_norm(input: Any, weight: Any, bias: Any, mean: Any, variance: Any, eps: float) -> tuple[Any, Any, Any, Any]:
+    shape, d = input._array.shape, input._dtype
+    along = (1, shape[1], *([1] * (len(shape) - 2)))
+    wide = input.to(d.compute)
+    given = mean is not None
+    if not given:
+        dims = (0, *range(2, len(shape)))
+        mean, variance = wide.mean(dims), ops.var(wide, dims, correction=0)
+    rstd = (variance + eps).rsqrt()
+    result = _affine((wide - mean.view(along)) * rstd.view(along), weight, bias, along).to(d)
+    return (result, wide.new_empty((0,)), wide.new_empty((0,)), rstd) if given else (result, mean, variance, rstd)
+
+
+@composite("_batch_norm_backward", explicit=True)
+def batch_norm_backward(
+    grad_out: Any, input: Any, weight: Any, mean: Any, rstd: Any, training: bool, output_mask: Any
+) -> tuple[Any, Any, Any]:
+    shape = input._array.shape
+    along, dims = (1, shape[1], *([1] * (len(shape) - 2))), (0, *range(2, len(shape)))
+    d = input._dtype
+    input, grad_out = input.to(d.compute), grad_out.to(d.compute)
+    normalized = (input - mean.view(along)) * rstd.view(along)
+    grad_weight, grad_bias = (grad_out * normalized).sum(dims), grad_out.sum(dims)
+    scale = rstd if weight is None else rstd * weight
+    result = grad_out
+    if training:
+        count = input.numel() // max(shape[1], 1)
+        result = result - (grad_bias / count).view(along) - normalized * (grad_weight / count).view(along)
+    gradients = (result * scale.view(along)).to(d), grad_weight, grad_bias
+    return tuple([g if wanted else None for g, wanted in zip(gradients, output_mask, strict=True)])  # type: ignore[return-value]
 
 
 def _update_running(running_mean: Any, running_var: Any, mean: Any, variance: Any, count: int, momentum: float) -> None:

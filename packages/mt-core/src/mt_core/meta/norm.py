@@ -6,6 +6,8 @@ from typing import Any
 
 from ..dispatch.registry import register_meta as meta
 from ..dtypes import scalar_type_name
+from ..keys import STRIDED
+from ..layout import output_strides
 from ..spec import Spec
 
 Ints = tuple[int, ...]
@@ -62,6 +64,32 @@ def native_layer_norm_backward(
         Spec(normalized_shape, input._dtype) if wanted_weight else None,
         Spec(normalized_shape, input._dtype) if wanted_bias else None,
     )
+
+
+@meta("_batch_norm")
+def batch_norm(
+    input: Any, weight: Any, bias: Any, mean: Any, variance: Any, eps: float
+) -> tuple[Spec, Spec, Spec, Spec]:
+    _check_floating(input, "batch_norm")
+    d, shape = input._dtype, input._array.shape
+    strides = output_strides(shape, [input.stride()]) if input._keys & STRIDED else None
+    channels = (shape[1],)
+    statistics = channels if mean is None else (0,)
+    return (
+        Spec(shape, d, strides),
+        Spec(statistics, d.compute),
+        Spec(statistics, d.compute),
+        Spec(channels, d.compute),
+    )
+
+
+@meta("_batch_norm_backward")
+def batch_norm_backward(
+    grad_out: Any, input: Any, weight: Any, mean: Any, rstd: Any, training: bool, output_mask: Any
+) -> tuple[Spec | None, Spec | None, Spec | None]:
+    shape = input._array.shape
+    specs = Spec(shape, input._dtype), Spec((shape[1],), rstd._dtype), Spec((shape[1],), rstd._dtype)
+    return tuple([spec if wanted else None for spec, wanted in zip(specs, output_mask, strict=True)])  # type: ignore[return-value]
 
 
 @meta("layer_norm")

@@ -31,6 +31,18 @@ ops.composite(
     "group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> Tensor",
     variants="function", doc="Normalization over groups of channels of (N, C, *).",
 )  # fmt: skip
+ops.plain(
+    "_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? mean, Tensor? variance, float eps) -> (Tensor, Tensor, Tensor, Tensor)",
+    variants="function",
+    doc=(
+        "(x - mean) / sqrt(variance + eps) * weight + bias over the channels of (N, C, *), with given statistics or, without, those "
+        "of the batch; then these (empty where they were given) and the reciprocal standard deviation."
+    ),
+)  # fmt: skip
+ops.plain(
+    "_batch_norm_backward(Tensor grad_out, Tensor input, Tensor? weight, Tensor mean, Tensor rstd, bool training, bool[3] output_mask) "
+    "-> (Tensor, Tensor, Tensor)", variants="",
+)  # fmt: skip
 ops.composite(
     "native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, "
     "float momentum, float eps) -> (Tensor, Tensor, Tensor)", variants="function",

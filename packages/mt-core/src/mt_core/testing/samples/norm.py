@@ -23,6 +23,16 @@ STATISTICS = (
 )
 cases("native_batch_norm", *STATISTICS)
 cases(
+    "_batch_norm",
+    lambda t: call(t(4, 3, 5), t(3), t(3), None, None, 1e-5),
+    lambda t: call(t(4, 3), None, None, t(3), t(3, low=0.5), 1e-5),
+)
+cases(
+    "_batch_norm_backward",
+    lambda t: call(t(4, 3, 5), t(4, 3, 5), t(3), t(3), t(3, low=0.5), True, [True, True, True]),
+    lambda t: call(t(4, 3), t(4, 3), None, t(3), t(3, low=0.5), False, [True, False, True]),
+)
+cases(
     "batch_norm instance_norm",
     lambda t: call(t(4, 3, 5), t(3), t(3), t(3), t(3, low=0.5), False, 0.1, 1e-5, True),
     lambda t: call(t(4, 3, 5), None, None, None, None, True, 0.1, 1e-5, True),
