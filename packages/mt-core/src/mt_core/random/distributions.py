@@ -80,6 +80,10 @@ def _is_double(out: Array) -> bool:
 
 def fill_uniform(out: Array, low: float, high: float, engine: MersenneTwister) -> None:
     """Numbers in [low, high); those that round to `high` become `low`. `out` has a floating dtype."""
+    if low == 0.0 and high == 1.0 and out.dtype.char == "f" and out.flags.c_contiguous and out.size <= _BLOCK:
+        with engine.lock:
+            engine.fill_uniform_float(out)
+        return
     draw = _uniform_double if _is_double(out) else _uniform_float
 
     def drawn(count: int) -> Array:
@@ -170,6 +174,8 @@ def _serial_normals(engine: MersenneTwister, count: int, mean: float, std: float
     Only with `exact` is every bit that of the C library; rounded to float32 the results are the same. The number that
     is kept is always exact.
     """
+    if count <= _SIXTEEN:
+        return fma_double(np.array(_few_normals(engine, count)), std, mean)
     kept = engine.next_double_normal
     start = 1 if kept is not None and count else 0
     pairs = (count - start + 1) // 2
@@ -178,11 +184,27 @@ def _serial_normals(engine: MersenneTwister, count: int, mean: float, std: float
         normals[0] = kept
         engine.next_double_normal = None
     uniform = engine.uniform_double(2 * pairs)
-    # For a few numbers the C library is the faster one, too.
-    normals[start:] = _normal_pairs(uniform, exact or count <= _SIXTEEN)
+    normals[start:] = _normal_pairs(uniform, exact)
     if normals.size > count:
         engine.next_double_normal = float(_normal_pairs(uniform[-2:], exact=True)[1])
     return fma_double(normals[:count], std, mean)
+
+
+def _few_normals(engine: MersenneTwister, count: int) -> list[float]:
+    """What `_serial_normals` draws, number by number: for a few that is quicker."""
+    normals: list[float] = []
+    if count and engine.next_double_normal is not None:
+        normals.append(engine.next_double_normal)
+        engine.next_double_normal = None
+    uniform = iter(engine.uniform_double(count - len(normals) + (count - len(normals)) % 2).tolist())
+    for angle, radius in zip(uniform, uniform, strict=True):
+        radius = math.sqrt(-2.0 * math.log1p(-radius))
+        angle = 2.0 * math.pi * angle
+        normals.append(radius * math.cos(angle))
+        normals.append(radius * math.sin(angle))
+    if len(normals) > count:
+        engine.next_double_normal = normals.pop()
+    return normals
 
 
 def _normal_pairs(uniform: Array, exact: bool) -> Array:
@@ -246,8 +268,10 @@ def fill_geometric(out: Array, p: float, engine: MersenneTwister) -> None:
 
 def fill_bernoulli(out: Array, p: float, engine: MersenneTwister) -> None:
     """1 with probability `p`, else 0. Any dtype; every element takes two words whatever the dtype."""
+    # A uniform number is an integer over 2**53: the integers are compared, exactly.
+    limit = np.uint64(math.ceil(p * 2.0**53))
     with engine.lock:
-        _fill_blockwise(out, lambda count: engine.uniform_double(count) < p)
+        _fill_blockwise(out, lambda count: engine.mantissas(count) < limit)
 
 
 def fill_bernoulli_from(out: Array, p: Array, engine: MersenneTwister) -> None:
@@ -293,7 +317,7 @@ def _fill_remainders(out: Array, low: int, span: int, engine: MersenneTwister, w
 
     def drawn(count: int) -> Array:
         drawn = words(count) if span == 2**64 else words(count) % np.uint64(span)
-        integers = (drawn + base).view(np.int64)
+        integers = (drawn + base if base else drawn).view(np.int64)
         return integers.astype(np.float32) if out.dtype.itemsize == 2 and out.dtype.kind not in "iub" else integers
 
     with engine.lock:
@@ -302,7 +326,7 @@ def _fill_remainders(out: Array, low: int, span: int, engine: MersenneTwister, w
 
 def exact_bounds(low: int, high: int, dtype: np.dtype) -> tuple[int, int]:
     """Bounds of ``random_(low, high)`` moved inwards to numbers that a floating dtype represents exactly."""
-    bits = _MANTISSA_BITS.get(dtype.name)
+    bits = None if dtype.kind in "iub" else _MANTISSA_BITS.get(dtype.name)
     if bits is None:
         return low, high
 

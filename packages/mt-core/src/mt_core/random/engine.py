@@ -92,9 +92,19 @@ class MersenneTwister:
         """`count` float32 numbers in [0, 1): the lower 24 bits of a word each."""
         return (self.words(count) & _MANTISSA_FLOAT).astype(np.float32) * np.float32(2.0**-24)
 
+    def fill_uniform_float(self, out: np.ndarray) -> None:
+        """Fill a float32 array, row-major, with what `uniform_float` draws."""
+        np.multiply((self.words(out.size) & _MANTISSA_FLOAT).reshape(out.shape), 2.0**-24, out)
+
+    def mantissas(self, count: int) -> np.ndarray:
+        """`count` integers below 2**53 (uint64): the lower bits of a 64-bit word each."""
+        words = self.words64(count)
+        words &= _MANTISSA_DOUBLE
+        return words
+
     def uniform_double(self, count: int) -> np.ndarray:
         """`count` float64 numbers in [0, 1): the lower 53 bits of a 64-bit word each."""
-        return (self.words64(count) & _MANTISSA_DOUBLE).astype(np.float64) * 2.0**-53
+        return np.multiply(self.mantissas(count), 2.0**-53)
 
     def get_state(self) -> np.ndarray:
         """The state as `STATE_BYTES` bytes (uint8) in PyTorch's layout."""

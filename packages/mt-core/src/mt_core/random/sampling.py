@@ -24,6 +24,9 @@ Array = np.ndarray
 #: A permutation of at least this many numbers is shuffled inside out, with 64-bit words.
 _LARGE_PERMUTATION = (2**32 - 1) // 20
 
+#: Up to this many numbers a loop is quicker than a dozen operations on arrays.
+_FEW = 100
+
 
 def permutation(n: int, engine: MersenneTwister) -> Array:
     """The numbers 0 to n - 1 in random order, int64, shape (n,)."""
@@ -39,8 +42,8 @@ def _shuffled(n: int, engine: MersenneTwister) -> Array:
     chains are followed at once, in doubling strides. What step i then takes from the place it aims at was left there by
     the step before it that aimed there, or is the number that always stood there.
     """
-    if n < 2:
-        return np.arange(n, dtype=np.int64)
+    if n <= _FEW:
+        return _shuffled_one_by_one(n, engine)
     steps = np.arange(n - 1, dtype=np.int64)
     aims = steps + (engine.words(n - 1) % np.arange(n, 1, -1, dtype=np.uint64)).astype(np.int64)
     found = _ends_of_chains(n, steps, aims)
@@ -49,6 +52,14 @@ def _shuffled(n: int, engine: MersenneTwister) -> Array:
     numbers = np.append(aims, found[-1])
     numbers[by_aim[again + 1]] = found[by_aim[again]]
     return numbers
+
+
+def _shuffled_one_by_one(n: int, engine: MersenneTwister) -> Array:
+    numbers = list(range(n))
+    for i, word in enumerate(engine.words(max(n - 1, 0)).tolist()):
+        other = i + word % (n - i)
+        numbers[i], numbers[other] = numbers[other], numbers[i]
+    return np.array(numbers, np.int64)
 
 
 def _ends_of_chains(n: int, steps: Array, aims: Array) -> Array:
