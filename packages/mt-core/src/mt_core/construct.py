@@ -15,6 +15,7 @@ from .devices import device
 from .dispatch.dispatcher import backend_for, backend_key_for
 from .dtypes import dtype, from_numpy_dtype
 from .keys import CPU
+from .pinned import pinned_factory_result
 from .state import mode_triple, tls
 from .tensor import Tensor, new_tensor
 
@@ -33,8 +34,6 @@ def tensor(
     ValueError, TypeError, RuntimeError
         For ragged sequences and for what is no number, in PyTorch's words.
     """
-    if pin_memory:
-        raise RuntimeError("Cannot access accelerator device when none is available.")
     if isinstance(data, Tensor):
         warnings.warn(
             "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
@@ -44,6 +43,8 @@ def tensor(
         result = data.detach()._to_copy(dtype=_dtype(dtype), device=_device(device))
     else:
         result = from_data(data, _dtype(dtype), _device(device))
+    if pin_memory:
+        result = pinned_factory_result(result)
     return result.requires_grad_(True) if requires_grad else result
 
 

@@ -17,6 +17,8 @@ _KNOWN = (
     "cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, meta, hpu, "
     "mtia, privateuseone"
 )
+#: Names that a program has given to device types (``torch.utils.rename_privateuse1_backend``): PyTorch's -> its own.
+RENAMED: dict[str, str] = {}
 _PATTERN = re.compile(r"([a-zA-Z_]+)(?::(0|[1-9]\d*))?\Z")
 
 
@@ -38,7 +40,7 @@ class device:
             self.type, self.index = type.type, type.index
             return
         if isinstance(type, int):
-            # A bare number is the accelerator of that index; without one it is an index no device has.
+            # A bare number is the accelerator of that index.
             self.type, self.index = _accelerator_type(), type
             return
         self.type, self.index = _parse(type, index)
@@ -87,6 +89,7 @@ def _parse(text: Any, index: int | None) -> tuple[str, int | None]:
     if match is None:
         raise RuntimeError(f"Invalid device string: '{text}'")
     name, number = match.groups()
+    name = RENAMED.get(name, name)
     if number is not None and index is not None:
         raise RuntimeError(f"type (string) must not include an index because index was passed explicitly: {text}")
     if name not in _KEY_OF_TYPE and name not in _KNOWN.split(", ") and not _claimed_by_plugin(name):
@@ -97,14 +100,16 @@ def _parse(text: Any, index: int | None) -> tuple[str, int | None]:
 def _claimed_by_plugin(name: str) -> bool:
     from .plugins.discovery import backend_entry_points
 
-    return name in backend_entry_points()
+    return name in backend_entry_points() or name in RENAMED.values()
 
 
 def _accelerator_type() -> str:
-    from .plugins.discovery import backend_entry_points
+    from .plugins.runtime_access import accelerator_type  # which imports this module
 
-    found = [name for name in ("cuda", "npu") if name in backend_entry_points()]
-    return found[0] if found else "cuda"
+    found = accelerator_type()
+    if found is None:
+        raise RuntimeError("Cannot access accelerator device when none is available.")
+    return found
 
 
 #: Dispatch key -> the backend object behind it, once it has been needed (`mt_core.dispatch.dispatcher.backend_for`).

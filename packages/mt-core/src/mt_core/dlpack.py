@@ -1,7 +1,13 @@
 """DLPack capsules: how array libraries hand memory to one another without a copy.
 
-NumPy makes and takes the capsules; the element types that it lacks (bfloat16, float8, complex32) pass through it as
-unsigned integers of their width, and the type's code is written into the capsule, or read out of it, here.
+Memory of the host: NumPy makes and takes the capsules; the element types that it lacks (bfloat16, float8, complex32)
+pass through it as unsigned integers of their width, and the type's code is written into the capsule, or read out of
+it, here.
+
+Memory of a device: its backend makes and takes them. A backend that can has three more attributes (see `Backend`):
+``dlpack_type``, DLPack's number of the device type; ``to_dlpack(array, dtype, max_version)``, a capsule; and
+``from_dlpack(capsule, index)``, the array on a capsule's memory and its dtype. In which order the two libraries'
+streams may touch the memory is settled here, by the backend's runtime.
 """
 
 from __future__ import annotations
@@ -14,11 +20,18 @@ import numpy as np
 from . import dtypes
 from .dtypes import dtype
 from .keys import AUTOGRAD, CONJUGATE, NEGATIVE
+from .plugins import discovery
+from .plugins.runtime_access import count_devices, has_part, require
 
-__all__ = ["capsule_of", "device_of", "from_capsule", "request_capsule"]
+__all__ = [
+    "capsule_of", "device_of", "from_capsule", "host_array", "host_capsule", "order_export", "request_capsule",
+]  # fmt: skip
 
 DL_CPU = 1
-_DEVICE_TYPES = {"cpu": DL_CPU, "cuda": 2}
+#: Page-locked memory of the host, which the CPU reads as any other.
+_DL_HOST = (DL_CPU, 3, 11)
+#: DLPack's numbers of the device types that it names after PyTorch's; other backends say theirs when they are loaded.
+_NAMED_TYPES = {"cuda": 2, "mps": 8, "xpu": 14}
 _UINT_CODE = 1
 #: Codes of DLPack's ``DLDataTypeCode`` that NumPy does not know, and complex, of which it knows only two widths.
 _CODES = {
@@ -31,7 +44,7 @@ _UNSIGNED = {1: np.dtype(np.uint8), 2: np.dtype(np.uint16), 4: np.dtype(np.uint3
 #: Name of a capsule -> where its ``DLTensor`` begins.
 _TENSOR_OFFSETS = {b"dltensor": 0, b"dltensor_versioned": 32}
 #: Where a ``DLTensor`` keeps the device type, and the code and width of its elements.
-_DEVICE_OFFSET, _CODE_OFFSET, _BITS_OFFSET = 8, 20, 21
+_DEVICE_OFFSET, _INDEX_OFFSET, _CODE_OFFSET, _BITS_OFFSET = 8, 12, 20, 21
 
 
 class _CapsuleFunctions:
@@ -56,29 +69,68 @@ def device_of(tensor: Any) -> tuple[int, int]:
     ValueError
         For devices that DLPack does not know.
     """
+    if tensor.is_cpu:
+        return DL_CPU, 0
     place = tensor.device
-    if place.type not in _DEVICE_TYPES:
+    number = getattr(tensor._backend, "dlpack_type", None)
+    if number is None:
         raise ValueError(f"Unknown device type {place.type} for Dlpack")
-    return _DEVICE_TYPES[place.type], place.index or 0
+    return number, place.index or 0
 
 
 def capsule_of(tensor: Any, max_version: tuple[int, int] | None = None) -> Any:
-    """A capsule on a CPU tensor's memory, which it keeps alive.
+    """A capsule on a tensor's memory, which it keeps alive.
 
     Raises
     ------
     BufferError
-        For tensors that require grad, have lazy bits, lie elsewhere, or have a dtype that DLPack lacks.
+        For tensors that require grad, have lazy bits, lie where memory cannot be handed over, or have a dtype that
+        DLPack lacks.
     """
     _check_exportable(tensor)
-    d, array = tensor.dtype, tensor._array
+    if tensor.is_cpu:
+        return host_capsule(tensor._array, tensor.dtype, max_version)
+    return tensor._backend.to_dlpack(tensor._array, tensor.dtype, max_version)
+
+
+def host_capsule(
+    array: np.ndarray, d: dtype, max_version: tuple[int, int] | None, place: tuple[int, int] = (DL_CPU, 0)
+) -> Any:
+    """A capsule on memory that NumPy can address, said to lie at `place` (DLPack's device type, index)."""
     versions = {"max_version": max_version} if max_version is not None and _numpy_knows_versions() else {}
     code = _CODES.get(d)
-    if code is None:
-        return array.__dlpack__(**versions)
-    capsule = array.view(_UNSIGNED[d.itemsize]).__dlpack__(**versions)
-    _bytes_at(_tensor_address(capsule) + _CODE_OFFSET)[0] = code
+    capsule = (array if code is None else array.view(_UNSIGNED[d.itemsize])).__dlpack__(**versions)
+    address = _tensor_address(capsule)
+    if code is not None:
+        _bytes_at(address + _CODE_OFFSET)[0] = code
+    _write_place(address, place)
     return capsule
+
+
+def _write_place(address: int, place: tuple[int, int]) -> None:
+    ctypes.c_int32.from_address(address + _DEVICE_OFFSET).value = place[0]
+    ctypes.c_int32.from_address(address + _INDEX_OFFSET).value = place[1]
+
+
+def order_export(tensor: Any, stream: int | None) -> None:
+    """Let the consumer's stream of a device wait for the current one, which may still be writing what is handed over.
+
+    Parameters
+    ----------
+    stream
+        Address of the consumer's stream; None is the default stream, -1 asks for no order.
+    """
+    place = tensor.device
+    if stream == -1 or not has_part(place.type, "streams"):
+        return
+    runtime = require(place.type, "streams", "Tensor.__dlpack__")
+    index = place.index or 0
+    current = runtime.current_stream(index)
+    consumer = runtime.default_stream(index) if stream is None else runtime.external_stream(stream, index)
+    if consumer.native != current.native:
+        event = runtime.event(index, False, False, False)
+        event.record(current)
+        consumer.wait(event)
 
 
 def _check_exportable(tensor: Any) -> None:
@@ -88,7 +140,7 @@ def _check_exportable(tensor: Any) -> None:
         raise BufferError("Can't export tensors with the conjugate bit set")
     if tensor._keys & NEGATIVE:
         raise BufferError("Can't export tensors with the negative bit set")
-    if not tensor.is_cpu:
+    if not (tensor.is_cpu or hasattr(tensor._backend, "to_dlpack")):
         raise BufferError(f"Cannot pack tensors on {tensor.device}")
     d = tensor.dtype
     if d not in _CODES and not (d.native or d is dtypes.float16):
@@ -100,11 +152,35 @@ def _numpy_knows_versions() -> bool:
 
 
 def request_capsule(producer: Any) -> Any:
-    """The capsule of an object with ``__dlpack__``, versioned if it can be."""
+    """The capsule of an object with ``__dlpack__``, versioned if it can be, ordered before our current stream."""
+    stream = _current_stream(producer)
     try:
-        return producer.__dlpack__(max_version=(1, 0))
+        return producer.__dlpack__(max_version=(1, 0), **stream)
     except TypeError:  # from before versions
-        return producer.__dlpack__()
+        return producer.__dlpack__(**stream)
+
+
+def _current_stream(producer: Any) -> dict[str, int]:
+    """The argument that tells a producer on one of our devices which stream is going to read its memory."""
+    if not hasattr(producer, "__dlpack_device__"):
+        return {}
+    number, index = producer.__dlpack_device__()
+    kind = None if number in _DL_HOST else _device_type(int(number))
+    if kind is None or not has_part(kind, "streams"):
+        return {}
+    return {"stream": require(kind, "streams", "torch.from_dlpack").current_stream(int(index)).native}
+
+
+def _device_type(number: int) -> str | None:
+    """The device type whose backend takes DLPack memory of a type; None when there is none."""
+    for kind in discovery.backend_entry_points():
+        known = _NAMED_TYPES.get(kind)
+        if known not in (None, number) or not count_devices(kind):
+            continue
+        backend = discovery.find_backend(kind)
+        if getattr(backend, "dlpack_type", None) == number and hasattr(backend, "from_dlpack"):
+            return kind
+    return None
 
 
 class _Producer:
@@ -120,24 +196,44 @@ class _Producer:
         return DL_CPU, 0
 
 
-def from_capsule(capsule: Any) -> tuple[np.ndarray, dtype]:
-    """(array on the capsule's memory, dtype of its elements). A capsule can be taken once.
+def from_capsule(capsule: Any) -> tuple[Any, dtype, str]:
+    """(array on the capsule's memory, dtype of its elements, device type). A capsule can be taken once.
 
     Raises
     ------
     RuntimeError
         If it is no capsule of DLPack, or was taken before.
     BufferError
-        If the memory is not the CPU's, or the element type has no dtype here.
+        If no backend takes such memory, or the element type has no dtype here.
     """
     address = _tensor_address(capsule)
-    device_type = ctypes.c_int32.from_address(address + _DEVICE_OFFSET).value
-    if device_type != DL_CPU:
-        raise BufferError(f"DLPack memory of device type {device_type} cannot be used: only the CPU's (1) can")
+    number = ctypes.c_int32.from_address(address + _DEVICE_OFFSET).value
+    if number in _DL_HOST:
+        return (*host_array(capsule), "cpu")
+    kind = _device_type(number)
+    if kind is None:
+        raise BufferError(
+            f"DLPack memory of device type {number} cannot be used: only the CPU's ({DL_CPU}) and that of installed "
+            f"backends can"
+        )
+    index = ctypes.c_int32.from_address(address + _INDEX_OFFSET).value
+    return (*discovery.find_backend(kind).from_dlpack(capsule, index), kind)
+
+
+def host_array(capsule: Any) -> tuple[np.ndarray, dtype]:
+    """(array on a capsule's memory, dtype of its elements), for memory that NumPy can address.
+
+    Raises
+    ------
+    RuntimeError, BufferError
+        As `from_capsule`.
+    """
+    address = _tensor_address(capsule)
     code, bits = _bytes_at(address + _CODE_OFFSET)[0], _bytes_at(address + _BITS_OFFSET)[0]
     foreign = _FOREIGN.get((code, bits))
     if foreign is not None:
         _bytes_at(address + _CODE_OFFSET)[0] = _UINT_CODE
+    _write_place(address, (DL_CPU, 0))
     try:
         array = np.from_dlpack(_Producer(capsule))
     except RuntimeError as error:

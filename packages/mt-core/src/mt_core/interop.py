@@ -10,7 +10,7 @@ import numpy as np
 from . import dlpack, dtypes
 from .block import block_of
 from .construct import tensor
-from .devices import device
+from .devices import backend_key, device
 from .dtypes import dtype
 from .keys import CPU, STRIDED
 from .spec import is_contiguous
@@ -166,12 +166,23 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     RuntimeError
         If the object is neither, or the capsule has been used.
     BufferError
-        If the memory is not the CPU's, or its elements have no dtype here.
+        If no backend takes such memory, or its elements have no dtype here.
     """
     capsule = dlpack.request_capsule(ext_tensor) if hasattr(ext_tensor, "__dlpack__") else ext_tensor
-    array, d = dlpack.from_capsule(capsule)
+    array, d, kind = dlpack.from_capsule(capsule)
+    if kind != "cpu":
+        return _delivered(_tensor_on_device(array, d, kind), None, device, copy)
     _check_layout(array)
     return _delivered(tensor_on(array, d), None, device, copy)
+
+
+def _tensor_on_device(array: Any, d: dtype, kind: str) -> Tensor:
+    """A tensor on a backend's array that something else owns."""
+    strides = tuple(step // d.itemsize for step in array.strides)
+    key = backend_key(kind)
+    tensor = new_tensor(array, d, key if is_contiguous(array.shape, strides) else key | STRIDED)
+    block_of(tensor).attributes["resizable"] = False
+    return tensor
 
 
 def to_dlpack(tensor: Tensor) -> Any:

@@ -16,6 +16,7 @@ from . import dtypes
 from .block import Block, block_of, move_block, resize_block
 from .devices import backend_key, device, device_type_of
 from .dispatch.dispatcher import backend_for
+from .pinned import array_is_pinned, pinned_array
 
 __all__ = ["UntypedStorage", "untyped", "untyped_storage_of"]
 
@@ -251,8 +252,26 @@ class UntypedStorage:
         return -1 if self.device.index is None else self.device.index
 
     def is_pinned(self, device: Any = "cuda") -> bool:
-        """Whether the bytes lie in page-locked memory, which no backend here provides."""
-        return False
+        """Whether the bytes lie in page-locked memory of the accelerator."""
+        return self.device.type == "cpu" and array_is_pinned(self._block.owner)
+
+    def pin_memory(self, device: Any = "cuda") -> UntypedStorage:
+        """A copy of the bytes in page-locked memory; the storage itself where it lies there already.
+
+        Raises
+        ------
+        TypeError
+            When the storage is not the CPU's.
+        RuntimeError, NotImplementedError
+            As `Tensor.pin_memory`.
+        """
+        if self.device.type != "cpu":
+            raise TypeError(f"cannot pin '{self.type()}' only CPU memory can be pinned")
+        if self.is_pinned():
+            return self
+        owner = pinned_array((self.nbytes(),), _uint8.np, None, "UntypedStorage.pin_memory")
+        owner[...] = self._block.owner
+        return UntypedStorage._of_block(Block(owner, self._block.backend, self._block.keys))
 
     def untyped(self) -> UntypedStorage:
         """Itself."""

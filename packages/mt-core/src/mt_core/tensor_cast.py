@@ -18,6 +18,8 @@ from .formats import channels_last, channels_last_3d, contiguous_format, memory_
 from .keys import AUTOGRAD, BACKEND_MASK, STRIDED
 from .layout import channels_last_strides
 from .meta_array import contiguous_strides
+from .pinned import is_pinned, pinned, warn_of_device
+from .plugins.runtime_access import require
 from .schema import MISSING
 from .state import tls
 from .subclasses import subclass_keys
@@ -99,11 +101,44 @@ class CastMembers:
         return self
 
     def is_pinned(self: Any, device: Any = None) -> bool:
-        """Whether the memory is page-locked; never on the CPU alone."""
-        return False
+        """Whether the memory is page-locked memory of the host, which the accelerator copies by itself."""
+        warn_of_device("is_pinned", device)
+        return is_pinned(self)
 
     def pin_memory(self: Any, device: Any = None) -> Any:
-        raise RuntimeError("Cannot access accelerator device when none is available.")
+        """A copy in page-locked memory of the host; the tensor itself where it lies there already.
+
+        Raises
+        ------
+        RuntimeError
+            When the tensor is not on the CPU, or there is no accelerator.
+        NotImplementedError
+            When the accelerator's runtime has no pinned memory.
+        """
+        warn_of_device("pin_memory", device)
+        return pinned(self)
+
+    def record_stream(self: Any, stream: Any) -> None:
+        """Tell the allocator that a stream uses the memory, which was allocated on another one.
+
+        Without it, memory that is freed on one stream may be handed out again while the other still reads it.
+
+        Raises
+        ------
+        NotImplementedError
+            When the device has no streams, as the CPU.
+        RuntimeError
+            For a stream of another device.
+        """
+        where = self.device
+        if where.type in ("cpu", "meta"):
+            raise NotImplementedError(
+                f"Could not run 'aten::record_stream' with arguments from the '{where.type.upper()}' backend."
+            )
+        runtime = require(where.type, "streams", "Tensor.record_stream")
+        if stream.device != where:
+            raise RuntimeError(f"a stream of {stream.device} cannot use the memory of a tensor on {where}")
+        runtime.record_stream(self._array, stream._handle)
 
     def is_same_size(self: Any, other: Any) -> bool:
         return self._array.shape == other._array.shape

@@ -150,6 +150,12 @@ class ConversionMembers:
     ) -> Any:
         """A DLPack capsule on the tensor's memory (a copy of it if `copy`).
 
+        Parameters
+        ----------
+        stream
+            Address of the stream on which the consumer will read a device's memory: it waits for the current stream.
+            None is the default stream, -1 (as when nothing is passed) asks for no order.
+
         Raises
         ------
         BufferError
@@ -165,7 +171,10 @@ class ConversionMembers:
             raise BufferError(
                 f"cannot export a tensor on {self.device} to DLPack device {tuple(dl_device)}: move it there first"
             )
-        return dlpack.capsule_of(self.clone() if copy else self, max_version)
+        shared = self.clone() if copy else self
+        if not self.is_cpu:
+            dlpack.order_export(shared, stream)
+        return dlpack.capsule_of(shared, max_version)
 
     def __dlpack_device__(self: Any) -> tuple[int, int]:
         from . import dlpack  # lazy: it loads ctypes

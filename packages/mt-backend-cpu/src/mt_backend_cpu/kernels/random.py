@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mt_core.random import Generator, default_generator, sampling
+from mt_core.random import Generator, default_generator, generator_for, sampling
 from mt_core.random import distributions as streams
 from mt_core.random.engine import MersenneTwister
 
@@ -17,7 +17,8 @@ Array = np.ndarray
 
 
 def _engine(generator: Generator | None) -> MersenneTwister:
-    return (default_generator if generator is None else generator).engine
+    engine: MersenneTwister = (default_generator if generator is None else generator_for(generator, "cpu")).engine
+    return engine
 
 
 def _parts(array: Array) -> Array:

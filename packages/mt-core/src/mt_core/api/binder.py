@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..dispatch.registry import Overload, Packet, find_overload
+from ..pinned import pinned_factory_result
 from ..schema import MISSING, Argument, Schema
 from ..state import tls
 from ..tensor_types import TENSORS
@@ -77,7 +78,8 @@ class Signature:
         self.required = sum(p.default is MISSING for p in self.positional)
         self.out = find_overload(declaration.out) if declaration.out is not None and not method and takes_out else None
         self.out_count = len(self.out.schema.returns) if self.out is not None else 0
-        self.is_factory = any(a.name == "pin_memory" for a in arguments)
+        self.pin_at = next((i for i, a in enumerate(arguments) if a.name == "pin_memory"), -1)
+        self.is_factory = self.pin_at >= 0
         self.varargs = len(self.positional) == 1 and self._takes_ints(self.positional[0])
 
     @staticmethod
@@ -154,7 +156,11 @@ class Signature:
         out = kwargs.get("out")
         if out is not None and self.out is not None:
             return self._call_out(bound, out)
-        result = self.overload.call(*bound)
+        if self.is_factory and bound[self.pin_at]:
+            bound[self.pin_at] = None
+            result = pinned_factory_result(self.overload.call(*bound))
+        else:
+            result = self.overload.call(*bound)
         if self.is_factory and kwargs.get("requires_grad"):
             result.requires_grad_(True)
         return result

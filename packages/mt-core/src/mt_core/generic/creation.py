@@ -14,8 +14,10 @@ from ..dispatch.memory import check_no_internal_overlap, is_dense
 from ..dispatch.registry import register_generic as generic
 from ..dtypes import dtype
 from ..formats import channels_last, channels_last_3d, layout, memory_format, preserve_format, strided
-from ..keys import BACKEND_MASK, CONJUGATE, NEGATIVE, STRIDED
+from ..keys import BACKEND_MASK, CONJUGATE, CPU, META, NEGATIVE, STRIDED
 from ..layout import channels_last_strides, output_strides
+from ..pinned import can_pin, is_pinned, pinned_array
+from ..plugins.runtime_access import has_part, require
 from ..promotion import dtype_of_number
 from ..spec import is_contiguous
 from ..state import mode_triple, tls
@@ -52,16 +54,18 @@ def allocate(
 
 
 def check_options(requested: layout | None, pin_memory: bool | None) -> None:
-    """Refuse layouts and pinning that do not exist here.
+    """Refuse layouts that do not exist here, and pinning, which is done around a factory (`mt_core.api.binder`).
 
     Raises
     ------
-    NotImplementedError, RuntimeError
+    NotImplementedError
     """
     if requested is not None and requested is not strided:
         raise NotImplementedError(f"tensors of layout {requested!r} are not supported: only torch.strided is")
     if pin_memory:
-        raise RuntimeError("Cannot access accelerator device when none is available.")
+        raise NotImplementedError(
+            "pin_memory=True is for factories as Python functions: call Tensor.pin_memory() instead"
+        )
 
 
 def strides_for(format_: memory_format | None, shape: Ints) -> Ints | None:
@@ -250,12 +254,19 @@ def to_copy(
 ) -> Tensor:
     check_options(layout, pin_memory)
     result = allocate(self._array.shape, dtype or self._dtype, device, strides_like(self, memory_format), like=self)
-    transfer(result, self)
+    if non_blocking and result._keys & CPU and not self._keys & (CPU | META) and can_pin():
+        result._array = pinned_array(result._array.shape, result._dtype.np, result._array.strides, "non_blocking=True")
+    transfer(result, self, non_blocking)
     return result
 
 
-def transfer(target: Tensor, source: Tensor) -> None:
-    """Write the source's elements into the target, across devices by way of the host."""
+def transfer(target: Tensor, source: Tensor, non_blocking: bool = False) -> None:
+    """Write the source's elements into the target, across devices by way of the host.
+
+    With `non_blocking` the copy between pinned memory of the host and a device is left to the current stream.
+    """
+    if non_blocking and copy_behind(target, source):
+        return
     backend = target._backend
     if (target._keys ^ source._keys) & BACKEND_MASK:
         host = source._backend.to_host(source._array)
@@ -265,13 +276,27 @@ def transfer(target: Tensor, source: Tensor) -> None:
     backend.copy(target._array, array)
 
 
+def copy_behind(target: Tensor, source: Tensor) -> bool:
+    """Give the copy between pinned memory and a device to its current stream; False where it cannot be done so."""
+    upwards = source._keys & CPU != 0
+    device, host = (target, source) if upwards else (source, target)
+    if not host._keys & CPU or device._keys & (CPU | META) or source._dtype is not target._dtype:
+        return False
+    kind = device.device.type
+    if not has_part(kind, "pinned memory") or not is_pinned(host):
+        return False
+    runtime = require(kind, "pinned memory", "non_blocking=True")
+    (runtime.copy_from_host if upwards else runtime.copy_to_host)(target._array, source._array)
+    return True
+
+
 @generic("copy_")
 def copy_(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
     check_no_internal_overlap(self)
     if src._array.shape != self._array.shape:
         src = src.detach().expand(self._array.shape)
     if src is not self:
-        transfer(self, src)
+        transfer(self, src, non_blocking)
     cell_of(self).version += 1
     return self
 

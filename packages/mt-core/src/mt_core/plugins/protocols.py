@@ -60,6 +60,19 @@ class Backend(Protocol):
     """A device type: how its memory is had, copied and viewed, and where its kernels are.
 
     Every method takes and returns backend arrays. `dtype` arguments are `mt_core.dtypes.dtype`.
+
+    A backend may have these attributes as well; what needs one that is missing raises an error that says so.
+
+    runtime : `mt_core.plugins.runtime.DeviceRuntime` or None
+        Current device, streams, events, memory statistics, generators, pinned memory, graphs.
+    dlpack_type : int
+        DLPack's number of the device type (``DLDeviceType``): 2 is CUDA, 12 is for devices that it does not name.
+    to_dlpack : (array, dtype, max_version) -> capsule
+        A capsule named ``dltensor``, or ``dltensor_versioned`` where `max_version` (a pair of int, or None) allows it,
+        on an array's memory, which it keeps alive. It does not wait for the device: the core orders the streams.
+    from_dlpack : (capsule, index) -> (array, dtype)
+        The array on the memory of a capsule of that number and device index, and the dtype of its elements; the capsule
+        is taken as DLPack says (renamed, and its deleter called when the array dies).
     """
 
     #: Version of the contract that the backend was written for (`CONTRACT`).

@@ -1,18 +1,22 @@
-"""``torch.random``: PyTorch's random streams on the CPU.
+"""``torch.random``: PyTorch's random streams on the CPU, and the streams of devices.
 
 `engine` draws words, `distributions` and `sampling` turn them into the numbers PyTorch would draw, all on NumPy arrays;
-`generator` is the class users see.
+`generator` is the class users see; `devices` holds the default generator of each device.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
+import warnings
 from collections.abc import Generator as Iterating
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from ..devices import device
+from ..plugins.runtime_access import accelerator_type, count_devices, no_device
+from .devices import default_generator_of, generator_for, seed_all_devices
 from .generator import Generator, default_generator
 
 if TYPE_CHECKING:
@@ -22,6 +26,7 @@ __all__ = [
     "Generator",
     "default_generator",
     "fork_rng",
+    "generator_for",
     "get_rng_state",
     "initial_seed",
     "manual_seed",
@@ -32,13 +37,20 @@ __all__ = [
 
 
 def manual_seed(seed: int) -> Generator:
-    """Start the default stream of a seed, -2**63 to 2**64 - 1 or what ``int`` makes one of; returns the generator."""
-    return default_generator.manual_seed(int(seed))
+    """Start the default streams of all devices of a seed, -2**63 to 2**64 - 1 or what ``int`` makes one of.
+
+    Returns the generator of the CPU. Devices that are not in use yet start so when they are.
+    """
+    generator = default_generator.manual_seed(int(seed))
+    seed_all_devices(generator.initial_seed())
+    return generator
 
 
 def seed() -> int:
-    """Start the default stream of an unpredictable seed, and return the seed."""
-    return default_generator.seed()
+    """Start the default streams of all devices of one unpredictable seed, and return the seed."""
+    chosen = default_generator.seed()
+    seed_all_devices(chosen)
+    return chosen
 
 
 def initial_seed() -> int:
@@ -64,37 +76,67 @@ def fork_rng(
     _devices_kw: str = "devices",
     device_type: str | None = None,
 ) -> Iterating[None, None, None]:
-    """A context that leaves the default stream as it found it.
+    """A context that leaves the default streams of the CPU and of devices as it found them.
 
     Parameters
     ----------
     devices
-        Accelerators whose streams are to be kept as well; there is none whose streams this distribution manages.
+        The devices, or their indices; all of the type by default, with a warning when there are several.
     enabled
         With False the context does nothing.
     device_type
-        The type of `devices`, if they are numbers.
+        The type of `devices`; the accelerator's by default, and "cuda" where there is none.
 
     Raises
     ------
-    RuntimeError
-        When `devices` names an accelerator, or `device_type` is no device type.
+    RuntimeError, AssertionError
+        When `device_type` is no device type, or a device is not there.
     """
-    if device_type is not None:
-        device(device_type)
-    if not enabled:
+    kind = (accelerator_type() or "cuda") if device_type is None else device(device_type).type
+    if not enabled or kind == "meta":
         yield
         return
-    if devices is not None and list(devices):
-        raise RuntimeError(
-            f"{_caller}: the streams of {_devices_kw}={devices!r} cannot be kept, because only the CPU has one here; "
-            f"pass {_devices_kw}=[]"
-        )
-    state = get_rng_state()
+    places = _all_devices(kind, _caller, _devices_kw) if devices is None else [_index_of(kind, d) for d in devices]
+    generators = [default_generator, *(default_generator_of(kind, index) for index in places)]
+    states = [generator.get_state() for generator in generators]
     try:
         yield
     finally:
-        set_rng_state(state)
+        for generator, state in zip(generators, states, strict=True):
+            generator.set_state(state)
+
+
+_warned = False
+
+
+def _all_devices(kind: str, caller: str, keyword: str) -> list[int]:
+    """The indices of all devices of a type; once in a process, a warning if they are several."""
+    global _warned
+    count = 0 if kind == "cpu" else count_devices(kind)
+    visible = f"{kind.upper()}_VISIBLE_DEVICES"
+    if count > 1 and not _warned and visible not in os.environ:
+        _warned = True
+        warnings.warn(
+            f"{kind.upper()} reports that you have {count} available devices, and you have used {caller} without "
+            f"explicitly specifying which devices are being used. The streams of all of them are kept. Name those in "
+            f"use by the '{keyword}' keyword argument or the environment variable {visible}; "
+            f"range(torch.{kind}.device_count()) means all of them and is not warned of.",
+            stacklevel=5,
+        )
+    return list(range(count))
+
+
+def _index_of(kind: str, where: Any) -> int | None:
+    """A device's index, None for the current one.
+
+    Raises
+    ------
+    AssertionError, RuntimeError
+        When no device of the type can be used.
+    """
+    if not count_devices(kind):
+        raise no_device(kind)
+    return where if isinstance(where, int) else device(where).index
 
 
 _worker = threading.local()

@@ -1,4 +1,8 @@
-"""``torch.Generator``: a random stream with a seed and a state that can be saved."""
+"""``torch.Generator``: a random stream with a seed and a state that can be saved, on the CPU or another device.
+
+A device's engine is its runtime's (`mt_core.plugins.runtime.Generators`); where the runtime has none, the numbers of a
+device are drawn by PyTorch's CPU streams, from an engine of the device's own.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,7 @@ import numpy as np
 
 from .. import dtypes
 from ..devices import device as Device
+from ..plugins.runtime_access import checked_index, count_devices, has_part, require
 from ..tensor import Tensor, from_array
 from .engine import MersenneTwister
 
@@ -24,38 +29,40 @@ DEFAULT_SEED = 67280421310721
 
 
 class Generator:
-    """A random stream of the CPU.
+    """A random stream of a device.
 
     Parameters
     ----------
     device : device or str, optional
-        Must be the CPU.
+        The CPU by default; of several devices of a type, the current one.
 
     Raises
     ------
     RuntimeError
-        For other devices.
+        For a device that is not there.
     """
 
     __slots__ = ("__weakref__", "_device", "_engine", "_start_seed")
 
     def __init__(self, device: Any = None) -> None:
-        self._device = Device("cpu") if device is None else Device(Device(device).type)
-        if self._device.type != "cpu":
-            raise RuntimeError(
-                f"Generator for device type '{self._device.type}' is not supported: generators are on 'cpu'; random "
-                "numbers of other devices come from their backends"
-            )
+        self._device = _place(Device("cpu" if device is None else device))
         self._start_seed = DEFAULT_SEED
-        self._engine: MersenneTwister | None = None
+        self._engine: Any = None
+
+    @classmethod
+    def on_engine(cls, engine: Any) -> Generator:
+        """A generator of the CPU that draws from an engine which another generator has."""
+        made = cls()
+        made._engine = engine
+        return made
 
     @property
-    def engine(self) -> MersenneTwister:
+    def engine(self) -> Any:
         """What draws the numbers. Made when first asked for, because `numpy.random` takes a while to import."""
         if self._engine is None:
             with _starting:
                 if self._engine is None:
-                    self._engine = MersenneTwister(self._start_seed)
+                    self._engine = _new_engine(self._device, self._start_seed)
         return self._engine
 
     @property
@@ -96,7 +103,7 @@ class Generator:
         return self._start_seed if self._engine is None else self._engine.seed
 
     def get_state(self) -> Tensor:
-        """A copy of the state: a uint8 tensor of 5056 elements in PyTorch's layout."""
+        """A copy of the state: a uint8 tensor of the CPU, 5056 elements in PyTorch's layout for the CPU's streams."""
         return from_array(self.engine.get_state())
 
     def set_state(self, new_state: Tensor) -> None:
@@ -120,12 +127,24 @@ class Generator:
         return twin
 
     def get_offset(self) -> int:
-        """Raises: only generators of accelerators count an offset."""
-        raise RuntimeError("CPU Generator does not use offset")
+        """How far the stream is from the start of its seed.
+
+        Raises
+        ------
+        RuntimeError
+            When the engine does not count, as that of the CPU.
+        """
+        self._check_counts()
+        return int(self.engine.offset)
 
     def set_offset(self, offset: int) -> None:
-        """Raises: only generators of accelerators count an offset."""
-        raise RuntimeError("CPU Generator does not use offset")
+        """Continue the seed's stream from an offset; errors as `get_offset`."""
+        self._check_counts()
+        self.engine.offset = operator.index(offset)
+
+    def _check_counts(self) -> None:
+        if not hasattr(self.engine, "offset"):
+            raise RuntimeError(f"{self._device.type.upper()} Generator does not use offset")
 
     def graphsafe_get_state(self) -> Generator:
         """Raises: only CUDA generators have states that graphs can capture."""
@@ -143,6 +162,32 @@ class Generator:
         self.set_state(state[2])
 
 
+def _place(wanted: Device) -> Device:
+    """A generator's device, with the index that a device of several has.
+
+    Raises
+    ------
+    RuntimeError
+        When it is none that has numbers to draw, or is not there.
+    """
+    kind = wanted.type
+    if kind == "cpu":
+        return Device("cpu")
+    if kind == "meta":
+        raise RuntimeError("META device type not an accelerator.")
+    if not count_devices(kind):
+        raise RuntimeError(
+            f"Cannot get {kind.upper()} generator: no device of type '{kind}' can be used, see `mindtorch doctor`"
+        )
+    return Device(kind, checked_index(kind, wanted.index))
+
+
+def _new_engine(place: Device, seed: int) -> Any:
+    if place.type == "cpu" or not has_part(place.type, "generators"):
+        return MersenneTwister(seed)
+    return require(place.type, "generators", "torch.Generator").engine(place.index, seed)
+
+
 def _bytes_of(state: Any) -> np.ndarray:
     if not isinstance(state, Tensor):
         raise TypeError(f"expected a torch.ByteTensor, but got {type(state).__name__}")
@@ -154,6 +199,6 @@ def _bytes_of(state: Any) -> np.ndarray:
     return array
 
 
-#: The stream of every function that is given no generator.
+#: The stream of every function that is given no generator, on the CPU.
 default_generator = Generator()
 default_generator.seed()

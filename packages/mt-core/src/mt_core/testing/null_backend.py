@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..devices import backend_key
-from ..dispatch.registry import DECLARATIONS, GENERIC, Overload, find_overload, load_room, register_kernel
+from ..dispatch.registry import DECLARATIONS, GENERIC, META_RULES, Overload, find_overload, load_room, register_kernel
 from ..dtypes import from_numpy_dtype
 from ..keys import META
 from ..meta_array import MetaArray
@@ -91,9 +91,12 @@ class NullBackend:
     def load(self, family: str) -> None:
         load_room("mt_core.ops", family)
         load_room("mt_core.generic", family)
+        load_room("mt_core.meta", family)
         for name, declaration in list(DECLARATIONS.items()):
             ours = declaration.family == family and declaration.functional is None and name not in GENERIC
-            if ours and declaration.kind in ("elementwise", "plain", "factory"):
+            # The kernel asks the shape rule; composites without one are left to their parts.
+            kernels = declaration.kind in ("plain", "factory") and name in META_RULES
+            if ours and (declaration.kind == "elementwise" or kernels):
                 register_kernel(backend_key(self.device_type), (name,), self.kernel(find_overload(name)), half="native")
 
     def kernel(self, overload: Overload) -> Callable[..., Any]:

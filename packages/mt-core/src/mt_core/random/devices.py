@@ -1,0 +1,99 @@
+"""The default generators of devices: one for each device that is used, seeded as the program asked.
+
+Seeding does not touch devices that are not in use yet: what was asked is kept, and takes effect when a device's
+generator is first needed. So ``torch.manual_seed`` costs nothing on a machine whose accelerators nobody uses, and a
+seed set before a device was first used holds there too.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+
+from ..devices import device as Device
+from ..plugins.runtime_access import checked_index, count_devices, current_index
+from .generator import Generator, default_generator
+
+__all__ = ["default_generator_of", "default_generators", "generator_for", "seed_all_devices", "seed_device"]
+
+_lock = threading.RLock()
+_generators: dict[tuple[str, int], Generator] = {}
+#: What was asked before a generator was needed: of all devices (None, None), of all of a type, or of one.
+_asked: dict[tuple[str | None, int | None], int] = {}
+
+
+def _entropy() -> int:
+    return int.from_bytes(os.urandom(8), "little")
+
+
+def default_generator_of(device_type: str, index: int | None = None) -> Generator:
+    """The generator of functions on a device that are given none; `index` None for the current device.
+
+    Raises
+    ------
+    RuntimeError
+        When there is no such device.
+    """
+    if device_type == "cpu":
+        return default_generator
+    place = (device_type, checked_index(device_type, index))
+    found = _generators.get(place)
+    if found is None:
+        with _lock:
+            found = _generators.get(place)
+            if found is None:
+                found = Generator(Device(*place)).manual_seed(_asked_seed(*place))
+                _generators[place] = found
+    return found
+
+
+def _asked_seed(device_type: str, index: int) -> int:
+    """The seed that was asked for last, `seed_device` having dropped what it replaced; unpredictable without one."""
+    for key in ((device_type, index), (device_type, None), (None, None)):
+        if key in _asked:
+            return _asked[key]
+    return _entropy()
+
+
+def default_generators(device_type: str) -> tuple[Generator, ...]:
+    """The default generators of all devices of a type, in the order of their indices."""
+    return tuple(default_generator_of(device_type, index) for index in range(count_devices(device_type)))
+
+
+def seed_device(device_type: str, seed: int, index: int | None = None) -> None:
+    """Start the default stream of one device, or with None of all of a type, now or when it is first needed."""
+    with _lock:
+        if index is None:
+            for key in [key for key in _asked if key[0] == device_type]:
+                del _asked[key]
+        _asked[device_type, index] = seed
+        for place, generator in _generators.items():
+            if place[0] == device_type and index in (None, place[1]):
+                generator.manual_seed(seed)
+
+
+def seed_all_devices(seed: int) -> None:
+    """Start the default streams of all devices but the CPU, now or when they are first needed."""
+    with _lock:
+        _asked.clear()
+        _asked[None, None] = seed
+        for generator in _generators.values():
+            generator.manual_seed(seed)
+
+
+def generator_for(generator: Generator | None, device_type: str, index: int | None = None) -> Generator:
+    """The generator that a kernel draws from: the one that was passed, or the device's default.
+
+    Raises
+    ------
+    RuntimeError
+        When the one passed belongs to another device type, in PyTorch's words.
+    """
+    if generator is None:
+        return default_generator_of(device_type, index)
+    found = generator.device
+    if found.type != device_type:
+        raise RuntimeError(f"Expected a '{device_type}' device type for generator but found '{found.type}'")
+    if device_type != "cpu" and found.index != (current_index(device_type) if index is None else index):
+        raise RuntimeError(f"Expected a generator of device '{device_type}:{index}' but found one of '{found}'")
+    return generator
