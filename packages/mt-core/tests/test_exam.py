@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -81,6 +83,29 @@ def test_exam_finds_a_wrong_kernel(exchange_kernel, kernel, check: str, words: s
     exchange_kernel("neg", kernel)
     with pytest.raises((AssertionError, RuntimeError, ValueError), match=words):
         getattr(BackendExam(), check)("neg")
+
+
+STRAY_SAMPLES = """
+import importlib, pkgutil
+from mt_core.testing import sample
+families = {o.name: o.family for o in sample.declared_operators()}
+rooms = importlib.import_module("mt_core.testing.samples.view").__package__
+for module in pkgutil.iter_modules(importlib.import_module(rooms).__path__):
+    before = {name: len(functions) for name, functions in sample._GENERATORS.items()}
+    importlib.import_module(f"{rooms}.{module.name}")
+    for name, functions in sample._GENERATORS.items():
+        family = families.get(name)
+        at_home = family is not None and (module.name == family or module.name.startswith(f"{family}_"))
+        if len(functions) > before.get(name, 0) and not at_home:
+            print(name, "of", family, "in", module.name)
+"""
+
+
+def test_samples_stand_in_the_room_of_their_operator() -> None:
+    """Else which samples an operator has would depend on which rooms have been opened before."""
+    command = [sys.executable, "-c", STRAY_SAMPLES]
+    found = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert not found
 
 
 def test_a_gap_that_passes_fails() -> None:

@@ -106,9 +106,13 @@ def hardtanh_backward(grad: Any, self: Any, min_val: Any, max_val: Any) -> Any:
     return np.where((self <= min_val) | (self >= max_val), 0, grad)
 
 
+#: PyTorch's constant has the digits of float32 for all dtypes.
+_SIXTH = float(np.float32(1 / 6))
+
+
 @kernel("hardsigmoid_backward")
 def hardsigmoid_backward(grad: Any, self: Any) -> Any:
-    return np.where((self > -3) & (self < 3), grad / 6, 0)
+    return np.where((self > -3) & (self < 3), grad * _SIXTH, 0)
 
 
 @kernel("hardswish_backward")

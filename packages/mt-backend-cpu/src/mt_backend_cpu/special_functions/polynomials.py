@@ -15,8 +15,6 @@ import numpy as np
 __all__ = ["FUNCTIONS"]
 
 Function = Callable[..., Any]
-#: Degrees up to this are computed by recurrence everywhere.
-_LOW_DEGREE = 6
 
 
 def _by_recurrence(x: Any, n: Any, first: Function, following: Function) -> Any:
@@ -54,13 +52,16 @@ def _polynomial(first: Function, following: Function, at_ends: Function | None =
     return function
 
 
-def _chebyshev(first: Function, by_angle: Function, at_ends: Function) -> Function:
-    """One of the four kinds: all satisfy p[k + 1] = 2 x p[k] - p[k - 1]."""
+def _chebyshev(low_degree: int, first: Function, by_angle: Function, at_ends: Function) -> Function:
+    """One of the four kinds: all satisfy p[k + 1] = 2 x p[k] - p[k - 1].
+
+    Degrees up to `low_degree` are computed by that recurrence everywhere, higher ones by the angle where there is one.
+    """
     plain = _polynomial(first, lambda x, k, current, before: 2 * x * current - before, at_ends)
 
     def function(x: Any, n: Any) -> Any:
         x, n = np.broadcast_arrays(np.asarray(x), np.asarray(n))
-        inside = (np.abs(x) < 1) & (_degrees(n) > _LOW_DEGREE)
+        inside = (np.abs(x) < 1) & (_degrees(n) > low_degree)
         angle = np.arccos(np.where(inside, x, 0))
         values: Any = np.where(inside, by_angle(angle, np.trunc(n)), plain(x, np.where(inside, 0, n)))
         return values.astype(x.dtype)
@@ -73,18 +74,25 @@ def _alternating(x: Any, n: Any) -> Any:
     return np.where((x > 0) | (n % 2 == 0), 1, -1)
 
 
-_T = _chebyshev(lambda x: x.copy(), lambda a, n: np.cos(n * a), _alternating)
-_U = _chebyshev(
+def _third_kind(a: Any, n: Any) -> Any:
+    """cos((n + 1/2) a) / cos(a / 2); its limit where a is pi to all digits of sin(a / 2), and the quotient has none."""
+    quotient = np.cos((n + 0.5) * a) / np.cos(a / 2)
+    return np.where(np.sin(a / 2) == 1, _alternating(-1, n) * (2 * n + 1), quotient)
+
+
+#: First degree, value by the angle, and value at the ends, of each kind.
+_T = (lambda x: x.copy(), lambda a, n: np.cos(n * a), _alternating)
+_U = (
     lambda x: 2 * x,
     lambda a, n: np.sin((n + 1) * a) / np.sin(a),
     lambda x, n: _alternating(x, n) * (n + 1),
 )
-_V = _chebyshev(
+_V = (
     lambda x: 2 * x - 1,
-    lambda a, n: np.cos((n + 0.5) * a) / np.cos(a / 2),
+    _third_kind,
     lambda x, n: np.where(x > 0, 1, _alternating(x, n) * (2 * n + 1)),
 )
-_W = _chebyshev(
+_W = (
     lambda x: 2 * x + 1,
     lambda a, n: np.sin((n + 0.5) * a) / np.sin(a / 2),
     lambda x, n: np.where(x > 0, 2 * n + 1, _alternating(x, n)),
@@ -95,16 +103,16 @@ def _shifted(function: Function) -> Function:
     return lambda x, n: function(2 * x - 1, n)
 
 
-#: Name in ``torch.special`` -> function of (x, n).
+#: Name in ``torch.special`` -> function of (x, n); the low degrees are PyTorch's.
 FUNCTIONS: dict[str, Function] = {
-    "chebyshev_polynomial_t": _T,
-    "chebyshev_polynomial_u": _U,
-    "chebyshev_polynomial_v": _V,
-    "chebyshev_polynomial_w": _W,
-    "shifted_chebyshev_polynomial_t": _shifted(_T),
-    "shifted_chebyshev_polynomial_u": _shifted(_U),
-    "shifted_chebyshev_polynomial_v": _shifted(_V),
-    "shifted_chebyshev_polynomial_w": _shifted(_W),
+    "chebyshev_polynomial_t": _chebyshev(6, *_T),
+    "chebyshev_polynomial_u": _chebyshev(8, *_U),
+    "chebyshev_polynomial_v": _chebyshev(8, *_V),
+    "chebyshev_polynomial_w": _chebyshev(8, *_W),
+    "shifted_chebyshev_polynomial_t": _shifted(_chebyshev(6, *_T)),
+    "shifted_chebyshev_polynomial_u": _shifted(_chebyshev(6, *_U)),
+    "shifted_chebyshev_polynomial_v": _shifted(_chebyshev(6, *_V)),
+    "shifted_chebyshev_polynomial_w": _shifted(_chebyshev(8, *_W)),
     "hermite_polynomial_h": _polynomial(
         lambda x: 2 * x, lambda x, k, current, before: 2 * x * current - 2 * k * before
     ),

@@ -17,7 +17,7 @@ Ints = tuple[int, ...]
 @composite("nansum")
 def nansum(self: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
     if self.is_complex():
-        raise RuntimeError("nansum does not support complex inputs")
+        raise RuntimeError("nansum on CPU does not support complex inputs")
     kept = self.masked_fill(self.isnan(), 0) if self.is_floating_point() else self
     return kept.sum(dim, keepdim=keepdim, dtype=dtype)
 
@@ -29,6 +29,8 @@ def nanmean(self: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
             "nanmean(): expected input to have floating point or complex dtype but got "
             f"{dtypes.scalar_type_name(self.dtype)}"
         )
+    if self.is_complex():
+        raise RuntimeError("nansum on CPU does not support complex inputs")
     nan = self.isnan()
     count = (~nan).sum(dim, keepdim=keepdim)
     return self.masked_fill(nan, 0).sum(dim, keepdim=keepdim, dtype=dtype) / count
@@ -55,6 +57,8 @@ def diff(self: Any, n: int, dim: int, prepend: Any, append: Any) -> Any:
 
 @composite("aminmax")
 def aminmax(self: Any, dim: int | None, keepdim: bool) -> Any:
+    if self.is_complex():
+        raise NotImplementedError(f"\"aminmax_cpu\" not implemented for '{dtypes.scalar_type_name(self.dtype)}'")
     dims = () if dim is None else (dim,)
     pair = struct_sequence("aminmax", ("min", "max"))
     if dim is None and not self.numel():
@@ -259,6 +263,8 @@ def corrcoef(self: Any) -> Any:
 def trace(self: Any) -> Any:
     if self.dim() != 2:
         raise RuntimeError("trace: expected a matrix")
+    if self.dtype is dtypes.bool:
+        raise NotImplementedError("\"trace\" not implemented for 'Bool'")
     return self.diagonal().sum()
 
 

@@ -89,9 +89,9 @@ def _no_empty(self: Any, dims: Ints, name: str) -> None:
             raise IndexError(f"{name}: Expected reduction dim {d} to have non-zero size.")
 
 
-def _extreme_dims(name: str) -> Any:
+def _extreme_dims(name: str, kernel: str) -> Any:
     def rule(self: Any, dim: Any, keepdim: bool) -> Spec:
-        _no_complex(self, name)
+        _no_complex(self, kernel)
         shape = self._array.shape
         dims = reduced_dims(dim, len(shape))
         if self._array.size == 0 and not dim and 0 in shape:
@@ -107,11 +107,11 @@ def _extreme_dims(name: str) -> Any:
 
 def _no_complex(self: Any, name: str) -> None:
     if self._dtype.is_complex:
-        raise RuntimeError(f"\"{name}\" not implemented for '{scalar_type_name(self._dtype)}'")
+        raise NotImplementedError(f"\"{name}\" not implemented for '{scalar_type_name(self._dtype)}'")
 
 
-meta("amax")(_extreme_dims("amax"))
-meta("amin")(_extreme_dims("amin"))
+meta("amax")(_extreme_dims("amax", "max_values_cpu"))
+meta("amin")(_extreme_dims("amin", "min_values_cpu"))
 
 
 def _extreme_all(name: str) -> Any:
@@ -150,7 +150,9 @@ meta("min.dim")(_extreme_dim("min"))
 
 def _arg_extreme(name: str) -> Any:
     def rule(self: Any, dim: int | None, keepdim: bool) -> Spec:
-        _no_complex(self, f"{name}_cpu")
+        if self._dtype.is_complex or self._dtype is dtypes.bool:
+            kind = "complex" if self._dtype.is_complex else "bool"
+            raise RuntimeError(f"{name}(): does not support {kind} input")
         shape = self._array.shape
         dims = reduced_dims(dim, len(shape))
         if dim is None and not self._array.size:

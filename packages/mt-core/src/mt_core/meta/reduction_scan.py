@@ -20,12 +20,18 @@ def cumulative(self: Any, dim: int, dtype: Any) -> Spec:
     return Spec(self._array.shape, d)
 
 
-@meta("cummax", "cummin")
-def cumulative_extreme(self: Any, dim: int) -> tuple[Spec, Spec]:
-    wrap_dim(dim, self.dim())
-    if self._dtype.is_complex:
-        raise RuntimeError(f"\"cummax_cpu\" not implemented for '{scalar_type_name(self._dtype)}'")
-    return Spec(self._array.shape, self._dtype), Spec(self._array.shape, dtypes.int64)
+def _cumulative_extreme(name: str) -> Any:
+    def rule(self: Any, dim: int) -> tuple[Spec, Spec]:
+        wrap_dim(dim, self.dim())
+        if self._dtype.is_complex:
+            raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{scalar_type_name(self._dtype)}'")
+        return Spec(self._array.shape, self._dtype), Spec(self._array.shape, dtypes.int64)
+
+    return rule
+
+
+meta("cummax")(_cumulative_extreme("cummax"))
+meta("cummin")(_cumulative_extreme("cummin"))
 
 
 @meta("logcumsumexp")
@@ -41,7 +47,7 @@ def bincount(self: Any, weights: Any, minlength: int) -> Spec:
     data_dependent("bincount", self)
     if self.dim() != 1 or self._dtype.category != 1:
         if self._dtype.category != 1:
-            raise RuntimeError(f"\"bincount_cpu\" not implemented for '{scalar_type_name(self._dtype)}'")
+            raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{scalar_type_name(self._dtype)}'")
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if minlength < 0:
         raise RuntimeError("minlength should be >= 0")
@@ -55,6 +61,10 @@ def bincount(self: Any, weights: Any, minlength: int) -> Spec:
 def histc(self: Any, bins: int, min: Any, max: Any) -> Spec:
     if bins <= 0:
         raise RuntimeError(f"bins must be > 0, but got {bins}")
+    if self._dtype.is_complex:
+        raise NotImplementedError(f"\"aminmax_cpu\" not implemented for '{scalar_type_name(self._dtype)}'")
+    if self._dtype is dtypes.bool:
+        raise NotImplementedError("\"linspace_cpu\" not implemented for 'Bool'")
     if self._dtype.category < 2:
         raise NotImplementedError(f"\"histogram_cpu\" not implemented for '{scalar_type_name(self._dtype)}'")
     return Spec((bins,), self._dtype)

@@ -7,6 +7,7 @@ from typing import Any
 from .. import dtypes
 from ..dispatch.registry import register_meta as meta
 from ..dtypes import scalar_type_name
+from ..generic.creation import strides_like
 from ..spec import Spec
 from ..tensor import wrap_dim
 from .reduction import reduced_shape
@@ -14,18 +15,19 @@ from .reduction import reduced_shape
 Ints = tuple[int, ...]
 
 
-def _no_complex(self: Any, name: str) -> None:
-    if self._dtype.is_complex:
-        raise RuntimeError(f"\"{name}\" not implemented for '{scalar_type_name(self._dtype)}'")
+def _not_for(self: Any, name: str, *, bool_too: bool = True) -> None:
+    """Refuse complex numbers, and bool, in the words of PyTorch's kernel `name`."""
+    if self._dtype.is_complex or bool_too and self._dtype is dtypes.bool:
+        raise NotImplementedError(f"\"{name}\" not implemented for '{scalar_type_name(self._dtype)}'")
 
 
 @meta("sort.stable")
 def sort(self: Any, stable: Any, dim: int, descending: bool) -> tuple[Spec, Spec]:
     wrap_dim(dim, self.dim())
     if self._dtype.is_complex:
-        raise RuntimeError("Sort currently does not support complex dtypes on CPU")
-    shape = self._array.shape
-    return Spec(shape, self._dtype), Spec(shape, dtypes.int64)
+        raise RuntimeError(" Sort does not support complex dtypes on CPU")
+    shape, strides = self._array.shape, strides_like(self, None)
+    return Spec(shape, self._dtype, strides), Spec(shape, dtypes.int64, strides)
 
 
 @meta("topk")
@@ -35,7 +37,10 @@ def topk(self: Any, k: int, dim: int, largest: bool, sorted: bool) -> tuple[Spec
     extent = shape[at] if shape else 1
     if not 0 <= k <= extent:
         raise RuntimeError("selected index k out of range")
-    _no_complex(self, "topk_cpu")
+    if self._dtype.is_complex:
+        raise RuntimeError(" topk does not support complex dtypes on CPU")
+    if self._dtype is dtypes.bool:
+        raise RuntimeError("topk does not support bool dtypes on CPU")
     result = (*shape[:at], k, *shape[at + 1 :]) if shape else ()
     return Spec(result, self._dtype), Spec(result, dtypes.int64)
 
@@ -60,27 +65,27 @@ def kthvalue(self: Any, k: int, dim: int, keepdim: bool) -> tuple[Spec, Spec]:
     extent = shape[wrap_dim(dim, len(shape))] if shape else 1
     if not 1 <= k <= extent:
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {wrap_dim(dim, len(shape))}")
-    _no_complex(self, "kthvalue_cpu")
+    _not_for(self, "kthvalue_cpu")
     return _pair(self, dim, keepdim)
 
 
 @meta("median", "nanmedian")
 def median(self: Any) -> Spec:
-    _no_complex(self, "median_cpu")
+    _not_for(self, "median_cpu")
     return Spec((), self._dtype)
 
 
 @meta("median.dim", "nanmedian.dim")
 def median_dim(self: Any, dim: int, keepdim: bool) -> tuple[Spec, Spec]:
     _not_empty(self, dim, "median()")
-    _no_complex(self, "median_out_impl")
+    _not_for(self, "median_out")
     return _pair(self, dim, keepdim)
 
 
 @meta("mode")
 def mode(self: Any, dim: int, keepdim: bool) -> tuple[Spec, Spec]:
     _not_empty(self, dim, "mode()")
-    _no_complex(self, "mode")
+    _not_for(self, "mode_cpu", bool_too=False)
     return _pair(self, dim, keepdim)
 
 
@@ -113,6 +118,7 @@ def searchsorted(sorted_sequence: Any, self: Any, out_int32: bool, right: bool, 
         raise RuntimeError(
             f"torch.searchsorted(): sorter must be a tensor of long dtype but got dtype {_lower(sorter)}"
         )
+    _not_for(self, "searchsorted_out_cpu")
     return Spec(b, dtypes.int32 if out_int32 else dtypes.int64)
 
 
@@ -130,6 +136,7 @@ class Deferred(Spec):
 
 
 def _three(self: Any, name: str) -> tuple[Spec, Spec, Spec]:
+    _not_for(self, name, bool_too=False)
     if self.is_meta:
         raise NotImplementedError(f"{name} on the meta device: the shape of the result depends on data")
     return Deferred(self._dtype), Deferred(dtypes.int64), Deferred(dtypes.int64)
@@ -143,11 +150,11 @@ def unique2(self: Any, sorted: bool, return_inverse: bool, return_counts: bool) 
 @meta("unique_dim")
 def unique_dim(self: Any, dim: int, sorted: bool, return_inverse: bool, return_counts: bool) -> tuple[Spec, Spec, Spec]:
     wrap_dim(dim, self.dim())
-    return _three(self, "unique")
+    return _three(self, "unique_dim")
 
 
 @meta("unique_consecutive")
 def unique_consecutive(self: Any, return_inverse: bool, return_counts: bool, dim: Any) -> tuple[Spec, Spec, Spec]:
     if dim is not None:
         wrap_dim(dim, self.dim())
-    return _three(self, "unique")
+    return _three(self, "unique" if dim is None else "unique_dim")

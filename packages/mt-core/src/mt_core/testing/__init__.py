@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from .exam import BackendExam as BackendExam
 from .gaps import read_gaps as read_gaps
+from .oracle import DeviceReference as DeviceReference
+from .oracle import StoredReference as StoredReference
 from .sample import Sample as Sample
 from .sample import TensorMaker as TensorMaker
 from .sample import declared_operators as declared_operators

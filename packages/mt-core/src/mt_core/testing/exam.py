@@ -1,8 +1,8 @@
 """The exam: what every backend must do, checked on the samples of every declared operator.
 
-The reference is the operator's own facts: the meta device says which shape, dtype and strides a result has, the
-functional
-form says what the in-place and ``out=`` forms write, and a row-major input says what a strided one must give.
+The oracle says what every sample's result is: another device (the CPU), or results that PyTorch gave. The operator's
+own facts say the rest: the meta device which shape, dtype and strides a result has, the functional form what the
+in-place and ``out=`` forms write, and a row-major input what a strided one must give.
 """
 
 from __future__ import annotations
@@ -10,25 +10,33 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ..api.binder import bind_schema
 from ..autograd_state import no_grad
-from ..devices import backend_key, device
-from ..dispatch.dispatcher import backend_for
+from ..devices import device
 from ..dispatch.registry import Overload, find_overload
 from ..dtypes import can_cast
 from ..random import default_generator
 from ..tensor import Tensor
+from .arguments import REFUSALS, Arguments, samples_on, state_of, tensors_in, written_positions
 from .gaps import Gaps, run_unless_known
-from .sample import Sample, TensorMaker, declared_operators, has_values, is_random, reads_memory, sample_functions
+from .oracle import DeviceReference, Outcome, Reference, assert_agrees, assert_same_strides, host_elements, run_sample
+from .sample import (
+    Sample,
+    TensorMaker,
+    declared_operators,
+    has_values,
+    is_random,
+    reads_memory,
+    sample_functions,
+    support_of,
+)
 
 __all__ = ["BackendExam"]
 
-#: What PyTorch raises for arguments it refuses; a sample may be refused for some of its dtypes.
-REFUSALS = (RuntimeError, TypeError, ValueError, IndexError, NotImplementedError)
 #: What the meta device says of operators whose results' shapes depend on elements.
 NO_DATA = (NotImplementedError, RuntimeError)
 
@@ -42,12 +50,15 @@ class BackendExam:
         The device type that is examined.
     calculates : bool
         Whether results have elements; the null backend's have not.
+    reference
+        The oracle: where expected results come from.
     gaps
         Check -> operator -> reason; a check that passes although it is listed fails the exam.
     """
 
     device_type: ClassVar[str] = "cpu"
     calculates: ClassVar[bool] = True
+    reference: ClassVar[Reference] = DeviceReference("cpu")
     gaps: ClassVar[Gaps] = {}
 
     def pytest_generate_tests(self, metafunc: Any) -> None:
@@ -60,6 +71,15 @@ class BackendExam:
     def test_agrees_with_meta(self, operator: str) -> None:
         """Results have the shape, dtype and strides that the meta device gives; inputs stay as they were."""
         self._check("agrees_with_meta", operator, self._agree_with_meta)
+
+    def test_agrees_with_reference(self, operator: str) -> None:
+        """Results are the oracle's: elements, shapes, dtypes, what is written, and what is refused; and the strides.
+
+        Strides have gaps of their own, ``strides_of_reference``.
+        """
+        outcomes = lru_cache(lambda overload: list(self._outcomes(overload)))
+        self._check("agrees_with_reference", operator, lambda o: self._agree_with_reference(o, outcomes(o)))
+        self._check("strides_of_reference", operator, lambda o: _have_strides_of_reference(outcomes(o)))
 
     def test_strided_inputs(self, operator: str) -> None:
         """Inputs with gaps in memory give the same elements as row-major ones."""
@@ -130,6 +150,41 @@ class BackendExam:
         got, wanted = _layouts(result), _layouts(expected)
         assert got == wanted, f"{overload.name}{sample}: the kernel gives {got}, the meta rule {wanted}"
 
+    def _outcomes(self, overload: Overload) -> Iterator[tuple[Outcome, Outcome, str]]:
+        """Each sample's outcome, the oracle's, and the words for it; without elements for inputs with gaps in memory.
+
+        Whether such inputs give the same elements is another check's.
+        """
+        for strided in (False, True):
+            elements = self.calculates and not strided
+            expected = self.reference.expected(overload, strided=strided, elements=elements)
+            for sample, wanted in zip(self._samples(overload, strided=strided), expected, strict=True):
+                got = run_sample(overload, sample, self.device_type, elements=elements)
+                yield got, wanted, f"{overload.name}{sample}{' with gaps in memory' if strided else ''}"
+
+    def _agree_with_reference(self, overload: Overload, outcomes: list[tuple[Outcome, Outcome, str]]) -> None:
+        drawn_elsewhere = is_random(overload.name) and not self.reference.same_streams
+        for index, (got, wanted, what) in enumerate(outcomes):
+            if self._may_be_missing(got, wanted):
+                continue
+            if drawn_elsewhere:
+                self._check_support(overload, got, what)
+                got, wanted = got._replace(values=()), wanted._replace(values=())
+            try:
+                assert_agrees(got, wanted, what)
+            except AssertionError:
+                assert_agrees(got, self.reference.widened(overload, index, wanted), what)
+
+    def _may_be_missing(self, got: Outcome, wanted: Outcome) -> bool:
+        """A backend may lack a kernel for a dtype that its oracle knows; that it has any is another check's."""
+        return self.device_type != "cpu" and not wanted.refusal and got.refusal.startswith("NotImplementedError")
+
+    def _check_support(self, overload: Overload, got: Outcome, what: str) -> None:
+        """Another device draws other numbers: they only lie where they must."""
+        allowed = support_of(overload.name)
+        for value in got.values:
+            assert allowed(value.elements).all(), f"{what}: {value.elements} are not numbers that it may draw"
+
     def _agree_when_strided(self, overload: Overload) -> None:
         plain, strided = self._samples(overload), self._samples(overload, strided=True)
         for sample, spread in zip(plain, strided, strict=True):
@@ -144,12 +199,12 @@ class BackendExam:
         functional, succeeded = find_overload(overload.declaration.functional or ""), 0
         for sample, again in zip(self._samples(functional), self._samples(functional), strict=True):
             arguments = Arguments(functional, sample)
-            target = arguments.bound[_written(overload)[0]]
+            target = arguments.bound[written_positions(overload)[0]]
             expected = self._accepted(functional, arguments.bound)
             if overload.declaration.kind != "view" and not _fits(expected, target) or expected is None:
                 continue
             bound = Arguments(functional, again).bound
-            written = bound[_written(overload)[0]]
+            written = bound[written_positions(overload)[0]]
             version = written._version
             result = self._accepted(overload, bound)
             if result is None:
@@ -176,7 +231,7 @@ class BackendExam:
                 expected = self._accepted(functional, bound)
                 if expected is None:
                     continue
-                wanted = _tensors_of(expected)
+                wanted = tensors_in(expected)
                 outs = [self._target(w, strided) for w in wanted]
                 if strided and is_random(functional.name):
                     continue
@@ -185,7 +240,7 @@ class BackendExam:
                 result = self._run(
                     overload, [given[n] if n in given else None for n in names[: len(names) - len(outs)]] + outs
                 )
-                for out, returned, want in zip(outs, _tensors_of(result), wanted, strict=True):
+                for out, returned, want in zip(outs, tensors_in(result), wanted, strict=True):
                     assert returned is out, f"{overload.name}{sample} returns another tensor than out="
                     assert out.shape == want.shape, (
                         f"{overload.name}{sample}: out= has shape {out.shape}, not {want.shape}"
@@ -199,7 +254,7 @@ class BackendExam:
             result = self._accepted(overload, arguments.bound)
             if result is None:
                 continue
-            views = [made for made in _tensors_of(result) if made is not base]
+            views = [made for made in tensors_in(result) if made is not base]
             assert all(v._base is (base if base._base is None else base._base) for v in views), (
                 f"{overload.name}{sample} is no view"
             )
@@ -219,15 +274,15 @@ class BackendExam:
             result = self._accepted(functional, given.bound)
             if result is None:
                 continue
-            written = _written(overload)
-            bound = self._with_overlap(overload, functional, sample, _tensors_of(result))
+            written = written_positions(overload)
+            bound = self._with_overlap(overload, functional, sample, tensors_in(result))
             if bound is None:
                 continue
-            before = [_state(bound[i], self.calculates) for i in written]
+            before = [state_of(bound[i], self.calculates) for i in written]
             try:
                 self._run(overload, bound)
             except RuntimeError:
-                after = [_state(bound[i], self.calculates) for i in written]
+                after = [state_of(bound[i], self.calculates) for i in written]
                 assert after == before, f"{overload.name}{sample} refuses, and has written"
                 continue
             raise AssertionError(f"{overload.name}{sample} writes to a tensor that overlaps itself")
@@ -239,7 +294,7 @@ class BackendExam:
         bound = list(Arguments(functional, sample).bound)
         if overload.declaration.form == "out":
             bound = bound + [None] * len(results)
-        written = _written(overload)
+        written = written_positions(overload)
         shapes = list(results) if overload.declaration.form == "out" else [bound[written[0]]]
         if any(t is None or t.numel() < 2 for t in shapes) or len(bound) != len(overload.schema.arguments):
             return None
@@ -252,8 +307,7 @@ class BackendExam:
     def _samples(
         self, overload: Overload, device_type: str | None = None, *, strided: bool = False
     ) -> Iterator[Sample]:
-        for generate in sample_functions(overload):
-            yield from generate(TensorMaker(device_type or self.device_type, strided=strided))
+        return samples_on(overload, device_type or self.device_type, strided=strided)
 
     def _run(self, overload: Overload, bound: list[Any], on: str | None = None) -> Any:
         """Call on the examined device, or another; random operators start from one seed."""
@@ -275,10 +329,10 @@ class BackendExam:
         return TensorMaker(self.device_type, strided=True).of(np.zeros(like.shape), like.dtype)
 
     def _elements(self, tensor: Tensor) -> np.ndarray:
-        return np.asarray(tensor._backend.to_host(tensor._array)).copy()
+        return host_elements(tensor)
 
     def _compare_elements(self, result: Any, expected: Any, what: str) -> None:
-        got, wanted = _tensors_of(result), _tensors_of(expected)
+        got, wanted = tensors_in(result), tensors_in(expected)
         assert [(t.shape, t.dtype) for t in got] == [(t.shape, t.dtype) for t in wanted], (
             f"{what}: shapes or dtypes differ"
         )
@@ -286,40 +340,6 @@ class BackendExam:
             return
         for ours, theirs in zip(got, wanted, strict=True):
             _assert_close(self._elements(ours), self._elements(theirs), ours.dtype, what)
-
-
-class Arguments:
-    """A sample's arguments, bound to an operator's schema."""
-
-    def __init__(self, overload: Overload, sample: Sample) -> None:
-        self.bound = bind_schema(overload.schema, sample.args, sample.kwargs)
-        self.may_change = {i for i, a in enumerate(overload.schema.arguments) if a.writes}
-
-    def snapshot(self, calculates: bool) -> list[Any]:
-        """Versions and elements of the arguments that the schema does not write."""
-        self.calculates = calculates
-        return [_state(v, calculates) for i, v in enumerate(self.bound) if i not in self.may_change]
-
-    def check_unharmed(self, before: list[Any]) -> None:
-        assert self.snapshot(self.calculates) == before, "an argument was changed that the schema does not write"
-
-
-def _state(value: Any, calculates: bool) -> Any:
-    """What must stay: version, layout and bytes of a tensor, or of those in a list."""
-    if isinstance(value, Tensor):
-        elements = np.asarray(backend_for(_backend_key(value)).to_host(value._array)).tobytes() if calculates else b""
-        return value._version, tuple(value.shape), value.stride(), elements
-    return [_state(v, calculates) for v in value] if isinstance(value, (list, tuple)) else value
-
-
-def _backend_key(tensor: Tensor) -> int:
-    return backend_key(tensor.device.type)
-
-
-def _tensors_of(result: Any) -> list[Tensor]:
-    if isinstance(result, Tensor):
-        return [result]
-    return [t for item in result for t in _tensors_of(item)] if isinstance(result, (list, tuple)) else []
 
 
 def _layouts(result: Any) -> Any:
@@ -340,10 +360,6 @@ def _depends_on_elements(refusal: Exception) -> bool:
     return "meta" in str(refusal).lower() or isinstance(refusal, NotImplementedError)
 
 
-def _written(overload: Overload) -> list[int]:
-    return [i for i, a in enumerate(overload.schema.arguments) if a.writes]
-
-
 def _fits(result: Any, target: Any) -> bool:
     """Whether an in-place form can store this result; forms that refuse have a check of their own."""
     return isinstance(result, Tensor) and result.numel() == target.numel() and can_cast(result.dtype, target.dtype)
@@ -360,6 +376,12 @@ def _assert_close(got: np.ndarray, wanted: np.ndarray, d: Any, what: str) -> Non
         np.testing.assert_array_equal(got, wanted, err_msg=what)
 
 
+def _have_strides_of_reference(outcomes: list[tuple[Outcome, Outcome, str]]) -> None:
+    for got, wanted, what in outcomes:
+        if not got.refusal and not wanted.refusal:
+            assert_same_strides(got, wanted, what)
+
+
 def _is_functional(overload: Overload) -> bool:
     return overload.declaration.form == "functional"
 
@@ -367,6 +389,7 @@ def _is_functional(overload: Overload) -> bool:
 #: Check -> the operators that it applies to.
 APPLIES: dict[str, Callable[[Overload], bool]] = {
     "test_agrees_with_meta": _is_functional,
+    "test_agrees_with_reference": _is_functional,
     "test_strided_inputs": lambda o: _is_functional(o) and has_values_after_loading(o) and not reads_memory(o.name),
     "test_inplace_form": lambda o: o.declaration.form == "inplace",
     "test_out_form": lambda o: o.declaration.form == "out" and has_values_after_loading(o),

@@ -1,8 +1,7 @@
 """Sample inputs of operators, and constructors for the shapes that recur.
 
 A sample is made anew for every use by a function that gets a `TensorMaker`: with the same seed it makes the same
-tensors on
-any device and in any memory layout, which is how results are compared across them.
+tensors on any device and in any memory layout, which is how results are compared across them.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from ..devices import backend_key
 from ..dispatch.dispatcher import backend_for
 from ..dispatch.registry import DECLARATIONS, Overload, find_overload, load_room
 from ..dtypes import dtype
+from ..random import Generator
 from ..tensor import Tensor, new_tensor
 
 __all__ = [
@@ -27,17 +27,25 @@ __all__ = [
     "binary",
     "call",
     "cases",
+    "comparable",
+    "comparable_form",
     "declared_operators",
     "depends_on_strides",
+    "hidden_writes",
     "number_and_tensor",
+    "private_results",
+    "public_results",
     "random_values",
     "reduction",
     "sample_functions",
     "samples",
+    "support",
+    "support_of",
     "tensor_and_number",
     "unary",
     "uninitialized",
     "view",
+    "writes_silently",
 ]
 
 #: One dtype of each kind that operators tell apart.
@@ -69,6 +77,8 @@ class Sample:
 def _describe(value: Any) -> str:
     if isinstance(value, Tensor):
         return f"{value.dtype}{list(value.shape)}"
+    if isinstance(value, Generator):
+        return "generator"
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(_describe, value))}]"
     return repr(value)
@@ -90,11 +100,16 @@ class TensorMaker:
         Leave a gap between neighbours of the last dimension, so that nothing with two elements there is contiguous.
     seed
         Two makers of one seed make the same elements.
+    precise : bool
+        Make floating point and complex elements in double precision, of the values that the dtype asked for holds.
     """
 
-    def __init__(self, device_type: str = "cpu", *, strided: bool = False, seed: int = 0) -> None:
+    def __init__(
+        self, device_type: str = "cpu", *, strided: bool = False, seed: int = 0, precise: bool = False
+    ) -> None:
         self.device_type = device_type
         self.strided = strided
+        self.precise = precise
         self.random = np.random.RandomState(seed)  # a stream that stays the same across NumPy versions
 
     def __call__(self, *shape: int, dtype: dtype = dtypes.float32, low: float = -2, high: float = 2) -> Tensor:
@@ -129,7 +144,11 @@ class TensorMaker:
         host = np.asarray(values)
         if dtype.is_integral and host.dtype.kind == "f":
             host = host.astype(np.int64)
-        return self._place(np.ascontiguousarray(host.astype(dtype.np)).reshape(host.shape), dtype)
+        stored = np.ascontiguousarray(host.astype(dtype.np)).reshape(host.shape)
+        if self.precise and (dtype.is_floating_point or dtype.is_complex):
+            dtype = dtypes.complex128 if dtype.is_complex else dtypes.float64
+            stored = stored.astype(dtype.np)
+        return self._place(stored, dtype)
 
     def _place(self, host: np.ndarray, d: dtype) -> Tensor:
         key = backend_key(self.device_type)
@@ -143,11 +162,17 @@ class TensorMaker:
 
 
 Generate = Callable[[TensorMaker], Iterable[Sample]]
+#: (arguments, results) as host arrays, floating point in double precision, to the arrays that are compared.
+Comparable = Callable[[list[Any], list[Any]], Iterable[Any]]
 
 _GENERATORS: dict[str, list[Generate]] = {}
 _UNINITIALIZED: set[str] = set()
 _RANDOM: set[str] = set()
 _DEPENDS_ON_STRIDES: set[str] = set()
+_COMPARABLE: dict[str, Comparable] = {}
+_SUPPORTS: dict[str, Callable[[Any], Any]] = {}
+_PUBLIC_RESULTS: dict[str, int] = {}
+_HIDDEN_WRITES: dict[str, frozenset[str]] = {}
 
 
 def samples(*names: str) -> Callable[[Generate], Generate]:
@@ -179,6 +204,46 @@ def random_values(names: str) -> None:
 def depends_on_strides(names: str) -> None:
     """Mark operators that read memory, not elements (``as_strided``): another layout is another result, or refused."""
     _DEPENDS_ON_STRIDES.update(names.split())
+
+
+def comparable(names: str, form: Comparable) -> None:
+    """Say what is compared of operators whose results are not unique: what their results must satisfy."""
+    _COMPARABLE.update(dict.fromkeys(names.split(), form))
+
+
+def support(names: str, allowed: Callable[[Any], Any]) -> None:
+    """Say which numbers random operators may draw: an array of them to an array of bools."""
+    _SUPPORTS.update(dict.fromkeys(names.split(), allowed))
+
+
+def writes_silently(names: str, *arguments: str) -> None:
+    """Name the arguments that operators write although PyTorch's schema does not say so (running statistics)."""
+    _HIDDEN_WRITES.update(dict.fromkeys(names.split(), frozenset(arguments)))
+
+
+def private_results(names: str, public: int) -> None:
+    """Say that only the first `public` results are for callers; the rest is between a kernel and its derivative."""
+    _PUBLIC_RESULTS.update(dict.fromkeys(names.split(), public))
+
+
+def public_results(name: str, results: list[Any]) -> list[Any]:
+    """The results of an operator that are compared with other implementations'."""
+    return results[: _PUBLIC_RESULTS.get(name, len(results))]
+
+
+def comparable_form(name: str) -> Comparable | None:
+    """What is compared of an operator's results; None for the results themselves."""
+    return _COMPARABLE.get(name)
+
+
+def support_of(name: str) -> Callable[[Any], Any]:
+    """Which numbers a random operator may draw; finite ones, unless `support` says more."""
+    return _SUPPORTS.get(name, np.isfinite)
+
+
+def hidden_writes(name: str) -> frozenset[str]:
+    """Arguments that an operator writes and its schema does not mark."""
+    return _HIDDEN_WRITES.get(name, frozenset())
 
 
 def has_values(name: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ... import dtypes
 from ..sample import call, cases
 
 cases(
@@ -11,4 +12,11 @@ cases(
     lambda t: call(t(2, 3, 5), t(2, 6, 5), t(2, 6, 5), t.bools(3, 6), scale=0.5),
     lambda t: call(t(1, 4, 3, 5), t(1, 2, 6, 5), t(1, 2, 6, 5), t(3, 6), enable_gqa=True),
 )
-cases("_safe_softmax", lambda t: call(t(2, 3), 1), lambda t: call(t.of([[float("-inf")] * 3, [1.0, 2.0, 3.0]]), -1))
+cases(
+    "_safe_softmax",
+    lambda t: call(t(2, 3), 1),
+    lambda t: call(t(2, 3, 4).permute(2, 0, 1), 0),
+    lambda t: call(t(2, 3), -1, dtype=dtypes.float64),
+    lambda t: call(t(), 0),
+    lambda t: call(t.of([[float("-inf")] * 3, [1.0, 2.0, 3.0]]), -1),
+)

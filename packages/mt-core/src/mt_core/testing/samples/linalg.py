@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
 from ... import dtypes
-from ..sample import call, cases
+from ..sample import call, cases, comparable
 
 SQUARE = (lambda t: call(t.definite(3, 3)), lambda t: call(t.definite(2, 3, 3)))
 TALL = (lambda t: call(t(4, 3)), lambda t: call(t(2, 3, 4)))
@@ -72,3 +77,48 @@ cases("linalg_pinv linalg_matrix_rank", lambda t: call(t(4, 3), 0.01))
 cases("linalg_pinv.rcond_tensor linalg_matrix_rank.tol_tensor", lambda t: call(t(4, 3), t.of(0.01)))
 cases("linalg_tensorinv", lambda t: call(t.definite(4, 4).view(2, 2, 4), 2))
 cases("linalg_tensorsolve", lambda t: call(t.definite(4, 4).view(2, 2, 4), t(2, 2)))
+
+
+# Signs and phases of singular and eigenvectors are free: what they satisfy is compared.
+
+
+def _adjoint(x: Any) -> Any:
+    return np.conj(np.swapaxes(x, -1, -2))
+
+
+def _singular(u: Any, s: Any, vh: Any) -> Iterator[Any]:
+    k = s.shape[-1]
+    yield s
+    yield (u[..., :k] * s[..., None, :]) @ vh[..., :k, :]
+    yield from (_adjoint(u) @ u, vh @ _adjoint(vh))
+
+
+def _eigen(arguments: list[Any], results: list[Any]) -> Iterator[Any]:
+    values, vectors = results
+    yield np.sort(values)
+    yield arguments[0] @ vectors - vectors * values[..., None, :]
+    yield np.linalg.norm(vectors, axis=-2)
+
+
+def _orthogonal_factors(arguments: list[Any], results: list[Any]) -> Iterator[Any]:
+    q, r = results
+    yield np.abs(r)
+    if q.size:
+        yield from (q @ r, _adjoint(q) @ q)
+
+
+comparable("linalg_svd", lambda arguments, results: _singular(*results))
+comparable("svd", lambda arguments, results: _singular(results[0], results[1], _adjoint(results[2])))
+comparable("linalg_eigh linalg_eig", _eigen)
+comparable("linalg_eigvals", lambda arguments, results: [np.sort(results[0])])
+comparable("linalg_qr qr", _orthogonal_factors)
+cases(
+    "linalg_matmul",
+    *[
+        lambda t, d=d: call(t(2, 3, dtype=d), t(3, 4, dtype=d))
+        for d in (dtypes.float32, dtypes.bfloat16, dtypes.int64, dtypes.complex64)
+    ],
+    lambda t: call(t(3), t(3)),
+    lambda t: call(t(2, 3), t(3)),
+    lambda t: call(t(2, 1, 2, 3), t(4, 3, 5)),
+)

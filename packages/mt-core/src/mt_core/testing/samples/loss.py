@@ -52,7 +52,6 @@ cases(
     lambda t: call(t(2, 3, low=0.5), t(2, 3), False, False, 1e-8, 0),
 )
 unary("_bounded_log", low=0.0, high=1.0, dtypes=(dtypes.float32, dtypes.float64, dtypes.bfloat16))
-cases("pdist", lambda t: call(t(4, 3)), lambda t: call(t(4, 3), 1.0))
 LABELS = ([[1, 2, 1], [3, 1, 2]], dtypes.int64)
 cases(
     "ctc_loss.IntList",

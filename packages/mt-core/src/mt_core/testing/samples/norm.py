@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..sample import call, cases
+from ..sample import call, cases, writes_silently
 
 cases(
     "native_layer_norm",
@@ -22,6 +22,9 @@ STATISTICS = (
     lambda t: call(t(4, 3, 5), None, None, None, None, True, 0.1, 1e-5),
 )
 cases("native_batch_norm", *STATISTICS)
+cases("native_batch_norm", lambda t: call(t(4, 3, 5), t(3), t(3), t(3), t(3, low=0.5), True, 0.25, 1e-5))
+cases("batch_norm instance_norm", lambda t: call(t(4, 3, 5), t(3), t(3), t(3), t(3, low=0.5), True, 0.25, 1e-3, True))
+writes_silently("native_batch_norm batch_norm instance_norm", "running_mean", "running_var")
 cases(
     "_batch_norm",
     lambda t: call(t(4, 3, 5), t(3), t(3), None, None, 1e-5),
@@ -41,3 +44,4 @@ cases("_weight_norm", lambda t: call(t(4, 3), t(4, 1)), lambda t: call(t(4, 3, 2
 cases("norm_except_dim", lambda t: call(t(4, 3)), lambda t: call(t(4, 3, 2), 2, 1))
 cases("cdist", lambda t: call(t(2, 3, 4), t(2, 5, 4)), lambda t: call(t(3, 4), t(5, 4), 1.0))
 cases("_cdist_forward", lambda t: call(t(2, 3, 4), t(2, 5, 4), 2.0, None))
+cases("pdist", lambda t: call(t(4, 3)), lambda t: call(t(4, 3), 1.0))

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
 from ... import dtypes
 from ...formats import contiguous_format
 from ...random import default_generator
-from ..sample import TensorMaker, call, cases, random_values
+from ..sample import TensorMaker, call, cases, random_values, support
 
 GENERATOR = {"generator": default_generator}
 PLACE = (lambda t: call(t(2, 3)), lambda t: call(t(4, 5, dtype=dtypes.float64)))
@@ -60,3 +65,22 @@ random_values(
     "normal.float_float bernoulli "
     "bernoulli.p multinomial poisson binomial"
 )
+
+
+def between(low: float, high: float) -> Callable[[Any], Any]:
+    """Numbers from `low` on, below `high`."""
+    return lambda x: (x >= low) & (x < high)
+
+
+UNIFORM = "rand rand.generator rand_like rand_like.generator uniform_"
+support(UNIFORM, between(0, 1))
+support("randint randint.generator randint_like randint_like.generator randint_like.Tensor", between(0, 9))
+support("randint_like.Tensor_generator random_.to", between(0, 9))
+support("randint.low randint.low_generator randint_like.low_dtype randint_like.low_generator_dtype", between(-3, 9))
+support("random_.from", between(2, 9))
+support("randperm randperm.generator", lambda x: np.sort(x) == np.arange(x.size))
+support("bernoulli bernoulli.p bernoulli_.Tensor bernoulli_.float", lambda x: (x == 0) | (x == 1))
+support("exponential_ log_normal_", lambda x: (x >= 0) & np.isfinite(x))
+support("geometric_", lambda x: (x >= 1) & (x == np.trunc(x)))
+support("poisson binomial", lambda x: (x >= 0) & (x == np.trunc(x)))
+support("multinomial", between(0, 4))

@@ -34,6 +34,7 @@ cases("trapezoid.dx trapz.dx cumulative_trapezoid.dx", lambda t: call(t(3, 4)), 
 cases("cov corrcoef", lambda t: call(t(3, 5)), lambda t: call(t(5)))
 cases("cov", lambda t: call(t(3, 4), correction=0, fweights=t.ints(4, low=1), aweights=t(4, low=0.5)))
 cases("bincount", lambda t: call(t.ints(6)), lambda t: call(t.ints(6), t(6), 8))
+cases("histc aminmax bincount", *[lambda t, d=d: call(t(4, dtype=d)) for d in (dtypes.bool, dtypes.complex64)])
 cases("histc", lambda t: call(t(6), 4, -2, 2))
 cases("renorm", lambda t: call(t(3, 4), 2, 0, 1.5))
 cases(

@@ -22,6 +22,12 @@ cases("msort median nanmedian", lambda t: call(t.distinct(3, 4)), lambda t: call
 cases("topk", lambda t: call(t.distinct(3, 4), 2), lambda t: call(t.distinct(3, 4), 2, 0, False))
 cases("kthvalue", lambda t: call(t.distinct(3, 4), 2), lambda t: call(t.distinct(3, 4), 2, 0, True))
 cases("median.dim nanmedian.dim", lambda t: call(t.distinct(3, 4), 1), lambda t: call(t.distinct(3, 4), 0, True))
+for _dtype in (dtypes.bool, dtypes.complex64, dtypes.bfloat16, dtypes.uint8):
+    cases("sort argsort msort median nanmedian mode", lambda t, d=_dtype: call(t.distinct(5, dtype=d)))
+    cases("topk kthvalue", lambda t, d=_dtype: call(t.distinct(5, dtype=d), 2))
+    cases("searchsorted.Tensor", lambda t, d=_dtype: call(t.of([1, 3, 5], d), t.ints(2, high=6, dtype=d)))
+    cases("_unique2 unique_consecutive", lambda t, d=_dtype: call(t.ints(6, high=3, dtype=d)))
+    cases("unique_dim", lambda t, d=_dtype: call(t.ints(4, 2, high=2, dtype=d), 0))
 STEPS = ([1.0, 3.0, 5.0],)
 cases(
     "searchsorted.Tensor",

@@ -40,6 +40,10 @@ for _name in POLYNOMIALS:
     cases(f"special_{_name}", lambda t: call(t(2, 3, low=0, high=1), t.ints(2, 3)), lambda t: call(t(2, 1), t.ints(3)))
     cases(f"special_{_name}.x_scalar", lambda t: call(0.5, t.ints(2, 3)))
     cases(f"special_{_name}.n_scalar", lambda t: call(t(2, 3, low=0, high=1), 3))
+#: Beside both ends of the interval, where the Chebyshev polynomials' formulas are delicate.
+ENDS = ([[-1.0, -1 + 2.0**-53, -1 + 2.0**-52, -1 + 2.0**-30], [1.0, 1 - 2.0**-53, 1 - 2.0**-30, 1.5]], dtypes.float64)
+for _name in POLYNOMIALS:
+    cases(f"special_{_name}.n_scalar", *[lambda t, n=n: call(t.of(*ENDS), n) for n in (1, 2, 6, 7, 8, 9, 20)])
 cases(
     "special_softmax special_log_softmax", lambda t: call(t(2, 3), 1), lambda t: call(t(2, 3), 0, dtype=dtypes.float64)
 )

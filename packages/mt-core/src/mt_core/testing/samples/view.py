@@ -93,3 +93,10 @@ cases("narrow.Tensor", lambda t: call(t(2, 4), 1, _on_cpu(1), 2))
 view("unsafe_chunk", (2,), (3, 1))
 view("unsafe_split.Tensor", (2,), (3, 2))
 view("unsafe_split_with_sizes", ([1, 2], 1))
+cases(
+    "view_as_real_copy",
+    lambda t: call(t(2, 3, dtype=dtypes.complex64)),
+    lambda t: call(t(dtype=dtypes.complex128)),
+)
+cases("view_as_complex_copy", lambda t: call(t(2, 3, 2, 2)), lambda t: call(t(4, 2)))
+depends_on_strides("view_as_complex_copy")
