@@ -19,7 +19,6 @@ from ..autograd_state import no_grad
 from ..devices import device
 from ..dispatch.registry import Overload, find_overload
 from ..dtypes import can_cast
-from ..random import default_generator
 from ..tensor import Tensor
 from .arguments import REFUSALS, Arguments, samples_on, state_of, tensors_in, written_positions
 from .gaps import Gaps, run_unless_known
@@ -32,6 +31,7 @@ from .sample import (
     is_random,
     reads_memory,
     sample_functions,
+    start_streams,
     support_of,
 )
 
@@ -311,7 +311,7 @@ class BackendExam:
 
     def _run(self, overload: Overload, bound: list[Any], on: str | None = None) -> Any:
         """Call on the examined device, or another; random operators start from one seed."""
-        default_generator.manual_seed(0)
+        start_streams()
         with device(on or self.device_type):
             return overload.call(*bound)
 

@@ -19,10 +19,9 @@ from .. import dtypes
 from ..devices import backend_key, device
 from ..dispatch.dispatcher import backend_for
 from ..dispatch.registry import Overload
-from ..random import default_generator
 from ..tensor import Tensor
 from .arguments import REFUSALS, Arguments, samples_on, tensors_in
-from .sample import Sample, comparable_form, has_values, hidden_writes, public_results
+from .sample import Sample, comparable_form, has_values, hidden_writes, public_results, start_streams
 
 __all__ = [
     "DeviceReference",
@@ -283,7 +282,7 @@ def _rounding(value: Value, precise: Value) -> float:
 def run_sample(overload: Overload, sample: Sample, device_type: str, *, elements: bool = True) -> Outcome:
     """The outcome of one sample; random operators start from one seed."""
     arguments = Arguments(overload, sample)
-    default_generator.manual_seed(0)
+    start_streams()
     try:
         with device(device_type):
             result = overload.call(*arguments.bound)

@@ -18,7 +18,8 @@ from ..devices import backend_key
 from ..dispatch.dispatcher import backend_for
 from ..dispatch.registry import DECLARATIONS, Overload, find_overload, load_room
 from ..dtypes import dtype
-from ..random import Generator
+from ..random import Generator, default_generator, manual_seed
+from ..random.devices import default_generator_of
 from ..tensor import Tensor, new_tensor
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "reduction",
     "sample_functions",
     "samples",
+    "start_streams",
     "support",
     "support_of",
     "tensor_and_number",
@@ -139,6 +141,10 @@ class TensorMaker:
         root = self._uniform(shape, -1, 1)
         return self.of(root @ np.swapaxes(root, -1, -2) + np.eye(shape[-1]), dtype)
 
+    def generator(self) -> Generator:
+        """The default random stream of the device; the CPU's for the meta device, which draws nothing."""
+        return default_generator if self.device_type == "meta" else default_generator_of(self.device_type, None)
+
     def of(self, values: Any, dtype: dtype = dtypes.float32) -> Tensor:
         """A tensor of given elements."""
         host = np.asarray(values)
@@ -173,6 +179,11 @@ _COMPARABLE: dict[str, Comparable] = {}
 _SUPPORTS: dict[str, Callable[[Any], Any]] = {}
 _PUBLIC_RESULTS: dict[str, int] = {}
 _HIDDEN_WRITES: dict[str, frozenset[str]] = {}
+
+
+def start_streams() -> None:
+    """Start the random streams of all devices from one seed."""
+    manual_seed(0)
 
 
 def samples(*names: str) -> Callable[[Generate], Generate]:

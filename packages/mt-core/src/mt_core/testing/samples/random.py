@@ -9,10 +9,8 @@ import numpy as np
 
 from ... import dtypes
 from ...formats import contiguous_format
-from ...random import default_generator
 from ..sample import TensorMaker, call, cases, random_values, support
 
-GENERATOR = {"generator": default_generator}
 PLACE = (lambda t: call(t(2, 3)), lambda t: call(t(4, 5, dtype=dtypes.float64)))
 
 FILLS = "uniform_ normal_ log_normal_ exponential_ cauchy_ bernoulli_.float random_"
@@ -23,23 +21,23 @@ cases("random_.from", lambda t: call(t.ints(2, 3), 2, 9))
 cases("random_.to", lambda t: call(t.ints(2, 3), 9))
 FACTORIES = "rand randn randint randint.low randperm"
 cases("rand randn", lambda t: call([2, 3]), lambda t: call([], dtype=dtypes.float64))
-cases("rand.generator randn.generator", lambda t: call([2, 3], **GENERATOR))
+cases("rand.generator randn.generator", lambda t: call([2, 3], generator=t.generator()))
 cases("randint", lambda t: call(9, [2, 3]), lambda t: call(9, [2], dtype=dtypes.float32))
-cases("randint.generator", lambda t: call(9, [2, 3], **GENERATOR))
+cases("randint.generator", lambda t: call(9, [2, 3], generator=t.generator()))
 cases("randint.low", lambda t: call(-3, 9, [2, 3]))
-cases("randint.low_generator", lambda t: call(-3, 9, [2, 3], **GENERATOR))
+cases("randint.low_generator", lambda t: call(-3, 9, [2, 3], generator=t.generator()))
 cases("randperm", lambda t: call(5), lambda t: call(0))
-cases("randperm.generator", lambda t: call(5, **GENERATOR))
+cases("randperm.generator", lambda t: call(5, generator=t.generator()))
 LIKES = "rand_like randn_like"
 cases(LIKES, *PLACE, lambda t: call(t(2, 3), dtype=dtypes.float64, memory_format=contiguous_format))
-cases("rand_like.generator randn_like.generator", lambda t: call(t(2, 3), **GENERATOR))
+cases("rand_like.generator randn_like.generator", lambda t: call(t(2, 3), generator=t.generator()))
 cases("randint_like", lambda t: call(t(2, 3), 9))
-cases("randint_like.generator", lambda t: call(t(2, 3), 9, **GENERATOR))
+cases("randint_like.generator", lambda t: call(t(2, 3), 9, generator=t.generator()))
 HIGH = TensorMaker().of(9, dtypes.int64)  # bounds are read on the CPU
 cases("randint_like.Tensor", lambda t: call(t(2, 3), HIGH))
-cases("randint_like.Tensor_generator", lambda t: call(t(2, 3), HIGH, **GENERATOR))
+cases("randint_like.Tensor_generator", lambda t: call(t(2, 3), HIGH, generator=t.generator()))
 cases("randint_like.low_dtype", lambda t: call(t(2, 3), -3, 9))
-cases("randint_like.low_generator_dtype", lambda t: call(t(2, 3), -3, 9, **GENERATOR))
+cases("randint_like.low_generator_dtype", lambda t: call(t(2, 3), -3, 9, generator=t.generator()))
 cases("normal.Tensor_Tensor", lambda t: call(t(2, 3), t(3, low=0.5)))
 cases("normal.Tensor_float", lambda t: call(t(2, 3), 0.5))
 cases("normal.float_Tensor", lambda t: call(1.0, t(2, 3, low=0.5)))
