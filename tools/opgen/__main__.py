@@ -8,6 +8,7 @@ from pathlib import Path
 
 from . import stubs, wrappers
 from .load import load_declarations
+from .packets import packets_of
 from .reference import operator_reference
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -17,7 +18,7 @@ CORE = ROOT / "packages" / "mt-core" / "src" / "mt_core"
 def generated() -> dict[Path, str]:
     """Every generated file and what it should hold."""
     declarations = load_declarations(CORE)
-    packets = wrappers.packets_of(declarations)
+    packets = packets_of(declarations)
     return {
         CORE / "api" / "_functions.py": wrappers.functions_module(packets),
         CORE / "api" / "_methods.py": wrappers.methods_module(packets),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .packets import cache_name
+
 
 class OperatorMethods:
     """Tables from special methods to overloads, and their source."""
@@ -40,10 +42,27 @@ class OperatorMethods:
     unary = {"__neg__": "neg", "__pos__": "positive", "__abs__": "abs", "__invert__": "bitwise_not"}
     tensors_only = {"__matmul__": "matmul", "__rmatmul__": "matmul"}
 
-    def packets(self) -> set[str]:
-        """Packets whose tables the source mentions."""
-        names = {overload.partition(".")[0] for overload, *_ in [*self.binary.values(), *self.by_operand.values()]}
-        return names | {*self.reflected.values(), *self.unary.values(), *self.tensors_only.values()}
+    #: method -> the function that an override is told of, where that is another (as in PyTorch)
+    told = {
+        "__add__": "add", "__radd__": "add", "__iadd__": "add_", "__sub__": "sub", "__isub__": "sub_",
+        "__mul__": "mul", "__rmul__": "mul", "__imul__": "mul_", "__truediv__": "div", "__itruediv__": "div_",
+        "__ifloordiv__": "floor_divide_", "__mod__": "remainder", "__imod__": "remainder_",
+        "__rand__": "bitwise_and", "__ror__": "bitwise_or", "__rxor__": "bitwise_xor", "__matmul__": "matmul",
+        "__ne__": "ne", "__lt__": "lt", "__le__": "le", "__gt__": "gt", "__ge__": "ge",
+    }  # fmt: skip
+    #: methods that PyTorch writes in Python: their overrides see a dictionary of no keywords, others see None
+    in_python = frozenset(
+        """__rsub__ __rtruediv__ __floordiv__ __rfloordiv__ __rmod__ __pow__ __rpow__ __ipow__ __rmatmul__ __rlshift__
+        __rrshift__""".split()
+    )
+
+    def tables(self, known: set[str]) -> dict[str, str]:
+        """Name of a table that the source reads -> the overload or packet it belongs to; of the declared operators."""
+        overloads = [overload for overload, _ in self.binary.values()]
+        overloads += [overload for first, second, _ in self.by_operand.values() for overload in (first, second)]
+        overloads += self.tensors_only.values()
+        found = {cache_name(o): o for o in overloads if o.partition(".")[0] in known}
+        return found | {f"_{packet}_packet": packet for packet in self.reflected.values() if packet in known}
 
     def sources(self, known: set[str]) -> list[str]:
         """Source of the methods whose operator is declared."""
@@ -54,15 +73,9 @@ class OperatorMethods:
         for name, (for_tensor, for_number, extra) in self.by_operand.items():
             if for_tensor.partition(".")[0] in known:
                 parts.append(self._binary(name, for_tensor, for_number, extra))
-        for name, packet in self.unary.items():
-            if packet in known:
-                parts.append(f"    def {name}(self):\n        return _{packet}_kernels[self._keys | tls.mode](self)\n")
-        for name, packet in self.tensors_only.items():
-            if packet in known:
-                parts.append(self._matmul(name, packet))
-        for name, packet in self.reflected.items():
-            if packet in known:
-                parts.append(self._reflected(name, packet))
+        parts += [self._unary(name, packet) for name, packet in self.unary.items() if packet in known]
+        parts += [self._matmul(name, packet) for name, packet in self.tensors_only.items() if packet in known]
+        parts += [self._reflected(name, packet) for name, packet in self.reflected.items() if packet in known]
         return parts
 
     def stubs(self) -> list[str]:
@@ -71,33 +84,52 @@ class OperatorMethods:
         lines = [f"    def {n}(self, other: Any) -> Tensor: ..." for n in two]
         return lines + [f"    def {n}(self) -> Tensor: ..." for n in self.unary]
 
-    @staticmethod
-    def _binary(name: str, for_tensor: str, for_number: str, extra: str) -> str:
-        tensor_table, number_table = (f"_{overload.replace('.', '_')}_kernels" for overload in (for_tensor, for_number))
+    def _fallback(self, name: str) -> str:
+        told = self.told.get(name, name)
+        return f"operator_fallback(TensorBase.{told}, self, other, '{name}', {name in self.in_python})"
+
+    def _binary(self, name: str, for_tensor: str, for_number: str, extra: str) -> str:
         return f"""    def {name}(self, other):
         kind = other.__class__
-        if kind in TENSORS:
-            return {tensor_table}[self._keys | other._keys | tls.mode](self, other{extra})
-        if kind in NUMBERS:
-            return {number_table}[self._keys | tls.mode](self, other{extra})
-        return operator_fallback(self, other, "{name}")
+        try:
+            if kind in TENSORS:
+                return {cache_name(for_tensor)}[self._keys | other._keys | tls.mode](self, other{extra})
+            if kind in NUMBERS:
+                return {cache_name(for_number)}[self._keys | tls.mode](self, other{extra})
+        except Overridden:
+            pass
+        return {self._fallback(name)}
 """
 
-    @staticmethod
-    def _matmul(name: str, packet: str) -> str:
+    def _matmul(self, name: str, packet: str) -> str:
         first, second = ("other", "self") if name.startswith("__r") else ("self", "other")
         return f"""    def {name}(self, other):
         if other.__class__ in TENSORS:
-            return _{packet}_kernels[self._keys | other._keys | tls.mode]({first}, {second})
-        return NotImplemented
+            try:
+                return {cache_name(packet)}[self._keys | other._keys | tls.mode]({first}, {second})
+            except Overridden:
+                pass
+        elif not hasattr(other, '__torch_function__'):
+            return NotImplemented
+        return {self._fallback(name)}
 """
 
-    @staticmethod
-    def _reflected(name: str, packet: str) -> str:
+    def _reflected(self, name: str, packet: str) -> str:
         return f"""    def {name}(self, other):
         if other.__class__ in NUMBERS:
-            return reflected(_{packet}_packet, self, other)
-        return operator_fallback(self, other, "{name}")
+            try:
+                return reflected(_{packet}_packet, self, other)
+            except Overridden:
+                pass
+        return {self._fallback(name)}
+"""
+
+    def _unary(self, name: str, packet: str) -> str:
+        """PyTorch has all of them but one under two names."""
+        if name != "__invert__":
+            return f"    {name} = {packet}\n"
+        return f"""    def {name}(self):
+        return unary_operator(TensorBase.{packet}, TensorBase.{name}, self)
 """
 
 

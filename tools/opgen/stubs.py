@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from .operators import OPERATOR_METHODS
-from .wrappers import HEADER, Packet, Parameter, Wrapper, identifier, is_missing, python_parameters
+from .packets import Packet, Parameter, identifier, is_missing, python_parameters
+from .wrappers import HEADER, Wrapper
 
 __all__ = ["functions_stub", "methods_stub"]
 
@@ -55,7 +56,7 @@ def methods_stub(packets: list[Packet]) -> str:
     results = sorted({_result_name(d) for packet in packets for d in packet.variant("method") if _fields(d)})
     lines = [HEADER.format(what="Types of the operators as methods."), _IMPORTS]
     lines += [f"from ._functions import {name}" for name in results]
-    lines += ["", "class TensorMethods:", "    __slots__ = ()"]
+    lines += ["", "class TensorBase:", "    __slots__ = ()"]
     lines += [line for packet in packets for line in _signatures(Wrapper(packet, True), "    ")]
     lines += OPERATOR_METHODS.stubs()
     return "\n".join(lines) + "\n"

@@ -80,7 +80,7 @@ def test_a_subclass_may_refuse(logged: Logged) -> None:
         def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             return NotImplemented
 
-    with pytest.raises(TypeError, match="no implementation found for 'torch.exp'"):
+    with pytest.raises(TypeError, match="Multiple dispatch failed for 'torch.exp'.*\\n.*\n.*Refusing"):
         mt_core.exp(mt_core.ones(2).as_subclass(Refusing))
 
 

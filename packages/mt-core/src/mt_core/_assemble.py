@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from .api._methods import TensorMethods
+from .api._methods import TensorBase
 from .construct import legacy_tensor
 from .dispatch.dispatcher import register_layer
 from .keys import AUTOGRAD, TORCH_FUNCTION
-from .overrides import FunctionLayer, default_torch_function
+from .overrides import default_torch_function
+from .overriding import FunctionLayer
 from .tensor import Tensor
 from .tensor_autograd import AutogradMembers
 from .tensor_cast import CastMembers
@@ -21,7 +22,7 @@ from .tensor_functional import FunctionalMembers
 from .tensor_index import IndexingMembers
 
 #: Later ones go before earlier ones, and what stands in the class itself before all.
-_MEMBERS = (IndexingMembers, ConversionMembers, CastMembers, AutogradMembers, TensorMethods, FunctionalMembers)
+_MEMBERS = (IndexingMembers, ConversionMembers, CastMembers, AutogradMembers, TensorBase, FunctionalMembers)
 
 
 def _attach_members() -> None:

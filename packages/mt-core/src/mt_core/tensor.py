@@ -39,18 +39,19 @@ from .keys import (
     STRIDED,
 )
 from .meta_array import contiguous_strides
+from .overriding import PLAIN
 from .size import Size
 from .tensor_types import TENSORS
 
 if TYPE_CHECKING:
-    from .api._methods import TensorMethods
+    from .api._methods import TensorBase
     from .tensor_autograd import AutogradMembers
     from .tensor_cast import CastMembers
     from .tensor_convert import ConversionMembers
     from .tensor_functional import FunctionalMembers
     from .tensor_index import IndexingMembers
 
-    class _Members(FunctionalMembers, TensorMethods, AutogradMembers, CastMembers, ConversionMembers, IndexingMembers):
+    class _Members(FunctionalMembers, TensorBase, AutogradMembers, CastMembers, ConversionMembers, IndexingMembers):
         __slots__ = ()
 
         @classmethod
@@ -288,6 +289,7 @@ class Tensor(_Members):
 
 
 TENSORS.add(Tensor)
+PLAIN.add(Tensor)
 
 
 def new_tensor(array: Any, d: dtype, keys: int) -> Tensor:

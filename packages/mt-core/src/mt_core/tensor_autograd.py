@@ -11,8 +11,8 @@ from .cell import Cell
 from .dispatch.dispatcher import layer_for
 from .dtypes import scalar_type_name
 from .keys import AUTOGRAD, INFERENCE, MULTI_VIEW, NO_GRAD_VIEW, TORCH_FUNCTION
-from .overrides import call_override
-from .state import effective_keys, tls
+from .overriding import handed_over, is_overridden
+from .state import tls
 from .tensor import Tensor, new_tensor
 
 __all__ = ["AutogradMembers"]
@@ -132,8 +132,8 @@ class AutogradMembers:
     def detach(self: Any) -> Any:
         """The same memory without history; in-place changes are seen by both and counted by one version."""
         keys = self._keys
-        if keys & TORCH_FUNCTION and effective_keys(keys | tls.mode) & TORCH_FUNCTION:
-            return call_override(Tensor.detach, (self,), {})
+        if is_overridden(keys | tls.mode):
+            return handed_over(Tensor.detach, (self,), None)
         cell = self._cell
         if cell is None:
             cell = self._cell = Cell(self)

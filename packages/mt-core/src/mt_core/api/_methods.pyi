@@ -40,7 +40,7 @@ from ._functions import svd_result
 from ._functions import topk_result
 from ._functions import triangular_solve_result
 
-class TensorMethods:
+class TensorBase:
     __slots__ = ()
     def _conj_physical(self) -> Tensor: ...
     def abs(self) -> Tensor: ...

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..schema import MISSING
+from ..devices import backend_key, device
+from ..keys import CPU, TORCH_FUNCTION
+from ..overriding import handed_over, must_ask
 from ..size import Size
+from ..state import effective_keys, tls
 from ..tensor_types import TENSORS
 
-__all__ = ["NUMBERS", "given", "int_tuple", "operator_fallback", "reflected", "sized_ints", "tensors_keys"]
+__all__ = [
+    "NUMBERS", "as_device", "factory_keys", "int_tuple", "operator_fallback", "reflected", "tensors_keys",
+    "unary_operator",
+]  # fmt: skip
 
 #: Classes of Python numbers.
 NUMBERS = frozenset((bool, int, float, complex))
@@ -26,13 +32,6 @@ def int_tuple(value: Any) -> tuple[int, ...] | None:
     return None
 
 
-def sized_ints(value: Any, size: int) -> tuple[int, ...] | None:
-    """As `int_tuple`, where one int stands for `size` of them."""
-    if value.__class__ is int:
-        return (value,) * size
-    return int_tuple(value)
-
-
 def tensors_keys(value: Any) -> int:
     """The key set of a non-empty list or tuple of tensors; 0 when it is anything else."""
     if value.__class__ is not list and value.__class__ is not tuple:
@@ -45,20 +44,31 @@ def tensors_keys(value: Any) -> int:
     return keys
 
 
-def given(named: tuple[tuple[str, Any], ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-    """Positional arguments as the caller gave them; named ones after a gap go to `kwargs`."""
-    positional = []
-    for i, (_, value) in enumerate(named):
-        if value is MISSING:
-            kwargs.update({n: v for n, v in named[i + 1 :] if v is not MISSING})
-            break
-        positional.append(value)
-    return (*positional, *args)
+def as_device(value: Any) -> Any:
+    """The device that a factory's ``device=`` means, None for the default one, False for what is no device."""
+    if value is None or value.__class__ is device:
+        return value
+    return device(value) if value.__class__ is str else False
 
 
-def operator_fallback(self: Any, other: Any, name: str) -> Any:
-    """A binary operator with an operand that is neither a tensor class nor an exact number class."""
-    import numpy as np
+def factory_keys(where: device | None) -> int:
+    """The key of what a factory makes on a device, or on the default one."""
+    found = where or tls.default_device
+    return CPU if found is None else backend_key(found.type)
+
+
+def unary_operator(method: Any, told: Any, self: Any) -> Any:
+    """A unary operator that overrides are told of under its own name."""
+    if effective_keys(self._keys | tls.mode) & TORCH_FUNCTION:
+        return handed_over(told, (self,), None)
+    return method(self)
+
+
+def operator_fallback(told: Any, self: Any, other: Any, name: str, in_python: bool) -> Any:
+    """A binary operator where an operand overrides it, or is of neither a tensor class nor an exact number class."""
+    if must_ask((self, other)):
+        return handed_over(told, (self, other), {} if in_python else None)
+    import numpy as np  # already loaded; at the top it would stand among what every wrapper needs
 
     if isinstance(other, (int, float, complex, np.number, np.bool_)):
         number = other.item() if isinstance(other, np.generic) else _plain_number(other)
@@ -75,6 +85,6 @@ def _plain_number(value: Any) -> Any:
 
 def reflected(packet: Any, self: Any, number: Any) -> Any:
     """``number <operator> self``: the number becomes a 0-dim tensor that weighs as a number in promotion."""
-    from .reflected import REFLECTED
+    from .reflected import REFLECTED  # which is written in the wrappers that import this module
 
     return REFLECTED[packet.name](self, number)

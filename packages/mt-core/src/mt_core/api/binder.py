@@ -6,16 +6,18 @@ does, the error is PyTorch's, word for word.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from ..dispatch.registry import Overload, Packet, find_overload
+from ..overriding import handed_over, must_ask
 from ..pinned import pinned_factory_result
 from ..schema import MISSING, Argument, Schema
 from ..state import tls
 from ..tensor_types import TENSORS
 from .arguments import REJECTED, converter, default_of, type_name
 
-__all__ = ["bind_schema", "call_method", "call_packet"]
+__all__ = ["bind_schema", "call_method", "call_method_as_given", "call_packet", "call_packet_as_given"]
 
 #: Second names that NumPy users write.
 _NUMPY_NAMES = {"dim": ("axis",), "keepdim": ("keepdims",), "input": ("x", "a", "x1"), "other": ("x2",)}
@@ -218,17 +220,16 @@ def _forms(overload: Overload, method: bool) -> list[Signature]:
     return forms
 
 
-def call_packet(packet: Packet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call a packet as a function.
+def call_packet(function: Any, packet: Packet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call a packet as the function `function`, which overrides of an argument are asked for first.
 
     Raises
     ------
     TypeError
         When no overload takes the arguments, in PyTorch's words.
     """
-    overridden = override_of(args, kwargs)
-    if overridden is not None:
-        return overridden(packet, args, kwargs)
+    if must_ask((*args, *kwargs.values())):
+        return handed_over(function, args, kwargs or None)
     signatures = _signatures(packet, False)
     for signature in signatures:
         bound = signature.try_bind(args, kwargs)
@@ -237,8 +238,10 @@ def call_packet(packet: Packet, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     raise mismatch(packet, signatures, args, kwargs)
 
 
-def call_method(packet: Packet, self: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_method(function: Any, packet: Packet, self: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a packet as a method of `self`; errors as `call_packet`."""
+    if must_ask((self, *args, *kwargs.values())):
+        return handed_over(function, (self, *args), kwargs or None)
     signatures = _signatures(packet, True)
     for signature in signatures:
         bound = signature.try_bind(args, kwargs)
@@ -248,14 +251,61 @@ def call_method(packet: Packet, self: Any, args: tuple[Any, ...], kwargs: dict[s
     raise mismatch(packet, signatures, args, kwargs)
 
 
-def override_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A non-tensor argument's ``__torch_function__`` protocol, or None."""
-    for value in args:
-        if value.__class__ not in TENSORS and hasattr(type(value), "__torch_function__"):
-            from ..overrides import call_override
+def call_packet_as_given(
+    function: Any, packet: Packet, positional: tuple[Any, ...], named: tuple[Any, ...], names: tuple[str, ...],
+    args: tuple[Any, ...], kwargs: dict[str, Any],
+) -> Any:  # fmt: skip
+    """`call_packet` from a wrapper's variables (see `as_given`)."""
+    return call_packet(function, packet, *as_given(positional, named, names, args, kwargs, 1))
 
-            return call_override
-    return None
+
+def call_method_as_given(
+    function: Any, packet: Packet, self: Any, positional: tuple[Any, ...], named: tuple[Any, ...],
+    names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any],
+) -> Any:  # fmt: skip
+    """`call_method` from a wrapper's variables (see `as_given`)."""
+    return call_method(function, packet, self, *as_given(positional, named, names, args, kwargs, 0))
+
+
+def as_given(
+    positional: tuple[Any, ...], named: tuple[Any, ...], names: tuple[str, ...], args: tuple[Any, ...],
+    kwargs: dict[str, Any], first: int,
+) -> tuple[tuple[Any, ...], dict[str, Any]]:  # fmt: skip
+    """A call's arguments as its caller wrote them.
+
+    Parameters
+    ----------
+    positional
+        What was given by position, MISSING from some point on.
+    named
+        One surplus positional argument or MISSING, then the values of `names`, whether given by position or by name.
+    args, kwargs
+        Further surplus, and what was given by a name that is none of `names`, or a second time.
+    first
+        The position that corresponds to the first of `names`.
+    """
+    given = sum(value is not MISSING for value in positional)
+    more, *values = named
+    front = positional[:given]
+    if more is not MISSING:
+        front += (more, *_surplus(names, kwargs, given - first), *args)
+    by_name = {
+        name: value for i, (name, value) in enumerate(zip(names, values, strict=True))
+        if value is not MISSING and not first + i < given
+    }  # fmt: skip
+    return front, {**by_name, **kwargs}
+
+
+def _surplus(names: tuple[str, ...], kwargs: dict[str, Any], moved: int) -> Iterator[Any]:
+    """Surplus positional arguments that stand where arguments by name belong; they are taken from there.
+
+    The first `moved` of the values came from positions of their own, which moved what had stood there to `kwargs`. What
+    stands behind them is taken for given by name: of a call that is wrong anyway, this can only change the words.
+    """
+    for name in names[: max(moved, 0)]:
+        if name not in kwargs:
+            return
+        yield kwargs.pop(name)
 
 
 def bind_schema(schema: Schema, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:

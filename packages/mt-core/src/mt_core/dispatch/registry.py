@@ -244,6 +244,12 @@ def find_overload(name: str) -> Overload:
     """
     found = OVERLOADS.get(name)
     if found is None:
+        # The generated tables name only what wrappers call; the family declares the rest.
+        known = PACKETS.get(name.partition(".")[0])
+        if known is not None:
+            load_room("mt_core.ops", known.family)
+            found = OVERLOADS.get(name)
+    if found is None:
         raise KeyError(f"unknown operator {name}")
     return found
 
