@@ -20,7 +20,7 @@ from mt_core.autograd_state import AutogradMeta
 from mt_core.devices import device, device_type_of
 from mt_core.dtypes import dtype
 from mt_core.hooks import RemovableHandle
-from mt_core.keys import AUTOGRAD, BACKEND_MASK
+from mt_core.keys import AUTOGRAD, BACKEND_MASK, CPU
 from mt_core.size import Size
 
 from .accumulation import accumulate
@@ -116,8 +116,13 @@ class InputMetadata:
     is_nested_tensor = is_cpp_nested_tensor = False
 
 
+_CPU_DEVICE = device("cpu")
+
+
 def device_of_keys(keys: int) -> device:
     """The device that a tensor's backend bit stands for."""
+    if keys & CPU:
+        return _CPU_DEVICE
     return device(device_type_of(keys & BACKEND_MASK))
 
 

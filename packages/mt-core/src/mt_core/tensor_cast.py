@@ -52,6 +52,8 @@ class CastMembers:
         """
         if len(args) == 1 and args[0].__class__ is dtypes.dtype:
             dtype = args[0]
+        elif len(args) == 1 and args[0].__class__ is _device_class:
+            device = args[0]
         elif args:
             dtype, device, non_blocking, copy = _parse_to(args, dtype, device, non_blocking, copy)
         if other is not None:
@@ -270,8 +272,10 @@ def _as_device(value: Any) -> device:
 
 def _same_device(wanted: device, tensor: Any) -> bool:
     have = tensor.device
-    return wanted.type == have.type and (
-        wanted.index is None or wanted.index == have.index or have.index is None and wanted.index == 0
+    return (
+        wanted is have
+        or wanted.type == have.type
+        and (wanted.index is None or wanted.index == have.index or have.index is None and wanted.index == 0)
     )
 
 

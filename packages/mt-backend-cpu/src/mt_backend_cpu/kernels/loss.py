@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..registry import kernel, kernels, short_form
+from .indexing import within
 from .reduction import accurate_sum
 
 _NONE, _MEAN, _SUM = range(3)
@@ -24,12 +25,11 @@ def _picked(self: np.ndarray, target: np.ndarray, weight: Any, ignore_index: int
     rows, labels = self.reshape(-1, self.shape[-1]), target.reshape(-1)
     ignored = labels == ignore_index
     labels = np.where(ignored, 0, labels)
-    if labels.size and (labels.min() < 0 or labels.max() >= rows.shape[1]):
+    if not within(labels, rows.shape[1]):
         bad = labels[(labels < 0) | (labels >= rows.shape[1])][0]
         raise IndexError(f"Target {bad} is out of bounds.")
-    weights = np.ones(labels.shape, rows.dtype) if weight is None else weight[labels]
-    weights[ignored] = 0
-    return rows, labels, weights
+    counted = np.logical_not(ignored)
+    return rows, labels, counted.astype(rows.dtype) if weight is None else np.where(counted, weight[labels], 0)
 
 
 @kernel("nll_loss_forward")
@@ -37,7 +37,7 @@ def nll_loss_forward(
     self: np.ndarray, target: np.ndarray, weight: Any, reduction: int, ignore_index: int
 ) -> tuple[np.ndarray, np.ndarray]:
     rows, labels, weights = _picked(self, target, weight, ignore_index)
-    picked = np.take_along_axis(rows, labels[:, None], 1)[:, 0] if labels.size else np.empty(0, rows.dtype)
+    picked = rows[np.arange(labels.size), labels]
     # 0 * inf must not become NaN where a row is ignored.
     losses = np.where(weights != 0, -picked * weights, 0).astype(rows.dtype, copy=False)
     total = np.asarray(accurate_sum(weights, (0,)))
@@ -56,10 +56,8 @@ def nll_loss_backward(
     values = -weights * grad_output.reshape(-1) if reduction == _NONE else -weights * grad_output
     if reduction == _MEAN:
         values = values / total_weight
-    values = np.where(weights != 0, values, 0)
     out = np.zeros(rows.shape, rows.dtype)
-    if labels.size:
-        np.put_along_axis(out, labels[:, None], values[:, None].astype(rows.dtype, copy=False), 1)
+    out[np.arange(labels.size), labels] = np.where(weights != 0, values, 0)
     return out.reshape(self.shape)
 
 
