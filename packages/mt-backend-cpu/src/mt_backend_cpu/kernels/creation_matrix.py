@@ -25,9 +25,11 @@ def _spaced(start: Any, end: Any, steps: int, spec: Spec) -> np.ndarray:
         start, end = int(start), int(end)
     first, last = np.asarray(start, kind), np.asarray(end, kind)
     step = (last - first) / np.asarray(max(steps - 1, 1), first.real.dtype)
-    position = np.arange(steps)
-    count = position.astype(first.real.dtype)
-    values = np.where(position < steps // 2, first + step * count, last - step * (steps - 1 - count))
+    count = np.arange(steps).astype(first.real.dtype)
+    half = steps // 2
+    values = np.empty(steps, kind)
+    np.add(step * count[:half], first, values[:half])
+    np.subtract(last, step * (steps - 1 - count[half:]), values[half:])
     return values if d.is_complex or d.is_floating_point else np.trunc(values)
 
 
@@ -48,12 +50,14 @@ def logspace(start: Any, end: Any, steps: int, base: float, spec: Spec) -> np.nd
 
 @kernel("eye", half="native")
 def eye(n: int, spec: Spec) -> np.ndarray:
-    return np.eye(n, dtype=spec.dtype.compute.np)
+    return eye_m(n, n, spec)
 
 
 @kernel("eye.m", half="native")
 def eye_m(n: int, m: int, spec: Spec) -> np.ndarray:
-    return np.eye(n, m, dtype=spec.dtype.compute.np)
+    out = np.zeros((n, m), spec.dtype.compute.np)
+    out.reshape(-1)[: min(n, m) * m : m + 1] = 1
+    return out
 
 
 @kernel("tril_indices", half="native")
@@ -66,11 +70,17 @@ def triu_indices(row: int, col: int, offset: int, spec: Spec) -> np.ndarray:
     return np.stack(np.triu_indices(row, offset, col)).astype(spec.dtype.np)
 
 
+def _below(self: np.ndarray, diagonal: int) -> np.ndarray:
+    """Which elements of the matrices lie on a diagonal or below it."""
+    rows, columns = self.shape[-2:]
+    return np.greater_equal(np.arange(diagonal, rows + diagonal)[:, None], np.arange(columns))
+
+
 @kernel("tril", half="native")
 def tril(self: np.ndarray, diagonal: int) -> np.ndarray:
-    return np.where(np.tri(*self.shape[-2:], k=diagonal, dtype=bool), self, np.zeros((), self.dtype))
+    return np.where(_below(self, diagonal), self, np.zeros((), self.dtype))
 
 
 @kernel("triu", half="native")
 def triu(self: np.ndarray, diagonal: int) -> np.ndarray:
-    return np.where(np.tri(*self.shape[-2:], k=diagonal - 1, dtype=bool), np.zeros((), self.dtype), self)
+    return np.where(_below(self, diagonal - 1), np.zeros((), self.dtype), self)

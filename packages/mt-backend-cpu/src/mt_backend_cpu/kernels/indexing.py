@@ -170,6 +170,8 @@ def _source(src: np.ndarray, index: np.ndarray) -> np.ndarray:
 
 def _apart(array: np.ndarray, written: np.ndarray) -> np.ndarray:
     """An array that stays as it is while another is written."""
+    if array.base is None and written.base is None and array is not written:
+        return array
     return array.copy() if np.may_share_memory(array, written) else array
 
 

@@ -135,8 +135,20 @@ def _answers(values: np.ndarray, inverse: Any, counts: Any, wants: tuple[bool, b
 
 @kernel("_unique2", half="native")
 def unique2(self: np.ndarray, sorted: bool, return_inverse: bool, return_counts: bool) -> tuple[Any, Any, Any]:
+    if not return_inverse and not return_counts:
+        return _distinct(self.reshape(-1)), _NOTHING, _NOTHING
     values, inverse, counts = np.unique(self.reshape(-1), return_inverse=True, return_counts=True, equal_nan=False)
     return _answers(values, inverse.reshape(self.shape), counts, (return_inverse, return_counts))
+
+
+def _distinct(elements: np.ndarray) -> np.ndarray:
+    """The different elements in order; every NaN is one of its own."""
+    ordered = elements.copy()
+    ordered.sort()
+    first = np.empty(ordered.shape, np.bool_)
+    first[:1] = True
+    np.not_equal(ordered[1:], ordered[:-1], first[1:])
+    return ordered[first]
 
 
 @kernel("unique_dim", half="native")

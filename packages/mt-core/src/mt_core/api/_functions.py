@@ -36,6 +36,8 @@ __all__ = [
     '_linalg_det',
     '_log_softmax',
     '_log_softmax_backward_data',
+    '_lstm_gates',
+    '_lstm_gates_backward',
     '_lu_with_info',
     '_masked_softmax',
     '_masked_softmax_backward',
@@ -796,6 +798,10 @@ _aten_log_softmax_out_kernels = overload('_log_softmax.out', 'activation').cache
 _aten_log_softmax_backward_data_packet = packet('_log_softmax_backward_data', 'activation', ('_log_softmax_backward_data',))
 _aten_log_softmax_backward_data_kernels = overload('_log_softmax_backward_data', 'activation').cache
 _aten_log_softmax_backward_data_out_kernels = overload('_log_softmax_backward_data.out', 'activation').cache
+_aten_lstm_gates_packet = packet('_lstm_gates', 'recurrent', ('_lstm_gates',))
+_aten_lstm_gates_kernels = overload('_lstm_gates', 'recurrent').cache
+_aten_lstm_gates_backward_packet = packet('_lstm_gates_backward', 'recurrent', ('_lstm_gates_backward',))
+_aten_lstm_gates_backward_kernels = overload('_lstm_gates_backward', 'recurrent').cache
 _aten_lu_with_info_packet = packet('_lu_with_info', 'linalg', ('_lu_with_info',))
 _aten_lu_with_info_kernels = overload('_lu_with_info', 'linalg').cache
 _aten_masked_softmax_packet = packet('_masked_softmax', 'activation', ('_masked_softmax',))
@@ -3314,6 +3320,43 @@ def _log_softmax_backward_data(_grad_output=MISSING, _output=MISSING, _dim=MISSI
         except Overridden:
             pass
     return call_packet_as_given(_log_softmax_backward_data, _aten_log_softmax_backward_data_packet, (_grad_output, _output, _dim, _input_dtype), (more, output, dim, input_dtype, out), ('output', 'dim', 'input_dtype', 'out'), args, kwargs)
+
+def _lstm_gates(_gates=MISSING, _cell=MISSING, /, more=MISSING, cell=MISSING, *args, **kwargs):
+    """_lstm_gates(gates, cell) -> (Tensor, Tensor, Tensor)
+
+    The states that follow from the gates (N, 4 H) and the cell state (N, H) of long short-term memory: hidden, cell, and what the gates' activations are, for the gradient."""
+    if _cell is not MISSING:
+        if cell is not MISSING: kwargs['cell'] = cell
+        cell = _cell
+    if more is MISSING and not kwargs:
+        try:
+            if _gates.__class__ in TENSORS and cell.__class__ in TENSORS:
+                return _aten_lstm_gates_kernels[_gates._keys | cell._keys | tls.mode](_gates, cell)
+        except Overridden:
+            pass
+    return call_packet_as_given(_lstm_gates, _aten_lstm_gates_packet, (_gates, _cell), (more, cell), ('cell',), args, kwargs)
+
+def _lstm_gates_backward(_grad_hidden=MISSING, _grad_cell=MISSING, _activated=MISSING, _cell=MISSING, _next_cell=MISSING, /, more=MISSING, grad_cell=MISSING, activated=MISSING, cell=MISSING, next_cell=MISSING, *args, **kwargs):
+    """_lstm_gates_backward(grad_hidden, grad_cell, activated, cell, next_cell) -> (Tensor, Tensor)"""
+    if _grad_cell is not MISSING:
+        if grad_cell is not MISSING: kwargs['grad_cell'] = grad_cell
+        grad_cell = _grad_cell
+    if _activated is not MISSING:
+        if activated is not MISSING: kwargs['activated'] = activated
+        activated = _activated
+    if _cell is not MISSING:
+        if cell is not MISSING: kwargs['cell'] = cell
+        cell = _cell
+    if _next_cell is not MISSING:
+        if next_cell is not MISSING: kwargs['next_cell'] = next_cell
+        next_cell = _next_cell
+    if more is MISSING and not kwargs:
+        try:
+            if (_grad_hidden is None or _grad_hidden.__class__ in TENSORS) and (grad_cell is None or grad_cell.__class__ in TENSORS) and activated.__class__ in TENSORS and cell.__class__ in TENSORS and next_cell.__class__ in TENSORS:
+                return _aten_lstm_gates_backward_kernels[(_grad_hidden._keys if _grad_hidden.__class__ in TENSORS else 0) | (grad_cell._keys if grad_cell.__class__ in TENSORS else 0) | activated._keys | cell._keys | next_cell._keys | tls.mode](_grad_hidden, grad_cell, activated, cell, next_cell)
+        except Overridden:
+            pass
+    return call_packet_as_given(_lstm_gates_backward, _aten_lstm_gates_backward_packet, (_grad_hidden, _grad_cell, _activated, _cell, _next_cell), (more, grad_cell, activated, cell, next_cell), ('grad_cell', 'activated', 'cell', 'next_cell'), args, kwargs)
 
 def _lu_with_info(_input=MISSING, _pivot=MISSING, _check_errors=MISSING, /, more=MISSING, pivot=MISSING, check_errors=MISSING, *args, **kwargs):
     """_lu_with_info(input, pivot=True, check_errors=True) -> (Tensor, Tensor, Tensor)"""
@@ -17969,6 +18012,7 @@ NAMESPACES = {
         ('_fft_c2r', '_fft_c2r'),
         ('_fft_r2c', '_fft_r2c'),
         ('_linalg_det', '_linalg_det'),
+        ('_lstm_gates_backward', '_lstm_gates_backward'),
         ('_masked_softmax_backward', '_masked_softmax_backward'),
         ('_pad_circular', '_pad_circular'),
         ('_prelu_kernel_backward', '_prelu_kernel_backward'),
@@ -18009,6 +18053,7 @@ NAMESPACES = {
         ('_histogramdd_from_bin_tensors', '_histogramdd_from_bin_tensors'),
         ('_log_softmax', '_log_softmax'),
         ('_log_softmax_backward_data', '_log_softmax_backward_data'),
+        ('_lstm_gates', '_lstm_gates'),
         ('_lu_with_info', '_lu_with_info'),
         ('_masked_softmax', '_masked_softmax'),
         ('_pack_padded_sequence', '_pack_padded_sequence'),

@@ -33,10 +33,38 @@ def _gru(from_input: Any, hx: Any, w_hh: Any, b_hh: Any) -> Any:
 
 def _lstm(from_input: Any, hx: tuple[Any, Any], w_hh: Any, b_hh: Any, w_hr: Any = None) -> tuple[Any, Any]:
     hidden, cell = hx
-    keep_input, forget, new, output = (from_input + ops.linear(hidden, w_hh, b_hh)).chunk(4, -1)
-    cell = ops.sigmoid(forget) * cell + ops.sigmoid(keep_input) * ops.tanh(new)
-    hidden = ops.sigmoid(output) * ops.tanh(cell)
+    gates = from_input + ops.linear(hidden, w_hh, b_hh)
+    d = gates._dtype
+    # Half types are rounded after each operation, as in PyTorch.
+    fused = d.native_real_float and cell._dtype is d
+    hidden, cell, _ = ops._lstm_gates(gates, cell) if fused else lstm_gates(gates, cell)
     return (hidden if w_hr is None else ops.linear(hidden, w_hr)), cell
+
+
+@composite("_lstm_gates", explicit=True)
+def lstm_gates(gates: Any, cell: Any) -> tuple[Any, Any, Any]:
+    keep_input, forget, new, output = gates.chunk(4, -1)
+    keep_input, forget, new, output = ops.sigmoid(keep_input), ops.sigmoid(forget), ops.tanh(new), ops.sigmoid(output)
+    next_cell = forget * cell + keep_input * new
+    return output * ops.tanh(next_cell), next_cell, ops.cat([keep_input, forget, new, output], -1)
+
+
+@composite("_lstm_gates_backward", explicit=True)
+def lstm_gates_backward(
+    grad_hidden: Any, grad_cell: Any, activated: Any, cell: Any, next_cell: Any, grad_activated: Any = None
+) -> tuple[Any, Any]:
+    keep_input, forget, new, output = activated.chunk(4, -1)
+    shown = ops.tanh(next_cell)
+    total = ops.zeros_like(cell) if grad_cell is None else grad_cell
+    to_output = ops.zeros_like(cell)
+    if grad_hidden is not None:
+        total = total + grad_hidden * output * (1 - shown * shown)
+        to_output = grad_hidden * shown
+    to_activated = ops.cat([total * new, total * cell, total * keep_input, to_output], -1)
+    if grad_activated is not None:
+        to_activated = to_activated + grad_activated
+    slopes = [keep_input - keep_input * keep_input, forget - forget * forget, 1 - new * new, output - output * output]
+    return to_activated * ops.cat(slopes, -1), total * forget
 
 
 class _Direction:
@@ -252,13 +280,15 @@ def lstm_data(
 
 
 def _check_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, gates: int, position: int) -> None:
-    if input.shape[1] != w_ih.shape[1]:
-        raise RuntimeError(f"input has inconsistent input_size: got {input.shape[1]} expected {w_ih.shape[1]}")
-    if input.shape[0] != hx.shape[0]:
-        raise RuntimeError(f"Input batch size {input.shape[0]} doesn't match hidden{position} batch size {hx.shape[0]}")
-    size = w_hh.shape[0] // gates if position else w_hh.shape[1]
-    if hx.shape[1] != size:
-        raise RuntimeError(f"hidden{position} has inconsistent hidden_size: got {hx.shape[1]}, expected {size}")
+    batch, width = input._array.shape
+    rows, size = hx._array.shape
+    if width != w_ih._array.shape[1]:
+        raise RuntimeError(f"input has inconsistent input_size: got {width} expected {w_ih._array.shape[1]}")
+    if batch != rows:
+        raise RuntimeError(f"Input batch size {batch} doesn't match hidden{position} batch size {rows}")
+    expected = w_hh._array.shape[0] // gates if position else w_hh._array.shape[1]
+    if size != expected:
+        raise RuntimeError(f"hidden{position} has inconsistent hidden_size: got {size}, expected {expected}")
 
 
 def _register_cell(name: str, step: Step, gates: int) -> None:

@@ -43,6 +43,19 @@ ops.composite(
     doc="One step: (N, I) and the states (N, H), hidden and cell, to the next.",
 )
 
+ops.plain(
+    "_lstm_gates(Tensor gates, Tensor cell) -> (Tensor, Tensor, Tensor)",
+    **_TOP,
+    doc=(
+        "The states that follow from the gates (N, 4 H) and the cell state (N, H) of long short-term memory: hidden, cell, and "
+        "what the gates' activations are, for the gradient."
+    ),
+)  # fmt: skip
+ops.plain(
+    "_lstm_gates_backward(Tensor? grad_hidden, Tensor? grad_cell, Tensor activated, Tensor cell, Tensor next_cell) -> (Tensor, Tensor)",
+    variants="",
+)  # fmt: skip
+
 ops.composite(
     "_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first) -> (Tensor, Tensor)", **_TOP,
     doc="The elements of padded sequences, step by step, and how many sequences have each step.",

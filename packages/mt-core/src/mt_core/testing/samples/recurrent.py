@@ -59,6 +59,15 @@ for _name, _gates in {"rnn_tanh": 1, "rnn_relu": 1, "gru": 3, "lstm": 4}.items()
     samples(f"{_name}_cell")(_cell(_gates))
 
 
+cases("_lstm_gates", lambda t: call(t(2, 12), t(2, 3)), lambda t: call(t(4), t(1)))
+cases(
+    "_lstm_gates_backward",
+    lambda t: call(t(2, 3), t(2, 3), t(2, 12, low=0.1, high=0.9), t(2, 3), t(2, 3)),
+    lambda t: call(None, t(2, 3), t(2, 12, low=0.1, high=0.9), t(2, 3), t(2, 3)),
+    lambda t: call(t(2, 3), None, t(2, 12, low=0.1, high=0.9), t(2, 3), t(2, 3)),
+)
+
+
 @samples("_pack_padded_sequence")
 def pack(make: TensorMaker) -> Iterator[Sample]:
     lengths = TensorMaker().of([3, 1], dtypes.int64)

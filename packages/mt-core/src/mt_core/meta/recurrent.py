@@ -1,0 +1,25 @@
+"""Shape rules of recurrent networks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..dispatch.registry import register_meta as meta
+from ..spec import Spec
+
+
+@meta("_lstm_gates")
+def lstm_gates(gates: Any, cell: Any) -> tuple[Spec, Spec, Spec]:
+    shape, d = cell._array.shape, cell._dtype
+    if gates._dtype is not d or gates._array.shape != (*shape[:-1], 4 * shape[-1]):
+        raise RuntimeError(
+            f"_lstm_gates: gates {list(gates.shape)} of {gates._dtype!r} do not fit a cell {list(shape)} of {d!r}"
+        )
+    return Spec(shape, d), Spec(shape, d), Spec(gates._array.shape, d)
+
+
+@meta("_lstm_gates_backward")
+def lstm_gates_backward(
+    grad_hidden: Any, grad_cell: Any, activated: Any, cell: Any, next_cell: Any
+) -> tuple[Spec, Spec]:
+    return Spec(activated._array.shape, activated._dtype), Spec(cell._array.shape, cell._dtype)
