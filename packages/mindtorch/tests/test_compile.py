@@ -101,6 +101,93 @@ def test_functions_as_backends_are_not_supported(module):
         torch.compile(module, backend=lambda graph, inputs: graph)
 
 
+@pytest.mark.parametrize("wrap", [torch.compile, torch.compiler.compile, lambda module, **k: module.compile(**k)])
+def test_arguments_that_do_not_exist(module, wrap):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'foo'"):
+        wrap(module, foo=1)
+    with pytest.raises(RuntimeError, match="Unexpected optimization option nonsense, known options are .*max_autotune"):
+        wrap(module, options={"nonsense": 1})
+    with pytest.raises(RuntimeError, match="Unexpected type of attr max-autotune, got int should be bool"):
+        wrap(module, options={"max-autotune": 3})
+    wrap(module, options={"max_autotune": True, "triton.cudagraphs": False})
+
+
+@pytest.mark.parametrize("argument", [{"backend": "nope"}, {"mode": "nope"}, {"options": {"nope": 1}}])
+def test_disabling_hides_no_error(module, argument):
+    with pytest.raises(RuntimeError, match="nope"):
+        torch.compile(module, disable=True, **argument)
+
+
+def test_decorators_refuse_at_once():
+    for maker in torch.compile, torch._dynamo.optimize, torch.compiler.set_stance:
+        with pytest.raises(TypeError, match="unexpected keyword argument 'foo'"):
+            maker(foo=1)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'foo'"):
+        torch._dynamo.mark_dynamic(torch.ones(2), 0, foo=1)
+    with pytest.raises(torch._dynamo.exc.InvalidBackend):
+        torch._dynamo.optimize("nope")
+
+
+def test_backends_for_debugging_say_what_they_ignore(caplog):
+    assert torch.compile(abs, backend="eager", mode="nonsense")(-3) == 3
+    assert "eager backend ignoring extra kwargs {'mode': 'nonsense'}" in caplog.text
+
+
+COMPILER = """
+    from mt_core.plugins.protocols import CONTRACT
+
+    class Counting:
+        contract = CONTRACT
+        calls = []
+
+        def compile(self, function, *, fullgraph, dynamic, mode, options):
+            if options not in (None, {}):
+                raise RuntimeError(f"options {options} are not known to counting")
+            self.calls.append("compile")
+            def run(*args, **kwargs):
+                self.calls.append("run")
+                return function(*args, **kwargs)
+            return run
+
+    compiler = Counting()
+"""
+
+
+def test_a_backend_of_another_distribution(make_distribution, run_python):
+    points = {"counting": "toy_plugin:compiler", "broken": "toy_plugin:no_such_thing"}
+    make_distribution("toy", {"mindtorch.compilers": points}, COMPILER)
+    printed = run_python("""
+        import copy, re, sys, warnings
+        import mindtorch as torch
+
+        print(torch._dynamo.list_backends(), "toy_plugin" in sys.modules)
+        function = torch.compile(lambda x: x * 2, backend="counting")
+        module = torch.compile(torch.nn.Linear(2, 2), backend="counting")
+        from toy_plugin import compiler
+        print(compiler.calls)
+        function(torch.ones(1)), function(torch.ones(1)), module(torch.ones(2)).sum().backward()
+        print(compiler.calls, module.weight.grad.shape)
+        again = copy.deepcopy(module)
+        with torch.no_grad():
+            again.weight.fill_(0); again.bias.fill_(0)
+        print(again(torch.ones(2)).tolist(), bool(module(torch.ones(2)).abs().sum() > 0))
+        for options in {"backend": "counting", "options": {"x": 1}}, {"backend": "broken"}, {"backend": "nope"}:
+            try:
+                torch.compile(abs, **options)(1)
+            except RuntimeError as error:
+                print(type(error).__name__, re.split("[.]|: module", str(error))[0])
+    """)
+    assert printed.splitlines() == [
+        "['broken', 'counting', 'inductor'] False",
+        "[]",
+        "['compile', 'run', 'run', 'compile', 'run'] torch.Size([2, 2])",
+        "[0.0, 0.0] True",
+        "RuntimeError options {'x': 1} are not known to counting",
+        "PluginError the compiler 'broken' from toy failed to load: AttributeError",
+        "InvalidBackend Invalid backend: 'nope', see `torch",
+    ]
+
+
 def test_modes_and_options(module):
     torch.compile(module, mode="max-autotune")
     with pytest.raises(RuntimeError, match="Unrecognized mode=fast"):

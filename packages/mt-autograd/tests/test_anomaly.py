@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import queue
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 import mindtorch as torch
@@ -90,3 +94,50 @@ def test_hint_of_a_version_error_changes():
         b.add_(1)
         with pytest.raises(RuntimeError, match="Good luck!"), pytest.warns(UserWarning, match="Error detected in MulB"):
             c.sum().backward()
+
+
+def has_traceback() -> bool:
+    return "traceback_" in (torch.ones(2, requires_grad=True) * 2).grad_fn.metadata
+
+
+def test_other_threads_are_watched_too():
+    """A thread that runs already, one that starts later, and the one that did not throw the switch."""
+    asked, told = queue.Queue(), queue.Queue()
+
+    def work():
+        while asked.get():
+            told.put(has_traceback())
+
+    def ask() -> bool:
+        asked.put(True)
+        return told.get(timeout=10)
+
+    running = threading.Thread(target=work)
+    running.start()
+    try:
+        assert not ask() and not has_traceback()
+        switch = torch.autograd.set_detect_anomaly(True)
+        assert ask() and has_traceback()
+        with ThreadPoolExecutor(1) as later:
+            assert later.submit(has_traceback).result()
+            later.submit(switch.__exit__).result()
+        assert not ask() and not has_traceback()
+    finally:
+        torch.autograd.set_detect_anomaly(False)
+        asked.put(False)
+        running.join()
+
+
+def test_nan_is_found_in_another_thread():
+    def backward() -> str:
+        x = torch.zeros(1, requires_grad=True)
+        try:
+            (x.sqrt() * 0).sum().backward()
+        except RuntimeError as error:
+            return str(error)
+        return "no error"
+
+    with ThreadPoolExecutor(1) as pool, torch.autograd.set_detect_anomaly(True), pytest.warns(UserWarning):
+        assert "'SqrtBackward0' returned nan values" in pool.submit(backward).result()
+        with torch.autograd.set_detect_anomaly(False):
+            assert pool.submit(backward).result() == "no error"

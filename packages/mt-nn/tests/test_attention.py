@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import mt_core as mt
 import mt_nn as nn
 import mt_nn.functional as F
-from mt_nn.attention import SDPBackend, sdpa_kernel
+from mt_nn.attention import SDPBackend, _cur_sdpa_kernel_backends, sdpa_kernel
 from mt_nn.attention.bias import causal_lower_right, causal_upper_left
 from mt_nn.attention.flex_attention import (
     AuxRequest,
@@ -108,11 +108,43 @@ def test_masks_combine():
         assert mt.equal(found, expected(create_mask(causal, None, None, 6, 6), create_mask(near, None, None, 6, 6)))
 
 
-def test_the_one_backend_must_be_allowed():
-    q, k, v = inputs()
-    with sdpa_kernel([SDPBackend.MATH, SDPBackend.FLASH_ATTENTION]):
-        F.scaled_dot_product_attention(q, k, v)
-    with pytest.raises(RuntimeError, match="FLASH_ATTENTION"), sdpa_kernel(SDPBackend.FLASH_ATTENTION):
+def attend(dropout_p: float = 0.0) -> str:
+    """The error of attention, or that it computed."""
+    try:
+        F.scaled_dot_product_attention(*inputs(), dropout_p=dropout_p)
+    except RuntimeError as error:
+        return str(error).split(".")[0]
+    return "computed"
+
+
+NOTHING = "No viable backend for scaled_dot_product_attention was found"
+
+
+@pytest.mark.parametrize(
+    ("allowed", "plain", "with_dropout"),
+    [
+        ([SDPBackend.MATH], "computed", "computed"),
+        ([SDPBackend.FLASH_ATTENTION], "computed", "No available kernel"),
+        ([SDPBackend.MATH, SDPBackend.FLASH_ATTENTION], "computed", "computed"),
+        ([SDPBackend.EFFICIENT_ATTENTION], NOTHING, NOTHING),
+        ([SDPBackend.CUDNN_ATTENTION, SDPBackend.EFFICIENT_ATTENTION], NOTHING, NOTHING),
+        ([], NOTHING, NOTHING),
+    ],
+)
+def test_attention_needs_an_implementation_that_is_allowed(allowed, plain, with_dropout):
+    with sdpa_kernel(allowed):
+        assert (attend(), attend(0.5)) == (plain, with_dropout)
+        meta = mt.empty(1, 1, 2, 3, device="meta")
+        assert F.scaled_dot_product_attention(meta, meta, meta).shape == (1, 1, 2, 3)
+    assert attend() == "computed"
+
+
+def test_the_switches_come_back_and_keep_their_order():
+    before = _cur_sdpa_kernel_backends(with_priority=True)
+    with sdpa_kernel([SDPBackend.MATH, SDPBackend.FLASH_ATTENTION], set_priority=True):
+        assert _cur_sdpa_kernel_backends(with_priority=True) == [SDPBackend.MATH, SDPBackend.FLASH_ATTENTION]
+    assert _cur_sdpa_kernel_backends(with_priority=True) == before
+    with pytest.raises(AssertionError, match="instances, got int"), sdpa_kernel(3):
         pass
 
 

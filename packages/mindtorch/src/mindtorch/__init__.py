@@ -57,6 +57,7 @@ _EXPORTS = {
         set_num_threads""",
     ".amp": """GradScaler autocast clear_autocast_cache get_autocast_dtype get_autocast_cpu_dtype get_autocast_gpu_dtype
         is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled""",
+    "mt_autograd.anomaly_mode": "is_anomaly_check_nan_enabled is_anomaly_enabled",
     "mt_core.printing": "set_printoptions",
     "mt_core.interop": "as_tensor asarray from_dlpack from_numpy frombuffer to_dlpack",
     "mt_core.random": """Generator default_generator get_rng_state initial_seed manual_seed seed set_rng_state

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any
 
-from ._unsupported import unsupported_function
+from ._unsupported import refusal, unsupported_function
 
 __all__ = [
     "allow_in_graph",
@@ -76,16 +76,19 @@ def assume_constant_result(fn: Callable[..., Any]) -> Callable[..., Any]:
     return fn
 
 
-def substitute_in_graph(original_fn: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+def substitute_in_graph(
+    original_fn: Callable[..., Any], *, can_constant_fold_through: bool = False, skip_signature_check: bool = False
+) -> Callable[..., Any]:
     """Let the compiler use the decorated function in the place of another: returns it as it is."""
     return lambda replacement: replacement
 
 
 def list_backends(exclude_tags: Sequence[str] | None = ("debug", "experimental")) -> list[str]:
     """The backends that ``torch.compile`` takes, those for debugging if `exclude_tags` does not leave them out."""
-    from ._compile import BACKENDS  # lazy: it loads torch.nn
+    from ._compile import BACKENDS, provided_backends  # lazy: it loads torch.nn
 
-    return sorted(name for name, debugging in BACKENDS.items() if not (debugging and "debug" in (exclude_tags or ())))
+    own = [name for name, debugging in BACKENDS.items() if not (debugging and "debug" in (exclude_tags or ()))]
+    return sorted({*own, *provided_backends()})
 
 
 def get_default_backend() -> str:
@@ -126,9 +129,17 @@ class set_stance:
         For a stance that does not exist.
     """
 
-    def __init__(self, stance: str = "default", **options: Any) -> None:
+    def __init__(
+        self,
+        stance: str = "default",
+        *,
+        skip_guard_eval_unsafe: bool = False,
+        force_backend: str | Callable[..., Any] | None = None,
+    ) -> None:
         if stance not in _STANCES:
             raise RuntimeError(f"invalid torch.compile stance '{stance}', should be one of: {', '.join(_STANCES)}")
+        if force_backend is not None:
+            raise refusal("torch.compiler.set_stance(force_backend=...)", "Give the backend to torch.compile.")
         self.stance = stance
 
     def __enter__(self) -> None:

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from .modes import set_instrumented
+from .modes import watch_everywhere
 from .node import Node
 
 __all__ = [
@@ -32,7 +32,7 @@ class _Anomaly:
     def set(self, enabled: bool, check_nan: bool) -> None:
         self.enabled = enabled
         self.check_nan = check_nan
-        set_instrumented("anomaly", enabled)
+        watch_everywhere(enabled)
 
 
 anomaly = _Anomaly()

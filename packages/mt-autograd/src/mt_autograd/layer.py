@@ -9,15 +9,15 @@ from typing import Any
 from mt_core.dispatch.dispatcher import has_composite
 from mt_core.dispatch.executors import check_castable, with_named_results
 from mt_core.dispatch.registry import COMPOSITES, Overload, find_overload
-from mt_core.keys import INFERENCE, INSTRUMENTED
+from mt_core.keys import INFERENCE
 from mt_core.plugins.protocols import CONTRACT
 from mt_core.schema import Schema
-from mt_core.state import mode_triple
 from mt_core.tensor import Tensor
 
 from . import hooks
 from .api import backward
 from .inplace import check_inplace, record_inplace, set_history
+from .modes import is_watched
 from .node import Node, output_spec
 from .operator_node import OperatorNode, node_class
 from .recording import DIFFERENTIABLE, make_output, recorder, tensors_among
@@ -45,7 +45,7 @@ class AutogradLayer:
         writes = writes_first(overload.schema)
         if not rule.formulas and not writes:
             return below
-        watched = bool(mode_triple(keys)[0] & INSTRUMENTED or keys & INFERENCE)
+        watched = is_watched(keys) or bool(keys & INFERENCE)
         cls = class_for(overload)
         if writes:
             return record_inplace(cls, below, watched, overload.declaration.kind == "view")

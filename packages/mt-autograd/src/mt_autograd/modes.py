@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 
+from mt_core.dispatch.registry import OVERLOADS
 from mt_core.keys import INSTRUMENTED
-from mt_core.state import tls
+from mt_core.state import mode_triple, tls
 
-__all__ = ["is_instrumented", "recording", "set_instrumented"]
+__all__ = ["is_instrumented", "is_watched", "recording", "set_instrumented", "watch_everywhere"]
 
 
 class recording:
@@ -39,12 +40,32 @@ _reasons = _Reasons()
 
 
 def set_instrumented(reason: str, enabled: bool) -> None:
-    """Have autograd use, in this thread, the closures that look for packing hooks and anomaly mode; or no longer."""
+    """Have autograd use, in this thread, the closures that look for packing hooks; or no longer."""
     (_reasons.names.add if enabled else _reasons.names.discard)(reason)
     tls.include = tls.include | INSTRUMENTED if _reasons.names else tls.include & ~INSTRUMENTED
     tls.refresh()
 
 
+_watched_everywhere = False
+
+
+def watch_everywhere(enabled: bool) -> None:
+    """Have autograd use those closures in every thread, running ones included; or no longer.
+
+    The mode of another thread cannot be reached. So the closures are made anew, and `is_watched` says how.
+    """
+    global _watched_everywhere
+    if enabled != _watched_everywhere:
+        _watched_everywhere = enabled
+        for overload in list(OVERLOADS.values()):
+            overload.cache.clear()
+
+
+def is_watched(keys: int) -> bool:
+    """Whether the closure for a coded key set is one that looks for packing hooks and anomaly mode."""
+    return _watched_everywhere or bool(mode_triple(keys)[0] & INSTRUMENTED)
+
+
 def is_instrumented() -> bool:
     """Whether packing hooks or anomaly mode may be on in this thread."""
-    return bool(_reasons.names)
+    return _watched_everywhere or bool(_reasons.names)

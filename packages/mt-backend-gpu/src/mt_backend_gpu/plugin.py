@@ -10,5 +10,5 @@ backend = UnavailableBackend(
     contract=1,
     device_type="cuda",
     reason="this version of mt-backend-gpu has no CUDA kernels and no allocator",
-    remedy="Use device='cpu', or upgrade mt-backend-gpu once a version with kernels is released",
+    remedy="Use device='cpu': there are no kernels to install yet",
 )

@@ -13,5 +13,5 @@ backend = UnavailableBackend(
     contract=1,
     device_type="mindspore",
     reason="; ".join(filter(None, (_NO_KERNELS, why_unavailable()))),
-    remedy="Use device='cpu', or upgrade mt-mindspore once a version with kernels is released",
+    remedy="Use device='cpu': there are no kernels to install yet",
 )

@@ -26,7 +26,15 @@ def graph_break(msg: str = "") -> None:
     """End the graph being compiled here; there is none."""
 
 
-def mark_dynamic(t: Any, index: Any, **options: Any) -> None:
+def mark_dynamic(
+    t: Any,
+    index: Any,
+    *,
+    hint_override: int | None = None,
+    min: int | None = None,
+    max: int | None = None,
+    specialize_on: list[Any] | None = None,
+) -> None:
     """Expect a dimension to vary between calls of compiled code; there is none."""
 
 
@@ -38,8 +46,18 @@ def maybe_mark_dynamic(t: Any, index: Any) -> None:
     """Expect that a dimension may vary between calls of compiled code; there is none."""
 
 
-def optimize(backend: str | Callable[..., Any] = "inductor", **options: Any) -> Callable[..., Any]:
-    """The decorator ``torch.compile(backend=...)``."""
-    from .._compile import compile  # lazy: it loads torch.nn
+def optimize(
+    backend: str | Callable[..., Any] = "inductor",
+    *,
+    nopython: bool = False,
+    guard_export_fn: Callable[..., Any] | None = None,
+    guard_fail_fn: Callable[..., Any] | None = None,
+    guard_filter_fn: Callable[..., Any] | None = None,
+    disable: bool = False,
+    dynamic: bool | None = None,
+) -> Callable[..., Any]:
+    """The decorator ``torch.compile(backend=...)``; guards are of graphs, and there are none."""
+    from .._compile import check_backend, compile  # lazy: it loads torch.nn
 
-    return compile(backend=backend)
+    check_backend(backend)
+    return compile(backend=backend, fullgraph=nopython, dynamic=dynamic, disable=disable)

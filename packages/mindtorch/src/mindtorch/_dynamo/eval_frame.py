@@ -2,18 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from mt_nn.modules.module import Module
 
-__all__ = ["OptimizedModule"]
+__all__ = ["CompiledOnce", "OptimizedModule"]
+
+
+class CompiledOnce:
+    """A program that a compiler is given at the first call, as PyTorch compiles then; later calls run what it returned.
+
+    A copy compiles anew: what a compiler returns belongs to the program that it was given.
+    """
+
+    def __init__(
+        self, program: Callable[..., Any], compile_program: Callable[[Callable[..., Any]], Callable[..., Any]]
+    ) -> None:
+        self.program = program
+        self.compile_program = compile_program
+        self.compiled: Callable[..., Any] | None = None
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the program, compiled now if it was not."""
+        if self.compiled is None:
+            self.compiled = self.compile_program(self.program)
+        return self.compiled(*args, **kwargs)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "compiled": None}
 
 
 class OptimizedModule(Module):
     """A module around another, `_orig_mod`, whose attributes are its own; parameters are named ``_orig_mod.*``."""
 
-    def __init__(self, mod: Module) -> None:
+    def __init__(self, mod: Module, compile_program: Callable[..., Callable[..., Any]] | None = None) -> None:
         super().__init__()
+        self.__dict__["_run"] = mod if compile_program is None else CompiledOnce(mod, compile_program)
         self._modules["_orig_mod"] = mod
         del self.__dict__["training"]  # it is the wrapped module's
 
@@ -22,8 +47,8 @@ class OptimizedModule(Module):
         return super().__call__(*args, **kwargs)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the wrapped module."""
-        return self._orig_mod(*args, **kwargs)
+        """Call the wrapped module, or what a compiler has made of it."""
+        return self._run(*args, **kwargs)
 
     @property
     def training(self) -> bool:

@@ -1,9 +1,12 @@
-"""``torch.backends.cuda``: preferences for CUDA's libraries and for kernels of attention."""
+"""``torch.backends.cuda``: preferences for CUDA's libraries, and the switches of attention on every device."""
 
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Iterator
+
+from mt_core import attention_switches as switches
 
 __all__ = [
     "cudnn_sdp_enabled",
@@ -32,8 +35,6 @@ class _MatmulPreferences:
 
 matmul = _MatmulPreferences()
 
-_sdp_kernels = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True}
-
 
 def is_built() -> bool:
     """Whether mindtorch holds CUDA kernels."""
@@ -47,52 +48,66 @@ def is_flash_attention_available() -> bool:
 
 def flash_sdp_enabled() -> bool:
     """Whether attention may use the flash kernel, where there is one."""
-    return _sdp_kernels["flash"]
+    return switches.is_enabled("flash")
 
 
 def mem_efficient_sdp_enabled() -> bool:
     """Whether attention may use the memory-efficient kernel, where there is one."""
-    return _sdp_kernels["mem_efficient"]
+    return switches.is_enabled("mem_efficient")
 
 
 def math_sdp_enabled() -> bool:
-    """Whether attention may be computed from its formula, as it is on the CPU whatever this says."""
-    return _sdp_kernels["math"]
+    """Whether attention may be computed by its formula; see `mt_core.attention_switches.check_allowed`."""
+    return switches.is_enabled("math")
 
 
 def cudnn_sdp_enabled() -> bool:
     """Whether attention may use cuDNN's kernel, where there is one."""
-    return _sdp_kernels["cudnn"]
+    return switches.is_enabled("cudnn")
 
 
 def enable_flash_sdp(enabled: bool) -> None:
     """Set `flash_sdp_enabled`."""
-    _sdp_kernels["flash"] = bool(enabled)
+    switches.enable("flash", enabled)
 
 
 def enable_mem_efficient_sdp(enabled: bool) -> None:
     """Set `mem_efficient_sdp_enabled`."""
-    _sdp_kernels["mem_efficient"] = bool(enabled)
+    switches.enable("mem_efficient", enabled)
 
 
 def enable_math_sdp(enabled: bool) -> None:
     """Set `math_sdp_enabled`."""
-    _sdp_kernels["math"] = bool(enabled)
+    switches.enable("math", enabled)
 
 
 def enable_cudnn_sdp(enabled: bool) -> None:
     """Set `cudnn_sdp_enabled`."""
-    _sdp_kernels["cudnn"] = bool(enabled)
+    switches.enable("cudnn", enabled)
 
 
 @contextlib.contextmanager
 def sdp_kernel(
     enable_flash: bool = True, enable_math: bool = True, enable_mem_efficient: bool = True, enable_cudnn: bool = True
 ) -> Iterator[None]:
-    """Context manager: set all four preferences."""
-    previous = dict(_sdp_kernels)
-    _sdp_kernels.update(flash=enable_flash, math=enable_math, mem_efficient=enable_mem_efficient, cudnn=enable_cudnn)
+    """Context manager: set all four preferences; deprecated for `torch.nn.attention.sdpa_kernel`."""
+    warnings.warn(
+        "`torch.backends.cuda.sdp_kernel()` is deprecated. In the future, this context manager will be removed. Please "
+        "see `torch.nn.attention.sdpa_kernel()` for the new context manager, with updated signature",
+        FutureWarning,
+        stacklevel=3,
+    )
+    wanted = {
+        "flash": enable_flash, "math": enable_math, "mem_efficient": enable_mem_efficient, "cudnn": enable_cudnn
+    }  # fmt: skip
+    previous = {name: switches.is_enabled(name) for name in wanted}
+    _enable_all(wanted)
     try:
         yield
     finally:
-        _sdp_kernels.update(previous)
+        _enable_all(previous)
+
+
+def _enable_all(wanted: dict[str, bool]) -> None:
+    for name, enabled in wanted.items():
+        switches.enable(name, enabled)

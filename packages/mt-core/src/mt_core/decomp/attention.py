@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import dtypes
 from ..api import _functions as ops
+from ..attention_switches import check_allowed
 from ..dispatch.registry import register_composite as composite
 from ..dtypes import c_type_name
 
@@ -84,6 +85,7 @@ def scaled_dot_product_attention(
     enable_gqa: bool,
 ) -> Any:
     _check(query, key, value, attn_mask, is_causal)
+    check_allowed(query, dropout_p)
     if enable_gqa:
         key, value = _repeat_heads(query, key), _repeat_heads(query, value)
     d = query.dtype

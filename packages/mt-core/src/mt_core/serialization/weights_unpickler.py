@@ -17,6 +17,7 @@ from collections.abc import Callable
 from pickle import UnpicklingError
 from typing import IO, Any
 
+from ..plugins.remedies import from_a_clone
 from ..tensor import Tensor
 from . import allowlist, rebuild
 
@@ -155,7 +156,7 @@ class WeightsUnpickler:
             except LookupError:
                 raise RuntimeError(
                     f"the file names {full_name}, which belongs to a part of mindtorch that is not installed: "
-                    "pip install mindtorch"
+                    + from_a_clone("mindtorch")
                 ) from None
             if allowlist.is_callable_name(full_name):
                 self._calls[id(found)] = found, function

@@ -9,6 +9,7 @@ from typing import Any
 
 from mt_core import Tensor
 from mt_core.hooks import RemovableHandle
+from mt_core.plugins.remedies import from_a_clone
 
 from .._type_names import type_name
 from ..parameter import Buffer, Parameter
@@ -169,7 +170,7 @@ class Module(ModuleHooks, ModuleState, ModuleTraversal, ModuleConversion):
         try:
             namespace = importlib.import_module("mindtorch")  # upward: compiling belongs to the whole namespace
         except ImportError as error:
-            raise RuntimeError("Module.compile needs the package mindtorch: pip install mindtorch") from error
+            raise RuntimeError(f"Module.compile needs the package mindtorch: {from_a_clone('mindtorch')}") from error
         self._compiled_call_impl = namespace.compile(self._call_impl, *args, **kwargs)
 
     # Registration
