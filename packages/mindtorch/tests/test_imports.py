@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import importlib
 import importlib.util
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -25,6 +26,8 @@ MAY_IMPORT = {
     "mt_library": ("mt_core", "mt_autograd"),
     "mindtorch": ("mt_core", "mt_autograd", "mt_nn", "mt_library"),
 }
+#: What its tests may import beside it: what it stands on, and for kernels the gradients that they must have.
+TESTS_MAY_IMPORT = {**MAY_IMPORT, "mt_backend_cpu": ("mt_core", "mt_autograd")}
 #: What an import inside a function must say behind it, and one by a name in quotes of what stands above.
 REASON = "# lazy: "
 UPWARD = "# upward: "
@@ -187,6 +190,21 @@ def test_names_in_quotes_are_no_way_around(distribution: str) -> None:
             exempt = UPWARD in place or any(part in place for part in UNFINISHED)
             if top in MAY_IMPORT and top not in allowed and not exempt:
                 wrong.append(place)
+    assert wrong == []
+
+
+@pytest.mark.parametrize("distribution", MAY_IMPORT)
+def test_tests_import_nothing_from_above(distribution: str) -> None:
+    allowed = {distribution, *TESTS_MAY_IMPORT[distribution]}
+    folder = Path(__file__).parents[2] / distribution.replace("_", "-") / "tests"
+    wrong = []
+    for file in folder.rglob("*.py"):
+        source = file.read_text(encoding="utf-8")
+        found = {i.module.partition(".")[0] for i in imports_of(file, file.stem, source)}
+        found.update(top for _, top in imported_by_name(source))
+        # The programs that tests run in processes of their own are text.
+        found.update(re.findall(r"^(?:import|from) (\w+)", source, re.MULTILINE))
+        wrong += [f"{file.name}: {top}" for top in found if top in MAY_IMPORT and top not in allowed]
     assert wrong == []
 
 

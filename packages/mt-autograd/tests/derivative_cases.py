@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import mindtorch as torch
+import mt_autograd
 from mt_autograd.gradcheck import gradcheck, gradgradcheck
+from mt_core.testing.namespace import namespace
+
+torch = namespace(autograd=mt_autograd)
 
 Case = tuple[str, Callable[..., Any], tuple[tuple[int, ...], ...]]
 

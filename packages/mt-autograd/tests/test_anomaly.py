@@ -8,7 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-import mindtorch as torch
+import mt_autograd
+from mt_core.testing.namespace import namespace
+
+torch = namespace(autograd=mt_autograd)
 
 
 class Failing(torch.autograd.Function):

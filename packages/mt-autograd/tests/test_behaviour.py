@@ -5,10 +5,15 @@ from __future__ import annotations
 import importlib.util
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-import mindtorch as torch
+import mt_autograd.checkpoint
+import mt_autograd.function
+from mt_core.testing.namespace import namespace
+
+torch = namespace(autograd=mt_autograd, utils=SimpleNamespace(checkpoint=mt_autograd.checkpoint))
 
 HERE = Path(__file__).parent / "snapshots"
 _spec = importlib.util.spec_from_file_location("behaviour_scenarios", HERE / "behaviour_scenarios.py")

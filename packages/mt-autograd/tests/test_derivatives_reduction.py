@@ -7,7 +7,10 @@ from typing import Any
 import pytest
 from derivative_cases import check_both_orders, inputs_of
 
-import mindtorch as torch
+import mt_autograd
+from mt_core.testing.namespace import namespace
+
+torch = namespace(autograd=mt_autograd)
 
 CASES = {
     "sum": lambda a: a.sum((0, -1)),

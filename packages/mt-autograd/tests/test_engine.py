@@ -8,7 +8,10 @@ import time
 import numpy as np
 import pytest
 
-import mindtorch as torch
+import mt_autograd
+from mt_core.testing.namespace import namespace
+
+torch = namespace(autograd=mt_autograd)
 
 LONG = 100_000
 

@@ -11,7 +11,10 @@ import random
 import numpy as np
 import pytest
 
-import mindtorch as torch
+import mt_autograd
+from mt_core.testing.namespace import namespace
+
+torch = namespace(autograd=mt_autograd)
 
 SIZE = 12
 

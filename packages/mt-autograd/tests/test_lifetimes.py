@@ -7,7 +7,10 @@ import weakref
 
 import pytest
 
-import mindtorch as torch
+import mt_autograd
+from mt_core.testing.namespace import namespace
+
+torch = namespace(autograd=mt_autograd)
 
 
 @pytest.fixture(autouse=True)

@@ -15,11 +15,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import mindtorch as torch
+from mt_core.testing.namespace import namespace
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 sys.path.insert(0, str(SNAPSHOTS))
 from elementwise_expressions import DTYPES, EXPRESSIONS, names  # noqa: E402
+
+torch = namespace()
 
 #: Relative tolerance by dtype of the result: PyTorch rounds some half results twice.
 TOLERANCE = {
@@ -35,6 +37,7 @@ TOLERANCE = {
 PYTORCHS_OWN = {
     "float32 torch.nn.functional.gelu(x)": "gelu(inf) is NaN",
     "bfloat16 torch.nn.functional.gelu(x)": "gelu(inf) is NaN",
+    "float16 torch.nn.functional.gelu(x)": "gelu(inf) is NaN, depending on the machine",
     "float16 x ** 0.5": "a root of -inf is inf in this dtype alone",
     "float16 x.pow_(0.5)": "a root of -inf is inf in this dtype alone",
     "float16 x ** -0.5": "a root of -inf is inf in this dtype alone",

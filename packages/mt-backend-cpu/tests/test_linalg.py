@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-import mindtorch as torch
+from mt_core.testing.namespace import namespace
+
+torch = namespace()
 
 L = torch.linalg
 DTYPES = [torch.float32, torch.float64, torch.complex64, torch.complex128]

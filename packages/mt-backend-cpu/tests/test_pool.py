@@ -6,7 +6,9 @@ import math
 
 import pytest
 
-import mindtorch as torch
+from mt_core.testing.namespace import namespace
+
+torch = namespace()
 
 F = torch.nn.functional
 
@@ -19,7 +21,7 @@ def test_pooling_agrees_with_windows_taken_one_by_one(spatial: int) -> None:
         windows = windows.unfold(2 + d, 3, 2)
     dims = tuple(range(-spatial, 0))
     assert torch.allclose(getattr(F, f"avg_pool{spatial}d")(x, 3, 2), windows.mean(dims), atol=1e-6)
-    values, indices = getattr(F, f"max_pool{spatial}d")(x, 3, 2, return_indices=True)
+    values, indices = getattr(F, f"max_pool{spatial}d_with_indices")(x, 3, 2)
     assert torch.equal(values, windows.amax(dims))
     assert torch.equal(x.flatten(2).gather(2, indices.flatten(2)).reshape(values.shape), values)
 
@@ -49,7 +51,7 @@ def test_averages_of_output_sizes_must_match_the_dimensions() -> None:
 @pytest.mark.parametrize("dilation, padding", [(1, 0), (1, 1), (2, 1)])
 def test_a_window_gives_its_first_largest_inner_element_and_its_last_nan(dilation: int, padding: int) -> None:
     x = torch.tensor([[[-math.inf, -math.inf, -math.inf, 2.0, 2.0, math.nan, 1.0, math.nan, 3.0]]])
-    values, places = F.max_pool1d(x, 3, 1, padding, dilation, return_indices=True)
+    values, places = F.max_pool1d_with_indices(x, 3, 1, padding, dilation)
     line = x[0, 0].tolist()
     for i, (value, place) in enumerate(zip(values[0, 0].tolist(), places[0, 0].tolist(), strict=True)):
         inside = [j for j in range(i - padding, i - padding + 3 * dilation, dilation) if 0 <= j < len(line)]

@@ -11,7 +11,10 @@ from pathlib import Path
 
 import pytest
 
-import mindtorch as torch
+import mt_autograd
+from mt_core.testing.namespace import namespace
+
+torch = namespace(autograd=mt_autograd)
 
 CASES = json.loads((Path(__file__).parent / "snapshots" / "random_operators.json").read_text())
 
@@ -180,7 +183,7 @@ def test_threads_share_one_stream():
     """Every number is drawn once, from the very first on; a fresh interpreter has nothing loaded yet."""
     program = """
 import threading
-import mindtorch as torch
+import mt_core as torch
 torch.manual_seed(0)
 drawn, start = [], threading.Barrier(8)
 def draw():

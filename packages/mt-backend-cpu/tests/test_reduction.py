@@ -7,7 +7,9 @@ import math
 import numpy as np
 import pytest
 
-import mindtorch as torch
+from mt_core.testing.namespace import namespace
+
+torch = namespace()
 
 
 @pytest.mark.parametrize("dim", [0, 1])

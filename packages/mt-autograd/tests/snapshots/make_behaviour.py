@@ -7,6 +7,7 @@ from pathlib import Path
 
 import behaviour_scenarios
 import torch
+import torch.utils.checkpoint
 from writing import write_or_check
 
 HERE = Path(__file__).parent

@@ -39,7 +39,7 @@ bitwise_right_shift gcd lcm pow float_power isclose dist
 """.split()
 
 FUNCTIONAL = """
-gelu silu mish softplus elu logsigmoid hardtanh relu6 hardsigmoid hardswish leaky_relu softshrink tanhshrink softsign
+gelu silu mish softplus elu hardtanh relu6 hardsigmoid hardswish leaky_relu softshrink
 """.split()
 
 OTHERS = """
@@ -108,6 +108,9 @@ torch.threshold(x, 0.5, 9)
 torch.nn.functional.gelu(x, approximate="tanh")
 torch.nn.functional.gelu(x, approximate="sigmoid")
 torch.nn.functional.softplus(x, 2, 5)
+torch._C._nn.log_sigmoid(x)
+x - torch.tanh(x)
+x / (torch.abs(x) + 1)
 torch.nn.functional.elu(x, 2.0)
 torch.nn.functional.hardtanh(x, -0.5, 3)
 torch.nn.functional.prelu(x, D[0, :1])
