@@ -21,12 +21,14 @@ def require_float(d: dtype, kernel: str) -> None:
 
 @meta("log_sigmoid_forward")
 def log_sigmoid_forward(self: Any) -> tuple[Spec, Spec]:
+    """self (*) -> result (*), buffer (*): what backward needs, e^-|self|."""
     require_float(self.dtype, "log_sigmoid_cpu")
     return Spec(self.shape, self.dtype), Spec(self.shape, self.dtype)
 
 
 @meta("_prelu_kernel_backward")
 def prelu_backward(grad_output: Any, self: Any, weight: Any) -> tuple[Spec, Spec]:
+    """grad_output (*), self (*), weight (*), broadcast -> gradients of self and of weight, both of the common shape."""
     require_float(self.dtype, "prelu_backward_cpu")
     spec = Spec(broadcast_shapes([grad_output.shape, self.shape, weight.shape]), self.dtype)
     return spec, spec
@@ -47,6 +49,7 @@ def _halved(self: Any, dim: int) -> tuple[int, ...]:
 
 @meta("glu")
 def glu(self: Any, dim: int) -> Spec:
+    """self (*, 2 N, *) -> (*, N, *), halved along `dim`."""
     shape = _halved(self, dim)
     require_float(self.dtype, "glu_cpu")
     return Spec(shape, self.dtype, output_strides(shape, [self.stride()]))
@@ -54,6 +57,7 @@ def glu(self: Any, dim: int) -> Spec:
 
 @meta("glu_backward")
 def glu_backward(grad_output: Any, self: Any, dim: int) -> Spec:
+    """grad_output (*, N, *), self (*, 2 N, *) -> (*, 2 N, *)."""
     _halved(self, dim)
     require_float(self.dtype, "glu_backward_cpu")
     return Spec(self.shape, self.dtype)

@@ -14,6 +14,7 @@ from .activation import require_float
 def _rule(name: str) -> None:
     @meta(f"_{name}")
     def forward(self: Any, dim: int, half_to_float: bool) -> Spec:
+        """self (*) -> (*), normalized along `dim`."""
         at = wrap_dim(dim, self.dim())
         if half_to_float:
             raise RuntimeError("softmax with half to float conversion is not supported on CPU")
@@ -22,6 +23,7 @@ def _rule(name: str) -> None:
 
     @meta(f"_{name}_backward_data")
     def backward(grad_output: Any, output: Any, dim: int, input_dtype: Any) -> Spec:
+        """grad_output (*), output (*) -> (*)."""
         if grad_output.shape != output.shape:
             raise RuntimeError(
                 "Expected tensor for argument #1 'grad' to have same size as tensor for argument #2 'output'; but "
@@ -44,6 +46,7 @@ _rule("log_softmax")
 
 @meta("_masked_softmax")
 def masked_softmax(self: Any, mask: Any, dim: int | None, mask_type: int | None) -> Spec:
+    """self (*), mask (*) of bool -> (*); for self (B, H, L, L) mask may be (L, L) or (B, L), as `mask_type` says."""
     if mask.dtype is not dtypes.bool:
         raise RuntimeError("Mask should be a boolean tensor")
     if mask_type not in (None, 0, 1, 2):
@@ -65,4 +68,5 @@ def check_mask(self: Any, mask: Any, mask_type: int) -> None:
 
 @meta("_masked_softmax_backward")
 def masked_softmax_backward(grad_output: Any, output: Any, mask: Any, dim: int | None) -> Spec:
+    """grad_output (*), output (*), mask -> (*)."""
     return Spec(output.shape, output.dtype)

@@ -19,6 +19,7 @@ _REFUSED = frozenset({dtypes.bool, dtypes.complex64, dtypes.complex128})
 
 @meta("isin.Tensor_Tensor")
 def isin(elements: Any, test_elements: Any, assume_unique: bool, invert: bool) -> Spec:
+    """elements (*), test_elements (any shape) -> (*) of bool."""
     for d in (elements.dtype, test_elements.dtype):
         _check_dtype(d)
     common = promote_types(elements.dtype, test_elements.dtype)

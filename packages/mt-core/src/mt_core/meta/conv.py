@@ -44,6 +44,7 @@ def convolution(
     output_padding: Ints,
     groups: int,
 ) -> Spec:
+    """input (N, C, *S), weight (O, C/groups, *K), bias (O,) -> (N, O, *T); transposed: weight (C, O/groups, *K)."""
     x, w = tuple(input._array.shape), tuple(weight._array.shape)
     spatial = len(w) - 2
     _check_parameters(stride, padding, dilation, output_padding, groups)
@@ -130,6 +131,7 @@ def _blocks(size: Ints, kernel: Ints, dilation: Ints, padding: Ints, stride: Int
 
 @meta("im2col")
 def im2col(self: Any, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Spec:
+    """self (N, C, H, W) or (C, H, W) -> (N, C KH KW, L) or (C KH KW, L); L counts the places of the window."""
     shape = tuple(self._array.shape)
     for name, values, least in (("kernel", kernel_size, 1), ("dilation", dilation, 1), ("stride", stride, 1)):
         if min(values) < least:
@@ -157,6 +159,7 @@ def im2col(self: Any, kernel_size: Ints, dilation: Ints, padding: Ints, stride: 
 
 @meta("col2im")
 def col2im(self: Any, output_size: Ints, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Spec:
+    """self (N, C KH KW, L) or (C KH KW, L) -> (N, C, H, W) or (C, H, W), where (H, W) is `output_size`."""
     shape = tuple(self._array.shape)
     if len(shape) not in (2, 3) or 0 in shape[-2:]:
         raise RuntimeError(

@@ -18,6 +18,7 @@ def _arange_dtype(requested: Any, *numbers: Any) -> Any:
 
 @meta("arange.start_step")
 def arange_step(start: Any, end: Any, step: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Spec:
+    """-> (ceil((end - start) / step),); int64 where all three are integers, else the default dtype."""
     d = _arange_dtype(dtype, start, end, step)
     for value in (start, end):
         if isinstance(value, float) and not math.isfinite(value):
@@ -38,9 +39,11 @@ def arange_step(start: Any, end: Any, step: Any, dtype: Any, layout: Any, device
 
 @meta("arange.start")
 def arange_start(start: Any, end: Any, *options: Any) -> Spec:
+    """-> (ceil(end - start),); dtype as for a step."""
     return arange_step(start, end, 1, *options)
 
 
 @meta("arange")
 def arange(end: Any, *options: Any) -> Spec:
+    """-> (ceil(end),); dtype as for a step."""
     return arange_step(0, end, 1, *options)

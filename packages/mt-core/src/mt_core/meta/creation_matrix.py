@@ -23,6 +23,7 @@ def _sequence_dtype(requested: Any, *numbers: Any) -> Any:
 
 @meta("linspace")
 def linspace(start: Any, end: Any, steps: int, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Spec:
+    """-> (steps,); the default dtype, its complex one for complex ends."""
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     return Spec((steps,), _sequence_dtype(dtype, start, end))
@@ -32,6 +33,7 @@ def linspace(start: Any, end: Any, steps: int, dtype: Any, layout: Any, device: 
 def logspace(
     start: Any, end: Any, steps: int, base: float, dtype: Any, layout: Any, device: Any, pin_memory: Any
 ) -> Spec:
+    """-> (steps,); dtype as for `linspace`."""
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     return Spec((steps,), _sequence_dtype(dtype, start, end))
@@ -39,11 +41,13 @@ def logspace(
 
 @meta("eye")
 def eye(n: int, dtype: Any, *options: Any) -> Spec:
+    """-> (n, n)."""
     return eye_m(n, n, dtype, *options)
 
 
 @meta("eye.m")
 def eye_m(n: int, m: int, dtype: Any, *options: Any) -> Spec:
+    """-> (n, m)."""
     for name, size in (("n", n), ("m", m)):
         if size < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {size}")
@@ -58,6 +62,7 @@ def _count(row: int, col: int, offset: int, lower: bool) -> int:
 
 def _indices(lower: bool) -> Any:
     def rule(row: int, col: int, offset: int, dtype: Any, *options: Any) -> Spec:
+        """-> (2, L): row and column of the L elements of a triangle of a (row, col) matrix, int64."""
         for name, size in (("row", row), ("col", col)):
             if size < 0:
                 raise RuntimeError(f"{name} must be non-negative, got{size}")
@@ -72,6 +77,7 @@ meta("triu_indices")(_indices(False))
 
 def _triangle(name: str) -> Any:
     def rule(self: Any, diagonal: int) -> Spec:
+        """self (*, M, N) -> (*, M, N)."""
         if self.dim() < 2:
             raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
         return Spec(self._array.shape, self._dtype)

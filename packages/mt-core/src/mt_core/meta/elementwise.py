@@ -15,6 +15,7 @@ from ..spec import Spec, View
 
 @meta("frexp.Tensor")
 def frexp(self: Any) -> tuple[Spec, Spec]:
+    """self (*) -> mantissa (*), exponent (*) of int32."""
     if not self.dtype.is_floating_point:
         raise RuntimeError("torch.frexp() only supports floating-point dtypes")
     strides = output_strides(self.shape, [self.stride()])
@@ -23,6 +24,7 @@ def frexp(self: Any) -> tuple[Spec, Spec]:
 
 @meta("ldexp.Tensor")
 def ldexp(self: Any, other: Any) -> Spec:
+    """self (*), other (*), broadcast -> the common shape."""
     common = self.dtype
     if not common.is_floating_point or other.dtype.category > 1:
         common = FLOAT.result(result_type_of([self, other]))
@@ -38,6 +40,7 @@ def ldexp(self: Any, other: Any) -> Spec:
 
 @meta("view_as_real")
 def view_as_real(self: Any) -> View:
+    """self (*) of complex -> view (*, 2) of its real dtype."""
     if not self.dtype.is_complex:
         raise RuntimeError("view_as_real is only supported for complex tensors")
     strides = (*(2 * step for step in self.stride()), 1)
@@ -46,6 +49,7 @@ def view_as_real(self: Any) -> View:
 
 @meta("view_as_complex")
 def view_as_complex(self: Any) -> View:
+    """self (*, 2) of a real dtype -> view (*) of its complex dtype."""
     if self.dtype not in (dtypes.float16, dtypes.float32, dtypes.float64):
         raise RuntimeError(
             f"view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: "

@@ -12,11 +12,13 @@ Ints = tuple[int, ...]
 
 @meta("_fft_c2c")
 def c2c(self: Any, dim: Ints, normalization: int, forward: bool) -> Spec:
+    """self (*) of complex -> (*)."""
     return Spec(self._array.shape, self._dtype)
 
 
 @meta("_fft_r2c")
 def r2c(self: Any, dim: Ints, normalization: int, onesided: bool) -> Spec:
+    """self (*, N, *) of real -> (*, N, *) of complex; one-sided: N // 2 + 1 along the last of `dim`."""
     shape = list(self._array.shape)
     if onesided:
         shape[dim[-1]] = shape[dim[-1]] // 2 + 1
@@ -25,6 +27,7 @@ def r2c(self: Any, dim: Ints, normalization: int, onesided: bool) -> Spec:
 
 @meta("_fft_c2r")
 def c2r(self: Any, dim: Ints, normalization: int, last_dim_size: int) -> Spec:
+    """self (*, N // 2 + 1, *) of complex -> (*, last_dim_size, *) of real, along the last of `dim`."""
     shape = list(self._array.shape)
     shape[dim[-1]] = last_dim_size
     return Spec(shape, self._dtype.to_real())

@@ -16,6 +16,7 @@ Ints = tuple[int, ...]
 
 @meta("linalg_vector_norm")
 def vector_norm(self: Any, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Spec:
+    """self (*S) -> S without the dimensions `dim`, or 1 there with `keepdim`; real."""
     d = self._dtype
     if d.category < 2:
         raise RuntimeError(
@@ -101,6 +102,7 @@ def columns(shape: Ints) -> Ints:
 
 @meta("linalg_inv_ex")
 def inv_ex(A: Any, check_errors: bool) -> tuple[Spec, Spec]:
+    """A (*, N, N) -> inverse (*, N, N), info (*) of int32."""
     shape = square(A, "linalg.inv")
     return Spec(shape, A._dtype, columns(shape)), Spec(shape[:-2], dtypes.int32)
 
@@ -114,6 +116,7 @@ def is_vector(A: Any, B: Any) -> bool:
 
 @meta("linalg_solve_ex")
 def solve_ex(A: Any, B: Any, left: bool, check_errors: bool) -> tuple[Spec, Spec]:
+    """A (*, N, N), B (*, N, K) or (*, N) -> result like B, info (*) of int32; B (*, K, N) from the right."""
     shape = square(A, "linalg.solve")
     if A._dtype is not B._dtype:
         raise RuntimeError(
@@ -143,23 +146,27 @@ def solve_ex(A: Any, B: Any, left: bool, check_errors: bool) -> tuple[Spec, Spec
 
 @meta("_linalg_det")
 def det(A: Any) -> Spec:
+    """A (*, N, N) -> (*)."""
     return Spec(square(A, "linalg.det")[:-2], A._dtype)
 
 
 @meta("linalg_slogdet")
 def slogdet(A: Any) -> tuple[Spec, Spec]:
+    """A (*, N, N) -> sign (*), logabsdet (*) of real."""
     batch = square(A, "linalg.slogdet")[:-2]
     return Spec(batch, A._dtype), Spec(batch, A._dtype.to_real())
 
 
 @meta("linalg_cholesky_ex")
 def cholesky_ex(self: Any, upper: bool, check_errors: bool) -> tuple[Spec, Spec]:
+    """self (*, N, N) -> L (*, N, N), info (*) of int32."""
     shape = square(self, "linalg.cholesky")
     return Spec(shape, self._dtype, columns(shape)), Spec(shape[:-2], dtypes.int32)
 
 
 @meta("linalg_qr")
 def qr(A: Any, mode: str) -> tuple[Spec, Spec]:
+    """A (*, M, N) -> Q (*, M, K), R (*, K, N), K = min(M, N); complete: K = M; mode r: Q (0,)."""
     shape = matrices(A, "linalg.qr")
     if mode not in ("reduced", "complete", "r"):
         raise RuntimeError(
@@ -174,6 +181,7 @@ def qr(A: Any, mode: str) -> tuple[Spec, Spec]:
 
 @meta("linalg_eigh")
 def eigh(self: Any, UPLO: str) -> tuple[Spec, Spec]:
+    """self (*, N, N) -> eigenvalues (*, N) of real, eigenvectors (*, N, N)."""
     shape = square(self, "linalg.eigh")
     if UPLO.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
@@ -182,6 +190,7 @@ def eigh(self: Any, UPLO: str) -> tuple[Spec, Spec]:
 
 @meta("linalg_svd")
 def svd(A: Any, full_matrices: bool, driver: str | None) -> tuple[Spec, Spec, Spec]:
+    """A (*, M, N) -> U (*, M, K), S (*, K) of real, Vh (*, K, N), K = min(M, N); full: U (*, M, M), Vh (*, N, N)."""
     shape = matrices(A, "linalg.svd")
     if driver is not None:
         raise RuntimeError(
@@ -196,6 +205,7 @@ def svd(A: Any, full_matrices: bool, driver: str | None) -> tuple[Spec, Spec, Sp
 
 @meta("linalg_solve_triangular")
 def solve_triangular(self: Any, B: Any, upper: bool, left: bool, unitriangular: bool) -> Spec:
+    """self (*, N, N), B (*, N, K) -> (*, N, K); B (*, K, N) from the right."""
     shape, b = square(self, "linalg.solve_triangular"), tuple(B._array.shape)
     if len(b) < 2:
         raise RuntimeError("linalg.solve_triangular: The input tensor B must have at least 2 dimensions.")

@@ -35,12 +35,14 @@ def lapack(A: Any, name: str) -> None:
 
 @meta("linalg_eig")
 def eig(self: Any) -> tuple[Spec, Spec]:
+    """self (*, N, N) -> eigenvalues (*, N), eigenvectors (*, N, N), both of complex."""
     shape, d = _complex_square(self)
     return Spec(shape[:-1], d), Spec(shape, d, columns(shape))
 
 
 @meta("linalg_eigvals")
 def eigvals(self: Any) -> Spec:
+    """self (*, N, N) -> (*, N) of complex."""
     shape, d = _complex_square(self)
     return Spec(shape[:-1], d)
 
@@ -55,6 +57,7 @@ def _complex_square(self: Any) -> tuple[Ints, Any]:
 
 @meta("linalg_lu_factor_ex")
 def lu_factor_ex(A: Any, pivot: bool, check_errors: bool) -> tuple[Spec, Spec, Spec]:
+    """A (*, M, N) -> LU (*, M, N), pivots (*, min(M, N)) of int32, info (*) of int32."""
     shape = tuple(A._array.shape)
     if len(shape) < 2:
         raise RuntimeError(
@@ -69,6 +72,7 @@ def lu_factor_ex(A: Any, pivot: bool, check_errors: bool) -> tuple[Spec, Spec, S
 
 @meta("lu_unpack")
 def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool, unpack_pivots: bool) -> tuple[Spec, Spec, Spec]:
+    """LU_data (*, M, N) -> P (*, M, M), L (*, M, K), U (*, K, N), K = min(M, N); (0,) for what is not wanted."""
     shape, d = tuple(LU_data._array.shape), LU_data._dtype
     if len(shape) < 2:
         raise RuntimeError(
@@ -89,12 +93,14 @@ def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool, unpack_pivots: bo
 
 @meta("linalg_ldl_factor_ex")
 def ldl_factor_ex(self: Any, hermitian: bool, check_errors: bool) -> tuple[Spec, Spec, Spec]:
+    """self (*, N, N) -> LD (*, N, N), pivots (*, N) of int32, info (*) of int32."""
     shape = square(self, "torch.linalg.ldl_factor_ex")
     return Spec(shape, self._dtype, columns(shape)), Spec(shape[:-1], dtypes.int32), Spec(shape[:-2], dtypes.int32)
 
 
 @meta("linalg_ldl_solve")
 def ldl_solve(LD: Any, pivots: Any, B: Any, hermitian: bool) -> Spec:
+    """LD (*, N, N), pivots (*, N), B (*, N, K) -> (*, N, K)."""
     shape, b = square(LD, "torch.linalg.ldl_solve"), tuple(B._array.shape)
     if len(b) < 2:
         raise RuntimeError(
@@ -125,6 +131,7 @@ def ldl_solve(LD: Any, pivots: Any, B: Any, hermitian: bool) -> Spec:
 
 @meta("geqrf")
 def geqrf(self: Any) -> tuple[Spec, Spec]:
+    """self (*, M, N) -> reflectors (*, M, N), tau (*, min(M, N))."""
     shape = tuple(self._array.shape)
     if len(shape) < 2:
         raise RuntimeError("torch.geqrf: input must have at least 2 dimensions.")
@@ -137,6 +144,10 @@ _DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
 
 @meta("linalg_lstsq")
 def lstsq(self: Any, b: Any, rcond: float | None, driver: str | None) -> tuple[Spec, Spec, Spec, Spec]:
+    """self (*, M, N), b (*, M, K) -> solution (*, N, K), residuals (*, K), rank (*), singular values (*, min(M, N)).
+
+    With b (*, M) the solution is (*, N). What the driver does not give is (0,).
+    """
     a, rhs, d = tuple(self._array.shape), tuple(b._array.shape), self._dtype
     if len(a) < 2:
         raise RuntimeError("torch.linalg.lstsq: input must have at least 2 dimensions.")
@@ -173,6 +184,7 @@ def _residual_shape(batch: Ints, count: int, m: int, n: int, driver: str | None)
 
 @meta("linalg_pinv.atol_rtol_tensor")
 def pinv(self: Any, atol: Any, rtol: Any, hermitian: bool) -> Spec:
+    """self (*, M, N) -> (*, N, M)."""
     shape, d = tuple(self._array.shape), self._dtype
     if len(shape) < 2 or d.category < 2 or not d.native:
         raise RuntimeError(
@@ -186,6 +198,7 @@ def pinv(self: Any, atol: Any, rtol: Any, hermitian: bool) -> Spec:
 
 @meta("linalg_matrix_exp")
 def matrix_exp(self: Any) -> Spec:
+    """self (*, N, N) -> (*, N, N)."""
     shape = _square(self, "linalg.matrix_exp")
     if self._dtype.category < 2:
         raise RuntimeError(

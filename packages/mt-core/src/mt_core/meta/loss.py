@@ -11,6 +11,7 @@ from ..spec import Spec
 
 @meta("nll_loss_forward")
 def nll_loss_forward(self: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> tuple[Spec, Spec]:
+    """self (N, C) or (C,), target (N,) or (), weight (C,) -> loss () or (N,), total weight ()."""
     shape, wanted = self._array.shape, target._array.shape
     if not 1 <= len(shape) <= 2:
         raise RuntimeError("input tensor should be 1D or 2D")
@@ -38,4 +39,5 @@ def nll_loss_forward(self: Any, target: Any, weight: Any, reduction: int, ignore
 def nll_loss_backward(
     grad_output: Any, self: Any, target: Any, weight: Any, reduction: int, ignore_index: int, total_weight: Any
 ) -> Spec:
+    """grad_output () or (N,), self (N, C) or (C,), target (N,) or (), weight (C,) -> like self."""
     return Spec(self._array.shape, self._dtype)

@@ -19,6 +19,7 @@ _MISMATCH = "expected m1 and m2 to have the same dtype, but got: {} != {}"
 
 @meta("mm")
 def mm(self: Any, mat2: Any) -> Spec:
+    """self (M, K), mat2 (K, N) -> (M, N)."""
     a, b = self._array.shape, mat2._array.shape
     if len(a) != 2:
         raise RuntimeError("self must be a matrix")
@@ -38,6 +39,7 @@ def _check_product_dtype(d: Any, name: str) -> None:
 
 @meta("bmm")
 def bmm(self: Any, mat2: Any) -> Spec:
+    """self (B, M, K), mat2 (B, K, N) -> (B, M, N)."""
     a, b = self._array.shape, mat2._array.shape
     if len(a) != 3:
         raise RuntimeError("batch1 must be a 3D tensor")
@@ -54,6 +56,7 @@ def bmm(self: Any, mat2: Any) -> Spec:
 
 @meta("mv")
 def mv(self: Any, vec: Any) -> Spec:
+    """self (M, K), vec (K,) -> (M,)."""
     a, b = self._array.shape, vec._array.shape
     if len(a) != 2 or len(b) != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got {1 if len(b) == 1 else 0}, {len(a)}, {len(b)}")
@@ -65,6 +68,7 @@ def mv(self: Any, vec: Any) -> Spec:
 
 @meta("dot", "vdot")
 def dot(self: Any, tensor: Any) -> Spec:
+    """self (K,), tensor (K,) -> ()."""
     a, b = self._array.shape, tensor._array.shape
     if len(a) != 1 or len(b) != 1:
         raise RuntimeError(f"1D tensors expected, but got {len(a)}D and {len(b)}D tensors")
@@ -108,6 +112,7 @@ def _scalars_fit(d: Any, *scalars: Any) -> None:
 
 @meta("addmm")
 def addmm(self: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> Spec:
+    """self broadcast to (M, N), mat1 (M, K), mat2 (K, N) -> (M, N)."""
     a, b = mat1._array.shape, mat2._array.shape
     if len(a) != 2:
         raise RuntimeError(f"mat1 must be a matrix, got {len(a)}-D tensor")
@@ -129,6 +134,7 @@ def addmm(self: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> Spec:
 
 @meta("addmv")
 def addmv(self: Any, mat: Any, vec: Any, beta: Any, alpha: Any) -> Spec:
+    """self broadcast to (M,), mat (M, K), vec (K,) -> (M,)."""
     a, b, c = mat._array.shape, vec._array.shape, self._array.shape
     if len(a) != 2 or len(b) != 1 or len(c) > 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got {len(c)}, {len(a)}, {len(b)}")
@@ -141,6 +147,7 @@ def addmv(self: Any, mat: Any, vec: Any, beta: Any, alpha: Any) -> Spec:
 
 @meta("baddbmm")
 def baddbmm(self: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any) -> Spec:
+    """self broadcast to (B, M, N), batch1 (B, M, K), batch2 (B, K, N) -> (B, M, N)."""
     spec = bmm(batch1, batch2)
     if self._dtype is not batch1._dtype:
         raise RuntimeError(
@@ -154,6 +161,7 @@ def baddbmm(self: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any) -> Spec:
 
 @meta("linear")
 def linear(input: Any, weight: Any, bias: Any) -> Spec:
+    """input (*, K), weight (N, K), bias (N,) -> (*, N); weight (K,), bias () -> (*)."""
     x, w = input._array.shape, weight._array.shape
     if len(w) not in (1, 2):
         raise RuntimeError(f"linear(): weight must be 1-D or 2-D, got {len(w)}-D")

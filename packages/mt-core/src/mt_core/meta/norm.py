@@ -41,6 +41,7 @@ def check_normalized(input: Any, normalized_shape: Ints, weight: Any, bias: Any)
 def native_layer_norm(
     input: Any, normalized_shape: Ints, weight: Any, bias: Any, eps: float
 ) -> tuple[Spec, Spec, Spec]:
+    """input (*L, *S), weight (*S), bias (*S) -> result (*L, *S), mean and 1/deviation (*L, 1, ..., 1)."""
     check_normalized(input, normalized_shape, weight, bias)
     _check_floating(input, "LayerNormKernelImpl")
     shape = input._array.shape
@@ -58,6 +59,7 @@ def _check_floating(input: Any, kernel: str) -> None:
 def native_layer_norm_backward(
     grad_out: Any, input: Any, normalized_shape: Ints, mean: Any, rstd: Any, weight: Any, bias: Any, output_mask: Any
 ) -> tuple[Spec | None, Spec | None, Spec | None]:
+    """grad_out and input (*L, *S), mean and rstd (*L, 1, ..., 1) -> gradients of input, weight (*S), bias (*S)."""
     wanted_input, wanted_weight, wanted_bias = output_mask
     return (
         Spec(input._array.shape, input._dtype) if wanted_input else None,
@@ -70,6 +72,7 @@ def native_layer_norm_backward(
 def batch_norm(
     input: Any, weight: Any, bias: Any, mean: Any, variance: Any, eps: float
 ) -> tuple[Spec, Spec, Spec, Spec]:
+    """input (N, C, *), all others (C,) -> result (N, C, *), mean, 1/deviation (or (0,) where given), variance (C,)."""
     _check_floating(input, "batch_norm")
     d, shape = input._dtype, input._array.shape
     strides = output_strides(shape, [input.stride()]) if input._keys & STRIDED else None
@@ -87,6 +90,7 @@ def batch_norm(
 def batch_norm_backward(
     grad_out: Any, input: Any, weight: Any, mean: Any, rstd: Any, training: bool, output_mask: Any
 ) -> tuple[Spec | None, Spec | None, Spec | None]:
+    """grad_out and input (N, C, *), all others (C,) -> gradients of input, weight (C,), bias (C,)."""
     shape = input._array.shape
     specs = Spec(shape, input._dtype), Spec((shape[1],), rstd._dtype), Spec((shape[1],), rstd._dtype)
     return tuple([spec if wanted else None for spec, wanted in zip(specs, output_mask, strict=True)])  # type: ignore[return-value]
@@ -94,4 +98,5 @@ def batch_norm_backward(
 
 @meta("layer_norm")
 def layer_norm(input: Any, normalized_shape: Ints, weight: Any, bias: Any, eps: float, cudnn_enable: bool) -> Spec:
+    """input (*L, *S), weight (*S), bias (*S) -> (*L, *S)."""
     return native_layer_norm(input, normalized_shape, weight, bias, eps)[0]

@@ -12,6 +12,7 @@ from ..spec import Spec
 
 @meta("_cdist_forward")
 def cdist_forward(x1: Any, x2: Any, p: float, compute_mode: int | None) -> Spec:
+    """x1 (*, P, M), x2 (*, R, M) -> (*, P, R), batches broadcast."""
     a, b = tuple(x1._array.shape), tuple(x2._array.shape)
     for name, x in (("X1", x1), ("X2", x2)):
         if x._array.ndim < 2:

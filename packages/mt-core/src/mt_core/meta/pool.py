@@ -169,6 +169,7 @@ def _declare(spatial: int) -> None:
         count_include_pad: bool,
         divisor_override: Any,
     ) -> Spec:
+        """self (N, C, *S) or (C, *S) -> (N, C, *T) or (C, *T), T the number of windows."""
         check_counts(spatial, f"avg_pool{spatial}d", {"kernel_size": kernel_size, "stride": stride, "padding": padding})
         kernel, step, border = windows_of(spatial, kernel_size, stride, padding)
         if divisor_override == 0:
@@ -180,6 +181,7 @@ def _declare(spatial: int) -> None:
     def max_(
         self: Any, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool
     ) -> tuple[Spec, Spec]:
+        """self (N, C, *S) or (C, *S) -> values and places (int64), (N, C, *T) or (C, *T), T the number of windows."""
         check_counts(
             spatial,
             f"max_pool{spatial}d",
@@ -190,14 +192,17 @@ def _declare(spatial: int) -> None:
         return Spec(shape, self._dtype), Spec(shape, dtypes.int64)
 
     def adaptive(self: Any, output_size: Ints) -> tuple[Spec, Spec]:
+        """self (N, C, *S) or (C, *S) -> values and places (int64), (N, C, *output_size) or (C, *output_size)."""
         shape = adaptive_shape(self, output_size, spatial, f"adaptive_max_pool{spatial}d")
         return Spec(shape, self._dtype), Spec(shape, dtypes.int64)
 
+    def avg_backward(grad_output: Any, self: Any, *window: Any) -> Spec:
+        """grad_output (N, C, *T) or (C, *T), self (N, C, *S) or (C, *S) -> like self."""
+        return Spec(self._array.shape, grad_output._dtype)
+
     if spatial > 1:
         meta(f"avg_pool{spatial}d")(avg)
-        meta(f"avg_pool{spatial}d_backward")(
-            lambda grad_output, self, *window: Spec(self._array.shape, grad_output._dtype)
-        )
+        meta(f"avg_pool{spatial}d_backward")(avg_backward)
     meta(f"max_pool{spatial}d_with_indices")(max_)
     meta(f"adaptive_max_pool{spatial}d")(adaptive)
 

@@ -37,6 +37,7 @@ def _require(d: dtype, supported: Collection[dtype], kernel: str) -> None:
 
 @meta("uniform_")
 def uniform(self: Tensor, from_: float, to: float, generator: Any) -> None:
+    """self (*) -> (*), filled."""
     d = self._dtype.to_real()
     _require(d, _FLOATING, "check_uniform_bounds")
     limits = dtypes.finfo(d)
@@ -54,6 +55,7 @@ def uniform(self: Tensor, from_: float, to: float, generator: Any) -> None:
 
 @meta("normal_")
 def normal(self: Tensor, mean: float, std: float, generator: Any) -> None:
+    """self (*) -> (*), filled."""
     check_std(std)
     _require(self._dtype, (*_FLOATING, *_COMPLEX), "normal_kernel_cpu")
 
@@ -71,6 +73,7 @@ def check_std(std: float) -> None:
 
 @meta("log_normal_")
 def log_normal(self: Tensor, mean: float, std: float, generator: Any) -> None:
+    """self (*) -> (*), filled."""
     if not std > 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
     _require(self._dtype, _FLOATING, "log_normal_cpu")
@@ -78,6 +81,7 @@ def log_normal(self: Tensor, mean: float, std: float, generator: Any) -> None:
 
 @meta("exponential_")
 def exponential(self: Tensor, lambd: float, generator: Any) -> None:
+    """self (*) -> (*), filled."""
     if not lambd > 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
     _require_continuous(self._dtype, "Exponential", scalar_type_name(self._dtype))
@@ -86,6 +90,7 @@ def exponential(self: Tensor, lambd: float, generator: Any) -> None:
 
 @meta("cauchy_")
 def cauchy(self: Tensor, median: float, sigma: float, generator: Any) -> None:
+    """self (*) -> (*), filled."""
     if not sigma > 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
     _require_continuous(self._dtype, "Cauchy", _C_TYPES.get(self._dtype.name, self._dtype.name))
@@ -102,6 +107,7 @@ def _require_continuous(d: dtype, distribution: str, type_name: str) -> None:
 
 @meta("geometric_")
 def geometric(self: Tensor, p: float, generator: Any) -> None:
+    """self (*) -> (*), filled."""
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
     _require(self._dtype, (*_FLOATING, *_INTEGERS), "geometric_cpu")
@@ -109,6 +115,7 @@ def geometric(self: Tensor, p: float, generator: Any) -> None:
 
 @meta("bernoulli_.float")
 def bernoulli(self: Tensor, p: float, generator: Any) -> None:
+    """self (*) -> (*), filled."""
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
     _require(self._dtype, (*_FLOATING, *_INTEGERS, dtypes.bool), "bernoulli_scalar_cpu_")
@@ -116,6 +123,7 @@ def bernoulli(self: Tensor, p: float, generator: Any) -> None:
 
 @meta("bernoulli_.Tensor")
 def bernoulli_tensor(self: Tensor, p: Tensor, generator: Any) -> None:
+    """self (*), p broadcast to it -> (*), filled."""
     _require(self._dtype, (*_FLOATING, *_INTEGERS, dtypes.bool), "bernoulli_tensor_cpu_self_")
     p.detach().expand(self._array.shape)
     _require(p._dtype, _FLOATING, "bernoulli_tensor_cpu_p_")
@@ -126,16 +134,19 @@ def bernoulli_tensor(self: Tensor, p: Tensor, generator: Any) -> None:
 
 @meta("random_")
 def random(self: Tensor, generator: Any) -> None:
+    """self (*) -> (*), filled."""
     _require(self._dtype, (*_FLOATING, *_INTEGERS, dtypes.bool), "random_kernel_cpu")
 
 
 @meta("random_.to")
 def random_to(self: Tensor, to: int, generator: Any) -> None:
+    """self (*) -> (*), filled."""
     random_from(self, 0, to, generator)
 
 
 @meta("random_.from")
 def random_from(self: Tensor, from_: int, to: int | None, generator: Any) -> None:
+    """self (*) -> (*), filled."""
     d = self._dtype
     if d.is_complex:
         raise RuntimeError("check_random_bounds handles only integral, floating-point and boolean types")
@@ -181,6 +192,7 @@ _C_INTEGERS = {"uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32"
 
 @meta("randperm")
 def randperm(n: int, dtype: Any, *options: Any) -> Spec:
+    """-> (n,) of int64."""
     d = dtype or dtypes.int64
     if n < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
@@ -195,6 +207,7 @@ def randperm(n: int, dtype: Any, *options: Any) -> Spec:
 
 @meta("randperm.generator")
 def randperm_generator(n: int, generator: Any, *options: Any) -> Spec:
+    """-> (n,) of int64."""
     return randperm(n, *options)
 
 
@@ -203,6 +216,7 @@ def randperm_generator(n: int, generator: Any, *options: Any) -> Spec:
 
 @meta("multinomial")
 def multinomial(self: Tensor, num_samples: int, replacement: bool, generator: Any) -> Spec:
+    """self (N, C) or (C,) of weights -> (N, num_samples) or (num_samples,) of int64."""
     shape, d = self._array.shape, self._dtype
     if not 0 < len(shape) <= 2:
         raise RuntimeError("prob_dist must be 1 or 2 dim")
@@ -221,12 +235,14 @@ def multinomial(self: Tensor, num_samples: int, replacement: bool, generator: An
 
 @meta("poisson")
 def poisson(self: Tensor, generator: Any) -> Spec:
+    """self (*) of rates -> (*)."""
     _require(self._dtype, _FLOATING, "poisson_cpu")
     return Spec(self._array.shape, self._dtype)
 
 
 @meta("binomial")
 def binomial(count: Tensor, prob: Tensor, generator: Any) -> Spec:
+    """count (*), prob (*), broadcast -> the common shape."""
     for name, tensor in (("count", count), ("prob", prob)):
         if not tensor._dtype.is_floating_point:
             raise ValueError(

@@ -10,6 +10,7 @@ from ..spec import Spec
 
 @meta("_lstm_gates")
 def lstm_gates(gates: Any, cell: Any) -> tuple[Spec, Spec, Spec]:
+    """gates (*, 4 H), cell (*, H) -> hidden (*, H), next cell (*, H), activated gates (*, 4 H)."""
     shape, d = cell._array.shape, cell._dtype
     if gates._dtype is not d or gates._array.shape != (*shape[:-1], 4 * shape[-1]):
         raise RuntimeError(
@@ -22,4 +23,5 @@ def lstm_gates(gates: Any, cell: Any) -> tuple[Spec, Spec, Spec]:
 def lstm_gates_backward(
     grad_hidden: Any, grad_cell: Any, activated: Any, cell: Any, next_cell: Any
 ) -> tuple[Spec, Spec]:
+    """grad_hidden, grad_cell, cell, next_cell (*, H), activated (*, 4 H) -> gradients (*, 4 H) and (*, H)."""
     return Spec(activated._array.shape, activated._dtype), Spec(cell._array.shape, cell._dtype)

@@ -91,6 +91,7 @@ def _line(self: Any) -> Ints:
 
 @meta("histogram.bin_ct")
 def histogram(self: Any, bins: int, range: Any, weight: Any, density: bool) -> tuple[Spec, Spec]:
+    """self (any shape), weight like it -> counts (bins,), edges (bins + 1,)."""
     _check_dtype(self)
     _check_counts((bins,), range)
     _check_line_weight(self, weight)
@@ -105,6 +106,7 @@ def _check_line_weight(self: Any, weight: Any) -> None:
 
 @meta("histogram.bins_tensor")
 def histogram_edges(self: Any, bins: Any, weight: Any, density: bool) -> tuple[Spec, Spec]:
+    """self (any shape), bins (B + 1,), weight like self -> counts (B,), edges (B + 1,)."""
     _check_dtype(self)
     _check_edges([bins], self)
     _check_line_weight(self, weight)
@@ -113,6 +115,7 @@ def histogram_edges(self: Any, bins: Any, weight: Any, density: bool) -> tuple[S
 
 @meta("_histogramdd_bin_edges")
 def bin_edges(self: Any, bins: Ints, range: Any, weight: Any, density: bool) -> list[Spec]:
+    """self (*, D), weight (*) -> D tensors of edges, (bins[d] + 1,) each."""
     _check_dtype(self)
     _check_points(tuple(self._array.shape), len(bins), weight, self)
     _check_counts(tuple(bins), range)
@@ -121,6 +124,7 @@ def bin_edges(self: Any, bins: Ints, range: Any, weight: Any, density: bool) -> 
 
 @meta("_histogramdd_from_bin_tensors")
 def histogramdd(self: Any, bins: list[Any], weight: Any, density: bool) -> Spec:
+    """self (*, D), D bins (B_d + 1,), weight (*) -> (B_1, ..., B_D)."""
     _check_dtype(self)
     _check_points(tuple(self._array.shape), len(bins), weight, self)
     _check_edges(bins, self)

@@ -15,6 +15,7 @@ from .sort import Deferred
 
 @meta("cumsum", "cumprod")
 def cumulative(self: Any, dim: int, dtype: Any) -> Spec:
+    """self (*) -> (*); int64 for integers and bool."""
     wrap_dim(dim, self.dim())
     d = dtype or (dtypes.int64 if self._dtype.category < 2 else self._dtype)
     return Spec(self._array.shape, d)
@@ -22,6 +23,7 @@ def cumulative(self: Any, dim: int, dtype: Any) -> Spec:
 
 def _cumulative_extreme(name: str) -> Any:
     def rule(self: Any, dim: int) -> tuple[Spec, Spec]:
+        """self (*) -> values (*), indices (*) of int64."""
         wrap_dim(dim, self.dim())
         if self._dtype.is_complex:
             raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{scalar_type_name(self._dtype)}'")
@@ -36,6 +38,7 @@ meta("cummin")(_cumulative_extreme("cummin"))
 
 @meta("logcumsumexp")
 def logcumsumexp(self: Any, dim: int) -> Spec:
+    """self (*) -> (*)."""
     wrap_dim(dim, self.dim())
     if self._dtype.category < 2:
         raise NotImplementedError(f"\"logcumsumexp_out_cpu\" not implemented for '{scalar_type_name(self._dtype)}'")
@@ -44,6 +47,7 @@ def logcumsumexp(self: Any, dim: int) -> Spec:
 
 @meta("bincount")
 def bincount(self: Any, weights: Any, minlength: int) -> Spec:
+    """self (N,) of integers, weights (N,) -> (max(largest + 1, minlength),), known after counting."""
     data_dependent("bincount", self)
     if self.dim() != 1 or self._dtype.category != 1:
         if self._dtype.category != 1:
@@ -59,6 +63,7 @@ def bincount(self: Any, weights: Any, minlength: int) -> Spec:
 
 @meta("histc")
 def histc(self: Any, bins: int, min: Any, max: Any) -> Spec:
+    """self (any shape) -> (bins,)."""
     if bins <= 0:
         raise RuntimeError(f"bins must be > 0, but got {bins}")
     if self._dtype.is_complex:

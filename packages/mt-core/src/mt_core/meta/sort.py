@@ -23,6 +23,7 @@ def _not_for(self: Any, name: str, *, bool_too: bool = True) -> None:
 
 @meta("sort.stable")
 def sort(self: Any, stable: Any, dim: int, descending: bool) -> tuple[Spec, Spec]:
+    """self (*) -> values (*), indices (*) of int64."""
     wrap_dim(dim, self.dim())
     if self._dtype.is_complex:
         raise RuntimeError(" Sort does not support complex dtypes on CPU")
@@ -32,6 +33,7 @@ def sort(self: Any, stable: Any, dim: int, descending: bool) -> tuple[Spec, Spec
 
 @meta("topk")
 def topk(self: Any, k: int, dim: int, largest: bool, sorted: bool) -> tuple[Spec, Spec]:
+    """self (*L, N, *R) -> values and indices (int64), (*L, k, *R), at `dim`."""
     shape = self._array.shape
     at = wrap_dim(dim, len(shape))
     extent = shape[at] if shape else 1
@@ -60,6 +62,7 @@ def _not_empty(self: Any, dim: int, name: str) -> None:
 
 @meta("kthvalue")
 def kthvalue(self: Any, k: int, dim: int, keepdim: bool) -> tuple[Spec, Spec]:
+    """self (*S) -> values and indices (int64), S without the dimension `dim`, or 1 there with `keepdim`."""
     _not_empty(self, dim, "kthvalue()")
     shape = self._array.shape
     extent = shape[wrap_dim(dim, len(shape))] if shape else 1
@@ -71,12 +74,14 @@ def kthvalue(self: Any, k: int, dim: int, keepdim: bool) -> tuple[Spec, Spec]:
 
 @meta("median", "nanmedian")
 def median(self: Any) -> Spec:
+    """self (*) -> ()."""
     _not_for(self, "median_cpu")
     return Spec((), self._dtype)
 
 
 @meta("median.dim", "nanmedian.dim")
 def median_dim(self: Any, dim: int, keepdim: bool) -> tuple[Spec, Spec]:
+    """self (*S) -> values and indices (int64), S without the dimension `dim`, or 1 there with `keepdim`."""
     _not_empty(self, dim, "median()")
     _not_for(self, "median_out")
     return _pair(self, dim, keepdim)
@@ -84,6 +89,7 @@ def median_dim(self: Any, dim: int, keepdim: bool) -> tuple[Spec, Spec]:
 
 @meta("mode")
 def mode(self: Any, dim: int, keepdim: bool) -> tuple[Spec, Spec]:
+    """self (*S) -> values and indices (int64), S without the dimension `dim`, or 1 there with `keepdim`."""
     _not_empty(self, dim, "mode()")
     _not_for(self, "mode_cpu", bool_too=False)
     return _pair(self, dim, keepdim)
@@ -91,6 +97,7 @@ def mode(self: Any, dim: int, keepdim: bool) -> tuple[Spec, Spec]:
 
 @meta("searchsorted.Tensor")
 def searchsorted(sorted_sequence: Any, self: Any, out_int32: bool, right: bool, side: str | None, sorter: Any) -> Spec:
+    """sorted_sequence (*, N) or (N,), self (*, K) -> (*, K) of int64, or int32 with `out_int32`."""
     if side is not None and side not in ("left", "right"):
         raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
     if side == "left" and right:
@@ -144,17 +151,20 @@ def _three(self: Any, name: str) -> tuple[Spec, Spec, Spec]:
 
 @meta("_unique2")
 def unique2(self: Any, sorted: bool, return_inverse: bool, return_counts: bool) -> tuple[Spec, Spec, Spec]:
+    """self (any shape S) -> values (U,), inverse (*S) and counts (U,) of int64, or (0,) for what is not wanted."""
     return _three(self, "unique")
 
 
 @meta("unique_dim")
 def unique_dim(self: Any, dim: int, sorted: bool, return_inverse: bool, return_counts: bool) -> tuple[Spec, Spec, Spec]:
+    """self (*L, N, *R) -> values (*L, U, *R), inverse (N,) and counts (U,) of int64, at `dim`."""
     wrap_dim(dim, self.dim())
     return _three(self, "unique_dim")
 
 
 @meta("unique_consecutive")
 def unique_consecutive(self: Any, return_inverse: bool, return_counts: bool, dim: Any) -> tuple[Spec, Spec, Spec]:
+    """self (any shape S) -> values (U,), inverse (*S) and counts (U,) of int64; along `dim` as `unique_dim`."""
     if dim is not None:
         wrap_dim(dim, self.dim())
     return _three(self, "unique" if dim is None else "unique_dim")

@@ -74,6 +74,7 @@ def view_strides(shape: Ints, strides: Ints, new_shape: Ints) -> Ints | None:
 
 @meta("view")
 def view(self: Any, size: Ints) -> View:
+    """self (*S) -> view of another shape of as many elements; -1 stands for what is left."""
     shape = self._array.shape
     new_shape = infer_size(size, math.prod(shape))
     strides = view_strides(shape, self.stride(), new_shape)
@@ -87,6 +88,7 @@ def view(self: Any, size: Ints) -> View:
 
 @meta("view.dtype")
 def view_dtype(self: Any, dtype: Any) -> View:
+    """self (*, N) -> view (*, N size / new size), of the other dtype."""
     old, new = self._dtype.itemsize, dtype.itemsize
     shape, strides, offset = list(self._array.shape), list(self.stride()), self.storage_offset()
     if old == new:
@@ -118,11 +120,13 @@ def view_dtype(self: Any, dtype: Any) -> View:
 
 @meta("alias")
 def alias(self: Any) -> View:
+    """self (*) -> view (*)."""
     return View(self._array.shape, self.stride(), self.storage_offset())
 
 
 @meta("transpose.int")
 def transpose(self: Any, dim0: int, dim1: int) -> View:
+    """self (*S) -> view with two dimensions exchanged."""
     shape, strides = list(self._array.shape), list(self.stride())
     a, b = wrap_dim(dim0, len(shape)), wrap_dim(dim1, len(shape))
     if shape:
@@ -133,6 +137,7 @@ def transpose(self: Any, dim0: int, dim1: int) -> View:
 
 @meta("t")
 def t(self: Any) -> View:
+    """self (M, N) -> view (N, M); (N,) and () stay."""
     if self.dim() > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {self.dim()}D")
     return transpose(self, 0, 0 if self.dim() < 2 else 1)
@@ -140,6 +145,7 @@ def t(self: Any) -> View:
 
 @meta("permute")
 def permute(self: Any, dims: Ints) -> View:
+    """self (*S) -> view whose dimension i is S[dims[i]]."""
     ndim = self.dim()
     if len(dims) != ndim:
         raise RuntimeError(
@@ -155,6 +161,7 @@ def permute(self: Any, dims: Ints) -> View:
 
 @meta("expand")
 def expand(self: Any, size: Ints, implicit: bool) -> View:
+    """self (*S) -> view of `size`, with stride 0 where S has 1 or nothing; -1 keeps what S has."""
     shape, strides = self._array.shape, self.stride()
     lead = len(size) - len(shape)
     if lead < 0:
@@ -198,17 +205,20 @@ def _type_text(tensor: Any) -> str:
 
 @meta("squeeze")
 def squeeze(self: Any) -> View:
+    """self (*S) -> view without the dimensions of size 1."""
     kept = [(n, s) for n, s in zip(self._array.shape, self.stride(), strict=True) if n != 1]
     return View([n for n, _ in kept], [s for _, s in kept], self.storage_offset())
 
 
 @meta("squeeze.dim")
 def squeeze_dim(self: Any, dim: int) -> View:
+    """self (*S) -> view without the dimension `dim` where its size is 1."""
     return squeeze_dims(self, (dim,))
 
 
 @meta("squeeze.dims")
 def squeeze_dims(self: Any, dim: Ints) -> View:
+    """self (*S) -> view without those of the dimensions `dim` whose size is 1."""
     shape, strides = self._array.shape, self.stride()
     named = [wrap_dim(d, len(shape)) for d in dim]
     if len(set(named)) != len(named):
@@ -221,6 +231,7 @@ def squeeze_dims(self: Any, dim: Ints) -> View:
 
 @meta("unsqueeze")
 def unsqueeze(self: Any, dim: int) -> View:
+    """self (*L, *R) -> view (*L, 1, *R), at `dim`."""
     shape, strides = list(self._array.shape), list(self.stride())
     at = wrap_dim(dim, len(shape) + 1)
     strides.insert(at, shape[at] * strides[at] if at < len(shape) else 1)
@@ -230,6 +241,7 @@ def unsqueeze(self: Any, dim: int) -> View:
 
 @meta("select.int")
 def select(self: Any, dim: int, index: int) -> View:
+    """self (*L, N, *R) -> view (*L, *R), at `dim`."""
     shape, strides = list(self._array.shape), list(self.stride())
     if not shape:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
@@ -244,6 +256,7 @@ def select(self: Any, dim: int, index: int) -> View:
 
 @meta("slice.Tensor")
 def slice_(self: Any, dim: int, start: int | None, end: int | None, step: int) -> View:
+    """self (*L, N, *R) -> view (*L, ceil((end - start) / step), *R), at `dim`; ends beyond it are moved inside."""
     shape, strides = list(self._array.shape), list(self.stride())
     if not shape:
         raise RuntimeError("slice() cannot be applied to a 0-dim tensor.")
@@ -267,6 +280,7 @@ def clamp_slice(start: int | None, end: int | None, size: int) -> tuple[int, int
 
 @meta("as_strided")
 def as_strided(self: Any, size: Ints, stride: Ints, storage_offset: int | None) -> View:
+    """self (any shape) -> view of `size` with the strides and offset given, in elements of its storage."""
     if len(size) != len(stride):
         raise RuntimeError("mismatch in length of strides and shape")
     if any(s < 0 for s in stride):
@@ -299,6 +313,7 @@ def _storage_bytes(tensor: Any) -> int:
 
 @meta("unbind.int")
 def unbind(self: Any, dim: int) -> list[View]:
+    """self (*L, N, *R) -> N views (*L, *R), at `dim`."""
     at = wrap_dim(dim, self.dim())
     if not self.dim():
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
@@ -307,6 +322,7 @@ def unbind(self: Any, dim: int) -> list[View]:
 
 @meta("split.Tensor")
 def split(self: Any, split_size: int, dim: int) -> list[View]:
+    """self (*L, N, *R) -> views (*L, split_size, *R), at `dim`; the last may be smaller."""
     if not self.dim():
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     if split_size < 0:
@@ -321,6 +337,7 @@ def split(self: Any, split_size: int, dim: int) -> list[View]:
 
 @meta("split_with_sizes")
 def split_with_sizes(self: Any, split_sizes: Ints, dim: int) -> list[View]:
+    """self (*L, N, *R) -> views (*L, size, *R), at `dim`; the sizes add up to N."""
     if not self.dim():
         raise RuntimeError("split_with_sizes expects at least a 1-dimensional tensor")
     at = wrap_dim(dim, self.dim())
@@ -344,6 +361,7 @@ def split_with_sizes(self: Any, split_sizes: Ints, dim: int) -> list[View]:
 
 @meta("diagonal")
 def diagonal(self: Any, offset: int, dim1: int, dim2: int) -> View:
+    """self (*S) -> view (*, K), S without dim1 and dim2, K the length of their diagonal."""
     shape, strides = list(self._array.shape), list(self.stride())
     a, b = wrap_dim(dim1, len(shape)), wrap_dim(dim2, len(shape))
     if a == b:
@@ -359,6 +377,7 @@ def diagonal(self: Any, offset: int, dim1: int, dim2: int) -> View:
 
 @meta("unfold")
 def unfold(self: Any, dimension: int, size: int, step: int) -> View:
+    """self (*L, N, *R) -> view (*L, (N - size) // step + 1, *R, size), at `dimension`."""
     shape, strides = list(self._array.shape), list(self.stride())
     at = wrap_dim(dimension, len(shape))
     extent = shape[at] if shape else 1

@@ -21,6 +21,7 @@ def counted(tensors: list[Any]) -> list[Any]:
 
 @meta("cat")
 def cat(tensors: list[Any], dim: int) -> Spec:
+    """tensors (*L, N_i, *R) -> (*L, sum of N_i, *R), at `dim`; tensors (0,) are passed over."""
     if not tensors:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     for position, tensor in enumerate(tensors):
@@ -61,6 +62,7 @@ def _common_strides(tensors: list[Any], shape: Ints) -> Ints | None:
 
 @meta("stack")
 def stack(tensors: list[Any], dim: int) -> Spec:
+    """K tensors (*L, *R) -> (*L, K, *R), at `dim`."""
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
     first = tensors[0]._array.shape
@@ -76,6 +78,7 @@ def stack(tensors: list[Any], dim: int) -> Spec:
 
 @meta("repeat")
 def repeat(self: Any, repeats: Ints) -> Spec:
+    """self (*S) -> (repeats[i] S[i], ...), S preceded by as many ones as it lacks."""
     shape = self._array.shape
     if len(repeats) < len(shape):
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
@@ -87,6 +90,7 @@ def repeat(self: Any, repeats: Ints) -> Spec:
 
 @meta("flip")
 def flip(self: Any, dims: Ints) -> Spec:
+    """self (*) -> (*)."""
     named = [wrap_dim(d, self.dim()) for d in dims]
     if len(set(named)) != len(named):
         raise RuntimeError(
@@ -97,6 +101,7 @@ def flip(self: Any, dims: Ints) -> Spec:
 
 @meta("roll")
 def roll(self: Any, shifts: Ints, dims: Ints) -> Spec:
+    """self (*) -> (*)."""
     if not shifts:
         raise RuntimeError("`shifts` required")
     if len(shifts) != len(dims) and not (not dims and len(shifts) == 1):

@@ -12,6 +12,7 @@ Ints = tuple[int, ...]
 
 @meta("constant_pad_nd")
 def constant_pad_nd(self: Any, pad: Ints, value: Any) -> Spec:
+    """self (*S) -> S + pad before + pad after, for the last len(pad) / 2 dimensions, last first."""
     shape = list(self._array.shape)
     if len(pad) % 2:
         raise RuntimeError(f"Length of pad must be even but instead it equals {len(pad)}")

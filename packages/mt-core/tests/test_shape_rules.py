@@ -1,0 +1,27 @@
+"""Every shape rule says its shapes, in named dimensions."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+
+import pytest
+
+import mt_core.meta
+from mt_core.dispatch.registry import META_RULES
+
+for _module in pkgutil.iter_modules(mt_core.meta.__path__):
+    importlib.import_module(f"mt_core.meta.{_module.name}")
+
+#: Families whose rules are being rewritten: none may stay here.
+UNFINISHED = ("mt_core.meta.indexing", "mt_core.meta.reduction")
+
+
+@pytest.mark.parametrize("operator", [name for name, rule in META_RULES.items() if rule.__module__ not in UNFINISHED])
+def test_a_rule_says_its_shapes(operator: str) -> None:
+    said = META_RULES[operator].__doc__ or ""
+    arguments, arrow, result = said.partition("->")
+    assert arrow, "write `self (N, C), weight (C,) -> (N,)` under the rule's head"
+    assert re.search(r"\(.*\)|view|like|without|shape|tensors", result), "the result has no shape"
+    assert not arguments.strip() or re.search(r"\(|tensors", arguments), "the arguments have no shapes"
