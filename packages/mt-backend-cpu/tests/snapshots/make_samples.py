@@ -30,7 +30,7 @@ from mt_core.tensor import Tensor
 from mt_core.testing import oracle
 from mt_core.testing.arguments import Arguments, samples_on
 from mt_core.testing.oracle import Outcome, Value, fingerprint, layout_of, values_of, with_rounding
-from mt_core.testing.sample import Sample, declared_operators, has_values, hidden_writes, public_results
+from mt_core.testing.sample import Sample, constants_of, declared_operators, has_values, hidden_writes, public_results
 
 FOLDER = Path(__file__).with_name("samples")
 REFUSALS = (RuntimeError, TypeError, ValueError, IndexError, NotImplementedError)
@@ -136,7 +136,7 @@ def in_double(value: Any) -> Any:
 # Files
 
 
-def outcomes(operator: Any, overload: Overload) -> Iterator[tuple[Sample, Outcome, Outcome]]:
+def outcomes(operator: Any, overload: Overload) -> Iterator[tuple[Sample, Outcome, Outcome, list[bool] | None]]:
     """Per sample: what PyTorch gives, and what it gives for inputs with gaps in memory."""
     variants = [list(samples_on(overload, "cpu", strided=s, precise=p)) for s, p in ((0, 0), (1, 0), (0, 1))]
     for plain, strided, precise in zip(*variants, strict=True):
@@ -144,7 +144,33 @@ def outcomes(operator: Any, overload: Overload) -> Iterator[tuple[Sample, Outcom
         with_gaps = run(operator, overload, strided)._replace(values=())
         if not found.refusal:
             found = with_rounding(found, run(operator, overload, precise, precise=True))
-        yield plain, found, with_gaps
+        yield plain, found, with_gaps, recorded(operator, overload, precise)
+
+
+def recorded(operator: Any, overload: Overload, sample: Sample) -> list[bool] | None:
+    """Which tensors that PyTorch returns require grad; None where it refuses."""
+    constant = constants_of(overload.name)
+    arguments = overload.schema.arguments
+    bound = Arguments(overload, sample).bound
+    given = [in_double(to_pytorch(v)) for v in bound]
+    given = [v if a.name in constant else requiring_grad(v) for a, v in zip(arguments, given, strict=True)]
+    writes = [a.writes or a.name in hidden_writes(overload.name) for a in arguments]
+    given = [v.clone() if w and isinstance(v, torch.Tensor) else v for v, w in zip(given, writes, strict=True)]
+    positional = [v for a, v in zip(arguments, given, strict=True) if not a.kwarg_only]
+    named = {a.name: v for a, v in zip(arguments, given, strict=True) if a.kwarg_only}
+    torch.manual_seed(0)
+    try:
+        result = operator(*positional, **named)
+    except REFUSALS:
+        return None
+    return [t.requires_grad for t in public_results(overload.name, leaves(result)) if isinstance(t, torch.Tensor)]
+
+
+def requiring_grad(value: Any) -> Any:
+    if isinstance(value, list):
+        return [requiring_grad(v) for v in value]
+    floating = isinstance(value, torch.Tensor) and (value.is_floating_point() or value.is_complex())
+    return value.detach().requires_grad_() if floating else value
 
 
 def record(overloads: list[Overload]) -> tuple[dict[str, Any], bytes]:
@@ -157,13 +183,21 @@ def record(overloads: list[Overload]) -> tuple[dict[str, Any], bytes]:
     return index, memory.getvalue()
 
 
-def entry(memory: io.BytesIO, overload: Overload, sample: Sample, found: Outcome, strided: Outcome) -> dict[str, Any]:
+def entry(
+    memory: io.BytesIO,
+    overload: Overload,
+    sample: Sample,
+    found: Outcome,
+    strided: Outcome,
+    flags: list[bool] | None,
+) -> dict[str, Any]:
     inputs = oracle.inputs_of(Arguments(overload, sample))
     made: dict[str, Any] = {"sample": repr(sample), "inputs": fingerprint(inputs), **said(found)}
     if found.values:
         made["values"] = [store(memory, value) for value in found.values]
     if said(strided) != said(found):
         made["strided"] = said(strided)
+    made["recorded"] = flags
     return made
 
 
@@ -217,7 +251,11 @@ def compare(path: Path, index: dict[str, Any], memory: bytes) -> list[str]:
 
 def spoken(entry: dict[str, Any]) -> list[Any]:
     """A sample's words, and what is said of it with gaps in memory."""
-    return [entry["sample"], entry.get("strided") or {k: entry[k] for k in ("refusal", "layouts") if k in entry}]
+    return [
+        entry["sample"],
+        entry["recorded"],
+        entry.get("strided") or {k: entry[k] for k in ("refusal", "layouts") if k in entry},
+    ]
 
 
 def main() -> int:

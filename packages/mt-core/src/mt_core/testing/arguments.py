@@ -38,11 +38,11 @@ class Arguments:
 
 
 def samples_on(
-    overload: Overload, device_type: str, *, strided: bool = False, precise: bool = False
+    overload: Overload, device_type: str, *, strided: bool = False, precise: bool = False, index: int | None = None
 ) -> Iterator[Sample]:
     """An operator's samples, made on a device; `precise` takes floating point in double precision."""
     for generate in sample_functions(overload):
-        yield from generate(TensorMaker(device_type, strided=strided, precise=precise))
+        yield from generate(TensorMaker(device_type, strided=strided, precise=precise, index=index))
 
 
 def state_of(value: Any, calculates: bool) -> Any:

@@ -19,6 +19,7 @@ from ..autograd_state import no_grad
 from ..devices import device
 from ..dispatch.registry import Overload, find_overload
 from ..dtypes import can_cast
+from ..plugins.runtime_access import count_devices
 from ..tensor import Tensor
 from .arguments import REFUSALS, Arguments, samples_on, state_of, tensors_in, written_positions
 from .gaps import Gaps, run_unless_known
@@ -65,8 +66,12 @@ class BackendExam:
         """One test per check and operator that it applies to."""
         if "operator" in metafunc.fixturenames:
             applies = APPLIES[metafunc.function.__name__]
-            names = [o.name for o in declared_operators() if applies(o)]
+            names = [o.name for o in declared_operators() if applies(o) and self._has(metafunc.function.__name__)]
             metafunc.parametrize("operator", names)
+
+    def _has(self, check: str) -> bool:
+        """The CPU is one device without an index: nothing can be on another."""
+        return check != "test_stays_on_its_device" or self.device_type != "cpu"
 
     def test_agrees_with_meta(self, operator: str) -> None:
         """Results have the shape, dtype and strides that the meta device gives; inputs stay as they were."""
@@ -92,6 +97,10 @@ class BackendExam:
     def test_out_form(self, operator: str) -> None:
         """The out= form writes what the functional form returns, into an empty tensor and into a strided one."""
         self._check("out_form", operator, self._out_agrees)
+
+    def test_stays_on_its_device(self, operator: str) -> None:
+        """Results are where the arguments are, to the index: on the last of several devices."""
+        self._check("stays_on_its_device", operator, self._stays_on_its_device)
 
     def test_views_alias(self, operator: str) -> None:
         """A view has the memory and the version of what it is a view of."""
@@ -247,6 +256,18 @@ class BackendExam:
                     )
                     self._compare_elements(out, want, f"{overload.name}{sample}")
 
+    def _stays_on_its_device(self, overload: Overload) -> None:
+        place = device(self.device_type, count_devices(self.device_type) - 1)
+        for sample in samples_on(overload, self.device_type, index=place.index):
+            start_streams()
+            try:
+                with place:
+                    result = overload.call(*Arguments(overload, sample).bound)
+            except REFUSALS:
+                continue
+            for made in tensors_in(result):
+                assert made.device == place, f"{overload.name}{sample} is on {made.device}, not on {place}"
+
     def _views_alias(self, overload: Overload) -> None:
         for sample in self._samples(overload):
             arguments = Arguments(overload, sample)
@@ -393,6 +414,7 @@ APPLIES: dict[str, Callable[[Overload], bool]] = {
     "test_strided_inputs": lambda o: _is_functional(o) and has_values_after_loading(o) and not reads_memory(o.name),
     "test_inplace_form": lambda o: o.declaration.form == "inplace",
     "test_out_form": lambda o: o.declaration.form == "out" and has_values_after_loading(o),
+    "test_stays_on_its_device": _is_functional,
     "test_views_alias": lambda o: o.declaration.kind == "view" and _is_functional(o),
     "test_refusal_harms_nothing": lambda o: (
         o.schema.is_mutable and o.declaration.kind != "view" and o.declaration.form != "functional"

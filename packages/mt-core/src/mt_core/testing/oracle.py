@@ -311,6 +311,10 @@ class StoredReference:
         self.remedy = remedy
         self._families: dict[str, dict[str, Any]] = {}
 
+    def recorded(self, overload: Overload) -> list[list[bool] | None]:
+        """Per sample, which of its tensors require grad when all inputs do; None where PyTorch refuses."""
+        return [entry["recorded"] for entry in self._family(overload.family).get(overload.name, ())]
+
     def expected(self, overload: Overload, *, strided: bool, elements: bool) -> list[Outcome]:
         stored = self._family(overload.family).get(overload.name)
         assert stored is not None, f"no stored results for {overload.name}: {self.remedy}"

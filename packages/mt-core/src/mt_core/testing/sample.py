@@ -30,8 +30,14 @@ __all__ = [
     "cases",
     "comparable",
     "comparable_form",
+    "constant_results",
+    "constant_results_of",
+    "constants",
+    "constants_of",
     "declared_operators",
     "depends_on_strides",
+    "domain",
+    "domain_of",
     "hidden_writes",
     "number_and_tensor",
     "private_results",
@@ -102,16 +108,25 @@ class TensorMaker:
         Leave a gap between neighbours of the last dimension, so that nothing with two elements there is contiguous.
     seed
         Two makers of one seed make the same elements.
+    index : int, optional
+        Which device of the type; the current one unless told.
     precise : bool
         Make floating point and complex elements in double precision, of the values that the dtype asked for holds.
     """
 
     def __init__(
-        self, device_type: str = "cpu", *, strided: bool = False, seed: int = 0, precise: bool = False
+        self,
+        device_type: str = "cpu",
+        *,
+        strided: bool = False,
+        seed: int = 0,
+        precise: bool = False,
+        index: int | None = None,
     ) -> None:
         self.device_type = device_type
         self.strided = strided
         self.precise = precise
+        self.index = index
         self.random = np.random.RandomState(seed)  # a stream that stays the same across NumPy versions
 
     def __call__(self, *shape: int, dtype: dtype = dtypes.float32, low: float = -2, high: float = 2) -> Tensor:
@@ -143,7 +158,7 @@ class TensorMaker:
 
     def generator(self) -> Generator:
         """The default random stream of the device; the CPU's for the meta device, which draws nothing."""
-        return default_generator if self.device_type == "meta" else default_generator_of(self.device_type, None)
+        return default_generator if self.device_type == "meta" else default_generator_of(self.device_type, self.index)
 
     def of(self, values: Any, dtype: dtype = dtypes.float32) -> Tensor:
         """A tensor of given elements."""
@@ -160,14 +175,16 @@ class TensorMaker:
         key = backend_key(self.device_type)
         backend = backend_for(key)
         if not self.strided or not host.ndim:
-            return new_tensor(backend.from_host(host, d, None), d, key)
+            return new_tensor(backend.from_host(host, d, self.index), d, key)
         spread = np.zeros((*host.shape[:-1], 2 * host.shape[-1]), host.dtype)
         spread[..., ::2] = host
-        whole = new_tensor(backend.from_host(spread, d, None), d, key)
+        whole = new_tensor(backend.from_host(spread, d, self.index), d, key)
         return whole.as_strided(host.shape, (*whole.stride()[:-1], 2))
 
 
 Generate = Callable[[TensorMaker], Iterable[Sample]]
+#: An operator's arguments, tensors among them, to those that it is called with.
+Domain = Callable[..., list[Any]]
 #: (arguments, results) as host arrays, floating point in double precision, to the arrays that are compared.
 Comparable = Callable[[list[Any], list[Any]], Iterable[Any]]
 
@@ -177,6 +194,9 @@ _RANDOM: set[str] = set()
 _DEPENDS_ON_STRIDES: set[str] = set()
 _COMPARABLE: dict[str, Comparable] = {}
 _SUPPORTS: dict[str, Callable[[Any], Any]] = {}
+_DOMAINS: dict[str, Domain] = {}
+_CONSTANTS: dict[str, frozenset[str]] = {}
+_CONSTANT_RESULTS: dict[str, frozenset[int]] = {}
 _PUBLIC_RESULTS: dict[str, int] = {}
 _HIDDEN_WRITES: dict[str, frozenset[str]] = {}
 
@@ -240,6 +260,39 @@ def private_results(names: str, public: int) -> None:
 def public_results(name: str, results: list[Any]) -> list[Any]:
     """The results of an operator that are compared with other implementations'."""
     return results[: _PUBLIC_RESULTS.get(name, len(results))]
+
+
+def domain(names: str, form: Domain) -> None:
+    """Say what operators take their arguments for (symmetric, triangular), where derivatives are checked.
+
+    Derivatives by formula are those within this set; `form` leads into it whichever way an element is moved.
+    """
+    _DOMAINS.update(dict.fromkeys(names.split(), form))
+
+
+def constants(names: str, *arguments: str) -> None:
+    """Name the floating point arguments that operators have no derivative for, as in PyTorch (weights of classes)."""
+    _CONSTANTS.update(dict.fromkeys(names.split(), frozenset(arguments)))
+
+
+def constant_results(names: str, *positions: int) -> None:
+    """Name the results that have no derivative, as in PyTorch (what a kernel keeps for the backward pass)."""
+    _CONSTANT_RESULTS.update(dict.fromkeys(names.split(), frozenset(positions)))
+
+
+def constant_results_of(name: str) -> frozenset[int]:
+    """Positions of the results of an operator that have no derivative."""
+    return _CONSTANT_RESULTS.get(name, frozenset())
+
+
+def domain_of(name: str) -> Domain | None:
+    """What leads an operator's arguments into the set on which its derivatives are defined."""
+    return _DOMAINS.get(name)
+
+
+def constants_of(name: str) -> frozenset[str]:
+    """Arguments that an operator is not differentiated by."""
+    return _CONSTANTS.get(name, frozenset()) | hidden_writes(name)
 
 
 def comparable_form(name: str) -> Comparable | None:

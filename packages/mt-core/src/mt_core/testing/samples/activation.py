@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ... import dtypes
-from ..sample import Sample, TensorMaker, binary, call, cases, random_values, unary
+from ..sample import Sample, TensorMaker, binary, call, cases, constant_results, constants, domain, random_values, unary
 
 FLOATS = (dtypes.float32, dtypes.float64, dtypes.bfloat16)
 
@@ -65,3 +65,8 @@ def masked_softmax_backward(make: TensorMaker) -> Sample:
 
 
 cases("_masked_softmax_backward", masked_softmax_backward)
+
+domain("_masked_softmax_backward", lambda grad, output, mask, dim: [grad, output.masked_fill(mask, 0), mask, dim])
+constant_results("log_sigmoid_forward", 1)
+domain("log_sigmoid_backward", lambda grad, x, buffer: [grad, x, (-x.abs()).exp()])
+constants("rrelu_with_noise_backward", "noise")

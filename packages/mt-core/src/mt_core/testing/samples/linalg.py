@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ..sample import call, cases, comparable
+from ..sample import call, cases, comparable, domain
 
 SQUARE = (lambda t: call(t.definite(3, 3)), lambda t: call(t.definite(2, 3, 3)))
 TALL = (lambda t: call(t(4, 3)), lambda t: call(t(2, 3, 4)))
@@ -107,6 +107,21 @@ def _orthogonal_factors(arguments: list[Any], results: list[Any]) -> Iterator[An
         yield from (q @ r, _adjoint(q) @ q)
 
 
+def _hermitian(a: Any, *rest: Any) -> list[Any]:
+    return [(a + a.mH) / 2, *rest]
+
+
+def _triangular(a: Any, *rest: Any) -> list[Any]:
+    return [a.tril() if not rest or not rest[0] else a.triu(), *rest]
+
+
+def _triangular_second(b: Any, a: Any, *rest: Any) -> list[Any]:
+    return [b, *_triangular(a, *rest)]
+
+
+domain("cholesky linalg_cholesky linalg_cholesky_ex linalg_eigh linalg_eigvalsh", _hermitian)
+domain("cholesky_inverse", _triangular)
+domain("cholesky_solve", _triangular_second)
 comparable("linalg_svd", lambda arguments, results: _singular(*results))
 comparable("svd", lambda arguments, results: _singular(results[0], results[1], _adjoint(results[2])))
 comparable("linalg_eigh linalg_eig", _eigen)

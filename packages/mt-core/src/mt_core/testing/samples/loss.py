@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ... import dtypes
-from ..sample import Sample, TensorMaker, call, cases, unary
+from ..sample import Sample, TensorMaker, call, cases, constants, domain, unary
 
 Tensors = Callable[[TensorMaker], tuple[object, ...]]
 
@@ -22,7 +22,9 @@ def reduced(names: str, make_tensors: Tensors, **kwargs: object) -> None:
 CLASSES = ([1, 0, 3], dtypes.int64)
 SIGNS = ([1.0, -1.0, 1.0],)
 
-reduced("mse_loss l1_loss smooth_l1_loss huber_loss kl_div soft_margin_loss", lambda t: (t(2, 3), t(2, 3)))
+reduced("mse_loss l1_loss smooth_l1_loss huber_loss soft_margin_loss", lambda t: (t(2, 3), t(2, 3)))
+reduced("kl_div", lambda t: (t(2, 3), t(2, 3, low=0.1, high=1)))
+reduced("kl_div", lambda t: (t(2, 3), t(2, 3)), log_target=True)
 reduced("nll_loss nll_loss_nd cross_entropy_loss multi_margin_loss", lambda t: (t(3, 4), t.of(*CLASSES)))
 reduced("nll_loss nll_loss_nd cross_entropy_loss", lambda t: (t(3, 4), t.of(*CLASSES), t(4, low=0.5)))
 reduced("nll_loss2d nll_loss_nd cross_entropy_loss", lambda t: (t(2, 4, 3, 3), t.ints(2, 3, 3, high=4)))
@@ -61,3 +63,8 @@ cases(
 cases(
     "ctc_loss.Tensor", lambda t: call(t(6, 2, 4), t.of(*LABELS), t.of([6, 5], dtypes.int64), t.of([3, 2], dtypes.int64))
 )
+
+constants("nll_loss nll_loss_nd nll_loss2d nll_loss_forward cross_entropy_loss multi_margin_loss", "weight")
+constants("nll_loss_backward", "weight", "total_weight")
+# The derivative is that along probabilities that sum to 1.
+domain("ctc_loss.IntList ctc_loss.Tensor", lambda log_probs, *rest: [log_probs.log_softmax(-1), *rest])

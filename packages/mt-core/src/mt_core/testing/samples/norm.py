@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..sample import call, cases, writes_silently
+from ..sample import call, cases, constant_results, constants, writes_silently
 
 cases(
     "native_layer_norm",
@@ -24,6 +24,7 @@ STATISTICS = (
 cases("native_batch_norm", *STATISTICS)
 cases("native_batch_norm", lambda t: call(t(4, 3, 5), t(3), t(3), t(3), t(3, low=0.5), True, 0.25, 1e-5))
 cases("batch_norm instance_norm", lambda t: call(t(4, 3, 5), t(3), t(3), t(3), t(3, low=0.5), True, 0.25, 1e-3, True))
+constants("_batch_norm", "mean", "variance")
 writes_silently("native_batch_norm batch_norm instance_norm", "running_mean", "running_var")
 cases(
     "_batch_norm",
@@ -45,3 +46,5 @@ cases("norm_except_dim", lambda t: call(t(4, 3)), lambda t: call(t(4, 3, 2), 2, 
 cases("cdist", lambda t: call(t(2, 3, 4), t(2, 5, 4)), lambda t: call(t(3, 4), t(5, 4), 1.0))
 cases("_cdist_forward", lambda t: call(t(2, 3, 4), t(2, 5, 4), 2.0, None))
 cases("pdist", lambda t: call(t(4, 3)), lambda t: call(t(4, 3), 1.0))
+constant_results("native_layer_norm native_batch_norm", 1, 2)
+constant_results("_batch_norm", 1, 2, 3)

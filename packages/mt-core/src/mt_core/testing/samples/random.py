@@ -9,7 +9,7 @@ import numpy as np
 
 from ... import dtypes
 from ...formats import contiguous_format
-from ..sample import TensorMaker, call, cases, random_values, support
+from ..sample import TensorMaker, call, cases, constants, random_values, support
 
 PLACE = (lambda t: call(t(2, 3)), lambda t: call(t(4, 5, dtype=dtypes.float64)))
 
@@ -82,3 +82,4 @@ support("exponential_ log_normal_", lambda x: (x >= 0) & np.isfinite(x))
 support("geometric_", lambda x: (x >= 1) & (x == np.trunc(x)))
 support("poisson binomial", lambda x: (x >= 0) & (x == np.trunc(x)))
 support("multinomial", between(0, 4))
+constants("normal.Tensor_Tensor normal.Tensor_float normal.float_Tensor", "mean", "std")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ... import dtypes
-from ..sample import binary, call, cases, number_and_tensor, tensor_and_number, unary
+from ..sample import binary, call, cases, constants, number_and_tensor, tensor_and_number, unary
 
 REAL = (dtypes.float32, dtypes.float64, dtypes.bfloat16, dtypes.int64, dtypes.bool)
 FLOATS = (dtypes.float32, dtypes.float64)
@@ -47,3 +47,4 @@ for _name in POLYNOMIALS:
 cases(
     "special_softmax special_log_softmax", lambda t: call(t(2, 3), 1), lambda t: call(t(2, 3), 0, dtype=dtypes.float64)
 )
+constants("igamma igammac special_gammainc special_gammaincc special_zeta special_zeta.other_scalar", "self")

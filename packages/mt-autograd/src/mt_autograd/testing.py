@@ -1,0 +1,207 @@
+"""The exam of derivatives: every sample of every differentiable operator, by formula and by finite differences.
+
+A distribution that brings a backend, or derivatives, takes it as it takes `mt_core.testing.BackendExam`::
+
+    class TestDerivatives(DerivativeExam):
+        device_type = "toy"
+        gaps = read_gaps(Path(__file__).with_name("gaps.toml"))
+
+Samples are taken in double precision. Those that differ in nothing but a dtype that this makes equal count once.
+"""
+
+from __future__ import annotations
+
+import warnings
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, ClassVar
+
+from mt_core.autograd_state import enable_grad
+from mt_core.devices import device
+from mt_core.dispatch.registry import Overload, find_overload
+from mt_core.dtypes import dtype as Dtype
+from mt_core.dtypes import float64
+from mt_core.tensor import Tensor
+from mt_core.testing.arguments import REFUSALS, Arguments, samples_on, tensors_in
+from mt_core.testing.gaps import Gaps, run_unless_known
+from mt_core.testing.sample import (
+    Sample,
+    constant_results_of,
+    constants_of,
+    declared_operators,
+    domain_of,
+    has_values,
+    start_streams,
+)
+
+from .gradcheck import gradcheck, gradgradcheck
+
+__all__ = ["DerivativeExam", "Differentiation", "differentiations", "is_chosen"]
+
+#: Inputs of more elements than this are checked along one direction, which no error in one element escapes.
+MANY_ELEMENTS = 24
+
+
+class Differentiation:
+    """One sample as a function of those of its tensors that can have gradients.
+
+    Attributes
+    ----------
+    name : str
+        The operator and the words of the sample.
+    inputs : tuple of Tensor
+        Floating point and complex arguments, which require grad.
+    """
+
+    def __init__(self, overload: Overload, sample: Sample, device_type: str) -> None:
+        self.name = f"{overload.name}{sample}"
+        self._overload = overload
+        self._device_type = device_type
+        arguments = Arguments(overload, sample)
+        self._written = arguments.may_change
+        self.inputs: tuple[Tensor, ...] = ()
+        constant = constants_of(overload.name)
+        named = zip(overload.schema.arguments, arguments.bound, strict=True)
+        self._bound = [v if a.name in constant else self._with_gradients(v) for a, v in named]
+
+    def _with_gradients(self, value: Any) -> Any:
+        """The argument with leaves that require grad in place of its tensors, and `Place` where those stand."""
+        if isinstance(value, Tensor) and (value.dtype.is_floating_point or value.dtype.is_complex):
+            self.inputs += (value.detach().requires_grad_(),)
+            return _Place(len(self.inputs) - 1)
+        if isinstance(value, Dtype) and value.is_floating_point:
+            return float64
+        return [self._with_gradients(v) for v in value] if isinstance(value, list) else value
+
+    def __call__(self, *inputs: Tensor) -> tuple[Tensor, ...]:
+        """The results that can have gradients."""
+        result = self._call(*inputs)
+        constant = constant_results_of(self._overload.name)
+        results = [t for i, t in enumerate(tensors_in(result)) if i not in constant]
+        return tuple(t for t in results if t.dtype.is_floating_point or t.dtype.is_complex)
+
+    def recorded(self) -> list[bool]:
+        """Which of all tensors that the call returns require grad."""
+        return [t.requires_grad for t in tensors_in(self._call(*self.inputs))]
+
+    def _call(self, *inputs: Tensor) -> Any:
+        """What the operator returns; what it writes is written to a copy."""
+        bound = [_filled(value, inputs) for value in self._bound]
+        for i in self._written:
+            bound[i] = bound[i].clone() if isinstance(bound[i], Tensor) else bound[i]  # may be None
+        form = domain_of(self._overload.name)
+        bound = bound if form is None else form(*bound)
+        start_streams()
+        with device(self._device_type):
+            return self._overload.call(*bound)
+
+    def is_differentiable(self) -> bool:
+        """Whether a result depends on the inputs in a way that the operator's rules follow."""
+        if not self.inputs:
+            return False
+        try:
+            return any(t.requires_grad for t in self(*self.inputs))
+        except REFUSALS:
+            return False
+
+    def check(self, order: int) -> None:
+        """Compare first or second derivatives with differences.
+
+        Raises
+        ------
+        GradcheckError
+            Where they differ.
+        """
+        check = gradcheck if order == 1 else gradgradcheck
+        try:
+            check(self, self.inputs, fast_mode=sum(x.numel() for x in self.inputs) > MANY_ELEMENTS or order == 2)
+        except RuntimeError as error:
+            raise AssertionError(f"{self.name}: {error}") from error
+
+
+class _Place:
+    """Where the `index`-th input stands among the arguments."""
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+
+
+def _filled(value: Any, inputs: Sequence[Tensor]) -> Any:
+    if isinstance(value, _Place):
+        return inputs[value.index]
+    return [_filled(v, inputs) for v in value] if isinstance(value, list) else value
+
+
+def is_chosen(name: str, share: float) -> bool:
+    """Whether a sample belongs to a fixed share of all: by its name, the same everywhere and always."""
+    return zlib.crc32(name.encode()) % 1000 < 1000 * share
+
+
+def differentiations(overload: Overload, device_type: str) -> Iterator[Differentiation]:
+    """The differentiable samples of an operator, in double precision, equal ones once."""
+    if not has_values(overload.name):
+        return
+    seen = set()
+    for sample in samples_on(overload, device_type, precise=True):
+        made = Differentiation(overload, sample, device_type)
+        layouts = tuple((tuple(x.shape), x.stride()) for x in made.inputs)
+        if (made.name, layouts) not in seen and made.is_differentiable():
+            seen.add((made.name, layouts))
+            yield made
+
+
+class DerivativeExam:
+    """Subclass it in a test file and pytest checks a share of all samples, or with ``share = 1`` all of them.
+
+    Attributes
+    ----------
+    device_type
+        Where the samples live.
+    share : float
+        Which part of the samples is checked; a sample's name decides.
+    gaps
+        Check (``first_derivative``, ``second_derivative``) -> operator, or one of its samples -> reason.
+    """
+
+    device_type: ClassVar[str] = "cpu"
+    share: ClassVar[float] = 0.1
+    gaps: ClassVar[Gaps] = {}
+
+    def pytest_generate_tests(self, metafunc: Any) -> None:
+        """One test per operator that has a chosen sample."""
+        if "operator" in metafunc.fixturenames:
+            metafunc.parametrize("operator", self.operators())
+
+    def operators(self) -> list[str]:
+        """The operators of which a sample is chosen; whether it is differentiable is seen when it runs."""
+        functional = [o for o in declared_operators() if o.declaration.form == "functional"]
+        return [o.name for o in functional if any(self._is_chosen(o, s) for s in samples_on(o, "cpu", precise=True))]
+
+    def _is_chosen(self, overload: Overload, sample: Sample) -> bool:
+        return is_chosen(f"{overload.name}{sample}", self.share)
+
+    def test_first_derivative(self, operator: str) -> None:
+        """Gradients by formula are those of finite differences."""
+        self._check("first_derivative", operator, lambda d: d.check(1))
+
+    def test_second_derivative(self, operator: str) -> None:
+        """So are gradients of gradients."""
+        self._check("second_derivative", operator, lambda d: d.check(2))
+
+    def _check(self, check: str, operator: str, run: Callable[[Differentiation], None]) -> None:
+        def all_of_them() -> None:
+            for differentiation in self.chosen(operator):
+                run_unless_known(self.gaps, check, differentiation.name, partial(run, differentiation))
+
+        # In a share of an operator's samples, a gap need not show.
+        gaps = self.gaps if self.share == 1 else {}
+        with enable_grad(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if self.share == 1 or operator not in self.gaps.get(check, {}):
+                run_unless_known(gaps, check, operator, all_of_them)
+
+    def chosen(self, operator: str) -> Iterator[Differentiation]:
+        """The differentiable samples of an operator that belong to the share."""
+        found = differentiations(find_overload(operator), self.device_type)
+        return (d for d in found if is_chosen(d.name, self.share))
