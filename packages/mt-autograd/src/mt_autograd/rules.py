@@ -104,7 +104,7 @@ def non_differentiable(*names: str) -> None:
 
 
 def zero(grad: Any) -> Any:
-    """The formula of an argument that does not influence the result, such as the old value in ``fill_``."""
+    """The formula of an argument that the result does not follow: a step function's, the old value in ``fill_``."""
     return ops.zeros_like(grad)
 
 

@@ -10,10 +10,9 @@ from typing import Any
 
 from mt_core.api import _functions as ops
 
-from ..rules import derivative, joint_derivative
+from ..rules import derivative, joint_derivative, zero
 from ._conjugate import conj
 from .comparison import chosen
-from .elementwise import vanishing
 
 derivative(
     "sigmoid_backward",
@@ -125,14 +124,14 @@ derivative("logit_backward", grad_output=lambda grad, self, eps: ops.logit_backw
 derivative(
     "threshold_backward",
     grad_output=lambda grad, self, threshold: ops.threshold_backward(grad, self, threshold),
-    self=vanishing,
+    self=zero,
 )
 derivative(
     "hardtanh_backward",
     grad_output=lambda grad, self, min_val, max_val: ops.hardtanh_backward(grad, self, min_val, max_val),
-    self=vanishing,
+    self=zero,
 )
-derivative("hardsigmoid_backward", grad_output=lambda grad, self: ops.hardsigmoid_backward(grad, self), self=vanishing)
+derivative("hardsigmoid_backward", grad_output=lambda grad, self: ops.hardsigmoid_backward(grad, self), self=zero)
 derivative(
     "hardswish_backward",
     grad_output=lambda grad, self: ops.hardswish_backward(grad, self),
@@ -141,22 +140,22 @@ derivative(
 derivative(
     "leaky_relu_backward",
     grad_output=lambda grad, self, negative_slope: ops.leaky_relu_backward(grad, self, negative_slope, False),
-    self=vanishing,
+    self=zero,
 )
 derivative(
     "softshrink_backward",
     grad_output=lambda grad, self, lambd: ops.softshrink_backward(grad, self, lambd),
-    self=vanishing,
+    self=zero,
 )
 derivative(
-    "hardshrink_backward", grad_out=lambda grad, self, lambd: ops.hardshrink_backward(grad, self, lambd), self=vanishing
+    "hardshrink_backward", grad_out=lambda grad, self, lambd: ops.hardshrink_backward(grad, self, lambd), self=zero
 )
 derivative(
     "rrelu_with_noise_backward",
     grad_output=lambda grad, self, noise, lower, upper, training: ops.rrelu_with_noise_backward(
         grad, self, noise, lower, upper, training, False
     ),
-    self=vanishing,
+    self=zero,
 )
 
 

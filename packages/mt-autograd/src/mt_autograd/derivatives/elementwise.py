@@ -6,7 +6,7 @@ from typing import Any
 
 from mt_core.api import _functions as ops
 
-from ..rules import derivative
+from ..rules import derivative, zero
 from ._conjugate import conj
 from ._refused import refused_operator
 
@@ -14,11 +14,6 @@ from ._refused import refused_operator
 def scaled(grad: Any, factor: Any) -> Any:
     """``conj(factor) * grad``, where the number `factor` is mostly 1."""
     return grad if factor == 1 else grad * conj(factor)
-
-
-def vanishing(grad: Any) -> Any:
-    """The derivative of a step function: zero."""
-    return ops.zeros_like(grad)
 
 
 derivative("add.Tensor", self=lambda grad: grad, other=lambda grad, alpha: scaled(grad, alpha))
@@ -34,9 +29,9 @@ derivative(
 derivative(
     "div.Tensor_mode",
     node="DivBackward2",
-    self=lambda grad, other, rounding_mode: grad / conj(other) if rounding_mode is None else vanishing(grad),
+    self=lambda grad, other, rounding_mode: grad / conj(other) if rounding_mode is None else zero(grad),
     other=lambda grad, self, other, rounding_mode: (
-        -grad * conj((self / other) / other) if rounding_mode is None else vanishing(grad)
+        -grad * conj((self / other) / other) if rounding_mode is None else zero(grad)
     ),
 )
 refused_operator("floor_divide", "self", "other")
@@ -57,7 +52,7 @@ derivative(
 
 derivative("neg", self=lambda grad: -grad)
 derivative("abs", self=lambda grad, self: grad * ops.sgn(self))
-derivative("sign", self=vanishing)
+derivative("sign", self=zero)
 
 
 def _sgn(grad: Any, self: Any, result: Any) -> Any:
@@ -66,7 +61,7 @@ def _sgn(grad: Any, self: Any, result: Any) -> Any:
     Only the part of `grad` across the direction of `self` counts.
     """
     if not self.is_complex():
-        return vanishing(grad)
+        return zero(grad)
     modulus = ops.abs(self)
     across = grad - result * ops.real(grad * conj(result))
     return ops.where(modulus == 0, 0, across / modulus)

@@ -9,14 +9,13 @@ from typing import Any
 
 from mt_core.api import _functions as ops
 
-from ..rules import derivative
+from ..rules import derivative, zero
 from ._conjugate import conj
-from .elementwise import vanishing
 
 
 def _angle(grad: Any, self: Any) -> Any:
     if not self.is_complex():
-        return vanishing(grad)
+        return zero(grad)
     squared = ops.abs(self) ** 2
     return ops.where(squared == 0, 0, grad * (1j * self) / squared)
 

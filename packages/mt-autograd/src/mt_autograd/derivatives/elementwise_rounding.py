@@ -6,11 +6,10 @@ from typing import Any
 
 from mt_core.api import _functions as ops
 
-from ..rules import derivative
-from .elementwise import vanishing
+from ..rules import derivative, zero
 
 for _name in ("ceil", "floor", "trunc", "round", "round.decimals"):
-    derivative(_name, self=vanishing)
+    derivative(_name, self=zero)
 derivative("frac", self=lambda grad: grad)
 derivative("frexp.Tensor", self=lambda grad, result1: grad / ops.exp2(result1))
 
@@ -20,7 +19,7 @@ def _copysign(grad: Any, self: Any, result: Any) -> Any:
     return grad * ops.where(self == 0, 0, result / self)
 
 
-derivative("copysign.Tensor", self=_copysign, other=vanishing)
+derivative("copysign.Tensor", self=_copysign, other=zero)
 derivative("copysign.Scalar", self=_copysign)
 derivative(
     "nextafter",

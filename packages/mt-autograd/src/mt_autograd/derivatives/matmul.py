@@ -7,15 +7,12 @@ from typing import Any
 from mt_core.api import _functions as ops
 
 from ..rules import derivative
+from ._conjugate import conj
 
 
 def _h(matrix: Any) -> Any:
     """Conjugate transpose of the last two dimensions."""
     return matrix.transpose(-2, -1).conj() if matrix.is_complex() else matrix.transpose(-2, -1)
-
-
-def _conj(tensor: Any) -> Any:
-    return tensor.conj() if tensor.is_complex() else tensor
 
 
 def _scaled(tensor: Any, factor: Any) -> Any:
@@ -41,17 +38,17 @@ derivative(
 )
 derivative(
     "mv",
-    self=lambda grad, vec: ops.outer(grad, _conj(vec)),
+    self=lambda grad, vec: ops.outer(grad, conj(vec)),
     vec=lambda grad, self: _h(self).mv(grad),
 )
 derivative(
     "dot",
-    self=lambda grad, tensor: grad * _conj(tensor),
-    tensor=lambda grad, self: grad * _conj(self),
+    self=lambda grad, tensor: grad * conj(tensor),
+    tensor=lambda grad, self: grad * conj(self),
 )
 derivative(
     "vdot",
-    self=lambda grad, other: _conj(grad) * other,
+    self=lambda grad, other: conj(grad) * other,
     other=lambda grad, self: grad * self,
 )
 derivative(
@@ -63,7 +60,7 @@ derivative(
 derivative(
     "addmv",
     self=lambda grad, beta: _scaled(grad, beta),
-    mat=lambda grad, vec, alpha: _scaled(ops.outer(grad, _conj(vec)), alpha),
+    mat=lambda grad, vec, alpha: _scaled(ops.outer(grad, conj(vec)), alpha),
     vec=lambda grad, mat, alpha: _scaled(_h(mat).mv(grad), alpha),
 )
 derivative(
@@ -89,14 +86,14 @@ def _rows(tensor: Any) -> Any:
 
 def _linear_input(grad: Any, weight: Any, input_spec: Any) -> Any:
     if weight.dim() == 1:
-        return grad.unsqueeze(-1) * _conj(weight)
-    return _rows(grad).mm(_conj(weight)).view(input_spec.shape) if grad.dim() > 1 else _conj(weight).t().mv(grad)
+        return grad.unsqueeze(-1) * conj(weight)
+    return _rows(grad).mm(conj(weight)).view(input_spec.shape) if grad.dim() > 1 else conj(weight).t().mv(grad)
 
 
 def _linear_weight(grad: Any, input: Any, weight_spec: Any) -> Any:
     if len(weight_spec.shape) == 1:
-        return (grad.unsqueeze(-1) * _conj(input)).sum(tuple(range(input.dim() - 1)))
-    return _rows(grad).t().mm(_conj(_rows(input))) if grad.dim() > 1 else ops.outer(grad, _conj(input))
+        return (grad.unsqueeze(-1) * conj(input)).sum(tuple(range(input.dim() - 1)))
+    return _rows(grad).t().mm(conj(_rows(input))) if grad.dim() > 1 else ops.outer(grad, conj(input))
 
 
 derivative(

@@ -9,6 +9,7 @@ from mt_core.api import _functions as ops
 from mt_core.meta.reduction import reduced_dims
 
 from ..rules import derivative, non_differentiable
+from ._conjugate import conj
 
 
 def restore(tensor: Any, shape: Any, dim: Any, keepdim: bool) -> Any:
@@ -25,10 +26,6 @@ def _spread(grad: Any, spec: Any, dim: Any, keepdim: bool) -> Any:
 
 def _count(spec: Any, dim: Any) -> int:
     return math.prod(spec.shape[d] for d in reduced_dims(dim, len(spec.shape)))
-
-
-def _conj(tensor: Any) -> Any:
-    return tensor.conj() if tensor.is_complex() else tensor
 
 
 derivative("sum", self=lambda grad, self_spec: grad.expand(self_spec.shape))
@@ -53,7 +50,7 @@ def _prod_all(grad: Any, self: Any) -> Any:
     if not self.numel():
         return ops.zeros_like(self)
     flat = self.reshape(-1)
-    return (grad * _conj(product_of_others(flat, 0))).reshape(self.shape)
+    return (grad * conj(product_of_others(flat, 0))).reshape(self.shape)
 
 
 def _prod_dim(grad: Any, self: Any, dim: int, keepdim: bool) -> Any:
@@ -61,7 +58,7 @@ def _prod_dim(grad: Any, self: Any, dim: int, keepdim: bool) -> Any:
         return grad
     if not self.numel():
         return ops.zeros_like(self)
-    return restore(grad, self.shape, dim, keepdim) * _conj(product_of_others(self, dim))
+    return restore(grad, self.shape, dim, keepdim) * conj(product_of_others(self, dim))
 
 
 derivative("prod", self=_prod_all)
@@ -121,7 +118,7 @@ derivative("std.correction", self=_deviation_gradient)
 
 def _softmax_weights(grad: Any, self: Any, result: Any, dim: Any, keepdim: bool) -> Any:
     weights = (self - restore(result, self.shape, dim, keepdim)).exp()
-    return restore(grad, self.shape, dim, keepdim) * _conj(weights)
+    return restore(grad, self.shape, dim, keepdim) * conj(weights)
 
 
 derivative("logsumexp", self=_softmax_weights)

@@ -8,6 +8,7 @@ from mt_core.api import _functions as ops
 from mt_core.dtypes import finfo
 
 from ..rules import derivative, non_differentiable
+from ._conjugate import conj
 
 
 def _reverse_sum(grad: Any, dim: int) -> Any:
@@ -16,10 +17,6 @@ def _reverse_sum(grad: Any, dim: int) -> Any:
 
 
 derivative("cumsum", self=lambda grad, dim: _reverse_sum(grad, dim))
-
-
-def _conj(tensor: Any) -> Any:
-    return tensor.conj() if tensor.is_complex() else tensor
 
 
 def _cumprod(grad: Any, self: Any, dim: int, result: Any) -> Any:
@@ -31,14 +28,14 @@ def _cumprod(grad: Any, self: Any, dim: int, result: Any) -> Any:
         return grad
     zero = self == 0
     if self.is_meta or not bool(zero.any()):
-        return _reverse_sum(grad * _conj(result), dim) / _conj(self)
+        return _reverse_sum(grad * conj(result), dim) / conj(self)
     size = self.shape[dim]
     ones = ops.ones_like(self.narrow(dim, 0, 1))
     parts = []
     for i in range(size):
         before = ones if i == 0 else self.narrow(dim, 0, i).prod(dim, keepdim=True)
         after = ops.cat([ones, self.narrow(dim, i + 1, size - i - 1)], dim).cumprod(dim)
-        parts.append((grad.narrow(dim, i, size - i) * _conj(before * after)).sum(dim, keepdim=True))
+        parts.append((grad.narrow(dim, i, size - i) * conj(before * after)).sum(dim, keepdim=True))
     return ops.cat(parts, dim)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from mt_core.api import _functions as ops
 from mt_core.dispatch.registry import overload
+from mt_core.meta_array import contiguous_strides
 
 from ..rules import derivative, non_differentiable
 
@@ -161,9 +162,7 @@ def as_strided_backward(
 def unfold_backward(grad: Tensor, self_spec: Any, dimension: int, size: int, step: int) -> Tensor:
     """Gradient of the tensor whose windows were laid side by side: the sum over the windows that contain an element."""
     dense = self_spec.shape
-    strides = [1] * len(dense)
-    for dim in reversed(range(len(dense) - 1)):
-        strides[dim] = strides[dim + 1] * max(dense[dim + 1], 1)
+    strides = contiguous_strides(dense)
     dimension %= max(len(dense), 1)
     windows = [*strides, strides[dimension] if dense else 1]
     if dense:

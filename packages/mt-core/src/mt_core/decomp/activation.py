@@ -82,7 +82,7 @@ def rrelu_with_noise(self: Any, noise: Any, lower: Any, upper: Any, training: bo
     falling = self <= 0
     noise.fill_(1)
     count = int(falling.sum().item())
-    slopes = ops.empty((count,), dtype=float64).uniform_(lower, upper, generator=generator)
+    slopes = ops.empty((count,), dtype=float64, device=self.device).uniform_(lower, upper, generator=generator)
     noise.masked_scatter_(falling, slopes.to(noise.dtype))
     return self * noise
 

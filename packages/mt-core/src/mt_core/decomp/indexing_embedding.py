@@ -150,7 +150,7 @@ def embedding_renorm_(self: Any, indices: Any, max_norm: float, norm_type: float
             "Expected tensor for argument #2 'indices' to have one of the following scalar types: Long, Int; but got "
             f"{indices.type()} instead (while checking arguments for embedding_renorm_)"
         )
-    chosen = ops.unique(indices) if hasattr(ops, "unique") else tensor(sorted(set(indices.view(-1).tolist())))
+    chosen = ops._unique2(indices, True, False, False)[0]
     rows = self[chosen]
     norms = ops.linalg_vector_norm(rows, norm_type, [1], keepdim=True)
     factors = ops.where(norms > max_norm, max_norm / (norms + 1e-7), ops.ones_like(norms))

@@ -62,7 +62,7 @@ def _starts(sample: Any, size: int, window: int, windows: int) -> Any:
     last = ops.full((*sample.shape, 1), size - window, dtype=dtypes.int64, device=sample.device)
     if windows == 1:
         return last
-    step = (ops.full((), size - window, dtype=sample.dtype) / (windows - 1)).to(sample.device)
+    step = ops.full((), size - window, dtype=sample.dtype, device=sample.device) / (windows - 1)
     offsets = ops.arange(windows - 1, dtype=sample.dtype, device=sample.device)
     sample = sample.unsqueeze(-1)
     starts = ((offsets + sample) * step).to(dtypes.int64) - (sample * step).to(dtypes.int64)

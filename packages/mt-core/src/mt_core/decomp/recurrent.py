@@ -322,7 +322,7 @@ def pack_padded_sequence(input: Any, lengths: Any, batch_first: bool) -> tuple[A
     longest = counts[0]
     sizes = [sum(length > step for length in counts) for step in range(longest)]
     data = ops.cat([steps[step, :size] for step, size in enumerate(sizes) if step < steps.shape[0]])
-    return data, tensor(sizes, dtype=dtypes.int64)
+    return data, tensor(sizes, dtype=dtypes.int64, device="cpu")  # sizes are read on the host
 
 
 def _checked_lengths(steps: Any, lengths: Any) -> list[int]:
@@ -365,7 +365,7 @@ def pad_packed_sequence(
     padded = data.new_full((steps * batch, *data.shape[1:]), padding_value).index_copy(0, index, data)
     padded = padded.view(steps, batch, *data.shape[1:])
     lengths = [sum(size > sample for size in sizes) for sample in range(batch)]
-    return padded.transpose(0, 1) if batch_first else padded, tensor(lengths, dtype=dtypes.int64)
+    return padded.transpose(0, 1) if batch_first else padded, tensor(lengths, dtype=dtypes.int64, device="cpu")
 
 
 @composite("pad_sequence")

@@ -225,7 +225,7 @@ def cov(self: Any, correction: int, fweights: Any, aweights: Any) -> Any:
         weights = aweights if weights is None else weights * aweights
     total: Any = count if weights is None else weights.sum()
     if count == 0:
-        return ops.full((rows.shape[0], rows.shape[0]), math.nan, dtype=rows.dtype).squeeze()
+        return rows.new_full((rows.shape[0], rows.shape[0]), math.nan).squeeze()
     mean = (rows if weights is None else rows * weights).sum(1) / total
     if weights is None:
         freedom: Any = count - correction

@@ -35,6 +35,7 @@ def searchsorted_scalar(sorted_sequence: Any, self: Any, out_int32: bool, right:
         (),
         self,
         dtype=sorted_sequence.dtype if dtype_of_number(self).category <= sorted_sequence.dtype.category else None,
+        device=sorted_sequence.device,
     )
     return ops.searchsorted(sorted_sequence, value, out_int32=out_int32, right=right, side=side, sorter=sorter)
 

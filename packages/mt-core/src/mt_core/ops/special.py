@@ -11,7 +11,6 @@ from ._declare import Family
 ops = Family("special")
 
 _REAL = REAL | UNSIGNED
-_ANY_FLOAT = _REAL - FLOATS
 #: Without the half types: integers become the default float.
 _WIDE = frozenset(d for d in _REAL if d not in FLOATS or d.native)
 

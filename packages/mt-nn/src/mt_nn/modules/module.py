@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mt_core import Tensor
-from mt_core.hooks import RemovableHandle
+from mt_core.hooks import RemovableHandle as RemovableHandle
 from mt_core.plugins.remedies import from_a_clone
 
 from .._type_names import type_name
@@ -20,8 +20,6 @@ from ._hooks import (
     _global_backward_pre_hooks,
     _global_buffer_registration_hooks,
     _global_forward_hooks,
-    _global_forward_hooks_always_called,
-    _global_forward_hooks_with_kwargs,
     _global_forward_pre_hooks,
     _global_module_registration_hooks,
     _global_parameter_registration_hooks,
@@ -34,7 +32,12 @@ from ._hooks import (
     register_module_module_registration_hook,
     register_module_parameter_registration_hook,
 )
-from ._state_dict import _EXTRA_STATE_KEY_SUFFIX, ModuleState, _IncompatibleKeys, _WrappedHook
+from ._hooks import _global_forward_hooks_always_called as _global_forward_hooks_always_called
+from ._hooks import _global_forward_hooks_with_kwargs as _global_forward_hooks_with_kwargs
+from ._state_dict import _EXTRA_STATE_KEY_SUFFIX as _EXTRA_STATE_KEY_SUFFIX
+from ._state_dict import ModuleState
+from ._state_dict import _IncompatibleKeys as _IncompatibleKeys
+from ._state_dict import _WrappedHook as _WrappedHook
 from ._traversal import ModuleTraversal
 
 __all__ = [
@@ -48,16 +51,6 @@ __all__ = [
     "register_module_module_registration_hook",
     "register_module_parameter_registration_hook",
 ]
-
-#: Read by tools that look at hooks without registering any.
-_READ_ELSEWHERE = (
-    RemovableHandle,
-    _EXTRA_STATE_KEY_SUFFIX,
-    _IncompatibleKeys,
-    _WrappedHook,
-    _global_forward_hooks_always_called,
-    _global_forward_hooks_with_kwargs,
-)
 
 #: Tables added to the contract after the first pickles of modules were made.
 _LATER_HOOK_TABLES = (
