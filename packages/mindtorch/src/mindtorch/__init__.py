@@ -11,7 +11,9 @@ from types import ModuleType as _ModuleType
 from typing import Any as _Any
 
 import mt_core as _core
+from mt_core import device_methods as _device_methods
 from mt_core.api._functions import *  # noqa: F403 - every operator, as the generated module lists them
+from mt_core.plugins import discovery as _discovery
 
 from . import _activation, _importer
 from ._constants import e as e
@@ -51,7 +53,7 @@ _EXPORTS = {
     "._settings": """are_deterministic_algorithms_enabled get_deterministic_debug_mode get_float32_matmul_precision
         is_deterministic_algorithms_warn_only_enabled is_warn_always_enabled set_deterministic_debug_mode
         set_float32_matmul_precision set_warn_always use_deterministic_algorithms""",
-    "._streams": "Event Stream get_device_module",
+    "._privateuse1": "_register_device_module get_device_module",
     "._symbolic": "SymBool SymFloat SymInt sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum",
     "._threads": """get_num_interop_threads get_num_threads set_flush_denormal set_num_interop_threads
         set_num_threads""",
@@ -64,6 +66,7 @@ _EXPORTS = {
         thread_safe_generator""",
     "mt_core.serialization": "load save",
     "mt_core.storage": "UntypedStorage",
+    "mt_core.streams": "Event Stream",
     "mt_core.typed_storage": """BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage
         ComplexFloatStorage DoubleStorage FloatStorage HalfStorage IntStorage LongStorage QInt32Storage QInt8Storage
         QUInt2x4Storage QUInt4x2Storage QUInt8Storage ShortStorage TypedStorage""",
@@ -77,9 +80,21 @@ def __getattr__(name: str) -> _Any:
         return importlib.import_module(f"{__name__}.{name}")
     module = _MODULE_OF.get(name)
     if module is None:
+        device_module = _module_of_device(name)
+        if device_module is not None:
+            return device_module
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     value = globals()[name] = getattr(importlib.import_module(module, __name__), name)
     return value
+
+
+def _module_of_device(name: str) -> _ModuleType | None:
+    """``torch.npu`` and the like, if a backend serves such devices."""
+    if name.startswith("_") or name not in _discovery.backend_entry_points():
+        return None
+    from ._privateuse1 import module_of_backend  # lazy: few programs ask for such a device
+
+    return module_of_backend(name)
 
 
 def __dir__() -> list[str]:
@@ -87,3 +102,4 @@ def __dir__() -> list[str]:
 
 
 _activation.activate_unless_command()
+_device_methods.generate_for_backends()

@@ -1,10 +1,8 @@
 """Exceptions that PyTorch has at the top level."""
 
+from mt_core.plugins.runtime_access import OutOfMemoryError as OutOfMemoryError
+
 __all__ = ["AcceleratorError", "OutOfMemoryError"]
-
-
-class OutOfMemoryError(RuntimeError):
-    """A device has no memory left for a tensor."""
 
 
 class AcceleratorError(RuntimeError):

@@ -50,6 +50,12 @@ def home_of(name: str) -> str:
     return name
 
 
+def _is_device(home: str) -> bool:
+    """Whether a name is that of a third party's device type, ``mindtorch.npu``, whose module is made, not found."""
+    package, _, name = home.rpartition(".")
+    return package == "mindtorch" and sys.modules[package]._module_of_device(name) is not None
+
+
 class AliasLoader(Loader):
     """Gives the import system a module that lives under another name."""
 
@@ -59,7 +65,7 @@ class AliasLoader(Loader):
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """The module itself, imported now if it was not yet."""
-        module = importlib.import_module(self.home)
+        module = sys.modules.get(self.home) or importlib.import_module(self.home)
         self.spec = module.__spec__
         return module
 
@@ -81,6 +87,8 @@ class AliasFinder(MetaPathFinder):
         if top == "torch" and sys.modules.get("torch") is not sys.modules.get("mindtorch"):
             return None
         home = home_of(fullname)
+        if _is_device(home):
+            return ModuleSpec(fullname, AliasLoader(home), is_package=True)
         own_spec = importlib.util.find_spec(home) if home != fullname else None
         if own_spec is None:
             return None

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from . import keys
+from .plugins.runtime_access import RENAMED, accelerator_type
 from .state import tls
 
 __all__ = ["device", "backend_key", "device_type_of"]
@@ -17,8 +18,6 @@ _KNOWN = (
     "cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, meta, hpu, "
     "mtia, privateuseone"
 )
-#: Names that a program has given to device types (``torch.utils.rename_privateuse1_backend``): PyTorch's -> its own.
-RENAMED: dict[str, str] = {}
 _PATTERN = re.compile(r"([a-zA-Z_]+)(?::(0|[1-9]\d*))?\Z")
 
 
@@ -104,8 +103,6 @@ def _claimed_by_plugin(name: str) -> bool:
 
 
 def _accelerator_type() -> str:
-    from .plugins.runtime_access import accelerator_type  # which imports this module
-
     found = accelerator_type()
     if found is None:
         raise RuntimeError("Cannot access accelerator device when none is available.")

@@ -7,7 +7,7 @@ tensors of the CPU.
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +15,7 @@ from .dtypes import scalar_type_name
 from .keys import CPU, META, STRIDED
 from .plugins.runtime_access import accelerator_type, has_part, require
 from .spec import is_contiguous
-
-if TYPE_CHECKING:
-    from .tensor import Tensor
+from .tensor import Tensor, new_tensor
 
 __all__ = [
     "array_is_pinned",
@@ -85,8 +83,6 @@ def pinned(tensor: Tensor, what: str = "Tensor.pin_memory") -> Tensor:
     NotImplementedError
         When the accelerator's runtime has no pinned memory.
     """
-    from .tensor import new_tensor  # which imports this module for its methods
-
     if not tensor._keys & CPU:
         kind = "Meta" if tensor._keys & META else tensor.device.type.upper()
         raise RuntimeError(

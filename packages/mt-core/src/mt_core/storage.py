@@ -12,7 +12,7 @@ from weakref import ref
 
 import numpy as np
 
-from . import dtypes
+from . import device_methods, dtypes
 from .block import Block, block_of, move_block, resize_block
 from .devices import backend_key, device, device_type_of
 from .dispatch.dispatcher import backend_for
@@ -456,3 +456,16 @@ def _attach(duplicate: Any, nbytes: int) -> UntypedStorage:
     storage = UntypedStorage._over_numpy(mapping.memory())
     _mark_shared(storage, mapping)
     return storage
+
+
+def _device_methods_of_storages(name: str, strict: bool, unsupported: list[Any]) -> None:
+    def to_device(self: UntypedStorage, device: Any = None, non_blocking: bool = False) -> UntypedStorage:
+        return self.to(device=device_methods.moved_to(name, device), non_blocking=non_blocking)
+
+    to_device.__name__ = name
+    to_device.__doc__ = f"The storage on a device of type '{name}', by default the current one; itself if it is there."
+    device_methods.install(UntypedStorage, f"is_{name}", device_methods.on_device(name), strict)
+    device_methods.install(UntypedStorage, name, to_device, strict)
+
+
+device_methods.offer("storage", _device_methods_of_storages)

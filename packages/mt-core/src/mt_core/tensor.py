@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import dtypes
+from . import device_methods, dtypes
 from .autograd_state import AutogradMeta
 from .block import block_of, rebind, share_block
 from .cell import Cell
@@ -245,9 +245,14 @@ class Tensor(_Members):
     def is_meta(self) -> bool:
         return self._keys & META != 0
 
-    is_sparse = is_quantized = is_mkldnn = is_nested = is_sparse_csr = is_xpu = is_mps = is_vulkan = is_ipu = is_xla = (
-        is_maia
-    ) = is_mtia = False
+    is_sparse = is_quantized = is_mkldnn = is_nested = is_sparse_csr = False
+    is_ipu = device_methods.on_device("ipu")
+    is_maia = device_methods.on_device("maia")
+    is_mps = device_methods.on_device("mps")
+    is_mtia = device_methods.on_device("mtia")
+    is_vulkan = device_methods.on_device("vulkan")
+    is_xla = device_methods.on_device("xla")
+    is_xpu = device_methods.on_device("xpu")
 
     def is_floating_point(self) -> bool:
         return self._dtype.is_floating_point
@@ -321,3 +326,11 @@ def from_array(array: np.ndarray, d: dtype | None = None, keys: int = CPU) -> Te
     if not array.flags.c_contiguous:
         keys |= STRIDED
     return new_tensor(array, d or dtypes.from_numpy_dtype(array.dtype), keys)
+
+
+def _device_methods_of_tensors(name: str, strict: bool, unsupported: list[Any]) -> None:
+    device_methods.install(Tensor, f"is_{name}", device_methods.on_device(name), strict)
+    device_methods.install(Tensor, name, device_methods.tensor_method(name), strict)
+
+
+device_methods.offer("tensor", _device_methods_of_tensors)

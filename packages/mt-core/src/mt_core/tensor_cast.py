@@ -10,6 +10,7 @@ from .api.arguments import REJECTED
 from .api.arguments import _dtype as to_dtype
 from .block import block_of, resize_block, set_geometry
 from .cell import cell_of
+from .device_methods import moved_to
 from .devices import BACKENDS, device
 from .dispatch.dispatcher import backend_for
 from .dispatch.registry import overload
@@ -81,11 +82,16 @@ class CastMembers:
         return self.to("cpu", memory_format=memory_format)
 
     def cuda(self: Any, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Any:
-        where = "cuda" if device is None else device
-        return self.to(where, non_blocking=non_blocking, memory_format=memory_format)
+        """The tensor on a CUDA device, by default the current one."""
+        return self.to(moved_to("cuda", device), non_blocking=non_blocking, memory_format=memory_format)
 
-    def npu(self: Any, device: Any = None, non_blocking: bool = False) -> Any:
-        return self.to("npu" if device is None else device, non_blocking=non_blocking)
+    def xpu(self: Any, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Any:
+        """The tensor on an XPU, by default the current one."""
+        return self.to(moved_to("xpu", device), non_blocking=non_blocking, memory_format=memory_format)
+
+    def mtia(self: Any, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Any:
+        """The tensor on an MTIA device, by default the current one."""
+        return self.to(moved_to("mtia", device), non_blocking=non_blocking, memory_format=memory_format)
 
     def is_contiguous(self: Any, memory_format: Any = contiguous_format) -> bool:
         """Whether the strides are those of a memory format."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from . import dtypes
+from . import device_methods, dtypes
 from .devices import device
 from .dtypes import dtype
 from .storage import UntypedStorage, untyped
@@ -378,3 +378,19 @@ for _name, _dtype in (
     ("float8_e5m2fnuz", dtypes.float8_e5m2fnuz), ("float8_e4m3fnuz", dtypes.float8_e4m3fnuz),
 ):  # fmt: skip
     _add_conversion(_name, _dtype)
+
+
+def _device_methods_of_storages(name: str, strict: bool, unsupported: list[dtype]) -> None:
+    def to_device(self: TypedStorage, device: Any = None, non_blocking: bool = False) -> TypedStorage:
+        if self.dtype in unsupported:
+            raise RuntimeError(f"Cannot create {name} storage as {self.dtype} dtype is not supported by this backend")
+        place = device_methods.moved_to(name, device)
+        return self._like(self._untyped_storage.to(device=place, non_blocking=non_blocking))
+
+    to_device.__name__ = name
+    to_device.__doc__ = f"The storage on a device of type '{name}', by default the current one; itself if it is there."
+    device_methods.install(TypedStorage, f"is_{name}", device_methods.on_device(name), strict)
+    device_methods.install(TypedStorage, name, to_device, strict)
+
+
+device_methods.offer("storage", _device_methods_of_storages)

@@ -10,8 +10,8 @@ from typing import Any
 
 import mt_core
 from mt_core import device as _device
+from mt_core.plugins import runtime_access
 
-from .. import _absent_device
 from .._unsupported import refusal
 
 __all__ = [
@@ -61,7 +61,7 @@ class autocast:
             raise refusal(f"torch.autocast('{self.device}')", _REMEDY)
 
     def _usable(self) -> bool:
-        if self.device not in _ACCELERATORS or _absent_device.count_devices(self.device):
+        if self.device not in _ACCELERATORS or runtime_access.count_devices(self.device):
             return True
         text = f"User provided device_type of '{self.device}', but {self.device.upper()} is not available. Disabling"
         warnings.warn("CUDA is not available. Disabling autocast." if self.device == "cuda" else text, stacklevel=4)

@@ -11,8 +11,7 @@ from typing import Any
 
 import mt_core
 from mt_core import Tensor
-
-from .. import _absent_device
+from mt_core.plugins import runtime_access
 
 __all__ = ["GradScaler", "OptState"]
 
@@ -67,7 +66,7 @@ class GradScaler:
     ) -> None:
         self._device = device
         self._enabled = enabled
-        if enabled and device == "cuda" and not _absent_device.count_devices(device):
+        if enabled and device == "cuda" and not runtime_access.count_devices(device):
             warnings.warn("torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.", stacklevel=2)
             self._enabled = False
         if self._enabled and growth_factor <= 1.0:

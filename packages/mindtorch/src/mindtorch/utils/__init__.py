@@ -1,7 +1,21 @@
 """``torch.utils``: what is loaded when it is first used."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from .._lazy import lazy_submodules
 
-__getattr__, __dir__ = lazy_submodules(
-    __name__, "_contextlib _python_dispatch _pytree checkpoint collect_env data dlpack hooks"
+_submodule, _names = lazy_submodules(
+    __name__, "_contextlib _python_dispatch _pytree backend_registration checkpoint collect_env data dlpack hooks"
 )
+#: What the submodule `backend_registration` defines.
+_REGISTRATION = ("generate_methods_for_privateuse1_backend", "rename_privateuse1_backend")
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(_submodule("backend_registration"), name) if name in _REGISTRATION else _submodule(name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*_names(), *_REGISTRATION})

@@ -33,7 +33,11 @@ __all__ = [
 
 
 class Devices(Protocol):
-    """Part "device control": which device is current, and what each one is. Every runtime has it."""
+    """Part "device control": which device is current, and what each one is. Every runtime has it.
+
+    A runtime may have an attribute `members` besides, a mapping from names to what ``torch.<device>`` has under them:
+    functions that only some devices have, such as ``utilization``.
+    """
 
     def current_device(self) -> int:
         """Index of the calling thread's current device: where ``Backend.empty(..., index=None)`` allocates."""

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..devices import RENAMED
 from . import discovery
 
 __all__ = [
+    "RENAMED",
     "OutOfMemoryError", "accelerator_type", "checked_index", "count_devices", "current_index", "has_part", "no_device",
     "require", "runtime_of",
 ]  # fmt: skip
+
+
+#: Names that a program has given to device types (``torch.utils.rename_privateuse1_backend``): PyTorch's -> its own.
+RENAMED: dict[str, str] = {}
 
 
 class OutOfMemoryError(RuntimeError):
@@ -42,8 +46,7 @@ def runtime_of(device_type: str) -> Any:
 
 
 def _lacking(runtime: Any, part: str) -> list[str]:
-    # The protocols cost as much as a tenth of `import mindtorch`, and a program without a runtime needs none of them.
-    from .runtime import PARTS
+    from .runtime import PARTS  # lazy: making the protocols costs a tenth of `import mindtorch`, and few ask for them
 
     return [method for method in PARTS[part] if not hasattr(runtime, method)]
 
@@ -119,7 +122,7 @@ def checked_index(device_type: str, index: int | None) -> int:
 def accelerator_type() -> str | None:
     """The device type of this machine's accelerator; None when there is none.
 
-    The type that the program named (`mt_core.devices.RENAMED`) comes first, as in PyTorch, then the known accelerators,
+    The type that the program named (`RENAMED`) comes first, as in PyTorch, then the known accelerators,
     then third parties' types in the order of their names, if their backends have a runtime.
     """
     registered = RENAMED.get("privateuseone")

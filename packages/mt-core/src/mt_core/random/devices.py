@@ -9,17 +9,27 @@ from __future__ import annotations
 
 import os
 import threading
+from typing import Any
 
 from ..devices import device as Device
 from ..plugins.runtime_access import checked_index, count_devices, current_index
+from ..tensor import Tensor
 from .generator import Generator, default_generator
 
-__all__ = ["default_generator_of", "default_generators", "generator_for", "seed_all_devices", "seed_device"]
+__all__ = [
+    "ask_state",
+    "default_generator_of",
+    "default_generators",
+    "generator_for",
+    "seed_all_devices",
+    "seed_device",
+]
 
 _lock = threading.RLock()
 _generators: dict[tuple[str, int], Generator] = {}
-#: What was asked before a generator was needed: of all devices (None, None), of all of a type, or of one.
-_asked: dict[tuple[str | None, int | None], int] = {}
+#: What was asked before a generator was needed, a seed or a state: of all devices (None, None), of all of a type, or of
+#: one.
+_asked: dict[tuple[str | None, int | None], Any] = {}
 
 
 def _entropy() -> int:
@@ -42,17 +52,21 @@ def default_generator_of(device_type: str, index: int | None = None) -> Generato
         with _lock:
             found = _generators.get(place)
             if found is None:
-                found = Generator(Device(*place)).manual_seed(_asked_seed(*place))
-                _generators[place] = found
+                found = _generators[place] = _started(Generator(Device(*place)))
     return found
 
 
-def _asked_seed(device_type: str, index: int) -> int:
-    """The seed that was asked for last, `seed_device` having dropped what it replaced; unpredictable without one."""
-    for key in ((device_type, index), (device_type, None), (None, None)):
+def _started(generator: Generator) -> Generator:
+    """A new generator, where it was last asked to start; `seed_device` has dropped what it replaced."""
+    place = generator.device
+    for key in ((place.type, place.index), (place.type, None), (None, None)):
         if key in _asked:
-            return _asked[key]
-    return _entropy()
+            asked = _asked[key]
+            if isinstance(asked, int):
+                return generator.manual_seed(asked)
+            generator.set_state(asked)
+            return generator
+    return generator.manual_seed(_entropy())
 
 
 def default_generators(device_type: str) -> tuple[Generator, ...]:
@@ -70,6 +84,12 @@ def seed_device(device_type: str, seed: int, index: int | None = None) -> None:
         for place, generator in _generators.items():
             if place[0] == device_type and index in (None, place[1]):
                 generator.manual_seed(seed)
+
+
+def ask_state(device_type: str, index: int, state: Tensor) -> None:
+    """Continue the default stream of a device that is not there yet from a state, when it is first needed."""
+    with _lock:
+        _asked[device_type, index] = state
 
 
 def seed_all_devices(seed: int) -> None:

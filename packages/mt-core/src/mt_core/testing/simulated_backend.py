@@ -20,6 +20,7 @@ from ..devices import backend_key
 from ..dispatch.registry import register_kernel
 from ..plugins.discovery import register_backend
 from ..plugins.protocols import CONTRACT
+from ..plugins.runtime_access import checked_index
 from .simulated_runtime import Block, SimulatedRuntime
 
 __all__ = ["SimulatedArray", "SimulatedBackend", "simulated_devices"]
@@ -109,7 +110,11 @@ class SimulatedBackend:
         self, shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...] | None, index: int | None
     ) -> SimulatedArray:
         in_bytes = None if strides is None else tuple(s * dtype.itemsize for s in strides)
-        return self._new(tuple(shape), dtype.np, in_bytes, self._memory.current_device() if index is None else index)
+        return self._new(tuple(shape), dtype.np, in_bytes, self._index(index))
+
+    def _index(self, index: int | None) -> int:
+        """A device that is there, the current one for None."""
+        return self._memory.current_device() if index is None else checked_index(self.device_type, index)
 
     def as_array(self, value: Any) -> SimulatedArray:
         return value if isinstance(value, SimulatedArray) else self._from_host(np.asarray(value), None)
@@ -152,7 +157,7 @@ class SimulatedBackend:
         return self._from_host(array, index)
 
     def _from_host(self, array: np.ndarray, index: int | None) -> SimulatedArray:
-        made = self._new(array.shape, array.dtype, None, self._memory.current_device() if index is None else index)
+        made = self._new(array.shape, array.dtype, None, self._index(index))
         staged, memory = array.copy(), made.host
         self._give(made.block.device_index, lambda: np.copyto(memory, staged))
         return made

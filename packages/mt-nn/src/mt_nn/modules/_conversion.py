@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import mt_core as mt
-from mt_core import Tensor
+from mt_core import Tensor, device_methods
 
 from ..parameter import Parameter, is_lazy
 
@@ -258,3 +258,15 @@ def _apply_to_grad(fn: Callable[[Tensor], Tensor], param: Parameter, grad: Tenso
         param.grad = grad
     else:
         param.grad = applied.requires_grad_(grad.requires_grad)
+
+
+def _device_methods_of_modules(name: str, strict: bool, unsupported: list[Any]) -> None:
+    def to_device(self: ModuleConversion, device: int | mt.device | None = None) -> ModuleConversion:
+        return self._apply(lambda tensor: getattr(tensor, name)(device))
+
+    to_device.__name__ = name
+    to_device.__doc__ = f"Move everything to a device of type '{name}', by default the current one."
+    device_methods.install(ModuleConversion, name, to_device, strict)
+
+
+device_methods.offer("module", _device_methods_of_modules)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import mt_core as mt
-from mt_core import Tensor
+from mt_core import Tensor, device_methods
 from mt_core.api._functions import _pack_padded_sequence, _pad_packed_sequence
 
 __all__ = [
@@ -130,6 +130,21 @@ class PackedSequence(PackedSequence_):
     def is_pinned(self) -> bool:
         """Whether the data is in page-locked memory."""
         return self.data.is_pinned()
+
+
+def _device_methods_of_sequences(name: str, strict: bool, unsupported: list[Any]) -> None:
+    def to_device(self: PackedSequence, *args: Any, **kwargs: Any) -> PackedSequence:
+        probe = mt.tensor((), dtype=self.data.dtype, device=self.data.device).to(*args, **kwargs)
+        return self.to(*args, **kwargs) if probe.device.type == name else self.to(*args, **{"device": name, **kwargs})
+
+    to_device.__name__ = name
+    to_device.__doc__ = f"The same sequences on a device of type '{name}'."
+    on_device = property(lambda self: self.data.device.type == name, doc=f"Whether the data is on device '{name}'.")
+    device_methods.install(PackedSequence, f"is_{name}", on_device, strict)
+    device_methods.install(PackedSequence, name, to_device, strict)
+
+
+device_methods.offer("packed sequence", _device_methods_of_sequences)
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
