@@ -16,6 +16,7 @@ cases("sort argsort", lambda t: call(t.distinct(3, 4, dtype=dtypes.int64), -1, T
 cases(
     "sort.stable argsort.stable",
     lambda t: call(t.ints(3, 4), stable=True),
+    lambda t: call(t.distinct(2, 3, 4).permute(2, 0, 1), stable=False, dim=1),
     lambda t: call(t.distinct(3, 4), stable=True, dim=0, descending=True),
 )
 cases("msort median nanmedian", lambda t: call(t.distinct(3, 4)), lambda t: call(t.distinct(3, 4, dtype=dtypes.int64)))
