@@ -30,9 +30,9 @@ from .formats import *  # noqa: F403
 from .functional import *  # type: ignore[no-redef]  # noqa: F403 - as PyTorch, over operators of the same name
 from .functional_linalg import cdist as cdist  # type: ignore[assignment]  # over the operator of the name
 from .functional_linalg import lu as lu
+from .functional_linalg import norm as norm
 from .functional_linalg import pca_lowrank as pca_lowrank
 from .functional_linalg import svd_lowrank as svd_lowrank
-from .functional_norm import norm as norm
 from .random import Generator as Generator
 from .random import default_generator as default_generator
 from .random import manual_seed as manual_seed

@@ -18,11 +18,11 @@ from .tensor import Tensor
 from .tensor_autograd import AutogradMembers
 from .tensor_cast import CastMembers
 from .tensor_convert import ConversionMembers
-from .tensor_functional import FunctionalMembers
+from .tensor_handwritten import HandwrittenMembers
 from .tensor_index import IndexingMembers
 
 #: Later ones go before earlier ones, and what stands in the class itself before all.
-_MEMBERS = (IndexingMembers, ConversionMembers, CastMembers, AutogradMembers, TensorBase, FunctionalMembers)
+_MEMBERS = (IndexingMembers, ConversionMembers, CastMembers, AutogradMembers, TensorBase, HandwrittenMembers)
 
 
 def _attach_members() -> None:

@@ -1,14 +1,15 @@
-"""Functions of linear algebra that PyTorch defines in Python: factors, distances, low-rank approximations."""
+"""``torch.functional``: factors, distances, norms, low-rank approximations."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from .api import _functions as ops
+from .dispatch.executors import write_result
 from .return_types import struct_sequence
 from .tensor import Tensor
 
-__all__ = ["cdist", "get_lowrank_basis", "lu", "pca_lowrank", "svd_lowrank"]
+__all__ = ["cdist", "get_lowrank_basis", "lu", "norm", "pca_lowrank", "svd_lowrank"]
 
 _FACTORS = struct_sequence("linalg_lu_factor", ("LU", "pivots"))
 _COMPUTE_MODES = {
@@ -90,3 +91,33 @@ def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int
     if not center:
         return svd_lowrank(A, q, niter)
     return svd_lowrank(A - A.mean(-2, keepdim=True), q, niter)
+
+
+def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None, dtype: Any = None) -> Any:
+    """The p-norm of all elements or over `dim`; ``"fro"`` is the 2-norm, ``"nuc"`` the sum of singular values.
+
+    Raises
+    ------
+    RuntimeError
+        For other names.
+    """
+    result = _norm(input, p, dim, keepdim, dtype)
+    if out is None:
+        return result
+    return write_result(out, result)
+
+
+def _norm(input: Any, p: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
+    dims = (dim,) if isinstance(dim, int) else None if dim is None else tuple(dim)
+    if isinstance(p, str) and p not in ("fro", "nuc"):
+        raise RuntimeError(f"only valid string values are 'fro' and 'nuc', found {p}")
+    if p == "nuc":
+        over = tuple(range(input.dim())) if dims is None else dims
+        if len(over) != 2:
+            raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, over))}")
+        return ops.linalg_matrix_norm(input, "nuc", over, keepdim, dtype=dtype)
+    if p == "fro" or p is None:
+        p = 2
+    if dims is None and not keepdim:
+        return ops.linalg_vector_norm(input, p, None, False, dtype=dtype)
+    return ops.linalg_vector_norm(input, p, dims, keepdim, dtype=dtype)

@@ -48,10 +48,10 @@ if TYPE_CHECKING:
     from .tensor_autograd import AutogradMembers
     from .tensor_cast import CastMembers
     from .tensor_convert import ConversionMembers
-    from .tensor_functional import FunctionalMembers
+    from .tensor_handwritten import HandwrittenMembers
     from .tensor_index import IndexingMembers
 
-    class _Members(FunctionalMembers, TensorBase, AutogradMembers, CastMembers, ConversionMembers, IndexingMembers):
+    class _Members(HandwrittenMembers, TensorBase, AutogradMembers, CastMembers, ConversionMembers, IndexingMembers):
         __slots__ = ()
 
         @classmethod

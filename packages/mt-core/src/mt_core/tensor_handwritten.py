@@ -1,4 +1,4 @@
-"""Methods whose arguments a schema cannot say: the counterparts of `mt_core.functional`."""
+"""The members of a tensor that are no operator's: arguments that a schema cannot say, attributes of matrices."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from typing import Any
 
 from . import functional
 from .api import _functions as ops
-from .functional_linalg import lu
-from .functional_norm import norm
+from .functional_linalg import lu, norm
 from .tensor import Tensor
 
-__all__ = ["FunctionalMembers"]
+__all__ = ["HandwrittenMembers"]
 
 
-class FunctionalMembers:
+class HandwrittenMembers:
     """Mixed into Tensor, before the generated methods."""
 
     __slots__ = ()
