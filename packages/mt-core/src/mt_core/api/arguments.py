@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .. import dtypes
+import numpy as np
+
+from .. import dtypes, formats
 from ..devices import device
 from ..dtypes import dtype
 from ..formats import layout, memory_format
+from ..random import Generator
 from ..schema import MISSING, Argument
 from ..tensor_types import TENSORS
 
@@ -50,8 +53,6 @@ def _tensor_or_number(value: Any) -> Any:
 
 def _number_like(value: Any) -> Any:
     """NumPy scalars are numbers too."""
-    import numpy as np
-
     return value.item() if isinstance(value, (np.number, np.bool_)) else REJECTED
 
 
@@ -120,8 +121,6 @@ def _instance(cls: type) -> Converter:
 
 
 def _generator(value: Any) -> Any:
-    from ..random import Generator
-
     return value if isinstance(value, Generator) else REJECTED
 
 
@@ -207,8 +206,6 @@ def default_of(argument: Argument) -> Any:
         if argument.is_list and argument.size is not None and isinstance(value, int) and not isinstance(value, bool):
             return (value,) * argument.size
         return float(value) if argument.type == "float" and type(value) is int else value
-    from .. import formats
-
     symbols: dict[str, Any] = {
         "long": dtypes.int64,
         "strided": formats.strided,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..promotion import result_type_of
 from . import _functions as ops
 
 __all__ = ["REFLECTED"]
@@ -20,8 +21,6 @@ def _floor_quotient(self: Any, number: Any) -> Any:
 
 def _as_tensor(self: Any, number: Any) -> Any:
     """The number on the tensor's device, in the dtype that number and tensor promote to, so that it adds nothing."""
-    from ..promotion import result_type_of
-
     return ops.full((), number, dtype=result_type_of([self, number]), device=self.device)
 
 
