@@ -10,6 +10,7 @@ import pytest
 
 import mt_core
 from mt_core.plugins import discovery, protocols
+from mt_core.plugins.activation import activate, load_layers
 from mt_core.plugins.contract import members
 from mt_core.plugins.discovery import (
     PluginError,
@@ -18,7 +19,6 @@ from mt_core.plugins.discovery import (
     find_compiler,
     find_layer,
     load_extensions,
-    load_layers,
     register_backend,
 )
 from mt_core.plugins.protocols import CONTRACT, Backend
@@ -233,7 +233,7 @@ def leave():
 def test_a_plugin_cannot_end_the_program(claim, group: str) -> None:
     claim(group, Point("toy", "toy-dist", leave))
     with pytest.warns(UserWarning, match="toy-dist.*SystemExit: 3"):
-        discovery.activate()
+        activate()
         if group == "mindtorch.backends":
             with pytest.raises(PluginError, match="toy-dist failed to load: SystemExit: 3"):
                 find_backend("toy")

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import re
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mt_core.schema import MISSING, parse_schema
+from mt_core.schema import MISSING, Argument, Return, SchemaError, parse_schema
 from mt_core.testing import declared_operators
 
 
@@ -84,3 +88,90 @@ def test_every_declared_schema_reads_as_it_prints() -> None:
         again = parse_schema(str(overload.schema))
         assert [repr(a) for a in again.arguments] == [repr(a) for a in overload.schema.arguments]
         assert again.full_name == overload.name
+
+
+STORED = json.loads((Path(__file__).parent / "snapshots" / "schemas.json").read_text())
+_NAMES = {"Scalar": "number", "ScalarType": "int", "Layout": "int", "MemoryFormat": "int", "SymBool": "bool"}
+
+
+def type_text(described: Argument | Return) -> str:
+    """A type as PyTorch shows it: ``List[Optional[Tensor]]``."""
+    text = _NAMES.get(described.type, described.type)
+    if isinstance(described, Argument) and described.optional_items:
+        text = f"Optional[{text}]"
+    if described.is_list:
+        text = f"List[{text}]"
+    return f"Optional[{text}]" if isinstance(described, Argument) and described.optional else text
+
+
+def read(text: str) -> list[object] | str:
+    """What of the stored facts is kept here, or the refusal."""
+    try:
+        schema = parse_schema(text)
+    except SchemaError as error:
+        return str(error)
+    arguments = [
+        [a.name, type_text(a), a.size, a.kwarg_only, a.default is not MISSING, a.writes] for a in schema.arguments
+    ]
+    return [schema.name, schema.overload, arguments, [[r.name or "", r.is_list, r.writes] for r in schema.returns]]
+
+
+def stored(text: str) -> list[object] | None:
+    found = STORED[text]
+    if found is None:
+        return None
+    name, overload, arguments, returns = found
+    return [
+        name,
+        overload,
+        [[a[0], a[1], a[2], a[3], a[4], a[6]] for a in arguments],
+        [[r[0], "List[" in r[1], r[6]] for r in returns],
+    ]
+
+
+#: What PyTorch takes and operators here cannot have; of its own namespace PyTorch takes unknown types for variables.
+UNSUPPORTED = re.compile("are not supported:|unknown type specifier(?s:.*)aten::")
+
+
+@pytest.mark.parametrize("part", range(8))
+def test_reads_what_pytorch_reads_and_refuses_what_it_refuses(part: int) -> None:
+    unsupported = 0
+    for text in list(STORED)[part::8]:
+        ours, theirs = read(text), stored(text)
+        if theirs is None:
+            assert isinstance(ours, str), f"PyTorch refuses {text!r}"
+        elif isinstance(ours, str):
+            assert UNSUPPORTED.search(ours), f"PyTorch takes {text!r}: {ours}"
+            unsupported += 1
+        else:
+            assert ours == theirs, text
+    assert unsupported < 20
+
+
+def test_the_stored_texts_are_of_both_kinds() -> None:
+    assert sum(found is None for found in STORED.values()) > 500
+    assert sum(found is not None for found in STORED.values()) > 500
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("float x=-.5e-3", -0.0005),
+        ("float x=0x1p3", 8.0),
+        ("int x=- 1", -1),
+        ("int x=0xff", 0),
+        ("Scalar x=1e2", 100.0),
+        ("int[2] x=-1", -1),
+        ("int[] x=[-1,- 2]", (-1, -2)),
+        ("float[] x=[1, 2.5]", (1, 2.5)),
+        ("complex x=2.5j", 2.5j),
+        ("int x=Mean", 1),
+        ("ScalarType? x=float32", "float32"),
+        (r"str x='\101\n\'\\'", "A\n'\\"),
+        ("str x='''a'''", "a"),
+        ("Device x='cpu'", "cpu"),
+    ],
+)
+def test_values_of_defaults(text: str, value: object) -> None:
+    default = parse_schema(f"f({text}) -> ()").arguments[0].default
+    assert default == value and type(default) is type(value)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
-from mt_core.plugins import discovery
+from mt_core.plugins.activation import activate
 
 from .stand_in import DIRECTORY
 
@@ -20,7 +20,7 @@ def activate_unless_command() -> None:
     """Put plugins into effect, unless this process is the command's."""
     if not is_command():
         _take_place_of_stand_in()
-        discovery.activate()
+        activate()
 
 
 def is_command() -> bool:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from mt_core.plugins import discovery
+from mt_core.plugins.activation import activate
 
 __all__ = ["main"]
 
@@ -45,7 +45,7 @@ def _run(options: argparse.Namespace) -> int:
     from .stand_in import install_as_torch  # lazy: each command loads what it needs
 
     install_as_torch()
-    discovery.activate()  # after that: an extension may say `import torch`
+    activate()  # after that: an extension may say `import torch`
     sys.argv = [options.program, *options.arguments]
     if options.is_module:
         sys.path.insert(0, "")

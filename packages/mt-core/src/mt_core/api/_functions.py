@@ -5385,7 +5385,7 @@ def cat(_tensors=MISSING, _dim=MISSING, /, more=MISSING, dim=MISSING, out=MISSIN
     return call_packet_as_given(cat, _cat_packet, (_tensors, _dim), (more, dim, out), ('dim', 'out'), args, kwargs)
 
 def cdist(_x1=MISSING, _x2=MISSING, _p=MISSING, _compute_mode=MISSING, /, more=MISSING, x2=MISSING, p=MISSING, compute_mode=MISSING, *args, **kwargs):
-    """cdist(x1, x2, p=2, compute_mode=None) -> Tensor
+    """cdist(x1, x2, p=2.0, compute_mode=None) -> Tensor
 
     Distances between all rows of x1 and all rows of x2; batch dimensions broadcast."""
     if _x2 is not MISSING:
@@ -12931,7 +12931,7 @@ def norm_except_dim(_v=MISSING, _pow=MISSING, _dim=MISSING, /, more=MISSING, pow
 
 def normal(_mean=MISSING, _std=MISSING, _size=MISSING, /, more=MISSING, std=MISSING, size=MISSING, generator=MISSING, dtype=MISSING, layout=MISSING, device=MISSING, pin_memory=MISSING, out=MISSING, requires_grad=MISSING, *args, **kwargs):
     """normal(mean, std, *, generator=None, out=None) -> Tensor
-    normal(mean, std=1, *, generator=None, out=None) -> Tensor
+    normal(mean, std=1.0, *, generator=None, out=None) -> Tensor
     normal(mean, std, size, *, generator=None, dtype=None, layout=None, device=None, pin_memory=None, out=None, requires_grad=False) -> Tensor
 
     Normal numbers of the given means and standard deviations, which broadcast."""
@@ -13150,7 +13150,7 @@ def pad_sequence(_sequences=MISSING, _batch_first=MISSING, _padding_value=MISSIN
     return call_packet_as_given(pad_sequence, _pad_sequence_packet, (_sequences, _batch_first, _padding_value, _padding_side), (more, batch_first, padding_value, padding_side), ('batch_first', 'padding_value', 'padding_side'), args, kwargs)
 
 def pairwise_distance(_x1=MISSING, _x2=MISSING, _p=MISSING, _eps=MISSING, _keepdim=MISSING, /, more=MISSING, x2=MISSING, p=MISSING, eps=MISSING, keepdim=MISSING, *args, **kwargs):
-    """pairwise_distance(x1, x2, p=2, eps=1e-06, keepdim=False) -> Tensor
+    """pairwise_distance(x1, x2, p=2.0, eps=1e-06, keepdim=False) -> Tensor
 
     p-norm of x1 - x2 + eps along the last dimension."""
     if _x2 is not MISSING:
@@ -13174,7 +13174,7 @@ def pairwise_distance(_x1=MISSING, _x2=MISSING, _p=MISSING, _eps=MISSING, _keepd
     return call_packet_as_given(pairwise_distance, _pairwise_distance_packet, (_x1, _x2, _p, _eps, _keepdim), (more, x2, p, eps, keepdim), ('x2', 'p', 'eps', 'keepdim'), args, kwargs)
 
 def pdist(_input=MISSING, _p=MISSING, /, more=MISSING, p=MISSING, *args, **kwargs):
-    """pdist(input, p=2) -> Tensor
+    """pdist(input, p=2.0) -> Tensor
 
     Distances of all pairs of rows: (n, d) -> (n (n - 1) / 2,), row 0 with the others first."""
     if _p is not MISSING:
@@ -17077,7 +17077,7 @@ def trapezoid(_y=MISSING, _x=MISSING, /, more=MISSING, x=MISSING, dim=MISSING, d
 
 def trapz(_y=MISSING, _x=MISSING, /, more=MISSING, x=MISSING, dim=MISSING, dx=MISSING, *args, **kwargs):
     """trapz(y, x, *, dim=-1) -> Tensor
-    trapz(y, *, dx=1, dim=-1) -> Tensor
+    trapz(y, *, dx=1.0, dim=-1) -> Tensor
 
     Second name of `trapezoid`."""
     if _x is not MISSING:
@@ -17158,7 +17158,7 @@ def tril_indices(_row=MISSING, _col=MISSING, _offset=MISSING, /, more=MISSING, c
     return call_packet_as_given(tril_indices, _tril_indices_packet, (_row, _col, _offset), (more, col, offset, dtype, layout, device, pin_memory, requires_grad), ('col', 'offset', 'dtype', 'layout', 'device', 'pin_memory', 'requires_grad'), args, kwargs)
 
 def triplet_margin_loss(_anchor=MISSING, _positive=MISSING, _negative=MISSING, _margin=MISSING, _p=MISSING, _eps=MISSING, _swap=MISSING, _reduction=MISSING, /, more=MISSING, positive=MISSING, negative=MISSING, margin=MISSING, p=MISSING, eps=MISSING, swap=MISSING, reduction=MISSING, *args, **kwargs):
-    """triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-06, swap=False, reduction=1) -> Tensor
+    """triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-06, swap=False, reduction=1) -> Tensor
 
     max(0, d(anchor, positive) - d(anchor, negative) + margin), d being `pairwise_distance`."""
     if _positive is not MISSING:

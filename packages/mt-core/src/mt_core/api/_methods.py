@@ -2211,7 +2211,7 @@ class TensorBase:
         return call_method(TensorBase.broadcast_to, _broadcast_to_packet, self, args, kwargs)
 
     def cauchy_(self, _median=MISSING, _sigma=MISSING, /, more=MISSING, median=MISSING, sigma=MISSING, generator=MISSING, *args, **kwargs):
-        """cauchy_(median=0, sigma=1, *, generator=None) -> Tensor
+        """cauchy_(median=0.0, sigma=1.0, *, generator=None) -> Tensor
 
         Cauchy numbers."""
         if _median is not MISSING:
@@ -3269,7 +3269,7 @@ class TensorBase:
         return call_method_as_given(TensorBase.expm1_, _expm1__packet, self, (), (more,), (), args, kwargs)
 
     def exponential_(self, _lambd=MISSING, /, more=MISSING, lambd=MISSING, generator=MISSING, *args, **kwargs):
-        """exponential_(lambd=1, *, generator=None) -> Tensor
+        """exponential_(lambd=1.0, *, generator=None) -> Tensor
 
         Exponential numbers of rate `lambd`."""
         if _lambd is not MISSING:
@@ -4717,7 +4717,7 @@ class TensorBase:
         return call_method_as_given(TensorBase.log_, _log__packet, self, (), (more,), (), args, kwargs)
 
     def log_normal_(self, _mean=MISSING, _std=MISSING, /, more=MISSING, mean=MISSING, std=MISSING, generator=MISSING, *args, **kwargs):
-        """log_normal_(mean=1, std=2, *, generator=None) -> Tensor
+        """log_normal_(mean=1.0, std=2.0, *, generator=None) -> Tensor
 
         Exponentials of normal numbers of that mean and deviation."""
         if _mean is not MISSING:
@@ -5883,7 +5883,7 @@ class TensorBase:
         return call_method_as_given(TensorBase.nonzero_static, _nonzero_static_packet, self, (), (more, size, fill_value), ('size', 'fill_value'), args, kwargs)
 
     def normal_(self, _mean=MISSING, _std=MISSING, /, more=MISSING, mean=MISSING, std=MISSING, generator=MISSING, *args, **kwargs):
-        """normal_(mean=0, std=1, *, generator=None) -> Tensor
+        """normal_(mean=0.0, std=1.0, *, generator=None) -> Tensor
 
         Normal numbers; each part of complex ones has half the variance."""
         if _mean is not MISSING:
@@ -7779,7 +7779,7 @@ class TensorBase:
         return call_method_as_given(TensorBase.unfold, _unfold_packet, self, (_dimension, _size, _step), (more, dimension, size, step), ('dimension', 'size', 'step'), args, kwargs)
 
     def uniform_(self, _from_=MISSING, _to=MISSING, /, more=MISSING, from_=MISSING, to=MISSING, generator=MISSING, *args, **kwargs):
-        """uniform_(from=0, to=1, *, generator=None) -> Tensor
+        """uniform_(from=0.0, to=1.0, *, generator=None) -> Tensor
 
         Uniform numbers in [from, to)."""
         if _from_ is not MISSING:

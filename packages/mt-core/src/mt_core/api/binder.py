@@ -12,7 +12,7 @@ from typing import Any
 from ..dispatch.registry import Overload, Packet, find_overload
 from ..overriding import handed_over, must_ask
 from ..pinned import pinned_factory_result
-from ..schema import MISSING, Argument, Schema
+from ..schema import MISSING, Argument, Schema, Type
 from ..state import tls
 from ..tensor_types import TENSORS
 from .arguments import REJECTED, converter, default_of, type_name
@@ -73,7 +73,7 @@ class Signature:
             if method and position == self.self_at:
                 continue
             if argument.name in numbers:
-                argument = Argument(argument.name, "Scalar", argument.default, argument.kwarg_only)
+                argument = Argument(argument.name, Type("Scalar"), argument.default, argument.kwarg_only)
             name = "input" if argument.name == "self" and argument.is_tensor else argument.name
             self.parameters.append(Parameter(name, argument, argument.name in either))
         self.positional = [p for p in self.parameters if not p.kwarg_only]

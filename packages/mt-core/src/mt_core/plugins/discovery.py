@@ -1,7 +1,7 @@
 """Finding and loading plugins by their entry points.
 
-Backends, layers, compilers and collectives are found by name; `activate`, which ``import mindtorch`` calls, loads what
-must be in effect before anyone asks for it: layers of third parties, and extensions.
+Backends, layers, compilers and collectives are found by name. What must be in effect before anyone asks for it is
+loaded by `mt_core.plugins.activation`.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from .. import keys
 from .contract import CHECKS, check_backend
 from .entry_points import EntryPoint, all_entry_points
 from .errors import PluginError as PluginError
@@ -16,7 +17,6 @@ from .remedies import remedy_for
 
 __all__ = [
     "PluginError",
-    "activate",
     "backend_entry_points",
     "dispatch_key_of",
     "entry_points_of",
@@ -25,11 +25,10 @@ __all__ = [
     "find_collectives",
     "find_compiler",
     "find_layer",
-    "keep_inactive",
     "load_alone",
     "load_extensions",
-    "load_layers",
     "names_in",
+    "note_failure",
     "only_claim",
     "register_backend",
 ]
@@ -165,57 +164,6 @@ def _described(point: EntryPoint) -> str:
     return f"{point.distribution} (entry point '{point.name} = {point.value}' of {point.group})"
 
 
-# What takes effect at import
-
-
-_inactive = False
-
-
-def activate() -> None:
-    """Put layers and extensions into effect; ``import mindtorch`` calls this last.
-
-    One that fails is named in a warning, with the cause, and keeps no other from taking effect.
-    """
-    if not _inactive:
-        load_layers()
-        load_extensions()
-
-
-def keep_inactive() -> None:
-    """Have `activate` do nothing in this process, which is there to examine a single plugin."""
-    global _inactive
-    _inactive = True
-
-
-def load_layers() -> list[str]:
-    """Load every ``mindtorch.layers`` entry point of third parties and enter it at its dispatch key; returns names.
-
-    The project's own layers are known to the core by key, and load when a call first needs them.
-    """
-    names = []
-    for name, points in _entry_points("mindtorch.layers").items():
-        if any(point.is_own for point in points):
-            continue  # a rival to it is named when the layer is first needed
-        try:
-            _enter_layer(name)
-            names.append(name)
-        except PluginError as error:
-            _warn_once("mindtorch.layers", name, error)
-    return names
-
-
-def _enter_layer(name: str) -> None:
-    # Above this module in the order of imports: the dispatcher finds its layers and backends through it.
-    from ..dispatch.dispatcher import layer_for, register_layer
-
-    layer = find_layer(name)
-    key = dispatch_key_of(layer)
-    present = layer_for(key)
-    if present is not None and present is not layer:
-        raise PluginError(f"the dispatch layer '{name}' wants the key {layer.dispatch_key}, which {present!r} serves")
-    register_layer(key, layer)
-
-
 def dispatch_key_of(layer: Any) -> int:
     """The key that a layer says it serves.
 
@@ -224,8 +172,6 @@ def dispatch_key_of(layer: Any) -> int:
     PluginError
         Where its `dispatch_key` is not the name of a key that a layer can serve.
     """
-    from .. import keys  # the core's tables, which a process that only asks for backends does not need
-
     possible = {name: key for key, name in keys.NAMES.items() if not key & (keys.FLAGS | keys.BACKEND_MASK)}
     if layer.dispatch_key not in possible:
         raise PluginError(
@@ -270,7 +216,8 @@ def _load_extension(point: EntryPoint) -> None:
         )
 
 
-def _warn_once(group: str, name: str, error: PluginError) -> None:
+def note_failure(group: str, name: str, error: PluginError) -> None:
+    """Tell once, by a warning, that a plugin cannot be used."""
     if (group, name) not in _failures:  # what failed to load was told then
         _failures[group, name] = str(error)
         warnings.warn(str(error), stacklevel=2)

@@ -77,7 +77,7 @@ class EntryPoint(NamedTuple):
         Exception
             Whatever the module raises; ImportError and AttributeError for names that do not exist.
         """
-        import importlib  # only where something is loaded
+        import importlib  # lazy: only where something is loaded
 
         module = importlib.import_module(self.module)
         return functools.reduce(getattr, filter(None, self.attr.split(".")), module)
@@ -162,7 +162,7 @@ def _read(path: str) -> str | None:
 
 
 def _in_archive(entry: str) -> Iterator[tuple[str, str | None]]:
-    from importlib.metadata import distributions  # too slow to import where no archive is on the path
+    from importlib.metadata import distributions  # lazy: slow, and rarely is an archive on the path
 
     for distribution in distributions(path=[entry]):
         yield _normalized(distribution.metadata["Name"].replace("-", "_")), distribution.read_text("entry_points.txt")

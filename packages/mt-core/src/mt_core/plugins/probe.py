@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from . import discovery
+from . import activation, discovery
 from .entry_points import EntryPoint
 from .errors import PluginError
 
@@ -93,7 +93,7 @@ def main() -> None:
 
 
 def _load(point: EntryPoint) -> Outcome:
-    discovery.keep_inactive()
+    activation.keep_inactive()
     try:
         plugin = discovery.load_alone(point)
         return _description(plugin) if point.group == "mindtorch.backends" else Outcome("")
