@@ -14,6 +14,7 @@ from ..dtypes import c_type_name
 
 @composite("_safe_softmax")
 def safe_softmax(self: Any, dim: int, dtype: Any) -> Any:
+    """self (*) -> (*), normalized along `dim`; zero, not NaN, where all of it is -inf."""
     empty = (self == -math.inf).all(dim, keepdim=True)
     # Rows without any weight are computed on zeros: their NaN would come back as the gradient of what is masked.
     result = ops.softmax(self.masked_fill(empty, 0.0), dim, dtype=dtype)
@@ -84,6 +85,7 @@ def scaled_dot_product_attention(
     scale: float | None,
     enable_gqa: bool,
 ) -> Any:
+    """query (*, L, E), key (*, S, E), value (*, S, V), mask broadcast to (*, L, S) -> (*, L, V)."""
     _check(query, key, value, attn_mask, is_causal)
     check_allowed(query, dropout_p)
     if enable_gqa:

@@ -100,6 +100,7 @@ for _spatial in (1, 2, 3):
 
 @composite("conv_tbc")
 def conv_tbc(self: Any, weight: Any, bias: Any, pad: int) -> Any:
+    """self (T, N, C), weight (K, C, O), bias (O,) -> (T + 2 pad - K + 1, N, O)."""
     if self.dim() != 3 or weight.dim() != 3 or bias.dim() != 1:
         raise RuntimeError("Input must have 3 dims: time, batch, in_channel")
     result = ops.conv1d(self.permute((1, 2, 0)), weight.permute((2, 1, 0)), bias, 1, pad)

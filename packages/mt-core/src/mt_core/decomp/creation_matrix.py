@@ -36,6 +36,7 @@ def logspace(
 
 @composite("range")
 def range_(start: Any, end: Any, step: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Any:
+    """-> (floor((end - start) / step) + 1,): the end is included."""
     if step == 0:
         raise RuntimeError("step must be nonzero")
     count = math.floor((end - start) / step) + 1
@@ -46,6 +47,7 @@ def range_(start: Any, end: Any, step: Any, dtype: Any, layout: Any, device: Any
 
 @composite("diag")
 def diag(self: Any, diagonal: int) -> Any:
+    """self (N,) -> (N + |k|, N + |k|); self (M, N) -> (K,), the elements of the diagonal k."""
     if self.dim() == 1:
         return diag_embed(self, diagonal, -2, -1)
     if self.dim() != 2:
@@ -55,6 +57,7 @@ def diag(self: Any, diagonal: int) -> Any:
 
 @composite("diag_embed")
 def diag_embed(self: Any, offset: int, dim1: int, dim2: int) -> Any:
+    """self (*, N) -> (*, N + |k|, N + |k|), its two last dimensions moved to dim1 and dim2."""
     ndim = self.dim() + 1
     for d in (dim1, dim2):
         if not -ndim <= d < ndim:
@@ -70,6 +73,7 @@ def diag_embed(self: Any, offset: int, dim1: int, dim2: int) -> Any:
 
 @composite("diagflat")
 def diagflat(self: Any, offset: int) -> Any:
+    """self (any shape, N elements) -> (N + |k|, N + |k|)."""
     return diag(self.reshape(-1), offset)
 
 
@@ -93,6 +97,7 @@ def fill_diagonal_(self: Any, fill_value: Any, wrap: bool) -> Any:
 
 @composite("vander")
 def vander(x: Any, N: int | None, increasing: bool) -> Any:
+    """x (M,) -> (M, N): powers of x, falling from N - 1 unless `increasing`."""
     if x.dim() != 1:
         raise RuntimeError("x must be a one-dimensional tensor.")
     if N is not None and N < 0:

@@ -108,18 +108,21 @@ def _c2r(self: Any, dims: Ints, normalization: int, size: int) -> Any:
 
 @composite("fft_fft")
 def fft(self: Any, n: Any, dim: int, norm: Any) -> Any:
+    """self (*, N, *) -> (*, n, *) of complex, along `dim`."""
     size, dims = _one(self, n, dim)
     return _complex_transform(_resized(_floating(self, True), dims, (size,)), dims, norm, True)
 
 
 @composite("fft_ifft")
 def ifft(self: Any, n: Any, dim: int, norm: Any) -> Any:
+    """self (*, N, *) -> (*, n, *) of complex, along `dim`."""
     size, dims = _one(self, n, dim)
     return _complex_transform(_resized(_floating(self, True), dims, (size,)), dims, norm, False)
 
 
 @composite("fft_rfft")
 def rfft(self: Any, n: Any, dim: int, norm: Any) -> Any:
+    """self (*, N, *) of real -> (*, n // 2 + 1, *) of complex, along `dim`."""
     source = _real_input(self, "rfft")
     size, dims = _one(self, n, dim)
     return find_overload("_fft_r2c").call(_resized(source, dims, (size,)), dims, _normalization(norm, True), True)
@@ -134,18 +137,21 @@ def _half_sizes(self: Any, n: Any, dim: int) -> tuple[int, Ints]:
 
 @composite("fft_irfft")
 def irfft(self: Any, n: Any, dim: int, norm: Any) -> Any:
+    """self (*, N, *) -> (*, n, *) of real, along `dim`; n is 2 (N - 1) unless given."""
     size, dims = _half_sizes(self, n, dim)
     return _c2r(_resized(_floating(self, True), dims, (size // 2 + 1,)), dims, _normalization(norm, False), size)
 
 
 @composite("fft_hfft")
 def hfft(self: Any, n: Any, dim: int, norm: Any) -> Any:
+    """self (*, N, *) -> (*, n, *) of real, along `dim`; n is 2 (N - 1) unless given."""
     size, dims = _half_sizes(self, n, dim)
     return _c2r(_resized(_floating(self, True), dims, (size // 2 + 1,)).conj(), dims, _normalization(norm, True), size)
 
 
 @composite("fft_ihfft")
 def ihfft(self: Any, n: Any, dim: int, norm: Any) -> Any:
+    """self (*, N, *) of real -> (*, n // 2 + 1, *) of complex, along `dim`."""
     source = _real_input(self, "ihfft")
     size, dims = _one(self, n, dim)
     return (
@@ -158,6 +164,7 @@ def ihfft(self: Any, n: Any, dim: int, norm: Any) -> Any:
 
 @composite("fft_fftn")
 def fftn(self: Any, s: Any, dim: Any, norm: Any) -> Any:
+    """self (*) -> (*, s, *) of complex, along the dimensions `dim`."""
     dims, sizes = _several(self, s, dim)
     source = _resized(_floating(self, True), dims, sizes)
     return _complex_transform(source, dims, norm, True) if dims else source.clone()
@@ -165,6 +172,7 @@ def fftn(self: Any, s: Any, dim: Any, norm: Any) -> Any:
 
 @composite("fft_ifftn")
 def ifftn(self: Any, s: Any, dim: Any, norm: Any) -> Any:
+    """self (*) -> (*, s, *) of complex, along the dimensions `dim`."""
     dims, sizes = _several(self, s, dim)
     source = _resized(_floating(self, True), dims, sizes)
     return _complex_transform(source, dims, norm, False) if dims else source.clone()
@@ -172,6 +180,7 @@ def ifftn(self: Any, s: Any, dim: Any, norm: Any) -> Any:
 
 @composite("fft_rfftn")
 def rfftn(self: Any, s: Any, dim: Any, norm: Any) -> Any:
+    """self (*) of real -> (*, s, *) of complex, along `dim`; s[-1] // 2 + 1 along the last of them."""
     source = _real_input(self, "rfftn")
     dims, sizes = _several(self, s, dim)
     if not dims:
@@ -190,6 +199,7 @@ def _r2c_then(source: Any, dims: Ints, normalization: int, forward: bool) -> Any
 
 @composite("fft_irfftn")
 def irfftn(self: Any, s: Any, dim: Any, norm: Any) -> Any:
+    """self (*) -> (*, s, *) of real, along `dim`."""
     dims, sizes = _several(self, s, dim, last_scale=True)
     if not dims:
         raise RuntimeError("irfftn must transform at least one axis")
@@ -199,6 +209,7 @@ def irfftn(self: Any, s: Any, dim: Any, norm: Any) -> Any:
 
 @composite("fft_hfftn")
 def hfftn(self: Any, s: Any, dim: Any, norm: Any) -> Any:
+    """self (*) -> (*, s, *) of real, along `dim`."""
     dims, sizes = _several(self, s, dim, last_scale=True)
     if not dims:
         raise RuntimeError("hfftn must transform at least one axis")
@@ -211,6 +222,7 @@ def hfftn(self: Any, s: Any, dim: Any, norm: Any) -> Any:
 
 @composite("fft_ihfftn")
 def ihfftn(self: Any, s: Any, dim: Any, norm: Any) -> Any:
+    """self (*) of real -> (*, s, *) of complex, along `dim`; s[-1] // 2 + 1 along the last of them."""
     source = _real_input(self, "ihfftn")
     dims, sizes = _several(self, s, dim)
     if not dims:
@@ -234,6 +246,7 @@ for _name, _function in (
 
 @composite("fft_fftfreq")
 def fftfreq(n: int, d: float, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Any:
+    """-> (n,): the frequencies of `fft`'s results, for samples `d` apart."""
     _frequency_dtype(dtype)
     count = ops.arange(n, dtype=dtype or dtypes.get_default_dtype(), device=device)
     half = (n + 1) // 2
@@ -249,6 +262,7 @@ def _frequency_dtype(dtype: Any) -> None:
 
 @composite("fft_rfftfreq")
 def rfftfreq(n: int, d: float, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Any:
+    """-> (n // 2 + 1,): the frequencies of `rfft`'s results, for samples `d` apart."""
     _frequency_dtype(dtype)
     return ops.arange(n // 2 + 1, dtype=dtype or dtypes.get_default_dtype(), device=device) * (1.0 / (n * d))
 
@@ -282,6 +296,7 @@ def stft(
     return_complex: Any,
     align_to_window: Any,
 ) -> Any:
+    """self (L,) or (B, L) -> (B, F, T) of complex, or (B, F, T, 2); F frequencies, T frames, `hop_length` apart."""
     hop = n_fft // 4 if hop_length is None else hop_length
     length = n_fft if win_length is None else win_length
     if return_complex is None:
@@ -346,6 +361,7 @@ def istft(
     length: Any,
     return_complex: bool,
 ) -> Any:
+    """self (F, T) or (B, F, T) of complex -> (L,) or (B, L)."""
     hop = n_fft // 4 if hop_length is None else hop_length
     win = n_fft if win_length is None else win_length
     if not self.is_complex():

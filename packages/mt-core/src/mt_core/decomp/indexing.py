@@ -15,6 +15,7 @@ Ints = tuple[int, ...]
 
 @composite("take_along_dim")
 def take_along_dim(self: Any, indices: Any, dim: int | None) -> Any:
+    """self (*), indices (*), broadcast but along `dim` -> shape of indices; without `dim`, of the flattened self."""
     if indices.dtype is not dtypes.int64:
         raise RuntimeError(
             f"torch.take_along_dim(): dtype of indices should be Long but got {dtypes.scalar_type_name(indices.dtype)}"
@@ -60,6 +61,7 @@ def scatter_value_reduce(self: Any, dim: int, index: Any, value: Any, reduce: st
 
 @composite("index_fill.int_Tensor")
 def index_fill_tensor(self: Any, dim: int, index: Any, value: Any) -> Any:
+    """self (*), index (K,), value () -> (*)."""
     if value.dim():
         raise RuntimeError(
             f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.dim()} dimension(s)."
@@ -74,11 +76,13 @@ def index_fill_tensor(self: Any, dim: int, index: Any, value: Any) -> Any:
 
 @composite("argwhere")
 def argwhere(self: Any) -> Any:
+    """self (*S) -> (K, len(S)) of int64, K the number of nonzero elements."""
     return self.nonzero()
 
 
 @composite("one_hot")
 def one_hot(self: Any, num_classes: int) -> Any:
+    """self (*) of int64 -> (*, num_classes)."""
     if self.dtype is not dtypes.int64:
         raise RuntimeError(f"one_hot is only applicable to index tensor of type LongTensor, got {self.dtype}.")
     if not self.numel():
@@ -112,16 +116,19 @@ def _scattered(self: Any, src: Any, window: Any, name: str) -> Any:
 
 @composite("select_scatter")
 def select_scatter(self: Any, src: Any, dim: int, index: int) -> Any:
+    """self (*L, N, *R), src (*L, *R) -> like self, at `dim`."""
     return _scattered(self, src, lambda whole: whole.select(dim, index), "select_scatter")
 
 
 @composite("slice_scatter")
 def slice_scatter(self: Any, src: Any, dim: int, start: int | None, end: int | None, step: int) -> Any:
+    """self (*L, N, *R), src (*L, K, *R) -> like self; K the length of the slice of `dim`."""
     return _scattered(self, src, lambda whole: ops.slice(whole, dim, start, end, step), "slice_scatter")
 
 
 @composite("diagonal_scatter")
 def diagonal_scatter(self: Any, src: Any, offset: int, dim1: int, dim2: int) -> Any:
+    """self (*S), src (*, K) -> like self; K the length of the diagonal."""
     return _scattered(self, src, lambda whole: whole.diagonal(offset, dim1, dim2), "diagonal_scatter")
 
 
@@ -139,6 +146,7 @@ def as_strided_scatter(self: Any, src: Any, size: Ints, stride: Ints, storage_of
 
 @composite("repeat_interleave.Tensor")
 def repeats_to_indices(repeats: Any, output_size: int | None) -> Any:
+    """repeats (N,) -> (sum of repeats,): each i, as often as repeats[i] says."""
     if repeats.dim() != 1:
         raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
     if repeats.dtype not in (dtypes.int64, dtypes.int32):
@@ -152,6 +160,7 @@ def repeats_to_indices(repeats: Any, output_size: int | None) -> Any:
 
 @composite("repeat_interleave.self_Tensor")
 def repeat_interleave(self: Any, repeats: Any, dim: int | None, output_size: int | None) -> Any:
+    """self (*L, N, *R), repeats (N,) or () -> (*L, sum of repeats, *R), at `dim`, or of the flattened self."""
     if dim is None:
         self, dim = self.reshape(-1), 0
     size = self.shape[dim] if self.dim() else 1
@@ -169,6 +178,7 @@ def repeat_interleave(self: Any, repeats: Any, dim: int | None, output_size: int
 
 @composite("repeat_interleave.self_int")
 def repeat_interleave_int(self: Any, repeats: int, dim: int | None, output_size: int | None) -> Any:
+    """self (*L, N, *R) -> (*L, N repeats, *R), at `dim`, or of the flattened self."""
     if dim is None:
         self, dim = self.reshape(-1), 0
     if repeats < 0:
@@ -180,6 +190,7 @@ def repeat_interleave_int(self: Any, repeats: int, dim: int | None, output_size:
 
 @composite("nonzero_static")
 def nonzero_static(self: Any, size: int, fill_value: int) -> Any:
+    """self (*S) -> (size, len(S)) of int64, cut off or filled up with `fill_value`."""
     if size < 0:
         raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
     found = self.nonzero()

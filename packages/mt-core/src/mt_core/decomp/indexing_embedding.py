@@ -24,6 +24,7 @@ def embedding_bag(
     per_sample_weights: Any,
     include_last_offset: bool,
 ) -> tuple[Any, Any, Any, Any]:
+    """weight (V, E), indices (N,) with offsets (B,), or (B, L) -> (B, E), bag of each index, sizes, maxima."""
     return _bags(
         weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, None
     )
@@ -145,6 +146,7 @@ def _checked_padding_idx(padding_idx: int | None, rows: int) -> int | None:
 
 @composite("embedding_renorm_")
 def embedding_renorm_(self: Any, indices: Any, max_norm: float, norm_type: float) -> Any:
+    """self (V, E), indices (any shape): the rows that they name, no longer than `max_norm`, in place."""
     if indices.dtype is not dtypes.int64 and indices.dtype is not dtypes.int32:
         raise RuntimeError(
             "Expected tensor for argument #2 'indices' to have one of the following scalar types: Long, Int; but got "

@@ -39,6 +39,7 @@ def _singular_values(self: Any, dims: Ints, keepdim: bool, combine: Any) -> Any:
 
 @composite("linalg_matrix_norm")
 def matrix_norm(self: Any, ord: Any, dim: Ints, keepdim: bool, dtype: Any) -> Any:
+    """A (*, M, N) -> (*), or 1 in place of M and N with `keepdim`."""
     dims = _two_dims(self, dim)
     if self.dtype.category < 2:
         raise RuntimeError(
@@ -61,6 +62,7 @@ def matrix_norm(self: Any, ord: Any, dim: Ints, keepdim: bool, dtype: Any) -> An
 
 @composite("linalg_matrix_norm.str_ord")
 def matrix_norm_named(self: Any, ord: str, dim: Ints, keepdim: bool, dtype: Any) -> Any:
+    """A (*, M, N) -> (*), or 1 in place of M and N with `keepdim`."""
     dims = _two_dims(self, dim)
     if ord not in ("fro", "nuc"):
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
@@ -72,6 +74,7 @@ def matrix_norm_named(self: Any, ord: str, dim: Ints, keepdim: bool, dtype: Any)
 
 @composite("linalg_norm")
 def norm(self: Any, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
+    """A (*) -> () over all of it, or without the dimensions `dim`: a vector's norm for one, a matrix's for two."""
     if dim is not None and len(dim) not in (1, 2):
         raise RuntimeError(
             f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got [{', '.join(map(str, dim))}]"
@@ -87,6 +90,7 @@ def norm(self: Any, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
 
 @composite("linalg_norm.ord_str")
 def norm_named(self: Any, ord: str, dim: Any, keepdim: bool, dtype: Any) -> Any:
+    """A (*) -> () over all of it, or without the dimensions `dim`: a vector's norm for one, a matrix's for two."""
     if dim is not None and len(dim) not in (1, 2):
         raise RuntimeError(
             f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got [{', '.join(map(str, dim))}]"
@@ -100,6 +104,7 @@ def norm_named(self: Any, ord: str, dim: Any, keepdim: bool, dtype: Any) -> Any:
 
 @composite("linalg_vecdot")
 def vecdot(x: Any, y: Any, dim: int) -> Any:
+    """x (*, N, *), y (*, N, *), broadcast -> without `dim`."""
     if x.dtype.category < 2:
         raise RuntimeError(
             f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {scalar_type_name(x.dtype)}"
@@ -109,6 +114,7 @@ def vecdot(x: Any, y: Any, dim: int) -> Any:
 
 @composite("linalg_cross")
 def linalg_cross(self: Any, other: Any, dim: int) -> Any:
+    """self (*, 3, *), other (*, 3, *), broadcast -> the common shape; 3 stands at `dim`."""
     if self.dim() != other.dim():
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
     if self.size(dim) != 3 or other.size(dim) != 3:
@@ -125,6 +131,7 @@ def linalg_cross(self: Any, other: Any, dim: int) -> Any:
 
 @composite("cross")
 def cross(self: Any, other: Any, dim: int | None) -> Any:
+    """self (*, 3, *), other (*, 3, *) -> the same shape; 3 stands at `dim`, or first where none is given."""
     if dim is None:
         dim = next((i for i, n in enumerate(self.shape) if n == 3), None)
         if dim is None:
@@ -144,6 +151,7 @@ def linalg_matmul(self: Any, other: Any) -> Any:
 
 @composite("linalg_multi_dot")
 def multi_dot(tensors: list[Any]) -> Any:
+    """tensors (M, K1), (K1, K2), ..., (Kn, N) -> (M, N); the first and the last may be vectors."""
     if len(tensors) < 2:
         raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
     first, last = tensors[0], tensors[-1]
@@ -190,6 +198,7 @@ def _cheapest_product(chain: list[Any]) -> Any:
 
 @composite("chain_matmul")
 def chain_matmul(matrices: list[Any]) -> Any:
+    """matrices (M, K1), (K1, K2), ..., (Kn, N) -> (M, N)."""
     for t in matrices:
         if t.dim() != 2:
             raise RuntimeError(f"Tensor dimension is {t.dim()}, expected 2 instead.")
@@ -198,6 +207,7 @@ def chain_matmul(matrices: list[Any]) -> Any:
 
 @composite("linalg_matrix_power", "matrix_power")
 def matrix_power(self: Any, n: int) -> Any:
+    """self (*, N, N) -> (*, N, N)."""
     if self.dim() < 2:
         raise RuntimeError("linalg.matrix_power: The input tensor A must have at least 2 dimensions.")
     if self.shape[-1] != self.shape[-2]:
@@ -220,6 +230,7 @@ def matrix_power(self: Any, n: int) -> Any:
 
 @composite("linalg_vander")
 def vander(x: Any, N: int | None) -> Any:
+    """x (*, M) -> (*, M, N): rising powers of x."""
     if not x.dim():
         x = x.unsqueeze(0)
     count = x.shape[-1] if N is None else N
@@ -233,6 +244,7 @@ def vander(x: Any, N: int | None) -> Any:
 
 @composite("linalg_inv")
 def inv(A: Any) -> Any:
+    """A (*, N, N) -> (*, N, N)."""
     inverse, info = ops.linalg_inv_ex(A)
     _raise_singular(info, "linalg.inv", A)
     return inverse
@@ -240,6 +252,7 @@ def inv(A: Any) -> Any:
 
 @composite("inverse")
 def inverse(self: Any) -> Any:
+    """A (*, N, N) -> (*, N, N)."""
     return inv(self)
 
 
@@ -275,6 +288,7 @@ def refuse_singular(info: list[int], batched: bool, name: str) -> None:
 
 @composite("linalg_solve")
 def solve(A: Any, B: Any, left: bool) -> Any:
+    """A (*, N, N), B (*, N, K) or (*, N) -> like B; B (*, K, N) from the right."""
     result, info = ops.linalg_solve_ex(A, B, left=left)
     _raise_singular(info, "linalg.solve", A)
     return result
@@ -282,21 +296,25 @@ def solve(A: Any, B: Any, left: bool) -> Any:
 
 @composite("linalg_det")
 def linalg_det(A: Any) -> Any:
+    """A (*, N, N) -> (*)."""
     return ops._linalg_det(A)
 
 
 @composite("det")
 def det(self: Any) -> Any:
+    """A (*, N, N) -> (*)."""
     return ops._linalg_det(self)
 
 
 @composite("slogdet")
 def slogdet(self: Any) -> Any:
+    """A (*, N, N) -> sign (*), logabsdet (*)."""
     return ops.linalg_slogdet(self)
 
 
 @composite("logdet")
 def logdet(self: Any) -> Any:
+    """A (*, N, N) -> (*)."""
     sign, logs = ops.linalg_slogdet(self)
     if self.is_complex():
         return sign.log() + logs
@@ -305,6 +323,7 @@ def logdet(self: Any) -> Any:
 
 @composite("linalg_cholesky")
 def cholesky(self: Any, upper: bool) -> Any:
+    """self (*, N, N) -> (*, N, N)."""
     factor, info = ops.linalg_cholesky_ex(self, upper=upper)
     _raise_singular(info, "linalg.cholesky", self)
     return factor
@@ -312,26 +331,31 @@ def cholesky(self: Any, upper: bool) -> Any:
 
 @composite("cholesky")
 def cholesky_(self: Any, upper: bool) -> Any:
+    """self (*, N, N) -> (*, N, N)."""
     return cholesky(self, upper)
 
 
 @composite("qr")
 def qr(self: Any, some: bool) -> Any:
+    """self (*, M, N) -> Q (*, M, K), R (*, K, N); K = min(M, N) for `some`, else M."""
     return ops.linalg_qr(self, "reduced" if some else "complete")
 
 
 @composite("linalg_eigvalsh")
 def eigvalsh(self: Any, UPLO: str) -> Any:
+    """self (*, N, N) -> (*, N) of real."""
     return ops.linalg_eigh(self, UPLO)[0]
 
 
 @composite("linalg_svdvals")
 def svdvals(A: Any, driver: Any) -> Any:
+    """A (*, M, N) -> (*, min(M, N)) of real."""
     return ops.linalg_svd(A, False, driver=driver)[1]
 
 
 @composite("svd")
 def svd(self: Any, some: bool, compute_uv: bool) -> Any:
+    """self (*, M, N) -> U (*, M, K), S (*, K), V (*, N, K); K = min(M, N) for `some`."""
     named = struct_sequence("svd", ("U", "S", "V"))
     if not compute_uv:
         m, n = self.shape[-2:]

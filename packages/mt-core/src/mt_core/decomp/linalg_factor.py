@@ -24,6 +24,7 @@ def _adjoint(matrix: Any) -> Any:
 
 @composite("linalg_lu_factor")
 def lu_factor(A: Any, pivot: bool) -> Any:
+    """A (*, M, N) -> LU (*, M, N), pivots (*, min(M, N))."""
     LU, pivots, info = ops.linalg_lu_factor_ex(A, pivot=pivot)
     if not info.is_meta:
         check_lu(info.reshape(-1).tolist(), bool(info.dim()), "torch.linalg.lu_factor")
@@ -52,6 +53,7 @@ def check_lu(info: list[int], batched: bool, name: str) -> None:
 
 @composite("linalg_lu")
 def lu(A: Any, pivot: bool) -> Any:
+    """A (*, M, N) -> P (*, M, M), L (*, M, K), U (*, K, N), K = min(M, N)."""
     if A.dim() < 2:
         raise RuntimeError(f"linalg.lu: Expected tensor with 2 or more dimensions. Got size: {list(A.shape)} instead")
     LU, pivots, _ = ops.linalg_lu_factor_ex(A, pivot=pivot)
@@ -60,6 +62,7 @@ def lu(A: Any, pivot: bool) -> Any:
 
 @composite("_lu_with_info")
 def lu_with_info(self: Any, pivot: bool, check_errors: bool) -> Any:
+    """self (*, M, N) -> LU (*, M, N), pivots (*, min(M, N)), info (*)."""
     # As in PyTorch a singular factor is no error here: who asks for it reads `info`.
     return ops.linalg_lu_factor_ex(self, pivot=pivot)
 
@@ -100,6 +103,7 @@ def _check_square(A: Any, name: str) -> None:
 
 @composite("linalg_lu_solve")
 def linalg_lu_solve(LU: Any, pivots: Any, B: Any, left: bool, adjoint: bool) -> Any:
+    """LU (*, N, N), pivots (*, N), B (*, N, K) -> (*, N, K); B (*, K, N) from the right."""
     _check_lu_solve(LU, pivots, B, left)
     if not left:
         # X A = B is A^H X^H = B^H.
@@ -114,6 +118,7 @@ def linalg_lu_solve(LU: Any, pivots: Any, B: Any, left: bool, adjoint: bool) -> 
 
 @composite("lu_solve")
 def lu_solve(self: Any, LU_data: Any, LU_pivots: Any) -> Any:
+    """self (*, N, K), LU_data (*, N, N), LU_pivots (*, N) -> (*, N, K)."""
     return linalg_lu_solve(LU_data, LU_pivots, self, True, False)
 
 
@@ -122,6 +127,7 @@ def lu_solve(self: Any, LU_data: Any, LU_pivots: Any) -> Any:
 
 @composite("linalg_ldl_factor")
 def ldl_factor(self: Any, hermitian: bool) -> Any:
+    """self (*, N, N) -> LD (*, N, N), pivots (*, N)."""
     LD, pivots, info = ops.linalg_ldl_factor_ex(self, hermitian=hermitian)
     if not info.is_meta and bool(info.any()):
         raise RuntimeError(f"torch.linalg.ldl_factor: the diagonal factor is singular: error code {int(info.max())}.")
@@ -146,6 +152,7 @@ def _reflect(vectors: Any, tau: Any, i: int, matrix: Any) -> Any:
 
 @composite("linalg_householder_product")
 def householder_product(input: Any, tau: Any) -> Any:
+    """input (*, M, N), tau (*, K) -> (*, M, N): the first N columns of the product of K reflectors."""
     name = "torch.linalg.householder_product"
     _check_reflectors(input, tau, name)
     if input.shape[-2] < input.shape[-1]:
@@ -184,11 +191,13 @@ def _check_tau(input: Any, tau: Any, name: str) -> None:
 
 @composite("orgqr")
 def orgqr(self: Any, input2: Any) -> Any:
+    """self (*, M, N), input2 (*, K) -> (*, M, N)."""
     return householder_product(self, input2)
 
 
 @composite("ormqr")
 def ormqr(self: Any, input2: Any, input3: Any, left: bool, transpose: bool) -> Any:
+    """self (*, M, K) reflectors, input2 (*, K), input3 (*, M, N) -> (*, M, N); input3 (*, N, M) from the right."""
     _check_ormqr(self, input2, input3, left)
     if not left:
         # C Q is the adjoint of Q^H C^H.
@@ -255,6 +264,7 @@ def _check_pair(b: Any, A: Any, name: str) -> None:
 
 @composite("triangular_solve")
 def triangular_solve(self: Any, A: Any, upper: bool, transpose: bool, unitriangular: bool) -> Any:
+    """self (*, N, K), A (*, N, N) -> solution (*, N, K), A as it was read (*, N, N)."""
     for what, given in (("b", self), ("A", A)):
         if given.dim() < 2:
             raise RuntimeError(
@@ -271,6 +281,7 @@ def triangular_solve(self: Any, A: Any, upper: bool, transpose: bool, unitriangu
 
 @composite("cholesky_solve", explicit=True)
 def cholesky_solve(self: Any, input2: Any, upper: bool) -> Any:
+    """self (*, N, K), input2 (*, N, N) -> (*, N, K)."""
     for what, given in (("b", self), ("u", input2)):
         if given.dim() < 2:
             raise RuntimeError(f"{what} should have at least 2 dimensions, but has {given.dim()} dimensions instead")
@@ -282,6 +293,7 @@ def cholesky_solve(self: Any, input2: Any, upper: bool) -> Any:
 
 @composite("cholesky_inverse", explicit=True)
 def cholesky_inverse(self: Any, upper: bool) -> Any:
+    """self (*, N, N) -> (*, N, N)."""
     _check_square(self, "cholesky_inverse")
     identity = ops.eye(self.shape[-1], dtype=self.dtype, device=self.device)
     return cholesky_solve(identity.expand(self.shape), self, upper)
@@ -298,16 +310,19 @@ def _tolerance(self: Any, value: float | None) -> Any:
 
 @composite("linalg_pinv.atol_rtol_float")
 def pinv_floats(self: Any, atol: float | None, rtol: float | None, hermitian: bool) -> Any:
+    """self (*, M, N) -> (*, N, M)."""
     return ops.linalg_pinv(self, atol=_tolerance(self, atol), rtol=_tolerance(self, rtol), hermitian=hermitian)
 
 
 @composite("linalg_pinv")
 def pinv_rcond(self: Any, rcond: float, hermitian: bool) -> Any:
+    """self (*, M, N) -> (*, N, M)."""
     return pinv_rcond_tensor(self, _tolerance(self, rcond), hermitian)
 
 
 @composite("linalg_pinv.rcond_tensor")
 def pinv_rcond_tensor(self: Any, rcond: Any, hermitian: bool) -> Any:
+    """self (*, M, N) -> (*, N, M)."""
     return ops.linalg_pinv(
         self, atol=ops.zeros((), dtype=dtypes.float64, device=self.device), rtol=rcond, hermitian=hermitian
     )
@@ -315,11 +330,13 @@ def pinv_rcond_tensor(self: Any, rcond: Any, hermitian: bool) -> Any:
 
 @composite("pinverse")
 def pinverse(self: Any, rcond: float) -> Any:
+    """self (*, M, N) -> (*, N, M)."""
     return pinv_rcond(self, rcond, False)
 
 
 @composite("linalg_matrix_rank.atol_rtol_tensor")
 def matrix_rank(input: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
+    """self (*, M, N) -> (*) of int64."""
     for what, given in (("atol", atol), ("rtol", rtol)):
         if given is not None and given.is_complex():
             raise RuntimeError(
@@ -349,16 +366,19 @@ def _check_rank(input: Any) -> None:
 
 @composite("linalg_matrix_rank.atol_rtol_float")
 def matrix_rank_floats(self: Any, atol: float | None, rtol: float | None, hermitian: bool) -> Any:
+    """self (*, M, N) -> (*) of int64."""
     return matrix_rank(self, _tolerance(self, atol), _tolerance(self, rtol), hermitian)
 
 
 @composite("linalg_matrix_rank")
 def matrix_rank_tol(self: Any, tol: float, hermitian: bool) -> Any:
+    """self (*, M, N) -> (*) of int64."""
     return matrix_rank_tol_tensor(self, _tolerance(self, tol), hermitian)
 
 
 @composite("linalg_matrix_rank.tol_tensor")
 def matrix_rank_tol_tensor(input: Any, tol: Any, hermitian: bool) -> Any:
+    """self (*, M, N) -> (*) of int64."""
     return matrix_rank(input, tol, ops.zeros((), dtype=dtypes.float64, device=input.device), hermitian)
 
 
@@ -367,6 +387,7 @@ _NORMS = (1, 2, math.inf)
 
 @composite("linalg_cond")
 def cond(self: Any, p: Any) -> Any:
+    """self (*, M, N) -> (*) of real."""
     if self.dim() < 2:
         raise RuntimeError("linalg.cond: The input tensor must have at least 2 dimensions.")
     order = 2.0 if p is None else float(p)
@@ -396,6 +417,7 @@ def _cond_by_inverse(self: Any, order: Any) -> Any:
 
 @composite("linalg_cond.p_str")
 def cond_named(self: Any, p: str) -> Any:
+    """self (*, M, N) -> (*) of real."""
     if p not in ("fro", "nuc"):
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
     return _cond_by_inverse(self, p)
@@ -406,11 +428,13 @@ def cond_named(self: Any, p: str) -> Any:
 
 @composite("matrix_exp")
 def matrix_exp(self: Any) -> Any:
+    """self (*, N, N) -> (*, N, N)."""
     return ops.linalg_matrix_exp(self)
 
 
 @composite("linalg_tensorinv")
 def tensorinv(self: Any, ind: int) -> Any:
+    """self (*A, *B) with as many elements in A as in B, len(A) = ind -> (*B, *A)."""
     if ind <= 0:
         raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
     rows, cols = tuple(self.shape[:ind]), tuple(self.shape[ind:])
@@ -427,6 +451,7 @@ def tensorinv(self: Any, ind: int) -> Any:
 
 @composite("linalg_tensorsolve")
 def tensorsolve(self: Any, other: Any, dims: Any) -> Any:
+    """self (*B, *X), other (*B) -> (*X); as many elements in X as in B."""
     tensor = self
     if dims is not None:
         moved = [d % self.dim() for d in dims]

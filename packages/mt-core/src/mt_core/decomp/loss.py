@@ -22,17 +22,20 @@ def reduced(loss: Any, reduction: int) -> Any:
 
 @composite("mse_loss")
 def mse_loss(self: Any, target: Any, reduction: int) -> Any:
+    """self (*), target (*), broadcast -> (), or the common shape unreduced."""
     difference = self - target
     return reduced(difference * difference, reduction)
 
 
 @composite("l1_loss")
 def l1_loss(self: Any, target: Any, reduction: int) -> Any:
+    """self (*), target (*), broadcast -> (), or the common shape unreduced."""
     return reduced((self - target).abs(), reduction)
 
 
 @composite("smooth_l1_loss")
 def smooth_l1_loss(self: Any, target: Any, reduction: int, beta: float) -> Any:
+    """self (*), target (*), broadcast -> (), or the common shape unreduced."""
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     if beta == 0:
@@ -45,6 +48,7 @@ def smooth_l1_loss(self: Any, target: Any, reduction: int, beta: float) -> Any:
 
 @composite("huber_loss")
 def huber_loss(self: Any, target: Any, reduction: int, delta: float) -> Any:
+    """self (*), target (*), broadcast -> (), or the common shape unreduced."""
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     difference = self - target
@@ -55,6 +59,7 @@ def huber_loss(self: Any, target: Any, reduction: int, delta: float) -> Any:
 
 @composite("nll_loss")
 def nll_loss(self: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> Any:
+    """self (N, C) or (C,), target (N,) or (), weight (C,) -> (), or the target's shape unreduced."""
     return ops.nll_loss_forward(self, target, weight, reduction, ignore_index)[0]
 
 
@@ -65,6 +70,7 @@ def _class_last(self: Any) -> Any:
 
 @composite("nll_loss2d")
 def nll_loss2d(self: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> Any:
+    """self (N, C, H, W), target (N, H, W), weight (C,) -> (), or the target's shape unreduced."""
     if target.dim() != 3:
         raise RuntimeError(
             f"only batches of spatial targets supported (3D tensors) but got targets of dimension: {target.dim()}"
@@ -91,6 +97,7 @@ def _spatial(self: Any, target: Any, weight: Any, reduction: int, ignore_index: 
 
 @composite("nll_loss_nd")
 def nll_loss_nd(self: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> Any:
+    """self (N, C, *) or (C,), target (N, *) or (), weight (C,) -> (), or the target's shape unreduced."""
     if self.dim() < 1:
         raise ValueError(f"Expected 1 or more dimensions (got {self.dim()})")
     if self.dim() != 1 and (target.dim() < 1 or self.shape[0] != target.shape[0]):
@@ -105,6 +112,7 @@ def nll_loss_nd(self: Any, target: Any, weight: Any, reduction: int, ignore_inde
 def cross_entropy_loss(
     self: Any, target: Any, weight: Any, reduction: int, ignore_index: int, label_smoothing: float
 ) -> Any:
+    """self (N, C, *) or (C,), target (N, *) of classes or like self of shares, weight (C,) -> (), or (N, *)."""
     if label_smoothing < 0 or label_smoothing > 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     class_dim = 0 if self.dim() == 1 else 1
@@ -167,6 +175,7 @@ def _smoothed_loss(
 
 @composite("binary_cross_entropy")
 def binary_cross_entropy(self: Any, target: Any, weight: Any, reduction: int) -> Any:
+    """self (*), target (*), weight broadcast to it -> (), or (*) unreduced."""
     if self.numel() and not self.is_meta and bool(((self < 0) | (self > 1)).any()):
         raise RuntimeError("all elements of input should be between 0 and 1")
     loss = (target - 1) * _bounded_log(1 - self) - target * _bounded_log(self)
@@ -180,6 +189,7 @@ def _bounded_log(value: Any) -> Any:
 
 @composite("binary_cross_entropy_with_logits")
 def binary_cross_entropy_with_logits(self: Any, target: Any, weight: Any, pos_weight: Any, reduction: int) -> Any:
+    """self (*), target (*), weight and pos_weight broadcast to it -> (), or (*) unreduced."""
     if target.shape != self.shape:
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({self.shape})")
     logs = ops.log_sigmoid(self)
@@ -193,17 +203,20 @@ def binary_cross_entropy_with_logits(self: Any, target: Any, weight: Any, pos_we
 
 @composite("kl_div")
 def kl_div(self: Any, target: Any, reduction: int, log_target: bool) -> Any:
+    """self (*) of logarithms, target (*), broadcast -> (), or the common shape unreduced."""
     loss = target.exp() * (target - self) if log_target else ops.xlogy(target, target) - target * self
     return reduced(loss, reduction)
 
 
 @composite("soft_margin_loss")
 def soft_margin_loss(self: Any, target: Any, reduction: int) -> Any:
+    """self (*), target (*), broadcast -> (), or the common shape unreduced."""
     return reduced((-self * target).exp().log1p(), reduction)
 
 
 @composite("hinge_embedding_loss")
 def hinge_embedding_loss(self: Any, target: Any, margin: float, reduction: int) -> Any:
+    """self (*), target (*), broadcast -> (), or the common shape unreduced."""
     zeros = ops.zeros_like(self)
     far = ops.where(target != 1, (margin - self).clamp_min(0), zeros)
     near = ops.where(target != -1, self, zeros)
@@ -212,11 +225,13 @@ def hinge_embedding_loss(self: Any, target: Any, margin: float, reduction: int) 
 
 @composite("margin_ranking_loss")
 def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float, reduction: int) -> Any:
+    """input1 (*), input2 (*), target (*), broadcast -> (), or the common shape unreduced."""
     return reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction)
 
 
 @composite("multi_margin_loss")
 def multi_margin_loss(self: Any, target: Any, p: Any, margin: Any, weight: Any, reduction: int) -> Any:
+    """self (N, C) or (C,), target (N,) or (), weight (C,) -> (), or (N,) unreduced."""
     if p not in (1, 2):
         raise RuntimeError("only p == 1 and p == 2 supported")
     rows = self if self.dim() == 2 else self.reshape(1, -1)
@@ -253,6 +268,7 @@ def _require_labels(target: Any) -> None:
 
 @composite("multilabel_margin_loss")
 def multilabel_margin_loss(self: Any, target: Any, reduction: int) -> Any:
+    """self (N, C) or (C,), target like it, ended by -1 -> (), or (N,) unreduced."""
     if self.dim() > 2 or self.dim() and not self.shape[-1]:
         raise RuntimeError(
             f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(self.shape)}"
@@ -278,6 +294,7 @@ def multilabel_margin_loss(self: Any, target: Any, reduction: int) -> Any:
 
 @composite("cosine_similarity")
 def cosine_similarity(x1: Any, x2: Any, dim: int, eps: float) -> Any:
+    """x1 (*, D, *), x2 (*, D, *), broadcast -> without `dim`."""
     if not x1.dtype.is_floating_point and not x2.dtype.is_floating_point:
         raise RuntimeError(
             f"expected common dtype to be floating point, yet common dtype is {dtypes.scalar_type_name(x1.dtype)}"
@@ -291,6 +308,7 @@ def cosine_similarity(x1: Any, x2: Any, dim: int, eps: float) -> Any:
 
 @composite("cosine_embedding_loss")
 def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float, reduction: int) -> Any:
+    """input1 (N, D), input2 (N, D), target (N,), or without N -> (), or (N,) unreduced."""
     if target.dim() not in (0, 1):
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     if target.dim() == 1 and (input1.dim() != 2 or input2.dim() != 2):
@@ -316,6 +334,7 @@ def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float, 
 
 @composite("pairwise_distance")
 def pairwise_distance(x1: Any, x2: Any, p: float, eps: float, keepdim: bool) -> Any:
+    """x1 (*, D), x2 (*, D), broadcast -> (*), or (*, 1) with `keepdim`."""
     return ops.linalg_vector_norm(x1 - x2 + eps, p, (max(x1.dim(), x2.dim()) - 1,), keepdim)
 
 
@@ -323,6 +342,7 @@ def pairwise_distance(x1: Any, x2: Any, p: float, eps: float, keepdim: bool) -> 
 def triplet_margin_loss(
     anchor: Any, positive: Any, negative: Any, margin: float, p: float, eps: float, swap: bool, reduction: int
 ) -> Any:
+    """anchor (*, D), positive (*, D), negative (*, D), broadcast -> (), or (*) unreduced."""
     if not anchor.dim() == positive.dim() == negative.dim():
         raise RuntimeError(
             "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
@@ -339,6 +359,7 @@ def triplet_margin_loss(
 
 @composite("poisson_nll_loss")
 def poisson_nll_loss(input: Any, target: Any, log_input: bool, full: bool, eps: float, reduction: int) -> Any:
+    """input (*), target (*), broadcast -> (), or the common shape unreduced."""
     loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
     if full:
         stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()

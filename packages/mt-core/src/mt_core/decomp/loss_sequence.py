@@ -26,6 +26,7 @@ def ctc_loss(
     reduction: int,
     zero_infinity: bool,
 ) -> Any:
+    """log_probs (T, N, C) or (T, C), targets (N, S) or (sum of lengths,), lengths (N,) -> (), or (N,) unreduced."""
     single = log_probs.dim() == 2 and len(input_lengths) == 1
     if single:
         log_probs = log_probs.unsqueeze(1)
@@ -53,6 +54,7 @@ def ctc_loss_of_tensors(
     reduction: int,
     zero_infinity: bool,
 ) -> Any:
+    """log_probs (T, N, C) or (T, C), targets (N, S) or (sum of lengths,), lengths (N,) -> (), or (N,) unreduced."""
     for name, lengths in (("input_lengths", input_lengths), ("target_lengths", target_lengths)):
         if lengths.is_floating_point() or lengths.is_complex() or lengths.dtype is dtypes.bool:
             raise RuntimeError(f"{name} must be integral")

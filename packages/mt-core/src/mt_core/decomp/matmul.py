@@ -17,6 +17,7 @@ _mm = overload("mm", "matmul").cache
 
 @composite("matmul")
 def matmul(self: Any, other: Any) -> Any:
+    """self (*, M, K), other (*, K, N), batches broadcast -> (*, M, N); a vector (K,) loses its dimension."""
     a, b = self._array.ndim, other._array.ndim
     if a == 2 and b == 2:
         return _mm[self._keys | other._keys | tls.mode](self, other)
@@ -52,6 +53,7 @@ def _batched(self: Any, other: Any) -> Any:
 
 @composite("outer", "ger")
 def outer(self: Any, vec2: Any) -> Any:
+    """self (M,), vec2 (N,) -> (M, N)."""
     if self._array.ndim != 1 or vec2._array.ndim != 1:
         which = ("self", self) if self._array.ndim != 1 else ("vec2", vec2)
         raise RuntimeError(f"outer: Expected 1-D argument {which[0]}, but got {which[1]._array.ndim}-D")
@@ -60,6 +62,7 @@ def outer(self: Any, vec2: Any) -> Any:
 
 @composite("addbmm", explicit=True)
 def addbmm(self: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any) -> Any:
+    """self broadcast to (M, N), batch1 (B, M, K), batch2 (B, K, N) -> (M, N), summed over B."""
     product = ops.bmm(batch1, batch2).sum(0)
     return combine(self, product, beta, alpha)
 
@@ -75,6 +78,7 @@ def addbmm_(self: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any) -> Any:
 
 @composite("addr")
 def addr(self: Any, vec1: Any, vec2: Any, beta: Any, alpha: Any) -> Any:
+    """self broadcast to (M, N), vec1 (M,), vec2 (N,) -> (M, N)."""
     if vec1._array.ndim != 1 or vec2._array.ndim != 1:
         which, tensor = ("vec1", vec1) if vec1._array.ndim != 1 else ("vec2", vec2)
         raise RuntimeError(f"addr: Expected 1-D argument {which}, but got {tensor._array.ndim}-D")
@@ -94,6 +98,7 @@ def combine(self: Any, product: Any, beta: Any, alpha: Any) -> Any:
 
 @composite("inner")
 def inner(self: Any, other: Any) -> Any:
+    """self (*A, K), other (*B, K) -> (*A, *B)."""
     if self.dtype is not other.dtype:
         raise RuntimeError("both inputs should have same dtype")
     if not self.dim() or not other.dim():
@@ -110,6 +115,7 @@ def inner(self: Any, other: Any) -> Any:
 
 @composite("kron")
 def kron(self: Any, other: Any) -> Any:
+    """self (*A), other (*B) -> (A[i] B[i], ...), the shorter preceded by ones."""
     ndim = max(self.dim(), other.dim())
     a, b = ((1,) * (ndim - t.dim()) + tuple(t.shape) for t in (self, other))
     left = self.reshape([n for size in a for n in (size, 1)])

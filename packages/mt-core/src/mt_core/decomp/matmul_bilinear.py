@@ -11,6 +11,7 @@ _C_NAMES = {"float32": "float", "float64": "double", "float16": "c10::Half", "bf
 
 @composite("bilinear")
 def bilinear(input1: Any, input2: Any, weight: Any, bias: Any) -> Any:
+    """input1 (*, I), input2 (*, J), weight (O, I, J), bias (O,) -> (*, O)."""
     _check(input1, input2, weight, bias)
     outputs, rows, columns = weight.shape
     left = input1.reshape(-1, rows) @ weight.transpose(0, 1).reshape(rows, outputs * columns)

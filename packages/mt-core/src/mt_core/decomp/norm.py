@@ -16,11 +16,13 @@ Ints = tuple[int, ...]
 
 @composite("layer_norm")
 def layer_norm(input: Any, normalized_shape: Ints, weight: Any, bias: Any, eps: float, cudnn_enable: bool) -> Any:
+    """input (*L, *S), weight (*S), bias (*S) -> (*L, *S)."""
     return ops.native_layer_norm(input, normalized_shape, weight, bias, eps)[0]
 
 
 @composite("rms_norm")
 def rms_norm(input: Any, normalized_shape: Ints, weight: Any, eps: float | None) -> Any:
+    """input (*L, *S), weight (*S) -> (*L, *S)."""
     check_normalized(input, normalized_shape, weight, None)
     dims = tuple(range(-len(normalized_shape), 0))
     d = input._dtype
@@ -45,6 +47,7 @@ def _affine(normalized: Any, weight: Any, bias: Any, shape: Ints) -> Any:
 def native_group_norm(
     input: Any, weight: Any, bias: Any, N: int, C: int, HxW: int, group: int, eps: float
 ) -> tuple[Any, Any, Any]:
+    """input (N, C, *), weight (C,), bias (C,) -> result (N, C, *), mean (N, G), 1/deviation (N, G)."""
     shape = input._array.shape
     d = input._dtype
     wide = input.to(d.compute) if d.compute is not d else input
@@ -59,6 +62,7 @@ def native_group_norm(
 
 @composite("group_norm")
 def group_norm(input: Any, num_groups: int, weight: Any, bias: Any, eps: float, cudnn_enabled: bool) -> Any:
+    """input (N, C, *), weight (C,), bias (C,) -> (N, C, *)."""
     shape = input._array.shape
     if len(shape) < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {len(shape)}")
@@ -96,6 +100,7 @@ def _check_parameter_types(d: dtype, *parameters: Any) -> None:
 def native_batch_norm(
     input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float, eps: float
 ) -> tuple[Any, Any, Any]:
+    """input (N, C, *), all others (C,) -> result (N, C, *), mean (C,), 1/deviation (C,)."""
     shape = input._array.shape
     if len(shape) < 2 and not (training and input.numel()):
         _check_channels(0, running_mean=running_mean, running_var=running_var)
@@ -167,6 +172,7 @@ def batch_norm(
     eps: float,
     cudnn_enabled: bool,
 ) -> Any:  # fmt: skip
+    """input (N, C, *), all others (C,) -> (N, C, *); running statistics are brought up to date in place."""
     if input._array.ndim >= 2:
         _check_channels(
             input._array.shape[1], running_mean=running_mean, running_var=running_var, weight=weight, bias=bias
@@ -180,6 +186,7 @@ def instance_norm(
     eps: float,
     cudnn_enabled: bool,
 ) -> Any:  # fmt: skip
+    """input (N, C, *), all others (C,) -> (N, C, *); running statistics are brought up to date in place."""
     if not use_input_stats and (running_mean is None or running_var is None):
         raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
     n, channels = input._array.shape[:2]

@@ -10,6 +10,7 @@ from ..dispatch.registry import register_composite as composite
 
 @composite("norm_except_dim")
 def norm_except_dim(v: Any, pow: int, dim: int) -> Any:
+    """v (*L, N, *R) -> (1, ..., N, ..., 1), at `dim`; () for -1."""
     if dim == -1:
         return v.norm(pow)
     others = [other for other in range(v.dim()) if other != dim]
@@ -24,11 +25,13 @@ def norm_except_dim(v: Any, pow: int, dim: int) -> Any:
 
 @composite("_weight_norm")
 def weight_norm(v: Any, g: Any, dim: int) -> Any:
+    """v (*L, N, *R), g (1, ..., N, ..., 1) -> (*L, N, *R)."""
     return v * (g / norm_except_dim(v, 2, dim))
 
 
 @composite("pdist")
 def pdist(self: Any, p: float) -> Any:
+    """self (N, M) -> (N (N - 1) / 2,): the distances of all pairs of rows."""
     if self.dim() != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {self.dim()}D")
     if not self.is_floating_point():

@@ -18,6 +18,7 @@ Ints = tuple[int, ...]
 def avg_pool1d(
     self: Any, kernel_size: Ints, stride: Ints, padding: Ints, ceil_mode: bool, count_include_pad: bool
 ) -> Any:
+    """self (N, C, L) or (C, L) -> (N, C, T) or (C, T), T the number of windows."""
     check_counts(1, "avg_pool1d", {"kernel_size": kernel_size, "stride": stride, "padding": padding})
     if self.dim() not in (2, 3):
         raise RuntimeError(
@@ -99,16 +100,19 @@ def _unpool(self: Any, indices: Any, output_size: Ints, spatial: int) -> Any:
 
 @composite("max_unpool2d")
 def max_unpool2d(self: Any, indices: Any, output_size: Ints) -> Any:
+    """self and indices (N, C, H, W) or (C, H, W) -> (N, C, *output_size) or (C, *output_size)."""
     return _unpool(self, indices, tuple(output_size), 2)
 
 
 @composite("max_unpool3d")
 def max_unpool3d(self: Any, indices: Any, output_size: Ints, stride: Ints, padding: Ints) -> Any:
+    """self and indices (N, C, D, H, W) or (C, D, H, W) -> (N, C, *output_size) or (C, *output_size)."""
     return _unpool(self, indices, tuple(output_size), 3)
 
 
 @composite("pixel_shuffle")
 def pixel_shuffle(self: Any, upscale_factor: int) -> Any:
+    """self (*, C r r, H, W) -> (*, C, H r, W r)."""
     if self.dim() < 3:
         raise RuntimeError(
             f"pixel_shuffle expects input to have at least 3 dimensions, but got input with {self.dim()} dimension(s)"
@@ -129,6 +133,7 @@ def pixel_shuffle(self: Any, upscale_factor: int) -> Any:
 
 @composite("pixel_unshuffle")
 def pixel_unshuffle(self: Any, downscale_factor: int) -> Any:
+    """self (*, C, H r, W r) -> (*, C r r, H, W)."""
     if self.dim() < 3:
         raise RuntimeError(
             f"pixel_unshuffle expects input to have at least 3 dimensions, but got input with {self.dim()} dimension(s)"
@@ -151,6 +156,7 @@ def pixel_unshuffle(self: Any, downscale_factor: int) -> Any:
 
 @composite("channel_shuffle", "native_channel_shuffle")
 def channel_shuffle(self: Any, groups: int) -> Any:
+    """self (N, C, *) -> (N, C, *), channels dealt out from `groups` piles."""
     if self.dim() <= 2:
         raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(self.shape)}")
     channels = self.shape[1]

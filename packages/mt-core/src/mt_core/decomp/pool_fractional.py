@@ -12,6 +12,7 @@ from ..dispatch.registry import register_composite as composite
 
 @composite("fractional_max_pool2d")
 def fractional_max_pool2d(self: Any, kernel_size: Any, output_size: Any, random_samples: Any) -> tuple[Any, Any]:
+    """self (N, C, H, W) or (C, H, W), samples (N, C, 2) -> values and places, (N, C, *output_size)."""
     return _pool(
         self, list(kernel_size), list(output_size), random_samples, "fractional_max_pool2d", ("height", "width")
     )
@@ -19,6 +20,7 @@ def fractional_max_pool2d(self: Any, kernel_size: Any, output_size: Any, random_
 
 @composite("fractional_max_pool3d")
 def fractional_max_pool3d(self: Any, kernel_size: Any, output_size: Any, random_samples: Any) -> tuple[Any, Any]:
+    """self (N, C, D, H, W) or (C, D, H, W), samples (N, C, 3) -> values and places, (N, C, *output_size)."""
     return _pool(
         self, list(kernel_size), list(output_size), random_samples, "fractional_max_pool3d", ("time", "height", "width")
     )

@@ -159,6 +159,7 @@ def _cubic_weight(t: float) -> float:
 
 @composite("upsample_bicubic2d")
 def upsample_bicubic2d(self: Any, output_size: Ints, align_corners: bool, scales_h: Any, scales_w: Any) -> Any:
+    """self (N, C, H, W) -> (N, C, *output_size)."""
     _check(self, tuple(output_size), 2)
     result = self
     for i, (size, scale) in reversed(list(enumerate(zip(output_size, (scales_h, scales_w), strict=True)))):
@@ -180,6 +181,7 @@ def upsample_bicubic2d(self: Any, output_size: Ints, align_corners: bool, scales
 
 @composite("affine_grid_generator")
 def affine_grid_generator(theta: Any, size: Ints, align_corners: bool) -> Any:
+    """theta (N, D, D + 1), size (N, C, *S) -> (N, *S, D), for D = 2 or 3."""
     spatial = len(size) - 2
     bases: list[Any] = []
     for i, n in enumerate(size[2:]):
@@ -293,6 +295,7 @@ def _cubic_tensor(t: Any, tap: int) -> Any:
 
 @composite("grid_sampler", "grid_sampler_2d", "grid_sampler_3d")
 def grid_sampler(input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Any:
+    """input (N, C, *S), grid (N, *T, D) -> (N, C, *T), for D = 2 or 3."""
     if input.dim() not in (4, 5) or input.dim() != grid.dim():
         raise RuntimeError(
             "grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, but got input with "

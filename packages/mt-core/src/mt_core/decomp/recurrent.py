@@ -249,6 +249,7 @@ def lstm_input(
     bidirectional: bool,
     batch_first: bool,
 ) -> tuple[Any, Any, Any]:
+    """input (T, N, I) or (N, T, I), hx 2 (L D, N, H) -> output (T, N, D H), h and c (L D, N, H)."""
     states = _pairs(hx)
     projected = hx[0].shape[2] != hx[1].shape[2]
     layers = _layers(_lstm, list(params), has_biases, num_layers, bidirectional, projected)
@@ -269,6 +270,7 @@ def lstm_data(
     train: bool,
     bidirectional: bool,
 ) -> tuple[Any, Any, Any]:
+    """data (sum of batch_sizes, I), batch_sizes (T,), hx 2 (L D, N, H) -> output (sum, D H), h and c (L D, N, H)."""
     states = _pairs(hx)
     projected = hx[0].shape[2] != hx[1].shape[2]
     layers = _layers(_lstm, list(params), has_biases, num_layers, bidirectional, projected)
@@ -305,6 +307,7 @@ _register_cell("gru_cell", _gru, 3)
 
 @composite("lstm_cell")
 def lstm_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any) -> tuple[Any, Any]:
+    """input (N, I), hx 2 (N, H), w_ih (4 H, I), w_hh (4 H, H), biases (4 H,) -> h and c (N, H)."""
     if len(hx) != 2:
         raise RuntimeError("lstm_cell expects two hidden states")
     _check_cell(input, hx[0], w_ih, w_hh, 4, 0)
@@ -317,6 +320,7 @@ def lstm_cell(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any) -
 
 @composite("_pack_padded_sequence")
 def pack_padded_sequence(input: Any, lengths: Any, batch_first: bool) -> tuple[Any, Any]:
+    """input (T, N, *), lengths (N,), falling -> data (sum of lengths, *), batch_sizes (T,)."""
     steps = input.transpose(0, 1) if batch_first else input
     counts = _checked_lengths(steps, lengths)
     longest = counts[0]
@@ -352,6 +356,7 @@ def _checked_lengths(steps: Any, lengths: Any) -> list[int]:
 def pad_packed_sequence(
     data: Any, batch_sizes: Any, batch_first: bool, padding_value: Any, total_length: int
 ) -> tuple[Any, Any]:
+    """data (sum of batch_sizes, *), batch_sizes (T,) -> padded (T, N, *), lengths (N,)."""
     sizes = batch_sizes.tolist()
     batch = sizes[0]
     if total_length > 0 and total_length < len(sizes):
@@ -370,6 +375,7 @@ def pad_packed_sequence(
 
 @composite("pad_sequence")
 def pad_sequence(sequences: Any, batch_first: bool, padding_value: float, padding_side: str) -> Any:
+    """sequences (L_i, *) -> (T, N, *) or (N, T, *), T the longest."""
     if len(sequences) == 0:
         raise RuntimeError("received an empty list of sequences")
     if padding_side not in ("left", "right"):

@@ -15,22 +15,26 @@ Ints = tuple[int, ...]
 
 @composite("_histogramdd_from_bin_cts")
 def from_bin_counts(self: Any, bins: Ints, range: Any, weight: Any, density: bool) -> Any:
+    """self (*, D), weight (*) -> (bins[0], ..., bins[D - 1])."""
     return histogramdd(self, bins, range, weight, density)[0]
 
 
 @composite("histogramdd")
 def histogramdd(self: Any, bins: Ints, range: Any, weight: Any, density: bool) -> Any:
+    """self (*, D), weight (*) -> counts (bins[0], ..., bins[D - 1]), D tensors of edges (bins[d] + 1,)."""
     edges = ops._histogramdd_bin_edges(self, bins, range=range, weight=weight, density=density)
     return histogramdd_edges(self, edges, None, weight, density)
 
 
 @composite("histogramdd.int_bins")
 def histogramdd_one_count(self: Any, bins: int, range: Any, weight: Any, density: bool) -> Any:
+    """self (*, D), weight (*) -> counts (bins,) * D, D tensors of edges (bins + 1,)."""
     return histogramdd(self, (bins,) * (self.shape[-1] if self.dim() else 1), range, weight, density)
 
 
 @composite("histogramdd.TensorList_bins")
 def histogramdd_edges(self: Any, bins: Sequence[Any], range: Any, weight: Any, density: bool) -> Any:
+    """self (*, D), D bins (B_d + 1,), weight (*) -> counts (B_1, ..., B_D), the bins."""
     return ops._histogramdd_from_bin_tensors(self, bins, weight=weight, density=density), bins
 
 

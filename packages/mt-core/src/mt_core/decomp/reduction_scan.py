@@ -38,6 +38,7 @@ def nanmean(self: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
 
 @composite("diff")
 def diff(self: Any, n: int, dim: int, prepend: Any, append: Any) -> Any:
+    """self (*, N, *), prepend and append of the same rank -> (*, N + added - n, *), along `dim`."""
     if not self.dim():
         raise RuntimeError("diff expects input to be at least one-dimensional")
     if n < 0:
@@ -57,6 +58,7 @@ def diff(self: Any, n: int, dim: int, prepend: Any, append: Any) -> Any:
 
 @composite("aminmax")
 def aminmax(self: Any, dim: int | None, keepdim: bool) -> Any:
+    """self (*) -> smallest and largest (), or without `dim`, or 1 there with `keepdim`."""
     if self.is_complex():
         raise NotImplementedError(f"\"aminmax_cpu\" not implemented for '{dtypes.scalar_type_name(self.dtype)}'")
     dims = () if dim is None else (dim,)
@@ -160,6 +162,7 @@ def _steps(x: Any, y: Any, dim: int) -> Any:
 
 @composite("trapezoid.dx", "trapz.dx")
 def trapezoid_dx(y: Any, dx: Any, dim: int) -> Any:
+    """y (*, N, *) -> without `dim`."""
     if y.shape[dim] == 0:
         return y.new_zeros(tuple(n for i, n in enumerate(y.shape) if i != dim % y.dim()))
     if isinstance(dx, (complex, bool)):
@@ -169,6 +172,7 @@ def trapezoid_dx(y: Any, dx: Any, dim: int) -> Any:
 
 @composite("trapezoid.x", "trapz.x")
 def trapezoid_x(y: Any, x: Any, dim: int) -> Any:
+    """y (*, N, *) -> without `dim`."""
     if y.shape[dim] == 0:
         return y.new_zeros(tuple(n for i, n in enumerate(y.shape) if i != dim % y.dim()))
     return (_neighbours(y, dim) * _steps(x, y, dim)).sum(dim) / 2.0
@@ -176,11 +180,13 @@ def trapezoid_x(y: Any, x: Any, dim: int) -> Any:
 
 @composite("cumulative_trapezoid.dx")
 def cumulative_trapezoid_dx(y: Any, dx: Any, dim: int) -> Any:
+    """y (*, N, *) -> (*, N - 1, *), along `dim`."""
     return (dx / 2.0) * _neighbours(y, dim).cumsum(dim)
 
 
 @composite("cumulative_trapezoid.x")
 def cumulative_trapezoid_x(y: Any, x: Any, dim: int) -> Any:
+    """y (*, N, *) -> (*, N - 1, *), along `dim`."""
     return (_neighbours(y, dim) * _steps(x, y, dim)).cumsum(dim) / 2.0
 
 
@@ -210,6 +216,7 @@ def _check_weights(name: str, weights: Any, count: int) -> None:
 
 @composite("cov")
 def cov(self: Any, correction: int, fweights: Any, aweights: Any) -> Any:
+    """self (V, N), fweights (N,), aweights (N,) -> (V, V); self (N,) -> ()."""
     if self.dim() > 2:
         raise RuntimeError(
             f"cov(): expected input to have two or fewer dimensions but got an input with {self.dim()} dimensions"
@@ -244,6 +251,7 @@ def cov(self: Any, correction: int, fweights: Any, aweights: Any) -> Any:
 
 @composite("corrcoef")
 def corrcoef(self: Any) -> Any:
+    """self (V, N) -> (V, V); self (N,) -> ()."""
     if self.dim() > 2:
         raise RuntimeError(
             f"corrcoef(): expected input to have two or fewer dimensions but got an input with {self.dim()} dimensions"
@@ -261,6 +269,7 @@ def corrcoef(self: Any) -> Any:
 
 @composite("trace")
 def trace(self: Any) -> Any:
+    """self (M, N) -> ()."""
     if self.dim() != 2:
         raise RuntimeError("trace: expected a matrix")
     if self.dtype is dtypes.bool:
@@ -270,6 +279,7 @@ def trace(self: Any) -> Any:
 
 @composite("renorm")
 def renorm(self: Any, p: Any, dim: int, maxnorm: Any) -> Any:
+    """self (*) -> (*): no slice of `dim` has a norm above `maxnorm`."""
     if self.dim() < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {self.dim()} dimensions")
     if p <= 0:

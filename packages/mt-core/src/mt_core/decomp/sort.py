@@ -16,16 +16,19 @@ def sort(self: Any, dim: int, descending: bool) -> Any:
 
 @composite("argsort")
 def argsort(self: Any, dim: int, descending: bool) -> Any:
+    """self (*) -> indices (*) of int64."""
     return ops.sort(self, stable=False, dim=dim, descending=descending)[1]
 
 
 @composite("argsort.stable")
 def argsort_stable(self: Any, stable: bool, dim: int, descending: bool) -> Any:
+    """self (*) -> indices (*) of int64."""
     return ops.sort(self, stable=stable, dim=dim, descending=descending)[1]
 
 
 @composite("msort")
 def msort(self: Any) -> Any:
+    """self (N, *) -> (N, *), sorted along its first dimension."""
     return ops.sort(self, stable=False, dim=0)[0]
 
 
@@ -42,6 +45,7 @@ def searchsorted_scalar(sorted_sequence: Any, self: Any, out_int32: bool, right:
 
 @composite("bucketize.Tensor")
 def bucketize(self: Any, boundaries: Any, out_int32: bool, right: bool) -> Any:
+    """self (*), boundaries (B,) -> (*) of int64, or int32 with `out_int32`."""
     if boundaries.dim() != 1:
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.dim()})")
     return ops.searchsorted(boundaries, self, out_int32=out_int32, right=right)

@@ -18,6 +18,7 @@ def concat(tensors: list[Any], dim: int) -> Any:
 
 @composite("hstack")
 def hstack(tensors: list[Any]) -> Any:
+    """tensors (N_i, *) of one dimension or (A, N_i, *) of more -> joined along it; () count as (1,)."""
     if not tensors:
         raise RuntimeError("hstack expects a non-empty TensorList")
     tensors = [t.reshape(1) if not t.dim() else t for t in tensors]
@@ -30,6 +31,7 @@ def _two_dims(tensor: Any) -> Any:
 
 @composite("vstack", "row_stack")
 def vstack(tensors: list[Any]) -> Any:
+    """tensors (M_i, N), vectors as (1, N) -> (sum of M_i, N)."""
     if not tensors:
         raise RuntimeError("vstack expects a non-empty TensorList")
     return ops.cat([_two_dims(t) for t in tensors], 0)
@@ -37,6 +39,7 @@ def vstack(tensors: list[Any]) -> Any:
 
 @composite("dstack")
 def dstack(tensors: list[Any]) -> Any:
+    """tensors (A, B, N_i), with dimensions added where they lack -> (A, B, sum of N_i)."""
     if not tensors:
         raise RuntimeError("dstack expects a non-empty TensorList")
     return ops.cat([_two_dims(t).unsqueeze(-1) if t.dim() < 3 else t for t in tensors], 2)
@@ -44,6 +47,7 @@ def dstack(tensors: list[Any]) -> Any:
 
 @composite("column_stack")
 def column_stack(tensors: list[Any]) -> Any:
+    """tensors (M, N_i), vectors as (M, 1) -> (M, sum of N_i)."""
     if not tensors:
         raise RuntimeError("column_stack expects a non-empty TensorList")
     return hstack([t.reshape(t.numel(), 1) if t.dim() <= 1 else t for t in tensors])
@@ -51,6 +55,7 @@ def column_stack(tensors: list[Any]) -> Any:
 
 @composite("tile")
 def tile(self: Any, dims: Ints) -> Any:
+    """self (*S) -> (dims[i] S[i], ...), the shorter preceded by ones."""
     return self.repeat((1,) * (self.dim() - len(dims)) + tuple(dims))
 
 
@@ -70,6 +75,7 @@ def flipud(self: Any) -> Any:
 
 @composite("rot90")
 def rot90(self: Any, k: int, dims: Ints) -> Any:
+    """self (*) -> the plane of two of its dimensions turned k times."""
     if len(dims) != 2:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
     if self.dim() < 2:
@@ -179,6 +185,7 @@ _split_along("dsplit", {3: 2})
 
 @composite("unflatten.int")
 def unflatten(self: Any, dim: int, sizes: Ints) -> Any:
+    """self (*L, N, *R) -> view (*L, *sizes, *R), at `dim`."""
     at = wrap_dim(dim, self.dim())
     if not sizes:
         raise RuntimeError("unflatten: sizes must be non-empty")
@@ -246,6 +253,7 @@ def reshape_as(self: Any, other: Any) -> Any:
 
 @composite("adjoint")
 def adjoint(self: Any) -> Any:
+    """self (*, M, N) -> (*, N, M), conjugated."""
     transposed = self.transpose(-2, -1)
     return transposed.conj() if self.is_complex() else transposed
 
