@@ -76,7 +76,7 @@ class OperatorMethods:
         parts += [self._unary(name, packet) for name, packet in self.unary.items() if packet in known]
         parts += [self._matmul(name, packet) for name, packet in self.tensors_only.items() if packet in known]
         parts += [self._reflected(name, packet) for name, packet in self.reflected.items() if packet in known]
-        return parts
+        return parts + self.second_names(known)
 
     def stubs(self) -> list[str]:
         """Types of all operator methods."""
@@ -123,6 +123,10 @@ class OperatorMethods:
                 pass
         return {self._fallback(name)}
 """
+
+    def second_names(self, known: set[str]) -> list[str]:
+        """Names that Python no longer calls, and programs still do."""
+        return ["    __rdiv__ = __rtruediv__\n"] if "div" in known else []
 
     def _unary(self, name: str, packet: str) -> str:
         """PyTorch has all of them but one under two names."""

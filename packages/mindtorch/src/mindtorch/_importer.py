@@ -28,7 +28,6 @@ HOMES = {
     "mindtorch.library": "mt_library",
     "mindtorch.nn": "mt_nn",
     "mindtorch.optim": "mt_nn.optim",
-    "mindtorch.overrides": "mt_core.overrides",
     "mindtorch.random": "mt_core.random",
     "mindtorch.return_types": "mt_core.return_types",
     "mindtorch.serialization": "mt_core.serialization",

@@ -6,6 +6,7 @@ from typing import Any
 
 import mt_core.dtypes as _dtypes
 from mt_core import Tensor
+from mt_core.overriding import overridable_builtin
 from mt_core.promotion import result_type_of
 from mt_core.storage import UntypedStorage
 from mt_core.typed_storage import TypedStorage
@@ -57,36 +58,43 @@ def _tensor(function: str, value: Any, argument: str = "input", position: int = 
     return value
 
 
+@overridable_builtin
 def is_floating_point(input: Tensor) -> bool:
     """Whether the dtype is a real floating-point one."""
     return _tensor("is_floating_point", input).is_floating_point()
 
 
+@overridable_builtin
 def is_complex(input: Tensor) -> bool:
     """Whether the dtype is complex."""
     return _tensor("is_complex", input).is_complex()
 
 
+@overridable_builtin
 def is_signed(input: Tensor) -> bool:
     """Whether the dtype has negative numbers."""
     return _tensor("is_signed", input).is_signed()
 
 
+@overridable_builtin
 def is_conj(input: Tensor) -> bool:
     """Whether the elements are to be read conjugated."""
     return _tensor("is_conj", input).is_conj()
 
 
+@overridable_builtin
 def is_neg(input: Tensor) -> bool:
     """Whether the elements are to be read negated."""
     return _tensor("is_neg", input).is_neg()
 
 
+@overridable_builtin
 def is_inference(input: Tensor) -> bool:
     """Whether the tensor was made in inference mode."""
     return _tensor("is_inference", input).is_inference()
 
 
+@overridable_builtin
 def is_nonzero(input: Tensor) -> bool:
     """Whether a one-element tensor is not zero.
 
@@ -98,31 +106,37 @@ def is_nonzero(input: Tensor) -> bool:
     return bool(_tensor("is_nonzero", input))
 
 
+@overridable_builtin
 def is_same_size(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape."""
     return _tensor("is_same_size", input).shape == _tensor("is_same_size", other, "other", 2).shape
 
 
+@overridable_builtin
 def numel(input: Tensor) -> int:
     """Number of elements."""
     return _tensor("numel", input).numel()
 
 
+@overridable_builtin
 def get_device(input: Tensor) -> int:
     """The device index; -1 on the CPU."""
     return _tensor("get_device", input).get_device()
 
 
+@overridable_builtin
 def detach(input: Tensor) -> Tensor:
     """The same memory without history, as `Tensor.detach`."""
     return _tensor("detach", input).detach()
 
 
+@overridable_builtin
 def result_type(tensor1: Any, tensor2: Any) -> _dtypes.dtype:
     """The dtype that two tensors or numbers promote to; tensors without dimensions and numbers weigh less."""
     return result_type_of([tensor1, tensor2])
 
 
+@overridable_builtin
 def can_cast(from_: _dtypes.dtype, to: _dtypes.dtype) -> bool:
     """Whether a result of one dtype may be written to a tensor of another."""
     return _dtypes.can_cast(from_, to)

@@ -6,14 +6,19 @@ and is attached to the class here. So imports run one way, and members import wh
 
 from __future__ import annotations
 
+from types import FunctionType
 from typing import Any
 
 from .api._methods import TensorBase
 from .construct import legacy_tensor
+from .devices import device
 from .dispatch.dispatcher import register_layer
+from .dtypes import dtype
+from .formats import layout, memory_format
 from .keys import AUTOGRAD, TORCH_FUNCTION
 from .overrides import default_torch_function
-from .overriding import FunctionLayer
+from .overriding import PLAIN, FunctionLayer, register_member
+from .size import Size
 from .tensor import Tensor
 from .tensor_autograd import AutogradMembers
 from .tensor_cast import CastMembers
@@ -39,8 +44,35 @@ def _torch_function(cls: type, func: Any, types: Any, args: Any = (), kwargs: An
     return default_torch_function(cls, func, types, args, kwargs or {})
 
 
+def _register_members() -> None:
+    """Have overrides told of what is written by hand; the generated methods see to that themselves."""
+    for name, member in list(vars(Tensor).items()):
+        if name in _NOT_TOLD or name.startswith("_") and not name.startswith("__") and name != "_version":
+            continue
+        if isinstance(member, FunctionType) and member.__module__ != TensorBase.__module__:
+            register_member(member, member, name in _IN_PYTHON)
+        elif isinstance(member, property):
+            for part, told in ((member.fget, "__get__"), (member.fset, "__set__"), (member.fdel, "__delete__")):
+                if part is not None:
+                    register_member(part, getattr(member, told), False)
+
+
+#: Of these, overrides are not told in PyTorch either.
+_NOT_TOLD = frozenset(
+    """__new__ __init__ __init_subclass__ __hash__ __torch_function__ __delitem__ __iter__ as_subclass _make_subclass
+    is_inference new""".split()
+)
+#: Methods that PyTorch writes in Python: their overrides are told options by name, whether given or not.
+_IN_PYTHON = frozenset(
+    """__array__ __array_wrap__ __contains__ __deepcopy__ __dir__ __dlpack__ __dlpack_device__ __format__ __len__
+    __reduce_ex__ __repr__ __reversed__ __setstate__ backward dim_order is_shared lu norm register_hook
+    register_post_accumulate_grad_hook share_memory_ split storage unique unique_consecutive""".split()
+)
+
 _attach_members()
+_register_members()
 Tensor.__new__ = legacy_tensor  # type: ignore[method-assign]
 Tensor.__torch_function__ = classmethod(_torch_function)  # type: ignore[method-assign, assignment]
+PLAIN.update((dtype, device, layout, memory_format, Size, slice, type(Ellipsis)))
 register_layer(AUTOGRAD, "autograd")
 register_layer(TORCH_FUNCTION, FunctionLayer())

@@ -15,6 +15,7 @@ from .devices import device
 from .dispatch.dispatcher import backend_for, backend_key_for
 from .dtypes import dtype, from_numpy_dtype
 from .keys import CPU
+from .overriding import overridable_by_modes
 from .pinned import pinned_factory_result
 from .state import mode_triple, tls
 from .tensor import Tensor, new_tensor
@@ -22,6 +23,7 @@ from .tensor import Tensor, new_tensor
 __all__ = ["legacy_tensor", "tensor"]
 
 
+@overridable_by_modes
 def tensor(
     data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
 ) -> Tensor:
@@ -38,9 +40,9 @@ def tensor(
         warnings.warn(
             "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
             "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
-            stacklevel=2,
+            stacklevel=3,
         )
-        result = data.detach()._to_copy(dtype=_dtype(dtype), device=_device(device))
+        result = data.detach().to(dtype=_dtype(dtype), device=_device(device), copy=True)
     else:
         result = from_data(data, _dtype(dtype), _device(device))
     if pin_memory:

@@ -14,6 +14,7 @@ from .dispatch.executors import write_result
 from .dispatch.registry import find_overload
 from .functional_einsum import einsum as einsum
 from .layout import broadcast_shapes as _broadcast_shapes
+from .overriding import overridable, overridable_builtin
 from .size import Size
 from .tensor import Tensor
 
@@ -59,6 +60,7 @@ def _listed(tensors: tuple[Any, ...]) -> list[Any]:
     return list(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else list(tensors)
 
 
+@overridable
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """Views of the tensors expanded to their common shape."""
     given = _listed(tensors)
@@ -82,12 +84,13 @@ def _at_least(ndim: int) -> Any:
 
     function.__name__ = f"atleast_{ndim}d"
     function.__doc__ = f"The tensors with dimensions of size 1 added up to {ndim}."
-    return function
+    return overridable(function)
 
 
 atleast_1d, atleast_2d, atleast_3d = _at_least(1), _at_least(2), _at_least(3)
 
 
+@overridable
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """Views that spread each 1-d tensor over a grid; ``indexing`` is ``"ij"`` or ``"xy"`` (first two swapped)."""
     given = _listed(tensors)
@@ -100,7 +103,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
         raise RuntimeError("torch.meshgrid expects all tensors to have the same dtype")
     if indexing is None:
         warnings.warn(
-            "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.", stacklevel=2
+            "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.", stacklevel=3
         )
     elif indexing not in ("ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
@@ -115,6 +118,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     return tuple(grids)
 
 
+@overridable
 def cartesian_prod(*tensors: Any) -> Tensor:
     """All combinations of the elements of 1-d tensors, one a row; of a single tensor, itself."""
     given = _listed(tensors)
@@ -126,6 +130,7 @@ def cartesian_prod(*tensors: Any) -> Tensor:
     return ops.stack([g.flatten() for g in meshgrid(*given, indexing="ij")], 1)
 
 
+@overridable_builtin
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """Combinations of `r` elements of a 1-d tensor, one a row."""
     if input.dim() != 1:
@@ -144,6 +149,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     return input.index_select(0, index).reshape(len(rows), r)
 
 
+@overridable
 def block_diag(*tensors: Any) -> Tensor:
     """A matrix with the given ones along its diagonal; vectors count as rows."""
     given = [t if t.dim() == 2 else t.reshape(1, -1) for t in _checked_blocks(tensors)]
@@ -173,6 +179,7 @@ def _checked_blocks(tensors: tuple[Any, ...]) -> list[Any]:
     return given
 
 
+@overridable
 def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Views of consecutive pieces of one size, or of the given sizes."""
     if isinstance(split_size_or_sections, int):
@@ -180,6 +187,7 @@ def split(tensor: Tensor, split_size_or_sections: int | Sequence[int], dim: int 
     return tuple(find_overload("split_with_sizes").call(tensor, tuple(int(n) for n in split_size_or_sections), dim))
 
 
+@overridable_builtin
 def nonzero(input: Tensor, *, out: Any = None, as_tuple: bool = False) -> Any:
     """Indices of nonzero elements: (count, ndim), or with `as_tuple` one 1-d tensor per dimension."""
     if not as_tuple:
@@ -189,6 +197,7 @@ def nonzero(input: Tensor, *, out: Any = None, as_tuple: bool = False) -> Any:
     return tuple(ops.nonzero(input).unbind(1))
 
 
+@overridable
 def unique(
     input: Tensor,
     sorted: bool = True,
@@ -207,6 +216,7 @@ def unique(
     return _selected(results, return_inverse, return_counts)
 
 
+@overridable
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
@@ -220,6 +230,7 @@ def _selected(results: Any, inverse: bool, counts: bool) -> Any:
     return tuple(wanted) if len(wanted) > 1 else wanted[0]
 
 
+@overridable
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     """Coordinates in an array of `shape` of flat (row-major) indices."""
     if not isinstance(indices, Tensor) or indices.dtype.category != 1:
@@ -234,6 +245,7 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     return tuple(reversed(found))
 
 
+@overridable
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Any = None) -> Tensor:
     """Sum of products over pairs of dimensions: the last `dims` of a with the first of b, or two lists of them."""
     over_a, over_b = _paired_dims(a, b, dims)

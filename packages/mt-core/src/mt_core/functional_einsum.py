@@ -6,6 +6,8 @@ import functools
 import math
 from typing import Any, NamedTuple
 
+from .overriding import overridable
+
 __all__ = ["einsum"]
 
 Ints = tuple[int, ...]
@@ -13,6 +15,7 @@ Ints = tuple[int, ...]
 Label = Any
 
 
+@overridable
 def einsum(equation: Any, *operands: Any) -> Any:
     """Sums of products written with one letter per dimension (``"bij,bjk->bik"``); ``...`` stands for batch dimensions.
 

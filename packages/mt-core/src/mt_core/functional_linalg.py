@@ -6,6 +6,7 @@ from typing import Any
 
 from .api import _functions as ops
 from .dispatch.executors import write_result
+from .overriding import overridable
 from .return_types import struct_sequence
 from .tensor import Tensor
 
@@ -19,6 +20,7 @@ _COMPUTE_MODES = {
 }
 
 
+@overridable
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
     """p-norm distances between all rows: (*, n, d), (*, m, d) -> (*, n, m); batch dimensions broadcast.
 
@@ -32,6 +34,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
     return ops.cdist(x1, x2, p, _COMPUTE_MODES[compute_mode])
 
 
+@overridable
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> tuple[Tensor, ...]:
     """Packed LU factors and pivots of matrices (*, m, n), and with `get_infos` where a factor is singular."""
     results = ops._lu_with_info(A, pivot=pivot, check_errors=not get_infos)
@@ -56,6 +59,7 @@ def get_lowrank_basis(A: Tensor, q: int, niter: int = 2, M: Tensor | None = None
     return basis
 
 
+@overridable
 def svd_lowrank(
     A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -74,6 +78,7 @@ def svd_lowrank(
     return basis @ inside, values, vh.mH
 
 
+@overridable
 def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> tuple[Tensor, Tensor, Tensor]:
     """Principal components of (*, m, n) samples: `svd_lowrank` of A, with the mean of its rows taken off if `center`.
 
@@ -93,6 +98,7 @@ def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int
     return svd_lowrank(A - A.mean(-2, keepdim=True), q, niter)
 
 
+@overridable
 def norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None, dtype: Any = None) -> Any:
     """The p-norm of all elements or over `dim`; ``"fro"`` is the 2-norm, ``"nuc"`` the sum of singular values.
 

@@ -13,6 +13,7 @@ from .construct import tensor
 from .devices import backend_key, device
 from .dtypes import dtype
 from .keys import CPU, STRIDED
+from .overriding import overridable_by_modes
 from .spec import is_contiguous
 from .state import tls
 from .storage import UntypedStorage
@@ -190,6 +191,7 @@ def to_dlpack(tensor: Tensor) -> Any:
     return dlpack.capsule_of(tensor)
 
 
+@overridable_by_modes
 def as_tensor(data: Any, dtype: dtype | None = None, device: Any = None) -> Tensor:
     """`data` as a tensor: itself, or on its memory where it is an array, if dtype and device allow; otherwise a copy.
 
@@ -207,6 +209,7 @@ def as_tensor(data: Any, dtype: dtype | None = None, device: Any = None) -> Tens
     return tensor(data, dtype=dtype, device=device)
 
 
+@overridable_by_modes
 def asarray(
     obj: Any,
     *,

@@ -1,21 +1,23 @@
-"""``torch.overrides``: calls handed to a tensor subclass, a mode, or another class that asks for them."""
+"""What overriding a function means by default, and the stack of modes."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
-from .overriding import DisableTorchFunctionSubclass, must_ask, refresh
+from .overriding import DisableTorchFunctionSubclass, arm, entered_modes, refresh
 from .state import tls
 from .tensor import Tensor
-from .tensor_types import TENSORS
 
-__all__ = ["TorchFunctionMode", "default_torch_function", "has_torch_function", "is_tensor_like"]
-
-
-def has_torch_function(values: Any) -> bool:
-    """Whether any of the values has a ``__torch_function__`` of its own, or a mode is on."""
-    return must_ask(values)
+__all__ = [
+    "BaseTorchFunctionMode",
+    "TorchFunctionMode",
+    "default_torch_function",
+    "pop_mode",
+    "push_mode",
+    "unwrapped",
+]
 
 
 def default_torch_function(cls: type, func: Callable[..., Any], types: Any, args: Any, kwargs: dict[str, Any]) -> Any:
@@ -23,7 +25,13 @@ def default_torch_function(cls: type, func: Callable[..., Any], types: Any, args
     if not all(issubclass(cls, t) for t in types):
         return NotImplemented
     with DisableTorchFunctionSubclass():
-        return _as_class(func(*args, **kwargs), cls)
+        result = func(*args, **kwargs)
+    return result if func in unwrapped() else _as_class(result, cls)
+
+
+def unwrapped() -> set[Callable[..., Any]]:
+    """What gives back tensors that were there before, of whatever class they are."""
+    return {Tensor._base.__get__, Tensor.grad.__get__}  # type: ignore[union-attr, attr-defined]
 
 
 def _as_class(value: Any, cls: type) -> Any:
@@ -36,22 +44,51 @@ def _as_class(value: Any, cls: type) -> Any:
     return value
 
 
+def push_mode(mode: Any) -> None:
+    """Make a mode the innermost of this thread."""
+    arm()
+    tls.function_modes.append(mode)
+    entered_modes.append(mode)
+    refresh()
+
+
+def pop_mode() -> Any:
+    """Take the innermost mode of this thread away, and return it."""
+    mode = tls.function_modes.pop()
+    del entered_modes[next(i for i, entered in enumerate(entered_modes) if entered is mode)]
+    refresh()
+    return mode
+
+
 class TorchFunctionMode:
-    """Base of modes: inside ``with``, every function call goes to ``__torch_function__(func, types, args, kwargs)``."""
+    """Base of modes: inside ``with``, every function call goes to ``__torch_function__(func, types, args, kwargs)``.
+
+    While the method runs the mode is off, so that it may call `func`.
+    """
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         raise NotImplementedError
 
     def __enter__(self) -> TorchFunctionMode:
-        tls.function_modes.append(self)
-        refresh()
+        push_mode(self)
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        tls.function_modes.pop()
-        refresh()
+        pop_mode()
+
+    @classmethod
+    def push(cls, *args: Any, **kwargs: Any) -> TorchFunctionMode:
+        """Make a mode, with a warning: ``with Mode():`` is all that is needed."""
+        warnings.warn(
+            "`Mode.push()` is no longer necessary and can be replaced with just `with Mode()`",
+            UserWarning,
+            stacklevel=2,
+        )
+        return cls(*args, **kwargs)
 
 
-def is_tensor_like(value: Any) -> bool:
-    """Whether a value is a tensor or behaves as one by overriding functions."""
-    return value.__class__ in TENSORS or hasattr(value, "__torch_function__")
+class BaseTorchFunctionMode(TorchFunctionMode):
+    """A mode that only calls the function."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return func(*args, **(kwargs or {}))

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 import threading
+import types
 import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -21,14 +22,19 @@ from .state import effective_keys, tls
 from .tensor_types import TENSORS
 
 __all__ = [
-    "DisableTorchFunction", "DisableTorchFunctionSubclass", "FunctionLayer", "Overridden", "asking",
-    "disabled_torch_function", "handed_over", "handed_over_from_python", "is_overridden", "must_ask", "overridable",
-    "overridable_builtin", "overridable_property", "refresh",
+    "DisableTorchFunction", "DisableTorchFunctionSubclass", "EnableTorchFunction", "FunctionLayer", "Overridden",
+    "Unanswered", "arm", "asking", "disabled_torch_function", "handed_over", "handed_over_from_python",
+    "is_overridden", "must_ask", "overridable", "overridable_builtin", "overridable_by_modes", "refresh",
+    "register_member",
 ]  # fmt: skip
 
 
 class Overridden(Exception):
     """Raised where a call was dispatched that an argument or a mode overrides."""
+
+
+class Unanswered(TypeError):
+    """All overrides of a call returned NotImplemented."""
 
 
 class FunctionLayer:
@@ -52,6 +58,8 @@ class _Off(threading.local):
 
 
 off = _Off()
+#: One entry for each mode that is on, in any thread: while it is empty, none need be looked for.
+entered_modes: list[Any] = []
 
 
 def refresh() -> None:
@@ -90,6 +98,21 @@ class DisableTorchFunction:
 
     def __exit__(self, *exc_info: object) -> None:
         off.everything = self._previous
+        refresh()
+
+
+class EnableTorchFunction:
+    """As a guard: overrides count again, from its making until it is deleted."""
+
+    __slots__ = ("_previous",)
+
+    def __init__(self) -> None:
+        self._previous = off.subclasses, off.everything
+        off.subclasses = off.everything = False
+        refresh()
+
+    def __del__(self) -> None:
+        off.subclasses, off.everything = self._previous
         refresh()
 
 
@@ -193,25 +216,25 @@ def handed_over_from_python(
 def _answer(
     function: Callable[..., Any], values: list[Any], args: tuple[Any, ...], kwargs: Any, in_python: bool
 ) -> Any:
-    types = tuple(type(v) for v in values)
+    classes = tuple(type(v) for v in values)
     mode = None
     if modes_active():
         mode = tls.function_modes[-1]
-        result = _ask_mode(function, types, args, kwargs)
+        result = _ask_mode(function, classes, args, kwargs)
         if result is not NotImplemented:
             return result
-    for value in values:
-        result = _method_of(value)(function, types, args, kwargs)
+    for value in values if not off.subclasses else ():
+        result = _method_of(value)(function, classes, args, kwargs)
         if result is not NotImplemented:
             return result
-    raise (_unanswered_in_python if in_python else _unanswered)(function, types, mode)
+    raise (_unanswered_in_python if in_python else _unanswered)(function, classes, mode)
 
 
-def _ask_mode(function: Callable[..., Any], types: tuple[type, ...], args: Any, kwargs: Any) -> Any:
+def _ask_mode(function: Callable[..., Any], classes: tuple[type, ...], args: Any, kwargs: Any) -> Any:
     mode = tls.function_modes.pop()
     refresh()
     try:
-        return mode.__torch_function__(function, types, args, kwargs)
+        return mode.__torch_function__(function, classes, args, kwargs)
     finally:
         tls.function_modes.append(mode)
         refresh()
@@ -228,20 +251,20 @@ def _method_of(value: Any) -> Callable[..., Any]:
     return method
 
 
-def _unanswered(function: Callable[..., Any], types: tuple[type, ...], mode: Any) -> TypeError:
-    asked_of = ([f"mode object {mode!r}"] if mode is not None else []) + [f"tensor subclass {t!r}" for t in types]
+def _unanswered(function: Callable[..., Any], classes: tuple[type, ...], mode: Any) -> TypeError:
+    asked_of = ([f"mode object {mode!r}"] if mode is not None else []) + [f"tensor subclass {t!r}" for t in classes]
     listed = "".join(f"  - {who}\n" for who in asked_of)
-    return TypeError(
+    return Unanswered(
         f"Multiple dispatch failed for '{public_name(function)}'; all __torch_function__ handlers returned "
         f"NotImplemented:\n\n{listed}\nFor more information, try re-running with TORCH_LOGS=not_implemented"
     )
 
 
-def _unanswered_in_python(function: Callable[..., Any], types: tuple[type, ...], mode: Any) -> TypeError:
+def _unanswered_in_python(function: Callable[..., Any], classes: tuple[type, ...], mode: Any) -> TypeError:
     also = f" nor in mode {mode!r}" if mode is not None else ""
-    return TypeError(
+    return Unanswered(
         f"no implementation found for '{public_name(function)}' on types that implement __torch_function__: "
-        f"{list(types)}{also}"
+        f"{list(classes)}{also}"
     )
 
 
@@ -259,91 +282,150 @@ def public_name(function: Callable[..., Any]) -> str:
 
 # Public functions that are written by hand
 
+#: All functions that ask before they run; the generated ones are not among them.
+OVERRIDABLE: set[Callable[..., Any]] = set()
+
 
 def overridable(function: Callable[..., Any]) -> Callable[..., Any]:
     """Decorator for a function that PyTorch writes in Python: overrides of its arguments are asked before it runs.
 
     They are told the parameters without defaults by position and all others by name, as PyTorch's own functions do.
     """
-    from_python = _asks_for(function, lambda told, args, kwargs: handed_over_from_python(
-        told, [*args, *kwargs.values()], *_spread(function, args, kwargs)))  # fmt: skip
-    return from_python
+    return _asks_first(function, _from_python(function))
 
 
 def overridable_builtin(function: Callable[..., Any]) -> Callable[..., Any]:
     """Decorator for a function that PyTorch has in C++: overrides are told its arguments as they were written."""
-    return _asks_for(function, lambda told, args, kwargs: handed_over(told, args, kwargs or None))
+    return _asks_first(function, lambda told, args, kwargs: handed_over(told, args, kwargs or None))
 
 
-def _asks_for(function: Callable[..., Any], ask: Callable[..., Any]) -> Callable[..., Any]:
-    plain = PLAIN
+def overridable_by_modes(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator for a function that makes plain tensors of whatever it is given: only modes are asked."""
+
+    @functools.wraps(function)
+    def asking_modes(*args: Any, **kwargs: Any) -> Any:
+        if entered_modes and modes_active():
+            return _answer(asking_modes, [], args, kwargs or None, False)
+        if args and args[0].__class__ not in PLAIN and must_ask(args[:1]):
+            with DisableTorchFunctionSubclass():
+                return function(*args, **kwargs)
+        return function(*args, **kwargs)
+
+    OVERRIDABLE.add(asking_modes)
+    return asking_modes
+
+
+def _from_python(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda told, args, kwargs: handed_over_from_python(
+        told, [*args, *kwargs.values()], *_spread(function, args, kwargs)
+    )
+
+
+def _asks_first(function: Callable[..., Any], ask: Callable[..., Any]) -> Callable[..., Any]:
+    plain, modes = PLAIN, entered_modes
 
     @functools.wraps(function)
     def asking_first(*args: Any, **kwargs: Any) -> Any:
-        if tls.function_modes and must_ask(()):
-            return ask(asking_first, args, kwargs)
         for value in args:
             if value.__class__ not in plain and must_ask((value,)):
                 return ask(asking_first, args, kwargs)
-        if kwargs and must_ask(kwargs.values()):
+        if (kwargs or modes) and must_ask(kwargs.values()):
             return ask(asking_first, args, kwargs)
         return function(*args, **kwargs)
 
+    OVERRIDABLE.add(asking_first)
     return asking_first
 
 
 @functools.cache
-def _parameters(function: Callable[..., Any]) -> tuple[tuple[str, Any, Any], ...]:
-    """(name, default, kind) of a function's parameters."""
+def _parameters(function: Callable[..., Any]) -> Any:
     import inspect  # lazy: 5 ms, and few programs override functions
 
-    return tuple((p.name, p.default, p.kind) for p in inspect.signature(function).parameters.values())
+    return inspect.signature(function)
 
 
 def _spread(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Arguments in the form in which PyTorch's Python functions tell them: what has a default is told by name."""
-    import inspect  # lazy, as above
-
-    bound = inspect.signature(function).bind(*args, **kwargs)
+    signature = _parameters(function)
+    bound = signature.bind(*args, **kwargs)
     bound.apply_defaults()
     positional: list[Any] = []
     named: dict[str, Any] = {}
-    for name, default, kind in _parameters(function):
-        value = bound.arguments[name]
-        if kind is inspect.Parameter.VAR_POSITIONAL:
-            positional.extend(value)
-        elif kind is inspect.Parameter.VAR_KEYWORD:
+    for name, value in bound.arguments.items():
+        parameter = signature.parameters[name]
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            positional.extend(value[0] if len(value) == 1 and value[0].__class__ in SEQUENCES else value)
+        elif parameter.kind is parameter.VAR_KEYWORD:
             named.update(value)
-        elif default is inspect.Parameter.empty and kind is not inspect.Parameter.KEYWORD_ONLY:
+        elif parameter.default is parameter.empty and parameter.kind is not parameter.KEYWORD_ONLY:
             positional.append(value)
         else:
             named[name] = value
     return tuple(positional), named
 
 
-def overridable_property(found: property) -> property:
-    """A property of which overrides are told as ``torch.Tensor.grad.__get__``, ``__set__`` and ``__delete__``."""
-    made: property
+# Members of a tensor that are written by hand
+#
+# They are small and called everywhere, so they carry no question. When the first thing that can override functions
+# turns up in a process, their bodies are exchanged for one that asks; the function objects stay what they are, because
+# programs compare what an override is told with ``torch.Tensor.size``.
 
-    def read(self: Any) -> Any:
-        if self._keys & TORCH_FUNCTION or tls.function_modes:
-            if is_overridden(self._keys | tls.mode):
-                return _answer(made.__get__, [self], (self,), None, False)
-        return found.fget(self)  # type: ignore[misc]
+_members: list[tuple[types.FunctionType, Callable[..., Any]]] = []
+#: What overrides are told of: methods, and the parts of properties.
+MEMBERS: set[Callable[..., Any]] = set()
+_armed = False
 
-    def write(self: Any, value: Any) -> None:
-        if is_overridden(self._keys | tls.mode):
-            _answer(made.__set__, [self], (self, value), None, False)
-        else:
-            found.fset(self, value)  # type: ignore[misc]
 
-    def delete(self: Any) -> None:
-        if is_overridden(self._keys | tls.mode):
-            _answer(made.__delete__, [self], (self,), None, False)
-        else:
-            found.fdel(self)  # type: ignore[misc]
+def register_member(function: types.FunctionType, told: Callable[..., Any], in_python: bool) -> None:
+    """Have overrides told of a method or of a part of a property, as `told`."""
+    if in_python:
+        ask: Callable[..., Any] = _from_python(function)
+    else:
+        ask = _ask_of_member
+    _members.append((function, functools.partial(ask, told)))
+    MEMBERS.add(told)
+    if _armed:
+        _exchange(*_members[-1])
 
-    made = property(read, write if found.fset else None, delete if found.fdel else None, found.__doc__)
-    return made
+
+def _ask_of_member(told: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if isinstance(told, types.FunctionType):
+        return handed_over(told, args, kwargs or None)
+    # What a property is asked about is the tensor itself, whatever its class.
+    return _answer(told, asked(args[:1]) or list(args[:1]), args, None, False)
+
+
+def arm() -> None:
+    """Let the members of a tensor ask overrides from now on; called when there is something to ask."""
+    global _armed
+    if not _armed:
+        _armed = True
+        for function, ask in _members:
+            _exchange(function, ask)
+
+
+def _exchange(function: types.FunctionType, ask: Callable[..., Any]) -> None:
+    body = types.FunctionType(
+        function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+    )
+    body.__kwdefaults__ = function.__kwdefaults__  # type: ignore[assignment]
+
+    def call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return ask(args, kwargs) if must_ask((*args, *kwargs.values())) else body(*args, **kwargs)
+
+    code = _asking.__code__
+    constants = tuple(call if constant == _CALL else constant for constant in code.co_consts)
+    function.__wrapped__ = body  # type: ignore[attr-defined]
+    function.__code__ = code.replace(
+        co_consts=constants, co_name=function.__name__, co_freevars=function.__code__.co_freevars
+    )
+
+
+_CALL = "stands for what is called"
+
+
+def _asking(*args: Any, **kwargs: Any) -> Any:
+    call: Any = "stands for what is called"
+    return call(args, kwargs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .keys import TORCH_FUNCTION
-from .overriding import asking
+from .overriding import arm, asking
 from .overriding import disabled_torch_function as disabled_torch_function
 from .tensor import Tensor
 
@@ -12,4 +12,7 @@ __all__ = ["disabled_torch_function", "subclass_keys"]
 
 def subclass_keys(cls: type[Tensor]) -> int:
     """Key bits that mark instances of a tensor class for ``__torch_function__``."""
-    return TORCH_FUNCTION if cls is not Tensor and asking(cls) else 0
+    if cls is Tensor or not asking(cls):
+        return 0
+    arm()
+    return TORCH_FUNCTION

@@ -39,7 +39,7 @@ from .keys import (
     STRIDED,
 )
 from .meta_array import contiguous_strides
-from .overriding import PLAIN
+from .overriding import PLAIN, asking
 from .size import Size
 from .tensor_types import TENSORS
 
@@ -90,6 +90,8 @@ class Tensor(_Members):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         TENSORS.add(cls)
+        if not asking(cls):
+            PLAIN.add(cls)
 
     # Layout
 
@@ -245,7 +247,8 @@ class Tensor(_Members):
     def is_meta(self) -> bool:
         return self._keys & META != 0
 
-    is_sparse = is_quantized = is_mkldnn = is_nested = is_sparse_csr = False
+    # PyTorch can be asked for kinds of tensors that do not exist here.
+    is_sparse, is_sparse_csr, is_quantized, is_mkldnn, is_nested = (property(lambda self: False) for _ in range(5))
     is_ipu = device_methods.on_device("ipu")
     is_maia = device_methods.on_device("maia")
     is_mps = device_methods.on_device("mps")

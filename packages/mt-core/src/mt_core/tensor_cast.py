@@ -19,6 +19,7 @@ from .formats import channels_last, channels_last_3d, contiguous_format, memory_
 from .keys import AUTOGRAD, BACKEND_MASK, STRIDED
 from .layout import channels_last_strides
 from .meta_array import contiguous_strides
+from .overriding import DisableTorchFunctionSubclass
 from .pinned import is_pinned, pinned, warn_of_device
 from .plugins.runtime_access import require
 from .schema import MISSING
@@ -36,7 +37,10 @@ class CastMembers:
 
     __slots__ = ()
 
-    layout = strided
+    @property
+    def layout(self: Any) -> Any:
+        """How the elements are stored: always ``torch.strided``."""
+        return strided
 
     @property
     def _backend(self: Any) -> Any:
@@ -180,8 +184,11 @@ class CastMembers:
         """A `cls` on the data's memory, outside its history."""
         if require_grad and not (data._dtype.is_floating_point or data._dtype.is_complex):
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-        made = data.detach().as_subclass(cls)
-        return made.requires_grad_(True) if require_grad else made
+        with DisableTorchFunctionSubclass():
+            made = data.detach().as_subclass(cls)
+        if require_grad:
+            made._switch_requires_grad(True)
+        return made
 
     # Resizing
 

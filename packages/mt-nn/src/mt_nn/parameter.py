@@ -93,8 +93,11 @@ def _rebuild_parameter_with_state(
 class UninitializedTensorMixin:
     """A tensor without a shape yet: only what tells or changes its dtype, device or shape works on it."""
 
-    #: Names of the operators that may be called before there is a shape.
-    _allowed_methods = frozenset({"_to_copy", "copy_", "detach", "is_complex", "is_floating_point", "size", "to"})
+    #: Names of the methods that may be called before there is a shape.
+    _allowed_methods = frozenset(
+        """__hash__ size copy_ detach is_complex is_floating_point half float double char short int long cuda cpu to
+        get_device""".split()
+    )
 
     def materialize(
         self, shape: tuple[int, ...], device: mt.device | None = None, dtype: mt.dtype | None = None
@@ -138,7 +141,7 @@ class UninitializedTensorMixin:
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
-        if getattr(func, "__name__", "") in (*cls._allowed_methods, "__get__", "__set__"):
+        if getattr(func, "__name__", "") in (*cls._allowed_methods, "__get__", "__set__", "__delete__"):
             return super().__torch_function__(func, types, args, kwargs or {})
         raise ValueError(
             f"Attempted to use an uninitialized parameter in {func}. This error happens when you are using a "

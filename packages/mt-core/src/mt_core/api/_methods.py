@@ -8538,3 +8538,5 @@ class TensorBase:
             except Overridden:
                 pass
         return operator_fallback(TensorBase.__rrshift__, self, other, '__rrshift__', True)
+
+    __rdiv__ = __rtruediv__

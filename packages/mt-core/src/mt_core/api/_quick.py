@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..devices import backend_key, device
-from ..keys import CPU, TORCH_FUNCTION
-from ..overriding import handed_over, must_ask
+from ..keys import CPU
+from ..overriding import Overridden, Unanswered, handed_over, handed_over_from_python, is_overridden, must_ask
 from ..size import Size
-from ..state import effective_keys, tls
+from ..state import tls
 from ..tensor_types import TENSORS
 
 __all__ = [
@@ -59,7 +59,7 @@ def factory_keys(where: device | None) -> int:
 
 def unary_operator(method: Any, told: Any, self: Any) -> Any:
     """A unary operator that overrides are told of under its own name."""
-    if effective_keys(self._keys | tls.mode) & TORCH_FUNCTION:
+    if is_overridden(self._keys | tls.mode):
         return handed_over(told, (self,), None)
     return method(self)
 
@@ -67,8 +67,13 @@ def unary_operator(method: Any, told: Any, self: Any) -> Any:
 def operator_fallback(told: Any, self: Any, other: Any, name: str, in_python: bool) -> Any:
     """A binary operator where an operand overrides it, or is of neither a tensor class nor an exact number class."""
     if must_ask((self, other)):
-        return handed_over(told, (self, other), {} if in_python else None)
-    import numpy as np  # already loaded; at the top it would stand among what every wrapper needs
+        try:
+            if in_python:
+                return handed_over_from_python(told, (self, other), (self, other), {})
+            return handed_over(told, (self, other), None)
+        except Unanswered:
+            return NotImplemented
+    import numpy as np  # lazy: of all operands, only these need it
 
     if isinstance(other, (int, float, complex, np.number, np.bool_)):
         number = other.item() if isinstance(other, np.generic) else _plain_number(other)
@@ -85,6 +90,8 @@ def _plain_number(value: Any) -> Any:
 
 def reflected(packet: Any, self: Any, number: Any) -> Any:
     """``number <operator> self``: the number becomes a 0-dim tensor that weighs as a number in promotion."""
-    from .reflected import REFLECTED  # which is written in the wrappers that import this module
+    from .reflected import REFLECTED  # lazy: it is written in the wrappers that import this module
 
+    if is_overridden(self._keys | tls.mode):
+        raise Overridden
     return REFLECTED[packet.name](self, number)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import mt_core as mt
+from mt_core.overriding import overridable as _overridable
 
 from .. import _reduction as _Reduction  # noqa: F401 - read as torch.nn.functional._Reduction
 from .. import grad as grad
@@ -336,9 +337,14 @@ __all__ = [
     "upsample_nearest",
 ]
 
-for _function in [value for name, value in globals().items() if name in __all__]:
+#: Written in other functions of this module, which overrides are told of.
+_NOT_TOLD = ("sigmoid", "tanh", "upsample", "upsample_bilinear", "upsample_nearest")
+
+for _name, _function in [(name, value) for name, value in globals().items() if name in __all__]:
     _function.__module__ = __name__  # pickles name a function by the module that users import it from
-del _function
+    if _name not in _NOT_TOLD:
+        globals()[_name] = _overridable(_function)
+del _name, _function
 
 
 def __getattr__(name: str) -> Any:

@@ -142,7 +142,7 @@ def _get_softmax_dim(name: str, ndim: int, stacklevel: int) -> int:
     """The dimension that softmax used to choose when given none."""
     warnings.warn(
         f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
-        stacklevel=stacklevel,
+        stacklevel=stacklevel + 1,  # that of the decorator
     )
     return 0 if ndim in (0, 1, 3) else 1
 
@@ -195,7 +195,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
         The dimension along which the result sums to 1.
     """
     if eps != 1e-10:
-        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
+        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=3)
     exponential = mt.empty_like(logits, memory_format=mt.contiguous_format).exponential_()
     soft = ((logits - exponential.log()) / tau).softmax(dim)
     if not hard:

@@ -409,7 +409,7 @@ def _canonical_mask(
     if check_other and other_type is not None and mask.dtype != other_type:
         warnings.warn(
             f"Support for mismatched {mask_name} and {other_name} is deprecated. Use same type for both instead.",
-            stacklevel=3,
+            stacklevel=4,
         )
     if is_float:
         return mask

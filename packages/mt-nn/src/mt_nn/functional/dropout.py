@@ -71,7 +71,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
             "- input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a "
             "future release to interpret the input as one without a batch dimension, i.e. shape (C, H, W). To maintain "
             "the 1D channel-wise dropout behavior, please switch to using dropout1d instead.",
-            stacklevel=2,
+            stacklevel=3,
         )
     return mt.feature_dropout_(input, p, training) if inplace else mt.feature_dropout(input, p, training)
 
@@ -91,7 +91,7 @@ def _warn_of_dimensions(name: str, ndim: int, spatial: int, expected: str) -> No
         "release. To retain the behavior and silence this warning, please use dropout instead. Note that "
         f"{name} exists to provide channel-wise dropout on inputs with {spatial} spatial dimensions, a channel "
         f"dimension, and an optional batch dimension (i.e. {expected} inputs).",
-        stacklevel=3,
+        stacklevel=4,
     )
 
 

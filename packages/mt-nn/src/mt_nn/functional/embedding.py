@@ -115,7 +115,7 @@ def embedding_bag(
         warnings.warn(
             "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is "
             "deprecated, and should now be `embedding_bag(input, weight, ...)`.",
-            stacklevel=2,
+            stacklevel=3,
         )
         weight, input = input, weight
     if per_sample_weights is not None and input.size() != per_sample_weights.size():

@@ -141,7 +141,7 @@ def linear_cross_entropy(
         warnings.warn(
             "linear_cross_entropy: computing in chunks is not implemented; falling back to the reference "
             "implementation, which keeps all logits.",
-            stacklevel=2,
+            stacklevel=3,
         )
     _check_linear(input, linear_weight, linear_bias)
     if ignore_index is not None and target.is_floating_point():
@@ -339,7 +339,7 @@ def kl_div(
             "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides "
             "only by the batch size, and aligns with the KL div math definition.'mean' will be changed to behave the "
             "same as 'batchmean' in the next major release.",
-            stacklevel=2,
+            stacklevel=3,
         )
     if reduction != "batchmean":
         return mt.kl_div(input, target, _Reduction.get_enum(reduction), log_target=log_target)
@@ -546,7 +546,7 @@ def _warn_of_broadcast(input: Tensor, target: Tensor) -> None:
         warnings.warn(
             f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). This will "
             "likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
-            stacklevel=3,
+            stacklevel=4,
         )
 
 

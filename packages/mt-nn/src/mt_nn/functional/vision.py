@@ -238,7 +238,7 @@ def _warn_of_align_corners() -> None:
     warnings.warn(
         "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please specify "
         "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details.",
-        stacklevel=3,
+        stacklevel=4,
     )
 
 

@@ -1,0 +1,82 @@
+"""``torch._C``: of what PyTorch keeps in C++, the part that decides who may override functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mt_core.overrides import pop_mode, push_mode
+from mt_core.overriding import DisableTorchFunction as DisableTorchFunction
+from mt_core.overriding import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
+from mt_core.overriding import EnableTorchFunction as _EnableTorchFunction
+from mt_core.overriding import disabled_torch_function as _disabled_torch_function_impl
+from mt_core.overriding import must_ask, off
+from mt_core.state import tls
+from mt_core.tensor import Tensor as TensorBase
+
+__all__ = [
+    "DisableTorchFunction",
+    "DisableTorchFunctionSubclass",
+    "TensorBase",
+    "_EnableTorchFunction",
+    "_disabled_torch_function_impl",
+    "_get_function_stack_at",
+    "_has_torch_function",
+    "_has_torch_function_unary",
+    "_has_torch_function_variadic",
+    "_is_torch_function_all_disabled",
+    "_is_torch_function_enabled",
+    "_is_torch_function_mode_enabled",
+    "_len_torch_function_stack",
+    "_pop_torch_function_stack",
+    "_push_on_torch_function_stack",
+]
+
+
+def _has_torch_function(args: Any) -> bool:
+    """Whether a mode is on, or any of the values has a ``__torch_function__`` of its own."""
+    return must_ask(args)
+
+
+def _has_torch_function_unary(arg: Any) -> bool:
+    """`_has_torch_function` of one value."""
+    return must_ask((arg,))
+
+
+def _has_torch_function_variadic(*args: Any) -> bool:
+    """`_has_torch_function` of the arguments."""
+    return must_ask(args)
+
+
+def _is_torch_function_enabled() -> bool:
+    """Whether subclasses may override functions in this thread."""
+    return not (off.everything or off.subclasses)
+
+
+def _is_torch_function_all_disabled() -> bool:
+    """Whether neither subclasses nor modes may override functions in this thread."""
+    return off.everything
+
+
+def _is_torch_function_mode_enabled() -> bool:
+    """Whether a mode is on in this thread."""
+    return bool(tls.function_modes) and not off.everything
+
+
+def _len_torch_function_stack() -> int:
+    """How many modes are on in this thread."""
+    return len(tls.function_modes)
+
+
+def _get_function_stack_at(index: int) -> Any:
+    """The mode at a place in the stack of this thread, the outermost at 0."""
+    return tls.function_modes[index]
+
+
+def _push_on_torch_function_stack(mode: Any) -> None:
+    """Make a mode the innermost of this thread."""
+    push_mode(mode)
+
+
+def _pop_torch_function_stack() -> Any:
+    """Take the innermost mode of this thread away, and return it."""
+    return pop_mode()
