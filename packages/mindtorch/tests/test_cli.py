@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
 
 import pytest
@@ -63,6 +64,32 @@ def test_info_tells_versions(run_mindtorch):
     for name in "mindtorch", "mt-core", "mt-backend-cpu", "numpy", "python":
         assert f"\n{name} " in printed
     assert "2.13.0+mindtorch" in printed
+
+
+def test_info_tells_operators_by_device(run_mindtorch):
+    lines = run_mindtorch("info", "--operators").stdout.splitlines()
+    assert lines[0].split() == ["operator", "cpu", "meta"]
+    assert "add.Tensor native (mt-backend-cpu) generic (mt-core)" in [" ".join(line.split()) for line in lines]
+    assert lines[-2].startswith("cpu: ") and " native, " in lines[-2] and lines[-1].startswith("meta: ")
+
+
+def test_info_tells_operators_to_programs(run_mindtorch, make_distribution):
+    extension = """
+        def register():
+            import mindtorch as torch
+
+            @torch.library.custom_op("toy::twice", mutates_args=(), device_types="cpu")
+            def twice(x: torch.Tensor) -> torch.Tensor:
+                return x * 2
+    """
+    make_distribution("toy", {"mindtorch.extensions": {"toy": "toy_plugin:register"}}, extension)
+    found = json.loads(run_mindtorch("info", "--operators", "cpu", "--json").stdout)["devices"]
+    assert list(found) == ["cpu"]
+    assert found["cpu"]["mm"] == {"state": "native", "distribution": "mt-backend-cpu"}
+    assert found["cpu"]["toy::twice"]["state"] == "native"
+    assert json.loads(run_mindtorch("info", "--json").stdout)["mt-core"]
+    result = run_mindtorch("info", "--operators", "nowhere")
+    assert result.returncode == 2 and "no backend for device type 'nowhere'" in result.stderr
 
 
 def test_doctor_finds_the_cpu_and_the_layers(run_mindtorch):

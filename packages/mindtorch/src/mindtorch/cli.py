@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import json
 import runpy
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from mt_core.plugins.activation import activate
+from mt_core.plugins.errors import PluginError
 
 __all__ = ["main"]
 
@@ -36,7 +38,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     doctor.set_defaults(command=_doctor)
 
-    info = commands.add_parser("info", help="versions of everything that takes part")
+    info = commands.add_parser("info", help="versions of everything that takes part; which operators a device has")
+    info.add_argument(
+        "--operators", metavar="DEVICE", nargs="?", const="", help="operators of a device type, by default of all here"
+    )
+    info.add_argument("--json", action="store_true", help="print JSON")
     info.set_defaults(command=_info)
     return parser
 
@@ -68,9 +74,28 @@ def _doctor(options: argparse.Namespace) -> int:
 
 
 def _info(options: argparse.Namespace) -> int:
-    from .doctor import versions  # lazy: each command loads what it needs
+    if options.operators is not None:
+        return _operators(options.operators, options.json)
+    from .doctor import versions  # lazy: only this command needs it
 
-    width = max(map(len, versions()))
-    for name, version in versions().items():
+    found = versions()
+    if options.json:
+        print(json.dumps(found, indent=1))
+        return 0
+    width = max(map(len, found))
+    for name, version in found.items():
         print(f"{name:{width}}  {version}")
+    return 0
+
+
+def _operators(device: str, as_json: bool) -> int:
+    from .info import operators_as_json, operators_as_text, usable_devices  # lazy: only this command needs it
+
+    activate()  # extensions add operators and kernels
+    try:
+        devices = [device] if device else usable_devices()
+        print(operators_as_json(devices) if as_json else operators_as_text(devices))
+    except PluginError as error:
+        print(f"mindtorch info: {error}", file=sys.stderr)
+        return 2
     return 0

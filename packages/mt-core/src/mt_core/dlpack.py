@@ -273,3 +273,9 @@ class _Memory:
 def _writable(array: np.ndarray, versioned: bool) -> np.ndarray:
     # Capsules without a version cannot say that they are read-only, and older NumPy takes them all to be.
     return array if array.flags.writeable or versioned else np.asarray(_Memory(array))
+
+
+def type_code(d: dtype) -> int:
+    """DLPack's code of an element type (``DLDataTypeCode``)."""
+    code = _CODES.get(d)
+    return {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}[d.np.kind] if code is None else code

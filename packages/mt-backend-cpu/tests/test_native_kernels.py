@@ -1,0 +1,219 @@
+"""Kernels in C: compiled here, entered through the C interface, and refused where they do not fit."""
+
+from __future__ import annotations
+
+import ctypes
+import doctest
+import re
+import shutil
+import subprocess
+import sysconfig
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+import mt_core as mt
+from mt_core.devices import backend_key
+from mt_core.dispatch.dispatcher import backend_for
+from mt_core.dispatch.registry import KERNELS, OVERLOADS, find_overload
+from mt_core.plugins.errors import PluginError
+from mt_core.plugins.native import ABI, DLDataType, DLTensor, NativeKernel, header_folder, load_native
+
+COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+pytestmark = pytest.mark.skipif(COMPILER is None, reason="there is no C compiler")
+SOURCE = Path(__file__).with_name("native_kernels.c")
+
+
+def compiled(source: Path, folder: Path, *options: str) -> Path:
+    library = folder / f"{source.stem}{sysconfig.get_config_var('SHLIB_SUFFIX') or '.so'}"
+    command = [COMPILER, "-shared", "-fPIC", "-O1", f"-I{header_folder()}", *options, str(source), "-o", str(library)]
+    subprocess.run(command, check=True, capture_output=True)
+    return library
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled(SOURCE, tmp_path_factory.mktemp("native"), "-Wall", "-Werror", "-Wno-unused-parameter", "-std=c11")
+
+
+@pytest.fixture
+def load(library: Path) -> Iterator[Callable[..., list[str]]]:
+    """`load_native` of the library, for one test."""
+    table = KERNELS.setdefault(backend_key("cpu"), {})
+    touched: dict[str, object] = {}
+
+    def load(**kernels: NativeKernel) -> list[str]:
+        named = {name.replace("__", "."): kernel for name, kernel in kernels.items()}
+        for name in named:
+            backend_for(backend_key("cpu")).load(find_overload(name).family)
+            touched.setdefault(name, table.get(name))
+        names = load_native(library, named)
+        forget()
+        return names
+
+    yield load
+    for name, before in touched.items():
+        if before is None:
+            table.pop(name, None)
+        else:
+            table[name] = before  # type: ignore[assignment]
+    forget()
+
+
+def forget() -> None:
+    """Forms of an operator that were made from its former kernel must go too."""
+    for overload in OVERLOADS.values():
+        overload.cache.clear()
+
+
+def count(library: Path, which: int) -> int:
+    function = ctypes.CDLL(str(library)).toy_count
+    function.restype = ctypes.c_int64
+    return function(which)
+
+
+ADD = NativeKernel("toy_add_f32", dtypes=("float32",))
+ROW_SUM = NativeKernel("toy_row_sum_f32", dtypes=("float32",), layout="row_major")
+
+
+def test_an_elementwise_kernel_is_entered_and_right(load, library) -> None:
+    assert load(add__Tensor=ADD) == ["add.Tensor"]
+    before = count(library, 0)
+    x, y = mt.arange(6.0).reshape(2, 3), mt.tensor([10.0, 20.0, 30.0])
+    assert mt.add(x, y).tolist() == [[10.0, 21.0, 32.0], [13.0, 24.0, 35.0]]
+    assert (x.t() + x.t()).tolist() == [[0.0, 6.0], [2.0, 8.0], [4.0, 10.0]]
+    assert mt.add(y, y, alpha=-0.5).tolist() == [5.0, 10.0, 15.0]
+    assert (y + 1).tolist() == [11.0, 21.0, 31.0]
+    assert mt.add(x[:, 1:2].expand(2, 4), x[1, 0]).tolist() == [[4.0] * 4, [7.0] * 4]
+    assert mt.add(mt.ones(0, 3), y).shape == (0, 3)
+    z = y.clone()
+    z.add_(y)
+    out = mt.empty(3)
+    mt.add(y, y, out=out)
+    assert z.tolist() == out.tolist() == [20.0, 40.0, 60.0]
+    assert count(library, 0) >= before + 8
+
+
+def test_other_dtypes_do_not_reach_it(load, library) -> None:
+    load(add__Tensor=ADD)
+    before = count(library, 0)
+    for dtype in (mt.float64, mt.int64, mt.bfloat16, mt.complex64):
+        x = mt.ones(3, dtype=dtype)
+        try:
+            result = x + x
+        except NotImplementedError as error:
+            assert "toy_add_f32" in str(error) and "takes self of float32" in str(error)
+        else:  # another kernel of the operator took it
+            assert result.dtype is dtype and result.tolist() == [2.0, 2.0, 2.0]
+    assert count(library, 0) == before
+
+
+def test_a_reduction_gets_lists_flags_and_dtypes(load, library) -> None:
+    load(sum__dim_IntList=ROW_SUM)
+    before = count(library, 1)
+    x = mt.arange(12.0).reshape(2, 2, 3)
+    assert x.sum(-1).tolist() == [[3.0, 12.0], [21.0, 30.0]]
+    assert x.sum(2, keepdim=True).shape == (2, 2, 1)
+    assert x.transpose(0, 1).sum(-1).tolist() == [[3.0, 21.0], [12.0, 30.0]]
+    assert x.sum([-1], dtype=mt.float32).tolist() == [[3.0, 12.0], [21.0, 30.0]]
+    assert count(library, 1) == before + 4
+
+
+def test_a_status_is_an_error_with_its_message(load) -> None:
+    load(sum__dim_IntList=ROW_SUM, cat=NativeKernel("toy_cat_f32", dtypes=("float32",), layout="row_major"))
+    x = mt.ones(2, 3)
+    with pytest.raises(NotImplementedError, match="toy_row_sum_f32 sums rows, not 1 dimensions from 0 on"):
+        x.sum(0)
+    with pytest.raises(RuntimeError, match="the sum of floats is no number of kind 0"):
+        x.sum(1, dtype=mt.int64)
+    with pytest.raises(RuntimeError, match="toy_cat_f32 of .* failed with status 77"):
+        mt.cat([x, x], 1)
+    assert x.sum(1).tolist() == [3.0, 3.0]
+
+
+def test_lists_of_tensors_and_dtypes_by_argument(load, library) -> None:
+    dtypes = {"self": ("float32",), "index": ("int64",)}
+    load(
+        cat=NativeKernel("toy_cat_f32", dtypes=("float32",), layout="row_major"),
+        gather=NativeKernel("toy_gather", dtypes=dtypes, layout="row_major"),
+    )
+    x = mt.arange(4.0).reshape(2, 2)
+    assert mt.cat([x, x.t(), x[:1]]).tolist() == [[0, 1], [2, 3], [0, 2], [1, 3], [0, 1]]
+    assert mt.arange(5.0).gather(0, mt.tensor([4, 0, 2])).tolist() == [4.0, 0.0, 2.0]
+    assert count(library, 2) >= 1 and count(library, 3) >= 1
+
+
+def test_what_cannot_be_loaded(library, tmp_path) -> None:
+    with pytest.raises(PluginError, match="nowhere.so cannot be loaded"):
+        load_native(tmp_path / "nowhere.so", {})
+    with pytest.raises(PluginError, match="has no function toy_nothing, which is to be the kernel of neg"):
+        load_native(library, {"neg": NativeKernel("toy_nothing", dtypes=("float32",))})
+    with pytest.raises(PluginError, match="there is no operator nonsense"):
+        load_native(library, {"nonsense": ADD})
+    with pytest.raises(PluginError, match="view: native kernels are for elementwise and plain operators"):
+        load_native(library, {"transpose.int": ADD})
+    with pytest.raises(PluginError, match="add.Tensor has no tensor argument nope"):
+        load_native(library, {"add.Tensor": NativeKernel("toy_add_f32", dtypes={"nope": ("float32",)})})
+    with pytest.raises(ValueError, match="'any' or 'row_major'"):
+        NativeKernel("f", dtypes=("float32",), layout="columns")
+    with pytest.raises(TypeError, match="a collection of names"):
+        NativeKernel("f", dtypes="float32")
+
+
+def test_a_library_for_another_interface(tmp_path) -> None:
+    silent, other = tmp_path / "silent.c", tmp_path / "other.c"
+    silent.write_text("int nothing;")
+    other.write_text(f"#include <stdint.h>\nint32_t mt_kernel_abi(void) {{ return {ABI + 1}; }}")
+    with pytest.raises(PluginError, match="does not say for which kernel interface"):
+        load_native(compiled(silent, tmp_path), {})
+    with pytest.raises(PluginError, match=f"was built for version {ABI + 1} of the kernel interface.*version {ABI}"):
+        load_native(compiled(other, tmp_path), {})
+
+
+def test_the_header_and_python_agree(tmp_path) -> None:
+    header = (header_folder() / "mt_kernel.h").read_text()
+    assert f"#define MT_KERNEL_ABI {ABI}\n" in header
+    source = tmp_path / "sizes.c"
+    source.write_text(
+        '#include "mt_kernel.h"\nMT_KERNEL_LIBRARY\nMT_EXPORT int64_t size(int i) {'
+        "int64_t sizes[] = {sizeof(DLTensor), sizeof(DLDataType), offsetof(DLTensor, dtype), offsetof(DLTensor, shape),"
+        "offsetof(DLTensor, strides), offsetof(DLTensor, byte_offset)}; return sizes[i]; }"
+    )
+    size = ctypes.CDLL(str(compiled(source, tmp_path))).size
+    expected = [ctypes.sizeof(DLTensor), ctypes.sizeof(DLDataType)]
+    expected += [getattr(DLTensor, name).offset for name in ("dtype", "shape", "strides", "byte_offset")]
+    assert [size(i) for i in range(6)] == expected
+
+
+def test_gradients_pass_a_native_kernel(load) -> None:
+    pytest.importorskip("mt_autograd")
+    load(add__Tensor=ADD)
+    x = mt.ones(3, requires_grad=True)
+    mt.add(x, x, alpha=2).sum().backward()
+    assert x.grad.tolist() == [3.0, 3.0, 3.0]
+
+
+def test_several_threads_may_be_inside(load) -> None:
+    load(add__Tensor=ADD)
+    x = mt.ones(1000)
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(lambda _: (x + x).sum().item(), range(50)))
+    assert results == [2000.0] * 50
+
+
+def test_the_page_about_native_kernels(load, tmp_path, monkeypatch) -> None:
+    """Its C code compiles and its Python code gives what it says."""
+    page = Path(__file__).parents[3] / "docs" / "native-kernels.md"
+    if not page.exists():
+        pytest.skip("the documents are part of the repository, not of the distribution")
+    load(add__Tensor=ADD, sum__dim_IntList=ROW_SUM)  # so that the fixture takes the page's kernels away
+    blocks = dict(re.findall(r"^```(c|pycon)\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE))
+    source = tmp_path / "page.c"
+    source.write_text(blocks["c"])
+    compiled(source, tmp_path, "-Wall", "-Werror").rename(tmp_path / "page.so")
+    monkeypatch.chdir(tmp_path)
+    test = doctest.DocTestParser().get_doctest(blocks["pycon"], {}, page.name, str(page), 0)
+    results = doctest.DocTestRunner().run(test)
+    assert results.attempted > 5 and results.failed == 0

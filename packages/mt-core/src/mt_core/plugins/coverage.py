@@ -1,0 +1,125 @@
+"""Which operators a device can carry out, how, and from which distribution: ``mindtorch info --operators``.
+
+It asks the tables of `mt_core.dispatch.registry`, in the order in which the dispatcher does.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from ..devices import backend_key
+from ..dispatch.dispatcher import backend_for
+from ..dispatch.registry import COMPOSITES, DECLARATIONS, GENERIC, HANDLERS, KERNELS, META_RULES, PACKETS, load_room
+from ..keys import META
+from .discovery import backend_entry_points, entry_points_of
+
+__all__ = ["STATES", "Coverage", "coverage"]
+
+#: How an operator is carried out: by a kernel of the backend, by one over the backend's contract, by other operators,
+#: by another form of itself; or not at all.
+STATES = ("native", "generic", "composite", "derived", "missing")
+_CORE = "mt-core"
+_MISSING = ("missing", "")
+
+
+class Coverage(NamedTuple):
+    """One of `STATES`, and the distribution that the code is from (empty where it is missing)."""
+
+    state: str
+    distribution: str
+
+
+def coverage(device_type: str) -> dict[str, Coverage]:
+    """Overload -> how a device carries it out, for every operator that is declared in this process, sorted by name.
+
+    Raises
+    ------
+    PluginError
+        When there is no backend for the device type.
+    """
+    key = backend_key(device_type)
+    backend = backend_for(key)
+    for family in sorted({packet.family for packet in PACKETS.values()}):
+        for rooms in ("ops", "meta", "generic", "decomp"):
+            load_room(f"mt_core.{rooms}", family)
+        if key != META:
+            backend.load(family)
+    table = _Table(key, _backend_distribution(device_type))
+    return {name: Coverage(*table.of(name)) for name in sorted(DECLARATIONS)}
+
+
+def _backend_distribution(device_type: str) -> str:
+    points = backend_entry_points().get(device_type)
+    return points[0].distribution if points else _CORE if device_type == "meta" else "this process"
+
+
+class _Table:
+    """The answers for one backend key; `of` is asked again for the functional form of derived operators."""
+
+    def __init__(self, key: int, distribution: str) -> None:
+        self.key = key
+        self.distribution = distribution
+
+    def of(self, name: str) -> tuple[str, str]:
+        """(state, distribution) of an operator."""
+        for function in (*self._handlers(name), *_functions(KERNELS.get(self.key, {}).get(name))):
+            return "native", distribution_of_function(function, self.distribution)
+        if name in GENERIC:
+            return "generic", distribution_of_function(GENERIC[name], _CORE)
+        if name in COMPOSITES:
+            return "composite", distribution_of_function(COMPOSITES[name].function, _CORE)
+        return self._derived(name) or self._without_kernel(name)
+
+    def _handlers(self, name: str) -> Iterator[Callable[..., Any]]:
+        """The function that ``torch.library`` has for an operator on the device, if there is one."""
+        build = HANDLERS.get(self.key, {}).get(name)
+        if build is not None:
+            try:
+                found = build(self.key)
+            except NotImplementedError:  # its way to say that there is none
+                return
+            if found is not None:
+                yield found
+
+    def _derived(self, name: str) -> tuple[str, str] | None:
+        declaration = DECLARATIONS[name]
+        if declaration.form in ("inplace", "out") and declaration.functional is not None:
+            found = self.of(declaration.functional)
+            return _MISSING if found == _MISSING else ("derived", _CORE)
+        if declaration.inplace is not None and _functions(KERNELS.get(self.key, {}).get(declaration.inplace)):
+            return "derived", _CORE
+        return None
+
+    def _without_kernel(self, name: str) -> tuple[str, str]:
+        """Views, and whatever the meta device does, need a shape rule only."""
+        kind = DECLARATIONS[name].kind
+        if name in META_RULES and (kind == "view" or self.key == META) or kind == "elementwise" and self.key == META:
+            return "generic", _CORE
+        return _MISSING
+
+
+def _functions(registered: Any) -> list[Callable[..., Any]]:
+    """The functions of one kernel record, or of a list of them, the first to be asked first."""
+    records = registered if isinstance(registered, (list, tuple)) else [registered]
+    return [record.function for record in records if getattr(record, "function", None) is not None]
+
+
+def distribution_of_function(function: Callable[..., Any], otherwise: str) -> str:
+    """The distribution that the module of a function belongs to; `otherwise` where that takes no part in mindtorch.
+
+    A kernel may be a function of NumPy, which a backend has registered.
+    """
+    written = inspect.unwrap(getattr(function, "func", function))
+    module = getattr(written, "__module__", None) or type(function).__module__
+    return _distributions().get(module.partition(".")[0], otherwise)
+
+
+@functools.cache
+def _distributions() -> dict[str, str]:
+    """Import name -> distribution, of those that take part."""
+    groups = ("mindtorch.backends", "mindtorch.layers", "mindtorch.extensions", "mindtorch.torch_names")
+    points = [point for group in groups for point in entry_points_of(group)]
+    return {"mt_core": _CORE, **{point.module.partition(".")[0]: point.distribution for point in points}}
