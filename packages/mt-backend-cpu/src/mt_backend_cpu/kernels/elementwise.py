@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from mt_core.checks.elementwise import refuse_division_by_zero
+
 from ..blocks import blocks
 from ..registry import kernel, kernels
 
@@ -49,15 +51,9 @@ kernels({"mul.Tensor": np.multiply, "div.Tensor": np.true_divide, "neg": np.nega
 
 
 def refuse_zero(dividend: Any, divisor: Any) -> None:
-    """Division of integers by zero is an error, also where other elements could be divided.
-
-    Raises
-    ------
-    RuntimeError
-        In PyTorch's word.
-    """
+    """Division of integers by zero is an error, also where other elements could be divided."""
     if not (divisor if divisor.__class__ is int else np.all(divisor)) and dividend.size:
-        raise RuntimeError("ZeroDivisionError")
+        refuse_division_by_zero()
 
 
 @kernel("floor_divide")

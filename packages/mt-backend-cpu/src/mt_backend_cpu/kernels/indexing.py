@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 import numpy as np
+
+from mt_core.checks.indexing import (
+    refuse_copied,
+    refuse_flat,
+    refuse_index,
+    refuse_picked,
+    refuse_selected,
+    refuse_short_source,
+)
 
 from ..along import at_dim
 from ..convert import cast
@@ -28,15 +38,14 @@ def _numpy_index(indices: list[Any]) -> tuple[Any, ...]:
     return tuple(result)
 
 
-def _beyond(self: np.ndarray, where: tuple[Any, ...]) -> IndexError | None:
-    """PyTorch's error for the first index that NumPy refuses."""
+def _refuse_beyond(self: np.ndarray, where: tuple[Any, ...]) -> None:
+    """Say which index is the first that NumPy refuses."""
     for dim, index in enumerate(where):
         size = self.shape[dim]
         if index is not _ALL:
             wrong = index[(index >= size) | (index < -size)]
             if wrong.size:
-                return IndexError(f"index {wrong.flat[0]} is out of bounds for dimension {dim} with size {size}")
-    return None
+                refuse_index(wrong.flat[0], dim, size)
 
 
 @kernel("index.Tensor", half="native")
@@ -45,7 +54,9 @@ def index(self: np.ndarray, indices: list[Any]) -> np.ndarray:
     try:
         return self[where]
     except IndexError as error:
-        raise _beyond(self, where) or error from None
+        refused = error
+    _refuse_beyond(self, where)
+    raise refused
 
 
 _FLOAT, _COMPLEX = np.dtype(np.float32), np.dtype(np.complex64)
@@ -88,9 +99,11 @@ def index_put_(self: np.ndarray, indices: list[Any], values: np.ndarray, accumul
             _add_at(self, where, values)
         else:
             self[where] = values
+        return self
     except IndexError as error:
-        raise _beyond(self, where) or error from None
-    return self
+        refused = error
+    _refuse_beyond(self, where)
+    raise refused
 
 
 #: Integer type -> the unsigned type of its size, in which a negative number is greater than every size.
@@ -102,16 +115,14 @@ def within(index: np.ndarray, size: int) -> bool:
     return not index.size or bool(np.maximum.reduce(index.view(_UNSIGNED[index.dtype.char]), None) < size)
 
 
-def checked(index: np.ndarray, size: int, name: str) -> np.ndarray:
-    """An index within 0..size, refused otherwise."""
-    if not within(index, size):
-        bad = index[(index < 0) | (index >= size)].flat[0]
-        raise IndexError(
-            f"{name}(): index {bad} is out of bounds for dimension with size {size}"
-            if name
-            else "index out of range in self"
-        )
-    return index
+def _within_counted_back(index: np.ndarray, size: int) -> bool:
+    """Whether all elements lie in -size..size - 1."""
+    return within(index, size) or bool(index.min() >= -size and index.max() < size)
+
+
+def _first(index: np.ndarray, least: int, size: int) -> int:
+    """The first element outside of least..size - 1."""
+    return int(index[(index < least) | (index >= size)].flat[0])
 
 
 def _short_index_select(self: np.ndarray, dim: int, index: np.ndarray) -> Any:
@@ -125,10 +136,11 @@ def _short_index_select(self: np.ndarray, dim: int, index: np.ndarray) -> Any:
 @kernel("index_select", half="native", short=_short_index_select, mixed=True)
 def index_select(self: np.ndarray, dim: int, index: np.ndarray) -> np.ndarray:
     if not self.ndim:
-        checked(index, 1, "")
+        if not within(index, 1):
+            refuse_selected()
         return self.copy()
     if not within(index, self.shape[dim]):
-        raise IndexError("index out of range in self")
+        refuse_selected()
     return self.take(index.reshape(-1), dim)
 
 
@@ -139,8 +151,7 @@ def _one_dim(array: np.ndarray) -> np.ndarray:
 
 def _bounded(index: np.ndarray, size: int, dim: int) -> None:
     if not within(index, size):
-        bad = index[(index < 0) | (index >= size)].flat[0]
-        raise RuntimeError(f"index {bad} is out of bounds for dimension {dim} with size {size}")
+        refuse_picked(_first(index, 0, size), dim, size)
 
 
 @kernel("gather", half="native")
@@ -274,19 +285,24 @@ def scatter_reduce(
     return _combine_at(out, target, where, _source(src, index), reduce, include_self)
 
 
-def _slices(self: np.ndarray, dim: int, index: np.ndarray, name: str) -> tuple[np.ndarray, Any]:
+def _slices(
+    self: np.ndarray,
+    dim: int,
+    index: np.ndarray,
+    fits: Callable[[np.ndarray, int], bool] = within,
+    refuse: Callable[[], NoReturn] = refuse_selected,
+) -> tuple[np.ndarray, Any]:
     """(what is written to, with at least 1 dimension; where)."""
     target = _one_dim(self)
     dim %= target.ndim
-    size = target.shape[dim]
-    if not within(index, size) and (name != "index_fill_" or index.min() < -size or index.max() >= size):
-        raise IndexError("index out of range in self" if name != "index_copy_" else "index_copy_(): index out of range")
+    if not fits(index, target.shape[dim]):
+        refuse()
     return target, (*(_ALL,) * dim, index.reshape(-1))
 
 
 @kernel("index_add_", half="native")
 def index_add_(self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, alpha: Any) -> np.ndarray:
-    target, where = _slices(self, dim, _apart(index, self), "index_add")
+    target, where = _slices(self, dim, _apart(index, self))
     source = _one_dim(_apart(source, self))
     if alpha != 1:
         wide_type = _wide(source.dtype)
@@ -306,13 +322,13 @@ def index_reduce(
     self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, reduce: str, include_self: bool
 ) -> np.ndarray:
     out = self.copy()
-    target, where = _slices(out, dim, index, "index_reduce")
+    target, where = _slices(out, dim, index)
     return _combine_at(out, target, where, _one_dim(source), reduce, include_self)
 
 
 @kernel("index_copy_", half="native")
 def index_copy_(self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) -> np.ndarray:
-    target, where = _slices(self, dim, _apart(index, self), "index_copy_")
+    target, where = _slices(self, dim, _apart(index, self), refuse=refuse_copied)
     target[where] = _one_dim(_apart(source, self))
     return self
 
@@ -324,7 +340,7 @@ def index_copy(self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray
 
 @kernel("index_fill_.int_Scalar", half="native")
 def index_fill_(self: np.ndarray, dim: int, index: np.ndarray, value: Any) -> np.ndarray:
-    target, where = _slices(self, dim, _apart(index, self), "index_fill_")
+    target, where = _slices(self, dim, _apart(index, self), _within_counted_back)
     target[where] = _number(value, self.dtype)
     return self
 
@@ -365,15 +381,14 @@ def masked_scatter(self: np.ndarray, mask: np.ndarray, source: np.ndarray) -> np
     out = self.copy()
     count = int(np.count_nonzero(mask))
     if count > source.size:
-        raise RuntimeError("Number of elements of source < number of ones in mask")
+        refuse_short_source()
     out[mask] = source.reshape(-1)[:count]
     return out
 
 
 def _flat_index(self: np.ndarray, index: np.ndarray) -> np.ndarray:
-    if index.size and (index.min() < -self.size or index.max() >= self.size):
-        bad = index[(index < -self.size) | (index >= self.size)].flat[0]
-        raise IndexError(f"out of range: tried to access index {bad} on a tensor of {self.size} elements.")
+    if not _within_counted_back(index, self.size):
+        refuse_flat(_first(index, -self.size, self.size), self.size)
     return index
 
 
@@ -415,7 +430,9 @@ def count_nonzero(self: np.ndarray, dim: Any) -> Any:
 def embedding(
     weight: np.ndarray, indices: np.ndarray, padding_idx: int, scale_grad_by_freq: bool, sparse: bool
 ) -> np.ndarray:
-    return weight.take(checked(indices, weight.shape[0], ""), 0)
+    if not within(indices, weight.shape[0]):
+        refuse_selected()
+    return weight.take(indices, 0)
 
 
 @kernel("embedding_dense_backward")

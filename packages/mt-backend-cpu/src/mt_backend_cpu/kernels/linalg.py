@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from mt_core.decomp.linalg import refuse_singular
+from mt_core.checks.linalg import refuse_singular
 from mt_core.meta.reduction import reduced_dims
 
 from ..registry import kernel

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mt_core.checks.linalg import refuse_not_finite, refuse_pivot
 from mt_core.decomp.linalg_factor import check_lu
 
 from ..registry import kernel
@@ -29,7 +30,7 @@ def eigvals(self: Array) -> Array:
 
 def _check_finite(matrix: Array) -> None:
     if not np.isfinite(matrix).all():
-        raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
+        refuse_not_finite()
 
 
 # LU
@@ -104,10 +105,7 @@ def _permutation(LU: Array, pivots: Array) -> Array:
         order = list(range(m))
         for i, p in enumerate(pivots[at]):
             if not 1 <= p <= m:
-                raise RuntimeError(
-                    "pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive.Did you properly pass "
-                    "the result of lu_factor?"
-                )
+                refuse_pivot()
             order[i], order[p - 1] = order[p - 1], order[i]
         rows[at] = order
     # Row i of P A comes from row order[i] of A; P is the transpose of that selection.

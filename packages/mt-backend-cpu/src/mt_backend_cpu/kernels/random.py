@@ -7,6 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from mt_core.checks.random import (
+    refuse_infinite_rate,
+    refuse_negative_rate,
+    refuse_no_weights,
+    refuse_probability,
+    refuse_weight,
+    refuse_weight_sum,
+    refuse_weights,
+)
 from mt_core.random import Generator, default_generator, generator_for, sampling
 from mt_core.random import distributions as streams
 from mt_core.random.engine import MersenneTwister
@@ -72,10 +81,7 @@ def bernoulli(self: Array, p: float, generator: Generator | None) -> None:
 @kernel("bernoulli_.Tensor", half="native")
 def bernoulli_tensor(self: Array, p: Array, generator: Generator | None) -> None:
     if not ((p >= 0) & (p <= 1)).all():
-        raise RuntimeError(
-            "Expected p_in >= 0 && p_in <= 1 to be true, but got false.  (Could this error message be improved?  If "
-            "so, please report an enhancement request to PyTorch.)"
-        )
+        refuse_probability()
     streams.fill_bernoulli_from(self, p, _engine(generator))
 
 
@@ -123,12 +129,10 @@ def multinomial(self: Array, count: int, replacement: bool, generator: Generator
 def _check_weights(weights: Array) -> None:
     """The checks of the draw without replacement: of all weights, then of their sums."""
     if not weights.shape[1]:
-        raise RuntimeError(
-            "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
-        )
+        refuse_no_weights()
     wide = weights.astype(np.float64)
     if not (np.isfinite(wide) & (wide >= 0)).all():
-        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+        refuse_weights()
     _check_sums(wide)
 
 
@@ -137,23 +141,21 @@ def _check_weights_one_by_one(weights: Array) -> None:
     wide = weights.astype(np.float64).ravel()
     wrong = wide[~(np.isfinite(wide) & (wide >= 0))]
     if wrong.size:
-        # A NaN fails the first of PyTorch's checks, which is for negative numbers.
-        what = "= infinity or NaN" if wrong[0] > 0 else "< 0"
-        raise RuntimeError(f"invalid multinomial distribution (encountering probability entry {what})")
+        refuse_weight(wrong[0])
     _check_sums(weights.astype(np.float64))
 
 
 def _check_sums(weights: Array) -> None:
     if not (weights.sum(axis=1) > 0).all():
-        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+        refuse_weight_sum()
 
 
 @kernel("poisson")
 def poisson(self: Array, generator: Generator | None) -> Array:
     if not (self >= 0).all():
-        raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
+        refuse_negative_rate()
     if np.isinf(self).any():
-        raise RuntimeError("invalid Poisson rate, expected rate to be finite")
+        refuse_infinite_rate()
     return sampling.poisson(self, _engine(generator))
 
 

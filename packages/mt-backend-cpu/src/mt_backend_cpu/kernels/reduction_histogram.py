@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from mt_core.checks.reduction import check_histogram_range
+
 from ..registry import kernel
 
 Array = np.ndarray
@@ -18,8 +20,7 @@ def _range(column: Array, d: int) -> tuple[float, float]:
     if not column.size:
         return 0.0, 1.0
     low, high = float(column.min()), float(column.max())
-    if not (math.isfinite(low) and math.isfinite(high)):
-        raise RuntimeError(f"torch.histogramdd: dimension {d}'s range [{low:g}, {high:g}] is not finite")
+    check_histogram_range(low, high, d)
     return low, high
 
 

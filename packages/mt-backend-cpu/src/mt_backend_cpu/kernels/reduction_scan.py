@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from mt_core.checks.reduction import check_bin_range, refuse_negative_counted
+
 from ..registry import kernel
 from .reduction import _widened
 
@@ -80,7 +82,7 @@ def _log_add_exp(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 @kernel("bincount")
 def bincount(self: np.ndarray, weights: Any, minlength: int) -> np.ndarray:
     if self.size and self.min() < 0:
-        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+        refuse_negative_counted()
     return np.bincount(self.astype(np.int64), weights, minlength)
 
 
@@ -91,8 +93,5 @@ def histc(self: np.ndarray, bins: int, min: Any, max: Any) -> np.ndarray:
         low, high = float(self.min()), float(self.max())
     if low == high:
         low, high = low - 1, high + 1
-    if not (np.isfinite(low) and np.isfinite(high)):
-        raise RuntimeError(f"range of [{low}, {high}] is not finite")
-    if low > high:
-        raise RuntimeError("max must be larger than min")
+    check_bin_range(low, high)
     return np.histogram(self, bins, (low, high))[0].astype(self.dtype)

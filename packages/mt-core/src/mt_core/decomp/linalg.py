@@ -8,9 +8,9 @@ from typing import Any
 
 from .. import dtypes
 from ..api import _functions as ops
+from ..checks.linalg import refuse_singular
 from ..dispatch.registry import register_composite as composite
 from ..dtypes import scalar_type_name
-from ..errors import LinAlgError
 from ..return_types import struct_sequence
 from ..tensor import wrap_dim
 
@@ -259,31 +259,6 @@ def inverse(self: Any) -> Any:
 def _raise_singular(info: Any, name: str, A: Any) -> None:
     if not A.is_meta:
         refuse_singular(info.reshape(-1).tolist(), bool(info.dim()), name)
-
-
-_REASONS = {
-    "cholesky": "The factorization could not be completed because the input is not positive-definite (the "
-    "leading minor of order {} "
-    "is not positive-definite).",
-    "solve": "The solver failed because the input matrix is singular.",
-    "inv": "The diagonal element {} is zero, the inversion could not be completed because the input matrix is "
-    "singular.",
-}  # fmt: skip
-
-
-def refuse_singular(info: list[int], batched: bool, name: str) -> None:
-    """Raise PyTorch's LinAlgError for the first matrix whose ``info`` is not zero.
-
-    Parameters
-    ----------
-    name : str
-        ``linalg.inv``, ``linalg.solve`` or ``linalg.cholesky``, or with ``_ex`` after it.
-    """
-    bad = next((i for i, v in enumerate(info) if v), None)
-    if bad is None:
-        return
-    reason = _REASONS[name.removesuffix("_ex").rpartition(".")[2]].format(info[bad])
-    raise LinAlgError(f"{name}: {f'(Batch element {bad}): ' if batched else ''}{reason}")
 
 
 @composite("linalg_solve")

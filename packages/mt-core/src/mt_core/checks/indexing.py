@@ -1,0 +1,45 @@
+"""What indexing refuses."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+__all__ = [
+    "refuse_classes", "refuse_copied", "refuse_flat", "refuse_index", "refuse_picked", "refuse_selected",
+    "refuse_short_source",
+]  # fmt: skip
+
+
+def refuse_index(index: int, dim: int, size: int) -> NoReturn:
+    """``x[index]``: the first index outside of -size .. size - 1."""
+    raise IndexError(f"index {index} is out of bounds for dimension {dim} with size {size}")
+
+
+def refuse_picked(index: int, dim: int, size: int) -> NoReturn:
+    """Elements picked or written along a dimension (`gather`, `scatter`): the first index outside of 0 .. size - 1."""
+    raise RuntimeError(f"index {index} is out of bounds for dimension {dim} with size {size}")
+
+
+def refuse_selected() -> NoReturn:
+    """Whole slices (`index_select`, `index_add`, `embedding`): an index outside of the dimension."""
+    raise IndexError("index out of range in self")
+
+
+def refuse_copied() -> NoReturn:
+    """`index_copy`: an index outside of the dimension."""
+    raise IndexError("index_copy_(): index out of range")
+
+
+def refuse_flat(index: int, count: int) -> NoReturn:
+    """Elements by their place in the flattened tensor (`take`, `put`): the first outside of -count .. count - 1."""
+    raise IndexError(f"out of range: tried to access index {index} on a tensor of {count} elements.")
+
+
+def refuse_short_source() -> NoReturn:
+    """`masked_scatter`: fewer elements than the mask asks for."""
+    raise RuntimeError("Number of elements of source < number of ones in mask")
+
+
+def refuse_classes(label: int) -> NoReturn:
+    """Losses of classes: the first label that is none."""
+    raise IndexError(f"Target {label} is out of bounds.")
