@@ -193,6 +193,12 @@ def test_memory_statistics():
     assert MODULE.memory_allocated() == before
     assert MODULE.max_memory_allocated() >= before + 4096
     assert MODULE.memory_reserved() >= before + 4096
+    MODULE.reset_peak_memory_stats()
+    assert MODULE.max_memory_reserved() >= MODULE.max_memory_allocated() + 4096
+    accelerator = torch.accelerator
+    assert accelerator.memory_reserved(0) == MODULE.memory_reserved() > MODULE.memory_allocated()
+    assert accelerator.max_memory_reserved(0) == MODULE.max_memory_reserved()
+    assert accelerator.max_memory_allocated(0) == MODULE.max_memory_allocated()
     MODULE.empty_cache()
     assert MODULE.memory_reserved() == MODULE.memory_cached() == before
     MODULE.reset_peak_memory_stats()
@@ -286,6 +292,7 @@ def test_graphs_do_again_what_was_recorded():
             assert MODULE.is_current_stream_capturing()
             y = x * 2
         assert not MODULE.is_current_stream_capturing() and graph.pool() is not None
+        assert MODULE.current_stream() == MODULE.default_stream()
         MODULE.synchronize()
         assert values(y) != [2, 2, 2]
         for factor in 1, 4:

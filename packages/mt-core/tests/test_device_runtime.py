@@ -160,6 +160,16 @@ def test_the_cpu_has_one_stream_and_no_events():
         stream.native_handle  # noqa: B018
 
 
+def test_what_is_current_is_a_threads_own():
+    rt, seen = BACKEND.runtime, []
+    with Stream("sim:1") as stream:
+        thread = threading.Thread(target=lambda: seen.append((rt.current_device(), rt.current_stream(1))))
+        thread.start()
+        thread.join()
+        assert rt.current_stream(1) is stream._handle
+    assert seen == [(0, rt.default_stream(1))]
+
+
 # Memory
 
 
@@ -385,7 +395,7 @@ def test_pinned_memory_is_the_accelerators():
     assert pinned.is_pinned() and not x.is_pinned()
     assert pinned[1:].is_pinned() and pinned.untyped_storage().is_pinned()
     assert pinned.pin_memory() is pinned
-    assert torch.equal(pinned, x) and pinned.stride() == x.stride()
+    assert torch.equal(pinned, x) and pinned.stride() == x.stride() and not pinned.is_contiguous()
     assert x.untyped_storage().pin_memory().is_pinned()
     BACKEND.devices = 0
     assert not pinned.is_pinned()
@@ -431,6 +441,19 @@ def test_copies_of_pinned_memory_do_not_keep_the_host_waiting():
     there.copy_(host, non_blocking=True)
     host.fill_(4)
     assert there.cpu().tolist() == [4, 4, 4]
+
+
+@pytest.mark.parametrize("pin", [False, True])
+def test_saved_tensors_wait_on_the_host(pin, monkeypatch):
+    graph = pytest.importorskip("mt_autograd.graph")
+    pinned, plain = [], BACKEND.runtime.pin
+    monkeypatch.setattr(BACKEND.runtime, "pin", lambda nbytes: pinned.append(nbytes) or plain(nbytes))
+    x = torch.ones(3).to("sim").requires_grad_(True)
+    with graph.save_on_cpu(pin_memory=pin):
+        y = x.exp()
+    assert pinned == [12] * pin
+    y.backward(torch.ones(3).to("sim"))
+    assert torch.allclose(x.grad.cpu(), torch.ones(3).exp())
 
 
 def test_copies_of_ordinary_memory_are_done_at_once():
@@ -508,6 +531,27 @@ def test_dlpack_orders_the_streams_of_the_two():
     with side:
         received = from_dlpack(x * 4)
         assert (received + 1).cpu().tolist() == [5, 5, 5]
+
+
+def test_a_producer_is_told_which_stream_will_read():
+    told, x = [], torch.ones(3, device="sim:1")
+
+    class Producer:
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return x.__dlpack_device__()
+
+        def __dlpack__(self, **options: object) -> object:
+            told.append(options)
+            return x.__dlpack__()
+
+    side = Stream("sim:1")
+    with side:
+        from_dlpack(Producer())
+    from_dlpack(Producer())
+    assert [options["stream"] for options in told] == [
+        side.native_handle,
+        BACKEND.runtime.default_stream(1).native,
+    ]
 
 
 def test_dlpack_of_what_no_backend_takes():

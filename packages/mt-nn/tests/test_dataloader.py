@@ -12,6 +12,8 @@ import random
 import signal
 import threading
 import time
+import warnings
+from collections import OrderedDict, namedtuple
 from pathlib import Path
 
 import numpy as np
@@ -19,8 +21,10 @@ import pytest
 
 import mt_core as mt
 from mt_core.random import Generator, manual_seed
+from mt_core.testing.simulated_backend import simulated_devices
 from mt_nn import data
 from mt_nn.data._utils import transport
+from mt_nn.data._utils.pin_memory import pin_memory
 from mt_nn.data.dataloader import _InfiniteConstantSampler
 
 STREAMS = json.loads((Path(__file__).parent / "snapshots" / "data_streams.json").read_text())
@@ -440,6 +444,33 @@ def test_what_decides_the_order_is_fixed():
             setattr(loader, name, None)
     loader.num_workers = 1
     assert len(list(loader)) == 3
+
+
+Point = namedtuple("Point", "x y")
+
+
+def test_batches_are_pinned_for_an_accelerator():
+    samples = [{"a": mt.ones(2), "b": (3, "text"), "c": Point(mt.zeros(1), [mt.ones(1), None])}] * 2
+    with simulated_devices(), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        (batch,) = data.DataLoader(samples, 2, pin_memory=True, collate_fn=lambda samples: samples)
+        (tensor,) = data.DataLoader(range(3), 3, pin_memory=True)
+        (other,) = data.DataLoader(range(3), 3)
+        assert tensor.is_pinned() and not other.is_pinned()
+        for sample in batch:
+            assert sample["a"].is_pinned() and sample["b"] == (3, "text")
+            assert isinstance(sample["c"], Point) and sample["c"].x.is_pinned() and sample["c"].y[0].is_pinned()
+
+
+def test_what_can_pin_itself_is_asked_to():
+    class Own:
+        def pin_memory(self):
+            return "pinned"
+
+    ordered = OrderedDict(a=Own())
+    pinned = pin_memory([Own(), b"bytes", {"k": Own()}, (Own(),), range(2), ordered])
+    assert pinned == ["pinned", b"bytes", {"k": "pinned"}, ("pinned",), [0, 1], OrderedDict(a="pinned")]
+    assert isinstance(ordered["a"], Own)
 
 
 def test_says_that_memory_is_not_pinned():

@@ -9,6 +9,7 @@ from weakref import ref
 
 from mt_core.cell import cell_of
 from mt_core.hooks import RemovableHandle
+from mt_core.pinned import can_pin, pinned
 from mt_core.tensor import Tensor
 
 from .api import GradientEdge, get_gradient_edge
@@ -53,18 +54,27 @@ class saved_tensors_hooks:
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """Context manager: tensors saved for backward are moved to the CPU, and back to their device when needed."""
+    """Context manager: tensors saved for backward are moved to the CPU, and back to their device when needed.
+
+    Parameters
+    ----------
+    pin_memory
+        Whether they lie in page-locked memory meanwhile, so that the way back does not keep the program waiting;
+        nothing is pinned where there is no accelerator that could do so.
+    device_type
+        The accelerator's type; of no effect, as there is one accelerator.
+    """
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
-        if pin_memory:
-            raise NotImplementedError("save_on_cpu(pin_memory=True) is not supported: memory cannot be pinned")
+        pins = pin_memory and can_pin()
 
         def pack_to_cpu(tensor: Tensor) -> tuple[Any, Tensor]:
-            return tensor.device, tensor.detach().cpu()
+            host = tensor.detach().cpu()
+            return tensor.device, pinned(host) if pins else host
 
         def unpack_from_cpu(packed: tuple[Any, Tensor]) -> Tensor:
             device, tensor = packed
-            return tensor.to(device)
+            return tensor.to(device, non_blocking=pins)
 
         super().__init__(pack_to_cpu, unpack_from_cpu)
 

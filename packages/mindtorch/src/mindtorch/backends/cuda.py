@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator
 
 from mt_core import attention_switches as switches
+from mt_core.plugins.runtime_access import count_devices
 
 __all__ = [
     "cudnn_sdp_enabled",
@@ -37,8 +38,8 @@ matmul = _MatmulPreferences()
 
 
 def is_built() -> bool:
-    """Whether mindtorch holds CUDA kernels."""
-    return False
+    """Whether there is a backend with CUDA kernels that sees a device."""
+    return count_devices("cuda") > 0
 
 
 def is_flash_attention_available() -> bool:

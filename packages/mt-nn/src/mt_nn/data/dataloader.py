@@ -11,9 +11,11 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
 import mt_core as mt
+from mt_core.pinned import can_pin
 
 from . import _utils
 from ._utils.collate import default_collate, default_convert
+from ._utils.pin_memory import pin_memory
 from ._utils.worker import get_worker_info
 from .dataset import Dataset, IterableDataset
 from .multiprocess import WorkerPool
@@ -68,7 +70,7 @@ class DataLoader(Generic[T_co]):
     collate_fn
         Combines a list of samples; `default_collate` by default, `default_convert` without batches.
     pin_memory, pin_memory_device
-        Accepted; memory is pinned for accelerators only, and there is a warning where none is.
+        Whether batches are put into page-locked memory for the accelerator, with a warning where there is none.
     timeout
         How many seconds to wait for a batch of the workers; 0 for ever.
     worker_init_fn
@@ -307,8 +309,9 @@ class _BaseDataLoaderIter:
         self._base_seed = random_seed(loader.generator)
         self._persistent_workers = loader.persistent_workers
         self._num_yielded = 0
+        self._pin_memory = loader.pin_memory and can_pin()
         if loader.pin_memory:
-            _warn_about_pinning(loader.pin_memory_device)
+            _warn_about_pinning(loader.pin_memory_device, self._pin_memory)
 
     def __iter__(self) -> _BaseDataLoaderIter:
         return self
@@ -326,6 +329,8 @@ class _BaseDataLoaderIter:
 
     def __next__(self) -> Any:
         data = self._next_data()
+        if self._pin_memory:
+            data = pin_memory(data)
         self._num_yielded += 1
         promised = self._IterableDataset_len_called
         if self._dataset_kind == _DatasetKind.Iterable and promised is not None and self._num_yielded > promised:
@@ -352,17 +357,19 @@ class _BaseDataLoaderIter:
         raise NotImplementedError(f"{type(self).__name__} cannot be pickled")
 
 
-def _warn_about_pinning(device: str) -> None:
+def _warn_about_pinning(device: str, pinned: bool) -> None:
     if device:
         warnings.warn(
             "pin_memory_device is deprecated, the current accelerator will be used as the device,"
             f"ignore pin_memory_device='{device}'.",
             stacklevel=4,
         )
-    warnings.warn(
-        "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be used.",
-        stacklevel=4,
-    )
+    if not pinned:
+        warnings.warn(
+            "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be "
+            "used.",
+            stacklevel=4,
+        )
 
 
 class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):

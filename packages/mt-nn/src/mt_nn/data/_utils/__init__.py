@@ -2,4 +2,5 @@
 
 from mt_nn.data._utils import collate as collate
 from mt_nn.data._utils import fetch as fetch
+from mt_nn.data._utils import pin_memory as pin_memory
 from mt_nn.data._utils import worker as worker
