@@ -23,7 +23,9 @@ def _references(holder: Sequence[Any]) -> int:
     return sys.getrefcount(holder[0])
 
 
-#: What `_references` counts for an object that nothing but the sequence refers to.
+#: What `_references` counts for an object that nothing but the sequence refers to. Asked of Python itself, because the
+#: references that a call adds differ between its versions. A gradient with that count belongs to the caller alone: no
+#: hook, no other edge and no user can see it become ``.grad`` instead of being copied.
 _UNSHARED = _references([object()])
 
 

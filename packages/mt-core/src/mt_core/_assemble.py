@@ -54,7 +54,7 @@ def _register_members() -> None:
         elif isinstance(member, property):
             for part, told in ((member.fget, "__get__"), (member.fset, "__set__"), (member.fdel, "__delete__")):
                 if part is not None:
-                    register_member(part, getattr(member, told), False)
+                    register_member(part, getattr(member, told), False)  # type: ignore[arg-type]
 
 
 #: Of these, overrides are not told in PyTorch either.

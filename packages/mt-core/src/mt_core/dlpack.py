@@ -39,7 +39,7 @@ _CODES = {
     dtypes.float8_e5m2: 12, dtypes.float8_e5m2fnuz: 13, dtypes.float8_e8m0fnu: 14,
 }  # fmt: skip
 _FOREIGN = {(code, d.itemsize * 8): d for d, code in _CODES.items()}
-_UNSIGNED = {1: np.dtype(np.uint8), 2: np.dtype(np.uint16), 4: np.dtype(np.uint32)}
+_UNSIGNED: dict[int, np.dtype] = {1: np.dtype(np.uint8), 2: np.dtype(np.uint16), 4: np.dtype(np.uint32)}
 
 #: Name of a capsule -> where its ``DLTensor`` begins.
 _TENSOR_OFFSETS = {b"dltensor": 0, b"dltensor_versioned": 32}
@@ -97,8 +97,8 @@ def host_capsule(
     array: np.ndarray, d: dtype, max_version: tuple[int, int] | None, place: tuple[int, int] = (DL_CPU, 0)
 ) -> Any:
     """A capsule on memory that NumPy can address, said to lie at `place` (DLPack's device type, index)."""
-    versions = {"max_version": max_version} if max_version is not None and _numpy_knows_versions() else {}
-    code = _CODES.get(d)
+    versions: Any = {"max_version": max_version} if max_version is not None and _numpy_knows_versions() else {}
+    code: Any = _CODES.get(d)
     capsule = (array if code is None else array.view(_UNSIGNED[d.itemsize])).__dlpack__(**versions)
     address = _tensor_address(capsule)
     if code is not None:

@@ -326,7 +326,7 @@ class finfo:
         else:
             import ml_dtypes  # lazy: few programs use its types
 
-            info = ml_dtypes.finfo(d.np)
+            info = ml_dtypes.finfo(d.np)  # type: ignore[no-untyped-call]
         self.bits = d.itemsize * 8
         self.eps = builtins.float(info.eps)
         self.max = builtins.float(info.max)

@@ -289,7 +289,8 @@ class Tensor(_Members):
 
     def __contains__(self, element: Any) -> bool:
         if isinstance(element, (Tensor, int, float, complex, bool)):
-            return bool((element == self).any().item())
+            found: Any = element == self
+            return bool(found.any().item())
         raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 
     def __dir__(self) -> list[str]:

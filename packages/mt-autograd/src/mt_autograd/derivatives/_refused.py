@@ -16,7 +16,8 @@ def refused_operator(name: str, *arguments: str) -> None:
     def refuse(grad: Any) -> Any:
         raise RuntimeError(message)
 
-    derivative(name, node="NotImplemented", **dict.fromkeys(arguments, refuse))
+    refused: dict[str, Any] = dict.fromkeys(arguments, refuse)
+    derivative(name, node="NotImplemented", **refused)
 
 
 def refused_argument(what: str) -> Any:

@@ -137,7 +137,7 @@ def _qr(grads: Any, A: Any, mode: str, result0: Any, result1: Any) -> Any:
 
 def _qr_tall(grad_q: Any, grad_r: Any, q: Any, r: Any) -> Any:
     """Walter and Lehmann (2010): solve with R^H after copying the lower triangle over the upper."""
-    middle = None
+    middle: Any = None
     if grad_r is not None:
         middle = r @ _h(grad_r)
     if grad_q is not None:

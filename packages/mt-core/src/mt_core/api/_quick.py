@@ -82,7 +82,8 @@ def operator_fallback(told: Any, self: Any, other: Any, name: str, in_python: bo
 
 
 def _plain_number(value: Any) -> Any:
-    for cls in (bool, int, float, complex):
+    classes: tuple[Any, ...] = (bool, int, float, complex)
+    for cls in classes:
         if isinstance(value, cls):
             return cls(value)
     raise TypeError(f"not a number: {value!r}")

@@ -136,7 +136,7 @@ def _cosines(window_length: int, periodic: bool, weights: tuple[float, ...], dty
     d = dtype or dtypes.get_default_dtype()
     if window_length == 1:
         return ops.ones((1,), dtype=d, device=device)
-    value = weights[0] + sum(w * ops.cos(n * (2 * math.pi * k / intervals)) for k, w in enumerate(weights[1:], 1))
+    value: Any = weights[0] + sum(w * ops.cos(n * (2 * math.pi * k / intervals)) for k, w in enumerate(weights[1:], 1))
     return value.to(d)
 
 

@@ -190,7 +190,7 @@ def instance_norm(
     if not use_input_stats and (running_mean is None or running_var is None):
         raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
     n, channels = input._array.shape[:2]
-    repeated = [None if p is None else p.repeat(n) for p in (weight, bias, running_mean, running_var)]
+    repeated: list[Any] = [None if p is None else p.repeat(n) for p in (weight, bias, running_mean, running_var)]
     flat = input.contiguous().view((1, n * channels, *input._array.shape[2:]))
     result = ops.batch_norm(
         flat, repeated[0], repeated[1], repeated[2], repeated[3], use_input_stats, momentum, eps, cudnn_enabled

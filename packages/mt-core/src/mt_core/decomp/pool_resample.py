@@ -225,8 +225,8 @@ def _placed(coordinate: Any, n: int, padding_mode: int, align_corners: bool) -> 
 
 def _taken(flat: Any, places: list[Any], sizes: Ints, spatial_shape: Ints) -> Any:
     """Input elements at integer positions, 0 outside: (n, c, *grid)."""
-    inside = None
-    index = None
+    inside: Any = None
+    index: Any = None
     for place, n in zip(places, sizes, strict=True):
         ok = (place >= 0) & (place <= n - 1)
         inside = ok if inside is None else inside & ok
@@ -253,7 +253,7 @@ def _sampled(input: Any, grid: Any, interpolation_mode: int, padding_mode: int, 
     total = None
     for corner in range(2**spatial):
         steps = [corner >> i & 1 for i in range(spatial)]
-        weight = None
+        weight: Any = None
         for p, base, step in zip(places, corners, steps, strict=True):
             share = p - base if step else 1 - (p - base)
             weight = share if weight is None else weight * share

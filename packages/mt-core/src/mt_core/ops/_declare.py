@@ -147,7 +147,7 @@ class Facts(TypedDict, total=False):
     namespace: str
     python_name: str
     number_signatures: dict[str, bool]
-    check: Callable[..., None]
+    check: Callable[..., None] | None
     doc: str
     alias_of: str
     exact_out: bool | str
@@ -293,7 +293,7 @@ class Family:
         **facts: Unpack[Facts],
     ) -> None:
         schema, seen = parse_schema(text), _words(variants)
-        own = {"numbers": _words(numbers), "promotes": _words(promotes)}
+        own: Any = {"numbers": _words(numbers), "promotes": _words(promotes)}
         declaration = Declaration(schema, self.name, kind, variants=seen, **own, **facts)
         define(declaration)
         if inplace is not False:

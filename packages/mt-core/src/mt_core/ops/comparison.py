@@ -14,7 +14,7 @@ from ._declare import Family
 ops = Family("comparison")
 
 _ANY_COMPLEX = COMPLEX | COMPLEX_HALF
-_NUMBER_ON_THE_RIGHT = {"numbers": "other", "number_signatures": {"other": True}}
+_NUMBER_ON_THE_RIGHT: dict[str, Any] = {"numbers": "other", "number_signatures": {"other": True}}
 
 for _name, _alias, _sign in (
     ("eq", "eq", "=="), ("ne", "not_equal", "!="), ("lt", "less", "<"), ("le", "less_equal", "<="), ("gt", "greater", ">"),
@@ -115,7 +115,7 @@ def _clamp_tensors_kernel(args: tuple[Any, ...]) -> str:
     return "minimum_cpu" if args[1] is None else "maximum_cpu"
 
 
-_IN_BOTH = {"inplace": True, "inplace_variants": "function method"}
+_IN_BOTH: dict[str, Any] = {"inplace": True, "inplace_variants": "function method"}
 ops.elementwise(
     "clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", **_IN_BOTH, out="Tensor_out",
     check=Supported(_clamp_tensors_kernel, REAL, also=_check_limit_tensors, unchecked=_ORDERED),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..promotion import ARITHMETIC
 from ._checks import BOOL, EXACT_OUT, INTEGERS, UNSIGNED, Supported
 from ._declare import Family
@@ -9,7 +11,11 @@ from ._declare import Family
 ops = Family("elementwise")
 
 #: Python lists a number on either side as a signature of its own.
-_NUMBERS = {"out": "Tensor_out", "numbers": "self other", "number_signatures": {"self": False, "other": True}}
+_NUMBERS: dict[str, Any] = {
+    "out": "Tensor_out",
+    "numbers": "self other",
+    "number_signatures": {"self": False, "other": True},
+}
 
 for _name, _doc in (("and", "Bitwise and."), ("or", "Bitwise or."), ("xor", "Bitwise exclusive or.")):
     ops.binary(f"bitwise_{_name}.Tensor", check=Supported(f"bitwise_{_name}_cpu", BOOL | INTEGERS | UNSIGNED), **_NUMBERS,

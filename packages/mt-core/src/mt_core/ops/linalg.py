@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ._declare import Family
 
 ops = Family("linalg")
 
 
-def _place(schema: str) -> dict[str, str]:
+def _place(schema: str) -> dict[str, Any]:
     """Namespace and name of a ``linalg_`` function."""
     return {
         "variants": "function",
@@ -16,11 +18,11 @@ def _place(schema: str) -> dict[str, str]:
     }
 
 
-def _composite(schema: str, **options: object) -> None:
+def _composite(schema: str, **options: Any) -> None:
     ops.composite(schema, **{**_place(schema), **options})
 
 
-def _plain(schema: str, **options: object) -> None:
+def _plain(schema: str, **options: Any) -> None:
     ops.plain(schema, **{**_place(schema), **options})
 
 

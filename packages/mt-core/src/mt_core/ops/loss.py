@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ._declare import Family
 
 ops = Family("loss")
 
-_NN = {"variants": "function", "namespace": "torch._C._nn"}
-_TOP = {"variants": "function"}
+_NN: dict[str, Any] = {"variants": "function", "namespace": "torch._C._nn"}
+_TOP: dict[str, Any] = {"variants": "function"}
 
 ops.composite(
     "mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", **_NN, doc="(self - target)^2, reduced."

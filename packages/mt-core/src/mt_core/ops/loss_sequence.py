@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ._declare import Family
 
 ops = Family("loss")
 
 _HEAD = "Tensor log_probs, Tensor targets"
 _TAIL = "int blank=0, int reduction=1, bool zero_infinity=False) -> Tensor"
-_OPTIONS = {
+_OPTIONS: dict[str, Any] = {
     "variants": "function",
     "doc": "Connectionist temporal classification (Graves et al. 2006): log probabilities (t, n, c), targets (n, s) or "
     "one after another.",

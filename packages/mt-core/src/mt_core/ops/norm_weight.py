@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ._declare import Family
 
 ops = Family("norm")
 
-_TOP = {"variants": "function"}
+_TOP: dict[str, Any] = {"variants": "function"}
 
 ops.composite(
     "norm_except_dim(Tensor v, int pow=2, int dim=0) -> Tensor",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ._declare import Family
 
 ops = Family("pool")
 
-_NN = {"variants": "function", "namespace": "torch._C._nn"}
-_TOP = {"variants": "function"}
+_NN: dict[str, Any] = {"variants": "function", "namespace": "torch._C._nn"}
+_TOP: dict[str, Any] = {"variants": "function"}
 
 for _n, _place in ((1, _TOP), (2, _NN), (3, _NN)):
     _window = f"int[{_n}] kernel_size, int[{_n}] stride=[], int[{_n}] padding=0"

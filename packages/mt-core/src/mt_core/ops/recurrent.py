@@ -6,11 +6,13 @@ each direction of each layer, the weights of inputs and states, their biases if 
 
 from __future__ import annotations
 
+from typing import Any
+
 from ._declare import Family
 
 ops = Family("recurrent")
 
-_TOP = {"variants": "function"}
+_TOP: dict[str, Any] = {"variants": "function"}
 
 _OPTIONS = "Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional"
 for _name, _state, _result, _doc in (

@@ -211,7 +211,7 @@ class ArchiveReader:
             target[...] = np.frombuffer(self.read(name), np.uint8)
             return
         self._file.seek(self._data_offset(info))
-        view, filled = memoryview(target), 0
+        view, filled = memoryview(target), 0  # type: ignore[arg-type]
         while filled < target.nbytes:
             count = self._file.readinto(view[filled:])
             if not count:

@@ -49,4 +49,4 @@ def write_block(file: IO[bytes], storage: UntypedStorage, d: dtype) -> None:
         storage = storage.clone()
         storage.byteswap(d)
     file.write((storage.nbytes() // d.itemsize).to_bytes(_COUNT_SIZE, "little"))
-    file.write(memoryview(storage._host_bytes()))
+    file.write(memoryview(storage._host_bytes()))  # type: ignore[arg-type]

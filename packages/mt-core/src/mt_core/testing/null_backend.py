@@ -1,10 +1,8 @@
 """A complete backend on one screen: it allocates and records, and does not calculate.
 
 Its arrays are layouts without memory. One kernel serves every operator: it writes down the name, and asks the
-operator's
-shape rule what a real kernel would return. A real backend differs in `empty`, `copy`, `cast`, `as_strided`,
-`from_host`,
-`to_host`, which touch memory, and in kernels that calculate.
+operator's shape rule what a real kernel would return. A real backend differs in `empty`, `copy`, `cast`, `as_strided`,
+`from_host`, `to_host`, which touch memory, and in kernels that calculate.
 """
 
 from __future__ import annotations

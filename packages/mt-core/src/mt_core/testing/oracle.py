@@ -321,7 +321,7 @@ class StoredReference:
         plain = list(samples_on(overload, "cpu"))
         described = [[repr(s), fingerprint(inputs_of(Arguments(overload, s)))] for s in plain]
         same = len(stored) == len(described) and all(
-            entry["sample"] == text and math.isclose(entry["inputs"], number, rel_tol=1e-3, abs_tol=1e-3)
+            entry["sample"] == text and math.isclose(entry["inputs"], number, rel_tol=1e-3, abs_tol=1e-3)  # type: ignore[arg-type]
             for entry, (text, number) in zip(stored, described, strict=True)
         )
         assert same, f"the stored results for {overload.name} are of other samples: {self.remedy}"

@@ -342,12 +342,13 @@ def _pairs(entries: Any, owner: str) -> Iterator[tuple[str, Any]]:
     if isinstance(entries, (Mapping, ModuleDict, ParameterDict)):
         yield from entries.items()
         return
+    pair: Any
     for position, pair in enumerate(entries):
         if not isinstance(pair, Iterable):
             raise TypeError(f"{owner} update sequence element #{position} should be Iterable; is" + type(pair).__name__)
         if len(pair) != 2:
             raise ValueError(f"{owner} update sequence element #{position} has length {len(pair)}; 2 is required")
-        yield pair[0], pair[1]
+        yield pair[0], pair[1]  # type: ignore[index]
 
 
 class ParameterList(Module):

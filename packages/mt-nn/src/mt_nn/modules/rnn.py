@@ -123,7 +123,8 @@ class RNNBase(Module):
         self.reset_parameters()
 
     def _check_arguments(self, dropout: Any) -> None:
-        if not isinstance(dropout, numbers.Number) or not 0 <= dropout <= 1 or isinstance(dropout, bool):
+        is_number = isinstance(dropout, numbers.Number) and not isinstance(dropout, bool)
+        if not is_number or not 0 <= dropout <= 1:
             raise ValueError(
                 "dropout should be a number in range [0, 1] representing the probability of an element being zeroed"
             )

@@ -194,7 +194,7 @@ class PruningContainer(BasePruningMethod):
                 "Can only add pruning methods acting on the parameter named "
                 f"'{self._tensor_name}' to PruningContainer {self}. Found '{method._tensor_name}'"
             )
-        self._pruning_methods += (method,)
+        self._pruning_methods += (method,)  # type: ignore[operator]
 
     def __len__(self) -> int:
         return len(self._pruning_methods)
