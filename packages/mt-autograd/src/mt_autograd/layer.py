@@ -6,9 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
-from mt_core.dispatch.dispatcher import has_composite
-from mt_core.dispatch.executors import check_castable, with_named_results
-from mt_core.dispatch.registry import COMPOSITES, Overload, find_overload
+from mt_core.dispatch.registry import Overload
 from mt_core.keys import INFERENCE
 from mt_core.plugins.protocols import CONTRACT
 from mt_core.schema import Schema
@@ -20,6 +18,7 @@ from .inplace import check_inplace, record_inplace, set_history
 from .modes import is_watched
 from .node import Node, output_spec
 from .operator_node import OperatorNode, node_class
+from .recompute import record_recomputed
 from .recording import DIFFERENTIABLE, make_output, recorder, tensors_among
 from .rules import Rule, find_rule, plan_for, zero
 from .views import current_meta, edge_of, follow_base
@@ -35,21 +34,32 @@ class AutogradLayer:
     contract = CONTRACT
     dispatch_key = "AUTOGRAD"
 
-    def build(self, overload: Overload, keys: int, below: Callee) -> Callee | None:
-        """The recording closure, or None where the operator passes through."""
+    def build(self, overload: Overload, keys: int, below: Callable[[], Callee]) -> Callee | None:
+        """The recording closure; None for an operator without a rule."""
         if overload.declaration.form == "out":
-            return refuse_out(overload, below)
+            return refuse_out(overload)
         rule = find_rule(overload)
         if rule is None:
-            return unrecorded(overload, below)
+            return None
         writes = writes_first(overload.schema)
         if not rule.formulas and not writes:
-            return below
+            return below()
         watched = is_watched(keys) or bool(keys & INFERENCE)
         cls = class_for(overload)
         if writes:
-            return record_inplace(cls, below, watched, overload.declaration.kind == "view")
-        return recorder(cls, below, keys, watched)
+            return record_inplace(cls, below(), watched, overload.declaration.kind == "view")
+        return recorder(cls, below(), keys, watched)
+
+    def fallback(
+        self, overload: Overload, keys: int, below: Callable[[], Callee], composite: Callee | None
+    ) -> Callee:
+        """An operator without a rule, carried out whole: it is differentiated through its composite, if it has one."""
+        if composite is not None and _changes_tensors(overload):
+            return composite
+        if composite is not None and "nondeterministic_seeded" not in overload.declaration.tags:
+            return record_recomputed(overload, below(), composite)
+        cls = type("NotImplemented", (NotImplementedNode,), {"__slots__": (), "operator": overload.name})
+        return record_not_implemented(cls, overload, below())
 
     # Members of a tensor (mt_core.tensor_autograd)
 
@@ -96,7 +106,7 @@ def _with_first_argument(rule: Rule, schema: Schema) -> Rule:
 # Operators without a rule
 
 
-def refuse_out(overload: Overload, below: Callee) -> Callee:
+def refuse_out(overload: Overload) -> Callee:
     """``out=`` forms are not differentiable."""
     name = overload.declaration.python_name
 
@@ -109,33 +119,9 @@ def refuse_out(overload: Overload, below: Callee) -> Callee:
     return refuse
 
 
-def unrecorded(overload: Overload, below: Callee) -> Callee:
-    """An operator without a rule: the parts of a composite are recorded, other results cannot be differentiated."""
-    if has_composite(overload):
-        return with_named_results(overload, COMPOSITES[overload.name].function)
-    functional = overload.declaration.functional
-    if overload.declaration.form == "inplace" and functional is not None and has_composite(find_overload(functional)):
-        return _inplace_of_composite(find_overload(functional))
-    cls = type("NotImplemented", (NotImplementedNode,), {"__slots__": (), "operator": overload.name})
-    return record_not_implemented(cls, overload, below)
-
-
-def _inplace_of_composite(functional: Overload) -> Callee:
-    """Compute the composite, recorded, and copy the result, recorded.
-
-    It computes on a copy: its parts may save the old value, which the last step overwrites.
-    """
-
-    def run(self: Tensor, *others: Any) -> Tensor:
-        result = functional.call(self.clone(), *others)
-        check_castable(result._dtype, self._dtype)
-        if result.shape != self.shape:
-            raise RuntimeError(
-                f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(result.shape)}"
-            )
-        return self.copy_(result)
-
-    return run
+def _changes_tensors(overload: Overload) -> bool:
+    """Whether an operator writes to its first argument or gives views: what a kernel does to them has no history."""
+    return writes_first(overload.schema) or any(result.alias is not None for result in overload.schema.returns)
 
 
 class NotImplementedNode(Node):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mt_core.dispatch.elementwise import number_array
 from mt_core.dispatch.registry import load_room
 from mt_core.dtypes import dtype
 from mt_core.plugins.protocols import CONTRACT
@@ -24,6 +25,19 @@ class CpuBackend:
     contract = CONTRACT
     device_type = "cpu"
     array_type = np.ndarray
+
+    @staticmethod
+    def is_contiguous(array: np.ndarray) -> bool:
+        return array.flags.c_contiguous
+
+    def number(self, value: Any, dtype: dtype) -> np.ndarray:
+        return number_array(value, dtype)
+
+    def count_nonzero(self, array: np.ndarray) -> int:
+        return int(np.count_nonzero(array))
+
+    def fill(self, array: np.ndarray, number: Any, dtype: dtype) -> None:
+        array[...] = number
 
     def device_count(self) -> int:
         return 1

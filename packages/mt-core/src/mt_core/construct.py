@@ -17,7 +17,7 @@ from .dtypes import dtype, from_numpy_dtype
 from .keys import CPU
 from .overriding import overridable_by_modes
 from .pinned import pinned_factory_result
-from .state import mode_triple, tls
+from .state import mode_triple, run_quietly, tls
 from .tensor import Tensor, new_tensor
 
 __all__ = ["legacy_tensor", "tensor"]
@@ -212,7 +212,7 @@ def _converted(array: np.ndarray, d: dtype) -> np.ndarray:
         return array
     if array.dtype.kind == "c" and not d.is_complex:
         raise TypeError("can't convert complex to float" if d.is_floating_point else "can't convert complex to int")
-    return tls.quiet(_astype, array, d)
+    return run_quietly(_astype, array, d)
 
 
 def _astype(array: np.ndarray, d: dtype) -> np.ndarray:

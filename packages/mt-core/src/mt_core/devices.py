@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+import threading
 from typing import Any
 
 from . import keys
 from .plugins.runtime_access import RENAMED, accelerator_type
 from .state import tls
 
-__all__ = ["device", "backend_key", "device_type_of"]
+__all__ = ["backend_key", "device", "device_type_of", "third_party_keys"]
 
 #: Device types PyTorch's parser knows; a plugin adds its own through `backend_key`.
 _KEY_OF_TYPE: dict[str, int] = {"cpu": keys.CPU, "cuda": keys.CUDA, "npu": keys.NPU, "meta": keys.META}
@@ -114,21 +115,31 @@ BACKENDS: dict[int, Any] = {}
 
 
 def backend_key(type_: str) -> int:
-    """The dispatch key of a device type; a third party's type gets the next free private bit.
+    """The dispatch key of a device type.
 
-    Raises
-    ------
-    RuntimeError
-        When all three private keys are taken.
+    A third party's type has the bit `PRIVATE`, which all of them share, and one of its own above all modes.
     """
     key = _KEY_OF_TYPE.get(type_)
-    if key is None:
-        free = [k for k in (keys.PRIVATE_1, keys.PRIVATE_2, keys.PRIVATE_3) if k not in _TYPE_OF_KEY]
-        if not free:
-            raise RuntimeError(f"no dispatch key left for device type '{type_}': three third-party backends are in use")
-        key = _KEY_OF_TYPE[type_] = free[0]
-        _TYPE_OF_KEY[key] = type_
-    return key
+    return _third_party_key(type_) if key is None else key
+
+
+_naming = threading.Lock()
+
+
+def _third_party_key(type_: str) -> int:
+    with _naming:
+        key = _KEY_OF_TYPE.get(type_)
+        if key is None:
+            taken = sum(1 for known in _TYPE_OF_KEY if known & keys.PRIVATE)
+            key = keys.PRIVATE | 1 << (keys.PRIVATE_SHIFT + taken)
+            _TYPE_OF_KEY[key] = type_
+            _KEY_OF_TYPE[type_] = key
+        return key
+
+
+def third_party_keys() -> list[int]:
+    """The backend keys of the third-party device types that this process knows."""
+    return [key for key in _TYPE_OF_KEY if key & keys.PRIVATE]
 
 
 def device_type_of(key: int) -> str:

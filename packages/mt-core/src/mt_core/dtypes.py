@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -191,6 +192,8 @@ def from_numpy_dtype(numpy_dtype: np.dtype) -> dtype:
 
 
 _default_dtype = float32
+#: Called when the default changes: what was found out under the old one no longer holds.
+when_default_changes: list[Callable[[], None]] = []
 
 
 def get_default_dtype() -> dtype:
@@ -203,7 +206,10 @@ def set_default_dtype(d: dtype) -> None:
     global _default_dtype
     if not isinstance(d, dtype) or not d.is_floating_point:
         raise TypeError(f"only floating-point types are supported as the default type, got {d!r}")
-    _default_dtype = d
+    if d is not _default_dtype:
+        _default_dtype = d
+        for forget in when_default_changes:
+            forget()
 
 
 # Promotion. Categories rise bool < integer < floating < complex; within integers and floats PyTorch's table decides.

@@ -1,9 +1,13 @@
-"""Exception types of PyTorch's that are not Python's."""
+"""Exception types that are not Python's."""
 
 from __future__ import annotations
 
-__all__ = ["LinAlgError"]
+__all__ = ["LinAlgError", "NoElements"]
 
 
 class LinAlgError(RuntimeError):
     """A matrix has no inverse or factorization of the kind asked for (``torch.linalg.LinAlgError``)."""
+
+
+class NoElements(NotImplementedError):
+    """The elements of a tensor were asked for that has none: on the meta device there are shapes only."""

@@ -10,7 +10,7 @@ from typing import Any
 from . import dtypes
 from .api import _functions as ops
 from .construct import from_data
-from .dispatch.executors import write_result
+from .dispatch.derived import write_result
 from .dispatch.registry import find_overload
 from .functional_einsum import einsum as einsum
 from .layout import broadcast_shapes as _broadcast_shapes

@@ -1,8 +1,16 @@
 """Dispatch keys: each is one bit, and the order of the bits is the order of priority.
 
 A tensor carries the bits of what must handle it; an operator call joins the bits of its tensors with the thread's mode
-(`mt_core.state`) and looks its kernel up by the sum. All bits together stay below 2**30, so that key sets are one-digit
-Python integers and the union on the hot path is as cheap as Python has it.
+(`mt_core.state`) and looks its kernel up by the sum. The bits of ordinary calls stay below 2**30, so that key sets are
+one-digit Python integers and the union on the hot path is as cheap as Python has it.
+
+From the lowest bit: flags, which say how a tensor is stored and take no part in dispatch; backends, the CPU lowest, so
+that a 0-dim CPU tensor beside a tensor of another device goes to that device; then the layers, the higher the nearer to
+the caller. What changes how a call is seen (transforms, tracing, autocast) stands above what records it (autograd),
+and that above what changes how elements are read (conjugate, negative).
+
+Device types of third parties share the bit `PRIVATE`; which of them it is stands in a bit of its own far above the
+modes (`mt_core.devices.backend_key`), where there is room for any number of them.
 """
 
 from __future__ import annotations
@@ -15,43 +23,54 @@ INFERENCE = 1 << 1
 #: Not dispatch keys: set on a view made with grad mode off, and on each of several views made by one call (``unbind``).
 NO_GRAD_VIEW = 1 << 2
 MULTI_VIEW = 1 << 3
+#: Not a dispatch key: set on tensors of a device whose index is not 0; calls with one look whether all indices agree.
+OTHER_INDEX = 1 << 4
 
-CPU = 1 << 4
-CUDA = 1 << 5
-NPU = 1 << 6
-PRIVATE_1 = 1 << 7
-PRIVATE_2 = 1 << 8
-PRIVATE_3 = 1 << 9
-META = 1 << 10
-BACKEND_SELECT = 1 << 11
-PYTHON = 1 << 12
-FUNCTIONALIZE = 1 << 13
-NEGATIVE = 1 << 14
-CONJUGATE = 1 << 15
-ADINPLACE_OR_VIEW = 1 << 16
+CPU = 1 << 5
+CUDA = 1 << 6
+NPU = 1 << 7
+PRIVATE = 1 << 8
+META = 1 << 9
+BACKEND_SELECT = 1 << 10
+PYTHON = 1 << 11
+FUNCTIONALIZE = 1 << 12
+NEGATIVE = 1 << 13
+CONJUGATE = 1 << 14
+ADINPLACE_OR_VIEW = 1 << 15
 #: One bit serves every device: what differs per device is the backend bit below, and the layer is built per key set.
-AUTOGRAD = 1 << 17
-TRACING = 1 << 18
-AUTOCAST = 1 << 19
-BATCHED = 1 << 20
-PIPELINE = 1 << 21
-FUNCTION_TRANSFORM = 1 << 22
-TORCH_FUNCTION = 1 << 23
+AUTOGRAD = 1 << 16
+TRACING = 1 << 17
+AUTOCAST = 1 << 18
+BATCHED = 1 << 19
+PIPELINE = 1 << 20
+FUNCTION_TRANSFORM = 1 << 21
+TORCH_FUNCTION = 1 << 22
 #: No layer of its own: a thread includes it while packing hooks or anomaly mode are on, and autograd builds closures
 #: for it.
-INSTRUMENTED = 1 << 24
+INSTRUMENTED = 1 << 23
 
-BACKENDS = (CPU, CUDA, NPU, PRIVATE_1, PRIVATE_2, PRIVATE_3, META)
-BACKEND_MASK = sum(BACKENDS)
+#: Keys that dispatch passes over without a layer; any other key without one is an error.
+TRANSPARENT = INSTRUMENTED
+
+#: The core's own backends, and the bit that third parties' share.
+BACKENDS = (CPU, CUDA, NPU, PRIVATE, META)
 #: Bits of a tensor that say how it is stored; what a new output inherits is decided by the executor, not by these.
-FLAGS = STRIDED | INFERENCE | NO_GRAD_VIEW | MULTI_VIEW
+FLAGS = STRIDED | INFERENCE | NO_GRAD_VIEW | MULTI_VIEW | OTHER_INDEX
 #: Key sets take this many bits; interned modes (`mt_core.state`) lie above.
-WIDTH = 25
-KEY_MASK = (1 << WIDTH) - 1
+WIDTH = 24
+#: Interned modes take at most this many bits.
+MODE_WIDTH = 24
+#: From here on, one bit for each third-party device type in use.
+PRIVATE_SHIFT = WIDTH + MODE_WIDTH
+PRIVATE_TYPES = -1 << PRIVATE_SHIFT
+#: What tells device types apart.
+BACKEND_MASK = sum(BACKENDS) | PRIVATE_TYPES
+KEY_MASK = (1 << WIDTH) - 1 | PRIVATE_TYPES
 
 NAMES = {
     value: name for name, value in list(globals().items())
-    if name.isupper() and type(value) is int and value and value & (value - 1) == 0 and name != "WIDTH"
+    if name.isupper() and type(value) is int and 0 < value < 1 << WIDTH and value & (value - 1) == 0
+    and name not in ("WIDTH", "MODE_WIDTH", "TRANSPARENT")
 }  # fmt: skip
 
 

@@ -6,10 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from .dtypes import ALL_DTYPES
+from .errors import NoElements
 from .meta_array import MetaArray
 from .plugins.protocols import CONTRACT
 
 __all__ = ["MetaBackend", "backend"]
+
 
 
 class MetaBackend:
@@ -18,6 +21,9 @@ class MetaBackend:
     contract = CONTRACT
     device_type = "meta"
     array_type = MetaArray
+    native = frozenset(ALL_DTYPES)
+    weak_numbers = True
+    numpy_errors = False
 
     def device_count(self) -> int:
         return 1
@@ -58,7 +64,7 @@ class MetaBackend:
         return MetaArray(array.shape, dtype.np)
 
     def to_host(self, array: MetaArray) -> np.ndarray:
-        raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+        raise NoElements("Cannot copy out of meta tensor; no data!")
 
     def address(self, array: MetaArray) -> int:
         return 0

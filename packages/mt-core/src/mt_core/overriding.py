@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from .keys import TORCH_FUNCTION, WIDTH
+from .plugins.protocols import CONTRACT
 from .state import effective_keys, tls
 from .tensor_types import TENSORS
 
@@ -40,13 +41,16 @@ class Unanswered(TypeError):
 class FunctionLayer:
     """The dispatch layer of `TORCH_FUNCTION`: whoever made the call must ask the override first."""
 
-    contract = 1
+    contract = CONTRACT
 
-    def build(self, overload: Any, keys: int, below: Callable[..., Any]) -> Callable[..., Any]:
+    def build(self, overload: Any, keys: int, below: Callable[[], Callable[..., Any]]) -> Callable[..., Any]:
         def run(*args: Any) -> Any:
             raise Overridden(overload.name)
 
         return run
+
+    def fallback(self, overload: Any, keys: int, below: Any, composite: Any) -> Callable[..., Any]:
+        return self.build(overload, keys, below)
 
 
 # What is switched off

@@ -71,10 +71,14 @@ def result_type_of(arguments: Iterable[Any]) -> dtype:
     return result
 
 
+#: Kinds of dtype: categories are 0 bool, 1 integer, 2 floating, 3 complex.
+_CATEGORIES = {"any": (0, 1, 2, 3), "real": (0, 1, 2), "float": (2, 3), "real_float": (2,)}
+
+
 class Promotion:
     """How an elementwise operator goes from the common dtype of its arguments to those of computation and result.
 
-    `direct` names the attribute of a dtype that tells whether one dtype on all sides needs neither conversion.
+    `direct` names the kinds of dtype (`_CATEGORIES`) that need no conversion where all operands have one.
     """
 
     __slots__ = ("name", "compute", "result", "direct", "fixed_result")
@@ -92,6 +96,10 @@ class Promotion:
     def __repr__(self) -> str:
         return f"Promotion({self.name})"
 
+    def is_direct(self, d: dtype) -> bool:
+        """Whether operands that all have a dtype need no conversion, on a backend that computes in it."""
+        return d.category in _CATEGORIES[self.direct]
+
     def chosen(self, args: tuple[Any, ...]) -> Promotion:
         """The promotion for a call with these arguments: itself, unless a parameter decides."""
         return self
@@ -106,7 +114,7 @@ class ChosenPromotion(Promotion):
     __slots__ = ("choose",)
 
     def __init__(self, name: str, choose: Callable[[tuple[Any, ...]], Promotion]) -> None:
-        super().__init__(name, _same, _same, "native_real_float")
+        super().__init__(name, _same, _same, "real_float")
         self.choose = choose
 
     def chosen(self, args: tuple[Any, ...]) -> Promotion:
@@ -122,18 +130,18 @@ def _to_float(common: dtype) -> dtype:
 
 
 #: Result and computation in the common type: add, mul, maximum.
-ARITHMETIC = Promotion("arithmetic", _same, _same, "native")
+ARITHMETIC = Promotion("arithmetic", _same, _same, "any")
 #: Integers become the default float: exp, true division.
-FLOAT = Promotion("float", _to_float, _to_float, "native_float")
+FLOAT = Promotion("float", _to_float, _to_float, "float")
 #: As `FLOAT`, and complex becomes its real type: angle.
-FLOAT_REAL = Promotion("float_real", _to_float, lambda common: _to_float(common).to_real(), "native_real_float")
+FLOAT_REAL = Promotion("float_real", _to_float, lambda common: _to_float(common).to_real(), "real_float")
 #: Computed in the common, real floating type, with a result of the complex type that has such parts: polar.
-COMPLEX_OF_REAL = Promotion("complex_of_real", _same, lambda common: common.to_complex(), "native_real_float")
+COMPLEX_OF_REAL = Promotion("complex_of_real", _same, lambda common: common.to_complex(), "real_float")
 #: Computed in the common type, and complex becomes its real type: abs.
-REAL = Promotion("real", _same, lambda common: common.to_real(), "native_real")
+REAL = Promotion("real", _same, lambda common: common.to_real(), "real")
 #: Computed in the common type with a boolean result: comparisons, isnan.
-BOOL = Promotion("bool", _same, lambda common: dtypes.bool, "native", dtypes.bool)
+BOOL = Promotion("bool", _same, lambda common: dtypes.bool, "any", dtypes.bool)
 #: No promotion: the result has the dtype of the first argument.
-KEEP = Promotion("keep", _same, _same, "native")
+KEEP = Promotion("keep", _same, _same, "any")
 #: Division with a rounding mode, the third argument: only without one do integers become floating point.
 DIVISION = ChosenPromotion("division", lambda args: FLOAT if args[2] is None else ARITHMETIC)

@@ -9,19 +9,36 @@ from .meta_array import contiguous_strides
 if TYPE_CHECKING:
     from .dtypes import dtype
 
-__all__ = ["Spec", "View", "is_contiguous", "spec_of"]
+__all__ = ["Spec", "View", "is_contiguous"]
 
 
 class Spec:
-    """Shape, dtype and strides (in elements; None: contiguous) of a tensor that an operator will make."""
+    """What a rule says of a tensor that an operator will make.
 
-    __slots__ = ("shape", "dtype", "strides", "device")
+    Attributes
+    ----------
+    shape, dtype
+        Of the result.
+    strides
+        In elements; None: contiguous.
+    arguments
+        Argument name -> what the kernel gets in its place: dimensions counted from the front, a single number made a
+        pair. Of several results, those of the first count.
+    device
+        Of a factory, the device that the call asks for, or None.
+    """
 
-    def __init__(self, shape: Any, dtype: dtype, strides: tuple[int, ...] | None = None, device: Any = None) -> None:
+    __slots__ = ("shape", "dtype", "strides", "device", "arguments")
+
+    def __init__(
+        self, shape: Any, dtype: dtype, strides: tuple[int, ...] | None = None, device: Any = None,
+        arguments: dict[str, Any] | None = None,
+    ) -> None:  # fmt: skip
         self.shape: tuple[int, ...] = tuple(shape)
         self.dtype = dtype
         self.strides = strides
         self.device = device
+        self.arguments = arguments
 
     def stride(self) -> tuple[int, ...]:
         """Strides in elements, whether given or implied."""
@@ -50,11 +67,6 @@ class View:
         self.strides: tuple[int, ...] = tuple(strides)
         self.offset = offset
         self.dtype = dtype
-
-
-def spec_of(tensor: Any) -> Spec:
-    """The spec that describes an existing tensor."""
-    return Spec(tensor.shape, tensor.dtype, tensor.stride(), tensor.device)
 
 
 def is_contiguous(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:

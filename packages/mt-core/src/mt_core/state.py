@@ -9,51 +9,74 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from contextvars import copy_context
+from contextvars import ContextVar, copy_context
 from typing import Any
 
 import numpy as np
 
-from .keys import AUTOGRAD, INFERENCE, KEY_MASK, WIDTH
+from .keys import AUTOGRAD, INFERENCE, KEY_MASK, MODE_WIDTH, WIDTH
 
 Triple = tuple[int, int, int]
 
+_MODES = (1 << MODE_WIDTH) - 1
 _triples: list[Triple] = [(0, 0, 0)]
 _codes: dict[Triple, int] = {(0, 0, 0): 0}
+_interning = threading.Lock()
 
 
 def mode_code(include: int, exclude: int, flags: int = 0) -> int:
-    """The interned code of a mode, ready to be joined to a key set."""
+    """The interned code of a mode, ready to be joined to a key set.
+
+    A mode, once interned, keeps its code for the life of the process. The lock is taken for new ones only: a code is
+    entered after its triple, so that whoever finds it may use it.
+    """
     triple = (include, exclude, flags)
     code = _codes.get(triple)
-    if code is None:
-        _triples.append(triple)
-        code = _codes[triple] = (len(_triples) - 1) << WIDTH
-    return code
+    return _intern(triple) if code is None else code
+
+
+def _intern(triple: Triple) -> int:
+    with _interning:
+        code = _codes.get(triple)
+        if code is None:
+            code = len(_triples) << WIDTH
+            _triples.append(triple)
+            _codes[triple] = code
+        return code
 
 
 def mode_triple(code: int) -> Triple:
     """(included keys, excluded keys, flags) of a mode code or of a coded key set."""
-    return _triples[code >> WIDTH]
+    return _triples[code >> WIDTH & _MODES]
 
 
 def effective_keys(coded: int) -> int:
     """The key set that a coded key set stands for: its own bits, plus included, minus excluded ones."""
-    include, exclude, _ = _triples[coded >> WIDTH]
+    include, exclude, _ = _triples[coded >> WIDTH & _MODES]
     return (coded & KEY_MASK | include) & ~exclude
 
 
-def _quiet_runner() -> Callable[..., Any]:
-    """``run(f, *args)`` that calls f with NumPy's floating-point warnings off, without touching the caller's settings.
+# Floating-point warnings. NumPy 2 keeps its error state in a context variable, NumPy 1.26 per thread. A backend's own
+# kernels run in a private context of the thread, in which the variable is set: 10 ns a call. Anybody else's see the
+# caller's context, with the variable set for the time of the call: 150 ns.
 
-    NumPy 2 keeps its error state in a context variable: a private context in which it is switched off costs 10 ns a
-    call, `np.errstate` 700. NumPy 1.26 keeps it per thread and must be set and restored.
-    """
-    if np.lib.NumpyVersion(np.__version__) >= "2.0.0":
-        context = copy_context()
-        context.run(np.seterr, all="ignore")
-        return context.run
-    return _run_with_errstate
+_ERROR_STATE: ContextVar[Any] | None = getattr(getattr(np, "_core", None) and np._core.umath, "_extobj_contextvar", None)
+
+
+def _silent_state() -> Any:
+    """NumPy's error state with all floating-point warnings off, as its context variable holds it."""
+    assert _ERROR_STATE is not None
+    context = copy_context()
+    context.run(np.seterr, all="ignore")
+    return context[_ERROR_STATE]
+
+
+def _run_in_state(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    token = _set_state(_SILENT)
+    try:
+        return function(*args, **kwargs)
+    finally:
+        _reset_state(token)
 
 
 def _run_with_errstate(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -61,17 +84,59 @@ def _run_with_errstate(function: Callable[..., Any], *args: Any, **kwargs: Any) 
         return function(*args, **kwargs)
 
 
+if _ERROR_STATE is not None:
+    _SILENT = _silent_state()
+    _set_state, _reset_state = _ERROR_STATE.set, _ERROR_STATE.reset
+    #: ``run_quietly(f, *args)`` calls f with NumPy's floating-point warnings off, and may be nested.
+    run_quietly = _run_in_state
+else:
+    run_quietly = _run_with_errstate
+
+
+def _private_runner() -> Callable[..., Any]:
+    """``run(f, *args)`` as `run_quietly`, in a context of its own; see `nested` for its one refusal."""
+    if _ERROR_STATE is None:
+        return _run_with_errstate
+    context = copy_context()
+    context.run(_ERROR_STATE.set, _SILENT)
+    return context.run
+
+
+def nested(error: RuntimeError, function: Callable[..., Any], *args: Any, **out: Any) -> Any:
+    """What a kernel gives that was called while another one ran in this thread (by it, a signal handler, a tracer).
+
+    A context cannot be entered twice: `Context.run` then refuses before anything is called, and the warnings are off
+    already. Any other error goes on.
+    """
+    if error.__traceback__ is not None and error.__traceback__.tb_next is None and "cannot enter context" in str(error):
+        return function(*args, **out)
+    raise error
+
+
+class DirectRunner:
+    """Runs the kernels of backends that raise no floating-point warnings of NumPy's."""
+
+    @staticmethod
+    def run_kernel(function: Callable[..., Any], *args: Any, **out: Any) -> Any:
+        return function(*args, **out)
+
+
+class QuietRunner:
+    """Runs kernels that may look at context variables: those that others registered for a backend."""
+
+    run_kernel = staticmethod(run_quietly)
+
+
 class ThreadState(threading.local):
-    """One object per thread; `mode` and `quiet` are read on every call."""
+    """One object per thread; `mode` and `run_kernel` are read on every call."""
 
     def __init__(self) -> None:
         self.mode = 0
-        self.quiet = _quiet_runner()
+        self.run_kernel = _private_runner()
         self.grad_enabled = True
         self.inference = False
         self.default_device: Any = None
         self.function_modes: list[Any] = []
-        self.dispatch_modes: list[Any] = []
         #: Keys and exclusions asked for by mode stacks, kept apart from grad mode so that either may change alone.
         self.include = 0
         self.exclude = 0

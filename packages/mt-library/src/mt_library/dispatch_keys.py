@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from mt_core import device
-from mt_core.devices import backend_key, device_type_of
-from mt_core.keys import AUTOGRAD, BACKEND_MASK, BACKENDS, CPU, CUDA, META, NPU
+from mt_core.devices import backend_key, device_type_of, third_party_keys
+from mt_core.dispatch.dispatcher import backend_key_of
+from mt_core.keys import AUTOGRAD, BACKENDS, CPU, CUDA, META, NPU, PRIVATE
 from mt_core.state import mode_triple
 
 __all__ = ["ANY_DEVICE", "COMPOSITE", "check_key", "core_keys", "key_of_device_type", "keys_by_priority"]
@@ -60,16 +61,7 @@ def check_key(name: str) -> None:
 
 
 def _backends_named(name: str) -> list[int]:
-    return [key for key in BACKENDS if key in _BACKEND_NAMES and _BACKEND_NAMES[key] == name] or [
-        key for key in BACKENDS if key not in _BACKEND_NAMES and name == _third_party_name(key)
-    ]
-
-
-def _third_party_name(key: int) -> str | None:
-    try:
-        return _backend_name(key)
-    except KeyError:  # no device type has taken the key yet
-        return None
+    return [key for key in (*BACKENDS, *third_party_keys()) if key != PRIVATE and _backend_name(key) == name]
 
 
 def core_keys(name: str) -> list[int]:
@@ -88,8 +80,7 @@ def keys_by_priority(key: int, coded: int, registered: set[str]) -> list[str]:
     PyTorch runs whether or not a tensor requires grad. At autograd: the device's autograd kernel; one written in other
     operators, unless the device has a kernel of its own; one for all autograd keys.
     """
-    backends = coded & BACKEND_MASK
-    backend = _backend_name(1 << (backends.bit_length() - 1))
+    backend = _backend_name(backend_key_of(coded))
     if key != AUTOGRAD:
         is_below_autograd = mode_triple(coded)[1] & AUTOGRAD
         return [backend, ANY_DEVICE, COMPOSITE, *([] if is_below_autograd else [_AUTOGRAD + backend, _AUTOGRAD])]

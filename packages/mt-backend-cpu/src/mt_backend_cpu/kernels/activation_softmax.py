@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from mt_core.dispatch.kernel import Accepts
+
 from ..blocks import BLOCK
-from ..registry import kernel, short_form
+from ..registry import FLOATS, fused, kernel
 
 #: Below this many elements each row's own maximum is found sooner than the block's is checked.
 FEW = 1024
@@ -113,16 +115,17 @@ def log_softmax(self: Any, dim: int, half_to_float: bool) -> Any:
     return along_last(log_softmax_of_rows, log_softmax_along, self, dim)
 
 
-@short_form("softmax.int")
-def softmax_short(self: Any, dim: int, dtype: Any) -> Any:
-    ndim = self.ndim
-    return softmax(self, dim, False) if dtype is None and -ndim <= dim < ndim else None
+_IN_ITS_DTYPE = Accepts(dtypes=FLOATS, defaults=("dtype",))
 
 
-@short_form("log_softmax.int")
-def log_softmax_short(self: Any, dim: int, dtype: Any) -> Any:
-    ndim = self.ndim
-    return log_softmax(self, dim, False) if dtype is None and -ndim <= dim < ndim else None
+@fused("softmax.int", _IN_ITS_DTYPE)
+def softmax_whole(self: Any, dim: int) -> Any:
+    return softmax(self, dim, False)
+
+
+@fused("log_softmax.int", _IN_ITS_DTYPE)
+def log_softmax_whole(self: Any, dim: int) -> Any:
+    return log_softmax(self, dim, False)
 
 
 # Derivatives

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from mt_core.checks.elementwise import refuse_division_by_zero
+from mt_core.dispatch.kernel import Accepts
 
 from ..blocks import blocks
-from ..registry import kernel, kernels
+from ..registry import into_first, kernel, kernels
 
 
 def add_scaled_into(self: Any, other: Any, alpha: Any) -> None:
@@ -22,14 +23,20 @@ def subtract_scaled_into(self: Any, other: Any, alpha: Any) -> None:
         target -= part * alpha
 
 
-@kernel("add.Tensor", fast=np.add, inplace=add_scaled_into)
+@kernel("add.Tensor")
 def add(self: Any, other: Any, alpha: Any) -> Any:
     return self + scaled(other, alpha)
 
 
-@kernel("sub.Tensor", fast=np.subtract, inplace=subtract_scaled_into)
+@kernel("sub.Tensor")
 def sub(self: Any, other: Any, alpha: Any) -> Any:
     return self - scaled(other, alpha)
+
+
+#: Nothing is scaled.
+_ALPHA_1 = Accepts(defaults=("alpha",))
+kernels({"add.Tensor": np.add, "sub.Tensor": np.subtract}, accepts=_ALPHA_1)
+into_first({"add_.Tensor": add_scaled_into, "sub_.Tensor": subtract_scaled_into}, also=lambda self, other, alpha: alpha != 1)
 
 
 @kernel("rsub.Scalar")
@@ -139,21 +146,23 @@ def lerp_into(self: Any, end: Any, weight: Any) -> None:
             np.subtract(other, step, out=target)
 
 
-@kernel("addcmul", inplace=addcmul_into)
+@kernel("addcmul")
 def addcmul(self: Any, tensor1: Any, tensor2: Any, value: Any) -> Any:
     return self + scaled(tensor1, value) * tensor2
 
 
-@kernel("addcdiv", inplace=addcdiv_into)
+@kernel("addcdiv")
 def addcdiv(self: Any, tensor1: Any, tensor2: Any, value: Any) -> Any:
     return self + scaled(tensor1, value) / tensor2
 
 
-@kernel("lerp.Scalar", inplace=lerp_into)
-@kernel("lerp.Tensor")
+@kernel("lerp.Scalar", "lerp.Tensor")
 def lerp(self: Any, end: Any, weight: Any) -> Any:
     """From whichever end is nearer, so that weights 0 and 1 give the ends themselves."""
     step = end - self
     if np.ndim(weight):
         return np.where(np.abs(weight) < 0.5, self + weight * step, end - step * (1 - weight))
     return self + step * weight if abs(weight) < 0.5 else end - step * (1 - weight)
+
+
+into_first({"addcmul_": addcmul_into, "addcdiv_": addcdiv_into, "lerp_.Scalar": lerp_into})

@@ -125,15 +125,7 @@ def _first(index: np.ndarray, least: int, size: int) -> int:
     return int(index[(index < least) | (index >= size)].flat[0])
 
 
-def _short_index_select(self: np.ndarray, dim: int, index: np.ndarray) -> Any:
-    if index.ndim != 1 or not -self.ndim <= dim < self.ndim or index.dtype.kind != "i":
-        return None
-    if not within(index, self.shape[dim]):
-        return None
-    return self.take(index, dim)
-
-
-@kernel("index_select", half="native", short=_short_index_select, mixed=True)
+@kernel("index_select", half="native")
 def index_select(self: np.ndarray, dim: int, index: np.ndarray) -> np.ndarray:
     if not self.ndim:
         if not within(index, 1):
@@ -350,15 +342,7 @@ def index_fill(self: np.ndarray, dim: int, index: np.ndarray, value: Any) -> np.
     return index_fill_(self.copy(), dim, index, value)
 
 
-def _short_masked_fill(self: np.ndarray, mask: np.ndarray, value: Any) -> Any:
-    if mask.dtype != np.bool_ or self.shape != mask.shape or value.__class__ is complex:
-        return None
-    out = self.copy()
-    np.copyto(out, value, where=mask)
-    return out
-
-
-@kernel("masked_fill.Scalar", half="native", short=_short_masked_fill, mixed=True)
+@kernel("masked_fill.Scalar", half="native")
 def masked_fill(self: np.ndarray, mask: np.ndarray, value: Any) -> np.ndarray:
     number = np.asarray(value).astype(self.dtype) if self.dtype.kind not in "f" else self.dtype.type(value)
     return np.where(mask, number, self)

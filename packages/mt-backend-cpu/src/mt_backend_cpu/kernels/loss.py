@@ -6,7 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ..registry import kernel, kernels, short_form
+from mt_core.dispatch.kernel import Accepts
+from mt_core.dtypes import int64
+
+from ..registry import FLOATS, fused, kernel, kernels
 from .indexing import within
 from .reduction import accurate_sum
 
@@ -20,14 +23,19 @@ def _bounded_log(self: np.ndarray, out: Any = None) -> Any:
 kernels({"_bounded_log": _bounded_log})
 
 
+def check_classes(labels: np.ndarray, classes: int) -> None:
+    """Refuse a class that there is not."""
+    if labels.size and (labels.min() < 0 or labels.max() >= classes):
+        bad = labels[(labels < 0) | (labels >= classes)][0]
+        raise IndexError(f"Target {bad} is out of bounds.")
+
+
 def _picked(self: np.ndarray, target: np.ndarray, weight: Any, ignore_index: int) -> tuple[Any, Any, Any]:
     """(rows of log probabilities, class of each row with 0 for ignored ones, weight of each row)."""
     rows, labels = self.reshape(-1, self.shape[-1]), target.reshape(-1)
     ignored = labels == ignore_index
     labels = np.where(ignored, 0, labels)
-    if not within(labels, rows.shape[1]):
-        bad = labels[(labels < 0) | (labels >= rows.shape[1])][0]
-        raise IndexError(f"Target {bad} is out of bounds.")
+    check_classes(labels, rows.shape[1])
     counted = np.logical_not(ignored)
     return rows, labels, counted.astype(rows.dtype) if weight is None else np.where(counted, weight[labels], 0)
 
@@ -61,28 +69,29 @@ def nll_loss_backward(
     return out.reshape(self.shape)
 
 
-@short_form("cross_entropy_loss", mixed=True)
-def cross_entropy(
-    self: np.ndarray, target: np.ndarray, weight: Any, reduction: int, ignore_index: int, label_smoothing: float
-) -> Any:
+_LOGITS_AND_CLASSES = Accepts(
+    dtypes={"self": FLOATS, "target": {int64}}, ranks={"self": (2,), "target": (1,)},
+    defaults=("weight", "label_smoothing"), also=lambda self, *rest: self._array.size > 0,
+)  # fmt: skip
+
+
+@fused("cross_entropy_loss", _LOGITS_AND_CLASSES)
+def cross_entropy(self: np.ndarray, target: np.ndarray, reduction: int, ignore_index: int) -> Any:
     """Rows of logits and their class indices, without weights: one pass, no array of log probabilities."""
-    if (
-        weight is not None
-        or label_smoothing
-        or self.ndim != 2
-        or target.ndim != 1
-        or not self.size
-        or target.dtype != np.int64
-    ):
-        return None
-    count, classes = self.shape
-    if target.shape[0] != count or np.minimum.reduce(target) < 0 or np.maximum.reduce(target) >= classes:
-        return None
+    counted: Any = self.shape[0]
+    kept = None
+    if np.minimum.reduce(target) < 0 or np.maximum.reduce(target) >= self.shape[1] or 0 <= ignore_index < self.shape[1]:
+        kept = target != ignore_index
+        target = np.where(kept, target, 0)
+        counted = np.count_nonzero(kept)
+        check_classes(target, self.shape[1])
     shifted = self - np.maximum.reduce(self, 1, None, None, True)
-    picked = shifted[np.arange(count), target]
+    picked = shifted[np.arange(self.shape[0]), target]
     np.exp(shifted, shifted)
     losses = np.subtract(np.log(np.add.reduce(shifted, 1)), picked)
+    if kept is not None:
+        losses = np.where(kept, losses, losses.dtype.type(0))
     if reduction == _NONE:
         return losses
     total = np.add.reduce(losses)
-    return total / self.dtype.type(count) if reduction == _MEAN else total
+    return np.true_divide(total, self.dtype.type(counted)) if reduction == _MEAN else total

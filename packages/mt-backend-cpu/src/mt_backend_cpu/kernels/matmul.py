@@ -6,18 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ..registry import kernel
+from mt_core.dispatch.kernel import Accepts
+
+from ..registry import kernel, kernels
 
 
-def _short_mm(self: np.ndarray, mat2: np.ndarray) -> Any:
-    if self.ndim != 2 or mat2.ndim != 2 or self.shape[1] != mat2.shape[0]:
-        return None
-    return self.dot(mat2)
-
-
-@kernel("mm", short=_short_mm)
-def mm(self: np.ndarray, mat2: np.ndarray) -> np.ndarray:
-    return np.dot(self, mat2)
+kernels({"mm": np.dot})
 
 
 @kernel("bmm")
@@ -54,22 +48,23 @@ def baddbmm(self: np.ndarray, batch1: np.ndarray, batch2: np.ndarray, beta: Any,
     return _scaled_sum(self, np.matmul(batch1, batch2), beta, alpha)
 
 
-def _short_linear(input: np.ndarray, weight: np.ndarray, bias: Any) -> Any:
-    if weight.ndim != 2 or input.ndim < 1 or input.shape[-1] != weight.shape[1]:
-        return None
-    if bias is not None and bias.shape != (weight.shape[0],):
-        return None
-    if input.ndim == 2:
-        out = input.dot(weight.T)
-    elif not input.size:
-        return None
-    else:
-        out = input.reshape(-1, weight.shape[1]).dot(weight.T).reshape(*input.shape[:-1], weight.shape[0])
-    return out if bias is None else np.add(out, bias, out)
-
-
-@kernel("linear", short=_short_linear)
+@kernel("linear")
 def linear(input: np.ndarray, weight: np.ndarray, bias: Any) -> np.ndarray:
     out = np.dot(input, weight.T)
     out = out.reshape(*input.shape[:-1], *weight.shape[:-1])
     return out if bias is None else out + bias
+
+
+# Rows times a matrix, in one product, and the bias added in place.
+
+
+@kernel("linear", accepts=Accepts(ranks={"input": (2,), "weight": (2,), "bias": (1,)}))
+def linear_of_rows(input: np.ndarray, weight: np.ndarray, bias: Any) -> np.ndarray:
+    out = input.dot(weight.T)
+    return out if bias is None else np.add(out, bias, out)
+
+
+@kernel("linear", accepts=Accepts(ranks={"input": (3, 4, 5), "weight": (2,), "bias": (1,)}, also=lambda i, w, b: i._array.size > 0))
+def linear_of_batches(input: np.ndarray, weight: np.ndarray, bias: Any) -> np.ndarray:
+    out = input.reshape(-1, weight.shape[1]).dot(weight.T).reshape(*input.shape[:-1], weight.shape[0])
+    return out if bias is None else np.add(out, bias, out)

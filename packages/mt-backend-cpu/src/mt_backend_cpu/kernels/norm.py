@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..registry import kernel
+from mt_core.dispatch.kernel import Accepts
+
+from ..registry import FLOATS, fused, kernel
 from .reduction import accurate_sum, extent
 
 Ints = tuple[int, ...]
@@ -57,22 +59,11 @@ def native_layer_norm(
     return out, mean.reshape(statistics), rstd.reshape(statistics)
 
 
-def _short_layer_norm(
-    input: np.ndarray, normalized_shape: Ints, weight: Any, bias: Any, eps: float, cudnn_enable: bool
-) -> Any:
-    count = len(normalized_shape)
-    if not input.size or not count or input.shape[-count:] != normalized_shape:
-        return None
-    if weight is not None and weight.shape != normalized_shape or bias is not None and bias.shape != normalized_shape:
-        return None
-    return _normalized(input, normalized_shape, weight, bias, eps)[0]
-
-
-@kernel("layer_norm", short=_short_layer_norm)
+@fused("layer_norm", Accepts(dtypes=FLOATS, also=lambda input, *rest: input._array.size > 0))
 def layer_norm(
     input: np.ndarray, normalized_shape: Ints, weight: Any, bias: Any, eps: float, cudnn_enable: bool
 ) -> Any:
-    return native_layer_norm(input, normalized_shape, weight, bias, eps)[0]
+    return _normalized(input, normalized_shape, weight, bias, eps)[0]
 
 
 def _along(channels: np.ndarray, like: np.ndarray) -> np.ndarray:

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from mt_core.meta.reduction import reduced_dims
+from mt_core.dispatch.kernel import Accepts
 
 from ..along import take_along
-from ..registry import kernel
+from ..registry import FLOATS, kernel
 
 #: Rows added up naively before partial sums are combined; NumPy itself adds pairwise only along the last axis.
 _BLOCK = 128
@@ -87,37 +87,50 @@ def _widened(self: np.ndarray, dtype: Any) -> np.ndarray:
     return self.astype(np.int64) if self.dtype.kind in "iub" else self
 
 
-def _short_sum(self: np.ndarray, dtype: Any) -> Any:
-    return _add_reduce(self, None) if dtype is None and self.flags.c_contiguous else None
+#: Floats row by row, added up in their own dtype: NumPy is pairwise over the whole, and along the last dimension.
+_PAIRWISE = {"dtypes": FLOATS, "layout": "row_major", "defaults": ("dtype",)}
 
 
-@kernel("sum", short=_short_sum)
+@kernel("sum")
 def sum_all(self: np.ndarray, dtype: Any) -> Any:
     return accurate_sum(_widened(self, dtype), tuple(range(self.ndim)))
 
 
+@kernel("sum", accepts=Accepts(**_PAIRWISE))
+def sum_pairwise(self: np.ndarray) -> Any:
+    return _add_reduce(self, None)
+
+
 @kernel("sum.dim_IntList")
 def sum_dims(self: np.ndarray, dim: Any, keepdim: bool, dtype: Any) -> Any:
-    axes = reduced_dims(dim, self.ndim)
-    return _keep(accurate_sum(_widened(self, dtype), axes), self, axes, keepdim)
+    return _keep(accurate_sum(_widened(self, dtype), dim), self, dim, keepdim)
+
+
+def _is_last(self: Any, dim: Any, keepdim: bool, dtype: Any) -> bool:
+    """Whether a reduction is along the last dimension alone."""
+    ndim = self._array.ndim
+    return bool(ndim) and dim is not None and tuple(dim) in ((-1,), (ndim - 1,))
+
+
+@kernel("sum.dim_IntList", accepts=Accepts(**_PAIRWISE, also=_is_last))
+def sum_rows(self: np.ndarray, dim: Any, keepdim: bool) -> Any:
+    return _add_reduce(self, -1, None, None, keepdim)
 
 
 @kernel("mean")
 def mean_all(self: np.ndarray, dtype: Any) -> Any:
-    return mean_dims(self, None, False, dtype)
+    return mean_dims(self, tuple(range(self.ndim)), False, dtype)
 
 
-def _short_mean(self: np.ndarray, dim: Any, keepdim: bool, dtype: Any) -> Any:
-    ndim = self.ndim
-    if (
-        dtype is not None
-        or dim is None
-        or len(dim) != 1
-        or dim[0] not in (-1, ndim - 1)
-        or not ndim
-        or not self.flags.c_contiguous
-    ):
-        return None
+@kernel("mean.dim")
+def mean_dims(self: np.ndarray, dim: Any, keepdim: bool, dtype: Any) -> Any:
+    array = _widened(self, dtype)
+    total = accurate_sum(array, dim)
+    return _keep(np.true_divide(total, array.dtype.type(extent(self.shape, dim))), self, dim, keepdim)
+
+
+@kernel("mean.dim", accepts=Accepts(**_PAIRWISE, also=_is_last))
+def mean_rows(self: np.ndarray, dim: Any, keepdim: bool) -> Any:
     total = _add_reduce(self, -1, None, None, keepdim)
     return (
         np.true_divide(total, self.shape[-1])
@@ -126,42 +139,27 @@ def _short_mean(self: np.ndarray, dim: Any, keepdim: bool, dtype: Any) -> Any:
     )
 
 
-@kernel("mean.dim", short=_short_mean)
-def mean_dims(self: np.ndarray, dim: Any, keepdim: bool, dtype: Any) -> Any:
-    axes = reduced_dims(dim, self.ndim)
-    array = _widened(self, dtype)
-    total = accurate_sum(array, axes)
-    return _keep(np.true_divide(total, array.dtype.type(extent(self.shape, axes))), self, axes, keepdim)
-
-
 @kernel("prod")
 def prod_all(self: np.ndarray, dtype: Any) -> Any:
     return np.multiply.reduce(_widened(self, dtype), None)
 
 
 @kernel("prod.dim_int")
-def prod_dim(self: np.ndarray, dim: int, keepdim: bool, dtype: Any) -> Any:
-    axes = reduced_dims(dim, self.ndim)
-    return _keep(np.multiply.reduce(_widened(self, dtype), axes), self, axes, keepdim)
+def prod_dim(self: np.ndarray, dim: Any, keepdim: bool, dtype: Any) -> Any:
+    return _keep(np.multiply.reduce(_widened(self, dtype), dim), self, dim, keepdim)
 
 
-def _short_extreme(reduce: Any) -> Any:
-    def short(self: np.ndarray, dim: Any, keepdim: bool) -> Any:
-        if len(dim) != 1 or not self.size or not -self.ndim <= dim[0] < self.ndim:
-            return None
-        return reduce(self, dim[0], None, None, keepdim)
-
-    return short
+_largest, _smallest = np.maximum.reduce, np.minimum.reduce
 
 
-@kernel("amax", short=_short_extreme(np.maximum.reduce))
+@kernel("amax")
 def amax(self: np.ndarray, dim: Any, keepdim: bool) -> Any:
-    return np.maximum.reduce(self, reduced_dims(dim, self.ndim), keepdims=keepdim)
+    return _largest(self, dim, None, None, keepdim)
 
 
-@kernel("amin", short=_short_extreme(np.minimum.reduce))
+@kernel("amin")
 def amin(self: np.ndarray, dim: Any, keepdim: bool) -> Any:
-    return np.minimum.reduce(self, reduced_dims(dim, self.ndim), keepdims=keepdim)
+    return _smallest(self, dim, None, None, keepdim)
 
 
 @kernel("max")
@@ -224,12 +222,12 @@ def all_all(self: np.ndarray) -> Any:
 
 @kernel("any.dim", "any.dims")
 def any_dims(self: np.ndarray, dim: Any, keepdim: bool) -> Any:
-    return np.logical_or.reduce(self, reduced_dims(dim, self.ndim), keepdims=keepdim)
+    return np.logical_or.reduce(self, dim, keepdims=keepdim)
 
 
 @kernel("all.dim", "all.dims")
 def all_dims(self: np.ndarray, dim: Any, keepdim: bool) -> Any:
-    return np.logical_and.reduce(self, reduced_dims(dim, self.ndim), keepdims=keepdim)
+    return np.logical_and.reduce(self, dim, keepdims=keepdim)
 
 
 def variance(self: np.ndarray, axes: tuple[int, ...], correction: Any, keepdim: bool) -> Any:
@@ -244,22 +242,21 @@ def variance(self: np.ndarray, axes: tuple[int, ...], correction: Any, keepdim: 
 
 @kernel("var.correction")
 def var(self: np.ndarray, dim: Any, correction: Any, keepdim: bool) -> Any:
-    return variance(self, reduced_dims(dim, self.ndim), correction, keepdim)
+    return variance(self, dim, correction, keepdim)
 
 
 @kernel("std.correction")
 def std(self: np.ndarray, dim: Any, correction: Any, keepdim: bool) -> Any:
-    return np.sqrt(variance(self, reduced_dims(dim, self.ndim), correction, keepdim))
+    return np.sqrt(variance(self, dim, correction, keepdim))
 
 
 @kernel("logsumexp")
 def logsumexp(self: np.ndarray, dim: Any, keepdim: bool) -> Any:
     if self.dtype.kind in "iub":
         self = self.astype(np.float32)
-    axes = reduced_dims(dim, self.ndim)
     if not self.size:
-        return np.log(np.sum(np.exp(self), axis=axes, keepdims=keepdim))
-    largest = np.max(self.real, axis=axes, keepdims=True)
+        return np.log(np.sum(np.exp(self), axis=dim, keepdims=keepdim))
+    largest = np.max(self.real, axis=dim, keepdims=True)
     largest = np.where(np.isfinite(largest), largest, 0)
-    total = accurate_sum(np.exp(self - largest), axes)
-    return np.log(_keep(total, self, axes, keepdim)) + (largest if keepdim else largest.reshape(np.shape(total)))
+    total = accurate_sum(np.exp(self - largest), dim)
+    return np.log(_keep(total, self, dim, keepdim)) + (largest if keepdim else largest.reshape(np.shape(total)))

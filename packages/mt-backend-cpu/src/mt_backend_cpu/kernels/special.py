@@ -26,10 +26,10 @@ kernels({
     "special_modified_bessel_k1": bessel.k1, "special_scaled_modified_bessel_k0": bessel.k0e,
     "special_scaled_modified_bessel_k1": bessel.k1e, "special_spherical_bessel_j0": bessel.spherical_j0,
     "special_airy_ai": bessel.airy_ai,
-}, ufunc=False)  # fmt: skip
+}, fills=False)  # fmt: skip
 kernels({f"special_{name}{overload}": function for name,
         function in FUNCTIONS.items() for overload in ("", ".x_scalar", ".n_scalar")},
-        ufunc=False)  # fmt: skip
+        fills=False)  # fmt: skip
 
 
 @kernel("polygamma")

@@ -6,24 +6,24 @@ rule then decides, and raises in PyTorch's words.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-from ..registry import kernel
+from ..registry import short_view
 
 
-@kernel("view", half="native", row_major=True)
+@short_view("view", row_major=True)
 def view(self: Any, size: Any) -> Any:
     # NumPy invents strides for arrays without elements, and reads every negative size as -1.
-    if not self.size:
-        return None
-    try:
-        array = self.reshape(size)
-    except ValueError:
-        return None
-    return array if array.shape == size or min(size) == -1 else None
+    count = math.prod(size)
+    if min(size, default=1) > 0:
+        return self.reshape(size) if count == self.size else None
+    if sum(n < 1 for n in size) == 1 and -1 in size and self.size % count == 0:
+        return self.reshape(size)
+    return None
 
 
-@kernel("unsqueeze", half="native", row_major=True)
+@short_view("unsqueeze", row_major=True)
 def unsqueeze(self: Any, dim: int) -> Any:
     ndim = self.ndim
     if not self.size or not -ndim - 1 <= dim <= ndim:
@@ -33,7 +33,7 @@ def unsqueeze(self: Any, dim: int) -> Any:
     return self.reshape(shape)
 
 
-@kernel("squeeze.dim", half="native", row_major=True)
+@short_view("squeeze.dim", row_major=True)
 def squeeze_dim(self: Any, dim: int) -> Any:
     ndim = self.ndim
     if not self.size or not -ndim <= dim < ndim:
@@ -41,20 +41,18 @@ def squeeze_dim(self: Any, dim: int) -> Any:
     return self.squeeze(dim) if self.shape[dim] == 1 else self[...]
 
 
-@kernel("transpose.int", half="native")
+@short_view("transpose.int")
 def transpose(self: Any, dim0: int, dim1: int) -> Any:
-    try:
-        return self.swapaxes(dim0, dim1)
-    except ValueError:  # AxisError among them
-        return None
+    ndim = self.ndim
+    return self.swapaxes(dim0, dim1) if -ndim <= dim0 < ndim and -ndim <= dim1 < ndim else None
 
 
-@kernel("t", half="native")
+@short_view("t")
 def t(self: Any) -> Any:
     return self.T if self.ndim <= 2 else None
 
 
-@kernel("permute", half="native")
+@short_view("permute")
 def permute(self: Any, dims: Any) -> Any:
     ndim = self.ndim
     if len(dims) != ndim or len({d % ndim for d in dims if -ndim <= d < ndim}) != ndim:
@@ -65,20 +63,17 @@ def permute(self: Any, dims: Any) -> Any:
 _ALL = slice(None)
 
 
-@kernel("select.int", half="native")
+@short_view("select.int")
 def select(self: Any, dim: int, index: int) -> Any:
-    try:
-        if dim == 0:
-            return self[index, ...]
-        ndim = self.ndim
-        if dim < 0:
-            dim += ndim
-        return self[(_ALL,) * dim + (index, ...)] if 0 <= dim < ndim else None
-    except IndexError:
+    shape = self.shape
+    if dim < 0:
+        dim += len(shape)
+    if not 0 <= dim < len(shape) or not -shape[dim] <= index < shape[dim]:
         return None
+    return self[index, ...] if dim == 0 else self[(_ALL,) * dim + (index, ...)]
 
 
-@kernel("slice.Tensor", half="native")
+@short_view("slice.Tensor")
 def slice_(self: Any, dim: int, start: Any, end: Any, step: int) -> Any:
     ndim = self.ndim
     if dim < 0:

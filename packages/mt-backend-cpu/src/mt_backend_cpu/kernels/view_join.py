@@ -7,21 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from mt_core.dispatch.kernel import Accepts
 from mt_core.dtypes import from_numpy_dtype, promote_types
 
 from ..convert import cast
 from ..registry import kernel
 
 
-def _short_cat(tensors: list[np.ndarray], dim: int) -> Any:
-    first = tensors[0].shape
-    if not first or any(t.shape != first for t in tensors) or first == (0,) or not -len(first) <= dim < len(first):
-        return None
-    array = np.concatenate(tensors, dim)
-    return array if array.flags.c_contiguous else None
-
-
-@kernel("cat", half="native", short=_short_cat)
+@kernel("cat", half="native")
 def cat(tensors: list[np.ndarray], dim: int) -> np.ndarray:
     taking_part = [t for t in tensors if t.shape != (0,)]
     if not taking_part:
@@ -30,18 +23,23 @@ def cat(tensors: list[np.ndarray], dim: int) -> np.ndarray:
     return np.concatenate([cast(t, kind) for t in taking_part], dim)
 
 
-def _short_stack(tensors: list[np.ndarray], dim: int) -> Any:
-    first = tensors[0].shape
-    ndim = len(first) + 1
-    if any(t.shape != first for t in tensors) or not -ndim <= dim < ndim:
-        return None
-    array = np.stack(tensors, dim) if dim else np.array(tensors, tensors[0].dtype)
-    return array if array.flags.c_contiguous else None
+def _of_one_dtype(tensors: Any, dim: int) -> bool:
+    return len({t._dtype for t in tensors}) == 1 and all(t._array.shape != (0,) for t in tensors)
 
 
-@kernel("stack", half="native", short=_short_stack)
+@kernel("cat", half="native", accepts=Accepts(also=_of_one_dtype))
+def cat_of_one_dtype(tensors: list[np.ndarray], dim: int) -> np.ndarray:
+    return np.concatenate(tensors, dim)
+
+
+@kernel("stack", half="native")
 def stack(tensors: list[np.ndarray], dim: int) -> np.ndarray:
     return np.stack(tensors, dim)
+
+
+@kernel("stack", half="native", accepts=Accepts(also=lambda tensors, dim: dim == 0 and _of_one_dtype(tensors, dim)))
+def stack_first(tensors: list[np.ndarray], dim: int) -> np.ndarray:
+    return np.array(tensors, tensors[0].dtype)
 
 
 @kernel("repeat", half="native")

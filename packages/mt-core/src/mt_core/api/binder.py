@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..dispatch.registry import Overload, Packet, find_overload
+from ..dispatch.registry import Overload, Packet, Resolver, find_overload
 from ..overriding import handed_over, must_ask
 from ..pinned import pinned_factory_result
 from ..schema import MISSING, Argument, Schema, Type
@@ -450,3 +450,6 @@ def _bad_argument(name: str, parameter: Parameter, value: Any, position: int | N
 def converter_rejects(parameter: Parameter, item: Any) -> bool:
     """Whether one element of a list argument is unacceptable."""
     return parameter.convert((item,)) is REJECTED
+
+
+Resolver.bind = staticmethod(bind_schema)  # type: ignore[assignment]

@@ -11,7 +11,7 @@ from typing import Any
 
 from .. import dtypes
 from ..api import _functions as ops
-from ..dispatch.executors import write_result
+from ..dispatch.derived import write_result
 from ..dispatch.registry import register_composite as composite
 from ..dtypes import scalar_type_name
 from ..formats import contiguous_format

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import dtypes
 from ..api import _functions as ops
-from ..dispatch.executors import check_castable
+from ..dispatch.derived import check_castable
 from ..dispatch.registry import register_composite as composite
 from ._aliases import register_aliases
 

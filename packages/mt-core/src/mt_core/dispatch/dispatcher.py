@@ -1,7 +1,15 @@
 """From a key set to the callable that handles it.
 
-Resolution happens once per operator and key set: the highest key with something registered wins, and what it returns is
-kept in the overload's cache. Nothing here knows an operator by name.
+Resolution happens once per operator and key set, from the highest key down, and what it returns is kept in the
+overload's cache until something is registered. A key with a layer asks the layer; a key without one is an error, unless
+it is listed as transparent. The lowest key is a backend's. This is the only place that knows about composites:
+
+* in a backend's slot, the first that exists of: a direct kernel, a kernel on the backend contract, an explicit
+  composite, an implicit composite, what derives from another form of the operator;
+* in a layer's slot: what the layer has for the operator itself, else an implicit composite, unless the backend has a
+  kernel for the whole, else what the layer does for any operator.
+
+Nothing here knows an operator by name.
 """
 
 from __future__ import annotations
@@ -10,23 +18,57 @@ from collections.abc import Callable
 from typing import Any
 
 from ..devices import BACKENDS, backend_key, device, device_type_of
-from ..keys import AUTOGRAD, BACKEND_MASK, CPU, FLAGS, INFERENCE, KEY_MASK, META, NAMES, STRIDED, describe
+from ..keys import (
+    AUTOGRAD,
+    BACKEND_MASK,
+    CPU,
+    FLAGS,
+    INFERENCE,
+    KEY_MASK,
+    META,
+    NAMES,
+    OTHER_INDEX,
+    PRIVATE,
+    PRIVATE_TYPES,
+    STRIDED,
+    TRANSPARENT,
+    WIDTH,
+    describe,
+)
 from ..plugins.discovery import find_backend, find_layer
+from ..plugins.protocols import FALLTHROUGH
 from ..state import effective_keys, excluding, mode_code, mode_triple, tls
-from . import executors
-from .registry import COMPOSITES, GENERIC, HANDLERS, KERNELS, KernelDef, Overload, load_room
-from .several_devices import has_several_devices, on_one_device
+from . import derived, executors
+from .registry import (
+    COMPOSITES,
+    GENERIC,
+    HANDLERS,
+    KERNELS,
+    Kernel,
+    Overload,
+    Resolver,
+    find_overload,
+    forget_all,
+    kernels_for,
+    load_room,
+    registering_own,
+)
+from .several_devices import has_several_devices, on_one_device, two_third_parties
 
-__all__ = ["backend_for", "keys_of", "layer_for", "register_layer", "resolve"]
+__all__ = ["backend_for", "backend_key_of", "keys_of", "layer_for", "register_layer", "resolve"]
+
+Callee = Callable[..., Any]
 
 #: Key -> the layer that handles it, or the entry-point name under which to find it.
 _LAYERS: dict[int, Any] = {}
 _NOTHING: dict[str, Any] = {}
+_ONE_BIT = (1 << WIDTH) - 1
 
 
 def register_layer(key: int, layer: Any) -> None:
     """Enter a layer object, or the name of the entry point that provides it, for a dispatch key."""
     _LAYERS[key] = layer
+    forget_all()
 
 
 def layer_for(key: int) -> Any:
@@ -42,11 +84,13 @@ def backend_for(key: int) -> Any:
     backend = BACKENDS.get(key)
     if backend is None:
         if key == META:
+            # The meta backend needs the contract, which needs this module.
             from ..meta_backend import backend as meta
 
             backend = meta
         else:
-            backend = find_backend(device_type_of(key))
+            with registering_own():
+                backend = find_backend(device_type_of(key))
         BACKENDS[key] = backend
     return backend
 
@@ -87,7 +131,7 @@ def backend_key_for(requested: device | None) -> int:
     return default_backend_key() if requested is None else backend_key(requested.type)
 
 
-def resolve(overload: Overload, coded: int) -> Callable[..., Any]:
+def resolve(overload: Overload, coded: int) -> Callee:
     """Find, build and cache the callable for a coded key set."""
     found = _resolve(overload, coded)
     if coded & INFERENCE and not mode_triple(coded)[2] & INFERENCE and overload.schema.is_mutable:
@@ -96,7 +140,7 @@ def resolve(overload: Overload, coded: int) -> Callable[..., Any]:
     return found
 
 
-def _guarded(overload: Overload, callee: Callable[..., Any]) -> Callable[..., Any]:
+def _guarded(overload: Overload, callee: Callee) -> Callee:
     """Refuse to write to inference tensors outside of inference mode, as PyTorch does."""
     written = [i for i, a in enumerate(overload.schema.arguments) if a.writes]
 
@@ -112,22 +156,45 @@ def _guarded(overload: Overload, callee: Callable[..., Any]) -> Callable[..., An
     return check
 
 
-def _resolve(overload: Overload, coded: int) -> Callable[..., Any]:
-    keys = effective_keys(coded) & ~FLAGS
+def _resolve(overload: Overload, coded: int) -> Callee:
+    effective = effective_keys(coded)
+    keys = effective & ~FLAGS & _ONE_BIT
     while keys:
         top = 1 << (keys.bit_length() - 1)
-        build = HANDLERS.get(top, _NOTHING).get(overload.name)
-        if build is not None and (handler := build(coded)) is not None:
-            return handler
+        backend = backend_of(effective, top) if top & BACKEND_MASK else top
+        for slot in (backend,) if backend == top else (backend, top):
+            build = HANDLERS.get(slot, _NOTHING).get(overload.name)
+            if build is not None and (handler := build(coded)) is not None:
+                return handler
         if top & BACKEND_MASK:
-            return _backend_callable(overload, top, coded)
-        layer = layer_for(top)
-        if layer is not None:
-            handled = layer.build(overload, coded, overload.cache[without(coded, top)])
-            if handled is not None:
-                return handled
+            return _backend_slot(overload, backend, coded)
+        if not top & TRANSPARENT and (handled := _layer_slot(overload, top, coded)) is not None:
+            return handled
         keys &= ~top
-    raise missing_kernel(overload, effective_keys(coded))
+    raise missing_kernel(overload, effective)
+
+
+def backend_of(keys: int, top: int) -> int:
+    """The backend key whose dispatch bit is `top`: of a third party's, its own bit belongs to it.
+
+    Raises
+    ------
+    RuntimeError
+        When there are tensors of two third-party devices.
+    """
+    if top != PRIVATE:
+        return top
+    types = keys & PRIVATE_TYPES
+    if types & (types - 1):
+        raise two_third_parties(types)
+    return top | types
+
+
+def backend_key_of(coded: int) -> int:
+    """The backend key that a coded key set comes down to."""
+    keys = effective_keys(coded)
+    backends = keys & BACKEND_MASK & _ONE_BIT
+    return backend_of(keys, 1 << (backends.bit_length() - 1))
 
 
 def without(coded: int, key: int) -> int:
@@ -137,49 +204,102 @@ def without(coded: int, key: int) -> int:
     return mode | (coded & KEY_MASK & ~key)
 
 
-def kernel_for(name: str, family: str, key: int) -> KernelDef | None:
-    """A backend's kernel for an operator, its family loaded first."""
-    if key != META:
-        backend_for(key).load(family)
-    return KERNELS.get(key, {}).get(name)
+# Layers
 
 
-def has_composite(overload: Overload) -> bool:
-    """Whether the operator is written in other operators for all to differentiate (an implicit composite)."""
+def _layer_slot(overload: Overload, key: int, coded: int) -> Callee | None:
+    """What happens at a layer's key; None where the call passes on unchanged."""
+    layer = layer_for(key)
+    if layer is None:
+        raise NotImplementedError(
+            f"could not run {overload.qualified_name}: a tensor or the thread's mode has the dispatch key "
+            f"{NAMES[key]}, and nothing that handles it is installed or registered"
+        )
+
+    def below() -> Callee:
+        return overload.cache[without(coded, key)]
+
+    handled = layer.build(overload, coded, below)
+    if handled is None:
+        composite = _parts(overload, coded)
+        if composite is not None and not _has_kernel(overload, coded):
+            return composite
+        handled = layer.fallback(overload, coded, below, composite)
+    return None if handled is FALLTHROUGH else handled
+
+
+def _parts(overload: Overload, coded: int) -> Callee | None:
+    """An implicit composite, or the in-place form of one, as the operators it is made of."""
+    found = composite_of(overload)
+    if found is not None:
+        return None if found.explicit else executors.with_named_results(overload, found.function)
+    functional = overload.declaration.functional
+    if overload.declaration.form == "inplace" and functional is not None:
+        made_of = composite_of(find_overload(functional))
+        if made_of is not None and not made_of.explicit:
+            return derived.inplace_of_composite(find_overload(functional))
+    return None
+
+
+def composite_of(overload: Overload) -> Any:
+    """The composite that an operator is declared as, its family loaded first; None where it is none."""
     load_room("mt_core.decomp", overload.family)
-    composite = COMPOSITES.get(overload.name)
-    return composite is not None and not composite.explicit
+    return COMPOSITES.get(overload.name)
 
 
-def _backend_callable(overload: Overload, key: int, coded: int) -> Callable[..., Any]:
-    kernel = kernel_for(overload.name, overload.family, key)
-    if kernel is None:
-        load_room("mt_core.generic", overload.family)
-        generic = GENERIC.get(overload.name)
-        if generic is not None:
-            return generic
-        load_room("mt_core.decomp", overload.family)
-        composite = COMPOSITES.get(overload.name)
-        if composite is not None:
-            function = executors.with_named_results(overload, composite.function)
-            return unrecorded(function) if composite.explicit else function
-    built = _executor(overload, kernel, key, coded)
+def _has_kernel(overload: Overload, coded: int) -> bool:
+    """Whether the backend of a key set has a kernel for the whole operator, fused forms for inference aside."""
+    if not effective_keys(coded) & BACKEND_MASK:
+        return False
+    key = backend_key_of(coded)
+    functional = overload.declaration.functional
+    names = [overload.name] if functional is None or overload.declaration.form == "out" else [overload.name, functional]
+    return any(kernel.recorded for name in names for kernel in kernels_of(find_overload(name), key))
+
+
+# Backends
+
+
+def kernels_of(overload: Overload, key: int) -> list[Kernel]:
+    """A backend's kernels for an operator, its family loaded first."""
+    if key != META:
+        with registering_own():
+            backend_for(key).load(overload.family)
+    return kernels_for(overload.name, key)
+
+
+def _backend_slot(overload: Overload, key: int, coded: int) -> Callee:
+    kernels = kernels_of(overload, key)
+    otherwise = _made_of_operators(overload)
+    if otherwise is not None and not kernels:
+        return otherwise
+    if otherwise is None:
+        otherwise = derived.form_of(overload, key, coded)
+    built = executors.build(overload, kernels, otherwise, backend_for(key), key, coded) if kernels else otherwise
+    if built is None:
+        built = executors.build(overload, [], None, backend_for(key), key, coded)
+    if built is None:
+        raise missing_kernel(overload, effective_keys(coded))
     # The meta device has no kernels that would meet another device's arrays; its rules accept what PyTorch's accept.
-    if has_several_devices(coded) and key != META:
+    if (has_several_devices(coded) or coded & OTHER_INDEX) and key != META:
         return on_one_device(overload, key, backend_for(key), built)
     return built
 
 
-def _executor(overload: Overload, kernel: KernelDef | None, key: int, coded: int) -> Callable[..., Any]:
-    built = executors.derived_form(overload, key, coded) if kernel is None else None
-    if built is None:
-        built = executors.build(overload, kernel, backend_for(key), key, coded)
-    if built is None:
-        raise missing_kernel(overload, effective_keys(coded))
-    return built
+def _made_of_operators(overload: Overload) -> Callee | None:
+    """What carries an operator out on any backend: the backend contract, or other operators. None where nothing does."""
+    load_room("mt_core.generic", overload.family)
+    generic = GENERIC.get(overload.name)
+    if generic is not None:
+        return generic
+    composite = composite_of(overload)
+    if composite is None:
+        return None
+    function = executors.with_named_results(overload, composite.function)
+    return unrecorded(function) if composite.explicit else function
 
 
-def unrecorded(function: Callable[..., Any]) -> Callable[..., Any]:
+def unrecorded(function: Callee) -> Callee:
     """An explicit composite: autograd has recorded the whole, so its parts are not recorded again."""
 
     def run(*args: Any) -> Any:
@@ -191,10 +311,18 @@ def unrecorded(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def missing_kernel(overload: Overload, keys: int) -> NotImplementedError:
     """The error for a key set that nothing handles, naming what is registered."""
-    registered = [NAMES[key] for key, table in KERNELS.items() if overload.name in table]
+    registered = [_backend_name(key) for key, table in KERNELS.items() if table.get(overload.name)]
     if overload.name in COMPOSITES:
         registered.append("Composite")
     return NotImplementedError(
         f"could not find kernel for op {overload.qualified_name} with keys {describe(keys & ~FLAGS)}. "
         f"It is registered for: {', '.join(registered) or 'nothing'}"
     )
+
+
+def _backend_name(key: int) -> str:
+    return NAMES.get(key) or device_type_of(key)
+
+
+Resolver.resolve = staticmethod(resolve)  # type: ignore[assignment]
+Resolver.keys_of = staticmethod(keys_of)  # type: ignore[assignment]

@@ -1,8 +1,11 @@
 """Executors of elementwise operators.
 
-Contiguous tensors of one dtype that the kernel computes in directly take a path of a few lines (`_fast_unary`,
-`_fast_binary`, `_fast_ternary`); everything else goes through `Elementwise.general`, which broadcasts, promotes, lays
-the output out and converts.
+Contiguous tensors of one dtype that a kernel computes in directly take a path of a few lines; everything else goes
+through `Elementwise.general`, which broadcasts, promotes, lays the output out and converts.
+
+The short paths look at every argument: a dtype that has an entry in `direct` (one for each dtype that needs neither
+conversion nor check), operands of that dtype and of one shape, or numbers that take it, and parameters at the values
+that the entry is for. What they do not recognize is the general path's.
 """
 
 from __future__ import annotations
@@ -15,38 +18,74 @@ import numpy as np
 from ..cell import Cell, cell_of
 from ..dtypes import ALL_DTYPES, complex32, dtype
 from ..dtypes import bool as bool_dtype
-from ..keys import BACKEND_MASK, STRIDED
+from ..keys import BACKEND_MASK, OTHER_INDEX, STRIDED
 from ..layout import broadcast_shapes, broadcast_strides, output_strides
 from ..promotion import KEEP, Promotion, result_type_of
 from ..spec import is_contiguous
-from ..state import tls
+from ..state import nested
 from ..tensor import Tensor, new_tensor
 from ..tensor_types import TENSORS
-from .memory import check_no_internal_overlap, check_no_partial_overlap
-from .registry import KernelDef, Overload
+from .kernel import Kernel, quiet, runner_for
+from .memory import check_no_internal_overlap, check_no_partial_overlap, share_memory
+from .registry import Overload
 
-__all__ = ["Elementwise", "build", "build_inplace"]
+__all__ = ["Elementwise", "build", "build_inplace", "build_out", "native_dtypes"]
 
-#: Whether an array and a Python number compute in the array's dtype whatever the number (NumPy 2; before it, the value
-#: and the number of dimensions had a say).
-WEAKLY_TYPED = np.lib.NumpyVersion(np.__version__) >= "2.0.0"
+Callee = Callable[..., Any]
+
+#: Classes of Python numbers that stand for 0-dim tensors.
+NUMBERS = frozenset((bool, int, float, complex))
+REAL_NUMBERS = frozenset((bool, int, float))
+REAL_FLOATS = frozenset(d for d in ALL_DTYPES if d.native_real_float)
+#: What a backend computes in that does not say: NumPy's dtypes.
+_NUMPY_NATIVE = frozenset(d for d in ALL_DTYPES if d.native)
+#: Whether a NumPy array and a Python number compute in the array's dtype whatever the number (NumPy 2; before it, the
+#: value and the number of dimensions had a say).
+_NUMPY_IS_WEAK = np.lib.NumpyVersion(np.__version__) >= "2.0.0"
+
+
+def native_dtypes(backend: Any) -> frozenset[dtype]:
+    """The dtypes that a backend's kernels compute in (`Backend.native`)."""
+    return getattr(backend, "native", _NUMPY_NATIVE)
+
+
+def weak_numbers(backend: Any) -> dict[dtype, frozenset[type]]:
+    """dtype -> the classes of numbers that a kernel may be given beside arrays of it, and that leave it as it is.
+
+    A bool beside a number is rare, and refused by some operators.
+    """
+    if not getattr(backend, "weak_numbers", _NUMPY_IS_WEAK):
+        return {}
+    return {d: frozenset((int, float, complex)[: d.category] or (bool,)) for d in native_dtypes(backend)}
 
 
 class Elementwise:
     """One elementwise operator on one backend, for arguments of any layout and dtype."""
 
-    def __init__(self, overload: Overload, kernel: KernelDef | None, backend: Any, keys: int) -> None:
+    def __init__(
+        self, overload: Overload, kernels: list[Kernel], otherwise: Callee | None, backend: Any, keys: int
+    ) -> None:
         declaration = overload.declaration
-        self.kernel = kernel
+        self.kernels = kernels
+        self.otherwise = otherwise
+        self.overload = overload
         self.backend = backend
         self.keys = keys
         self.promotion: Promotion = declaration.promotion  # type: ignore[assignment]
         self.check = declaration.check
         self.require = getattr(declaration.check, "require", None)
+        self.native = native_dtypes(backend)
+        self.weak = weak_numbers(backend)
         arguments = overload.schema.arguments
+        self.names = tuple(a.name for a in arguments)
+        self.defaults = {a.name: a.default for a in arguments}
         #: Positions of the operands: tensors, and Scalars that promote with them.
         self.operands_at = tuple(i for i, a in enumerate(arguments) if a.is_tensor or a.name in declaration.promotes)
         self.promoting = tuple(i for i in self.operands_at if arguments[i].name in declaration.promotes)
+        self.functions = {id(kernel): quiet(kernel, backend) for kernel in kernels}
+        self.number = getattr(backend, "number", _numpy_number)
+
+    # dtypes
 
     def common_dtype(self, args: tuple[Any, ...]) -> dtype:
         """What the arguments promote to."""
@@ -63,6 +102,22 @@ class Elementwise:
         promotion = self.promotion.chosen(args)
         return promotion.compute(common), promotion.result(common)
 
+    def direct(self, kernel: Kernel) -> dict[dtype, dtype]:
+        """dtype of the operands -> dtype of the result, where a kernel needs no conversion and the call no check."""
+        promotion, check = self.promotion, self.check
+        unchecked = ALL_DTYPES if check is None else getattr(check, "unchecked", REAL_FLOATS)
+        accepted = kernel.accepts.dtypes
+        return {
+            d: promotion.result(d)
+            for d in unchecked
+            if promotion.is_direct(d)
+            and d in self.native
+            and (accepted is None or d in accepted)
+            and not (kernel.half == "float32" and d.compute is not d)
+        }
+
+    # Arguments
+
     def tensors(self, args: tuple[Any, ...]) -> list[Tensor]:
         return [args[i] for i in self.operands_at if isinstance(args[i], Tensor)]
 
@@ -76,49 +131,97 @@ class Elementwise:
         strides = output_strides(shape, [broadcast_strides(t._array.shape, t.stride(), shape) for t in tensors])
         return shape, None if is_contiguous(shape, strides) else strides
 
-    def arrays(self, args: tuple[Any, ...], compute: dtype) -> list[Any]:
-        """The arguments as the kernel takes them.
+    def arrays(self, kernel: Kernel, args: tuple[Any, ...], compute: dtype) -> list[Any]:
+        """The arguments as the kernel takes them: arrays of the computation dtype, numbers converted likewise.
 
-        Arrays of the computation dtype, numbers among them converted likewise.
+        What the kernel accepts at its default only is left out.
         """
         backend = self.backend
         converted = list(args)
         for i in self.operands_at:
             value = args[i]
             if isinstance(value, Tensor):
-                converted[i] = backend.cast(value._array, compute if i in self.promoting else value._dtype)
+                wanted = compute if i in self.promoting else value._dtype
+                converted[i] = backend.cast(value._array, wanted)
             elif value is not None:
-                converted[i] = number_array(value, compute)
-        return converted
+                converted[i] = self.number(value, compute)
+        dropped = kernel.accepts.defaults
+        return [v for v, name in zip(converted, self.names, strict=True) if name not in dropped] if dropped else converted
 
-    def compute_dtype(self, wanted: dtype) -> dtype:
-        kernel = self.kernel
-        return wanted.compute if kernel is not None and kernel.half == "float32" else wanted
+    def compute_dtype(self, kernel: Kernel, wanted: dtype) -> dtype:
+        """The dtype that a kernel computes in where `wanted` is asked for: half types may have to be widened."""
+        if kernel.half == "native" or kernel.half is None and wanted in self.native:
+            return wanted
+        return wanted.compute
 
-    def general(self, *args: Any) -> Tensor:
+    def chosen(self, args: tuple[Any, ...], compute: dtype) -> Kernel | None:
+        """The first kernel that accepts the call, its operands taken as promoted."""
+        for kernel in self.kernels:
+            accepts = kernel.accepts
+            if accepts.everything() or (
+                (accepts.dtypes is None or self.compute_dtype(kernel, compute) in accepts.dtypes)
+                and self._others_accepted(kernel, args)
+            ):
+                return kernel
+        return None
+
+    def _others_accepted(self, kernel: Kernel, args: tuple[Any, ...]) -> bool:
+        """What `Accepts.takes` tests, but for dtypes, which are promoted first."""
+        accepts = kernel.accepts
+        for name, value in zip(self.names, args, strict=True):
+            if name in accepts.defaults and (isinstance(value, Tensor) or value != self.defaults[name]):
+                return False
+            if name in accepts.ranks and isinstance(value, Tensor) and value._array.ndim not in accepts.ranks[name]:
+                return False
+            if accepts.layout == "row_major" and isinstance(value, Tensor) and value._keys & STRIDED:
+                return False
+        return accepts.also is None or bool(accepts.also(*args))
+
+    # The general path
+
+    def general(self, *args: Any) -> Any:
         common = self.common_dtype(args)
         shape, strides = self.layout(args)
         if self.require is not None:
             self.require(args, common)
         compute, result = self.dtypes(args, common)
+        kernel = self.chosen(args, compute)
+        if kernel is None and self.kernels:
+            return self.unaccepted(args)
         backend = self.backend
-        out = backend.empty(shape, result, strides, None)
-        if self.kernel is not None:
-            self.write(out, result, args, compute)
+        out = backend.empty(shape, result, strides, self.index(args))
+        if kernel is not None:
+            self.write(kernel, out, result, args, compute)
         return new_tensor(out, result, self.keys if strides is None else self.keys | STRIDED)
 
-    def write(self, out: Any, result: dtype, args: tuple[Any, ...], compute: dtype) -> None:
-        """Compute into the array `out` of dtype `result`."""
-        kernel = self.kernel
-        assert kernel is not None
-        compute = self.compute_dtype(compute)
-        arrays = self.arrays(args, compute)
-        if kernel.ufunc and (result is compute or self.promotion.fixed_result is result):
-            tls.quiet(_into, kernel.function, arrays, out)
-        else:
-            self.backend.copy(out, self.backend.as_array(tls.quiet(kernel.function, *arrays)))
+    def unaccepted(self, args: tuple[Any, ...]) -> Any:
+        """What happens to a call that no kernel takes."""
+        if self.otherwise is not None:
+            return self.otherwise(*args)
+        raise NotImplementedError(
+            f"no kernel of {self.overload.qualified_name} on {self.tensors(args)[0].device} takes tensors of "
+            + ", ".join(f"{t.dtype} {list(t.shape)}" for t in self.tensors(args))
+        )
 
-    def general_inplace(self, self_: Tensor, *args: Any) -> Tensor:
+    def index(self, args: tuple[Any, ...]) -> int | None:
+        """The device index of the operands that are on this backend."""
+        backend = self.backend
+        for tensor in self.tensors(args):
+            if isinstance(tensor._array, backend.array_type):
+                return backend.index_of(tensor._array)
+        return None
+
+    def write(self, kernel: Kernel, out: Any, result: dtype, args: tuple[Any, ...], compute: dtype) -> None:
+        """Compute into the array `out` of dtype `result`."""
+        compute = self.compute_dtype(kernel, compute)
+        arrays = self.arrays(kernel, args, compute)
+        function = self.functions[id(kernel)]
+        if kernel.out == "fills" and (result is compute or self.promotion.fixed_result is result):
+            function(*arrays, out=out)
+        else:
+            self.backend.copy(out, self.backend.as_array(function(*arrays)))
+
+    def general_inplace(self, self_: Tensor, *args: Any) -> Any:
         args = (self_, *args)
         common = self.common_dtype(args)
         compute, result = self.dtypes(args, common)
@@ -127,7 +230,7 @@ class Elementwise:
         if shape != self_._array.shape:
             raise RuntimeError(f"output with shape {list(self_.shape)} doesn't match the broadcast shape {list(shape)}")
         if result is not target:
-            from .executors import check_castable
+            from .derived import check_castable  # derived forms run these executors
 
             check_castable(result, target)
         if self.require is not None:
@@ -135,17 +238,21 @@ class Elementwise:
         check_no_internal_overlap(self_)
         for other in self.tensors(args)[1:]:
             check_no_partial_overlap(self_, other)
-        if self.kernel is not None:
+        kernel = self.chosen(args, compute)
+        if kernel is None and self.kernels:
+            return self.unaccepted(args)
+        if kernel is not None:
             # What is read may be what is written (x.add_(x.t())): the result is complete before it is stored.
-            out = self.backend.empty(shape, target, None, None)
-            self.write(out, target, args, compute)
+            out = self.backend.empty(shape, target, None, self.index(args))
+            self.write(kernel, out, target, args, compute)
             self.backend.copy(self_._array, out)
         cell_of(self_).version += 1
         return self_
 
 
-def _into(function: Any, arrays: list[Any], out: Any) -> None:
-    function(*arrays, out=out)
+def _numpy_number(value: Any, compute: dtype) -> Any:
+    """A number as a NumPy scalar: array libraries other than NumPy refuse host arrays among their operands."""
+    return number_array(value, compute)[()]
 
 
 def check_same_device(tensors: list[Tensor]) -> None:
@@ -160,7 +267,10 @@ def check_same_device(tensors: list[Tensor]) -> None:
         return
     first = next((t for t in tensors if t._array.ndim), tensors[0])
     for t in tensors:
-        if (t._keys ^ first._keys) & BACKEND_MASK and not (t._array.ndim == 0 and t.device.type == "cpu"):
+        if (t._keys ^ first._keys) & BACKEND_MASK:
+            if not (t._array.ndim == 0 and t.device.type == "cpu"):
+                raise different_devices(first, t)
+        elif (t._keys | first._keys) & OTHER_INDEX and t.device != first.device:
             raise different_devices(first, t)
 
 
@@ -190,28 +300,87 @@ def number_array(value: Any, compute: dtype) -> np.ndarray:
     return np.asarray((value.real, value.imag) if compute is complex32 else value, compute.np)
 
 
+def takes_dtype(number: Any, d: dtype, weak: dict[dtype, frozenset[type]]) -> bool:
+    """Whether a number beside a tensor takes the tensor's dtype, in PyTorch's promotion as in the backend's.
+
+    Integers moreover must fit every integer dtype: PyTorch wraps around those that do not.
+    """
+    cls = number.__class__
+    return cls in weak.get(d, ()) and (cls is not int or 0 <= number <= 127)
+
+
+# The short paths
+
+
+class Direct:
+    """What a short path needs to know of an operator: entries by dtype, and what runs them.
+
+    Attributes
+    ----------
+    entries
+        dtype of the operands -> (kernel's function, dtype of the result), for parameters at their defaults.
+    with_parameters
+        The same for any parameters, which the function then gets; empty where a check looks at them.
+    """
+
+    def __init__(self, operator: Elementwise) -> None:
+        self.operator = operator
+        self.parameters = tuple(
+            a.default for i, a in enumerate(operator.overload.schema.arguments) if i not in operator.operands_at
+        )
+        names = {n for i, n in enumerate(operator.names) if i not in operator.operands_at}
+        self.entries: dict[dtype, tuple[Callee, dtype]] = {}
+        self.with_parameters: dict[dtype, tuple[Callee, dtype]] = {}
+        self.runner: Any = None
+        for kernel in operator.kernels:
+            accepts = kernel.accepts
+            if accepts.ranks or accepts.also or isinstance(accepts.dtypes, dict):
+                break  # the general path chooses
+            runner = runner_for(kernel, operator.backend)
+            if self.runner is None:
+                self.runner = runner
+            if runner is not self.runner or accepts.defaults - names:
+                break
+            self._enter(kernel, names)
+            if accepts.dtypes is None and not accepts.defaults:
+                break  # nothing gets past this kernel
+
+    def _enter(self, kernel: Kernel, names: set[str]) -> None:
+        left_out = kernel.accepts.defaults
+        for d, result in self.operator.direct(kernel).items():
+            if not names or left_out == names:
+                self.entries.setdefault(d, (kernel.function, result))
+            elif not left_out and not _parameters_are_checked(self.operator):
+                self.with_parameters.setdefault(d, (kernel.function, result))
+
+
+def _parameters_are_checked(operator: Elementwise) -> bool:
+    """Whether the operator's check looks at parameters, and not only at dtypes."""
+    check = operator.check
+    return check is not None and getattr(check, "also", check) is not None
+
+
 def build(
-    overload: Overload, kernel: KernelDef | None, backend: Any, keys: int, strided: bool
-) -> Callable[..., Tensor]:
-    """The executor for one operator; `strided` tells that some input is not contiguous."""
-    operator = Elementwise(overload, kernel, backend, keys)
-    operands = operator.operands_at
-    if kernel is None or strided or operands != tuple(range(len(operands))):
+    overload: Overload, kernels: list[Kernel], otherwise: Callee | None, backend: Any, keys: int, coded: int
+) -> Callee:
+    """The executor for one operator."""
+    operator = Elementwise(overload, kernels, otherwise, backend, keys)
+    operands, tensors = operator.operands_at, overload.tensor_positions
+    if not kernels or coded & STRIDED or operands != tuple(range(len(operands))):
         return operator.general
-    tensors = overload.tensor_positions
+    direct = Direct(operator)
+    if direct.runner is None:
+        return operator.general
     if tensors == (0,):
-        fast = _fast_unary if len(operands) == 1 else _fast_with_numbers
-        return fast(operator, overload, kernel, keys)
-    if tensors != operands:
-        return operator.general
-    if len(tensors) == 2:
-        return _fast_binary(operator, overload, kernel, keys)
-    if len(tensors) == 3:
-        return _fast_ternary(operator, overload, kernel, keys)
+        return _unary(direct, keys) if len(operands) == 1 else _with_numbers(direct, keys)
+    if tensors == operands == operator.promoting == (0, 1):
+        return _binary(direct, keys)
+    if tensors == operands == (0, 1, 2) and operator.promoting in ((0, 1, 2), (1, 2)):
+        return _ternary(direct, keys)
     return operator.general
 
 
-def _finish(backend: Any, keys: int) -> Callable[[Any, dtype], Tensor]:
+def _finisher(backend: Any, keys: int) -> Callable[[Any, dtype], Tensor]:
     array_type, as_array, cast = backend.array_type, backend.as_array, backend.cast
 
     def finish(value: Any, d: dtype) -> Tensor:
@@ -224,219 +393,216 @@ def _finish(backend: Any, keys: int) -> Callable[[Any, dtype], Tensor]:
     return finish
 
 
-def _directs(operator: Elementwise) -> dict[dtype, dtype]:
-    """dtype of the inputs -> dtype of the result, where no conversion and no check is needed."""
-    promotion, check = operator.promotion, operator.check
-    unchecked = ALL_DTYPES if check is None else getattr(check, "unchecked", REAL_FLOATS)
-    return {d: promotion.result(d) for d in unchecked if getattr(d, promotion.direct)}
+def _unary(direct: Direct, keys: int) -> Callee:
+    general, runner = direct.operator.general, direct.runner
+    entries = direct.entries if not direct.parameters else direct.with_parameters
+    array_type, finish = direct.operator.backend.array_type, _finisher(direct.operator.backend, keys)
 
+    def run(self: Tensor) -> Any:
+        entry = entries.get(self._dtype)
+        if entry is None:
+            return general(self)
+        function, result = entry
+        try:
+            value = runner.run_kernel(function, self._array)
+        except RuntimeError as error:
+            value = nested(error, function, self._array)
+        if value.__class__ is array_type and value.dtype is result.np:
+            return new_tensor(value, result, keys)
+        return finish(value, result)
 
-def _guarded_defaults(operator: Elementwise, overload: Overload) -> tuple[Any, ...] | None:
-    """The only parameters that need no check: their defaults; None where any parameters may go unchecked."""
-    check = operator.check
-    if check is None or getattr(check, "also", check) is None:
-        return None
-    return tuple(a.default for a in overload.schema.arguments[len(operator.operands_at) :])
-
-
-def _fast_unary(operator: Elementwise, overload: Overload, kernel: KernelDef, keys: int) -> Callable[..., Tensor]:
-    function, general, directs = kernel.function, operator.general, _directs(operator)
-    array_type, as_array, finish = (
-        operator.backend.array_type,
-        operator.backend.as_array,
-        _finish(operator.backend, keys),
-    )
-    if kernel.ufunc:
-
-        def run(self: Tensor) -> Tensor:
-            d = directs.get(self._dtype)
-            if d is None:
-                return general(self)
-            value = tls.quiet(function, self._array)
-            if value.__class__ is not array_type:
-                value = as_array(value)
-            return new_tensor(value, d, keys)
-
+    if not direct.parameters:
         return run
+    default, at_default = direct.parameters, direct.entries
 
-    guarded = _guarded_defaults(operator, overload)
+    def run_parameters(self: Tensor, *parameters: Any) -> Any:
+        entry = entries.get(self._dtype)
+        if entry is None:
+            if parameters == default and self._dtype in at_default:
+                function, result = at_default[self._dtype]
+                return finish(runner.run_kernel(function, self._array), result)
+            return general(self, *parameters)
+        function, result = entry
+        try:
+            value = runner.run_kernel(function, self._array, *parameters)
+        except RuntimeError as error:
+            value = nested(error, function, self._array, *parameters)
+        if value.__class__ is array_type and value.dtype is result.np:
+            return new_tensor(value, result, keys)
+        return finish(value, result)
 
-    def run_params(self: Tensor, *params: Any) -> Tensor:
-        d = directs.get(self._dtype)
-        if d is None or guarded is not None and params != guarded:
-            return general(self, *params)
-        return finish(tls.quiet(function, self._array, *params), d)
-
-    return run_params
+    return run_parameters
 
 
-def _fast_with_numbers(
-    operator: Elementwise, overload: Overload, kernel: KernelDef, keys: int
-) -> Callable[..., Tensor]:
+def _with_numbers(direct: Direct, keys: int) -> Callee:
     """A tensor, then numbers (or None) that promote with it, where they leave its dtype as it is."""
-    general, directs = operator.general, _directs(operator)
-    function, finish, last = kernel.function, _finish(operator.backend, keys), len(operator.operands_at) - 1
+    operator, runner = direct.operator, direct.runner
+    general, weak, last = operator.general, operator.weak, len(operator.operands_at) - 1
+    finish = _finisher(operator.backend, keys)
+    entries = direct.with_parameters if direct.parameters else direct.entries
 
-    def run(self: Tensor, *rest: Any) -> Tensor:
-        d = directs.get(self._dtype)
-        if d is None or not _all_take_dtype(rest[:last], self._dtype):
+    def run(self: Tensor, *rest: Any) -> Any:
+        entry = entries.get(self._dtype)
+        if entry is None or not _all_take_dtype(rest[:last], self._dtype, weak):
             return general(self, *rest)
-        return finish(tls.quiet(function, self._array, *rest), d)
+        function, result = entry
+        try:
+            value = runner.run_kernel(function, self._array, *rest)
+        except RuntimeError as error:
+            value = nested(error, function, self._array, *rest)
+        return finish(value, result)
 
     return run
 
 
-def _all_take_dtype(numbers: tuple[Any, ...], d: dtype) -> bool:
+def _all_take_dtype(numbers: tuple[Any, ...], d: dtype, weak: dict[dtype, frozenset[type]]) -> bool:
     """Whether each number takes the dtype or is None, and not all are None."""
     given = False
     for number in numbers:
         if number is not None:
-            if not takes_dtype(number, d):
+            if not takes_dtype(number, d, weak):
                 return False
             given = True
     return given
 
 
-def takes_dtype(number: Any, d: dtype) -> bool:
-    """Whether a number beside a tensor takes the tensor's dtype, in PyTorch's promotion as in NumPy's.
+def _binary(direct: Direct, keys: int) -> Callee:
+    plain = _binary_at_defaults(direct, keys)
+    default = direct.parameters
+    if not default:
+        return plain
+    general = _binary_with_parameters(direct, keys) if direct.with_parameters else direct.operator.general
+    if not direct.entries:
+        return general
+    if len(default) == 1:
+        only = default[0]
 
-    Integers moreover must fit every integer dtype: PyTorch wraps around those that do not.
-    """
-    cls = number.__class__
-    return cls in WEAK_NUMBERS[d] and (cls is not int or 0 <= number <= 127)
+        def run(self: Tensor, other: Any, parameter: Any) -> Any:
+            return plain(self, other) if parameter is only else general(self, other, parameter)
 
-
-def _fast_binary(operator: Elementwise, overload: Overload, kernel: KernelDef, keys: int) -> Callable[..., Tensor]:
-    if operator.promoting != (0, 1):
-        return operator.general
-    extra = [a.default for a in overload.schema.arguments[2:]]
-    if not kernel.ufunc and kernel.fast is None:
-        return _fast_binary_with_parameters(operator, overload, kernel, keys)
-    straight = _fast_binary_ufunc(operator, kernel, keys, extra)
-    if not extra:
-        return straight
-    general = operator.general
-    if len(extra) > 1:
-        default = tuple(extra)
-        return lambda self, other, *params: (
-            straight(self, other) if params == default else general(self, other, *params)
-        )
-    only = extra[0]
-
-    def run(self: Tensor, other: Any, parameter: Any) -> Tensor:
-        return straight(self, other) if parameter is only else general(self, other, parameter)
-
-    return run
+        return run
+    return lambda self, other, *params: (
+        plain(self, other) if params == default else general(self, other, *params)
+    )
 
 
-def _fast_binary_ufunc(operator: Elementwise, kernel: KernelDef, keys: int, extra: list[Any]) -> Callable[..., Tensor]:
-    general, directs = operator.general, _directs(operator)
-    function = kernel.function if kernel.fast is None else kernel.fast
-    array_type, as_array = operator.backend.array_type, operator.backend.as_array
+def _binary_at_defaults(direct: Direct, keys: int) -> Callee:
+    operator, runner = direct.operator, direct.runner
+    entries, weak, default = direct.entries, operator.weak, direct.parameters
+    general = _binary_with_parameters(direct, keys) if direct.with_parameters else operator.general
+    array_type, finish = operator.backend.array_type, _finisher(operator.backend, keys)
 
-    def straight(self: Tensor, other: Any) -> Tensor:
+    def run(self: Tensor, other: Any) -> Any:
         d = self._dtype
-        result = directs.get(d)
-        if result is None:
-            return general(self, other, *extra)
+        entry = entries.get(d)
+        if entry is None:
+            return general(self, other, *default)
+        array = self._array
         if other.__class__ in NUMBERS:
-            if not takes_dtype(other, d):
-                return general(self, other, *extra)
+            if not takes_dtype(other, d, weak):
+                return general(self, other, *default)
             operand = other
-        elif other._dtype is d:
-            operand = other._array
         else:
-            return general(self, other, *extra)
+            operand = other._array
+            if other._dtype is not d or operand.shape != array.shape:
+                return general(self, other, *default)
+        function, result = entry
         try:
-            value = tls.quiet(function, self._array, operand)
-        except ValueError:  # shapes that do not broadcast: the general path says so in PyTorch's words
-            return general(self, other, *extra)
-        if value.__class__ is not array_type:
-            value = as_array(value)
-        return new_tensor(value, result, keys)
-
-    return straight
-
-
-def _fast_binary_with_parameters(
-    operator: Elementwise, overload: Overload, kernel: KernelDef, keys: int
-) -> Callable[..., Tensor]:
-    general, directs, guarded = operator.general, _directs(operator), _guarded_defaults(operator, overload)
-    function, finish = kernel.function, _finish(operator.backend, keys)
-
-    def run(self: Tensor, other: Any, *params: Any) -> Tensor:
-        d = self._dtype
-        result = directs.get(d)
-        if (
-            result is None
-            or other.__class__ not in TENSORS
-            or other._dtype is not d
-            or guarded is not None
-            and params != guarded
-        ):
-            return general(self, other, *params)
-        try:
-            return finish(tls.quiet(function, self._array, other._array, *params), result)
-        except ValueError:  # as above
-            return general(self, other, *params)
+            value = runner.run_kernel(function, array, operand)
+        except RuntimeError as error:
+            value = nested(error, function, array, operand)
+        if value.__class__ is array_type and value.dtype is result.np:
+            return new_tensor(value, result, keys)
+        return finish(value, result)
 
     return run
 
 
-def _fast_ternary(operator: Elementwise, overload: Overload, kernel: KernelDef, keys: int) -> Callable[..., Tensor]:
-    general, directs, guarded = operator.general, _directs(operator), _guarded_defaults(operator, overload)
-    function, finish = kernel.function, _finish(operator.backend, keys)
-    first = 0 if 0 in operator.promoting else 1
-    condition = first == 1
+def _binary_with_parameters(direct: Direct, keys: int) -> Callee:
+    operator, runner, entries = direct.operator, direct.runner, direct.with_parameters
+    general, finish = operator.general, _finisher(operator.backend, keys)
 
-    def run(a: Any, b: Any, c: Any, *params: Any) -> Tensor:
-        if b.__class__ not in TENSORS or a.__class__ not in TENSORS or guarded is not None and params != guarded:
+    def run(self: Tensor, other: Any, *params: Any) -> Any:
+        d = self._dtype
+        entry = entries.get(d)
+        if (
+            entry is None or other.__class__ not in TENSORS or other._dtype is not d
+            or other._array.shape != self._array.shape
+        ):  # fmt: skip
+            return general(self, other, *params)
+        function, result = entry
+        try:
+            value = runner.run_kernel(function, self._array, other._array, *params)
+        except RuntimeError as error:
+            value = nested(error, function, self._array, other._array, *params)
+        return finish(value, result)
+
+    return run
+
+
+def _ternary(direct: Direct, keys: int) -> Callee:
+    operator, runner = direct.operator, direct.runner
+    general, weak, finish = operator.general, operator.weak, _finisher(operator.backend, keys)
+    condition = operator.promoting == (1, 2)
+    default = direct.parameters
+    entries = direct.with_parameters if default else direct.entries
+
+    def run(a: Any, b: Any, c: Any, *params: Any) -> Any:
+        if b.__class__ not in TENSORS or a.__class__ not in TENSORS:
             return general(a, b, c, *params)
         d = b._dtype
-        result = directs.get(d)
-        if result is None or a._dtype is not (bool_dtype if condition else d):
+        entry = entries.get(d)
+        if entry is None or a._dtype is not (bool_dtype if condition else d) or a._array.shape != b._array.shape:
             return general(a, b, c, *params)
-        if c.__class__ in TENSORS and c._dtype is d:
+        if c.__class__ in TENSORS and c._dtype is d and c._array.shape == b._array.shape:
             last = c._array
-        elif c.__class__ in NUMBERS and takes_dtype(c, d):
+        elif c.__class__ in NUMBERS and takes_dtype(c, d, weak):
             last = c
         else:
             return general(a, b, c, *params)
+        function, result = entry
         try:
-            return finish(tls.quiet(function, a._array, b._array, last, *params), result)
-        except ValueError:  # as in the binary path
-            return general(a, b, c, *params)
+            value = runner.run_kernel(function, a._array, b._array, last, *params)
+        except RuntimeError as error:
+            value = nested(error, function, a._array, b._array, last, *params)
+        return finish(value, result)
 
-    return run if operator.promoting in ((0, 1, 2), (1, 2)) else general
+    return run
 
 
-def build_inplace(overload: Overload, kernel: KernelDef | None, backend: Any, strided: bool) -> Callable[..., Tensor]:
-    """The executor of the in-place form, from the functional kernel."""
-    operator = Elementwise(overload, kernel, backend, 0)
+# In place
+
+
+def build_inplace(
+    overload: Overload, functional: Overload, kernels: list[Kernel], backend: Any, coded: int
+) -> Callee:
+    """The executor of the in-place form, from the functional kernels."""
+    operator = Elementwise(overload, kernels, None, backend, 0)
     general = operator.general_inplace
-    if kernel is None or strided:
+    if not kernels or coded & STRIDED:
         return general
-    if kernel.inplace is not None:
-        general = _inplace_kernel(general, kernel.inplace, len(overload.tensor_positions))
-    if not kernel.ufunc and kernel.fast is None:
+    direct = Direct(operator)
+    filling = {k.function for k in kernels if k.out == "fills"}
+    entries = {d: f for d, (f, result) in direct.entries.items() if result is d and f in filling}
+    if not entries:
         return general
-    function = kernel.function if kernel.fast is None else kernel.fast
-    directs = frozenset(d for d, r in _directs(operator).items() if r is d)
-    operands = operator.operands_at
-    extra = tuple(a.default for a in overload.schema.arguments[len(operands):])  # fmt: skip
-    if len(operands) == 1 and not extra:
-        return _fast_inplace_unary(general, function, directs)
-    if operands == operator.promoting == overload.tensor_positions == (0, 1):
-        return _fast_inplace_binary(general, function, directs, extra)
+    if len(operator.operands_at) == 1 and not direct.parameters:
+        return _inplace_unary(general, entries, direct.runner)
+    if operator.operands_at == operator.promoting == overload.tensor_positions == (0, 1):
+        return _inplace_binary(general, entries, direct, operator.weak)
     return general
 
 
-def _fast_inplace_unary(general: Any, function: Any, directs: frozenset[dtype]) -> Callable[..., Tensor]:
-    def run(self: Tensor) -> Tensor:
-        if self._dtype not in directs:
+def _inplace_unary(general: Callee, entries: dict[dtype, Callee], runner: Any) -> Callee:
+    def run(self: Tensor) -> Any:
+        function = entries.get(self._dtype)
+        if function is None:
             return general(self)
         array = self._array
-        tls.quiet(function, array, array)
+        try:
+            runner.run_kernel(function, array, out=array)
+        except RuntimeError as error:
+            nested(error, function, array, out=array)
         cell = self._cell
         if cell is None:
             cell = self._cell = Cell(self)
@@ -446,27 +612,30 @@ def _fast_inplace_unary(general: Any, function: Any, directs: frozenset[dtype]) 
     return run
 
 
-def _fast_inplace_binary(
-    general: Any, function: Any, directs: frozenset[dtype], extra: tuple[Any, ...]
-) -> Callable[..., Tensor]:
-    def run(self: Tensor, other: Any, *params: Any) -> Tensor:
+def _inplace_binary(
+    general: Callee, entries: dict[dtype, Callee], direct: Direct, weak: dict[dtype, frozenset[type]]
+) -> Callee:
+    runner, default = direct.runner, direct.parameters
+
+    def run(self: Tensor, other: Any, *params: Any) -> Any:
         d = self._dtype
-        if d not in directs or params != extra:
+        function = entries.get(d)
+        if function is None or params != default:
             return general(self, other, *params)
-        cell = self._cell
+        array, cell = self._array, self._cell
         if other.__class__ in NUMBERS:
-            if not takes_dtype(other, d):
+            if not takes_dtype(other, d, weak):
                 return general(self, other, *params)
             operand = other
-        elif other._dtype is d and (cell is None or other._cell is None):
-            operand = other._array
         else:
-            return general(self, other, *params)
-        array = self._array
+            operand = other._array
+            alone = cell is None or other._cell is None or other is self
+            if other._dtype is not d or operand.shape != array.shape or not alone:
+                return general(self, other, *params)
         try:
-            tls.quiet(function, array, operand, out=array)
-        except ValueError:  # the shapes do not fit: the general path says how
-            return general(self, other, *params)
+            runner.run_kernel(function, array, operand, out=array)
+        except RuntimeError as error:
+            nested(error, function, array, operand, out=array)
         if cell is None:
             cell = self._cell = Cell(self)
         cell.version += 1
@@ -475,48 +644,34 @@ def _fast_inplace_binary(
     return run
 
 
-def _inplace_kernel(general: Any, function: Any, tensors: int) -> Callable[..., Tensor]:
-    """Tensors of one shape and one real floating dtype, then real numbers: the kernel writes where the first lies."""
+# out=
 
-    def run(self: Tensor, *rest: Any) -> Tensor:
-        d = self._dtype
-        others, numbers = rest[: tensors - 1], rest[tensors - 1 :]
-        if (
-            not d.native_real_float
-            or not _stand_beside(self, others)
-            or not REAL_NUMBERS.issuperset(map(type, numbers))
-        ):
-            return general(self, *rest)
-        tls.quiet(function, self._array, *[other._array for other in others], *numbers)
-        cell = self._cell
-        if cell is None:
-            cell = self._cell = Cell(self)
-        cell.version += 1
-        return self
+
+def build_out(
+    overload: Overload, functional: Overload, kernels: list[Kernel], backend: Any, general: Callee
+) -> Callee:
+    """The ``out=`` form where the output is what the operator would allocate: the kernel fills it."""
+    operator = Elementwise(functional, kernels, None, backend, 0)
+    arguments = overload.schema.arguments
+    out_at = next(i for i, a in enumerate(arguments) if a.writes)
+
+    def run(*args: Any) -> Any:
+        out, rest = args[out_at], (*args[:out_at], *args[out_at + 1 :])
+        tensors = operator.tensors(rest)
+        if out._keys & STRIDED or any(share_memory(out, t) or t._keys & STRIDED for t in tensors):
+            return general(*args)
+        common = operator.common_dtype(rest)
+        shape, _ = operator.layout(rest)
+        compute, result = operator.dtypes(rest, common)
+        kernel = operator.chosen(rest, compute)
+        if kernel is None or result is not out._dtype or shape != out._array.shape:
+            return general(*args)
+        if operator.require is not None:
+            operator.require(rest, common)
+        operator.write(kernel, out._array, result, rest, compute)
+        cell_of(out).version += 1
+        return out
 
     return run
 
 
-def _stand_beside(self: Tensor, others: tuple[Any, ...]) -> bool:
-    """Whether all are tensors of the first one's shape and dtype, each either itself or on other memory."""
-    cell, shape = self._cell, self._array.shape
-    for other in others:
-        if other.__class__ not in TENSORS or other._dtype is not self._dtype or other._array.shape != shape:
-            return False
-        theirs = other._cell
-        if other is not self and cell is not None and theirs is not None:
-            if cell is theirs or cell.storage is not None and cell.storage is theirs.storage:
-                return False
-    return True
-
-
-#: Classes of Python numbers that stand for 0-dim tensors.
-NUMBERS = frozenset((bool, int, float, complex))
-REAL_NUMBERS = frozenset((bool, int, float))
-REAL_FLOATS = frozenset(d for d in ALL_DTYPES if d.native_real_float)
-#: dtype -> classes of numbers that take it. A bool beside a number is rare, and refused by some operators.
-WEAK_NUMBERS = {
-    d: frozenset((int, float, complex)[: d.category] or (bool,)) if WEAKLY_TYPED else frozenset()
-    for d in ALL_DTYPES
-    if d.native
-}

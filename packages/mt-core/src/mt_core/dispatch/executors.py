@@ -1,225 +1,349 @@
 """Callables that carry an operator out on one backend, by the kind of its declaration.
 
 `build` is called once per operator and key set; what it returns is the end of every dispatch: it takes the schema's
-arguments positionally, hands arrays to the kernel, and wraps what comes back.
+arguments positionally, hands arrays to a kernel, and wraps what comes back. Where an operator has several kernels, the
+first that accepts the call runs; where none does, what the dispatcher would use without them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
-from weakref import ref
 
-from ..autograd_state import INFERENCE_VIEW, AutogradMeta
-from ..block import block_of, set_geometry
 from ..cell import Cell, cell_of
-from ..dtypes import can_cast, cpp_type_name, scalar_type_name
-from ..keys import AUTOGRAD, INFERENCE, META, MULTI_VIEW, NO_GRAD_VIEW, STRIDED
-from ..spec import Spec, View, is_contiguous
-from ..state import excluding, mode_triple, tls
+from ..dtypes import dtype, from_numpy_dtype
+from ..errors import NoElements
+from ..keys import META, OTHER_INDEX, STRIDED
+from ..meta_array import MetaArray
+from ..return_types import result_type
+from ..spec import Spec, is_contiguous
+from ..state import excluding, mode_triple, nested
 from ..tensor import Tensor, new_tensor
-from . import elementwise
-from .memory import check_no_internal_overlap, check_no_partial_overlap
-from .registry import COMPOSITES, META_RULES, KernelDef, Overload, find_overload, load_room
+from ..tensor_types import TENSORS
+from . import elementwise, views
+from .call_plans import planned, unplanned
+from .kernel import Kernel, are_alike, quiet, runner_for
+from .memory import check_no_internal_overlap
+from .registry import META_RULES, READS_ELEMENTS, Overload, find_overload, load_room
 
-__all__ = ["build", "derived_form", "with_named_results", "write_result"]
+__all__ = ["build", "infer", "rule_of", "with_named_results"]
 
-new_object = object.__new__
+Callee = Callable[..., Any]
+
+#: Arguments of factories that their kernels do not get: the spec, which they get last, says all of it.
+_FACTORY_OPTIONS = frozenset(("dtype", "layout", "device", "pin_memory"))
 
 
 def build(
-    overload: Overload, kernel: KernelDef | None, backend: Any, key: int, coded: int
-) -> Callable[..., Any] | None:
-    """The executor of an operator on a backend; None where the backend lacks what it needs."""
-    kind = overload.declaration.kind
-    flags = mode_triple(coded)[2]
-    if kind == "elementwise":
-        if kernel is None and key != META:
-            return None
-        return elementwise.build(overload, kernel, backend, key | flags, strided=bool(coded & STRIDED))
-    load_room("mt_core.meta", overload.family)
-    rule = META_RULES.get(overload.name)
-    if kind == "view":
-        return _view(overload, rule, kernel, backend, _view_keys(key, coded), coded)
-    if kernel is None and key != META:
+    overload: Overload, kernels: list[Kernel], otherwise: Callee | None, backend: Any, key: int, coded: int
+) -> Callee | None:
+    """The executor of an operator on a backend; None where the backend lacks what it needs.
+
+    Parameters
+    ----------
+    otherwise
+        What carries the operator out where no kernel accepts the call.
+    key
+        The backend's dispatch key.
+    coded
+        The key set that was looked up.
+    """
+    declaration = overload.declaration
+    if not kernels and key != META and declaration.kind != "view":
         return None
     if overload.schema.is_mutable:
-        return _mutating(overload, rule, kernel, backend)
-    if kernel is not None and kernel.function is None:
-        load_room("mt_core.decomp", overload.family)
-        return _with_short_way(overload, kernel, COMPOSITES[overload.name].function, key | flags, backend, coded)
-    if rule is None:
+        return _mutating(overload, kernels, otherwise, backend, key, coded)
+    if declaration.kind == "elementwise":
+        return elementwise.build(overload, kernels, otherwise, backend, result_keys(key, coded), coded)
+    if declaration.kind == "view":
+        return views.build(overload, rule_of(overload), kernels, otherwise, backend, key, coded)
+    rule = rule_of(overload)
+    if not kernels:
+        return None if rule is None else shapes_only(rule, backend, result_keys(key, coded))
+    return _plain(overload, kernels, otherwise, backend, key, coded)
+
+
+def rule_of(overload: Overload) -> Callee | None:
+    """The shape rule of an operator, its family loaded first."""
+    load_room("mt_core.meta", overload.family)
+    return META_RULES.get(overload.name)
+
+
+def result_keys(key: int, coded: int) -> int:
+    """The key bits of a fresh result: the backend's, and what the mode gives new tensors."""
+    return key | mode_triple(coded)[2] | coded & OTHER_INDEX
+
+
+# The description of results
+
+
+def infer(overload: Overload, args: tuple[Any, ...]) -> Any:
+    """The specs of an operator's results, found by running it on the meta device; None where they depend on elements."""
+
+    def on_meta(value: Any) -> Any:
+        if isinstance(value, Tensor):
+            array = value._array
+            described = MetaArray(array.shape, value._dtype.np, tuple(s * value._dtype.itemsize for s in value.stride()))
+            return new_tensor(described, value._dtype, META | value._keys & STRIDED)
+        return [on_meta(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+    with excluding(_NOT_STORAGE):
+        try:
+            result = overload.call(*map(on_meta, args))
+        except NoElements:
+            return None
+    return _spec_of(result)
+
+
+#: Everything between a tensor and its shape rule.
+_NOT_STORAGE = (1 << 24) - 1 & ~(META | STRIDED)
+
+
+def _spec_of(result: Any) -> Any:
+    if isinstance(result, Tensor):
+        strides = result.stride() if result._keys & STRIDED else None
+        return Spec(result._array.shape, result._dtype, strides)
+    return None if result is None else [_spec_of(item) for item in result]
+
+
+def describer(overload: Overload) -> Callee:
+    """``specs(*args)`` of an operator: its shape rule, else what a run on the meta device shows."""
+    rule = rule_of(overload)
+    return rule if rule is not None else lambda *args: infer(overload, args)
+
+
+# Fresh results
+
+
+def _plain(
+    overload: Overload, kernels: list[Kernel], otherwise: Callee | None, backend: Any, key: int, coded: int
+) -> Callee:
+    """An operator that makes new tensors: rule, kernel, and the results laid out as the rule says."""
+    keys = result_keys(key, coded)
+    specs = describer(overload)
+    if len(overload.schema.returns) == 1 and overload.schema.returns[0].alias is not None:
+        return _kernel_of_view(overload, kernels, otherwise, backend, key, coded)
+    prepare = Preparation(overload, kernels, specs, backend, keys, otherwise)
+    if rule_of(overload) is not None and overload.name in READS_ELEMENTS:
+        return unplanned(overload, prepare)
+    return planned(overload, prepare, bool(coded & STRIDED))
+
+
+class Call:
+    """How calls that agree in everything but elements are carried out.
+
+    Attributes
+    ----------
+    function
+        Takes the schema's arguments in order, with arrays in place of tensors.
+    finish
+        Makes tensors of what the function returns.
+    otherwise
+        Where no kernel accepts the call: what takes its arguments as they are. The others are None then.
+    """
+
+    __slots__ = ("function", "finish", "otherwise")
+
+    def __init__(self, function: Callee | None, finish: Callee | None, otherwise: Callee | None = None) -> None:
+        self.function = function
+        self.finish = finish
+        self.otherwise = otherwise
+
+
+class Preparation:
+    """Makes the `Call` for given arguments of one operator, backend and key set."""
+
+    def __init__(
+        self, overload: Overload, kernels: list[Kernel], specs: Callee, backend: Any, keys: int, otherwise: Any
+    ) -> None:
+        self.overload = overload
+        self.kernels = kernels
+        self.specs = specs
+        self.backend = backend
+        self.keys = keys
+        self.otherwise = otherwise
+        self.singles, self.lists = overload.tensor_positions, overload.list_positions
+        self.schema = overload.schema
+        self.names = {a.name: i for i, a in enumerate(self.schema.arguments)}
+        self.several = len(self.schema.returns) != 1 or self.schema.returns[0].is_list
+        self.is_factory = overload.declaration.kind == "factory"
+        self.wrap = wrapper(backend, keys)
+
+    def plan(self, args: tuple[Any, ...]) -> Call:
+        """How a call with these arguments is carried out.
+
+        Raises
+        ------
+        Exception
+            What the shape rule raises.
+        NotImplementedError
+            When no kernel takes the call.
+        """
+        kernel = chosen(self.kernels, self.schema, args)
+        if kernel is None:
+            if self.otherwise is None:
+                raise unaccepted(self.overload, args)
+            return Call(None, None, self.otherwise)
+        specs = self.specs(*args)
+        first = specs[0] if isinstance(specs, (list, tuple)) and specs else specs
+        if self.is_factory:
+            specs.device = args[self.names["device"]]
+        normalized = getattr(first, "arguments", None) or {}
+        replaced = tuple((self.names[name], value) for name, value in normalized.items())
+        return Call(self.adapted(kernel, args, replaced, specs), self.finisher(specs, args))
+
+    def adapted(
+        self, kernel: Kernel, args: tuple[Any, ...], replaced: tuple[tuple[int, Any], ...], specs: Any
+    ) -> Callee:
+        """The kernel as a function of all arguments in order.
+
+        Half types are widened, what the rule normalized takes the place of what the caller gave, and arguments that the
+        kernel does not get are left out.
+        """
+        function = quiet(kernel, self.backend)
+        dropped = kernel.accepts.defaults | (_FACTORY_OPTIONS if self.is_factory else frozenset())
+        kept = [i for name, i in self.names.items() if name not in dropped]
+        everything = len(kept) == len(self.names)
+        casts = self.casts(kernel, args)
+        if not casts and not replaced and everything and not self.is_factory:
+            return function
+        last = (specs,) if self.is_factory else ()
+
+        def run(*arrays: Any) -> Any:
+            given = list(arrays)
+            for i, value in replaced:
+                given[i] = value
+            for i, compute in casts:
+                given[i] = self.widened(given[i], compute)
+            return function(*(given if everything else [given[i] for i in kept]), *last)
+
+        return run
+
+    def widened(self, value: Any, compute: Any) -> Any:
+        """An array, or a list of arrays and their dtypes, in the dtypes that the kernel computes in."""
+        cast = self.backend.cast
+        if isinstance(value, list):
+            return [array if d is None else cast(array, d) for array, d in zip(value, compute, strict=True)]
+        return cast(value, compute)
+
+    def casts(self, kernel: Kernel, args: tuple[Any, ...]) -> list[tuple[int, Any]]:
+        """(position, dtype or dtypes) of the arguments that are converted before the kernel gets them."""
+        found: list[tuple[int, Any]] = []
+        for i in self.singles:
+            wanted = widened_dtype(kernel, self.backend, args[i])
+            if wanted is not None:
+                found.append((i, wanted))
+        for i in self.lists:
+            several = [widened_dtype(kernel, self.backend, t) for t in args[i] or ()]
+            if any(several):
+                found.append((i, several))
+        return found
+
+    def finisher(self, specs: Any, args: tuple[Any, ...]) -> Callee:
+        """What makes tensors of the kernel's arrays."""
+        if specs is None:
+            return self.unspecified()
+        index = index_of(self.backend, args, self.singles, self.lists)
+        if not self.several:
+            return self.wrap(specs, index)
+        wraps = [None if spec is None else self.wrap(spec, index) for spec in specs]
+        handed_over = result_type(self.overload.declaration)
+        return lambda arrays: handed_over(
+            [None if w is None else w(a) for w, a in zip(wraps, arrays, strict=True)]
+        )
+
+    def unspecified(self) -> Callee:
+        """Results whose description depends on elements: as the kernel returns them."""
+
+        def wrap(array: Any) -> Tensor:
+            array = self.backend.as_array(array)
+            return self.wrap(Spec(array.shape, from_numpy_dtype(array.dtype)), None)(array)
+
+        if not self.several:
+            return wrap
+        handed_over = result_type(self.overload.declaration)
+        return lambda arrays: handed_over([wrap(a) for a in arrays])
+
+
+def chosen(kernels: list[Kernel], schema: Any, args: tuple[Any, ...]) -> Kernel | None:
+    """The first kernel that accepts a call; None where none does."""
+    for kernel in kernels:
+        if kernel.accepts.everything() or kernel.accepts.takes(schema, args):
+            return kernel
+    return None
+
+
+def unaccepted(overload: Overload, args: tuple[Any, ...]) -> NotImplementedError:
+    """The error for a call that no kernel of the backend takes."""
+    tensors = [t for value in args for t in (value if isinstance(value, (list, tuple)) else (value,)) if isinstance(t, Tensor)]
+    described = ", ".join(f"{t.dtype} {list(t.shape)}" for t in tensors)
+    device = f" on {tensors[0].device}" if tensors else ""
+    return NotImplementedError(f"no kernel of {overload.qualified_name}{device} takes tensors of {described or 'no kind'}")
+
+
+def widened_dtype(kernel: Kernel, backend: Any, value: Any) -> dtype | None:
+    """The dtype that an argument is converted to before a kernel gets it; None where it stays as it is."""
+    if kernel.half == "native" or not isinstance(value, Tensor):
         return None
-    if kind == "factory":
-        return _factory(overload, rule, kernel, backend, key | flags)
-    return _plain(overload, rule, kernel, backend, key | flags, coded)
+    d = value._dtype
+    if kernel.half is None and d in native_dtypes(backend):
+        return None
+    return d.compute if d.compute is not d else None
 
 
-# Plain operators
+def native_dtypes(backend: Any) -> frozenset[dtype]:
+    """The dtypes that a backend computes in."""
+    return elementwise.native_dtypes(backend)
 
 
-def _converter(overload: Overload, kernel: KernelDef, backend: Any) -> Callable[[tuple[Any, ...]], list[Any]]:
-    """Arguments as the kernel takes them: arrays for tensors, half types widened where it asks for that."""
-    singles, lists = overload.tensor_positions, overload.list_positions
-    widen = kernel.half == "float32"
-    cast = backend.cast
-
-    def array_of(value: Any) -> Any:
-        if not isinstance(value, Tensor):
-            return value
-        d = value._dtype
-        return cast(value._array, d.compute) if widen and d.compute is not d else value._array
-
-    def convert(args: tuple[Any, ...]) -> list[Any]:
-        arrays = list(args)
-        for i in singles:
-            arrays[i] = array_of(args[i])
-        for i in lists:
-            if args[i] is not None:
-                arrays[i] = [array_of(t) for t in args[i]]
-        return arrays
-
-    return convert
+def index_of(backend: Any, args: tuple[Any, ...], singles: Any, lists: Any) -> int | None:
+    """The device index of a call's tensors on the backend; None where it has no indices, or there are none."""
+    for value in (*[args[i] for i in singles], *[t for i in lists for t in args[i] or ()]):
+        if isinstance(value, Tensor) and isinstance(value._array, backend.array_type):
+            return backend.index_of(value._array)
+    return None
 
 
-def _wrapper(backend: Any, keys: int) -> Callable[[Any, Spec], Tensor]:
-    """(array, spec) -> tensor, converted to the spec's dtype and layout where the kernel left another."""
+def wrapper(backend: Any, keys: int) -> Callable[[Spec, int | None], Callable[[Any], Tensor]]:
+    """(spec, device index) -> (array -> tensor), converted to the spec's dtype and layout where the kernel left another."""
     array_type, as_array, cast, contiguous = backend.array_type, backend.as_array, backend.cast, backend.contiguous
 
-    def wrap(array: Any, spec: Spec) -> Tensor:
+    def wrap(spec: Spec, index: int | None) -> Callable[[Any], Tensor]:
         d = spec.dtype
-        if array.__class__ is not array_type:
-            array = as_array(array)
-        if array.dtype is not d.np:
-            array = cast(array, d)
-        if spec.strides is not None and not is_contiguous(spec.shape, spec.strides):
-            laid_out = backend.empty(spec.shape, d, spec.strides, None)
-            backend.copy(laid_out, array)
-            return new_tensor(laid_out, d, keys | STRIDED)
-        return new_tensor(contiguous(array), d, keys)
+        stored = d.np
+
+        def row_major(array: Any) -> Tensor:
+            if array.__class__ is not array_type:
+                array = as_array(array)
+            if array.dtype is not stored:
+                array = cast(array, d)
+            return new_tensor(contiguous(array), d, keys)
+
+        if spec.strides is None or is_contiguous(spec.shape, spec.strides):
+            return row_major
+        shape, strides = spec.shape, spec.strides
+
+        def laid_out(array: Any) -> Tensor:
+            target = backend.empty(shape, d, strides, index)
+            backend.copy(target, as_array(array))
+            return new_tensor(target, d, keys | STRIDED)
+
+        return laid_out
 
     return wrap
 
 
-def _plain(
-    overload: Overload, rule: Any, kernel: KernelDef | None, backend: Any, keys: int, coded: int
-) -> Callable[..., Any]:
-    if kernel is None:
-        return _shapes_only(rule, backend, keys)
-    convert, wrap, function = _converter(overload, kernel, backend), _wrapper(backend, keys), kernel.function
-    outputs = overload.schema.returns
-    if len(outputs) == 1 and not outputs[0].is_list:
-
-        def run_one(*args: Any) -> Tensor:
-            spec = rule(*args)
-            return wrap(tls.quiet(function, *convert(args)), spec)
-
-        return run_one if kernel.short is None else _with_short_way(overload, kernel, run_one, keys, backend, coded)
-
-    result_type = _result_type(overload)
-
-    def run_many(*args: Any) -> Any:
-        specs = rule(*args)
-        arrays = tls.quiet(function, *convert(args))
-        return result_type([wrap(a, s) if s is not None else None for a, s in zip(arrays, specs, strict=True)])
-
-    return run_many
-
-
-def _with_short_way(
-    overload: Overload, kernel: KernelDef, general: Callable[..., Tensor], keys: int, backend: Any, coded: int
-) -> Callable[..., Tensor]:
-    """Try the kernel's short form where all tensors have one plain floating dtype; see `KernelDef.short`."""
-    short, mixed = kernel.short, kernel.mixed
-    if overload.list_positions:
-        return _short_way_of_lists(overload, short, general, keys)
-    positions = overload.tensor_positions
-    array_type, as_array, contiguous = backend.array_type, backend.as_array, backend.contiguous
-
-    def finish_row_major(array: Any, d: Any) -> Tensor:
-        return new_tensor(array if array.__class__ is array_type else as_array(array), d, keys)
-
-    def finish_any(array: Any, d: Any) -> Tensor:
-        # Array libraries lay results out as their inputs are.
-        return new_tensor(contiguous(array if array.__class__ is array_type else as_array(array)), d, keys)
-
-    finish = finish_any if coded & STRIDED else finish_row_major
-
-    def run_one(self: Tensor, *rest: Any) -> Tensor:
-        d = self._dtype
-        if d.native_real_float:
-            array = tls.quiet(short, self._array, *rest)
-            if array is not None:
-                return finish(array, d)
-        return general(self, *rest)
-
-    def run_two(self: Tensor, other: Tensor, *rest: Any) -> Tensor:
-        d = self._dtype
-        if d.native_real_float and d is other._dtype:
-            array = tls.quiet(short, self._array, other._array, *rest)
-            if array is not None:
-                return finish(array, d)
-        return general(self, other, *rest)
-
-    def run_any(*args: Any) -> Tensor:
-        d = args[positions[0]]._dtype
-        if d.native_real_float:
-            arrays = list(args)
-            for i in positions:
-                tensor = args[i]
-                if tensor is not None:
-                    if tensor._dtype is not d and not (mixed and tensor._dtype.category < 2):
-                        return general(*args)
-                    arrays[i] = tensor._array
-            array = tls.quiet(short, *arrays)
-            if array is not None:
-                return finish(array, d)
-        return general(*args)
-
-    required = [a for a in overload.schema.arguments if a.is_tensor and not a.optional]
-    if not mixed and len(required) == len(positions) and positions in ((0,), (0, 1)):
-        return run_one if positions == (0,) else run_two
-    return run_any
-
-
-def _short_way_of_lists(
-    overload: Overload, short: Any, general: Callable[..., Tensor], keys: int
-) -> Callable[..., Tensor]:
-    """The same for an operator whose first argument is its only one with tensors, a list."""
-
-    def run(tensors: list[Tensor], *rest: Any) -> Tensor:
-        if not tensors:
-            return general(tensors, *rest)
-        d = tensors[0]._dtype
-        if d.native:
-            arrays = [t._array for t in tensors if t._dtype is d]
-            if len(arrays) == len(tensors):
-                array = tls.quiet(short, arrays, *rest)
-                if array is not None:
-                    return new_tensor(array, d, keys)
-        return general(tensors, *rest)
-
-    return run
-
-
-def with_named_results(overload: Overload, function: Callable[..., Any]) -> Callable[..., Any]:
+def with_named_results(overload: Overload, function: Callee) -> Callee:
     """A composite, handing over what its schema says: a named tuple, or a tuple of views."""
     returns = overload.schema.returns
     several_views = len(returns) == 1 and returns[0].is_list and returns[0].alias is not None
     if not several_views and (len(returns) < 2 or returns[0].name is None):
         return function
-    handed_over = _result_type(overload)
+    handed_over = result_type(overload.declaration)
     return lambda *args: handed_over(function(*args))
 
 
-def _result_type(overload: Overload) -> Callable[[list[Any]], Any]:
-    """How several results are handed over: a list for ``Tensor[]``, a named tuple where the schema names them."""
-    from ..return_types import result_type
-
-    return result_type(overload.declaration)
-
-
-def _shapes_only(rule: Any, backend: Any, keys: int) -> Callable[..., Any]:
+def shapes_only(rule: Any, backend: Any, keys: int) -> Callee:
     """The executor of the meta device: the rule, and arrays without data."""
 
     def make(spec: Spec | None) -> Tensor | None:
@@ -238,33 +362,119 @@ def _shapes_only(rule: Any, backend: Any, keys: int) -> Callable[..., Any]:
     return run
 
 
-def _factory(overload: Overload, rule: Any, kernel: KernelDef | None, backend: Any, keys: int) -> Callable[..., Any]:
-    """A factory's kernel gets the spec last, in place of dtype, layout, device and pin_memory."""
-    if kernel is None:
-        return _shapes_only(rule, backend, keys)
-    arguments = overload.schema.arguments
-    dropped = {i for i, a in enumerate(arguments) if a.name in ("dtype", "layout", "device", "pin_memory")}
-    kept = [i for i in range(len(arguments)) if i not in dropped]
-    device_at = next((i for i, a in enumerate(arguments) if a.name == "device"), None)
-    convert, wrap, function = _converter(overload, kernel, backend), _wrapper(backend, keys), kernel.function
+def _kernel_of_view(
+    overload: Overload, kernels: list[Kernel], otherwise: Callee | None, backend: Any, key: int, coded: int
+) -> Callee:
+    """A kernel for a composite that gives views (``narrow``, ``chunk``): its arrays are views of its first array."""
+    functions = [(kernel, quiet(kernel, backend)) for kernel in kernels]
+    keys = views.view_keys(key, coded)
+    schema, handed_over = overload.schema, result_type(overload.declaration)
+    many = schema.returns[0].is_list
 
-    def run(*args: Any) -> Tensor:
-        spec = rule(*args)
-        spec.device = args[device_at] if device_at is not None else None
-        arrays = convert(args)
-        return wrap(tls.quiet(function, *[arrays[i] for i in kept], spec), spec)
+    def run(self: Tensor, *args: Any) -> Any:
+        for kernel, function in functions:
+            if kernel.accepts.everything() or kernel.accepts.takes(schema, (self, *args)):
+                made = function(self._array, *args)
+                if many:
+                    return handed_over([views.as_view(array, self, backend, keys) for array in made])
+                return views.as_view(made, self, backend, keys)
+        if otherwise is None:
+            raise unaccepted(overload, (self, *args))
+        return otherwise(self, *args)
 
     return run
 
 
-# In-place kernels
+# Kernels that write into arguments
 
 
-def _mutating(overload: Overload, rule: Any, kernel: KernelDef | None, backend: Any) -> Callable[..., Any]:
-    """A kernel that writes into its arguments; each written tensor's version is counted, and the first is returned."""
-    written = [i for i, a in enumerate(overload.schema.arguments) if a.writes]
-    convert = _converter(overload, kernel, backend) if kernel is not None else None
-    results = len(overload.schema.returns)
+def _mutating(
+    overload: Overload, kernels: list[Kernel], otherwise: Callee | None, backend: Any, key: int, coded: int
+) -> Callee | None:
+    """Kernels that write into arguments; each written tensor's version is counted, and the first is returned."""
+    if not kernels:
+        rule = rule_of(overload)
+        return _written(overload, rule, None, backend) if rule is not None else otherwise
+    if overload.declaration.kind == "view":
+        return _rebinding(kernels[0], backend)
+    if overload.declaration.form == "out":
+        rule = _out_rule(overload)
+    else:
+        rule = rule_of(overload) or _inplace_rule(overload)
+    if len(kernels) == 1 and kernels[0].accepts.alike and otherwise is not None and not overload.list_positions:
+        return _into_first(kernels[0], otherwise, backend)
+    ways = [(kernel, _written(overload, rule, kernel, backend)) for kernel in kernels]
+    if len(ways) == 1 and ways[0][0].accepts.everything():
+        return ways[0][1]
+    schema = overload.schema
+
+    def run(*args: Any) -> Any:
+        for kernel, way in ways:
+            if kernel.accepts.everything() or kernel.accepts.takes(schema, args):
+                return way(*args)
+        if otherwise is None:
+            raise unaccepted(overload, args)
+        return otherwise(*args)
+
+    return run
+
+
+def _into_first(kernel: Kernel, otherwise: Callee, backend: Any) -> Callee:
+    """A kernel for arrays alike, which nothing can be wrong with; other calls go the ordinary way."""
+    function, runner, dtypes = kernel.function, runner_for(kernel, backend), kernel.accepts.dtypes
+    also = kernel.accepts.also or _yes
+
+    def run(*args: Any) -> Any:
+        self = args[0]
+        if dtypes is not None and self._dtype not in dtypes or not also(*args) or not are_alike(args):
+            return otherwise(*args)
+        arrays = [value._array if value.__class__ in TENSORS else value for value in args]
+        try:
+            runner.run_kernel(function, *arrays)
+        except RuntimeError as error:
+            nested(error, function, *arrays)
+        cell = self._cell
+        if cell is None:
+            cell = self._cell = Cell(self)
+        cell.version += 1
+        return self
+
+    return run
+
+
+def _yes(*args: Any) -> bool:
+    return True
+
+
+def _written(overload: Overload, rule: Callee | None, kernel: Kernel | None, backend: Any) -> Callee:
+    schema = overload.schema
+    written = [i for i, a in enumerate(schema.arguments) if a.writes]
+    singles, lists = overload.tensor_positions, overload.list_positions
+    results = len(schema.returns)
+    dropped = kernel.accepts.defaults if kernel is not None else frozenset()
+    kept = [i for i, a in enumerate(schema.arguments) if a.name not in dropped]
+    function = quiet(kernel, backend) if kernel is not None else None
+
+    def array_of(value: Any) -> Any:
+        if not isinstance(value, Tensor):
+            return value
+        assert kernel is not None
+        wanted = widened_dtype(kernel, backend, value)
+        return value._array if wanted is None else backend.cast(value._array, wanted)
+
+    def run_kernel(args: tuple[Any, ...]) -> None:
+        assert function is not None
+        arrays = list(args)
+        for i in singles:
+            arrays[i] = array_of(args[i])
+        for i in lists:
+            if args[i] is not None:
+                arrays[i] = [array_of(t) for t in args[i]]
+        function(*[arrays[i] for i in kept])
+        for i in written:
+            # A half type was widened: what the kernel wrote goes back, rounded.
+            if isinstance(args[i], Tensor) and arrays[i] is not args[i]._array:
+                backend.copy(args[i]._array, arrays[i])
 
     def run(*args: Any) -> Any:
         if rule is not None:
@@ -272,8 +482,8 @@ def _mutating(overload: Overload, rule: Any, kernel: KernelDef | None, backend: 
         for i in written:
             if args[i] is not None:
                 check_no_internal_overlap(args[i])
-        if kernel is not None and convert is not None:
-            tls.quiet(kernel.function, *convert(args))
+        if function is not None:
+            run_kernel(args)
         for i in written:
             if args[i] is not None:
                 cell_of(args[i]).version += 1
@@ -284,276 +494,51 @@ def _mutating(overload: Overload, rule: Any, kernel: KernelDef | None, backend: 
     return run
 
 
-# Views
-
-
-def _view(
-    overload: Overload, rule: Any, kernel: KernelDef | None, backend: Any, keys: int, coded: int
-) -> Callable[..., Any] | None:
-    if rule is None:
+def _inplace_rule(overload: Overload) -> Callee | None:
+    """The errors of an in-place form: those of the functional one, and that the result fits."""
+    functional = overload.declaration.functional
+    if functional is None:
         return None
-    if kernel is not None and kernel.row_major and coded & STRIDED:
-        kernel = None
-    make = _view_maker(overload, rule, kernel, backend, keys)
-    _, excluded, flags = mode_triple(coded)
-    unrecorded = excluded & AUTOGRAD and (coded & AUTOGRAD or flags & INFERENCE and not coded & INFERENCE)
-    return _cut_off(make, coded) if unrecorded else make
+    from .derived import check_inplace_result  # derived forms run executors
+
+    specs = describer(find_overload(functional))
+
+    def check(self: Tensor, *args: Any) -> None:
+        spec = specs(self, *args)
+        if isinstance(spec, Spec):
+            check_inplace_result(self, spec.shape, spec.dtype)
+
+    return check
 
 
-def _view_keys(key: int, coded: int) -> int:
-    """Key bits of a view: the flags of what it is a view of, and whether it was made without recording.
+def _out_rule(overload: Overload) -> Callee | None:
+    """What an ``out=`` kernel asks for: outputs of the results' shapes, of dtypes that can take them."""
+    from .derived import fit_out  # derived forms run executors
 
-    A view made without recording still requires grad if its base does, as in PyTorch; only its gradient goes nowhere.
-    """
-    keys = key | coded & (INFERENCE | NO_GRAD_VIEW | MULTI_VIEW)
-    return keys | NO_GRAD_VIEW | coded & AUTOGRAD if mode_triple(coded)[1] & AUTOGRAD else keys
+    arguments = overload.schema.arguments
+    functional = overload.declaration.functional
+    if functional is None:
+        return rule_of(overload)
+    specs = describer(find_overload(functional))
+    outs = [i for i, a in enumerate(arguments) if a.writes]
+    rest = [i for i, a in enumerate(arguments) if not a.writes]
 
+    def check(*args: Any) -> None:
+        made = specs(*[args[i] for i in rest])
+        for i, spec in zip(outs, (made,) if isinstance(made, Spec) else made or (), strict=False):
+            if spec is not None:
+                fit_out(args[i], spec)
 
-def _cut_off(make: Callable[..., Any], coded: int) -> Callable[..., Any]:
-    """Views, made without recording, of a tensor that requires grad: they remember the version they were made at."""
-    creation_meta = INFERENCE_VIEW if mode_triple(coded)[2] & INFERENCE else None
-
-    def run(self: Tensor, *args: Any) -> Any:
-        made = make(self, *args)
-        for view in made if isinstance(made, (list, tuple)) else (made,):
-            state = view._autograd = AutogradMeta()
-            state.attr_version = view._cell.version
-            state.creation_meta = creation_meta
-        return made
-
-    return run
+    return check
 
 
-def _view_maker(overload: Overload, rule: Any, kernel: KernelDef | None, backend: Any, keys: int) -> Callable[..., Any]:
-    many = overload.schema.returns[0].is_list or len(overload.schema.returns) > 1
-    if many:
-        return _several_views(rule, backend, keys | MULTI_VIEW)
-
-    def general(self: Tensor, *args: Any) -> Tensor:
-        return make_view(self, rule(self, *args), backend, keys)
-
-    if kernel is None:
-        return general
-    return _fast_view(general, kernel, keys, len(overload.schema.arguments))
-
-
-def _fast_view(general: Callable[..., Tensor], kernel: KernelDef, keys: int, arguments: int) -> Callable[..., Tensor]:
-    """A backend's own view kernel: array -> array, or None to have the general rule decide (and raise)."""
-    function, row_major, strided = kernel.function, kernel.row_major, keys | STRIDED
-    # What `new_tensor` and `link_view` do, written out: views are the most frequent calls, and half their time is
-    # calling.
-
-    def finish(self: Tensor, array: Any) -> Tensor:
-        cell = self._cell
-        if cell is None:
-            cell = self._cell = Cell(self)
-        out = new_object(Tensor)
-        out._array = array
-        out._dtype = self._dtype
-        out._keys = keys if row_major or array.flags.c_contiguous else strided
-        out._autograd = None
-        out._cell = cell
-        base = self._base
-        out._base = self if base is None else base
-        members = cell.members
-        members.append(ref(out))
-        if len(members) > cell.sweep_at:
-            cell.sweep()
-        return out
-
-    def run_one(self: Tensor, first: Any) -> Tensor:
-        array = function(self._array, first)
-        return general(self, first) if array is None else finish(self, array)
-
-    def run_two(self: Tensor, first: Any, second: Any) -> Tensor:
-        array = function(self._array, first, second)
-        return general(self, first, second) if array is None else finish(self, array)
+def _rebinding(kernel: Kernel, backend: Any) -> Callee:
+    """A kernel for ``transpose_`` and its kin: it returns the view of the array that the tensor is from then on."""
+    function = quiet(kernel, backend)
 
     def run(self: Tensor, *args: Any) -> Tensor:
-        array = function(self._array, *args)
-        return general(self, *args) if array is None else finish(self, array)
-
-    return run_one if arguments == 2 else run_two if arguments == 3 else run
-
-
-def make_view(self: Tensor, view: View, backend: Any, keys: int) -> Tensor:
-    """The tensor of a `View` on `self`'s memory."""
-    owner = block_of(self).owner
-    d = view.dtype or self._dtype
-    size = d.itemsize
-    array = backend.as_strided(owner, view.shape, tuple(s * size for s in view.strides), view.offset * size, d)
-    out = new_tensor(array, d, keys if is_contiguous(view.shape, view.strides) else keys | STRIDED)
-    return link_view(out, self)
-
-
-def link_view(out: Tensor, base: Tensor) -> Tensor:
-    """Enter `out` as a view of `base`: one version, one storage."""
-    cell = cell_of(base)
-    out._cell = cell
-    out._base = base if base._base is None else base._base
-    cell.add(out)
-    return out
-
-
-def _several_views(rule: Any, backend: Any, keys: int) -> Callable[..., Any]:
-    def run(self: Tensor, *args: Any) -> Any:
-        views = rule(self, *args)
-        return tuple(make_view(self, view, backend, keys) for view in views)
-
-    return run
-
-
-# Derived forms
-
-
-def derived_form(overload: Overload, key: int, coded: int) -> Callable[..., Any] | None:
-    """An in-place or out= form made from the functional one, or a functional form made from an in-place kernel."""
-    from .dispatcher import kernel_for
-
-    declaration = overload.declaration
-    if declaration.form == "inplace":
-        functional = find_overload(declaration.functional or "")
-        if declaration.kind == "view":
-            return _inplace_view(functional)
-        if declaration.kind == "elementwise":
-            return _elementwise_inplace(overload, functional, key, coded)
-        return _inplace_from_functional(functional)
-    if declaration.form == "out":
-        return _out_from_functional(overload, find_overload(declaration.functional or ""))
-    if declaration.inplace is not None and kernel_for(declaration.inplace, overload.family, key) is not None:
-        return _functional_from_inplace(find_overload(declaration.inplace))
-    return None
-
-
-def _inplace_view(functional: Overload) -> Callable[..., Any] | None:
-    """``transpose_`` and its kin: the tensor itself gets the view's geometry, on the same memory."""
-    load_room("mt_core.meta", functional.family)
-    rule = META_RULES.get(functional.name)
-    if rule is None:
-        return None
-
-    def run(self: Tensor, *args: Any) -> Tensor:
-        view = rule(self, *args)
-        set_geometry(self, view.shape, view.strides, view.offset)
+        views.adopt_geometry(self, function(self._array, *args), backend)
         cell_of(self).version += 1
         return self
 
     return run
-
-
-def _elementwise_inplace(overload: Overload, functional: Overload, key: int, coded: int) -> Callable[..., Any] | None:
-    from .dispatcher import backend_for, kernel_for
-
-    kernel = kernel_for(functional.name, functional.family, key)
-    if kernel is None and key != META:
-        load_room("mt_core.decomp", functional.family)
-        if functional.name in COMPOSITES:
-            return _inplace_from_functional(functional)
-        return None
-    return elementwise.build_inplace(overload, kernel, backend_for(key), strided=bool(coded & STRIDED))
-
-
-def _inplace_from_functional(functional: Overload) -> Callable[..., Any]:
-    """Compute aside, check as PyTorch does, then copy into the first argument."""
-
-    def run(self: Tensor, *args: Any) -> Tensor:
-        check_no_internal_overlap(self)
-        with excluding(AUTOGRAD):
-            result = functional.call(self, *args)
-            check_castable(result._dtype, self._dtype)
-            if result.shape != self.shape:
-                raise RuntimeError(
-                    f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(result.shape)}"
-                )
-            return self.copy_(result)
-
-    return run
-
-
-def _functional_from_inplace(inplace: Overload) -> Callable[..., Any]:
-    def run(self: Tensor, *args: Any) -> Tensor:
-        with excluding(AUTOGRAD):
-            return inplace.call(self.clone(), *args)
-
-    return run
-
-
-def check_castable(result: Any, target: Any) -> None:
-    """Raise PyTorch's RuntimeError unless a result of one dtype may be written to a tensor of the other."""
-    if result is not target and not can_cast(result, target):
-        raise RuntimeError(
-            f"result type {scalar_type_name(result)} can't be cast to the desired output type "
-            f"{scalar_type_name(target)}"
-        )
-
-
-def _out_from_functional(overload: Overload, functional: Overload) -> Callable[..., Any]:
-    """Compute aside, then write into ``out``; the inputs may be the output."""
-    arguments = overload.schema.arguments
-    outs = [i for i, a in enumerate(arguments) if a.writes]
-    rest = [i for i, a in enumerate(arguments) if not a.writes]
-    elementwise_kind = overload.declaration.kind == "elementwise"
-    tensors = [i for i in overload.tensor_positions if i not in outs]
-    exact = overload.declaration.exact_out
-
-    def run(*args: Any) -> Any:
-        if elementwise_kind:
-            for i in tensors:
-                if isinstance(args[i], Tensor):
-                    check_no_partial_overlap(args[outs[0]], args[i])
-        with excluding(AUTOGRAD):
-            results = functional.call(*[args[i] for i in rest])
-            if exact:
-                for i, result in zip(outs, (results,) if len(outs) == 1 else results, strict=True):
-                    _check_exact(args[i], result, exact)
-            if len(outs) == 1:
-                return write_result(args[outs[0]], results)
-            for i, result in zip(outs, results, strict=True):
-                check_out(args[i], result)
-            for i, result in zip(outs, results, strict=True):
-                write_result(args[i], result)
-        return _result_type(overload)([args[i] for i in outs])
-
-    return run
-
-
-def _check_exact(out: Tensor, result: Tensor, message: str) -> None:
-    """Refuse an ``out`` of another dtype or with shared elements where the operator does (`Declaration.exact_out`)."""
-    if out._dtype is not result._dtype:
-        raise RuntimeError(
-            message.format(
-                out=scalar_type_name(out._dtype),
-                expected=scalar_type_name(result._dtype),
-                cpp_out=cpp_type_name(out._dtype),
-                cpp_expected=cpp_type_name(result._dtype),
-            )
-        )
-    check_no_internal_overlap(out)
-
-
-def check_out(out: Tensor, result: Tensor) -> None:
-    """Refuse, before anything is written, an ``out`` of a dtype or device that cannot take the result."""
-    check_castable(result._dtype, out._dtype)
-    if out.device != result.device:
-        raise RuntimeError(f"Expected out tensor to have device {result.device}, but got {out.device} instead")
-
-
-def write_result(out: Tensor, result: Tensor) -> Tensor:
-    """Give ``out`` the result's shape (with PyTorch's warning where it was not empty) and elements."""
-    check_out(out, result)
-    if out.shape != result.shape:
-        if out.numel():
-            import warnings
-
-            warnings.warn(
-                f"An output with one or more elements was resized since it had shape {list(out.shape)}, which "
-                "does not match "
-                f"the required output shape {list(result.shape)}. This behavior is deprecated, and in a future PyTorch "
-                "release outputs will not be resized unless they have zero elements. You can explicitly reuse an "
-                "out tensor "
-                "t by resizing it, inplace, to zero elements with t.resize_(0).",
-                stacklevel=3,
-            )
-        out.resize_(result.shape)
-    check_no_internal_overlap(out)
-    return out.copy_(result)

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..spec import is_contiguous
 
-__all__ = ["check_no_internal_overlap", "check_no_partial_overlap", "is_dense"]
+__all__ = ["check_no_internal_overlap", "check_no_partial_overlap", "is_dense", "share_memory"]
 
 
 def check_no_internal_overlap(tensor: Any) -> None:
@@ -47,6 +47,11 @@ def check_no_partial_overlap(written: Any, read: Any) -> None:
             "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
             "memory location. Please clone() the tensor before performing the operation."
         )
+
+
+def share_memory(a: Any, b: Any) -> bool:
+    """Whether two tensors lie on one storage, or are one tensor; where unknown, True only for what could be so."""
+    return a is b or a._cell is not None and _same_storage(a, b)
 
 
 def _same_storage(a: Any, b: Any) -> bool:

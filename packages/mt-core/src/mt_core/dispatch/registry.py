@@ -14,15 +14,17 @@ from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from ..dtypes import when_default_changes
 from ..schema import Schema
+from .kernel import ANYTHING, Accepts, Kernel
 
 if TYPE_CHECKING:
     from ..ops._declare import Declaration
 
 __all__ = [
-    "KernelDef", "Overload", "Packet", "define", "find_overload", "load_room", "overload", "packet",
-    "register_composite",
-    "register_generic", "register_handler", "register_kernel", "register_meta",
+    "Overload", "Packet", "define", "find_overload", "forget_all", "kernels_for", "load_room", "overload", "packet",
+    "register_composite", "register_generic", "register_handler", "register_kernel", "register_meta",
+    "unregister_kernel",
 ]  # fmt: skip
 
 #: Overload name -> what has been declared under it; filled by importing `mt_core.ops.<family>`.
@@ -35,53 +37,12 @@ META_RULES: dict[str, Callable[..., Any]] = {}
 COMPOSITES: dict[str, Composite] = {}
 #: Kernels on tensors that use nothing but the backend contract, by overload name.
 GENERIC: dict[str, Callable[..., Any]] = {}
-#: Backend key -> overload name -> kernel.
-KERNELS: dict[int, dict[str, KernelDef]] = {}
+#: Meta rules whose result depends on the elements of a tensor, and not on its description alone.
+READS_ELEMENTS: set[str] = set()
+#: Backend key -> overload name -> kernels, of which the first that accepts a call carries it out.
+KERNELS: dict[int, dict[str, list[Kernel]]] = {}
 #: Dispatch key -> overload name -> ``build(coded key set)``, asked before the layer or the kernels of that key.
 HANDLERS: dict[int, dict[str, Callable[[int], Callable[..., Any] | None]]] = {}
-
-
-class KernelDef:
-    """A backend's kernel and how it wants to be called.
-
-    Attributes
-    ----------
-    function
-        Takes the schema's arguments in order, with backend arrays in place of tensors. None for a composite that has
-        only a `short` form.
-    half : {"float32", "native"}
-        Whether half and 8-bit floats reach it as float32, or as they are stored (kernels that only move data).
-    ufunc : bool
-        Whether it accepts ``out=`` and broadcasts by itself.
-    fast
-        Elementwise: a ufunc that gives the same when all arguments after the tensors have their defaults.
-    short
-        Plain: tried first, without a meta rule, when all tensors are of one real floating dtype that NumPy computes in.
-        It takes what the kernel takes and returns a fresh row-major array of that same dtype, or None to have the call
-        take the ordinary way (which also finds the words for wrong arguments).
-    mixed : bool
-        With `short`: integer and bool tensors may stand beside the floating ones.
-    row_major : bool
-        View: it is for row-major arrays only, and its result is one.
-    inplace
-        Elementwise: writes the result into the first array, for row-major arrays of one shape and one real floating
-        dtype that share no memory with the first, and real numbers.
-    """
-
-    __slots__ = ("function", "half", "ufunc", "fast", "short", "mixed", "row_major", "inplace")
-
-    def __init__(
-        self, function: Callable[..., Any], half: str, ufunc: bool, fast: Any, short: Any = None,
-        row_major: bool = False, mixed: bool = False, inplace: Any = None,
-    ) -> None:  # fmt: skip
-        self.inplace = inplace
-        self.function = function
-        self.half = half
-        self.ufunc = ufunc
-        self.fast = fast
-        self.short = short
-        self.row_major = row_major
-        self.mixed = mixed
 
 
 class Composite:
@@ -94,6 +55,14 @@ class Composite:
         self.explicit = explicit
 
 
+class Resolver:
+    """What an overload asks of the modules above this one; each enters its part when it is imported."""
+
+    resolve: Callable[[Overload, int], Callable[..., Any]]
+    keys_of: Callable[[Overload, tuple[Any, ...]], int]
+    bind: Callable[[Schema, tuple[Any, ...], dict[str, Any]], list[Any]]
+
+
 class KernelCache(dict[int, Callable[..., Any]]):
     """Coded key set -> callable for one overload; a miss resolves, once."""
 
@@ -103,9 +72,7 @@ class KernelCache(dict[int, Callable[..., Any]]):
         self._overload = overload
 
     def __missing__(self, coded: int) -> Callable[..., Any]:
-        from .dispatcher import resolve
-
-        return resolve(self._overload, coded)
+        return Resolver.resolve(self._overload, coded)
 
 
 class Overload:
@@ -174,15 +141,11 @@ class Overload:
 
     def call(self, *args: Any) -> Any:
         """Dispatch on arguments that are already bound: all of the schema's, in order."""
-        from .dispatcher import keys_of
-
-        return self.cache[keys_of(self, args)](*args)
+        return self.cache[Resolver.keys_of(self, args)](*args)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Call by the schema's own names, as ``torch.ops.aten.add.Tensor(...)`` is called."""
-        from ..api.binder import bind_schema
-
-        return self.call(*bind_schema(self.schema, args, kwargs))
+        return self.call(*Resolver.bind(self.schema, args, kwargs))
 
 
 class Packet:
@@ -287,22 +250,81 @@ def room_modules(package: ModuleType, family: str) -> list[str]:
 
 
 def _forget(name: str) -> None:
-    """Drop what was resolved for an operator, because something was registered for it."""
-    found = OVERLOADS.get(name)
-    if found is not None:
+    """Drop what was resolved for an operator and for the forms that derive from it.
+
+    What was resolved before the declaration was read cannot depend on it.
+    """
+    declaration = DECLARATIONS.get(name)
+    group = {name}
+    if declaration is not None:
+        group |= {declaration.functional or name}
+        functional = DECLARATIONS.get(declaration.functional or name, declaration)
+        group |= {form for form in (functional.inplace, functional.out) if form is not None}
+    for member in group:
+        found = OVERLOADS.get(member)
+        if found is not None:
+            found.cache.clear()
+
+
+def forget_all() -> None:
+    """Drop everything that was resolved: a layer was added, or a default that shape rules read has changed."""
+    for found in list(OVERLOADS.values()):
         found.cache.clear()
 
 
+when_default_changes.append(forget_all)
+
+_own = threading.local()
+
+
+class registering_own:
+    """Context manager: what this thread registers is the backend's own, and stands behind what others registered."""
+
+    def __enter__(self) -> None:
+        _own.depth = getattr(_own, "depth", 0) + 1
+
+    def __exit__(self, *exc_info: object) -> None:
+        _own.depth -= 1
+
+
 def register_kernel(
-    key: int, names: Iterable[str], function: Callable[..., Any], *, half: str = "float32", ufunc: bool = False,
-    fast: Any = None,
-    short: Any = None, row_major: bool = False, mixed: bool = False, inplace: Any = None,
-) -> None:  # fmt: skip
-    """Enter a backend's kernel for operators; a later registration replaces an earlier one."""
+    key: int, names: Iterable[str], function: Callable[..., Any], *, accepts: Accepts | None = None, out: str = "fresh",
+    half: str | None = None, recorded: bool = True,
+) -> Kernel:  # fmt: skip
+    """Enter a kernel for operators of a backend, in front of those that are there; `Kernel` tells what the options say.
+
+    It is used from the next call on, whether the operators were called before or not. What a backend registers while
+    its family is loaded stands behind what others have registered.
+
+    Parameters
+    ----------
+    key
+        The dispatch key of the backend: `mt_core.devices.backend_key` of its device type.
+    names
+        Overloads: ``("add.Tensor", "neg")``.
+    """
+    own = getattr(_own, "depth", 0) > 0
+    kernel = Kernel(function, accepts or ANYTHING, out, half, recorded, own)
     table = KERNELS.setdefault(key, {})
     for name in names:
-        table[name] = KernelDef(function, half, ufunc, fast, short, row_major, mixed, inplace)
+        if accepts is not None and name in DECLARATIONS:
+            accepts.check_names(DECLARATIONS[name].schema)
+        present = table.get(name, [])
+        at = next((i for i, other in enumerate(present) if other.own), len(present)) if own else 0
+        table[name] = [*present[:at], kernel, *present[at:]]
         _forget(name)
+    return kernel
+
+
+def unregister_kernel(key: int, name: str, kernel: Kernel) -> None:
+    """Take a kernel away again; those that were there before are used from the next call on."""
+    KERNELS[key][name] = [other for other in KERNELS[key][name] if other is not kernel]
+    _forget(name)
+
+
+def kernels_for(name: str, key: int) -> list[Kernel]:
+    """The kernels that are registered for an operator of a backend, the first to be asked first."""
+    return KERNELS.get(key, {}).get(name, [])
 
 
 def register_handler(key: int, name: str, build: Callable[[int], Callable[..., Any] | None] | None) -> None:
@@ -322,13 +344,36 @@ def register_handler(key: int, name: str, build: Callable[[int], Callable[..., A
     _forget(name)
 
 
-def register_meta(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator: the function is the meta rule (arguments -> `Spec`, `View`, or a tuple) of these operators."""
+def _enter(table: dict[str, Any], name: str, function: Callable[..., Any], entry: Any) -> None:
+    """Enter a rule, composite or generic kernel; the core's own, read later, does not replace another's."""
+    replaced = table.get(name)
+    if replaced is not None and _is_ours(function) and not _is_ours(getattr(replaced, "function", replaced)):
+        return
+    table[name] = entry
+    _forget(name)
+
+
+def _is_ours(function: Callable[..., Any]) -> bool:
+    return (getattr(function, "__module__", None) or "").startswith("mt_core.")
+
+
+def register_meta(
+    *names: str, reads_elements: bool = False
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorator: the function is the meta rule (arguments -> `Spec`, `View`, or a tuple) of these operators.
+
+    Parameters
+    ----------
+    reads_elements
+        Whether the result depends on what is in a tensor. Otherwise it follows from shapes, strides, dtypes and the
+        other arguments alone, and is kept for calls that agree in them.
+    """
 
     def enter(function: Callable[..., Any]) -> Callable[..., Any]:
         for name in names:
-            META_RULES[name] = function
-            _forget(name)
+            _enter(META_RULES, name, function, function)
+            if reads_elements:
+                READS_ELEMENTS.add(name)
         return function
 
     return enter
@@ -339,8 +384,7 @@ def register_generic(*names: str) -> Callable[[Callable[..., Any]], Callable[...
 
     def enter(function: Callable[..., Any]) -> Callable[..., Any]:
         for name in names:
-            GENERIC[name] = function
-            _forget(name)
+            _enter(GENERIC, name, function, function)
         return function
 
     return enter
@@ -351,8 +395,7 @@ def register_composite(*names: str, explicit: bool = False) -> Callable[[Callabl
 
     def enter(function: Callable[..., Any]) -> Callable[..., Any]:
         for name in names:
-            COMPOSITES[name] = Composite(function, explicit)
-            _forget(name)
+            _enter(COMPOSITES, name, function, Composite(function, explicit))
         return function
 
     return enter

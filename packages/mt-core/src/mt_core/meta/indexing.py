@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes
 from ..dispatch.registry import register_meta as meta
+from ..errors import NoElements
 from ..layout import broadcast_shapes
 from ..spec import Spec
 from ..tensor import wrap_dim
@@ -54,8 +56,15 @@ def _check_mask(mask: Ints, shape: Ints, start: int) -> None:
 
 def _true_count(mask: Any, position: int) -> int:
     if mask.is_meta:
-        raise NotImplementedError("index with a mask on the meta device: the shape of the result depends on data")
-    return int(np.count_nonzero(mask._backend.to_host(mask._array)))
+        raise NoElements("index with a mask on the meta device: the shape of the result depends on data")
+    return true_count(mask)
+
+
+def true_count(tensor: Any) -> int:
+    """How many elements are not zero, counted by the backend where it can, else on the host."""
+    backend = tensor._backend
+    count = getattr(backend, "count_nonzero", None)
+    return count(tensor._array) if count is not None else int(np.count_nonzero(backend.to_host(tensor._array)))
 
 
 def indexed_shape(self: Any, indices: list[Any]) -> Ints:
@@ -79,12 +88,12 @@ def indexed_shape(self: Any, indices: list[Any]) -> Ints:
     return (*rest[:lead], *common, *rest[lead:])
 
 
-@meta("index.Tensor")
+@meta("index.Tensor", reads_elements=True)
 def index(self: Any, indices: list[Any]) -> Spec:
     return Spec(indexed_shape(self, indices), self._dtype)
 
 
-@meta("index_put", "index_put_")
+@meta("index_put", "index_put_", reads_elements=True)
 def index_put(self: Any, indices: list[Any], values: Any, accumulate: bool) -> Spec:
     if values._dtype is not self._dtype:
         name = dtypes.scalar_type_name
@@ -341,17 +350,17 @@ def masked_fill_tensor(self: Any, mask: Any, value: Any) -> Spec:
 def data_dependent(name: str, *tensors: Any) -> None:
     """Refuse to give a shape that depends on elements a meta tensor does not have."""
     if any(t.is_meta for t in tensors):
-        raise NotImplementedError(f"{name} on the meta device: the shape of the result depends on data")
+        raise NoElements(f"{name} on the meta device: the shape of the result depends on data")
 
 
-@meta("masked_select")
+@meta("masked_select", reads_elements=True)
 def masked_select(self: Any, mask: Any) -> Spec:
     if mask._dtype is not dtypes.bool:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
     data_dependent("masked_select", self, mask)
     shape = broadcast_shapes([self._array.shape, mask._array.shape])
-    count = int(np.broadcast_to(mask._backend.to_host(mask._array), shape).sum())
-    return Spec((count,), self._dtype)
+    repeated = math.prod(shape) // mask._array.size if mask._array.size else 0
+    return Spec((true_count(mask) * repeated,), self._dtype)
 
 
 @meta("masked_scatter")
@@ -397,11 +406,10 @@ def put(self: Any, index: Any, source: Any, accumulate: bool) -> Spec:
     return _like(self)
 
 
-@meta("nonzero")
+@meta("nonzero", reads_elements=True)
 def nonzero(self: Any) -> Spec:
     data_dependent("nonzero", self)
-    host = self._backend.to_host(self._array)
-    return Spec((int(np.count_nonzero(host)), self._array.ndim), dtypes.int64)
+    return Spec((true_count(self), self._array.ndim), dtypes.int64)
 
 
 @meta("count_nonzero.dim_IntList", "count_nonzero")

@@ -44,6 +44,13 @@ def reduced_shape(shape: Ints, dims: Ints, keepdim: bool) -> Ints:
     return tuple(n for i, n in enumerate(shape) if i not in dims)
 
 
+def reduced(self: Any, dim: Any, keepdim: bool, d: dtype) -> Spec:
+    """The spec of a reduction; its kernel gets the dimensions counted from the front, sorted, all of them for None."""
+    shape = self._array.shape
+    dims = reduced_dims(dim, len(shape))
+    return Spec(reduced_shape(shape, dims, keepdim), d, arguments={"dim": dims})
+
+
 def _sum_dtype(self: Any, requested: dtype | None) -> dtype:
     if requested is not None:
         return requested
@@ -57,8 +64,7 @@ def sum_all(self: Any, dtype: Any) -> Spec:
 
 @meta("sum.dim_IntList", "prod.dim_int")
 def sum_dims(self: Any, dim: Any, keepdim: bool, dtype: Any) -> Spec:
-    shape = self._array.shape
-    return Spec(reduced_shape(shape, reduced_dims(dim, len(shape)), keepdim), _sum_dtype(self, dtype))
+    return reduced(self, dim, keepdim, _sum_dtype(self, dtype))
 
 
 def _mean_dtype(self: Any, requested: dtype | None) -> dtype:
@@ -78,8 +84,7 @@ def mean_all(self: Any, dtype: Any) -> Spec:
 
 @meta("mean.dim")
 def mean_dims(self: Any, dim: Any, keepdim: bool, dtype: Any) -> Spec:
-    shape = self._array.shape
-    return Spec(reduced_shape(shape, reduced_dims(dim, len(shape)), keepdim), _mean_dtype(self, dtype))
+    return reduced(self, dim, keepdim, _mean_dtype(self, dtype))
 
 
 def _no_empty(self: Any, dims: Ints, name: str) -> None:
@@ -100,7 +105,7 @@ def _extreme_dims(name: str, kernel: str) -> Any:
                 "dim with the 'dim' argument."
             )
         _no_empty(self, dims, f"{name}()")
-        return Spec(reduced_shape(shape, dims, keepdim), self._dtype)
+        return Spec(reduced_shape(shape, dims, keepdim), self._dtype, arguments={"dim": dims})
 
     return rule
 
@@ -178,16 +183,14 @@ def truth_all(self: Any) -> Spec:
 
 @meta("any.dim", "all.dim", "any.dims", "all.dims")
 def truth_dims(self: Any, dim: Any, keepdim: bool) -> Spec:
-    shape = self._array.shape
-    return Spec(reduced_shape(shape, reduced_dims(dim, len(shape)), keepdim), _truth_dtype(self))
+    return reduced(self, dim, keepdim, _truth_dtype(self))
 
 
 def _variance(name: str) -> Any:
     def rule(self: Any, dim: Any, correction: Any, keepdim: bool) -> Spec:
         if self._dtype.category < 2:
             raise RuntimeError(f"{name} only support floating point and complex dtypes")
-        shape = self._array.shape
-        return Spec(reduced_shape(shape, reduced_dims(dim, len(shape)), keepdim), self._dtype.to_real())
+        return reduced(self, dim, keepdim, self._dtype.to_real())
 
     return rule
 
@@ -198,6 +201,4 @@ meta("std.correction")(_variance("std and var"))
 
 @meta("logsumexp")
 def logsumexp(self: Any, dim: Any, keepdim: bool) -> Spec:
-    shape = self._array.shape
-    d = self._dtype if self._dtype.category >= 2 else dtypes.get_default_dtype()
-    return Spec(reduced_shape(shape, reduced_dims(dim, len(shape)), keepdim), d)
+    return reduced(self, dim, keepdim, self._dtype if self._dtype.category >= 2 else dtypes.get_default_dtype())

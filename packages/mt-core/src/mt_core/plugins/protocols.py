@@ -18,13 +18,23 @@ Nothing is loaded at ``import``: a backend is loaded when its device is first us
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
 
-__all__ = ["CONTRACT", "Backend", "BackendArray", "Layer"]
+__all__ = ["CONTRACT", "FALLTHROUGH", "Backend", "BackendArray", "Layer"]
+
+
+class Fallthrough:
+    """What a layer gives in place of a callable where a call passes on to the key below, unchanged."""
+
+    def __repr__(self) -> str:
+        return "FALLTHROUGH"
+
+
+FALLTHROUGH: Any = Fallthrough()
 
 #: Version of this contract. A plugin states the one it was written for; another number is refused when it is loaded.
-CONTRACT = 1
+CONTRACT = 2
 
 
 class BackendArray(Protocol):
@@ -147,23 +157,45 @@ class Backend(Protocol):
 
 
 class Layer(Protocol):
-    """A dispatch layer: wraps operators in something that happens before the kernel, such as recording for autograd."""
+    """A dispatch layer: wraps operators in something that happens before the kernel, such as recording for autograd.
+
+    The dispatcher asks it once for each operator and key set, and keeps the answer. `build` speaks for the operator
+    itself. Where it has nothing of its own, the operator is taken apart if it is written in other operators and the
+    backend has no kernel for the whole; each part then comes by again. What remains is `fallback`'s.
+    """
 
     contract: int
 
-    def build(self, overload: Any, keys: int, below: Callable[..., Any]) -> Callable[..., Any] | None:
-        """The callable for one operator and key set; None when the operator passes through unchanged.
+    def build(
+        self, overload: Any, keys: int, below: Callable[[], Callable[..., Any]]
+    ) -> Callable[..., Any] | None:
+        """The callable for one operator and key set.
 
         Parameters
         ----------
         overload
             The `mt_core.dispatch.registry.Overload`.
         keys
-            The key set that was looked up, this layer's key included.
+            The coded key set that was looked up, this layer's key included: `mt_core.state.effective_keys` gives its
+            keys, `mt_core.state.mode_triple` the thread's mode.
         below
-            What handles the remaining keys. It takes all arguments of the schema positionally, as the result must.
+            Gives what handles the remaining keys, when it is called: a layer that never goes on needs nothing below.
+            It takes all arguments of the schema positionally, as the result must.
+
+        Returns
+        -------
+        callable, None or FALLTHROUGH
+            None where the layer has nothing for this very operator; `FALLTHROUGH` where it passes unchanged.
         """
         ...
 
+    def fallback(
+        self, overload: Any, keys: int, below: Callable[[], Callable[..., Any]], composite: Callable[..., Any] | None
+    ) -> Callable[..., Any]:
+        """The callable for an operator that `build` had nothing for, and that is not taken apart.
 
-Registrar = Callable[[Sequence[str]], Callable[..., Any]]
+        `composite` carries it out by other operators, where it is written in others and the backend has a kernel for
+        the whole; else it is None. `FALLTHROUGH` is an answer here too.
+        """
+        ...
+

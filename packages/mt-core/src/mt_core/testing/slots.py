@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import importlib
 
-from ..dispatch.dispatcher import kernel_for
-from ..dispatch.registry import COMPOSITES, DECLARATIONS, GENERIC, META_RULES, Overload, load_room
+from ..dispatch.dispatcher import kernels_of
+from ..dispatch.registry import COMPOSITES, DECLARATIONS, GENERIC, META_RULES, Overload, find_overload, load_room
 from ..keys import CPU
 from .sample import declared_operators, sample_functions
 
@@ -48,14 +48,14 @@ def _has_shapes(overload: Overload) -> bool:
 def _has_cpu_path(overload: Overload) -> bool:
     declaration = overload.declaration
     if (
-        kernel_for(overload.name, overload.family, CPU) is not None
+        kernels_of(overload, CPU)
         or overload.name in GENERIC
         or _is_written_in_others(overload)
     ):
         return True
     if declaration.kind == "view" and overload.name in META_RULES or _is_derived(overload):
         return True
-    return declaration.inplace is not None and kernel_for(declaration.inplace, overload.family, CPU) is not None
+    return declaration.inplace is not None and bool(kernels_of(find_overload(declaration.inplace), CPU))
 
 
 def _has_derivative(overload: Overload) -> bool:

@@ -1,0 +1,274 @@
+"""Forms that derive from another form of the operator: in place and ``out=`` from the functional one, and the functional
+one from an in-place kernel.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from ..block import set_geometry
+from ..cell import cell_of
+from ..dtypes import can_cast, cpp_type_name, dtype, scalar_type_name
+from ..keys import AUTOGRAD, META, STRIDED
+from ..return_types import result_type
+from ..spec import Spec, is_contiguous
+from ..state import excluding
+from ..tensor import Tensor
+from . import elementwise
+from .kernel import Kernel, quiet
+from .memory import check_no_internal_overlap, check_no_partial_overlap, share_memory
+from .registry import META_RULES, Overload, find_overload, load_room
+
+__all__ = [
+    "check_castable", "check_inplace_result", "fit_out", "form_of", "inplace_of_composite", "write_result",
+]  # fmt: skip
+
+Callee = Callable[..., Any]
+
+
+def form_of(overload: Overload, key: int, coded: int) -> Callee | None:
+    """The form of an operator that a backend has no kernel for, made from another form; None where there is none."""
+    from .dispatcher import composite_of, kernels_of  # the dispatcher asks here last
+
+    declaration = overload.declaration
+    if declaration.form == "functional":
+        inplace = declaration.inplace
+        if inplace is None or not kernels_of(find_overload(inplace), key):
+            return None
+        return _functional_from_inplace(find_overload(inplace))
+    functional = find_overload(declaration.functional or "")
+    kernels = kernels_of(functional, key)
+    if declaration.form == "out":
+        return _out_form(overload, functional, kernels, key, coded)
+    if declaration.kind == "view":
+        return _inplace_view(functional)
+    if declaration.kind == "elementwise" and (kernels or key == META):
+        return _elementwise_inplace(overload, functional, kernels, key, coded)
+    if declaration.kind == "elementwise" and composite_of(functional) is None:
+        return None
+    return _inplace_from_functional(functional)
+
+
+# In place
+
+
+def _elementwise_inplace(
+    overload: Overload, functional: Overload, kernels: list[Kernel], key: int, coded: int
+) -> Callee:
+    from .dispatcher import backend_for  # as above
+
+    return elementwise.build_inplace(overload, functional, kernels, backend_for(key), coded)
+
+
+def _inplace_view(functional: Overload) -> Callee | None:
+    """``transpose_`` and its kin: the tensor itself gets the view's geometry, on the same memory."""
+    load_room("mt_core.meta", functional.family)
+    rule = META_RULES.get(functional.name)
+    if rule is None:
+        return None
+
+    def run(self: Tensor, *args: Any) -> Tensor:
+        view = rule(self, *args)
+        set_geometry(self, view.shape, view.strides, view.offset)
+        cell_of(self).version += 1
+        return self
+
+    return run
+
+
+def _inplace_from_functional(functional: Overload) -> Callee:
+    """Compute aside, check as PyTorch does, then copy into the first argument."""
+
+    def run(self: Tensor, *args: Any) -> Tensor:
+        check_no_internal_overlap(self)
+        with excluding(AUTOGRAD):
+            result = functional.call(self, *args)
+            check_inplace_result(self, result.shape, result._dtype)
+            return self.copy_(result)
+
+    return run
+
+
+def inplace_of_composite(functional: Overload) -> Callee:
+    """The in-place form of a composite where its parts are recorded: compute, then copy the result, both recorded.
+
+    It computes on a copy: its parts may save the old value, which the last step overwrites.
+    """
+
+    def run(self: Tensor, *others: Any) -> Tensor:
+        result = functional.call(self.clone(), *others)
+        check_inplace_result(self, result.shape, result._dtype)
+        return self.copy_(result)
+
+    return run
+
+
+def check_inplace_result(self: Tensor, shape: Any, d: dtype) -> None:
+    """Refuse a result that does not fit the tensor it is to be written to.
+
+    Raises
+    ------
+    RuntimeError
+        In PyTorch's words.
+    """
+    check_castable(d, self._dtype)
+    if tuple(shape) != tuple(self._array.shape):
+        raise RuntimeError(
+            f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(shape)}"
+        )
+
+
+def check_castable(result: dtype, target: dtype) -> None:
+    """Raise PyTorch's RuntimeError unless a result of one dtype may be written to a tensor of the other."""
+    if result is not target and not can_cast(result, target):
+        raise RuntimeError(
+            f"result type {scalar_type_name(result)} can't be cast to the desired output type "
+            f"{scalar_type_name(target)}"
+        )
+
+
+def _functional_from_inplace(inplace: Overload) -> Callee:
+    def run(self: Tensor, *args: Any) -> Tensor:
+        with excluding(AUTOGRAD):
+            return inplace.call(self.clone(), *args)
+
+    return run
+
+
+# out=
+
+
+def _out_form(
+    overload: Overload, functional: Overload, kernels: list[Kernel], key: int, coded: int
+) -> Callee:
+    from .dispatcher import backend_for  # as above
+
+    general = _out_from_functional(overload, functional)
+    if overload.declaration.exact_out or not kernels or coded & STRIDED:
+        return general
+    if overload.declaration.kind == "elementwise":
+        return elementwise.build_out(overload, functional, kernels, backend_for(key), general)
+    if len(overload.schema.returns) == 1 and any(kernel.out == "fills" for kernel in kernels):
+        return _filled(overload, functional, kernels, backend_for(key), general)
+    return general
+
+
+def _filled(overload: Overload, functional: Overload, kernels: list[Kernel], backend: Any, general: Callee) -> Callee:
+    """An ``out`` that is what the kernel would allocate, on memory of its own, is handed to the kernel."""
+    from .executors import chosen, describer, widened_dtype  # executors fall back on derived forms
+
+    arguments, schema = overload.schema.arguments, functional.schema
+    out_at = next(i for i, a in enumerate(arguments) if a.writes)
+    specs = describer(functional)
+    functions = {id(kernel): quiet(kernel, backend) for kernel in kernels}
+
+    def run(*args: Any) -> Any:
+        out, rest = args[out_at], (*args[:out_at], *args[out_at + 1 :])
+        kernel = chosen(kernels, schema, rest)
+        if kernel is None or kernel.out != "fills":
+            return general(*args)
+        spec = specs(*rest)
+        tensors = [value for value in rest if isinstance(value, Tensor)]
+        plain = not any(widened_dtype(kernel, backend, tensor) for tensor in tensors)
+        if not plain or not _is_as_described(out, spec) or any(share_memory(out, tensor) for tensor in tensors):
+            return general(*args)
+        normalized = spec.arguments or {}
+        given = [
+            value._array if isinstance(value, Tensor) else normalized.get(a.name, value)
+            for a, value in zip(schema.arguments, rest, strict=True)
+            if a.name not in kernel.accepts.defaults
+        ]
+        functions[id(kernel)](*given, out=out._array)
+        cell_of(out).version += 1
+        return out
+
+    return run
+
+
+def _is_as_described(out: Tensor, spec: Spec) -> bool:
+    if out._dtype is not spec.dtype or tuple(out._array.shape) != spec.shape or out._keys & STRIDED:
+        return False
+    return spec.strides is None or is_contiguous(spec.shape, spec.strides)
+
+
+def _out_from_functional(overload: Overload, functional: Overload) -> Callee:
+    """Compute aside, then write into ``out``; the inputs may be the output."""
+    arguments = overload.schema.arguments
+    outs = [i for i, a in enumerate(arguments) if a.writes]
+    rest = [i for i, a in enumerate(arguments) if not a.writes]
+    elementwise_kind = overload.declaration.kind == "elementwise"
+    tensors = [i for i in overload.tensor_positions if i not in outs]
+    exact = overload.declaration.exact_out
+    handed_over = result_type(overload.declaration)
+
+    def run(*args: Any) -> Any:
+        if elementwise_kind:
+            for i in tensors:
+                if isinstance(args[i], Tensor):
+                    check_no_partial_overlap(args[outs[0]], args[i])
+        with excluding(AUTOGRAD):
+            results = functional.call(*[args[i] for i in rest])
+            if exact:
+                for i, result in zip(outs, (results,) if len(outs) == 1 else results, strict=True):
+                    _check_exact(args[i], result, exact)
+            if len(outs) == 1:
+                return write_result(args[outs[0]], results)
+            for i, result in zip(outs, results, strict=True):
+                check_out(args[i], result)
+            for i, result in zip(outs, results, strict=True):
+                write_result(args[i], result)
+        return handed_over([args[i] for i in outs])
+
+    return run
+
+
+def _check_exact(out: Tensor, result: Tensor, message: str) -> None:
+    """Refuse an ``out`` of another dtype or with shared elements where the operator does (`Declaration.exact_out`)."""
+    if out._dtype is not result._dtype:
+        raise RuntimeError(
+            message.format(
+                out=scalar_type_name(out._dtype),
+                expected=scalar_type_name(result._dtype),
+                cpp_out=cpp_type_name(out._dtype),
+                cpp_expected=cpp_type_name(result._dtype),
+            )
+        )
+    check_no_internal_overlap(out)
+
+
+def check_out(out: Tensor, result: Tensor) -> None:
+    """Refuse, before anything is written, an ``out`` of a dtype or device that cannot take the result."""
+    check_castable(result._dtype, out._dtype)
+    if out.device != result.device:
+        raise RuntimeError(f"Expected out tensor to have device {result.device}, but got {out.device} instead")
+
+
+def fit_out(out: Tensor, spec: Spec) -> None:
+    """Make ``out`` ready for a kernel that writes into it: its dtype is checked, and it gets the result's shape."""
+    check_castable(spec.dtype, out._dtype)
+    resize_out(out, spec.shape)
+
+
+def write_result(out: Tensor, result: Tensor) -> Tensor:
+    """Give ``out`` the result's shape (with PyTorch's warning where it was not empty) and elements."""
+    check_out(out, result)
+    resize_out(out, result.shape)
+    check_no_internal_overlap(out)
+    return out.copy_(result)
+
+
+def resize_out(out: Tensor, shape: Any) -> None:
+    """Give ``out`` a shape, with PyTorch's warning where it had elements of another."""
+    if tuple(out._array.shape) == tuple(shape):
+        return
+    if out.numel():
+        warnings.warn(
+            f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not "
+            f"match the required output shape {list(shape)}. This behavior is deprecated, and in a future PyTorch "
+            "release outputs will not be resized unless they have zero elements. You can explicitly reuse an out tensor "
+            "t by resizing it, inplace, to zero elements with t.resize_(0).",
+            stacklevel=3,
+        )
+    out.resize_(shape)

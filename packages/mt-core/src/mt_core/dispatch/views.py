@@ -1,0 +1,211 @@
+"""Executors of views: a shape rule gives the geometry, the memory is the base's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from weakref import ref
+
+from ..autograd_state import INFERENCE_VIEW, AutogradMeta
+from ..block import block_of, mark_layout, set_geometry
+from ..cell import Cell, cell_of
+from ..keys import AUTOGRAD, CONJUGATE, INFERENCE, MULTI_VIEW, NEGATIVE, NO_GRAD_VIEW, OTHER_INDEX, STRIDED
+from ..spec import View, is_contiguous
+from ..state import mode_triple
+from ..tensor import Tensor, new_tensor
+from .kernel import Kernel
+from .registry import Overload
+
+__all__ = ["adopt_geometry", "as_view", "build", "link_view", "make_view", "set_geometry", "view_keys"]
+
+Callee = Callable[..., Any]
+
+new_object = object.__new__
+
+
+def build(
+    overload: Overload, rule: Callee | None, kernels: list[Kernel], otherwise: Callee | None, backend: Any, key: int,
+    coded: int,
+) -> Callee | None:  # fmt: skip
+    """The executor of a view; None where there is neither a shape rule nor a kernel."""
+    kernels = [k for k in kernels if not (coded & STRIDED and k.accepts.layout == "row_major")]
+    if rule is None and not kernels:
+        return None
+    make = _maker(overload, rule or otherwise or _no_rule(overload), kernels, backend, view_keys(key, coded))
+    return _cut_off(make, coded) if _is_unrecorded(coded) else make
+
+
+def _no_rule(overload: Overload) -> Callee:
+    def refuse(*args: Any) -> Any:
+        raise NotImplementedError(f"no kernel of {overload.qualified_name} takes this call, and it has no shape rule")
+
+    return refuse
+
+
+def view_keys(key: int, coded: int) -> int:
+    """Key bits of a view: the flags of what it is a view of, and whether it was made without recording.
+
+    How elements are read (conjugate, negative) passes on. A view made without recording still requires grad if its base
+    does, as in PyTorch; only its gradient goes nowhere.
+    """
+    passed_on = INFERENCE | NO_GRAD_VIEW | MULTI_VIEW | OTHER_INDEX | CONJUGATE | NEGATIVE
+    keys = key | coded & passed_on
+    return keys | NO_GRAD_VIEW | coded & AUTOGRAD if mode_triple(coded)[1] & AUTOGRAD else keys
+
+
+def _is_unrecorded(coded: int) -> bool:
+    """Whether a view is cut off from the history of its base.
+
+    That is so where recording is switched off and there would be something to record, or where inference mode makes a
+    view of a tensor that was made outside of it.
+    """
+    _, excluded, flags = mode_triple(coded)
+    if not excluded & AUTOGRAD:
+        return False
+    normal_in_inference = flags & INFERENCE and not coded & INFERENCE
+    return bool(coded & AUTOGRAD or normal_in_inference)
+
+
+def _cut_off(make: Callee, coded: int) -> Callee:
+    """Views, made without recording, of a tensor that requires grad: they remember the version they were made at."""
+    creation_meta = INFERENCE_VIEW if mode_triple(coded)[2] & INFERENCE else None
+
+    def run(self: Tensor, *args: Any) -> Any:
+        made = make(self, *args)
+        for view in made if isinstance(made, (list, tuple)) else (made,):
+            state = view._autograd = AutogradMeta()
+            state.attr_version = view._cell.version
+            state.creation_meta = creation_meta
+        return made
+
+    return run
+
+
+def _maker(overload: Overload, rule: Callee, kernels: list[Kernel], backend: Any, keys: int) -> Callee:
+    many = overload.schema.returns[0].is_list or len(overload.schema.returns) > 1
+
+    def general(self: Tensor, *args: Any) -> Any:
+        views = rule(self, *args)
+        if many:
+            return tuple(make_view(self, view, backend, keys | MULTI_VIEW) for view in views)
+        return make_view(self, views, backend, keys)
+
+    for kernel in reversed(kernels):
+        if many:
+            general = _several(overload, general, kernel, backend, keys | MULTI_VIEW)
+        else:
+            general = _one(overload, general, kernel, backend, keys)
+    return general
+
+
+def _one(overload: Overload, general: Callee, kernel: Kernel, backend: Any, keys: int) -> Callee:
+    """A kernel, array -> array; it returns None to have what comes after it decide, which also raises."""
+    if kernel.accepts.everything() or kernel.accepts.layout == "row_major" and not kernel.accepts.dtypes:
+        return _fast_view(general, kernel, backend, keys, len(overload.schema.arguments))
+    function, schema = kernel.function, overload.schema
+
+    def run(self: Tensor, *args: Any) -> Any:
+        array = function(self._array, *args) if kernel.accepts.takes(schema, (self, *args)) else None
+        return general(self, *args) if array is None else as_view(array, self, backend, keys)
+
+    return run
+
+
+def _several(overload: Overload, general: Callee, kernel: Kernel, backend: Any, keys: int) -> Callee:
+    """A kernel, array -> arrays, or None as in `_one`."""
+    function, schema = kernel.function, overload.schema
+
+    def run(self: Tensor, *args: Any) -> Any:
+        arrays = function(self._array, *args) if kernel.accepts.takes(schema, (self, *args)) else None
+        if arrays is None:
+            return general(self, *args)
+        return tuple(as_view(array, self, backend, keys) for array in arrays)
+
+    return run
+
+
+def _fast_view(general: Callee, kernel: Kernel, backend: Any, keys: int, arguments: int) -> Callee:
+    """The shortest way to a view of one array."""
+    function, strided = kernel.function, keys | STRIDED
+    row_major = kernel.accepts.layout == "row_major"
+    contiguous = contiguity_of(backend)
+    # What `new_tensor` and `link_view` do, written out: views are the most frequent calls, and half their time is
+    # calling.
+
+    def finish(self: Tensor, array: Any) -> Tensor:
+        cell = self._cell
+        if cell is None:
+            cell = self._cell = Cell(self)
+        out = new_object(Tensor)
+        out._array = array
+        out._dtype = self._dtype
+        out._keys = keys if row_major or contiguous(array) else strided
+        out._autograd = None
+        out._cell = cell
+        base = self._base
+        out._base = self if base is None else base
+        members = cell.members
+        members.append(ref(out))
+        if len(members) > cell.sweep_at:
+            cell.sweep()
+        return out
+
+    def run_one(self: Tensor, first: Any) -> Any:
+        array = function(self._array, first)
+        return general(self, first) if array is None else finish(self, array)
+
+    def run_two(self: Tensor, first: Any, second: Any) -> Any:
+        array = function(self._array, first, second)
+        return general(self, first, second) if array is None else finish(self, array)
+
+    def run(self: Tensor, *args: Any) -> Any:
+        array = function(self._array, *args)
+        return general(self, *args) if array is None else finish(self, array)
+
+    return run_one if arguments == 2 else run_two if arguments == 3 else run
+
+
+def contiguity_of(backend: Any) -> Callable[[Any], bool]:
+    """A backend's own test for row-major layout, else one by shape and strides."""
+    return getattr(backend, "is_contiguous", None) or _is_row_major
+
+
+def _is_row_major(array: Any) -> bool:
+    size = array.itemsize or 1
+    return is_contiguous(tuple(array.shape), tuple(step // size for step in array.strides))
+
+
+def as_view(array: Any, base: Tensor, backend: Any, keys: int) -> Tensor:
+    """The tensor of an array on the base's memory, in the base's dtype."""
+    made = new_tensor(array, base._dtype, keys if contiguity_of(backend)(array) else keys | STRIDED)
+    return link_view(made, base)
+
+
+def make_view(self: Tensor, view: View, backend: Any, keys: int) -> Tensor:
+    """The tensor of a `View` on `self`'s memory."""
+    d = view.dtype or self._dtype
+    own = getattr(backend, "view", None)
+    if own is not None:
+        array = own(self._array, view.shape, view.strides, view.offset, d)
+    else:
+        size = d.itemsize
+        in_bytes = tuple(s * size for s in view.strides)
+        array = backend.as_strided(block_of(self).owner, view.shape, in_bytes, view.offset * size, d)
+    out = new_tensor(array, d, keys if is_contiguous(view.shape, view.strides) else keys | STRIDED)
+    return link_view(out, self)
+
+
+def link_view(out: Tensor, base: Tensor) -> Tensor:
+    """Enter `out` as a view of `base`: one version, one storage."""
+    cell = cell_of(base)
+    out._cell = cell
+    out._base = base if base._base is None else base._base
+    cell.add(out)
+    return out
+
+
+def adopt_geometry(tensor: Tensor, array: Any, backend: Any) -> None:
+    """Let a tensor be another window of its own memory."""
+    block_of(tensor)
+    tensor._array = array
+    mark_layout(tensor, contiguity_of(backend)(array))
