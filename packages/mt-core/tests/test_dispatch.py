@@ -9,7 +9,7 @@ import pytest
 
 import mt_core
 from mt_core.dispatch.registry import KernelCache, find_overload, register_handler, register_kernel
-from mt_core.keys import AUTOGRAD, BACKENDS, CPU, WIDTH, META, NAMES, describe
+from mt_core.keys import AUTOGRAD, BACKENDS, CPU, META, NAMES, WIDTH, describe
 from mt_core.state import effective_keys, excluding, including, mode_code, mode_triple, tls
 
 

@@ -18,7 +18,7 @@ from .inplace import check_inplace, record_inplace, set_history
 from .modes import is_watched
 from .node import Node, output_spec
 from .operator_node import OperatorNode, node_class
-from .recompute import record_recomputed
+from .recompute import record_recomputed, record_recomputed_inplace, record_view
 from .recording import DIFFERENTIABLE, make_output, recorder, tensors_among
 from .rules import Rule, find_rule, plan_for, zero
 from .views import current_meta, edge_of, follow_base
@@ -50,13 +50,13 @@ class AutogradLayer:
             return record_inplace(cls, below(), watched, overload.declaration.kind == "view")
         return recorder(cls, below(), keys, watched)
 
-    def fallback(
-        self, overload: Overload, keys: int, below: Callable[[], Callee], composite: Callee | None
-    ) -> Callee:
+    def fallback(self, overload: Overload, keys: int, below: Callable[[], Callee], composite: Callee | None) -> Callee:
         """An operator without a rule, carried out whole: it is differentiated through its composite, if it has one."""
-        if composite is not None and _changes_tensors(overload):
-            return composite
-        if composite is not None and "nondeterministic_seeded" not in overload.declaration.tags:
+        if composite is not None:
+            if writes_first(overload.schema):
+                return record_recomputed_inplace(overload, below(), composite)
+            if any(result.alias is not None for result in overload.schema.returns):
+                return record_view(below())
             return record_recomputed(overload, below(), composite)
         cls = type("NotImplemented", (NotImplementedNode,), {"__slots__": (), "operator": overload.name})
         return record_not_implemented(cls, overload, below())
@@ -117,11 +117,6 @@ def refuse_out(overload: Overload) -> Callee:
         )
 
     return refuse
-
-
-def _changes_tensors(overload: Overload) -> bool:
-    """Whether an operator writes to its first argument or gives views: what a kernel does to them has no history."""
-    return writes_first(overload.schema) or any(result.alias is not None for result in overload.schema.returns)
 
 
 class NotImplementedNode(Node):

@@ -6,21 +6,25 @@ gradients are taken.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from mt_core.autograd_state import is_grad_enabled
 from mt_core.dispatch.registry import Overload
+from mt_core.random import Generator
+from mt_core.random.devices import default_generator_of
 from mt_core.tensor import Tensor
 
 from .api import grad
+from .inplace import check_inplace, set_history
 from .modes import recording
 from .node import Node, output_spec
 from .recording import DIFFERENTIABLE, make_output, tensors_among
 from .saved import refuse_inference, unpack_input, version_of
-from .views import edge_of
+from .views import ViewGeometry, edge_of
 
-__all__ = ["RecomputedNode", "record_recomputed"]
+__all__ = ["RecomputedNode", "record_recomputed", "record_recomputed_inplace", "record_view"]
 
 Callee = Callable[..., Any]
 
@@ -30,8 +34,9 @@ class RecomputedNode(Node):
 
     __slots__ = ("arguments", "composite", "sources", "versions")
 
-    #: The operator's name; a class is made for each.
+    #: The operator's name, and whether it writes to its first argument; a class is made for each.
     operator = ""
+    writes = False
 
     def apply(self, grads: Sequence[Any], needed: Sequence[bool] | None) -> Sequence[Any]:
         if self.arguments is None:
@@ -45,16 +50,34 @@ class RecomputedNode(Node):
             unpack_input(tensor, version)
         again = is_grad_enabled()
         # Of a first derivative, the history of the sources is no part.
-        sources = self.sources if again else [t.detach().requires_grad_() for t in self.sources]
+        sources = self.sources if again else [t.detach().requires_grad_(_is_source(t)) for t in self.sources]
         stand_in = {id(t): s for t, s in zip(self.sources, sources, strict=True)}
-        with recording():
+        if self.writes:
+            # What is written to is a copy: a composite may write to it itself.
+            stand_in[id(self.sources[0])] = sources[0].clone()
+        with self.without_drawing(), recording():
             result = self.composite(*[_replaced(value, stand_in) for value in self.arguments])
         outputs = [t for t in tensors_among((result,)) if t._dtype in DIFFERENTIABLE]
         arrived = [(o, g) for o, g in zip(outputs, grads, strict=True) if g is not None and o.requires_grad]
         if not arrived:
             return [None] * len(sources)
         roots, gradients = zip(*arrived, strict=True)
-        return grad(roots, sources, gradients, create_graph=again, allow_unused=True)
+        wanted = [s for s in sources if s.requires_grad]
+        found = iter(grad(roots, wanted, gradients, create_graph=again, allow_unused=True))
+        return [next(found) if s.requires_grad else None for s in sources]
+
+    @contextmanager
+    def without_drawing(self) -> Iterator[None]:
+        """Refuse a composite that draws random numbers: they would not be those that the kernel drew."""
+        streams = [v for v in self.arguments or () if isinstance(v, Generator)]
+        streams += [default_generator_of(kind, None) for kind in {t.device.type for t in self.sources} - {"meta"}]
+        before = [stream.get_state().tolist() for stream in streams]
+        yield
+        if [stream.get_state().tolist() for stream in streams] != before:
+            raise NotImplementedError(
+                f"the derivative for 'aten::{self.operator}' is not implemented: its kernel draws random numbers, "
+                "which its parts cannot draw again. Declare it with mt_autograd.rules.derivative"
+            )
 
     def release(self) -> None:
         self.arguments = self.versions = None
@@ -67,25 +90,69 @@ def _replaced(value: Any, stand_in: dict[int, Tensor]) -> Any:
     return stand_in.get(id(value), value)
 
 
+def _is_source(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.requires_grad
+
+
+def _node_class(overload: Overload, writes: bool) -> type[RecomputedNode]:
+    name = "".join(part.capitalize() for part in overload.packet_name.split("_")) + "Backward0"
+    return type(name, (RecomputedNode,), {"__slots__": (), "operator": overload.name, "writes": writes})
+
+
 def record_recomputed(overload: Overload, below: Callee, composite: Callee) -> Callee:
     """The recording closure of an operator with a kernel and no rule, which `composite` says in other operators."""
-    name = "".join(part.capitalize() for part in overload.packet_name.split("_")) + "Backward0"
-    cls = type(name, (RecomputedNode,), {"__slots__": (), "operator": overload.name})
+    cls = _node_class(overload, False)
 
     def record(*args: Any) -> Any:
-        tensors = list(tensors_among(args))
-        sources = list({id(t): t for t in tensors if t.requires_grad}.values())
-        for tensor in tensors:
-            refuse_inference(tensor)
-        node = cls()
-        node.composite, node.arguments, node.sources = composite, args, sources
-        node.versions = [(t, version_of(t)) for t in tensors]
-        edges = [edge_of(t) for t in sources]
+        node = _node(cls, composite, args, list({id(t): t for t in tensors_among(args) if _is_source(t)}.values()))
+        edges = [edge_of(t) for t in node.sources]
         result = below(*args)
         outputs = [t for t in tensors_among((result,)) if t._dtype in DIFFERENTIABLE]
         node.attach(edges, [output_spec(t) for t in outputs])
         for nr, output in enumerate(outputs):
             make_output(output, node, nr, False)
         return result
+
+    return record
+
+
+def record_recomputed_inplace(overload: Overload, below: Callee, composite: Callee) -> Callee:
+    """The same of an operator that writes to its first argument; its old value is kept as a copy."""
+    cls = _node_class(overload, True)
+
+    def record(self: Tensor, *others: Any) -> Any:
+        check_inplace(self)
+        old = self.clone() if _is_source(self) else self.detach().clone()
+        sources = {id(t): t for t in tensors_among(others) if _is_source(t) and t is not self}
+        node = _node(cls, composite, (old, *[old if v is self else v for v in others]), [old, *sources.values()])
+        node.attach([edge_of(self), *[edge_of(t) for t in sources.values()]], [output_spec(self)])
+        result = below(self, *others)
+        set_history(self, node)
+        return result
+
+    return record
+
+
+def _node(cls: type[RecomputedNode], composite: Callee, args: tuple[Any, ...], sources: list[Tensor]) -> RecomputedNode:
+    node = cls()
+    tensors = list(tensors_among(args))
+    for tensor in tensors:
+        refuse_inference(tensor)
+    node.composite, node.arguments, node.sources = composite, args, sources
+    node.versions = [(t, version_of(t)) for t in tensors]
+    return node
+
+
+def record_view(below: Callee) -> Callee:
+    """The recording closure of a kernel that gives views: each is the window of its base that it shows."""
+
+    def record(self: Tensor, *args: Any) -> Any:
+        made = below(self, *args)
+        for view in made if isinstance(made, (list, tuple)) else (made,):
+            if view is not self and view._base is not None and view._dtype in DIFFERENTIABLE:
+                with recording():
+                    history = ViewGeometry(view, self).replay(self)._autograd
+                make_output(view, history.grad_fn, history.output_nr, True)
+        return made
 
     return record

@@ -40,7 +40,9 @@ def kernel(
     return enter
 
 
-def kernels(table: dict[str, Any], *, half: str | None = None, fills: bool = True, accepts: Accepts | None = None) -> None:
+def kernels(
+    table: dict[str, Any], *, half: str | None = None, fills: bool = True, accepts: Accepts | None = None
+) -> None:
     """Enter a table of overload name -> function; by default NumPy ufuncs, which take ``out=``."""
     for name, function in table.items():
         register_kernel(CPU, (name,), function, accepts=accepts, out="fills" if fills else "fresh", half=half)

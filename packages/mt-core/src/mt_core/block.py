@@ -11,7 +11,7 @@ from weakref import ref
 
 from . import dtypes
 from .cell import Cell, cell_of
-from .keys import AUTOGRAD, BACKEND_MASK, FLAGS, STRIDED
+from .keys import AUTOGRAD, BACKEND_MASK, FLAGS, OTHER_INDEX, STRIDED
 from .spec import is_contiguous
 
 __all__ = ["Block", "block_of", "move_block", "rebind", "resize_block", "set_geometry", "share_block"]
@@ -90,7 +90,7 @@ def rebind(tensor: Any, value: Any) -> None:
     tensor._array = value._array
     tensor._dtype = value._dtype
     kept = AUTOGRAD | (tensor._keys & ~(BACKEND_MASK | FLAGS))
-    tensor._keys = (tensor._keys & kept) | (value._keys & (BACKEND_MASK | STRIDED))
+    tensor._keys = (tensor._keys & kept) | (value._keys & (BACKEND_MASK | STRIDED | OTHER_INDEX))
     tensor._base = None
     tensor._cell = cell = Cell(tensor)
     cell.version = version

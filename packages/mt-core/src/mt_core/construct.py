@@ -11,7 +11,7 @@ from . import dtypes
 from .api import _functions as ops
 from .api.arguments import REJECTED
 from .api.arguments import _dtype as to_dtype
-from .devices import device
+from .devices import device, index_flag
 from .dispatch.dispatcher import backend_for, backend_key_for
 from .dtypes import dtype, from_numpy_dtype
 from .keys import CPU
@@ -70,9 +70,10 @@ def from_data(data: Any, d: dtype | None, where: device | None) -> Tensor:
     key = CPU if wanted_device is None else backend_key_for(wanted_device)
     flags = mode_triple(tls.mode)[2]
     backend = backend_for(key)
-    return new_tensor(
-        backend.from_host(array, wanted, wanted_device.index if wanted_device else None), wanted, key | flags
-    )
+    held = backend.from_host(array, wanted, wanted_device.index if wanted_device else None)
+    if key != CPU:
+        flags |= index_flag(backend, held)
+    return new_tensor(held, wanted, key | flags)
 
 
 def host_elements(data: Any) -> tuple[np.ndarray, dtype]:

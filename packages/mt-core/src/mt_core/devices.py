@@ -10,7 +10,7 @@ from . import keys
 from .plugins.runtime_access import RENAMED, accelerator_type
 from .state import tls
 
-__all__ = ["backend_key", "device", "device_type_of", "third_party_keys"]
+__all__ = ["backend_key", "device", "device_type_of", "index_flag", "third_party_keys"]
 
 #: Device types PyTorch's parser knows; a plugin adds its own through `backend_key`.
 _KEY_OF_TYPE: dict[str, int] = {"cpu": keys.CPU, "cuda": keys.CUDA, "npu": keys.NPU, "meta": keys.META}
@@ -140,6 +140,11 @@ def _third_party_key(type_: str) -> int:
 def third_party_keys() -> list[int]:
     """The backend keys of the third-party device types that this process knows."""
     return [key for key in _TYPE_OF_KEY if key & keys.PRIVATE]
+
+
+def index_flag(backend: Any, array: Any) -> int:
+    """The flag of a tensor on this array that tells that its device index is not 0."""
+    return keys.OTHER_INDEX if backend.index_of(array) else 0
 
 
 def device_type_of(key: int) -> str:

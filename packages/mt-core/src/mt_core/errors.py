@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-__all__ = ["LinAlgError", "NoElements"]
+__all__ = ["LinAlgError", "NoData", "NoElements"]
 
 
 class LinAlgError(RuntimeError):
     """A matrix has no inverse or factorization of the kind asked for (``torch.linalg.LinAlgError``)."""
 
 
-class NoElements(NotImplementedError):
+class NoElements(RuntimeError):
     """The elements of a tensor were asked for that has none: on the meta device there are shapes only."""
+
+
+class NoData(NoElements, NotImplementedError):
+    """The same, where PyTorch says that it is not implemented."""

@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 
 from .dtypes import ALL_DTYPES
-from .errors import NoElements
+from .errors import NoData
 from .meta_array import MetaArray
 from .plugins.protocols import CONTRACT
 
 __all__ = ["MetaBackend", "backend"]
-
 
 
 class MetaBackend:
@@ -64,7 +63,7 @@ class MetaBackend:
         return MetaArray(array.shape, dtype.np)
 
     def to_host(self, array: MetaArray) -> np.ndarray:
-        raise NoElements("Cannot copy out of meta tensor; no data!")
+        raise NoData("Cannot copy out of meta tensor; no data!")
 
     def address(self, array: MetaArray) -> int:
         return 0

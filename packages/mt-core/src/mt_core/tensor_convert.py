@@ -10,8 +10,9 @@ import numpy as np
 from . import dtypes
 from .block import Block, block_of
 from .cell import Cell
+from .errors import NoElements
 from .host import exported, host_array
-from .keys import AUTOGRAD, BACKEND_MASK, CONJUGATE, CPU, FLAGS, META, NEGATIVE, STRIDED
+from .keys import AUTOGRAD, BACKEND_MASK, CONJUGATE, CPU, FLAGS, META, NEGATIVE, OTHER_INDEX, STRIDED
 from .tensor import new_tensor
 
 __all__ = ["ConversionMembers"]
@@ -39,7 +40,7 @@ class ConversionMembers:
         if self._keys & _AS_STORED == CPU and self._dtype.native:
             return array.item()
         if self._keys & META:
-            raise RuntimeError("Tensor.item() cannot be called on meta tensors")
+            raise NoElements("Tensor.item() cannot be called on meta tensors")
         value = host_array(self).reshape(-1)[0]
         if self._dtype.native:
             return value.item()
@@ -212,12 +213,12 @@ def copied_leaf(self: Any, memo: dict[int, Any]) -> Any:
     copied_block = memo.get(id(block))
     backend = block.backend
     if copied_block is None:
-        owner = backend.empty((block.nbytes,), dtypes.uint8, None, None)
+        owner = backend.empty((block.nbytes,), dtypes.uint8, None, backend.index_of(block.owner))
         backend.copy(owner, block.owner)
         copied_block = memo[id(block)] = Block(owner, backend, block.keys)
     array = self._array
     laid_out = backend.as_strided(copied_block.owner, array.shape, array.strides, block.offset_of(self), self._dtype)
-    result = new_tensor(laid_out, self._dtype, self._keys & ~(AUTOGRAD | FLAGS) | self._keys & STRIDED)
+    result = new_tensor(laid_out, self._dtype, self._keys & ~(AUTOGRAD | FLAGS) | self._keys & (STRIDED | OTHER_INDEX))
     cell = result._cell = Cell(result)
     copied_block.enter(cell)
     if type(self) is not type(result):

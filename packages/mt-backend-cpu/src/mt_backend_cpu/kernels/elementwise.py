@@ -36,7 +36,9 @@ def sub(self: Any, other: Any, alpha: Any) -> Any:
 #: Nothing is scaled.
 _ALPHA_1 = Accepts(defaults=("alpha",))
 kernels({"add.Tensor": np.add, "sub.Tensor": np.subtract}, accepts=_ALPHA_1)
-into_first({"add_.Tensor": add_scaled_into, "sub_.Tensor": subtract_scaled_into}, also=lambda self, other, alpha: alpha != 1)
+into_first(
+    {"add_.Tensor": add_scaled_into, "sub_.Tensor": subtract_scaled_into}, also=lambda self, other, alpha: alpha != 1
+)
 
 
 @kernel("rsub.Scalar")

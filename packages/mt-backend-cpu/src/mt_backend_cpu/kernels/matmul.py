@@ -10,7 +10,6 @@ from mt_core.dispatch.kernel import Accepts
 
 from ..registry import kernel, kernels
 
-
 kernels({"mm": np.dot})
 
 
@@ -64,7 +63,10 @@ def linear_of_rows(input: np.ndarray, weight: np.ndarray, bias: Any) -> np.ndarr
     return out if bias is None else np.add(out, bias, out)
 
 
-@kernel("linear", accepts=Accepts(ranks={"input": (3, 4, 5), "weight": (2,), "bias": (1,)}, also=lambda i, w, b: i._array.size > 0))
+@kernel(
+    "linear",
+    accepts=Accepts(ranks={"input": (3, 4, 5), "weight": (2,), "bias": (1,)}, also=lambda i, w, b: i._array.size > 0),
+)
 def linear_of_batches(input: np.ndarray, weight: np.ndarray, bias: Any) -> np.ndarray:
     out = input.reshape(-1, weight.shape[1]).dot(weight.T).reshape(*input.shape[:-1], weight.shape[0])
     return out if bias is None else np.add(out, bias, out)

@@ -191,7 +191,7 @@ def randint_like(self: Any, high: int, *options: Any) -> Any:
 
 @composite("randint_like.Tensor_generator", explicit=True)
 def randint_like_tensor_generator(self: Any, high: Any, generator: Any, *options: Any) -> Any:
-    if high.dim() or not high.is_cpu:
+    if high.dim() or not (high.is_cpu or high.is_meta):
         raise RuntimeError("high must be a scalar tensor and on CPU")
     return randint_like_low_generator(self, 0, int(high.item()), generator, *options)
 

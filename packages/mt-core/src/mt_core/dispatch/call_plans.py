@@ -24,8 +24,8 @@ Callee = Callable[..., Any]
 #: An executor forgets its plans when it has so many: shapes that change with every call must not fill the memory.
 MOST = 512
 
-#: Kind of argument -> how a call describes it, how the kernel gets it. Numbers whose class decides a dtype are described
-#: with it, for 1, 1.0 and True are equal.
+#: Kind of argument -> how a call describes it, how the kernel gets it. Numbers whose class decides a dtype are
+#: described with it, for 1, 1.0 and True are equal.
 _KINDS = {
     "tensor": ("{0}._array.shape, {0}._dtype", "{0}._array"),
     "strided": ("{0}._array.shape, {0}._dtype, {0}._array.strides", "{0}._array"),

@@ -1,5 +1,6 @@
-"""Forms that derive from another form of the operator: in place and ``out=`` from the functional one, and the functional
-one from an in-place kernel.
+"""Forms that derive from another form of the operator.
+
+In place and ``out=`` follow from the functional form, the functional one from an in-place kernel.
 """
 
 from __future__ import annotations
@@ -115,9 +116,7 @@ def check_inplace_result(self: Tensor, shape: Any, d: dtype) -> None:
     """
     check_castable(d, self._dtype)
     if tuple(shape) != tuple(self._array.shape):
-        raise RuntimeError(
-            f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(shape)}"
-        )
+        raise RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(shape)}")
 
 
 def check_castable(result: dtype, target: dtype) -> None:
@@ -140,9 +139,7 @@ def _functional_from_inplace(inplace: Overload) -> Callee:
 # out=
 
 
-def _out_form(
-    overload: Overload, functional: Overload, kernels: list[Kernel], key: int, coded: int
-) -> Callee:
+def _out_form(overload: Overload, functional: Overload, kernels: list[Kernel], key: int, coded: int) -> Callee:
     from .dispatcher import backend_for  # as above
 
     general = _out_from_functional(overload, functional)
@@ -267,8 +264,8 @@ def resize_out(out: Tensor, shape: Any) -> None:
         warnings.warn(
             f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not "
             f"match the required output shape {list(shape)}. This behavior is deprecated, and in a future PyTorch "
-            "release outputs will not be resized unless they have zero elements. You can explicitly reuse an out tensor "
-            "t by resizing it, inplace, to zero elements with t.resize_(0).",
+            "release outputs will not be resized unless they have zero elements. You can explicitly reuse an out "
+            "tensor t by resizing it, inplace, to zero elements with t.resize_(0).",
             stacklevel=3,
         )
     out.resize_(shape)

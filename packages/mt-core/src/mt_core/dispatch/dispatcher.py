@@ -287,7 +287,7 @@ def _backend_slot(overload: Overload, key: int, coded: int) -> Callee:
 
 
 def _made_of_operators(overload: Overload) -> Callee | None:
-    """What carries an operator out on any backend: the backend contract, or other operators. None where nothing does."""
+    """What carries an operator out on any backend, by the contract or by other operators; None where nothing does."""
     load_room("mt_core.generic", overload.family)
     generic = GENERIC.get(overload.name)
     if generic is not None:

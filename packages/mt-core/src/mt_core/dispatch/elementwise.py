@@ -146,7 +146,9 @@ class Elementwise:
             elif value is not None:
                 converted[i] = self.number(value, compute)
         dropped = kernel.accepts.defaults
-        return [v for v, name in zip(converted, self.names, strict=True) if name not in dropped] if dropped else converted
+        return (
+            [v for v, name in zip(converted, self.names, strict=True) if name not in dropped] if dropped else converted
+        )
 
     def compute_dtype(self, kernel: Kernel, wanted: dtype) -> dtype:
         """The dtype that a kernel computes in where `wanted` is asked for: half types may have to be widened."""
@@ -481,9 +483,7 @@ def _binary(direct: Direct, keys: int) -> Callee:
             return plain(self, other) if parameter is only else general(self, other, parameter)
 
         return run
-    return lambda self, other, *params: (
-        plain(self, other) if params == default else general(self, other, *params)
-    )
+    return lambda self, other, *params: plain(self, other) if params == default else general(self, other, *params)
 
 
 def _binary_at_defaults(direct: Direct, keys: int) -> Callee:
@@ -573,9 +573,7 @@ def _ternary(direct: Direct, keys: int) -> Callee:
 # In place
 
 
-def build_inplace(
-    overload: Overload, functional: Overload, kernels: list[Kernel], backend: Any, coded: int
-) -> Callee:
+def build_inplace(overload: Overload, functional: Overload, kernels: list[Kernel], backend: Any, coded: int) -> Callee:
     """The executor of the in-place form, from the functional kernels."""
     operator = Elementwise(overload, kernels, None, backend, 0)
     general = operator.general_inplace
@@ -647,9 +645,7 @@ def _inplace_binary(
 # out=
 
 
-def build_out(
-    overload: Overload, functional: Overload, kernels: list[Kernel], backend: Any, general: Callee
-) -> Callee:
+def build_out(overload: Overload, functional: Overload, kernels: list[Kernel], backend: Any, general: Callee) -> Callee:
     """The ``out=`` form where the output is what the operator would allocate: the kernel fills it."""
     operator = Elementwise(functional, kernels, None, backend, 0)
     arguments = overload.schema.arguments
@@ -673,5 +669,3 @@ def build_out(
         return out
 
     return run
-
-

@@ -11,13 +11,14 @@ from collections.abc import Callable
 from typing import Any
 
 from ..cell import Cell, cell_of
+from ..devices import device
 from ..dtypes import dtype, from_numpy_dtype
 from ..errors import NoElements
-from ..keys import META, OTHER_INDEX, STRIDED
+from ..keys import BACKEND_MASK, FLAGS, META, OTHER_INDEX, STRIDED, WIDTH
 from ..meta_array import MetaArray
 from ..return_types import result_type
 from ..spec import Spec, is_contiguous
-from ..state import excluding, mode_triple, nested
+from ..state import excluding, mode_triple, nested, tls
 from ..tensor import Tensor, new_tensor
 from ..tensor_types import TENSORS
 from . import elementwise, views
@@ -78,25 +79,30 @@ def result_keys(key: int, coded: int) -> int:
 
 
 def infer(overload: Overload, args: tuple[Any, ...]) -> Any:
-    """The specs of an operator's results, found by running it on the meta device; None where they depend on elements."""
+    """The specs of an operator's results, found by a run on the meta device; None where they depend on elements."""
 
     def on_meta(value: Any) -> Any:
         if isinstance(value, Tensor):
             array = value._array
-            described = MetaArray(array.shape, value._dtype.np, tuple(s * value._dtype.itemsize for s in value.stride()))
+            described = MetaArray(
+                array.shape, value._dtype.np, tuple(s * value._dtype.itemsize for s in value.stride())
+            )
             return new_tensor(described, value._dtype, META | value._keys & STRIDED)
         return [on_meta(item) for item in value] if isinstance(value, (list, tuple)) else value
 
-    with excluding(_NOT_STORAGE):
+    arguments = overload.schema.arguments
+    described = [_META if a.type == "Device" else on_meta(v) for a, v in zip(arguments, args, strict=True)]
+    with excluding(_LAYERS):
         try:
-            result = overload.call(*map(on_meta, args))
+            result = overload.cache[META | tls.mode | STRIDED](*described)
         except NoElements:
             return None
     return _spec_of(result)
 
 
 #: Everything between a tensor and its shape rule.
-_NOT_STORAGE = (1 << 24) - 1 & ~(META | STRIDED)
+_LAYERS = (1 << WIDTH) - 1 & ~(BACKEND_MASK | FLAGS)
+_META = device("meta")
 
 
 def _spec_of(result: Any) -> Any:
@@ -186,7 +192,7 @@ class Preparation:
             return Call(None, None, self.otherwise)
         specs = self.specs(*args)
         first = specs[0] if isinstance(specs, (list, tuple)) and specs else specs
-        if self.is_factory:
+        if self.is_factory and specs is not None:
             specs.device = args[self.names["device"]]
         normalized = getattr(first, "arguments", None) or {}
         replaced = tuple((self.names[name], value) for name, value in normalized.items())
@@ -246,11 +252,18 @@ class Preparation:
         index = index_of(self.backend, args, self.singles, self.lists)
         if not self.several:
             return self.wrap(specs, index)
-        wraps = [None if spec is None else self.wrap(spec, index) for spec in specs]
+        finish = [self.one_of_several(spec, index) for spec in specs]
         handed_over = result_type(self.overload.declaration)
-        return lambda arrays: handed_over(
-            [None if w is None else w(a) for w, a in zip(wraps, arrays, strict=True)]
-        )
+        return lambda arrays: handed_over([one(a) for one, a in zip(finish, arrays, strict=True)])
+
+    def one_of_several(self, spec: Any, index: int | None) -> Callee:
+        """What makes a tensor of an array, tensors of a list of them, or None of what is not wanted."""
+        if spec is None:
+            return lambda array: None
+        if isinstance(spec, Spec):
+            return self.wrap(spec, index)
+        parts = [self.one_of_several(item, index) for item in spec]
+        return lambda arrays: [one(a) for one, a in zip(parts, arrays, strict=True)]
 
     def unspecified(self) -> Callee:
         """Results whose description depends on elements: as the kernel returns them."""
@@ -275,10 +288,14 @@ def chosen(kernels: list[Kernel], schema: Any, args: tuple[Any, ...]) -> Kernel 
 
 def unaccepted(overload: Overload, args: tuple[Any, ...]) -> NotImplementedError:
     """The error for a call that no kernel of the backend takes."""
-    tensors = [t for value in args for t in (value if isinstance(value, (list, tuple)) else (value,)) if isinstance(t, Tensor)]
+    tensors = [
+        t for value in args for t in (value if isinstance(value, (list, tuple)) else (value,)) if isinstance(t, Tensor)
+    ]
     described = ", ".join(f"{t.dtype} {list(t.shape)}" for t in tensors)
     device = f" on {tensors[0].device}" if tensors else ""
-    return NotImplementedError(f"no kernel of {overload.qualified_name}{device} takes tensors of {described or 'no kind'}")
+    return NotImplementedError(
+        f"no kernel of {overload.qualified_name}{device} takes tensors of {described or 'no kind'}"
+    )
 
 
 def widened_dtype(kernel: Kernel, backend: Any, value: Any) -> dtype | None:
@@ -305,7 +322,7 @@ def index_of(backend: Any, args: tuple[Any, ...], singles: Any, lists: Any) -> i
 
 
 def wrapper(backend: Any, keys: int) -> Callable[[Spec, int | None], Callable[[Any], Tensor]]:
-    """(spec, device index) -> (array -> tensor), converted to the spec's dtype and layout where the kernel left another."""
+    """(spec, device index) -> (array -> tensor), in the spec's dtype and layout whatever the kernel left."""
     array_type, as_array, cast, contiguous = backend.array_type, backend.as_array, backend.cast, backend.contiguous
 
     def wrap(spec: Spec, index: int | None) -> Callable[[Any], Tensor]:

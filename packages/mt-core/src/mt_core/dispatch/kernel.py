@@ -1,7 +1,7 @@
 """The record of a backend's kernel: a function, what it accepts, and where its result goes.
 
-An operator has a list of them on each backend; the first that accepts a call carries it out. That is how a native kernel
-for float32, one over a whole array library, and a fused form for the plainest case stand side by side.
+An operator has a list of them on each backend; the first that accepts a call carries it out. That is how a native
+kernel for float32, one over a whole array library, and a fused form for the plainest case stand side by side.
 """
 
 from __future__ import annotations
@@ -123,7 +123,11 @@ def are_alike(args: tuple[Any, ...]) -> bool:
             if value._dtype is not d or value._array.shape != shape or value._keys & STRIDED:
                 return False
             other = value._cell
-            if cell is not None and other is not None and (cell is other or cell.storage is not None and cell.storage is other.storage):
+            if (
+                cell is not None
+                and other is not None
+                and (cell is other or cell.storage is not None and cell.storage is other.storage)
+            ):
                 return False
     return True
 
@@ -169,7 +173,9 @@ class Kernel:
         recorded: bool = True, own: bool = False,
     ) -> None:  # fmt: skip
         if out not in ("fresh", "fills", "first"):
-            raise ValueError(f"a kernel's result is 'fresh', 'fills' what is given, or goes into the 'first', not {out!r}")
+            raise ValueError(
+                f"a kernel's result is 'fresh', 'fills' what is given, or goes into the 'first', not {out!r}"
+            )
         if half not in (None, "float32", "native"):
             raise ValueError(f"half types reach a kernel as 'float32' or 'native', not {half!r}")
         self.function = function
@@ -180,11 +186,13 @@ class Kernel:
         self.own = own
 
     def __repr__(self) -> str:
-        return f"<Kernel {getattr(self.function, '__module__', '')}.{getattr(self.function, '__name__', self.function)}>"
+        return (
+            f"<Kernel {getattr(self.function, '__module__', '')}.{getattr(self.function, '__name__', self.function)}>"
+        )
 
 
 def runner_for(kernel: Kernel, backend: Any) -> Any:
-    """What runs a kernel by ``run_kernel(function, *args)``, with NumPy's floating-point warnings off if it needs that."""
+    """What runs a kernel by ``run_kernel(function, *args)``, without floating-point warnings of NumPy's."""
     if not getattr(backend, "numpy_errors", True):
         return DirectRunner
     return tls if kernel.own else QuietRunner

@@ -357,9 +357,7 @@ def _is_ours(function: Callable[..., Any]) -> bool:
     return (getattr(function, "__module__", None) or "").startswith("mt_core.")
 
 
-def register_meta(
-    *names: str, reads_elements: bool = False
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def register_meta(*names: str, reads_elements: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorator: the function is the meta rule (arguments -> `Spec`, `View`, or a tuple) of these operators.
 
     Parameters

@@ -8,13 +8,13 @@ import numpy as np
 
 from .. import dtypes
 from ..cell import cell_of
-from ..devices import device
+from ..devices import device, index_flag
 from ..dispatch.dispatcher import backend_for, backend_key_for
 from ..dispatch.memory import check_no_internal_overlap, is_dense
 from ..dispatch.registry import register_generic as generic
 from ..dtypes import dtype
 from ..formats import channels_last, channels_last_3d, layout, memory_format, preserve_format, strided
-from ..keys import BACKEND_MASK, CONJUGATE, CPU, META, NEGATIVE, STRIDED
+from ..keys import BACKEND_MASK, CONJUGATE, CPU, META, NEGATIVE, OTHER_INDEX, STRIDED
 from ..layout import channels_last_strides, output_strides
 from ..pinned import can_pin, is_pinned, pinned_array
 from ..plugins.runtime_access import has_part, require
@@ -50,7 +50,11 @@ def allocate(
         strides = None if ordinary else strides
     elif strides is not None:
         flags |= STRIDED
-    return new_tensor(backend_for(key).empty(tuple(shape), d, strides, index), d, key | flags)
+    backend = backend_for(key)
+    array = backend.empty(tuple(shape), d, strides, index)
+    if key != CPU:
+        flags |= index_flag(backend, array)
+    return new_tensor(array, d, key | flags)
 
 
 def check_options(requested: layout | None, pin_memory: bool | None) -> None:
@@ -124,7 +128,11 @@ def write_number(tensor: Tensor, value: Any) -> None:
     check_number(value, d)
     backend = tensor._backend
     number = _element(value, d)
-    backend.copy(tensor._array, backend.from_host(number, d, None))
+    fill = getattr(backend, "fill", None)
+    if fill is not None:
+        fill(tensor._array, number, d)
+    else:
+        backend.copy(tensor._array, backend.from_host(number, d, backend.index_of(tensor._array)))
 
 
 def _element(value: Any, d: dtype) -> np.ndarray:
@@ -242,9 +250,9 @@ def clone(self: Tensor, memory_format: Any) -> Tensor:
         strides = strides_like(self, memory_format)
         if strides is not None and is_contiguous(self._array.shape, strides):
             strides = None
-    array = backend.empty(self._array.shape, self._dtype, strides, None)
+    array = backend.empty(self._array.shape, self._dtype, strides, backend.index_of(self._array))
     backend.copy(array, self._array)
-    flags = mode_triple(tls.mode)[2] | (STRIDED if strides is not None else 0)
+    flags = mode_triple(tls.mode)[2] | keys & OTHER_INDEX | (STRIDED if strides is not None else 0)
     return new_tensor(array, self._dtype, (keys & (BACKEND_MASK | CONJUGATE | NEGATIVE)) | flags)
 
 
@@ -268,7 +276,9 @@ def transfer(target: Tensor, source: Tensor, non_blocking: bool = False) -> None
     if non_blocking and copy_behind(target, source):
         return
     backend = target._backend
-    if (target._keys ^ source._keys) & BACKEND_MASK:
+    if (target._keys ^ source._keys) & BACKEND_MASK or (
+        (target._keys | source._keys) & OTHER_INDEX and target.device != source.device
+    ):
         host = source._backend.to_host(source._array)
         array = backend.from_host(np.ascontiguousarray(host) if host.ndim else host, source._dtype, target.device.index)
     else:

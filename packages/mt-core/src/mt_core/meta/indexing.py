@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import dtypes
 from ..dispatch.registry import register_meta as meta
-from ..errors import NoElements
+from ..errors import NoData
 from ..layout import broadcast_shapes
 from ..spec import Spec
 from ..tensor import wrap_dim
@@ -56,7 +56,7 @@ def _check_mask(mask: Ints, shape: Ints, start: int) -> None:
 
 def _true_count(mask: Any, position: int) -> int:
     if mask.is_meta:
-        raise NoElements("index with a mask on the meta device: the shape of the result depends on data")
+        raise NoData("index with a mask on the meta device: the shape of the result depends on data")
     return true_count(mask)
 
 
@@ -350,7 +350,7 @@ def masked_fill_tensor(self: Any, mask: Any, value: Any) -> Spec:
 def data_dependent(name: str, *tensors: Any) -> None:
     """Refuse to give a shape that depends on elements a meta tensor does not have."""
     if any(t.is_meta for t in tensors):
-        raise NoElements(f"{name} on the meta device: the shape of the result depends on data")
+        raise NoData(f"{name} on the meta device: the shape of the result depends on data")
 
 
 @meta("masked_select", reads_elements=True)

@@ -7,7 +7,7 @@ from typing import Any
 from .. import dtypes
 from ..dispatch.registry import register_meta as meta
 from ..dtypes import scalar_type_name
-from ..errors import NoElements
+from ..errors import NoData
 from ..generic.creation import strides_like
 from ..spec import Spec
 from ..tensor import wrap_dim
@@ -146,7 +146,7 @@ class Deferred(Spec):
 def _three(self: Any, name: str) -> tuple[Spec, Spec, Spec]:
     _not_for(self, name, bool_too=False)
     if self.is_meta:
-        raise NoElements(f"{name} on the meta device: the shape of the result depends on data")
+        raise NoData(f"{name} on the meta device: the shape of the result depends on data")
     return Deferred(self._dtype), Deferred(dtypes.int64), Deferred(dtypes.int64)
 
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
 
-__all__ = ["CONTRACT", "FALLTHROUGH", "Backend", "BackendArray", "Layer"]
+__all__ = ["CONTRACT", "FALLTHROUGH", "AutogradLayer", "Backend", "BackendArray", "Layer"]
 
 
 class Fallthrough:
@@ -71,7 +71,35 @@ class Backend(Protocol):
 
     Every method takes and returns backend arrays. `dtype` arguments are `mt_core.dtypes.dtype`.
 
-    A backend may have these attributes as well; what needs one that is missing raises an error that says so.
+    Arrays may be mutable boxes around immutable buffers: elements change by `copy` and `fill` alone, and by kernels
+    that say they write. Device indices belong to arrays; `empty` and `from_host` are told which one is wanted, and a tensor
+    on an index other than 0 is never mixed with another index.
+
+    A backend may have these attributes as well. Of those that make it faster or tell what it is, the core does without:
+
+    native : frozenset of dtype
+        The dtypes that kernels compute in. Default: those of NumPy, without half types. Other half types reach kernels
+        as float32 and results are rounded once.
+    weak_numbers : bool
+        Whether an array and a Python number compute in the array's dtype whatever the number; numbers are then handed
+        to kernels as they are. Default: whether the NumPy at hand does.
+    numpy_errors : bool
+        Whether kernels may raise NumPy's floating-point warnings, which are to be switched off around them. Default:
+        True.
+    number : (value, dtype) -> operand
+        A Python number among the operands of an elementwise kernel, in the dtype of the computation. Default: a NumPy
+        scalar of that dtype.
+    is_contiguous : (array) -> bool
+        Whether an array lies row by row. Default: by shape and strides.
+    view : (array, shape, strides, offset, dtype) -> array
+        The view of an array's storage; strides and offset in elements of `dtype`, the offset from the start of the
+        storage. Default: `as_strided` on the `owner`.
+    fill : (array, number, dtype)
+        Set every element. Default: `from_host` of the number, and `copy`.
+    count_nonzero : (array) -> int
+        How many elements are not zero. Default: counted on the host.
+
+    What needs one of these and misses it raises an error that says so:
 
     runtime : `mt_core.plugins.runtime.DeviceRuntime` or None
         Current device, streams, events, memory statistics, generators, pinned memory, graphs.
@@ -103,7 +131,7 @@ class Backend(Protocol):
     def empty(self, shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...] | None, index: int | None) -> Any:
         """Uninitialized array; `strides` in elements, None for row-major.
 
-        `index` the device index or None for the current.
+        `index` is the device index, None for the current device.
         """
         ...
 
@@ -165,10 +193,10 @@ class Layer(Protocol):
     """
 
     contract: int
+    #: Name of the dispatch key in `mt_core.keys` that the layer serves: ``"AUTOGRAD"``.
+    dispatch_key: str
 
-    def build(
-        self, overload: Any, keys: int, below: Callable[[], Callable[..., Any]]
-    ) -> Callable[..., Any] | None:
+    def build(self, overload: Any, keys: int, below: Callable[[], Callable[..., Any]]) -> Callable[..., Any] | None:
         """The callable for one operator and key set.
 
         Parameters
@@ -199,3 +227,38 @@ class Layer(Protocol):
         """
         ...
 
+
+class AutogradLayer(Layer, Protocol):
+    """What the layer of the key ``AUTOGRAD`` has besides: the differentiation members of a tensor.
+
+    The slots are the core's (`mt_core.autograd_state.AutogradMeta`), and so are grad mode, `detach` and the base of a
+    view. A tensor requires grad exactly when it has the key; what a layer records, and how it runs backwards, is its
+    own affair.
+    """
+
+    def backward(
+        self, tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
+        inputs: Any = None,
+    ) -> None:  # fmt: skip
+        """``Tensor.backward``: add the gradients of tensors to ``.grad`` of leaves, or of `inputs`."""
+        ...
+
+    def register_hook(self, tensor: Any, hook: Callable[[Any], Any]) -> Any:
+        """``Tensor.register_hook``: the handle of a hook that sees, and may replace, the tensor's gradient."""
+        ...
+
+    def register_post_accumulate_grad_hook(self, tensor: Any, hook: Callable[[Any], None]) -> Any:
+        """``Tensor.register_post_accumulate_grad_hook``: the handle of a hook that runs when a leaf has a gradient."""
+        ...
+
+    def retain_grad(self, tensor: Any) -> None:
+        """``Tensor.retain_grad``: fill ``.grad`` of a tensor that is no leaf."""
+        ...
+
+    def follow_base(self, base: Any) -> None:
+        """A leaf has begun, or ceased, to require grad: its views follow."""
+        ...
+
+    def grad_fn_of_view(self, view: Any) -> Any:
+        """``Tensor.grad_fn`` of a view, up to date with what happened to its base."""
+        ...

@@ -76,6 +76,9 @@ class NullBackend:
     def index_of(self, array: MetaArray) -> int:
         return 0
 
+    def number(self, value: Any, dtype: Any) -> Any:
+        return value
+
     # The way to and from the host
 
     def from_host(self, array: np.ndarray, dtype: Any, index: int | None) -> MetaArray:
@@ -110,11 +113,9 @@ class NullBackend:
 
 
 def _on_meta(value: Any) -> Any:
-    """A kernel's argument as the shape rule takes it; numbers of elementwise operators come as 0-dim NumPy arrays."""
+    """A kernel's argument as the shape rule takes it."""
     if isinstance(value, MetaArray):
         return new_tensor(value, from_numpy_dtype(value.dtype), META)
-    if isinstance(value, np.ndarray):
-        return value.item()
     return [_on_meta(item) for item in value] if isinstance(value, list) else value
 
 

@@ -47,11 +47,7 @@ def _has_shapes(overload: Overload) -> bool:
 
 def _has_cpu_path(overload: Overload) -> bool:
     declaration = overload.declaration
-    if (
-        kernels_of(overload, CPU)
-        or overload.name in GENERIC
-        or _is_written_in_others(overload)
-    ):
+    if kernels_of(overload, CPU) or overload.name in GENERIC or _is_written_in_others(overload):
         return True
     if declaration.kind == "view" and overload.name in META_RULES or _is_derived(overload):
         return True
