@@ -72,7 +72,7 @@ class Backend(Protocol):
     Every method takes and returns backend arrays. `dtype` arguments are `mt_core.dtypes.dtype`.
 
     Arrays may be mutable boxes around immutable buffers: elements change by `copy` and `fill` alone, and by kernels
-    that say they write. Device indices belong to arrays; `empty` and `from_host` are told which one is wanted, and a tensor
+    that say they write. Device indices belong to arrays; `empty` and `from_host` are told which is wanted, and a tensor
     on an index other than 0 is never mixed with another index.
 
     A backend may have these attributes as well. Of those that make it faster or tell what it is, the core does without:
