@@ -364,7 +364,10 @@ def test_methods_named_after_the_device():
     assert storage.device == moved.device and getattr(storage, f"is_{KIND}")
 
 
-def test_functions_can_be_pickled():
+def test_functions_and_classes_can_be_pickled():
+    for cls in MODULE.Stream, MODULE.Event, MODULE.device, MODULE.StreamContext:
+        assert pickle.loads(pickle.dumps(cls)) is cls
+        assert repr(cls) == f"<class 'mindtorch.{KIND}.{cls.__name__}'>"
     assert pickle.loads(pickle.dumps(MODULE.is_available))() is True
 
 
@@ -504,6 +507,27 @@ def agrees(found: list[str], expected: list[str]) -> bool:
         # What PyTorch's build or machine happens to lack; we say that there is no device.
         return found[1] in ("AssertionError", "RuntimeError")
     return found[1] == kind and found[2].startswith(text.rstrip("."))
+
+
+@pytest.mark.skipif(KIND != "sim", reason="once is enough")
+@pytest.mark.parametrize(
+    ("submodule", "missing"),
+    [
+        ("cuda.memory", {"caching_allocator_disabled"}),
+        ("cuda.random", set()),
+        ("cuda.graphs", set()),
+        ("xpu.memory", set()),
+        ("xpu.random", set()),
+        ("xpu.graphs", set()),
+        ("mtia.memory", set()),
+        ("accelerator.memory", set()),
+        ("accelerator.graphs", set()),
+    ],
+)
+def test_submodules_have_the_names_that_they_have_in_pytorch(submodule, missing):
+    names = json.loads((HERE / "snapshots" / "device_modules.json").read_text())["names"][submodule]
+    module = importlib.import_module(f"mindtorch.{submodule}")
+    assert {name for name in names if not hasattr(module, name)} == missing
 
 
 @pytest.mark.skipif(KIND != "sim", reason="once is enough")

@@ -160,6 +160,24 @@ def test_the_cpu_has_one_stream_and_no_events():
         stream.native_handle  # noqa: B018
 
 
+def test_copies_between_devices_wait_for_each_other():
+    x = torch.ones(3).to("sim:0")
+    y = x.to("sim:1")  # x has not been written yet
+    x.fill_(9)  # nor has it been read
+    z = torch.empty(3, device="sim:0").copy_(y)
+    BACKEND.runtime.synchronize(0)
+    assert (values(x), values(z)) == ([9, 9, 9], [1, 1, 1])
+    assert y.cpu().tolist() == [1, 1, 1]
+
+
+def test_a_device_without_an_index_is_the_current_one():
+    x = torch.ones(3).to("sim:1")
+    assert x.to("sim:1") is x and x.to("sim").device == torch.device("sim:0")
+    with Stream("sim:1"):
+        assert x.to("sim") is x
+        assert torch.ones(1).to("sim").device == torch.device("sim:1")
+
+
 def test_what_is_current_is_a_threads_own():
     rt, seen = BACKEND.runtime, []
     with Stream("sim:1") as stream:

@@ -255,3 +255,14 @@ class Graph:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.capture_end()
+
+
+_MEMORY = (
+    empty_cache, empty_host_cache, get_memory_info, max_memory_allocated, max_memory_reserved, memory_allocated,
+    memory_reserved, memory_stats, reset_accumulated_memory_stats, reset_peak_memory_stats,
+)  # fmt: skip
+__path__: list[str] = []  # its submodules are made here
+memory = _device_module.made_module(
+    f"{__name__}.memory", "``torch.accelerator.memory``.", {function.__name__: function for function in _MEMORY}
+)
+graphs = _device_module.made_module(f"{__name__}.graphs", "``torch.accelerator.graphs``.", {"Graph": Graph})

@@ -10,6 +10,7 @@ from mt_core.streams import Stream as Stream
 
 from . import _device_module
 
+__path__: list[str] = []  # its submodules are made here
 _functions = _device_module.fill(
     globals(),
     "mtia",
@@ -18,13 +19,11 @@ _functions = _device_module.fill(
         make_graphed_callables max_memory_cached max_memory_reserved mem_get_info memory_cached memory_reserved
         memory_stats_as_nested_dict memory_summary reset_accumulated_memory_stats reset_max_memory_allocated
         reset_max_memory_cached set_per_process_memory_fraction streams""",
+    optional="attach_out_of_memory_observer record_memory_history snapshot",
 )
 current_stream = _functions.current_stream
 default_stream = _functions.default_stream
 set_stream = _functions.set_stream
-attach_out_of_memory_observer = _functions.optional("attach_out_of_memory_observer")
-record_memory_history = _functions.optional("record_memory_history")
-snapshot = _functions.optional("snapshot")
 
 
 def _present(function: str) -> _device_module.DeviceModule:

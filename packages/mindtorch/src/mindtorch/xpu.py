@@ -6,23 +6,17 @@ from typing import Any
 
 from . import _device_module
 
+__path__: list[str] = []  # its submodules are made here
 _functions = _device_module.fill(
     globals(),
     "xpu",
     without="""ExternalStream default_stream host_memory_stats host_memory_stats_as_nested_dict max_memory_cached
         memory_cached memory_summary reset_max_memory_allocated reset_max_memory_cached""",
+    optional="""change_current_allocator clock_rate device_memory_used memory_usage power_draw temperature use_mem_pool
+        utilization""",
+    answers={"get_arch_list": [], "get_gencode_flags": "", "is_tf32_supported": False, "memory_snapshot": []},
+    classes="MemPool XPUPluggableAllocator",
 )
-
-_OPTIONAL = """
-    change_current_allocator clock_rate device_memory_used memory_usage power_draw temperature use_mem_pool utilization
-"""
-globals().update({name: _functions.optional(name) for name in _OPTIONAL.split()})
-get_arch_list = _functions.optional_answer("get_arch_list", [])
-get_gencode_flags = _functions.optional_answer("get_gencode_flags", "")
-is_tf32_supported = _functions.optional_answer("is_tf32_supported", False)
-memory_snapshot = _functions.optional_answer("memory_snapshot", [])
-MemPool = _functions.optional_class("MemPool")
-XPUPluggableAllocator = _functions.optional_class("XPUPluggableAllocator")
 
 
 def __getattr__(name: str) -> Any:

@@ -5,6 +5,8 @@ Run with PyTorch 2.13: ``python make_device_modules.py [--check]``.
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import inspect
 import json
 import warnings
@@ -28,10 +30,21 @@ def own_names(module: object) -> list[str]:
     ]  # fmt: skip
 
 
+def find(name: str) -> object:
+    """A module, or None where there is none."""
+    return importlib.import_module(name) if importlib.util.find_spec(name) else None
+
+
 def main() -> None:
     warnings.simplefilter("ignore")
     found = {
         module: {name: outcome(torch, module, name) for name in own_names(getattr(torch, module))} for module in MODULES
+    }
+    found["names"] = {
+        f"{module}.{name}": sorted(found_module.__all__)
+        for module in MODULES
+        for name in ("memory", "random", "graphs")
+        if (found_module := find(f"torch.{module}.{name}")) is not None
     }
     write_or_check(Path(__file__).with_name("device_modules.json"), json.dumps(found, indent=1, sort_keys=True) + "\n")
 

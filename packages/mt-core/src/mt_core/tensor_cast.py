@@ -21,7 +21,7 @@ from .layout import channels_last_strides
 from .meta_array import contiguous_strides
 from .overriding import DisableTorchFunctionSubclass
 from .pinned import is_pinned, pinned, warn_of_device
-from .plugins.runtime_access import require
+from .plugins.runtime_access import current_index, require, runtime_of
 from .schema import MISSING
 from .state import tls
 from .subclasses import subclass_keys
@@ -284,12 +284,15 @@ def _as_device(value: Any) -> device:
 
 
 def _same_device(wanted: device, tensor: Any) -> bool:
+    """Whether a tensor is on a device; one without an index is the current one of its type."""
     have = tensor.device
-    return (
-        wanted is have
-        or wanted.type == have.type
-        and (wanted.index is None or wanted.index == have.index or have.index is None and wanted.index == 0)
-    )
+    if wanted is have or wanted == have:
+        return True
+    if wanted.type != have.type:
+        return False
+    if have.index is None:
+        return wanted.index in (None, 0)
+    return wanted.index is None and (runtime_of(have.type) is None or current_index(have.type) == have.index)
 
 
 def _has_format(tensor: Any, wanted: memory_format | None) -> bool:

@@ -22,7 +22,7 @@ from .._importer import AliasLoader
 from .graphs import Graphs
 from .random import Random
 
-__all__ = ["DeviceModule", "device_functions", "fill", "third_party_module"]
+__all__ = ["DeviceModule", "device_functions", "fill", "made_module", "third_party_module"]
 
 _CONTROL = """
     _exchange_device _is_compiled _is_in_bad_fork _maybe_exchange_device can_device_access_peer current_device
@@ -33,13 +33,18 @@ _CONTROL = """
 _SUBMODULES = {
     "streams": """ExternalStream Event Stream StreamContext current_stream default_stream get_stream_from_external
         set_stream stream""",
-    "memory": """empty_cache get_per_process_memory_fraction host_memory_stats host_memory_stats_as_nested_dict
+    "memory": """CUDAPluggableAllocator MemPool XPUPluggableAllocator caching_allocator_alloc caching_allocator_delete
+        caching_allocator_enable change_current_allocator empty_cache get_allocator_backend
+        get_per_process_memory_fraction host_memory_stats host_memory_stats_as_nested_dict list_gpu_processes
         max_memory_allocated max_memory_cached max_memory_reserved mem_get_info memory_allocated memory_cached
-        memory_reserved memory_stats memory_stats_as_nested_dict memory_summary reset_accumulated_memory_stats
-        reset_max_memory_allocated reset_max_memory_cached reset_peak_memory_stats set_per_process_memory_fraction""",
+        memory_reserved memory_snapshot memory_stats memory_stats_as_nested_dict memory_summary
+        reset_accumulated_host_memory_stats reset_accumulated_memory_stats reset_max_memory_allocated
+        reset_max_memory_cached reset_peak_host_memory_stats reset_peak_memory_stats set_per_process_memory_fraction
+        use_mem_pool""",
     "random": """get_rng_state get_rng_state_all initial_seed manual_seed manual_seed_all seed seed_all set_rng_state
         set_rng_state_all""",
-    "graphs": "graph graph_pool_handle is_current_stream_capturing make_graphed_callables",
+    "graphs": """CUDAGraph Graph MTIAGraph NPUGraph XPUGraph graph graph_pool_handle is_current_stream_capturing
+        make_graphed_callables""",
 }
 
 
@@ -65,7 +70,15 @@ def device_functions(device_type: str) -> DeviceModule:
     return DeviceModule(device_type, _GRAPH_NAMES.get(device_type, "Graph"))
 
 
-def fill(namespace: dict[str, Any], device_type: str, without: str = "") -> DeviceModule:
+def fill(
+    namespace: dict[str, Any],
+    device_type: str,
+    *,
+    without: str = "",
+    optional: str = "",
+    answers: dict[str, Any] | None = None,
+    classes: str = "",
+) -> DeviceModule:
     """Put the functions of a device type into the namespace of a module, and its submodules beside it.
 
     Parameters
@@ -74,32 +87,32 @@ def fill(namespace: dict[str, Any], device_type: str, without: str = "") -> Devi
         Of a module ``mindtorch.<device>``.
     without
         Names that PyTorch does not have there, separated by blanks.
+    optional, classes
+        Names of functions and classes that no runtime must have (`Control.optional`, `Control.optional_class`).
+    answers
+        Such functions that have an answer where there is no device (`Control.optional_answer`): name -> answer.
     """
     functions = device_functions(device_type)
     left_out = set(without.split())
-    namespace.update(_members(functions, f"{_CONTROL} device device_of", left_out))
-    graph_name = functions.Graph.__name__
-    for name, exported in _SUBMODULES.items():
-        if name not in left_out:
-            members = _members(functions, exported, left_out)
-            if name == "graphs":
-                members[graph_name] = functions.Graph
-            namespace.update(members)
-            submodule = _new_module(f"{namespace['__name__']}.{name}", f"``torch.{device_type}.{name}``.", members)
-            # Not in the place of a name that PyTorch has beside the submodule's, as the function `torch.xpu.random` is.
-            namespace.setdefault(name, submodule)
+    namespace[functions.Graph.__name__] = functions.Graph
+    names = " ".join((_CONTROL, "device device_of", *_SUBMODULES.values())).split()
+    namespace.update(
+        {n: getattr(functions, n) for n in names if hasattr(functions, n) and n not in left_out | {"Graph"}}
+    )
+    namespace.update({name: functions.optional(name) for name in optional.split()})
+    namespace.update({name: functions.optional_answer(name, answer) for name, answer in (answers or {}).items()})
+    namespace.update({name: functions.optional_class(name) for name in classes.split()})
+    for name in set(_SUBMODULES) - left_out:
+        members = {exported: namespace[exported] for exported in _SUBMODULES[name].split() if exported in namespace}
+        namespace[name] = made_module(f"{namespace['__name__']}.{name}", f"``torch.{device_type}.{name}``.", members)
     return functions
 
 
-def _members(functions: DeviceModule, names: str, left_out: set[str]) -> dict[str, Any]:
-    return {name: getattr(functions, name) for name in names.split() if name not in left_out}
-
-
-def _new_module(name: str, doc: str, members: dict[str, Any]) -> ModuleType:
-    """A module that the import system finds by its name."""
+def made_module(name: str, doc: str, members: dict[str, Any]) -> ModuleType:
+    """A module of these members, which the import system finds by its name."""
     module = sys.modules[name] = ModuleType(name, doc)
     module.__spec__ = ModuleSpec(name, AliasLoader(name), is_package=False)
-    module.__dict__.update(members)
+    module.__dict__.update(members, __all__=sorted(members))
     return module
 
 
@@ -112,7 +125,7 @@ def third_party_module(device_type: str) -> ModuleType:
     found = sys.modules.get(name)
     if found is not None:
         return found
-    module = _new_module(name, f"``torch.{device_type}``: devices of type '{device_type}', by their backend.", {})
+    module = made_module(name, f"``torch.{device_type}``: devices of type '{device_type}', by their backend.", {})
     module.__path__ = []  # its submodules are made with it
     functions = fill(module.__dict__, device_type)
     device_methods.generate_for_backends()  # a backend that was registered in this process has none yet

@@ -13,7 +13,18 @@ from mt_core.plugins import runtime_access
 
 from .absence import absence_of
 
-__all__ = ["Control"]
+__all__ = ["Control", "named"]
+
+
+def named(device_type: str, name: str) -> Callable[[type], Any]:
+    """Decorator: the class is ``torch.<device>.<name>``, for pickles and for people."""
+
+    def name_class(cls: type) -> type:
+        cls.__module__ = f"mindtorch.{device_type}"
+        cls.__name__ = cls.__qualname__ = name
+        return cls
+
+    return name_class
 
 
 class Control:
@@ -202,7 +213,7 @@ class Control:
             return control._member(name)(*args, **kwargs)
 
         doc = "Only some devices have it: raises NotImplementedError where the runtime brings none."
-        return type(name, (), {"__new__": __new__, "__doc__": doc})
+        return named(self.device_type, name)(type(name, (), {"__new__": __new__, "__doc__": doc}))
 
     # The contexts
 
@@ -210,6 +221,7 @@ class Control:
         """The class ``torch.<device>.device``."""
         control = self
 
+        @named(self.device_type, "device")
         class device:
             """Context manager: make a device the current one; None and negative numbers change nothing.
 
@@ -240,6 +252,7 @@ class Control:
         """The class ``torch.<device>.device_of``."""
         control = self
 
+        @named(self.device_type, "device_of")
         class device_of(device):  # type: ignore[valid-type, misc]
             """Context manager: make the device of a tensor the current one; nothing for tensors of other types."""
 

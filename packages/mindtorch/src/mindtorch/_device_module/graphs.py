@@ -6,6 +6,7 @@ import gc
 from types import TracebackType
 from typing import Any
 
+from .control import named
 from .memory import Memory
 from .streams import Streams
 
@@ -66,6 +67,7 @@ _HANDLES = {"mtia": "graph_pool_handle"}
 def graph_class(module: Graphs, graph_name: str) -> Any:
     """The class ``torch.cuda.CUDAGraph``, or what a module calls it."""
 
+    @named(module.device_type, graph_name)
     class Graph:
         """Work that was recorded instead of done, and can be done any number of times, on the same memory."""
 
@@ -96,11 +98,11 @@ def graph_class(module: Graphs, graph_name: str) -> Any:
             """What other graphs may be given as `pool`, to share this one's memory."""
             return self._handle.pool
 
-    Graph.__name__ = Graph.__qualname__ = graph_name
     return Graph
 
 
 def _capture_class(module: Graphs) -> Any:
+    @named(module.device_type, "graph")
     class graph:
         """Context manager: record what is given to a stream, a side stream by default, into a graph.
 

@@ -9,7 +9,7 @@ import mt_core
 from mt_core import streams
 from mt_core.plugins import runtime_access
 
-from .control import Control
+from .control import Control, named
 
 __all__ = ["Streams", "event_class", "stream_class"]
 
@@ -58,6 +58,7 @@ def stream_class(module: Streams) -> Any:
     """The class ``torch.<device>.Stream``."""
     name = module.device_type
 
+    @named(name, "Stream")
     class Stream(streams.Stream):
         """A queue of work of a device, done in order; see `torch.Stream`.
 
@@ -95,6 +96,7 @@ def stream_class(module: Streams) -> Any:
 def external_stream_class(module: Streams) -> Any:
     """The class ``torch.<device>.ExternalStream``."""
 
+    @named(module.device_type, "ExternalStream")
     class ExternalStream(module.Stream):  # type: ignore[name-defined, misc]
         """A stream that another library made.
 
@@ -122,6 +124,7 @@ def event_class(module: Streams) -> Any:
     """The class ``torch.<device>.Event``."""
     name = module.device_type
 
+    @named(name, "Event")
     class Event(streams.Event):
         """A point in a stream's work, on the device of the stream that it is first recorded on; see `torch.Event`."""
 
@@ -170,6 +173,7 @@ def event_class(module: Streams) -> Any:
 
 
 def _stream_context_class(module: Streams) -> Any:
+    @named(module.device_type, "StreamContext")
     class StreamContext:
         """Context manager: give work to a stream, whose device is the current one meanwhile; None changes nothing."""
 

@@ -13,22 +13,21 @@ from .tensor_types import *  # noqa: F403 - all of it belongs here too, by its _
 has_half = True
 has_magma = False
 
-_functions = _device_module.fill(globals(), "cuda")
-
-#: What no runtime must have: the runtime's member of that name, if it brings one.
-_OPTIONAL = """
-    caching_allocator_alloc caching_allocator_delete change_current_allocator clock_rate cudart current_blas_handle
-    current_solver_handle device_memory_used get_allocator_backend get_sync_debug_mode ipc_collect memory_snapshot
-    memory_usage power_draw reset_accumulated_host_memory_stats reset_peak_host_memory_stats set_sync_debug_mode
-    list_gpu_processes temperature use_mem_pool utilization
-"""
-globals().update({name: _functions.optional(name) for name in _OPTIONAL.split()})
-caching_allocator_enable = _functions.optional_answer("caching_allocator_enable", None)
-get_arch_list = _functions.optional_answer("get_arch_list", [])
-get_gencode_flags = _functions.optional_answer("get_gencode_flags", "")
-is_tf32_supported = _functions.optional_answer("is_tf32_supported", False)
-CUDAPluggableAllocator = _functions.optional_class("CUDAPluggableAllocator")
-MemPool = _functions.optional_class("MemPool")
+_functions = _device_module.fill(
+    globals(),
+    "cuda",
+    optional="""caching_allocator_alloc caching_allocator_delete change_current_allocator clock_rate cudart
+        current_blas_handle current_solver_handle device_memory_used get_allocator_backend get_sync_debug_mode
+        ipc_collect list_gpu_processes memory_snapshot memory_usage power_draw reset_accumulated_host_memory_stats
+        reset_peak_host_memory_stats set_sync_debug_mode temperature use_mem_pool utilization""",
+    answers={
+        "caching_allocator_enable": None,
+        "get_arch_list": [],
+        "get_gencode_flags": "",
+        "is_tf32_supported": False,
+    },
+    classes="CUDAPluggableAllocator MemPool",
+)
 
 _submodule, __dir__ = lazy_submodules(__name__, "amp nvtx")
 

@@ -281,9 +281,35 @@ def transfer(target: Tensor, source: Tensor, non_blocking: bool = False) -> None
     ):
         host = source._backend.to_host(source._array)
         array = backend.from_host(np.ascontiguousarray(host) if host.ndim else host, source._dtype, target.device.index)
-    else:
+    elif target._keys & (CPU | META):
         array = source._array
+    else:
+        copy_on_device(backend, target._array, source._array)
+        return
     backend.copy(target._array, array)
+
+
+def copy_on_device(backend: Any, target: Any, source: Any) -> None:
+    """Copy an array, from one device of a type to another too: the current streams of the two wait for each other.
+
+    The target's waits for what the source is still being written by, and the source's for the copy, before it writes
+    on.
+    """
+    here, there = backend.index_of(source), backend.index_of(target)
+    ordered = here != there and has_part(backend.device_type, "streams")
+    if ordered:
+        _let_wait(backend, there, here)
+    backend.copy(target, source)
+    if ordered:
+        _let_wait(backend, here, there)
+
+
+def _let_wait(backend: Any, waiting: int, awaited: int) -> None:
+    """Let the current stream of a device wait for that of another."""
+    runtime = require(backend.device_type, "streams", "a copy between devices")
+    event = runtime.event(awaited, False, False, False)
+    event.record(runtime.current_stream(awaited))
+    runtime.current_stream(waiting).wait(event)
 
 
 def copy_behind(target: Tensor, source: Tensor) -> bool:

@@ -140,7 +140,11 @@ class Backend(Protocol):
         ...
 
     def copy(self, target: Any, source: Any) -> None:
-        """Write `source` (same device, broadcastable to `target`) into `target`, converting as PyTorch converts."""
+        """Write `source` (same device type, broadcastable to `target`) into `target`, converting as PyTorch converts.
+
+        The two may lie on different devices of the type; the core lets the current streams of the two wait for each
+        other, where there is a runtime.
+        """
         ...
 
     def cast(self, array: Any, dtype: Any) -> Any:
