@@ -11,7 +11,7 @@ import pytest
 DOCS = Path(__file__).parents[3] / "docs"
 
 
-@pytest.mark.parametrize("page", ["life-of-add.md", "writing-a-backend.md", "device-runtime.md"])
+@pytest.mark.parametrize("page", ["life-of-add.md", "writing-a-backend.md", "device-runtime.md", "plugins.md"])
 def test_the_code_on_a_page_runs(page: str) -> None:
     path = DOCS / page
     if not path.exists():
