@@ -10,6 +10,8 @@ from types import FunctionType
 from typing import Any
 
 from .api._methods import TensorBase
+from .api._quick import REFLECTED
+from .api.reflected import FORMULAS
 from .construct import legacy_tensor
 from .devices import device
 from .dispatch.dispatcher import register_layer
@@ -70,6 +72,7 @@ _IN_PYTHON = frozenset(
 )
 
 _attach_members()
+REFLECTED.update(FORMULAS)
 _register_members()
 Tensor.__new__ = legacy_tensor  # type: ignore[method-assign]
 Tensor.__torch_function__ = classmethod(_torch_function)  # type: ignore[method-assign, assignment]

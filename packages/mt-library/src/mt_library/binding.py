@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import mt_core.dtypes
-from mt_core.api.arguments import REJECTED, converter, default_of
+from mt_core.api.arguments import REJECTED, converter
 from mt_core.schema import MISSING, Argument
 
-from .function_schema import FunctionSchema, type_text
+from .function_schema import FunctionSchema, default_value, type_text
 
-__all__ = ["bind", "default_value"]
+__all__ = ["bind"]
 
 
 def bind(
@@ -63,12 +62,3 @@ def _value(schema: FunctionSchema, position: int, argument: Argument, given: dic
             f"Declaration: {schema}\nCast error details: Unable to cast {value!r} to {type_text(argument)}"
         )
     return list(converted) if argument.is_list and converted is not None else converted
-
-
-def default_value(argument: Argument) -> Any:
-    """The default of an argument, or `MISSING`; symbols such as ``float32`` and ``strided`` as what they name."""
-    default = argument.default
-    if argument.type == "ScalarType" and isinstance(default, str) and hasattr(mt_core.dtypes, default):
-        return getattr(mt_core.dtypes, default)
-    found = default_of(argument)
-    return list(found) if isinstance(found, tuple) else found

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import mt_core.dtypes
+from mt_core.api.arguments import default_of
 from mt_core.schema import MISSING, Argument, Return, Schema
 
-__all__ = ["FunctionSchema", "SchemaArgument", "type_text"]
+__all__ = ["FunctionSchema", "SchemaArgument", "default_value", "type_text"]
 
 _TYPE_NAMES = {"Scalar": "number", "ScalarType": "int", "Device": "Device", "Layout": "int", "MemoryFormat": "int"}
 
@@ -19,6 +21,15 @@ def type_text(argument: Argument | Return) -> str:
     if argument.is_list:
         name = f"List[{name}]"
     return f"Optional[{name}]" if getattr(argument, "optional", False) else name
+
+
+def default_value(argument: Argument) -> Any:
+    """The default of an argument, or `MISSING`; symbols such as ``float32`` and ``strided`` as what they name."""
+    default = argument.default
+    if argument.type == "ScalarType" and isinstance(default, str) and hasattr(mt_core.dtypes, default):
+        return getattr(mt_core.dtypes, default)
+    found = default_of(argument)
+    return list(found) if isinstance(found, tuple) else found
 
 
 class SchemaArgument:
@@ -60,8 +71,6 @@ class FunctionSchema:
 
     @property
     def arguments(self) -> list[SchemaArgument]:
-        from .binding import default_value
-
         return [SchemaArgument(argument, default_value(argument)) for argument in self.parsed.arguments]
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any, NoReturn
@@ -247,8 +248,6 @@ class _Ops(ModuleType):
 
     def import_module(self, module: str) -> None:
         """Import a module that registers operators."""
-        import importlib
-
         importlib.import_module(module)
 
 

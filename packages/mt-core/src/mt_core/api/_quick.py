@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..devices import backend_key, device
@@ -12,12 +13,15 @@ from ..state import tls
 from ..tensor_types import TENSORS
 
 __all__ = [
-    "NUMBERS", "as_device", "factory_keys", "int_tuple", "operator_fallback", "reflected", "tensors_keys",
+    "NUMBERS", "REFLECTED", "as_device", "factory_keys", "int_tuple", "operator_fallback", "reflected", "tensors_keys",
     "unary_operator",
 ]  # fmt: skip
 
 #: Classes of Python numbers.
 NUMBERS = frozenset((bool, int, float, complex))
+
+#: Packet -> function of (tensor on the right, number on the left), from `mt_core.api.reflected`, which stands above.
+REFLECTED: dict[str, Callable[[Any, Any], Any]] = {}
 
 _SEQUENCES = frozenset((tuple, list, Size))
 
@@ -91,8 +95,6 @@ def _plain_number(value: Any) -> Any:
 
 def reflected(packet: Any, self: Any, number: Any) -> Any:
     """``number <operator> self``: the number becomes a 0-dim tensor that weighs as a number in promotion."""
-    from .reflected import REFLECTED  # lazy: it is written in the wrappers that import this module
-
     if is_overridden(self._keys | tls.mode):
         raise Overridden
     return REFLECTED[packet.name](self, number)

@@ -8,7 +8,7 @@ from typing import Any
 from ..promotion import result_type_of
 from . import _functions as ops
 
-__all__ = ["REFLECTED"]
+__all__ = ["FORMULAS"]
 
 
 def _quotient(self: Any, number: Any) -> Any:
@@ -25,7 +25,7 @@ def _as_tensor(self: Any, number: Any) -> Any:
 
 
 #: Packet -> function of (tensor on the right, number on the left).
-REFLECTED: dict[str, Callable[[Any, Any], Any]] = {
+FORMULAS: dict[str, Callable[[Any, Any], Any]] = {
     "div": _quotient,
     "floor_divide": _floor_quotient,
     "remainder": lambda self, number: ops.remainder(number, self),

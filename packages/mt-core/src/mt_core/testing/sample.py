@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes
+from .. import dtypes, ops
 from ..devices import backend_key
 from ..dispatch.dispatcher import backend_for
 from ..dispatch.registry import DECLARATIONS, Overload, find_overload, load_room
@@ -438,8 +438,6 @@ def _origins(overload: Overload) -> Iterator[str]:
 
 def declared_operators() -> list[Overload]:
     """Every overload that the core declares, by name; imports all of `mt_core.ops`."""
-    from .. import ops
-
     for module in pkgutil.iter_modules(ops.__path__):
         if not module.name.startswith("_"):
             importlib.import_module(f"{ops.__name__}.{module.name}")
