@@ -60,6 +60,8 @@ class Wrapper:
 
     def source(self, indent: str = "") -> str:
         lines = self._sized_lines() if self._takes_sizes() else self._plain_lines()
+        if not self.method and self._is_hidden():
+            lines += ["", f"{self._public} = {self.name}"]
         return "\n".join(indent + line if line else line for line in lines)
 
     def _table(self, overload: str) -> str:
@@ -70,7 +72,13 @@ class Wrapper:
     @property
     def _public(self) -> str:
         """Source of the function that an override is told of."""
-        return f"TensorBase.{self.name}" if self.method else self.name
+        if self.method:
+            return f"TensorBase.{self.name}"
+        return f"_{self.name}_function" if self._is_hidden() else self.name
+
+    def _is_hidden(self) -> bool:
+        """Whether a parameter is called as the function is."""
+        return any(p.name == self.name for d in self.overloads for p in python_parameters(d, False))
 
     def _docstring(self) -> list[str]:
         return [

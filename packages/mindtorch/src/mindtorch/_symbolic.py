@@ -7,6 +7,8 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+from mt_core.overriding import overridable
+
 from ._unsupported import unsupported_class
 
 __all__ = [
@@ -30,36 +32,43 @@ SymFloat = unsupported_class("torch.SymFloat", "Sizes are plain Python numbers."
 SymInt = unsupported_class("torch.SymInt", "Sizes are plain Python numbers.")
 
 
+@overridable
 def sym_int(a: Number) -> int:
     """`a` cut off towards zero."""
     return int(a)
 
 
+@overridable
 def sym_float(a: Number) -> float:
     """`a` as a float."""
     return float(a)
 
 
+@overridable
 def sym_not(a: Any) -> bool:
     """``not a``."""
     return not a
 
 
+@overridable
 def sym_ite(b: bool, t: Any, f: Any) -> Any:
     """`t` if `b`, else `f`."""
     return t if b else f
 
 
+@overridable
 def sym_max(a: Number, b: Number) -> Number:
     """The larger of two numbers, a float if one of them is."""
     return _promoted(builtins.max(a, b), a, b)
 
 
+@overridable
 def sym_min(a: Number, b: Number) -> Number:
     """The smaller of two numbers, a float if one of them is."""
     return _promoted(builtins.min(a, b), a, b)
 
 
+@overridable
 def sym_sum(args: Iterable[int]) -> int:
     """The sum."""
     return builtins.sum(args)

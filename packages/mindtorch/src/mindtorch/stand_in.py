@@ -34,6 +34,10 @@ def install_as_torch() -> None:
     sys.path[:] = [str(DIRECTORY), *(entry for entry in sys.path if entry != str(DIRECTORY))]
     os.environ["PYTHONPATH"] = with_directory(os.environ.get("PYTHONPATH", ""))
     sys.modules["torch"] = own
+    own.__name__ = "torch"
+    from . import _naming  # lazy: programs that import mindtorch by its own name see its own names
+
+    _naming.install()
 
 
 def with_directory(python_path: str) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from mt_core.api import _functions as ops
+from mt_core.overriding import overridable
 from mt_core.tensor import Tensor
 
 from .engine import run_backward
@@ -90,6 +91,7 @@ def _warn_of_cycle() -> None:
     )
 
 
+@overridable
 def grad(
     outputs: Any,
     inputs: Any,

@@ -39,6 +39,8 @@ def _attach_members() -> None:
             # Of the names that every class has (`__doc__`, `__module__`, a `__hash__` of None) none is callable.
             if name not in own and (not name.startswith("__") or callable(member)):
                 setattr(Tensor, name, member)
+                if isinstance(member, FunctionType) and members is not TensorBase:
+                    member.__qualname__ = f"Tensor.{name}"
 
 
 def _torch_function(cls: type, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -54,15 +56,29 @@ def _register_members() -> None:
         if isinstance(member, FunctionType) and member.__module__ != TensorBase.__module__:
             register_member(member, member, name in _IN_PYTHON)
         elif isinstance(member, property):
+            if name not in _READ_OFTEN:
+                member = getset(member, name)
+                setattr(Tensor, name, member)
             for part, told in ((member.fget, "__get__"), (member.fset, "__set__"), (member.fdel, "__delete__")):
                 if part is not None:
                     register_member(part, getattr(member, told), False)  # type: ignore[arg-type]
 
 
+class getset(property):
+    """A property that knows its name, as those of PyTorch's tensor do."""
+
+    def __init__(self, of: property, name: str) -> None:
+        super().__init__(of.fget, of.fset, of.fdel, of.__doc__)
+        self.__name__ = name
+        self.__qualname__ = f"TensorBase.{name}"
+
+
+#: Properties that stay plain ones, which newer Pythons read without a call from C.
+_READ_OFTEN = frozenset("data device dtype grad grad_fn is_cpu is_cuda is_leaf ndim requires_grad shape".split())
 #: Of these, overrides are not told in PyTorch either.
 _NOT_TOLD = frozenset(
     """__new__ __init__ __init_subclass__ __hash__ __torch_function__ __delitem__ __iter__ as_subclass _make_subclass
-    is_inference new""".split()
+    new""".split()
 )
 #: Methods that PyTorch writes in Python: their overrides are told options by name, whether given or not.
 _IN_PYTHON = frozenset(

@@ -25,7 +25,8 @@ from .tensor_types import TENSORS
 __all__ = [
     "DisableTorchFunction", "DisableTorchFunctionSubclass", "EnableTorchFunction", "FunctionLayer", "Overridden",
     "Unanswered", "arm", "asking", "disabled_torch_function", "handed_over", "handed_over_from_python",
-    "is_overridden", "must_ask", "overridable", "overridable_builtin", "overridable_by_modes", "refresh",
+    "is_overridden", "must_ask", "overridable", "overridable_builtin", "overridable_by_modes",
+    "overridable_by_name", "refresh",
     "register_member",
 ]  # fmt: skip
 
@@ -301,6 +302,17 @@ def overridable(function: Callable[..., Any]) -> Callable[..., Any]:
 def overridable_builtin(function: Callable[..., Any]) -> Callable[..., Any]:
     """Decorator for a function that PyTorch has in C++: overrides are told its arguments as they were written."""
     return _asks_first(function, lambda told, args, kwargs: handed_over(told, args, kwargs or None))
+
+
+def overridable_by_name(function: Callable[..., Any]) -> Callable[..., Any]:
+    """As `overridable`, where everything is told by name."""
+
+    def ask(told: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        bound = _parameters(function).bind(*args, **kwargs)
+        bound.apply_defaults()
+        return handed_over_from_python(told, [*args, *kwargs.values()], (), dict(bound.arguments))
+
+    return _asks_first(function, ask)
 
 
 def overridable_by_modes(function: Callable[..., Any]) -> Callable[..., Any]:

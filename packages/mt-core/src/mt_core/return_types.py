@@ -33,9 +33,10 @@ def struct_sequence(name: str, fields: tuple[str, ...]) -> type[StructSequence]:
     """The class of results called `name` with these fields; one class per name and fields."""
     found = _classes.get((name, fields))
     if found is None:
-        members: dict[str, Any] = {"__slots__": (), "_fields": fields, "n_fields": len(fields),
-                      "n_sequence_fields": len(fields),
-                                   "n_unnamed_fields": 0}  # fmt: skip
+        members: dict[str, Any] = {
+            "__slots__": (), "__module__": "torch.return_types", "_fields": fields, "n_fields": len(fields),
+            "n_sequence_fields": len(fields), "n_unnamed_fields": 0,
+        }  # fmt: skip
         members.update((f, _field(i)) for i, f in enumerate(fields))
         found = _classes[name, fields] = type(name, (StructSequence,), members)
     return found

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import mt_core as mt
 from mt_core import Tensor
+from mt_core.overriding import overridable_by_name
 
 if TYPE_CHECKING:
     from mt_core.random import Generator
@@ -99,11 +100,13 @@ def _no_grad_zero_(tensor: Tensor) -> Tensor:
         return tensor.zero_()
 
 
+@overridable_by_name
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Values drawn uniformly from `a` to `b`."""
     return _no_grad_uniform_(tensor, a, b, generator)
 
 
+@overridable_by_name
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Values drawn from a normal distribution."""
     return _no_grad_normal_(tensor, mean, std, generator)
@@ -175,6 +178,7 @@ def _normal_cdf(x: float) -> float:
     return (1.0 + math.erf(x / math.sqrt(2.0))) / 2.0
 
 
+@overridable_by_name
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """The same value everywhere."""
     return _no_grad_fill_(tensor, val)
@@ -256,6 +260,7 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | Non
     return _no_grad_normal_(tensor, 0.0, std, generator)
 
 
+@overridable_by_name
 def kaiming_uniform_(
     tensor: Tensor,
     a: float = 0,

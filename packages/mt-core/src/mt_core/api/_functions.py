@@ -13125,7 +13125,9 @@ def pad(_input=MISSING, _pad=MISSING, _mode=MISSING, _value=MISSING, /, more=MIS
                 return _pad_kernels[_input._keys | tls.mode](_input, ints_of_pad, 'constant' if mode is MISSING else mode, None if value is MISSING else value)
         except Overridden:
             pass
-    return call_packet_as_given(pad, _pad_packet, (_input, _pad, _mode, _value), (more, pad, mode, value), ('pad', 'mode', 'value'), args, kwargs)
+    return call_packet_as_given(_pad_function, _pad_packet, (_input, _pad, _mode, _value), (more, pad, mode, value), ('pad', 'mode', 'value'), args, kwargs)
+
+_pad_function = pad
 
 def pad_sequence(_sequences=MISSING, _batch_first=MISSING, _padding_value=MISSING, _padding_side=MISSING, /, more=MISSING, batch_first=MISSING, padding_value=MISSING, padding_side=MISSING, *args, **kwargs):
     """pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side='right') -> Tensor
@@ -16924,7 +16926,9 @@ def threshold(_input=MISSING, _threshold=MISSING, _value=MISSING, /, more=MISSIN
                     if not keys & AUTOGRAD: return _threshold_out_kernels[keys | tls.mode](_input, threshold, value, out)
         except Overridden:
             pass
-    return call_packet_as_given(threshold, _threshold_packet, (_input, _threshold, _value), (more, threshold, value, out), ('threshold', 'value', 'out'), args, kwargs)
+    return call_packet_as_given(_threshold_function, _threshold_packet, (_input, _threshold, _value), (more, threshold, value, out), ('threshold', 'value', 'out'), args, kwargs)
+
+_threshold_function = threshold
 
 def threshold_(_input=MISSING, _threshold=MISSING, _value=MISSING, /, more=MISSING, threshold=MISSING, value=MISSING, *args, **kwargs):
     """threshold_(input, threshold, value) -> Tensor

@@ -10,12 +10,19 @@ from mt_core.overriding import DisableTorchFunctionSubclass as DisableTorchFunct
 from mt_core.overriding import EnableTorchFunction as _EnableTorchFunction
 from mt_core.overriding import disabled_torch_function as _disabled_torch_function_impl
 from mt_core.overriding import must_ask, off
+from mt_core.random.generator import Generator as Generator
 from mt_core.state import tls
 from mt_core.tensor import Tensor as TensorBase
+
+from . import _fft as _fft
+from . import _linalg as _linalg
+from . import _nn as _nn
+from . import _special as _special
 
 __all__ = [
     "DisableTorchFunction",
     "DisableTorchFunctionSubclass",
+    "Generator",
     "TensorBase",
     "_EnableTorchFunction",
     "_disabled_torch_function_impl",

@@ -1,0 +1,5 @@
+"""``torch._C._fft``: where pickles and functions say that operators of ``torch.fft`` are."""
+
+from .._operator_module import operators_of
+
+__getattr__, __dir__ = operators_of(__name__, "torch.fft")
