@@ -17,8 +17,8 @@ def view(self: Any, size: Any) -> Any:
     # NumPy invents strides for arrays without elements, and reads every negative size as -1.
     count = math.prod(size)
     if min(size, default=1) > 0:
-        return self.reshape(size) if count == self.size else None
-    if sum(n < 1 for n in size) == 1 and -1 in size and self.size % count == 0:
+        return self.reshape(size) if count == elements else None
+    if sum(n < 1 for n in size) == 1 and -1 in size and elements % count == 0:
         return self.reshape(size)
     return None
 

@@ -15,7 +15,10 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from ..state import nested
+from ..tensor import new_tensor
 from .registry import Overload
+from .views import contiguity_of
 
 __all__ = ["planned", "unplanned"]
 
@@ -41,7 +44,7 @@ _KINDS = {
 }
 
 _TEMPLATE = """
-def make(prepare, plans, describe, array_of, keep):
+def make(prepare, plans, describe, array_of, keep, nested, is_contiguous, new_tensor, keys):
     def run({arguments}):
         description = ({description},)
         try:
@@ -50,20 +53,28 @@ def make(prepare, plans, describe, array_of, keep):
             call = prepare.plan(({arguments},))
         if call is None:
             call = keep(plans, description, prepare.plan(({arguments},)))
-        if call.otherwise is not None:
-            return call.otherwise({arguments})
-        return call.finish(call.function({arrays}))
+{carry_out}
     return run
 """
 
 _UNPLANNED = """
-def make(prepare, array_of):
+def make(prepare, array_of, nested, is_contiguous, new_tensor, keys):
     def run({arguments}):
         call = prepare.plan(({arguments},))
+{carry_out}
+    return run
+"""
+
+_CARRY_OUT = """
         if call.otherwise is not None:
             return call.otherwise({arguments})
-        return call.finish(call.function({arrays}))
-    return run
+        try:
+            value = call.runner.run_kernel(call.function, {arrays})
+        except RuntimeError as error:
+            value = nested(error, call.function, {arrays})
+        if value.__class__ is call.array_type and value.dtype is call.stored and is_contiguous(value):
+            return new_tensor(value, call.dtype, keys)
+        return call.finish(value)
 """
 
 
@@ -71,10 +82,12 @@ def make(prepare, array_of):
 def _maker(template: str, kinds: tuple[str, ...]) -> Callee:
     """The function of a template that makes executors for arguments of these kinds."""
     names = [f"a{i}" for i in range(len(kinds))]
+    arguments = ", ".join(names)
+    arrays = ", ".join(_KINDS[kind][1].format(name) for kind, name in zip(kinds, names, strict=True))
     source = template.format(
-        arguments=", ".join(names),
+        arguments=arguments,
         description=", ".join(_KINDS[kind][0].format(name) for kind, name in zip(kinds, names, strict=True)),
-        arrays=", ".join(_KINDS[kind][1].format(name) for kind, name in zip(kinds, names, strict=True)),
+        carry_out=_CARRY_OUT.format(arguments=arguments, arrays=arrays),
     )
     space: dict[str, Any] = {}
     exec(compile(source, f"<executor of {', '.join(kinds) or 'nothing'}>", "exec"), space)  # noqa: S102 - our template
@@ -93,13 +106,18 @@ def planned(overload: Overload, prepare: Any, strided: bool) -> Callee:
     """
     kinds = tuple(_kind(argument, overload, strided) for argument in overload.schema.arguments)
     describe = _description_with_strides if strided else _description
-    return _maker(_TEMPLATE, kinds)(prepare, {}, describe, _array_of, _keep)
+    return _maker(_TEMPLATE, kinds)(prepare, {}, describe, _array_of, _keep, *_ends(prepare))
 
 
 def unplanned(overload: Overload, prepare: Any) -> Callee:
     """The executor of an operator whose shape rule reads elements: every call is planned anew."""
     kinds = tuple(_kind(argument, overload, True) for argument in overload.schema.arguments)
-    return _maker(_UNPLANNED, kinds)(prepare, _array_of)
+    return _maker(_UNPLANNED, kinds)(prepare, _array_of, *_ends(prepare))
+
+
+def _ends(prepare: Any) -> tuple[Any, ...]:
+    """What executors end with: a plain result becomes a tensor at once."""
+    return nested, contiguity_of(prepare.backend), new_tensor, prepare.keys
 
 
 def _kind(argument: Any, overload: Overload, strided: bool) -> str:

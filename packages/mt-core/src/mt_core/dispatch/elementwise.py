@@ -322,7 +322,9 @@ class Direct:
     entries
         dtype of the operands -> (kernel's function, dtype of the result), for parameters at their defaults.
     with_parameters
-        The same for any parameters, which the function then gets; empty where a check looks at them.
+        The same for any parameters, which the function then gets.
+    guarded
+        The only parameters that those entries are for, where a check looks at others; else None.
     """
 
     def __init__(self, operator: Elementwise) -> None:
@@ -333,6 +335,7 @@ class Direct:
         names = {n for i, n in enumerate(operator.names) if i not in operator.operands_at}
         self.entries: dict[dtype, tuple[Callee, dtype]] = {}
         self.with_parameters: dict[dtype, tuple[Callee, dtype]] = {}
+        self.guarded = self.parameters if _parameters_are_checked(operator) else None
         self.runner: Any = None
         for kernel in operator.kernels:
             accepts = kernel.accepts
@@ -352,7 +355,7 @@ class Direct:
         for d, result in self.operator.direct(kernel).items():
             if not names or left_out == names:
                 self.entries.setdefault(d, (kernel.function, result))
-            elif not left_out and not _parameters_are_checked(self.operator):
+            elif not left_out:
                 self.with_parameters.setdefault(d, (kernel.function, result))
 
 
@@ -415,11 +418,11 @@ def _unary(direct: Direct, keys: int) -> Callee:
 
     if not direct.parameters:
         return run
-    default, at_default = direct.parameters, direct.entries
+    default, at_default, guarded = direct.parameters, direct.entries, direct.guarded
 
     def run_parameters(self: Tensor, *parameters: Any) -> Any:
         entry = entries.get(self._dtype)
-        if entry is None:
+        if entry is None or guarded is not None and parameters != guarded:
             if parameters == default and self._dtype in at_default:
                 function, result = at_default[self._dtype]
                 return finish(runner.run_kernel(function, self._array), result)
@@ -442,6 +445,8 @@ def _with_numbers(direct: Direct, keys: int) -> Callee:
     general, weak, last = operator.general, operator.weak, len(operator.operands_at) - 1
     finish = _finisher(operator.backend, keys)
     entries = direct.with_parameters if direct.parameters else direct.entries
+    if direct.guarded:
+        return general
 
     def run(self: Tensor, *rest: Any) -> Any:
         entry = entries.get(self._dtype)
@@ -519,7 +524,7 @@ def _binary_at_defaults(direct: Direct, keys: int) -> Callee:
 
 
 def _binary_with_parameters(direct: Direct, keys: int) -> Callee:
-    operator, runner, entries = direct.operator, direct.runner, direct.with_parameters
+    operator, runner, entries, guarded = direct.operator, direct.runner, direct.with_parameters, direct.guarded
     general, finish = operator.general, _finisher(operator.backend, keys)
 
     def run(self: Tensor, other: Any, *params: Any) -> Any:
@@ -527,7 +532,7 @@ def _binary_with_parameters(direct: Direct, keys: int) -> Callee:
         entry = entries.get(d)
         if (
             entry is None or other.__class__ not in TENSORS or other._dtype is not d
-            or other._array.shape != self._array.shape
+            or other._array.shape != self._array.shape or guarded is not None and params != guarded
         ):  # fmt: skip
             return general(self, other, *params)
         function, result = entry
@@ -544,10 +549,12 @@ def _ternary(direct: Direct, keys: int) -> Callee:
     operator, runner = direct.operator, direct.runner
     general, weak, finish = operator.general, operator.weak, _finisher(operator.backend, keys)
     condition = operator.promoting == (1, 2)
-    default = direct.parameters
-    entries = direct.with_parameters if default else direct.entries
+    guarded = direct.guarded
+    entries = direct.with_parameters if direct.parameters else direct.entries
 
     def run(a: Any, b: Any, c: Any, *params: Any) -> Any:
+        if guarded is not None and params != guarded:
+            return general(a, b, c, *params)
         if b.__class__ not in TENSORS or a.__class__ not in TENSORS:
             return general(a, b, c, *params)
         d = b._dtype

@@ -140,20 +140,27 @@ class Call:
 
     Attributes
     ----------
-    function
-        Takes the schema's arguments in order, with arrays in place of tensors.
+    function, runner
+        What takes the schema's arguments in order, with arrays in place of tensors, and what runs it
+        (`mt_core.dispatch.kernel.runner_for`).
     finish
         Makes tensors of what the function returns.
+    array_type, stored, dtype
+        Of a single row-major result: arrays of this class and NumPy dtype need no finishing.
     otherwise
         Where no kernel accepts the call: what takes its arguments as they are. The others are None then.
     """
 
-    __slots__ = ("function", "finish", "otherwise")
+    __slots__ = ("function", "runner", "finish", "array_type", "stored", "dtype", "otherwise")
 
-    def __init__(self, function: Callee | None, finish: Callee | None, otherwise: Callee | None = None) -> None:
+    def __init__(
+        self, function: Callee | None, runner: Any, finish: Callee | None, otherwise: Callee | None = None
+    ) -> None:
         self.function = function
+        self.runner = runner
         self.finish = finish
         self.otherwise = otherwise
+        self.array_type = self.stored = self.dtype = None
 
 
 class Preparation:
@@ -189,14 +196,18 @@ class Preparation:
         if kernel is None:
             if self.otherwise is None:
                 raise unaccepted(self.overload, args)
-            return Call(None, None, self.otherwise)
+            return Call(None, None, None, self.otherwise)
         specs = self.specs(*args)
         first = specs[0] if isinstance(specs, (list, tuple)) and specs else specs
         if self.is_factory and specs is not None:
             specs.device = args[self.names["device"]]
         normalized = getattr(first, "arguments", None) or {}
         replaced = tuple((self.names[name], value) for name, value in normalized.items())
-        return Call(self.adapted(kernel, args, replaced, specs), self.finisher(specs, args))
+        function = self.adapted(kernel, args, replaced, specs)
+        call = Call(function, runner_for(kernel, self.backend), self.finisher(specs, args))
+        if isinstance(specs, Spec) and (specs.strides is None or is_contiguous(specs.shape, specs.strides)):
+            call.array_type, call.stored, call.dtype = self.backend.array_type, specs.dtype.np, specs.dtype
+        return call
 
     def adapted(
         self, kernel: Kernel, args: tuple[Any, ...], replaced: tuple[tuple[int, Any], ...], specs: Any
@@ -206,7 +217,7 @@ class Preparation:
         Half types are widened, what the rule normalized takes the place of what the caller gave, and arguments that the
         kernel does not get are left out.
         """
-        function = quiet(kernel, self.backend)
+        function = kernel.function
         dropped = kernel.accepts.defaults | (_FACTORY_OPTIONS if self.is_factory else frozenset())
         kept = [i for name, i in self.names.items() if name not in dropped]
         everything = len(kept) == len(self.names)
