@@ -38,6 +38,14 @@ class RecomputedNode(Node):
     operator = ""
     writes = False
 
+    #: What carries the operator out again, and on what; None once released.
+    composite: Callee
+    arguments: tuple[Any, ...] | None
+    #: The tensors whose gradients are wanted, one for each edge.
+    sources: list[Tensor]
+    #: Each tensor argument with the version that it must still have.
+    versions: list[tuple[Tensor, int]] | None
+
     def apply(self, grads: Sequence[Any], needed: Sequence[bool] | None) -> Sequence[Any]:
         if self.arguments is None:
             raise RuntimeError(
@@ -46,7 +54,7 @@ class RecomputedNode(Node):
                 "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time or "
                 "if you need to access saved tensors after calling backward."
             )
-        for tensor, version in self.versions:
+        for tensor, version in self.versions or ():
             unpack_input(tensor, version)
         again = is_grad_enabled()
         # Of a first derivative, the history of the sources is no part.
@@ -151,8 +159,8 @@ def record_view(below: Callee) -> Callee:
         for view in made if isinstance(made, (list, tuple)) else (made,):
             if view is not self and view._base is not None and view._dtype in DIFFERENTIABLE:
                 with recording():
-                    history = ViewGeometry(view, self).replay(self)._autograd
-                make_output(view, history.grad_fn, history.output_nr, True)
+                    window = ViewGeometry(view, self).replay(self)
+                make_output(view, window.grad_fn, window.output_nr, True)
         return made
 
     return record

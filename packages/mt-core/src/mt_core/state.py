@@ -60,9 +60,8 @@ def effective_keys(coded: int) -> int:
 # kernels run in a private context of the thread, in which the variable is set: 10 ns a call. Anybody else's see the
 # caller's context, with the variable set for the time of the call: 150 ns.
 
-_ERROR_STATE: ContextVar[Any] | None = getattr(
-    getattr(np, "_core", None) and np._core.umath, "_extobj_contextvar", None
-)
+_NUMPY_CORE: Any = getattr(np, "_core", None)
+_ERROR_STATE: ContextVar[Any] | None = getattr(getattr(_NUMPY_CORE, "umath", None), "_extobj_contextvar", None)
 
 
 def _silent_state() -> Any:

@@ -15,6 +15,11 @@ from ..registry import short_view
 @short_view("view", row_major=True)
 def view(self: Any, size: Any) -> Any:
     # NumPy invents strides for arrays without elements, and reads every negative size as -1.
+    elements = self.size
+    if not elements:
+        return None
+    if len(size) == 1:
+        return self.reshape(-1) if size[0] in (-1, elements) else None
     count = math.prod(size)
     if min(size, default=1) > 0:
         return self.reshape(size) if count == elements else None

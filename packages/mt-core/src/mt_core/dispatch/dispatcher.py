@@ -39,12 +39,12 @@ from ..plugins.discovery import find_backend, find_layer
 from ..plugins.protocols import FALLTHROUGH
 from ..state import effective_keys, excluding, mode_code, mode_triple, tls
 from . import derived, executors
+from .kernel import Kernel
 from .registry import (
     COMPOSITES,
     GENERIC,
     HANDLERS,
     KERNELS,
-    Kernel,
     Overload,
     Resolver,
     find_overload,

@@ -160,7 +160,9 @@ class Call:
         self.runner = runner
         self.finish = finish
         self.otherwise = otherwise
-        self.array_type = self.stored = self.dtype = None
+        self.array_type: Any = None
+        self.stored: Any = None
+        self.dtype: Any = None
 
 
 class Preparation:
