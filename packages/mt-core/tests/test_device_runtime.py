@@ -170,6 +170,35 @@ def test_copies_between_devices_wait_for_each_other():
     assert y.cpu().tolist() == [1, 1, 1]
 
 
+def test_a_backward_waits_for_the_streams_of_the_forward():
+    pytest.importorskip("mt_autograd")
+    x = torch.ones(3).to("sim").requires_grad_(True)
+    side = Stream("sim")
+    side.wait_stream(Stream.of_handle("sim", BACKEND.runtime.default_stream(0)))
+    with side:
+        y = x.exp()
+    y.backward(torch.ones(3).to("sim"))  # on the default stream, with what the side stream has yet to save
+    with side:
+        z = x.grad * 1  # nor does the side stream overtake the gradient
+    side.synchronize()
+    assert values(z) == pytest.approx([np.e] * 3)
+
+
+def test_a_backward_may_be_recorded():
+    pytest.importorskip("mt_autograd")
+    other = Stream("sim")
+    with other:
+        x = torch.ones(3).to("sim").requires_grad_(True)
+    other.synchronize()
+    graph = BACKEND.runtime.graph()
+    with Stream("sim"):
+        graph.capture_begin(None, "global")
+        x.exp().backward(torch.ones_like(x))
+        graph.capture_end()
+    graph.replay()
+    assert x.grad.cpu().tolist() == pytest.approx([np.e] * 3)
+
+
 def test_a_device_without_an_index_is_the_current_one():
     x = torch.ones(3).to("sim:1")
     assert x.to("sim:1") is x and x.to("sim").device == torch.device("sim:0")
@@ -359,6 +388,20 @@ def test_random_numbers_of_a_refused_call_are_not_drawn():
     assert x.cpu().tolist() == [1, 1] and x._version == 0
     assert torch.equal(x.uniform_().cpu(), torch.rand(2))
     assert x._version == 1
+
+
+@pytest.mark.usefixtures("unused")
+@pytest.mark.parametrize("reentrant", [False, True])
+def test_a_checkpoint_draws_a_devices_numbers_again(reentrant):
+    checkpoint = pytest.importorskip("mt_autograd.checkpoint").checkpoint
+    torch.manual_seed(5)
+    for _ in range(2):  # the second time the device is in use already
+        x = torch.ones(50).to("sim").requires_grad_(True)
+        y = checkpoint(lambda x: torch.dropout(x, 0.5, True), x, use_reentrant=reentrant)
+        after = default_generator_of("sim").get_state()
+        y.backward(torch.ones(50).to("sim"))
+        assert x.grad.cpu().tolist() == y.cpu().tolist()
+        assert torch.equal(default_generator_of("sim").get_state(), after)
 
 
 class CountingEngine:

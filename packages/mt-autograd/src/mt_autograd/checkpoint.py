@@ -18,6 +18,7 @@ from weakref import ref
 from mt_core import random
 from mt_core.api import _functions as ops
 from mt_core.autograd_state import enable_grad, no_grad
+from mt_core.random.devices import device_states, restore_device_states
 from mt_core.tensor import Tensor
 
 from .api import backward
@@ -158,20 +159,29 @@ def _chained(functions: Sequence[Callable[[Any], Any]]) -> Callable[[Any], Any]:
 
 
 class _RandomState:
-    """The generator's state at the first call, to be put in place during the second."""
+    """States of the default generators of the CPU and all devices at the first call, in place during the second."""
 
     def __init__(self, preserve: bool) -> None:
-        self._state = random.get_rng_state() if preserve else None
+        self._states = _random_states() if preserve else None
 
     def __enter__(self) -> None:
         self._current = None
-        if self._state is not None:
-            self._current = random.get_rng_state()
-            random.set_rng_state(self._state)
+        if self._states is not None:
+            self._current = _random_states()
+            _restore_random(self._states)
 
     def __exit__(self, *exc_info: object) -> None:
         if self._current is not None:
-            random.set_rng_state(self._current)
+            _restore_random(self._current)
+
+
+def _random_states() -> tuple[Tensor, dict[Any, Tensor]]:
+    return random.get_rng_state(), device_states()
+
+
+def _restore_random(states: tuple[Tensor, dict[Any, Tensor]]) -> None:
+    random.set_rng_state(states[0])
+    restore_device_states(states[1])
 
 
 # Without reentrance

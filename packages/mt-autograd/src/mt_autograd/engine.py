@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mt_core.keys import BACKEND_MASK
+from mt_core.streams import joined_streams
 from mt_core.tensor import Tensor
 
 from .anomaly_mode import anomaly, checked_apply
@@ -265,5 +266,5 @@ def run_backward(
     targets: Sequence[Edge] | None = None, accumulate: bool = True,
 ) -> list[Any]:  # fmt: skip
     """Run the graph from `roots`; the gradients of `targets` unless they are accumulated (see `GraphTask`)."""
-    with recording(create_graph):
+    with recording(create_graph), joined_streams:
         return GraphTask(roots, grads, retain_graph, targets, accumulate).run()

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from .devices import device as Device
-from .plugins.runtime_access import accelerator_type, checked_index, require
+from .plugins.runtime_access import accelerator_type, checked_index, has_part, require
 
-__all__ = ["Event", "Stream", "device_number"]
+__all__ = ["Event", "Stream", "device_number", "joined_streams", "make_current"]
 
 #: What ``Stream.device_type`` says; third parties' types are PyTorch's private one.
 _NUMBERS = {
@@ -39,6 +39,51 @@ def _place(wanted: Any, what: str) -> Device:
         return Device(place.type)
     require(place.type, "streams", what)
     return Device(place.type, checked_index(place.type, place.index))
+
+
+#: (device type, device index, stream id) -> the handle of a stream, other than a default one, that has been current.
+_entered: dict[tuple[str, int, int], Any] = {}
+
+
+def make_current(device_type: str, handle: Any) -> None:
+    """Make a stream, by its `StreamHandle`, the current one of its device; the current device stays as it is."""
+    if handle.id:
+        _entered[device_type, handle.device_index, handle.id] = handle
+    require(device_type, "streams", "torch.Stream").set_stream(handle)
+
+
+class JoinedStreams:
+    """Context manager: the current streams wait for all others on entering, and the others for them on leaving.
+
+    So work that uses what any stream made, as a backward does, may be given to the current stream, and what it frees is
+    not written by another stream before it is done. Streams that have never been current have been given nothing.
+    """
+
+    def __enter__(self) -> None:
+        if _entered:
+            _join(inwards=True)
+
+    def __exit__(self, *exc_info: object) -> None:
+        if _entered:
+            _join(inwards=False)
+
+
+joined_streams = JoinedStreams()
+
+
+def _join(inwards: bool) -> None:
+    for (kind, index, _), handle in list(_entered.items()):
+        if not has_part(kind, "streams"):
+            continue
+        runtime = require(kind, "streams", "torch.Stream")
+        current = runtime.current_stream(index)
+        # A graph may not depend on what is not recorded with it.
+        recorded = has_part(kind, "graphs") and (runtime.is_capturing(current) or runtime.is_capturing(handle))
+        if current.id != handle.id and not recorded:
+            waiting, awaited = (current, handle) if inwards else (handle, current)
+            event = runtime.event(index, False, False, False)
+            event.record(awaited)
+            waiting.wait(event)
 
 
 class Stream:
@@ -156,7 +201,7 @@ class Stream:
             index = self._handle.device_index
             self._before.append((runtime.current_device(), runtime.current_stream(index)))
             runtime.set_device(index)
-            runtime.set_stream(self._handle)
+            make_current(self.device.type, self._handle)
         return self
 
     def __exit__(self, *exc_info: object) -> None:

@@ -47,7 +47,7 @@ class Streams(Control):
         if stream is not None:
             runtime = self.runtime("streams", "set_stream")
             runtime.set_device(stream._handle.device_index)
-            runtime.set_stream(stream._handle)
+            streams.make_current(self.device_type, stream._handle)
 
     def stream(self, stream: Any) -> Any:
         """A `StreamContext`."""

@@ -20,7 +20,9 @@ __all__ = [
     "ask_state",
     "default_generator_of",
     "default_generators",
+    "device_states",
     "generator_for",
+    "restore_device_states",
     "seed_all_devices",
     "seed_device",
 ]
@@ -99,6 +101,22 @@ def seed_all_devices(seed: int) -> None:
         _asked[None, None] = seed
         for generator in _generators.values():
             generator.manual_seed(seed)
+
+
+def device_states() -> dict[tuple[str, int], Tensor]:
+    """Device -> the state of its default stream, of all devices that are in use."""
+    with _lock:
+        return {place: generator.get_state() for place, generator in _generators.items()}
+
+
+def restore_device_states(states: dict[tuple[str, int], Tensor]) -> None:
+    """Continue the default streams of devices from `device_states`; one first used since starts over, as it started."""
+    with _lock:
+        for place, generator in _generators.items():
+            if place in states:
+                generator.set_state(states[place])
+            else:
+                generator.manual_seed(generator.initial_seed())
 
 
 def generator_for(generator: Generator | None, device_type: str, index: int | None = None) -> Generator:
