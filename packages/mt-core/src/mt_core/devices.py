@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import threading
 from typing import Any
 
 from . import keys
+from .plugins.discovery import backend_entry_points
 from .plugins.runtime_access import RENAMED, accelerator_type
 from .state import tls
 
@@ -72,8 +74,6 @@ class device:
         tls.default_device = tls.__dict__["device_stack"].pop()
 
     def __call__(self, function: Any) -> Any:
-        import functools
-
         @functools.wraps(function)
         def on_device(*args: Any, **kwargs: Any) -> Any:
             with self:
@@ -98,8 +98,6 @@ def _parse(text: Any, index: int | None) -> tuple[str, int | None]:
 
 
 def _claimed_by_plugin(name: str) -> bool:
-    from .plugins.discovery import backend_entry_points
-
     return name in backend_entry_points() or name in RENAMED.values()
 
 

@@ -10,8 +10,8 @@ from typing import Any
 from . import dtypes
 from .api import _functions as ops
 from .construct import from_data
-from .dispatch.derived import write_result
 from .dispatch.registry import find_overload
+from .dispatch.writing import write_result
 from .functional_einsum import einsum as einsum
 from .layout import broadcast_shapes as _broadcast_shapes
 from .overriding import overridable, overridable_builtin

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .api import _functions as ops
-from .dispatch.derived import write_result
+from .dispatch.writing import write_result
 from .overriding import overridable
 from .return_types import struct_sequence
 from .tensor import Tensor

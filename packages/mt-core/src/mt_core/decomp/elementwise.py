@@ -6,8 +6,8 @@ from typing import Any
 
 from .. import dtypes
 from ..api import _functions as ops
-from ..dispatch.derived import write_result
 from ..dispatch.registry import register_composite as composite
+from ..dispatch.writing import write_result
 from ..dtypes import scalar_type_name
 from ..promotion import result_type_of
 from ._aliases import register_aliases

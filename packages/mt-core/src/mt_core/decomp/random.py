@@ -11,8 +11,8 @@ from typing import Any
 
 from .. import dtypes
 from ..api import _functions as ops
-from ..dispatch.derived import write_result
 from ..dispatch.registry import register_composite as composite
+from ..dispatch.writing import write_result
 from ..dtypes import scalar_type_name
 from ..formats import contiguous_format
 from ..layout import broadcast_shapes

@@ -7,8 +7,8 @@ from typing import Any
 
 from .. import dtypes
 from ..api import _functions as ops
-from ..dispatch.derived import check_castable
 from ..dispatch.registry import register_composite as composite
+from ..dispatch.writing import check_castable
 from ._aliases import register_aliases
 
 register_aliases("special")

@@ -5,34 +5,31 @@ In place and ``out=`` follow from the functional form, the functional one from a
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 from ..block import set_geometry
 from ..cell import cell_of
-from ..dtypes import can_cast, cpp_type_name, dtype, scalar_type_name
 from ..keys import AUTOGRAD, META, STRIDED
 from ..return_types import result_type
 from ..spec import Spec, is_contiguous
 from ..state import excluding
 from ..tensor import Tensor
 from . import elementwise
+from .executors import chosen, describer, widened_dtype
 from .kernel import Kernel, quiet
+from .lookup import backend_for, composite_of, kernels_of
 from .memory import check_no_internal_overlap, check_no_partial_overlap, share_memory
 from .registry import META_RULES, Overload, find_overload, load_room
+from .writing import check_exact, check_inplace_result, check_out, write_result
 
-__all__ = [
-    "check_castable", "check_inplace_result", "fit_out", "form_of", "inplace_of_composite", "write_result",
-]  # fmt: skip
+__all__ = ["form_of", "inplace_of_composite"]
 
 Callee = Callable[..., Any]
 
 
 def form_of(overload: Overload, key: int, coded: int) -> Callee | None:
     """The form of an operator that a backend has no kernel for, made from another form; None where there is none."""
-    from .dispatcher import composite_of, kernels_of  # the dispatcher asks here last
-
     declaration = overload.declaration
     if declaration.form == "functional":
         inplace = declaration.inplace
@@ -58,8 +55,6 @@ def form_of(overload: Overload, key: int, coded: int) -> Callee | None:
 def _elementwise_inplace(
     overload: Overload, functional: Overload, kernels: list[Kernel], key: int, coded: int
 ) -> Callee:
-    from .dispatcher import backend_for  # as above
-
     return elementwise.build_inplace(overload, functional, kernels, backend_for(key), coded)
 
 
@@ -106,28 +101,6 @@ def inplace_of_composite(functional: Overload) -> Callee:
     return run
 
 
-def check_inplace_result(self: Tensor, shape: Any, d: dtype) -> None:
-    """Refuse a result that does not fit the tensor it is to be written to.
-
-    Raises
-    ------
-    RuntimeError
-        In PyTorch's words.
-    """
-    check_castable(d, self._dtype)
-    if tuple(shape) != tuple(self._array.shape):
-        raise RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(shape)}")
-
-
-def check_castable(result: dtype, target: dtype) -> None:
-    """Raise PyTorch's RuntimeError unless a result of one dtype may be written to a tensor of the other."""
-    if result is not target and not can_cast(result, target):
-        raise RuntimeError(
-            f"result type {scalar_type_name(result)} can't be cast to the desired output type "
-            f"{scalar_type_name(target)}"
-        )
-
-
 def _functional_from_inplace(inplace: Overload) -> Callee:
     def run(self: Tensor, *args: Any) -> Tensor:
         with excluding(AUTOGRAD):
@@ -140,8 +113,6 @@ def _functional_from_inplace(inplace: Overload) -> Callee:
 
 
 def _out_form(overload: Overload, functional: Overload, kernels: list[Kernel], key: int, coded: int) -> Callee:
-    from .dispatcher import backend_for  # as above
-
     general = _out_from_functional(overload, functional)
     if overload.declaration.exact_out or not kernels or coded & STRIDED:
         return general
@@ -154,8 +125,6 @@ def _out_form(overload: Overload, functional: Overload, kernels: list[Kernel], k
 
 def _filled(overload: Overload, functional: Overload, kernels: list[Kernel], backend: Any, general: Callee) -> Callee:
     """An ``out`` that is what the kernel would allocate, on memory of its own, is handed to the kernel."""
-    from .executors import chosen, describer, widened_dtype  # executors fall back on derived forms
-
     arguments, schema = overload.schema.arguments, functional.schema
     out_at = next(i for i, a in enumerate(arguments) if a.writes)
     specs = describer(functional)
@@ -209,7 +178,7 @@ def _out_from_functional(overload: Overload, functional: Overload) -> Callee:
             results = functional.call(*[args[i] for i in rest])
             if exact:
                 for i, result in zip(outs, (results,) if len(outs) == 1 else results, strict=True):
-                    _check_exact(args[i], result, exact)
+                    check_exact(args[i], result, exact)
             if len(outs) == 1:
                 return write_result(args[outs[0]], results)
             for i, result in zip(outs, results, strict=True):
@@ -219,53 +188,3 @@ def _out_from_functional(overload: Overload, functional: Overload) -> Callee:
         return handed_over([args[i] for i in outs])
 
     return run
-
-
-def _check_exact(out: Tensor, result: Tensor, message: str) -> None:
-    """Refuse an ``out`` of another dtype or with shared elements where the operator does (`Declaration.exact_out`)."""
-    if out._dtype is not result._dtype:
-        raise RuntimeError(
-            message.format(
-                out=scalar_type_name(out._dtype),
-                expected=scalar_type_name(result._dtype),
-                cpp_out=cpp_type_name(out._dtype),
-                cpp_expected=cpp_type_name(result._dtype),
-            )
-        )
-    check_no_internal_overlap(out)
-
-
-def check_out(out: Tensor, result: Tensor) -> None:
-    """Refuse, before anything is written, an ``out`` of a dtype or device that cannot take the result."""
-    check_castable(result._dtype, out._dtype)
-    if out.device != result.device:
-        raise RuntimeError(f"Expected out tensor to have device {result.device}, but got {out.device} instead")
-
-
-def fit_out(out: Tensor, spec: Spec) -> None:
-    """Make ``out`` ready for a kernel that writes into it: its dtype is checked, and it gets the result's shape."""
-    check_castable(spec.dtype, out._dtype)
-    resize_out(out, spec.shape)
-
-
-def write_result(out: Tensor, result: Tensor) -> Tensor:
-    """Give ``out`` the result's shape (with PyTorch's warning where it was not empty) and elements."""
-    check_out(out, result)
-    resize_out(out, result.shape)
-    check_no_internal_overlap(out)
-    return out.copy_(result)
-
-
-def resize_out(out: Tensor, shape: Any) -> None:
-    """Give ``out`` a shape, with PyTorch's warning where it had elements of another."""
-    if tuple(out._array.shape) == tuple(shape):
-        return
-    if out.numel():
-        warnings.warn(
-            f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not "
-            f"match the required output shape {list(shape)}. This behavior is deprecated, and in a future PyTorch "
-            "release outputs will not be resized unless they have zero elements. You can explicitly reuse an out "
-            "tensor t by resizing it, inplace, to zero elements with t.resize_(0).",
-            stacklevel=3,
-        )
-    out.resize_(shape)

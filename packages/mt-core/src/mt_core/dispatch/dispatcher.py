@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..devices import BACKENDS, backend_key, device, device_type_of
+from ..devices import backend_key, device, device_type_of
 from ..keys import (
     AUTOGRAD,
     BACKEND_MASK,
@@ -35,11 +35,11 @@ from ..keys import (
     WIDTH,
     describe,
 )
-from ..plugins.discovery import find_backend, find_layer
+from ..plugins.discovery import find_layer
 from ..plugins.protocols import FALLTHROUGH
 from ..state import effective_keys, excluding, mode_code, mode_triple, tls
 from . import derived, executors
-from .kernel import Kernel
+from .lookup import backend_for, composite_of, kernels_of
 from .registry import (
     COMPOSITES,
     GENERIC,
@@ -49,9 +49,7 @@ from .registry import (
     Resolver,
     find_overload,
     forget_all,
-    kernels_for,
     load_room,
-    registering_own,
 )
 from .several_devices import has_several_devices, on_one_device, two_third_parties
 
@@ -77,22 +75,6 @@ def layer_for(key: int) -> Any:
     if isinstance(layer, str):
         layer = _LAYERS[key] = find_layer(layer)
     return layer
-
-
-def backend_for(key: int) -> Any:
-    """The backend object behind a backend key."""
-    backend = BACKENDS.get(key)
-    if backend is None:
-        if key == META:
-            # The meta backend needs the contract, which needs this module.
-            from ..meta_backend import backend as meta
-
-            backend = meta
-        else:
-            with registering_own():
-                backend = find_backend(device_type_of(key))
-        BACKENDS[key] = backend
-    return backend
 
 
 def keys_of(overload: Overload, args: tuple[Any, ...]) -> int:
@@ -241,12 +223,6 @@ def _parts(overload: Overload, coded: int) -> Callee | None:
     return None
 
 
-def composite_of(overload: Overload) -> Any:
-    """The composite that an operator is declared as, its family loaded first; None where it is none."""
-    load_room("mt_core.decomp", overload.family)
-    return COMPOSITES.get(overload.name)
-
-
 def _has_kernel(overload: Overload, coded: int) -> bool:
     """Whether the backend of a key set has a kernel for the whole operator, fused forms for inference aside."""
     if not effective_keys(coded) & BACKEND_MASK:
@@ -258,14 +234,6 @@ def _has_kernel(overload: Overload, coded: int) -> bool:
 
 
 # Backends
-
-
-def kernels_of(overload: Overload, key: int) -> list[Kernel]:
-    """A backend's kernels for an operator, its family loaded first."""
-    if key != META:
-        with registering_own():
-            backend_for(key).load(overload.family)
-    return kernels_for(overload.name, key)
 
 
 def _backend_slot(overload: Overload, key: int, coded: int) -> Callee:

@@ -28,6 +28,7 @@ from ..tensor_types import TENSORS
 from .kernel import Kernel, quiet, runner_for
 from .memory import check_no_internal_overlap, check_no_partial_overlap, share_memory
 from .registry import Overload
+from .writing import check_castable
 
 __all__ = ["Elementwise", "build", "build_inplace", "build_out", "native_dtypes"]
 
@@ -232,8 +233,6 @@ class Elementwise:
         if shape != self_._array.shape:
             raise RuntimeError(f"output with shape {list(self_.shape)} doesn't match the broadcast shape {list(shape)}")
         if result is not target:
-            from .derived import check_castable  # derived forms run these executors
-
             check_castable(result, target)
         if self.require is not None:
             self.require(args, common)

@@ -26,6 +26,7 @@ from .call_plans import planned, unplanned
 from .kernel import Kernel, are_alike, quiet, runner_for
 from .memory import check_no_internal_overlap
 from .registry import META_RULES, READS_ELEMENTS, Overload, find_overload, load_room
+from .writing import check_inplace_result, fit_out
 
 __all__ = ["build", "infer", "rule_of", "with_named_results"]
 
@@ -529,8 +530,6 @@ def _inplace_rule(overload: Overload) -> Callee | None:
     functional = overload.declaration.functional
     if functional is None:
         return None
-    from .derived import check_inplace_result  # derived forms run executors
-
     specs = describer(find_overload(functional))
 
     def check(self: Tensor, *args: Any) -> None:
@@ -543,8 +542,6 @@ def _inplace_rule(overload: Overload) -> Callee | None:
 
 def _out_rule(overload: Overload) -> Callee | None:
     """What an ``out=`` kernel asks for: outputs of the results' shapes, of dtypes that can take them."""
-    from .derived import fit_out  # derived forms run executors
-
     arguments = overload.schema.arguments
     functional = overload.declaration.functional
     if functional is None:

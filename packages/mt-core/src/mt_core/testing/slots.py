@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 
-from ..dispatch.dispatcher import kernels_of
+from ..dispatch.lookup import kernels_of
 from ..dispatch.registry import COMPOSITES, DECLARATIONS, GENERIC, META_RULES, Overload, find_overload, load_room
 from ..keys import CPU
 from .sample import declared_operators, sample_functions

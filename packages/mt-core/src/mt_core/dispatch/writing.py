@@ -1,0 +1,87 @@
+"""Writing a result into a tensor that is there already: what it must be like, and its new shape."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from ..dtypes import can_cast, cpp_type_name, dtype, scalar_type_name
+from ..spec import Spec
+from ..tensor import Tensor
+from .memory import check_no_internal_overlap
+
+__all__ = [
+    "check_castable", "check_exact", "check_inplace_result", "check_out", "fit_out", "resize_out", "write_result",
+]  # fmt: skip
+
+
+def check_inplace_result(self: Tensor, shape: Any, d: dtype) -> None:
+    """Refuse a result that does not fit the tensor it is to be written to.
+
+    Raises
+    ------
+    RuntimeError
+        In PyTorch's words.
+    """
+    check_castable(d, self._dtype)
+    if tuple(shape) != tuple(self._array.shape):
+        raise RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(shape)}")
+
+
+def check_castable(result: dtype, target: dtype) -> None:
+    """Raise PyTorch's RuntimeError unless a result of one dtype may be written to a tensor of the other."""
+    if result is not target and not can_cast(result, target):
+        raise RuntimeError(
+            f"result type {scalar_type_name(result)} can't be cast to the desired output type "
+            f"{scalar_type_name(target)}"
+        )
+
+
+def check_exact(out: Tensor, result: Tensor, message: str) -> None:
+    """Refuse an ``out`` of another dtype or with shared elements where the operator does (`Declaration.exact_out`)."""
+    if out._dtype is not result._dtype:
+        raise RuntimeError(
+            message.format(
+                out=scalar_type_name(out._dtype),
+                expected=scalar_type_name(result._dtype),
+                cpp_out=cpp_type_name(out._dtype),
+                cpp_expected=cpp_type_name(result._dtype),
+            )
+        )
+    check_no_internal_overlap(out)
+
+
+def check_out(out: Tensor, result: Tensor) -> None:
+    """Refuse, before anything is written, an ``out`` of a dtype or device that cannot take the result."""
+    check_castable(result._dtype, out._dtype)
+    if out.device != result.device:
+        raise RuntimeError(f"Expected out tensor to have device {result.device}, but got {out.device} instead")
+
+
+def fit_out(out: Tensor, spec: Spec) -> None:
+    """Make ``out`` ready for a kernel that writes into it: its dtype is checked, and it gets the result's shape."""
+    check_castable(spec.dtype, out._dtype)
+    resize_out(out, spec.shape)
+
+
+def write_result(out: Tensor, result: Tensor) -> Tensor:
+    """Give ``out`` the result's shape (with PyTorch's warning where it was not empty) and elements."""
+    check_out(out, result)
+    resize_out(out, result.shape)
+    check_no_internal_overlap(out)
+    return out.copy_(result)
+
+
+def resize_out(out: Tensor, shape: Any) -> None:
+    """Give ``out`` a shape, with PyTorch's warning where it had elements of another."""
+    if tuple(out._array.shape) == tuple(shape):
+        return
+    if out.numel():
+        warnings.warn(
+            f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not "
+            f"match the required output shape {list(shape)}. This behavior is deprecated, and in a future PyTorch "
+            "release outputs will not be resized unless they have zero elements. You can explicitly reuse an out "
+            "tensor t by resizing it, inplace, to zero elements with t.resize_(0).",
+            stacklevel=3,
+        )
+    out.resize_(shape)
