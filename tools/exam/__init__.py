@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from mt_autograd.testing import DerivativeExam
+from mt_autograd.testing import DerivativeExam, check_recording
 from mt_core.testing import BackendExam, DeviceReference, StoredReference, read_gaps
 from mt_core.testing.exam import APPLIES
 from mt_core.testing.gaps import Gaps
@@ -42,10 +42,22 @@ class Exams(NamedTuple):
                 chosen = wanted is None or overload.name in wanted
                 if chosen and applies(overload) and self.results._has(name):
                     yield _check(self.results, name, overload.name)
+        if isinstance(self.results.reference, StoredReference):
+            yield from self._recordings(wanted)
         for operator in self.derivatives.operators():
             if wanted is None or operator in wanted:
                 yield _check(self.derivatives, "test_first_derivative", operator)
                 yield _check(self.derivatives, "test_second_derivative", operator)
+
+    def _recordings(self, wanted: set[str] | None) -> Iterator[Check]:
+        """What requires grad, where PyTorch's answers are stored."""
+        reference, gaps = self.results.reference, self.results.gaps
+        for overload in declared_operators():
+            if overload.declaration.form == "functional" and (wanted is None or overload.name in wanted):
+                reason = gaps.get("recording", {}).get(overload.name, "")
+                yield Check(
+                    "recording", overload.name, partial(check_recording, overload.name, reference, gaps), reason
+                )
 
 
 def _check(exam: BackendExam | DerivativeExam, name: str, operator: str) -> Check:

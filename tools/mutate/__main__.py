@@ -1,12 +1,13 @@
 """Plant faults and count which are caught: ``./dev mutate [--count 300] [--seed 0] [--jobs 2]``.
 
-What is known of a fault is kept in ``.mutate/`` as it becomes known: a run that was broken off goes on where it was.
+What is known of a fault is kept in ``.mutate/COMMIT`` as it becomes known: a run that was broken off goes on.
 Survivors are to be explained in ``tools/mutate/survivors.toml``, or better, caught by a new sample or test.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import subprocess
 import sys
@@ -36,7 +37,7 @@ def key_of(fault: Fault) -> str:
 def verdict(fault: Fault, limit: float) -> str:
     """How the fault was caught, or "survived"; remembered with the text of the module."""
     digest = zlib.crc32((ROOT / fault.path).read_bytes() + repr(fault).encode())
-    memory = STATE / f"{digest:08x}.txt"
+    memory = STATE / revision() / f"{digest:08x}.txt"
     if memory.is_file():
         return memory.read_text(encoding="utf-8")
     command = [sys.executable, "-m", "tools.mutate.trial", json.dumps(fault)]
@@ -50,6 +51,13 @@ def verdict(fault: Fault, limit: float) -> str:
     return found
 
 
+@functools.cache
+def revision() -> str:
+    """The commit: other samples and tests may catch what survived."""
+    command = ["git", "rev-parse", "--short", "HEAD"]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="./dev mutate", description=__doc__)
     parser.add_argument("--count", type=int, default=300)
@@ -57,7 +65,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--limit", type=float, default=600, help="seconds for one fault")
     options = parser.parse_args()
-    STATE.mkdir(exist_ok=True)
+    (STATE / revision()).mkdir(parents=True, exist_ok=True)
     faults = choose(options.count, options.seed)
     reasons = tomllib.loads(SURVIVORS.read_text(encoding="utf-8"))["survivors"]
     with ThreadPoolExecutor(options.jobs) as pool:

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from mt_core.dispatch.registry import find_overload
 from mt_core.testing import BackendExam, StoredReference, declared_operators, read_gaps
-from mt_core.testing.arguments import samples_on
-from mt_core.testing.gaps import run_unless_known
-from mt_core.testing.sample import public_results
 
 FOLDER = Path(__file__).parent
 
@@ -25,25 +20,13 @@ class TestExam(BackendExam):
     gaps = read_gaps(FOLDER / "gaps.toml")
 
 
-class TestRecording:
+def test_recording(recording_operator: str) -> None:
     """What requires grad when all inputs do is what PyTorch says."""
+    testing = pytest.importorskip("mt_autograd.testing")
+    testing.check_recording(recording_operator, TestExam.reference, TestExam.gaps)
 
-    gaps = TestExam.gaps
 
-    def pytest_generate_tests(self, metafunc: Any) -> None:
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "recording_operator" in metafunc.fixturenames:
         names = [o.name for o in declared_operators() if o.declaration.form == "functional"]
-        metafunc.parametrize("operator", names)
-
-    def test_recording(self, operator: str) -> None:
-        testing = pytest.importorskip("mt_autograd.testing")
-        overload = find_overload(operator)
-
-        def compare() -> None:
-            samples = list(samples_on(overload, "cpu", precise=True))
-            for sample, flags in zip(samples, TestExam.reference.recorded(overload), strict=False):
-                made = testing.Differentiation(overload, sample, "cpu")
-                if flags is not None:
-                    found = public_results(operator, made.recorded())
-                    assert found == flags, f"{made.name}: {found}, where PyTorch has {flags}"
-
-        run_unless_known(self.gaps, "recording", operator, compare)
+        metafunc.parametrize("recording_operator", names)

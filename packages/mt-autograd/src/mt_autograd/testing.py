@@ -25,6 +25,7 @@ from mt_core.dtypes import float64
 from mt_core.tensor import Tensor
 from mt_core.testing.arguments import REFUSALS, Arguments, samples_on, tensors_in
 from mt_core.testing.gaps import Gaps, run_unless_known
+from mt_core.testing.oracle import StoredReference
 from mt_core.testing.sample import (
     Sample,
     constant_results_of,
@@ -32,12 +33,13 @@ from mt_core.testing.sample import (
     declared_operators,
     domain_of,
     has_values,
+    public_results,
     start_streams,
 )
 
 from .gradcheck import gradcheck, gradgradcheck
 
-__all__ = ["DerivativeExam", "Differentiation", "differentiations", "is_chosen"]
+__all__ = ["DerivativeExam", "Differentiation", "check_recording", "differentiations", "is_chosen"]
 
 #: Inputs of more elements than this are checked along one direction, which no error in one element escapes.
 MANY_ELEMENTS = 24
@@ -97,13 +99,14 @@ class Differentiation:
             return self._overload.call(*bound)
 
     def is_differentiable(self) -> bool:
-        """Whether a result depends on the inputs in a way that the operator's rules follow."""
+        """Whether a result depends on the inputs in a way that the operator's rules follow, at a regular point."""
         if not self.inputs:
             return False
         try:
-            return any(t.requires_grad for t in self(*self.inputs))
+            results = self(*self.inputs)
         except REFUSALS:
             return False
+        return any(t.requires_grad for t in results) and all(map(_is_finite, (*self.inputs, *results)))
 
     def check(self, order: int) -> None:
         """Compare first or second derivatives with differences.
@@ -118,6 +121,10 @@ class Differentiation:
             check(self, self.inputs, fast_mode=sum(x.numel() for x in self.inputs) > MANY_ELEMENTS or order == 2)
         except RuntimeError as error:
             raise AssertionError(f"{self.name}: {error}") from error
+
+
+def _is_finite(tensor: Tensor) -> bool:
+    return bool(tensor.detach().isfinite().all())
 
 
 class _Place:
@@ -149,6 +156,28 @@ def differentiations(overload: Overload, device_type: str) -> Iterator[Different
         if (made.name, layouts) not in seen and made.is_differentiable():
             seen.add((made.name, layouts))
             yield made
+
+
+def check_recording(operator: str, reference: StoredReference, gaps: Gaps) -> None:
+    """See that of the results of all samples those require grad that do in PyTorch, when all inputs do.
+
+    Raises
+    ------
+    AssertionError
+        Where another does, or where a gap of the check ``recording`` has none.
+    """
+    overload = find_overload(operator)
+
+    def compare() -> None:
+        flags_of_all = reference.recorded(overload)
+        for sample, flags in zip(samples_on(overload, "cpu", precise=True), flags_of_all, strict=False):
+            if flags is not None:
+                found = public_results(operator, Differentiation(overload, sample, "cpu").recorded())
+                assert found == flags, f"{operator}{sample}: {found} require grad, where PyTorch has {flags}"
+
+    with enable_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        run_unless_known(gaps, "recording", operator, compare)
 
 
 class DerivativeExam:

@@ -81,3 +81,10 @@ domain("_masked_softmax_backward", lambda grad, output, mask, dim: [grad, output
 constant_results("log_sigmoid_forward", 1)
 domain("log_sigmoid_backward", lambda grad, x, buffer: [grad, x, (-x.abs()).exp()])
 constants("rrelu_with_noise_backward", "noise")
+
+# Arguments away from their defaults.
+cases("_softmax_backward_data _log_softmax_backward_data", lambda t: call(t(2, 3), t(2, 3), 0, dtypes.float32))
+cases("_masked_softmax", lambda t: call(t(2, 3), t.bools(2, 3), 0), lambda t: call(t(2, 3), t.bools(2, 3)))
+cases("glu_backward", lambda t: call(t(1, 4), t(2, 4), 0))
+cases("rrelu_with_noise_backward", lambda t: call(t(2, 3), t(2, 3), t(2, 3), 0.2, 0.4, False, False))
+cases("_prelu_kernel_backward", lambda t: call(t(2, 3), t(2, 3), t(2, 3)))

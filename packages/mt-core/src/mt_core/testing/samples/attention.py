@@ -20,3 +20,12 @@ cases(
     lambda t: call(t(), 0),
     lambda t: call(t.of([[float("-inf")] * 3, [1.0, 2.0, 3.0]]), -1),
 )
+
+# Arguments away from their defaults.
+cases(
+    "scaled_dot_product_attention",
+    lambda t: call(
+        t(2, 3, 5, dtype=dtypes.bfloat16), t(2, 6, 5, dtype=dtypes.bfloat16), t(2, 6, 5, dtype=dtypes.bfloat16)
+    ),
+    lambda t: call(t(2, 4, 5), t(2, 3, 5), t(2, 3, 4), None, 0.0, True),
+)

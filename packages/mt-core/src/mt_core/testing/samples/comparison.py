@@ -24,3 +24,18 @@ cases(
 cases("isin.Tensor_Tensor", lambda t: call(t.ints(2, 3), t.ints(4)), lambda t: call(t.ints(5), t.ints(2), invert=True))
 cases("isin.Scalar_Tensor", lambda t: call(2, t.ints(4)))
 cases("isin.Tensor_Scalar", lambda t: call(t.ints(2, 3), 2))
+
+# Arguments away from their defaults.
+binary("isclose allclose", 0.5, 0.1, dtypes=(dtypes.float32, dtypes.float64))
+NAN = [float("nan"), 1.0, float("inf")]
+cases("isclose allclose", lambda t: call(t.of(NAN), t.of(NAN)), lambda t: call(t.of(NAN), t.of(NAN), equal_nan=True))
+binary("isclose", rtol=0.0, atol=1.0, dtypes=(dtypes.float32, dtypes.int64))
+unary("clamp_min clamp_max", -0.5)
+cases("nan_to_num", lambda t: call(t.of([*NAN, float("-inf")]), neginf=-7.0))
+cases("isin.Scalar_Tensor", lambda t: call(3, t.ints(4), assume_unique=True, invert=True))
+cases("isin.Tensor_Scalar", lambda t: call(t.ints(2, 3), 3, assume_unique=True, invert=True))
+cases(
+    "isin.Tensor_Tensor", lambda t: call(t.of([4, 1, 2], dtypes.int64), t.of([1, 7], dtypes.int64), assume_unique=True)
+)
+binary("maximum minimum fmax fmin", dtypes=(dtypes.float16,))
+cases("maximum minimum fmax fmin", lambda t: call(t.of(NAN), t.of([1.0, float("nan"), 0.0])))

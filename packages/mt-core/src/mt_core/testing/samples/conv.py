@@ -44,3 +44,28 @@ cases(
 cases("conv_tbc", lambda t: call(t(7, 2, 4), t(3, 4, 6), t(6)), lambda t: call(t(7, 2, 4), t(3, 4, 6), t(6), 1))
 cases("im2col", lambda t: call(t(2, 3, 5, 6), [2, 3], [1, 1], [1, 0], [2, 1]))
 cases("col2im", lambda t: call(t(2, 12, 20), [5, 6], [2, 2], [1, 1], [0, 0], [1, 1]))
+
+# Arguments away from their defaults.
+for _dims in (1, 2, 3):
+    _size, _kernel = SIZES[:_dims], (3, 2, 2)[:_dims]
+    cases(
+        f"conv{_dims}d.padding",
+        lambda t, s=_size, k=_kernel: call(t(2, 4, *s), t(6, 2, *k), t(6), 1, "same", 2, 2),
+        lambda t, s=_size, k=_kernel: call(t(2, 4, *s), t(6, 4, *k), None, 2, "valid"),
+    )
+    cases(
+        f"conv_transpose{_dims}d{'.input' if _dims > 1 else ''}",
+        lambda t, s=_size, k=_kernel: call(t(2, 4, *s), t(4, 6, *k), t(6), 2, 1, 1),
+    )
+    cases(f"conv{_dims}d", lambda t, s=_size, k=_kernel: call(t(1, 4, *s), t(4, 1, *k), None, 2, 1, 2, 4))
+cases(
+    "convolution",
+    lambda t: call(t(2, 4, 7, 5), t(6, 2, 3, 2), None, [2, 1], [1, 0], [1, 2], False, [0, 0], 2),
+    lambda t: call(t(2, 4, 5, 4), t(4, 3, 3, 2), t(6), [2, 1], [1, 0], [1, 2], True, [1, 0], 2),
+)
+cases("im2col", lambda t: call(t(3, 5, 6), [2, 2], [2, 1], [0, 1], [1, 1]))
+cases(
+    "col2im",
+    lambda t: call(t(12, 8), [5, 4], [2, 2], [2, 1], [1, 0], [2, 1]),
+    lambda t: call(t(2, 12, 9), [5, 6], [2, 2], [1, 2], [0, 1], [2, 3]),
+)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ... import dtypes
-from ...formats import channels_last
+from ...formats import channels_last, contiguous_format
 from ..sample import call, cases, unary, uninitialized
 
 uninitialized("empty.memory_format empty_strided empty_like new_empty new_empty_strided empty_permuted")
@@ -67,3 +67,37 @@ cases(
     lambda t: call(6, False),
     lambda t: call(5, True, dtype=dtypes.float64),
 )
+
+# Arguments away from their defaults.
+F64 = dtypes.float64
+cases("arange.start", lambda t: call(1, 5, dtype=F64))
+cases("arange.start_step", lambda t: call(5, 1, -2, dtype=F64))
+cases("range", lambda t: call(2, 7, 2, dtype=F64))
+cases("bartlett_window blackman_window hann_window hamming_window", lambda t: call(6, dtype=F64))
+cases("eye.m", lambda t: call(3, 2, dtype=dtypes.int64))
+cases("empty_permuted", lambda t: call([2, 3], [1, 0], dtype=F64))
+cases("empty_strided", lambda t: call([4], [2]))
+IMAGE = (2, 4, 5, 3)
+cases(
+    "empty_like zeros_like ones_like clone _to_copy",
+    lambda t: call(t(*IMAGE), memory_format=channels_last),
+    lambda t: call(t(*IMAGE).permute(0, 3, 1, 2), memory_format=contiguous_format),
+)
+cases("full_like", lambda t: call(t(*IMAGE), 2.5, dtype=F64, memory_format=channels_last))
+cases("full_like", lambda t: call(t.ints(2, 3), 1.75, dtype=dtypes.float32))
+cases("fill.Scalar fill_.Scalar", lambda t: call(t(2, 3), -1.5), lambda t: call(t.ints(2, 3), 2))
+cases("fill_diagonal_", lambda t: call(t(2, 5), -1.5), lambda t: call(t(2, 2, 2), 3))
+cases("new_full", lambda t: call(t(2, 3), [2], 1.5, dtype=F64))
+cases("new_empty_strided", lambda t: call(t(2, 3), [2, 2], [1, 3], dtype=F64))
+cases("scalar_tensor", lambda t: call(2.5, dtype=F64))
+cases("linspace", lambda t: call(-2, 3, 4, dtype=F64), lambda t: call(0, 10, 6, dtype=dtypes.int64))
+cases("logspace", lambda t: call(-2, 3, 4, 2.0, dtype=F64))
+cases("linspace.Tensor_Tensor", lambda t: call(t(), t(), 3, dtype=F64))
+cases("linspace.Tensor_Scalar", lambda t: call(t(), -1.5, 3, dtype=F64))
+cases("linspace.Scalar_Tensor", lambda t: call(1.5, t(), 3, dtype=F64))
+cases("logspace.Tensor_Tensor", lambda t: call(t(), t(), 3, 2.0, dtype=F64))
+cases("logspace.Tensor_Scalar", lambda t: call(t(), -1.5, 3, 2.0, dtype=F64))
+cases("logspace.Scalar_Tensor", lambda t: call(1.5, t(), 3, 2.0, dtype=F64))
+cases("tril_indices triu_indices", lambda t: call(3, 4, -1, dtype=dtypes.int32), lambda t: call(5, 2, 2))
+cases("diag_embed", lambda t: call(t(2, 3), -2), lambda t: call(t(3, 2), 0, -1, 0))
+cases("copy_", lambda t: call(t(2, 3), t(3), non_blocking=True))

@@ -52,3 +52,15 @@ cases(
 )
 cases("view_as_complex", lambda t: call(t(2, 3, 4).view(2, 3, 2, 2)[..., :]), lambda t: call(t(4, 2)))
 depends_on_strides("view_as_complex")
+
+# Arguments away from their defaults.
+binary("dist", 1, dtypes=FLOATS)
+binary("dist", 0.5, dtypes=FLOATS)
+tensor_and_number("fmod.Scalar", -2.5, dtypes=FLOATS)
+tensor_and_number("float_power.Tensor_Scalar", 0.5, low=0.5, dtypes=NUMERIC)
+number_and_tensor("remainder.Scalar_Tensor pow.Scalar float_power.Scalar", 2.5, low=1, high=4, dtypes=FLOATS)
+tensor_and_number("rsub.Scalar", 2, 3)
+binary("floor_divide remainder.Tensor fmod.Tensor", low=-9, high=-1, dtypes=FLOATS)
+unary("round.decimals", low=-2000, high=2000, decimals=-2, dtypes=(dtypes.float32, dtypes.float64))
+for _exponent in (0, 1, 2, -1, 0.5):
+    tensor_and_number("pow.Tensor_Scalar", _exponent, low=0.5, dtypes=(*FLOATS, dtypes.complex64))

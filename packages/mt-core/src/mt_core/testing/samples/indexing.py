@@ -97,3 +97,52 @@ cases(
 private_results("embedding_bag embedding_bag.padding_idx", 1)
 cases("embedding_renorm_", lambda t: call(t(5, 3), t.of([0, 2], dtypes.int64), 1.0, 2.0))
 cases("nonzero_static", lambda t: call(t.bools(3, 4), size=5), lambda t: call(t.ints(4), size=2, fill_value=-7))
+
+# Arguments away from their defaults.
+INDEX = ([2, 0], dtypes.int64)
+COLUMNS = ([[3, 0], [1, 1], [0, 2]], dtypes.int64)
+cases("scatter.src scatter_add", lambda t: call(t(3, 4), 1, t.of([[3, 0], [1, 2], [0, 2]], dtypes.int64), t(3, 2)))
+cases("scatter.value", lambda t: call(t(3, 4), -1, t.of(*COLUMNS), -1))
+cases("scatter.reduce", lambda t: call(t(3, 4), 1, t.of(*COLUMNS), t(3, 2), reduce="multiply"))
+cases("scatter.value_reduce", lambda t: call(t(3, 4), 1, t.of(*COLUMNS), 1.5, reduce="add"))
+cases(
+    "scatter_reduce.two",
+    *[
+        lambda t, how=how: call(t(3, 4), 1, t.of(*COLUMNS), t(3, 2), how, include_self=False)
+        for how in ("prod", "mean", "amax", "amin")
+    ],
+)
+cases("index_copy", lambda t: call(t(3, 4), 1, t.of([3, 1], dtypes.int64), t(3, 2)))
+cases("index_fill.int_Scalar", lambda t: call(t(3, 4), 0, t.of(*INDEX), -2))
+cases("index_fill.int_Tensor", lambda t: call(t(3, 4), 0, t.of(*INDEX), t()))
+cases(
+    "index_reduce",
+    *[
+        lambda t, how=how: call(t(3, 4), 1, t.of([2, 2, 0], dtypes.int64), t(3, 3), how, include_self=False)
+        for how in ("prod", "mean", "amax", "amin")
+    ],
+)
+cases("embedding", lambda t: call(t(5, 3), t.ints(2), -1, True))
+cases("embedding_dense_backward", lambda t: call(t(4, 3), t.ints(4), 7, 2, False))
+cases(
+    "embedding_bag",
+    *[lambda t, m=m: call(t(5, 3), t.ints(6), t.of([0, 2, 2], dtypes.int64), False, m) for m in (0, 1, 2)],
+    lambda t: call(t(5, 3), t.ints(6), t.of([0, 2], dtypes.int64), False, 0, False, t(6)),
+    lambda t: call(t(5, 3), t.ints(4), t.of([0, 3], dtypes.int64), True, 0),
+)
+cases(
+    "embedding_bag.padding_idx",
+    *[
+        lambda t, m=m: call(t(5, 3), t.ints(6), t.of([0, 2, 6], dtypes.int64), False, m, False, None, True, 3)
+        for m in (0, 1)
+    ],
+    lambda t: call(t(5, 3), t.ints(6), t.of([0, 2], dtypes.int64), True, 0, False, t(6), False, -1),
+)
+cases("embedding_renorm_", lambda t: call(t(5, 3), t.of([0, 2, 2], dtypes.int64), 0.5, 1.0))
+cases("select_scatter", lambda t: call(t(3, 4), t(3), -1, -2))
+cases("diagonal_scatter", lambda t: call(t(2, 3, 4), t(3, 2), -1, 0, 2))
+cases("as_strided_scatter", lambda t: call(t(3, 4).clone(), t(3), [3], [3]))
+cases("repeat_interleave.self_int", lambda t: call(t(3, 4), 3, -1, output_size=12))
+cases("repeat_interleave.self_Tensor", lambda t: call(t(3), t.of([1, 0, 2], dtypes.int64), 0, output_size=3))
+cases("repeat_interleave.Tensor", lambda t: call(t.of([1, 0, 2], dtypes.int64), output_size=3))
+cases("gather", lambda t: call(t(3, 4), -2, t.ints(2, 4, high=3), sparse_grad=True))

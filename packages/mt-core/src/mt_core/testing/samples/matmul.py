@@ -39,3 +39,9 @@ cases(
 cases("bilinear", lambda t: call(t(2, 3), t(2, 4), t(5, 3, 4)), lambda t: call(t(2, 3), t(2, 4), t(5, 3, 4), t(5)))
 cases("inner", lambda t: call(t(2, 3), t(4, 3)), lambda t: call(t(3), t(3)))
 cases("kron", lambda t: call(t(2, 3), t(4, 5)), lambda t: call(t(2), t(3, 2)))
+
+# Arguments away from their defaults.
+cases("addbmm", lambda t: call(t(), t(2, 3, 4), t(2, 4, 5), beta=0.5, alpha=2))
+cases("baddbmm", lambda t: call(t(2, 3, 5), t(2, 3, 4), t(2, 4, 5), beta=0, alpha=-2))
+cases("addmm addmm", lambda t: call(t(2, 4), t(2, 3), t(3, 4), beta=0, alpha=2), lambda t: call(t(), t(2, 0), t(0, 3)))
+cases("addmv", lambda t: call(t(2), t(2, 3), t(3), beta=0.5, alpha=3))

@@ -83,3 +83,38 @@ support("geometric_", lambda x: (x >= 1) & (x == np.trunc(x)))
 support("poisson binomial", lambda x: (x >= 0) & (x == np.trunc(x)))
 support("multinomial", between(0, 4))
 constants("normal.Tensor_Tensor normal.Tensor_float normal.float_Tensor", "mean", "std")
+
+# Arguments away from their defaults.
+F64 = dtypes.float64
+cases("alpha_dropout alpha_dropout_ dropout dropout_", lambda t: call(t(4, 5), 0.2, True))
+cases(
+    "feature_dropout feature_dropout_ feature_alpha_dropout feature_alpha_dropout_",
+    lambda t: call(t(2, 5, 2), 0.2, True),
+)
+cases("dropout dropout_ native_dropout", lambda t: call(t(2, 3), 0.0, True), lambda t: call(t(2, 3), 1.0, True))
+cases("native_dropout", lambda t: call(t(4, 5), 0.2, True))
+cases("native_dropout_backward", lambda t: call(t(2, 3), t.bools(2, 3), 0.75))
+cases("bernoulli.p bernoulli_.float", lambda t: call(t(4, 5), 0.8), lambda t: call(t(4, 5), 0.1))
+cases("cauchy_ normal_ log_normal_", lambda t: call(t(2, 3), -0.5, 0.25), lambda t: call(t(5, 4), 2.0, 3.0))
+cases("exponential_", lambda t: call(t(2, 3), 2.5))
+cases("uniform_", lambda t: call(t(2, 3), 0.25, 0.75))
+cases("normal.Tensor_float", lambda t: call(t(2, 3), 2.0))
+cases("normal.float_Tensor", lambda t: call(-0.5, t(2, 3, low=0.5)))
+cases("normal.float_float", lambda t: call(-0.5, 2.0, [4], dtype=F64))
+cases("randint", lambda t: call(3, [5]))
+cases("randint.generator", lambda t: call(4, [5], generator=t.generator(), dtype=F64))
+cases("randint.low", lambda t: call(2, 5, [4], dtype=F64))
+cases("randint.low_generator", lambda t: call(2, 5, [4], generator=t.generator(), dtype=dtypes.int32))
+cases("rand.generator randn.generator", lambda t: call([5], generator=t.generator(), dtype=F64))
+_LIKE = {"dtype": F64, "memory_format": contiguous_format}
+cases("rand_like.generator randn_like.generator", lambda t: call(t(2, 3), generator=t.generator(), **_LIKE))
+cases("randint_like", lambda t: call(t(2, 3), 4, **_LIKE))
+cases("randint_like.generator", lambda t: call(t(2, 3), 4, generator=t.generator(), **_LIKE))
+cases("randint_like.Tensor", lambda t: call(t(2, 3), HIGH, **_LIKE))
+cases("randint_like.Tensor_generator", lambda t: call(t(2, 3), HIGH, generator=t.generator(), **_LIKE))
+cases("randint_like.low_dtype", lambda t: call(t(2, 3), 2, 4, **_LIKE))
+cases("randint_like.low_generator_dtype", lambda t: call(t(2, 3), 2, 4, generator=t.generator(), **_LIKE))
+cases("randperm", lambda t: call(7, dtype=dtypes.int32))
+cases("randperm.generator", lambda t: call(7, generator=t.generator(), dtype=F64))
+cases("random_.from", lambda t: call(t(2, 3), 3, 7))
+cases("random_.to", lambda t: call(t(2, 3), 4))

@@ -81,3 +81,50 @@ def unpack(make: TensorMaker) -> Iterator[Sample]:
 
 
 cases("pad_sequence", lambda t: call([t(3, 2), t(1, 2)]), lambda t: call([t(3), t(1)], True, -1.0, "left"))
+
+
+# Arguments away from their defaults.
+def _other_settings(gates: int) -> Callable[[TensorMaker], Iterator[Sample]]:
+    """In both directions; and one layer without biases."""
+
+    def generate(make: TensorMaker) -> Iterator[Sample]:
+        rows, both = gates * HIDDEN, []
+        for width in (INPUT, 2 * HIDDEN):
+            for _ in range(2):
+                both += [make(rows, width), make(rows, HIDDEN), make(rows), make(rows)]
+        yield call(make(3, BATCH, INPUT), _states(make, gates, 4), both, True, 2, 0.0, False, True, False)
+        plain = [make(rows, INPUT), make(rows, HIDDEN)]
+        yield call(make(3, BATCH, INPUT), _states(make, gates, 1), plain, False, 1, 0.0, True, False, False)
+
+    return generate
+
+
+def _other_packed(gates: int) -> Callable[[TensorMaker], Iterator[Sample]]:
+    def generate(make: TensorMaker) -> Iterator[Sample]:
+        rows, both = gates * HIDDEN, []
+        for _ in range(2):
+            both += [make(rows, INPUT), make(rows, HIDDEN)]
+        lengths = TensorMaker().of([2, 1], dtypes.int64)
+        yield call(make(3, INPUT), lengths, _states(make, gates, 2), both, False, 1, 0.0, True, True)
+
+    return generate
+
+
+def _states(make: TensorMaker, gates: int, layers: int) -> Tensor | list[Tensor]:
+    first = make(layers, BATCH, HIDDEN)
+    return [first, make(layers, BATCH, HIDDEN)] if gates == 4 else first
+
+
+for _name, _gates in {"rnn_tanh": 1, "rnn_relu": 1, "gru": 3, "lstm": 4}.items():
+    samples(f"{_name}.input")(_other_settings(_gates))
+    samples(f"{_name}.data")(_other_packed(_gates))
+cases(
+    "rnn_tanh_cell rnn_relu_cell",
+    lambda t: call(t(BATCH, INPUT), t(BATCH, HIDDEN), t(HIDDEN, INPUT), t(HIDDEN, HIDDEN)),
+)
+cases("gru_cell", lambda t: call(t(BATCH, INPUT), t(BATCH, HIDDEN), t(3 * HIDDEN, INPUT), t(3 * HIDDEN, HIDDEN)))
+cases(
+    "lstm_cell",
+    lambda t: call(t(BATCH, INPUT), [t(BATCH, HIDDEN), t(BATCH, HIDDEN)], t(4 * HIDDEN, INPUT), t(4 * HIDDEN, HIDDEN)),
+)
+cases("_pad_packed_sequence", lambda t: call(t(4, 3), TensorMaker().of([2, 1, 1], dtypes.int64), True, -1.5, 4))

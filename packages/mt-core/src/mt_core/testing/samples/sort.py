@@ -41,3 +41,26 @@ cases("bucketize.Scalar", lambda t: call(3.0, t.of(*STEPS)))
 cases("unique_dim", lambda t: call(t.ints(4, 2, high=2), 0), lambda t: call(t.ints(4, 2, high=2), 1, True, True, True))
 cases("_unique2", lambda t: call(t.ints(3, 4)), lambda t: call(t.ints(6), True, True, True))
 cases("unique_consecutive", lambda t: call(t.ints(6, high=2)), lambda t: call(t.ints(6, 2, high=2), True, True, 0))
+
+# Arguments away from their defaults.
+cases("argsort.stable sort.stable", lambda t: call(t.ints(3, 4, high=2), stable=True, dim=0))
+cases("argsort.stable", lambda t: call(t.distinct(3, 4), stable=False, descending=True))
+cases("bucketize.Scalar", lambda t: call(5.0, t.of(*STEPS), out_int32=True, right=True))
+cases("bucketize.Tensor", lambda t: call(t.of([1.0, 3.0, 4.0]), t.of(*STEPS), out_int32=True, right=True))
+cases("searchsorted.Scalar", lambda t: call(t.of([5.0, 1.0, 3.0]), 3.0, out_int32=True, side="right",
+    sorter=t.of([1, 2, 0], dtypes.int64)), lambda t: call(t.of(*STEPS), 5, right=True))  # fmt: skip
+cases(
+    "searchsorted.Tensor",
+    lambda t: call(t.of([5.0, 1.0, 3.0]), t.of([3.0, 5.0]), side="right", sorter=t.of([1, 2, 0], dtypes.int64)),
+    lambda t: call(t.of([[1.0, 2.0], [0.0, 3.0]]), t.of([[2.0], [3.0]]), side="left"),
+)
+cases("kthvalue", lambda t: call(t.distinct(3, 4), 4), lambda t: call(t.distinct(3, 4), 1, -2, True))
+cases("topk", lambda t: call(t.distinct(3, 5), 4, 1, False, True), lambda t: call(t.distinct(3), 3))
+cases("mode", lambda t: call(t.ints(3, 5, high=3), 1, True), lambda t: call(t.ints(9, high=3)))
+cases("_unique2", lambda t: call(t.ints(3, 4), False, True, True))
+cases("unique_dim", lambda t: call(t.ints(4, 2, high=2), 0, False, True, True))
+cases("unique_consecutive", lambda t: call(t.ints(4, 3, high=2), True, True, 1))
+NAN = float("nan")
+cases("median nanmedian msort", lambda t: call(t.of([3.0, NAN, 1.0, 2.0])))
+cases("sort argsort", lambda t: call(t.of([3.0, NAN, 1.0, 2.0]), 0, True))
+cases("median.dim nanmedian.dim", lambda t: call(t.of([[3.0, NAN, 1.0], [2.0, 0.0, 4.0]]), 1))

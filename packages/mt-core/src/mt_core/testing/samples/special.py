@@ -48,3 +48,22 @@ cases(
     "special_softmax special_log_softmax", lambda t: call(t(2, 3), 1), lambda t: call(t(2, 3), 0, dtype=dtypes.float64)
 )
 constants("igamma igammac special_gammainc special_gammaincc special_zeta special_zeta.other_scalar", "self")
+
+# Arguments away from their defaults.
+number_and_tensor("polygamma special_polygamma", 3, low=0.5, dtypes=FLOATS)
+number_and_tensor("polygamma", 0, low=0.5, dtypes=FLOATS)
+cases("polygamma_", lambda t: call(t(2, 3, low=0.5), 2))
+unary("mvlgamma special_multigammaln", 1, low=1.5, high=4, dtypes=FLOATS)
+number_and_tensor("special_polygamma", 1, low=0.5, dtypes=FLOATS)
+number_and_tensor("special_xlogy.self_scalar", 1.5, low=0.25, dtypes=FLOATS)
+tensor_and_number("special_xlogy.other_scalar", 3, dtypes=FLOATS)
+unary("mvlgamma special_multigammaln", 3, low=2.5, high=4, dtypes=FLOATS)
+number_and_tensor("xlogy.Scalar_Self special_xlogy.self_scalar special_xlog1py.self_scalar", 0, low=0.25, dtypes=FLOATS)
+tensor_and_number("xlogy.Scalar_Other special_xlogy.other_scalar special_xlog1py.other_scalar", 0.5, dtypes=FLOATS)
+number_and_tensor("special_zeta.self_scalar", 1.5, low=1.25, dtypes=FLOATS)
+tensor_and_number("special_zeta.other_scalar", 0.5, low=1.25, high=4, dtypes=FLOATS)
+unary("special_round", low=-200, high=200, decimals=-1, dtypes=FLOATS)
+unary("special_round", decimals=2, dtypes=FLOATS)
+for _name in POLYNOMIALS:
+    cases(f"special_{_name}.x_scalar", lambda t: call(-0.25, t.ints(2, 6, high=9)))
+    cases(f"special_{_name}", lambda t: call(t(3, 4, low=-1.5, high=1.5), t.ints(3, 4, high=12)))

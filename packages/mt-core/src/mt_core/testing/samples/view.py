@@ -100,3 +100,31 @@ cases(
 )
 cases("view_as_complex_copy", lambda t: call(t(2, 3, 2, 2)), lambda t: call(t(4, 2)))
 depends_on_strides("view_as_complex_copy")
+
+# Arguments away from their defaults.
+cases("as_strided_copy", lambda t: call(t(3, 4), [2, 3], [1, 2], 1))
+view("broadcast_to", ([2, 3],), shape=(2, 1))
+view("contiguous")
+view(both("expand"), ([2, 2, 3],), shape=(2, 3), implicit=True)
+view("dsplit.int hsplit.int", (1,))
+view("vsplit.int", (1,))
+view("dsplit.array hsplit.array", ([2],))
+view("vsplit.array", ([0, 1],))
+view("moveaxis.intlist movedim.intlist", ([0], [-1]))
+cases("narrow.Tensor", lambda t: call(t(2, 4), 0, _on_cpu(0), 1))
+for _n in (1, 2, 3):
+    _pads = ([0, 2], [1, 0, 2, 1], [0, 1, 1, 0, 1, 2])[_n - 1]
+    cases(
+        f"reflection_pad{_n}d replication_pad{_n}d",
+        lambda t, p=_pads: (
+            call(t(2, 3, 4, 5)[..., :][:2], p) if len(p) == 4 else call(t(*(2, 3, 4, 5)[: len(p) // 2 + 1]), p)
+        ),
+    )
+view("split.sizes split_with_sizes unsafe_split_with_sizes split_with_sizes_copy", ([1, 1, 2], -1))
+view("swapaxes swapdims swapaxes_ swapdims_", (1, -1))
+view("tensor_split.indices", ([1], 0))
+cases("tensor_split.tensor_indices_or_sections", lambda t: call(t(4, 3), _on_cpu([1]), 1))
+view(both("unfold"), (-1, 3, 1), (1, 1, 2))
+view("constant_pad_nd", ([0, 0, 1, 2],), ([2, 1, -1, 0, 1, 1], -3))
+view("roll", ([-1, 5], [0, 1]), (7,))
+view("rot90", (-1, [0, 1]), (3, [2, 0]))
