@@ -319,9 +319,10 @@ class Direct:
     Attributes
     ----------
     entries
-        dtype of the operands -> (kernel's function, dtype of the result), for parameters at their defaults.
+        dtype of the operands -> (kernel's function, dtype of the result), of kernels that broadcast, take numbers, and
+        are for parameters at their defaults.
     with_parameters
-        The same for any parameters, which the function then gets.
+        The same of kernels that take arrays of one shape, and the parameters.
     guarded
         The only parameters that those entries are for, where a check looks at others; else None.
     """
@@ -352,7 +353,7 @@ class Direct:
     def _enter(self, kernel: Kernel, names: set[str]) -> None:
         left_out = kernel.accepts.defaults
         for d, result in self.operator.direct(kernel).items():
-            if not names or left_out == names:
+            if kernel.out == "fills" and left_out == names:
                 self.entries.setdefault(d, (kernel.function, result))
             elif not left_out:
                 self.with_parameters.setdefault(d, (kernel.function, result))
@@ -399,7 +400,7 @@ def _finisher(backend: Any, keys: int) -> Callable[[Any, dtype], Tensor]:
 
 def _unary(direct: Direct, keys: int) -> Callee:
     general, runner = direct.operator.general, direct.runner
-    entries = direct.entries if not direct.parameters else direct.with_parameters
+    entries = direct.with_parameters if direct.parameters else {**direct.with_parameters, **direct.entries}
     array_type, finish = direct.operator.backend.array_type, _finisher(direct.operator.backend, keys)
 
     def run(self: Tensor) -> Any:
@@ -443,7 +444,7 @@ def _with_numbers(direct: Direct, keys: int) -> Callee:
     operator, runner = direct.operator, direct.runner
     general, weak, last = operator.general, operator.weak, len(operator.operands_at) - 1
     finish = _finisher(operator.backend, keys)
-    entries = direct.with_parameters if direct.parameters else direct.entries
+    entries = direct.with_parameters if direct.parameters else {**direct.with_parameters, **direct.entries}
     if direct.guarded:
         return general
 
@@ -473,13 +474,12 @@ def _all_take_dtype(numbers: tuple[Any, ...], d: dtype, weak: dict[dtype, frozen
 
 
 def _binary(direct: Direct, keys: int) -> Callee:
-    plain = _binary_at_defaults(direct, keys)
-    default = direct.parameters
+    if not direct.entries:
+        return _binary_with_parameters(direct, keys)
+    plain, default = _binary_at_defaults(direct, keys), direct.parameters
     if not default:
         return plain
     general = _binary_with_parameters(direct, keys) if direct.with_parameters else direct.operator.general
-    if not direct.entries:
-        return general
     if len(default) == 1:
         only = default[0]
 
@@ -549,7 +549,7 @@ def _ternary(direct: Direct, keys: int) -> Callee:
     general, weak, finish = operator.general, operator.weak, _finisher(operator.backend, keys)
     condition = operator.promoting == (1, 2)
     guarded = direct.guarded
-    entries = direct.with_parameters if direct.parameters else direct.entries
+    entries = direct.with_parameters if direct.parameters else {**direct.with_parameters, **direct.entries}
 
     def run(a: Any, b: Any, c: Any, *params: Any) -> Any:
         if guarded is not None and params != guarded:
