@@ -4,14 +4,34 @@ from __future__ import annotations
 
 import doctest
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from mt_core.dispatch.dispatcher import _LAYERS
+from mt_core.dispatch.registry import forget_all
+
 DOCS = Path(__file__).parents[3] / "docs"
 
 
-@pytest.mark.parametrize("page", ["life-of-add.md", "writing-a-backend.md", "device-runtime.md", "plugins.md"])
+PAGES = [
+    "../ARCHITECTURE.md", "life-of-add.md", "writing-a-backend.md", "writing-a-layer.md", "device-runtime.md", "plugins.md",
+]  # fmt: skip
+
+
+@pytest.fixture
+def layers_as_they_were() -> Iterator[None]:
+    """What a page registers is gone after it."""
+    before = dict(_LAYERS)
+    yield
+    _LAYERS.clear()
+    _LAYERS.update(before)
+    forget_all()
+
+
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.usefixtures("layers_as_they_were")
 def test_the_code_on_a_page_runs(page: str) -> None:
     path = DOCS / page
     if not path.exists():
