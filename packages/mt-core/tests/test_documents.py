@@ -16,7 +16,8 @@ DOCS = Path(__file__).parents[3] / "docs"
 
 
 PAGES = [
-    "../ARCHITECTURE.md", "life-of-add.md", "writing-a-backend.md", "writing-a-layer.md", "device-runtime.md", "plugins.md",
+    "../ARCHITECTURE.md", "life-of-add.md", "writing-a-backend.md", "writing-a-layer.md", "device-runtime.md",
+    "plugins.md",
 ]  # fmt: skip
 
 
