@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from ..registry import short_view
 
 
@@ -88,3 +90,22 @@ def slice_(self: Any, dim: int, start: Any, end: Any, step: int) -> Any:
     if dim == 0:
         return self[start:end:step, ...]
     return self[(_ALL,) * dim + (slice(start, end, step), ...)]
+
+
+@short_view("expand")
+def expand(self: Any, size: Any, implicit: bool) -> Any:
+    shape = self.shape
+    if size == shape:
+        return self[...]
+    lead = len(size) - len(shape)
+    # NumPy lays an array on another only where that is contiguous and of a type of its own.
+    if lead < 0 or not self.size or not self.flags.c_contiguous or self.dtype.kind == "V":
+        return None
+    strides = [0] * lead + list(self.strides)
+    for i, wanted in enumerate(size):
+        have = shape[i - lead] if i >= lead else 1
+        if wanted != have or i < lead:
+            if have != 1 or wanted < 2:
+                return None
+            strides[i] = 0
+    return np.ndarray(size, self.dtype, self, 0, strides)

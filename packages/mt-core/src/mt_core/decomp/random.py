@@ -38,71 +38,71 @@ def _resized(out: Any, size: Ints, dtype: Any, device: Any) -> Any:
     return out if tuple(out.shape) == tuple(size) else out.resize_(size)
 
 
-@composite("rand", explicit=True)
+@composite("rand")
 def rand(size: Ints, *options: Any) -> Any:
     return _empty(size, *options).uniform_()
 
 
-@composite("rand.generator", explicit=True)
+@composite("rand.generator")
 def rand_generator(size: Ints, generator: Any, *options: Any) -> Any:
     return _empty(size, *options).uniform_(generator=generator)
 
 
-@composite("rand.out", explicit=True)
+@composite("rand.out")
 def rand_out(size: Ints, dtype: Any, layout: Any, device: Any, pin_memory: Any, out: Any) -> Any:
     return _resized(out, size, dtype, device).uniform_()
 
 
-@composite("rand.generator_out", explicit=True)
+@composite("rand.generator_out")
 def rand_generator_out(
     size: Ints, generator: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, out: Any
 ) -> Any:
     return _resized(out, size, dtype, device).uniform_(generator=generator)
 
 
-@composite("randn", explicit=True)
+@composite("randn")
 def randn(size: Ints, *options: Any) -> Any:
     return _empty(size, *options).normal_()
 
 
-@composite("randn.generator", explicit=True)
+@composite("randn.generator")
 def randn_generator(size: Ints, generator: Any, *options: Any) -> Any:
     return _empty(size, *options).normal_(generator=generator)
 
 
-@composite("randn.out", explicit=True)
+@composite("randn.out")
 def randn_out(size: Ints, dtype: Any, layout: Any, device: Any, pin_memory: Any, out: Any) -> Any:
     return _resized(out, size, dtype, device).normal_()
 
 
-@composite("randn.generator_out", explicit=True)
+@composite("randn.generator_out")
 def randn_generator_out(
     size: Ints, generator: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, out: Any
 ) -> Any:
     return _resized(out, size, dtype, device).normal_(generator=generator)
 
 
-@composite("randint.low_generator", explicit=True)
+@composite("randint.low_generator")
 def randint_low_generator(low: int, high: int, size: Ints, generator: Any, dtype: Any, *options: Any) -> Any:
     return _empty(size, dtype or dtypes.int64, *options).random_(low, high, generator=generator)
 
 
-@composite("randint.low", explicit=True)
+@composite("randint.low")
 def randint_low(low: int, high: int, size: Ints, *options: Any) -> Any:
     return randint_low_generator(low, high, size, None, *options)
 
 
-@composite("randint.generator", explicit=True)
+@composite("randint.generator")
 def randint_generator(high: int, size: Ints, generator: Any, *options: Any) -> Any:
     return randint_low_generator(0, high, size, generator, *options)
 
 
-@composite("randint", explicit=True)
+@composite("randint")
 def randint(high: int, size: Ints, *options: Any) -> Any:
     return randint_low_generator(0, high, size, None, *options)
 
 
-@composite("randint.low_generator_out", explicit=True)
+@composite("randint.low_generator_out")
 def randint_low_generator_out(
     low: int, high: int, size: Ints, generator: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, out: Any
 ) -> Any:
@@ -111,22 +111,22 @@ def randint_low_generator_out(
     return _resized(out, size, dtype, device).random_(low, high, generator=generator)
 
 
-@composite("randint.low_out", explicit=True)
+@composite("randint.low_out")
 def randint_low_out(low: int, high: int, size: Ints, *options_and_out: Any) -> Any:
     return randint_low_generator_out(low, high, size, None, *options_and_out)
 
 
-@composite("randint.generator_out", explicit=True)
+@composite("randint.generator_out")
 def randint_generator_out(high: int, size: Ints, generator: Any, *options_and_out: Any) -> Any:
     return randint_low_generator_out(0, high, size, generator, *options_and_out)
 
 
-@composite("randint.out", explicit=True)
+@composite("randint.out")
 def randint_out(high: int, size: Ints, *options_and_out: Any) -> Any:
     return randint_low_generator_out(0, high, size, None, *options_and_out)
 
 
-@composite("randperm.generator_out", explicit=True)
+@composite("randperm.generator_out")
 def randperm_generator_out(
     n: int, generator: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, out: Any
 ) -> Any:
@@ -135,7 +135,7 @@ def randperm_generator_out(
     return write_result(out, ops.randperm(n, generator=generator, dtype=out.dtype, device=out.device))
 
 
-@composite("randperm.out", explicit=True)
+@composite("randperm.out")
 def randperm_out(n: int, *options_and_out: Any) -> Any:
     return randperm_generator_out(n, None, *options_and_out)
 
@@ -149,54 +149,54 @@ def _empty_like(self: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any
     )
 
 
-@composite("rand_like.generator", explicit=True)
+@composite("rand_like.generator")
 def rand_like_generator(self: Any, generator: Any, *options: Any) -> Any:
     return _empty_like(self, *options).uniform_(generator=generator)
 
 
-@composite("rand_like", explicit=True)
+@composite("rand_like")
 def rand_like(self: Any, *options: Any) -> Any:
     return _empty_like(self, *options).uniform_()
 
 
-@composite("randn_like.generator", explicit=True)
+@composite("randn_like.generator")
 def randn_like_generator(self: Any, generator: Any, *options: Any) -> Any:
     return _empty_like(self, *options).normal_(generator=generator)
 
 
-@composite("randn_like", explicit=True)
+@composite("randn_like")
 def randn_like(self: Any, *options: Any) -> Any:
     return _empty_like(self, *options).normal_()
 
 
-@composite("randint_like.low_generator_dtype", explicit=True)
+@composite("randint_like.low_generator_dtype")
 def randint_like_low_generator(self: Any, low: int, high: int, generator: Any, *options: Any) -> Any:
     return _empty_like(self, *options).random_(low, high, generator=generator)
 
 
-@composite("randint_like.low_dtype", explicit=True)
+@composite("randint_like.low_dtype")
 def randint_like_low(self: Any, low: int, high: int, *options: Any) -> Any:
     return randint_like_low_generator(self, low, high, None, *options)
 
 
-@composite("randint_like.generator", explicit=True)
+@composite("randint_like.generator")
 def randint_like_generator(self: Any, high: int, generator: Any, *options: Any) -> Any:
     return randint_like_low_generator(self, 0, high, generator, *options)
 
 
-@composite("randint_like", explicit=True)
+@composite("randint_like")
 def randint_like(self: Any, high: int, *options: Any) -> Any:
     return randint_like_low_generator(self, 0, high, None, *options)
 
 
-@composite("randint_like.Tensor_generator", explicit=True)
+@composite("randint_like.Tensor_generator")
 def randint_like_tensor_generator(self: Any, high: Any, generator: Any, *options: Any) -> Any:
     if high.dim() or not (high.is_cpu or high.is_meta):
         raise RuntimeError("high must be a scalar tensor and on CPU")
     return randint_like_low_generator(self, 0, int(high.item()), generator, *options)
 
 
-@composite("randint_like.Tensor", explicit=True)
+@composite("randint_like.Tensor")
 def randint_like_tensor(self: Any, high: Any, *options: Any) -> Any:
     return randint_like_tensor_generator(self, high, None, *options)
 
