@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import math
-import operator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -21,16 +20,15 @@ def _extended(
     self: np.ndarray, sizes: Ints, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints, value: Any
 ) -> np.ndarray:
     """The input with its border, and as much after it as the last window needs (ceil mode)."""
-    spatial = len(kernel_size)
-    widths = [(0, 0)] * (self.ndim - spatial)
-    for i in range(spatial):
-        needed = (sizes[i] - 1) * stride[i] + dilation[i] * (kernel_size[i] - 1) + 1
-        n = self.shape[self.ndim - spatial + i]
-        widths.append((padding[i], max(padding[i], needed - n - padding[i])))
-    if max(max(both) for both in widths) == 0:
+    lead = self.ndim - len(kernel_size)
+    before = (0,) * lead + padding
+    shape = list(self.shape)
+    for i, (size, k, s, p, d) in enumerate(zip(sizes, kernel_size, stride, padding, dilation, strict=True), lead):
+        shape[i] += p + max(p, (size - 1) * s + d * (k - 1) + 1 - shape[i] - p)
+    if tuple(shape) == self.shape:
         return self
-    out = np.full([n + a + b for n, (a, b) in zip(self.shape, widths, strict=True)], value, self.dtype)
-    out[tuple([slice(a, a + n) for n, (a, _) in zip(self.shape, widths, strict=True)])] = self
+    out = np.full(shape, value, self.dtype)
+    out[tuple([slice(b, b + n) for b, n in zip(before, self.shape, strict=True)])] = self
     return out
 
 
@@ -120,55 +118,63 @@ def _maximum(spatial: int) -> Any:
     ) -> tuple[np.ndarray, np.ndarray]:
         sizes, (k, s, p, d) = _geometry(self, spatial, ceil_mode, kernel_size, stride, padding, dilation)
         shape = self.shape[-spatial:]
-        whole = _extended(self, sizes, k, s, p, d, _lowest(self.dtype))
-        offsets = itertools.product(*[range(0, n * step, step) for n, step in zip(k, d, strict=True)])
-        values = _shifted(whole, next(offsets), sizes, s).copy()
+        elements = _elements(_extended(self, sizes, k, s, p, d, _lowest(self.dtype)), sizes, k, s, d)
+        values = elements[0].copy()
         start = _places(shape, sizes, s, p)
         # Places within the window, until its start is added: first that of its first element in the input.
         places = np.zeros(values.shape, np.int64)
         if any(p):
             places += _places(shape, sizes, s, p, d) - start
-        _take_larger(whole, offsets, sizes, s, _steps(shape), values, places)
+        offsets = _offsets(shape, k, d)
+        for at, larger in _larger_ones(self, elements, values):
+            np.copyto(places, offsets[at], where=larger)
         return values, np.add(places, start, places)
 
     return max_pool
 
 
-def _shifted(whole: np.ndarray, offset: Ints, sizes: Ints, stride: Ints) -> np.ndarray:
-    """The element at one offset of every window."""
-    return whole[(..., *[slice(o, o + n * s - s + 1, s) for o, n, s in zip(offset, sizes, stride, strict=True)])]
+def _elements(whole: np.ndarray, sizes: Ints, kernel_size: Ints, stride: Ints, dilation: Ints) -> list[np.ndarray]:
+    """The first element of every window, then the second, and so on, row by row: views (*, *sizes)."""
+    along = [
+        [slice(offset, offset + n * s - s + 1, s) for offset in range(0, k * d, d)]
+        for n, k, s, d in zip(sizes, kernel_size, stride, dilation, strict=True)
+    ]
+    return [whole[(..., *at)] for at in itertools.product(*along)]
 
 
-def _steps(shape: Ints) -> list[int]:
-    """Distances between neighbours along each dimension of a flattened plane."""
-    return [math.prod(shape[i + 1 :]) for i in range(len(shape))]
+def _offsets(shape: Ints, kernel_size: Ints, dilation: Ints) -> list[int]:
+    """How far a window's elements lie, in the flattened plane, from its first one."""
+    offsets = [0]
+    for n, k, d in zip(shape, kernel_size, dilation, strict=True):
+        offsets = [offset * n + inner for offset in offsets for inner in range(0, k * d, d)]
+    return offsets
 
 
 def _places(shape: Ints, sizes: Ints, stride: Ints, padding: Ints, dilation: Ints | None = None) -> np.ndarray:
     """Flat index of each window's first element; given the dilation, of the first that lies in the input."""
-    places = np.zeros((), np.int64)
+    places: Any = None
     for i, (n, size, s, p) in enumerate(zip(shape, sizes, stride, padding, strict=True)):
         along = np.arange(-p, size * s - p, s)
         if dilation is not None:
             along = np.where(along < 0, along % dilation[i], along)
-        places = places[..., None] * n + along
+        places = along if places is None else (places * n)[..., None] + along
     return places
 
 
-def _take_larger(
-    whole: np.ndarray, offsets: Any, sizes: Ints, stride: Ints, steps: list[int], values: np.ndarray,
-    places: np.ndarray,
-) -> None:  # fmt: skip
-    """Go through the windows' elements: the larger takes the place of the largest so far, and a NaN of all."""
+def _larger_ones(self: np.ndarray, elements: list[np.ndarray], values: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+    """Go through the windows' elements: the larger takes the place of the largest so far, and a NaN of all.
+
+    Yields the number of each element, and where it has become the largest.
+    """
     larger = np.empty(values.shape, np.bool_)
-    has_nan = whole.dtype.kind == "f" and whole.size and np.isnan(np.maximum.reduce(whole, None))
-    for offset in offsets:
-        part = _shifted(whole, offset, sizes, stride)
-        np.greater(part, values, larger)
+    has_nan = self.dtype.kind == "f" and self.size and np.isnan(np.maximum.reduce(self, None))
+    for at in range(1, len(elements)):
+        element = elements[at]
+        np.greater(element, values, larger)
         if has_nan:
-            np.logical_or(larger, np.isnan(part), larger)
-        np.copyto(values, part, where=larger)
-        np.copyto(places, sum(map(operator.mul, offset, steps)), where=larger)
+            np.logical_or(larger, np.isnan(element), larger)
+        np.copyto(values, element, where=larger)
+        yield at, larger
 
 
 def _adaptive_maximum(spatial: int) -> Any:

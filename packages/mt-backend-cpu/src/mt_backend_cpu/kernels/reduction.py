@@ -35,7 +35,7 @@ def _before_trailing(axes: tuple[int, ...], ndim: int) -> int:
     return cut
 
 
-def accurate_sum(array: np.ndarray, axes: tuple[int, ...], dtype: Any = None) -> np.ndarray:
+def accurate_sum(array: np.ndarray, axes: tuple[int, ...], dtype: Any = None, keepdim: bool = False) -> Any:
     """Sum over axes whose rounding error grows with the logarithm of the count, on every axis.
 
     `axes` are sorted. NumPy's `add.reduce` is pairwise along a contiguous last axis and naive along all others (over
@@ -43,19 +43,24 @@ def accurate_sum(array: np.ndarray, axes: tuple[int, ...], dtype: Any = None) ->
     blocks in blocks.
     """
     if dtype is not None or array.dtype.kind not in "fc":
-        return _add_reduce(array, axes, dtype)
+        return _add_reduce(array, axes, dtype, None, keepdim)
     cut = _before_trailing(axes, array.ndim)
     inner, outer = axes[cut:], axes[:cut]
     if inner and not array.flags.c_contiguous:
         array = np.ascontiguousarray(array)
-    partial = _add_reduce(array, inner) if inner else array
+    partial = _add_reduce(array, inner, None, None, keepdim) if inner else array
     if not outer:
         return partial
     if extent(array.shape, outer) <= _BLOCK:
-        return _add_reduce(partial, outer)
-    kept = [a for a in range(partial.ndim) if a not in outer]
-    rows = partial.transpose([*outer, *kept]).reshape(-1, *[partial.shape[a] for a in kept])
-    return _sum_rows(rows)
+        return _add_reduce(partial, outer, None, None, keepdim)
+    summed = _sum_rows(_as_rows(partial, outer))
+    return _keep(summed, partial, outer, keepdim)
+
+
+def _as_rows(array: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
+    """The array with some dimensions joined to one, the first."""
+    kept = [a for a in range(array.ndim) if a not in axes]
+    return array.transpose([*axes, *kept]).reshape(-1, *[array.shape[a] for a in kept])
 
 
 def _sum_rows(rows: np.ndarray) -> np.ndarray:
@@ -103,7 +108,7 @@ def sum_pairwise(self: np.ndarray) -> Any:
 
 @kernel("sum.dim_IntList")
 def sum_dims(self: np.ndarray, dim: Any, keepdim: bool, dtype: Any) -> Any:
-    return _keep(accurate_sum(_widened(self, dtype), dim), self, dim, keepdim)
+    return accurate_sum(_widened(self, dtype), dim, None, keepdim)
 
 
 def _is_last(self: Any, dim: Any, keepdim: bool, dtype: Any) -> bool:
@@ -125,8 +130,7 @@ def mean_all(self: np.ndarray, dtype: Any) -> Any:
 @kernel("mean.dim")
 def mean_dims(self: np.ndarray, dim: Any, keepdim: bool, dtype: Any) -> Any:
     array = _widened(self, dtype)
-    total = accurate_sum(array, dim)
-    return _keep(np.true_divide(total, array.dtype.type(extent(self.shape, dim))), self, dim, keepdim)
+    return np.true_divide(accurate_sum(array, dim, None, keepdim), array.dtype.type(extent(self.shape, dim)))
 
 
 @kernel("mean.dim", accepts=Accepts(**_PAIRWISE, also=_is_last))
@@ -233,11 +237,11 @@ def all_dims(self: np.ndarray, dim: Any, keepdim: bool) -> Any:
 def variance(self: np.ndarray, axes: tuple[int, ...], correction: Any, keepdim: bool) -> Any:
     """Mean squared distance from the mean, in two passes; divided by count - correction, at least 0."""
     count = extent(self.shape, axes)
-    total = _keep(accurate_sum(self, axes), self, axes, True)
-    distance = self - np.true_divide(total, self.dtype.type(count))
+    mean = np.true_divide(accurate_sum(self, axes, None, True), self.dtype.type(count))
+    distance = np.subtract(self, mean)
     squares = distance.real**2 + distance.imag**2 if self.dtype.kind == "c" else np.multiply(distance, distance)
     freedom = squares.dtype.type(max(count - (1 if correction is None else correction), 0))
-    return _keep(np.true_divide(accurate_sum(squares, axes), freedom), self, axes, keepdim)
+    return np.true_divide(accurate_sum(squares, axes, None, keepdim), freedom)
 
 
 @kernel("var.correction")
@@ -258,5 +262,5 @@ def logsumexp(self: np.ndarray, dim: Any, keepdim: bool) -> Any:
         return np.log(np.sum(np.exp(self), axis=dim, keepdims=keepdim))
     largest = np.max(self.real, axis=dim, keepdims=True)
     largest = np.where(np.isfinite(largest), largest, 0)
-    total = accurate_sum(np.exp(self - largest), dim)
-    return np.log(_keep(total, self, dim, keepdim)) + (largest if keepdim else largest.reshape(np.shape(total)))
+    total = accurate_sum(np.exp(self - largest), dim, None, keepdim)
+    return np.log(total) + (largest if keepdim else largest.reshape(np.shape(total)))
