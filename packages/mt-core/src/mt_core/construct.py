@@ -130,14 +130,21 @@ def _from_sequence(data: Any) -> tuple[np.ndarray, dtype]:
     _collect(data, shape, 0, leaves)
     if not leaves:
         return np.empty(shape, dtypes.get_default_dtype().np), dtypes.get_default_dtype()
-    inferred = _inferred(leaves)
-    values = [v.item() if isinstance(v, (Tensor, np.generic, np.ndarray)) else v for v in leaves]
+    kinds = set(map(type, leaves))
+    inferred = _inferred(kinds, leaves)
+    values = leaves
+    if not kinds <= _NUMBERS:
+        values = [v.item() if isinstance(v, (Tensor, np.generic, np.ndarray)) else v for v in leaves]
     if inferred is dtypes.bool or inferred.is_integral:
         try:
             return np.array(values, np.uint64 if inferred is dtypes.uint64 else np.int64).reshape(shape), inferred
         except OverflowError:
             raise RuntimeError("Overflow when unpacking long long") from None
     return np.array(values, np.complex128 if inferred.is_complex else np.float64).reshape(shape), inferred
+
+
+#: Classes of Python numbers.
+_NUMBERS = frozenset((bool, int, float, complex))
 
 
 def _is_sequence(item: Any) -> bool:
@@ -169,17 +176,15 @@ def _collect(data: Any, shape: tuple[int, ...], depth: int, leaves: list[Any]) -
     if len(data) != shape[depth]:
         raise ValueError(f"expected sequence of length {shape[depth]} at dim {depth} (got {len(data)})")
     if depth + 1 == len(shape) and isinstance(data, (list, tuple)):
-        last = [item for item in data if _is_sequence(item) or isinstance(item, str)]
-        if not last:
+        if _NUMBERS.issuperset(map(type, data)) or not any(_is_sequence(x) or isinstance(x, str) for x in data):
             leaves.extend(data)
             return
     for item in data:
         _collect(item, shape, depth + 1, leaves)
 
 
-def _inferred(leaves: list[Any]) -> dtype:
-    """The dtype that all leaves promote to; Python numbers count by their kind."""
-    kinds = set(map(type, leaves))
+def _inferred(kinds: set[type], leaves: list[Any]) -> dtype:
+    """The dtype that all leaves, of these classes, promote to; Python numbers count by their kind."""
     result: dtype | None = None
     for kind in kinds:
         found = _kind_dtype(kind, leaves)
