@@ -10,7 +10,7 @@ from typing import Any
 from mt_core.autograd_state import is_grad_enabled
 from mt_core.dispatch.memory import is_dense
 from mt_core.formats import contiguous_format
-from mt_core.keys import AUTOGRAD
+from mt_core.keys import AUTOGRAD, STRIDED
 from mt_core.tensor import Tensor
 
 __all__ = ["accumulate", "new_gradient"]
@@ -65,6 +65,8 @@ def _first_gradient(variable: Tensor, grads: Sequence[Any]) -> Tensor:
 
 
 def _has_layout_of(grad: Tensor, variable: Tensor) -> bool:
+    if not (grad._keys | variable._keys) & STRIDED and grad._array.strides == variable._array.strides:
+        return True
     if is_dense(variable):
         return grad.stride() == variable.stride()
     return grad.is_contiguous()
