@@ -6,6 +6,8 @@ import warnings
 
 import numpy as np
 
+from mt_core.state import run_quietly
+
 __all__ = ["cast"]
 
 
@@ -25,10 +27,16 @@ def cast(array: np.ndarray, target: np.dtype) -> np.ndarray:
         return cast(array.real, target)
     if kind in "biu":
         return array.astype(target)
-    with np.errstate(all="ignore"):  # infinity and NaN become whole numbers, numbers too large infinity, without a word
-        if wanted in "iu" and target.itemsize < 8 and kind in "fV":
-            return array.astype(np.float64 if kind == "V" else source).astype(np.int64).astype(target)
+    # Infinity and NaN become whole numbers, numbers too large infinity, without a word.
+    if wanted in "iu" and target.itemsize < 8 and kind in "fV":
+        return run_quietly(_wrapped, array, np.float64 if kind == "V" else source, target)
+    if kind == "f" and wanted in "fc" and target.itemsize > source.itemsize:
         return array.astype(target)
+    return run_quietly(array.astype, target)
+
+
+def _wrapped(array: np.ndarray, through: np.dtype, target: np.dtype) -> np.ndarray:
+    return array.astype(through).astype(np.int64).astype(target)
 
 
 def _cast_complex_half(array: np.ndarray, target: np.dtype) -> np.ndarray:

@@ -65,9 +65,9 @@ class CpuBackend:
         return _asarray(value)
 
     def copy(self, target: np.ndarray, source: np.ndarray) -> None:
-        if target.dtype != source.dtype:
+        if target.dtype is not source.dtype:
             source = cast(source, target.dtype)
-        np.copyto(target, source, casting="no")
+        target[...] = source
 
     def cast(self, array: np.ndarray, dtype: dtype) -> np.ndarray:
         return array if array.dtype is dtype.np else cast(array, dtype.np)

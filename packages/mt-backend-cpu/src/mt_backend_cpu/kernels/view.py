@@ -6,6 +6,7 @@ rule then decides, and raises in PyTorch's words.
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -109,3 +110,33 @@ def expand(self: Any, size: Any, implicit: bool) -> Any:
                 return None
             strides[i] = 0
     return np.ndarray(size, self.dtype, self, 0, strides)
+
+
+@short_view("unbind.int")
+def unbind(self: Any, dim: int) -> Any:
+    ndim = self.ndim
+    if not self.size or not -ndim <= dim < ndim:
+        return None
+    lead = (_ALL,) * (dim % ndim)
+    return [self[(*lead, i, ...)] for i in range(self.shape[dim])]
+
+
+@short_view("split.Tensor")
+def split(self: Any, split_size: int, dim: int) -> Any:
+    ndim = self.ndim
+    if split_size <= 0 or not self.size or not -ndim <= dim < ndim:
+        return None
+    lead = (_ALL,) * (dim % ndim)
+    return [self[(*lead, slice(start, start + split_size))] for start in range(0, self.shape[dim], split_size)]
+
+
+@short_view("split_with_sizes")
+def split_with_sizes(self: Any, split_sizes: Any, dim: int) -> Any:
+    ndim = self.ndim
+    if not self.size or not -ndim <= dim < ndim or min(split_sizes, default=-1) < 0:
+        return None
+    ends = list(itertools.accumulate(split_sizes))
+    if ends[-1] != self.shape[dim]:
+        return None
+    lead = (_ALL,) * (dim % ndim)
+    return [self[(*lead, slice(end - size, end))] for end, size in zip(ends, split_sizes, strict=True)]

@@ -633,8 +633,12 @@ def _inplace_binary(
             operand = other
         else:
             operand = other._array
-            alone = cell is None or other._cell is None or other is self
-            if other._dtype is not d or operand.shape != array.shape or not alone:
+            if other._dtype is not d or operand.shape and operand.shape != array.shape:
+                return general(self, other, *params)
+            theirs = other._cell
+            if cell is not None and theirs is not None and other is not self and (
+                cell is theirs or cell.storage is not None and cell.storage is theirs.storage
+            ):
                 return general(self, other, *params)
         try:
             runner.run_kernel(function, array, operand, out=array)
@@ -656,6 +660,67 @@ def build_out(overload: Overload, functional: Overload, kernels: list[Kernel], b
     operator = Elementwise(functional, kernels, None, backend, 0)
     arguments = overload.schema.arguments
     out_at = next(i for i, a in enumerate(arguments) if a.writes)
+    direct = Direct(operator)
+    filling = {k.function for k in kernels if k.out == "fills"}
+    entries = {d: entry for d, entry in direct.entries.items() if entry[0] in filling}
+    filled = _filled(operator, kernels, out_at, general)
+    operands = operator.operands_at
+    if not entries or out_at != len(arguments) - 1 or operands != functional.tensor_positions or len(operands) > 2:
+        return filled
+    return _fill_one(filled, entries, direct) if operands == (0,) else _fill_of_two(filled, entries, direct)
+
+
+def _fill_one(otherwise: Callee, entries: dict[dtype, tuple[Callee, dtype]], direct: Direct) -> Callee:
+    """``f(x, out=y)`` where nothing is converted, broadcast or shared."""
+    runner, default = direct.runner, direct.parameters
+
+    def run(self: Tensor, *rest: Any) -> Any:
+        out = rest[-1]
+        function, result = entries.get(self._dtype, _NO_ENTRY)
+        if out._dtype is not result or rest[:-1] != default or _unlike(out, self):
+            return otherwise(self, *rest)
+        _fill(runner, function, out, self._array)
+        return out
+
+    return run
+
+
+def _fill_of_two(otherwise: Callee, entries: dict[dtype, tuple[Callee, dtype]], direct: Direct) -> Callee:
+    """The same for two tensors of one dtype and shape."""
+    runner, default = direct.runner, direct.parameters
+
+    def run(self: Tensor, other: Tensor, *rest: Any) -> Any:
+        out, d = rest[-1], self._dtype
+        function, result = entries.get(d, _NO_ENTRY)
+        if (
+            out._dtype is not result or getattr(other, "_dtype", None) is not d or rest[:-1] != default
+            or _unlike(out, self) or _unlike(out, other)
+        ):  # fmt: skip
+            return otherwise(self, other, *rest)
+        _fill(runner, function, out, self._array, other._array)
+        return out
+
+    return run
+
+
+_NO_ENTRY: tuple[Any, Any] = (None, None)
+
+
+def _unlike(out: Tensor, operand: Tensor) -> bool:
+    """Whether two tensors differ in shape, or may share memory."""
+    return out._array.shape != operand._array.shape or share_memory(out, operand)
+
+
+def _fill(runner: Any, function: Callee, out: Tensor, *arrays: Any) -> None:
+    try:
+        runner.run_kernel(function, *arrays, out=out._array)
+    except RuntimeError as error:
+        nested(error, function, *arrays, out=out._array)
+    cell_of(out).version += 1
+
+
+def _filled(operator: Elementwise, kernels: list[Kernel], out_at: int, general: Callee) -> Callee:
+    """Any operands, where the output is what the operator would allocate."""
 
     def run(*args: Any) -> Any:
         out, rest = args[out_at], (*args[:out_at], *args[out_at + 1 :])

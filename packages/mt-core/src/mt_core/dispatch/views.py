@@ -114,19 +114,39 @@ def _one(overload: Overload, general: Callee, kernel: Kernel, backend: Any, keys
 def _several(overload: Overload, general: Callee, kernel: Kernel, backend: Any, keys: int) -> Callee:
     """A kernel, array -> arrays, or None as in `_one`."""
     function, schema = kernel.function, overload.schema
+    takes_all, finish = kernel.accepts.everything(), _finisher(kernel, backend, keys)
 
     def run(self: Tensor, *args: Any) -> Any:
-        arrays = function(self._array, *args) if kernel.accepts.takes(schema, (self, *args)) else None
+        arrays = function(self._array, *args) if takes_all or kernel.accepts.takes(schema, (self, *args)) else None
         if arrays is None:
             return general(self, *args)
-        return tuple(as_view(array, self, backend, keys) for array in arrays)
+        return tuple([finish(self, array) for array in arrays])
 
     return run
 
 
 def _fast_view(general: Callee, kernel: Kernel, backend: Any, keys: int, arguments: int) -> Callee:
     """The shortest way to a view of one array."""
-    function, strided = kernel.function, keys | STRIDED
+    function, finish = kernel.function, _finisher(kernel, backend, keys)
+
+    def run_one(self: Tensor, first: Any) -> Any:
+        array = function(self._array, first)
+        return general(self, first) if array is None else finish(self, array)
+
+    def run_two(self: Tensor, first: Any, second: Any) -> Any:
+        array = function(self._array, first, second)
+        return general(self, first, second) if array is None else finish(self, array)
+
+    def run(self: Tensor, *args: Any) -> Any:
+        array = function(self._array, *args)
+        return general(self, *args) if array is None else finish(self, array)
+
+    return run_one if arguments == 2 else run_two if arguments == 3 else run
+
+
+def _finisher(kernel: Kernel, backend: Any, keys: int) -> Callable[[Tensor, Any], Tensor]:
+    """(base, array on its memory) -> view; `keys` are those of a contiguous one."""
+    strided = keys | STRIDED
     row_major = kernel.accepts.layout == "row_major"
     contiguous = contiguity_of(backend)
     # What `new_tensor` and `link_view` do, written out: views are the most frequent calls, and half their time is
@@ -150,19 +170,7 @@ def _fast_view(general: Callee, kernel: Kernel, backend: Any, keys: int, argumen
             cell.sweep()
         return out
 
-    def run_one(self: Tensor, first: Any) -> Any:
-        array = function(self._array, first)
-        return general(self, first) if array is None else finish(self, array)
-
-    def run_two(self: Tensor, first: Any, second: Any) -> Any:
-        array = function(self._array, first, second)
-        return general(self, first, second) if array is None else finish(self, array)
-
-    def run(self: Tensor, *args: Any) -> Any:
-        array = function(self._array, *args)
-        return general(self, *args) if array is None else finish(self, array)
-
-    return run_one if arguments == 2 else run_two if arguments == 3 else run
+    return finish
 
 
 def contiguity_of(backend: Any) -> Callable[[Any], bool]:

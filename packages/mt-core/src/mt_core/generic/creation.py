@@ -25,6 +25,9 @@ from ..tensor import Tensor, new_tensor
 
 Ints = tuple[int, ...]
 
+#: The key bits that say where a tensor is.
+_PLACE = BACKEND_MASK | OTHER_INDEX
+
 
 def allocate(
     shape: Ints, d: dtype, where: device | None, strides: Ints | None = None, like: Tensor | None = None
@@ -36,9 +39,9 @@ def allocate(
     RuntimeError
         For a negative size.
     """
-    for n in shape:
-        if n < 0:
-            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(shape)}")
+    if shape and min(shape) < 0:
+        wrong = next(n for n in shape if n < 0)
+        raise RuntimeError(f"Trying to create tensor with negative dimension {wrong}: {list(shape)}")
     if like is not None and where is None:
         key, index = like._keys & BACKEND_MASK, like.device.index
     else:
@@ -125,8 +128,12 @@ def write_number(tensor: Tensor, value: Any) -> None:
         When the number does not fit the dtype, in PyTorch's words.
     """
     d = tensor._dtype
-    check_number(value, d)
     backend = tensor._backend
+    fill = getattr(backend, "fill", None)
+    if fill is not None and (value.__class__ is float and d.is_floating_point or value.__class__ is int and value in (0, 1)):
+        fill(tensor._array, value, d)
+        return
+    check_number(value, d)
     number = _element(value, d)
     fill = getattr(backend, "fill", None)
     if fill is not None:
@@ -261,6 +268,10 @@ def to_copy(
     self: Tensor, dtype: Any, layout: Any, device: Any, pin_memory: Any, non_blocking: bool, memory_format: Any
 ) -> Tensor:
     check_options(layout, pin_memory)
+    keys = self._keys
+    if device is None and memory_format is None and dtype is not None and dtype is not self._dtype and not keys & STRIDED:
+        converted = backend_for(keys & BACKEND_MASK).cast(self._array, dtype)
+        return new_tensor(converted, dtype, keys & _PLACE | mode_triple(tls.mode)[2])
     result = allocate(self._array.shape, dtype or self._dtype, device, strides_like(self, memory_format), like=self)
     if non_blocking and result._keys & CPU and not self._keys & (CPU | META) and can_pin():
         result._array = pinned_array(result._array.shape, result._dtype.np, result._array.strides, "non_blocking=True")
@@ -328,7 +339,8 @@ def copy_behind(target: Tensor, source: Tensor) -> bool:
 
 @generic("copy_")
 def copy_(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
-    check_no_internal_overlap(self)
+    if self._keys & STRIDED:
+        check_no_internal_overlap(self)
     if src._array.shape != self._array.shape:
         src = src.detach().expand(self._array.shape)
     if src is not self:
