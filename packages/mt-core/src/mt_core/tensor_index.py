@@ -15,6 +15,7 @@ from .construct import from_data, tensor
 from .dispatch.registry import overload
 from .keys import BACKEND_MASK, CPU
 from .state import tls
+from .tensor import new_tensor
 from .tensor_types import TENSORS
 
 __all__ = ["IndexingMembers"]
@@ -25,6 +26,8 @@ _unsqueeze = overload("unsqueeze", "view").cache
 _alias = overload("alias", "view").cache
 _index = overload("index.Tensor", "indexing").cache
 _index_put = overload("index_put_", "indexing").cache
+#: The commonest dtypes of tensors used as indices.
+_INDEX_TYPES = frozenset((dtypes.int64, dtypes.bool))
 _NUMBERS = frozenset((int, float, bool, complex))
 
 _EVERYTHING = slice(None)
@@ -52,7 +55,7 @@ class IndexingMembers:
                 return _slice[self._keys | tls.mode](self, 0, start, stop, 1)
         elif kind in TENSORS:
             d, array = key._dtype, key._array
-            if array.ndim and (d is dtypes.int64 or d is dtypes.bool) and array.ndim <= self._array.ndim:
+            if d in _INDEX_TYPES and 0 < array.ndim <= self._array.ndim:
                 return _index[self._keys | key._keys | tls.mode](self, [key])
         view, indices = applied(self, key)
         if indices:
@@ -64,7 +67,10 @@ class IndexingMembers:
         if key.__class__ is int and size and -size[0] <= key < size[0]:
             _assign(_select[self._keys | tls.mode](self, 0, key), value)
             return
-        view, indices = applied(self, key)
+        if key.__class__ in TENSORS and 0 < key._array.ndim <= len(size) and key._dtype in _INDEX_TYPES:
+            view, indices = self, [key]
+        else:
+            view, indices = applied(self, key)
         if not indices:
             _assign(view, value)
             return
@@ -109,6 +115,9 @@ def _without_leading_ones(source: Any, target: Any) -> Any:
 def _as_value(view: Any, value: Any) -> Any:
     if value.__class__ in TENSORS:
         return value
+    d = view._dtype
+    if value.__class__ is float and d.native_real_float and -1e38 < value < 1e38 and view._keys & CPU:
+        return new_tensor(np.asarray(value, d.np), d, CPU)
     if isinstance(value, (int, float, complex, np.number, np.bool_)):
         return from_data(value, view._dtype, view.device)
     raise TypeError(f"can't assign a {type(value).__name__} to a {view.type()}")

@@ -24,9 +24,7 @@ def _are_batches_of_one_shape(query: Any, key: Any, value: Any, *options: Any) -
     )  # fmt: skip
 
 
-_PLAIN = Accepts(
-    dtypes=FLOATS, defaults=("attn_mask", "dropout_p", "enable_gqa"), also=_are_batches_of_one_shape
-)
+_PLAIN = Accepts(dtypes=FLOATS, defaults=("attn_mask", "dropout_p", "enable_gqa"), also=_are_batches_of_one_shape)
 
 
 @fused("scaled_dot_product_attention", _PLAIN)

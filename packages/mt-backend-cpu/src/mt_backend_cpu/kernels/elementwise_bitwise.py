@@ -14,18 +14,18 @@ kernels({
 })  # fmt: skip
 
 
-def _out_of_range(shift: Any) -> Any:
-    """Where a shift is negative or as wide as the type; the machine would take it modulo the width."""
-    return (shift < 0) | (shift >= shift.dtype.itemsize * 8)
+def _out_of_range(shift: Any, d: np.dtype) -> Any:
+    """Where a shift, an array or a number, is negative or as wide as the type; the machine would take it modulo that."""
+    return (shift < 0) | (shift >= d.itemsize * 8)
 
 
 @kernel("bitwise_left_shift.Tensor")
 def left_shift(self: Any, other: Any) -> Any:
-    return np.where(_out_of_range(other), self.dtype.type(0), np.left_shift(self, other))
+    return np.where(_out_of_range(other, self.dtype), self.dtype.type(0), np.left_shift(self, other))
 
 
 @kernel("bitwise_right_shift.Tensor")
 def right_shift(self: Any, other: Any) -> Any:
     """Moves copies of the sign bit in, all of them when the shift is out of range."""
     sign = np.where(self < 0, self.dtype.type(-1), self.dtype.type(0)) if self.dtype.kind == "i" else self.dtype.type(0)
-    return np.where(_out_of_range(other), sign, np.right_shift(self, other))
+    return np.where(_out_of_range(other, self.dtype), sign, np.right_shift(self, other))

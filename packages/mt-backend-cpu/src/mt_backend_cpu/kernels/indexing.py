@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from mt_core.checks.indexing import (
+    class_count,
     refuse_copied,
     refuse_flat,
     refuse_index,
@@ -15,10 +16,12 @@ from mt_core.checks.indexing import (
     refuse_selected,
     refuse_short_source,
 )
+from mt_core.dispatch.kernel import Accepts
+from mt_core.dtypes import int64
 
 from ..along import at_dim
 from ..convert import cast
-from ..registry import kernel
+from ..registry import fused, kernel
 
 _ALL = slice(None)
 
@@ -443,3 +446,12 @@ def add_rows(out: np.ndarray, rows: np.ndarray, values: np.ndarray) -> None:
     ordered = rows[order]
     starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
     out[ordered[starts]] += np.add.reduceat(values[order], starts, 0)
+
+
+@fused("one_hot", Accepts(dtypes=(int64,), also=lambda self, num_classes: self._array.size > 0))
+def one_hot(self: np.ndarray, num_classes: int) -> np.ndarray:
+    least, greatest = int(np.minimum.reduce(self, None)), int(np.maximum.reduce(self, None))
+    classes = class_count(least, greatest, num_classes)
+    out = np.zeros((self.size, classes), np.int64)
+    out[np.arange(self.size), self.reshape(-1)] = 1
+    return out.reshape(*self.shape, classes)

@@ -43,3 +43,22 @@ def refuse_short_source() -> NoReturn:
 def refuse_classes(label: int) -> NoReturn:
     """Losses of classes: the first label that is none."""
     raise IndexError(f"Target {label} is out of bounds.")
+
+
+def class_count(least: int, greatest: int, num_classes: int) -> int:
+    """How many classes `one_hot` tells apart, given the least and the greatest that occur; -1: as many as needed.
+
+    Raises
+    ------
+    RuntimeError
+        When a class is none of them.
+    """
+    if least < 0:
+        raise RuntimeError("Class values must be non-negative.")
+    if num_classes == -1:
+        return greatest + 1
+    if num_classes < 1:
+        raise RuntimeError("num_classes should be positive")
+    if greatest >= num_classes:
+        raise RuntimeError("Class values must be smaller than num_classes.")
+    return num_classes

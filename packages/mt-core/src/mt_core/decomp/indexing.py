@@ -6,8 +6,10 @@ from typing import Any
 
 from .. import dtypes
 from ..api import _functions as ops
+from ..checks.indexing import class_count
 from ..construct import tensor
 from ..dispatch.registry import register_composite as composite
+from ..errors import NoElements
 from ..layout import broadcast_shapes
 
 Ints = tuple[int, ...]
@@ -89,16 +91,12 @@ def one_hot(self: Any, num_classes: int) -> Any:
         if num_classes <= 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
         return self.new_empty((*self.shape, num_classes))
-    if int(self.min()) < 0:
-        raise RuntimeError("Class values must be non-negative.")
-    largest = int(self.max())
-    if num_classes == -1:
-        num_classes = largest + 1
-    elif num_classes < 1:
-        raise RuntimeError("num_classes should be positive")
-    elif largest >= num_classes:
-        raise RuntimeError("Class values must be smaller than num_classes.")
-    return self.new_zeros((*self.shape, num_classes)).scatter_(-1, self.unsqueeze(-1), 1)
+    if self.is_meta:
+        if num_classes == -1:
+            raise NoElements("one_hot on the meta device needs num_classes: the greatest class depends on data")
+        return self.new_empty((*self.shape, num_classes))
+    classes = class_count(int(self.min()), int(self.max()), num_classes)
+    return self.new_zeros((*self.shape, classes)).scatter_(-1, self.unsqueeze(-1), 1)
 
 
 def _scattered(self: Any, src: Any, window: Any, name: str) -> Any:

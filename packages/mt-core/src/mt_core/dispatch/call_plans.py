@@ -20,7 +20,7 @@ from ..tensor import new_tensor
 from .registry import Overload
 from .views import contiguity_of
 
-__all__ = ["planned", "unplanned"]
+__all__ = ["checked_once", "planned", "unplanned"]
 
 Callee = Callable[..., Any]
 
@@ -55,6 +55,20 @@ def make(prepare, plans, describe, array_of, keep, nested, is_contiguous, new_te
             call = keep(plans, description, prepare.plan(({arguments},)))
 {carry_out}
     return run
+"""
+
+_CHECKED = """
+def make(rule, seen, describe, remember):
+    def check({arguments}):
+        description = ({description},)
+        try:
+            if description in seen:
+                return
+        except TypeError:  # as above
+            return rule({arguments})
+        rule({arguments})
+        remember(seen, description)
+    return check
 """
 
 _UNPLANNED = """
@@ -109,6 +123,12 @@ def planned(overload: Overload, prepare: Any, strided: bool) -> Callee:
     return _maker(_TEMPLATE, kinds)(prepare, {}, describe, _array_of, _keep, *_ends(prepare))
 
 
+def checked_once(overload: Overload, rule: Callee) -> Callee:
+    """The checks of an operator that writes into arguments, made once for calls that agree in their description."""
+    kinds = tuple(_kind(argument, overload, True) for argument in overload.schema.arguments)
+    return _maker(_CHECKED, kinds)(rule, set(), _description_with_strides, _remember)
+
+
 def unplanned(overload: Overload, prepare: Any) -> Callee:
     """The executor of an operator whose shape rule reads elements: every call is planned anew."""
     kinds = tuple(_kind(argument, overload, True) for argument in overload.schema.arguments)
@@ -156,6 +176,12 @@ def _array_of(value: Any) -> Any:
     if value.__class__ is list or value.__class__ is tuple:
         return [_array_of(item) for item in value]
     return getattr(value, "_array", value)
+
+
+def _remember(seen: set[Any], description: Any) -> None:
+    if len(seen) >= MOST:
+        seen.clear()
+    seen.add(description)
 
 
 def _keep(plans: dict[Any, Any], description: Any, call: Any) -> Any:

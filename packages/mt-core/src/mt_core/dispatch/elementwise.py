@@ -636,8 +636,11 @@ def _inplace_binary(
             if other._dtype is not d or operand.shape and operand.shape != array.shape:
                 return general(self, other, *params)
             theirs = other._cell
-            if cell is not None and theirs is not None and other is not self and (
-                cell is theirs or cell.storage is not None and cell.storage is theirs.storage
+            if (
+                cell is not None
+                and theirs is not None
+                and other is not self
+                and (cell is theirs or cell.storage is not None and cell.storage is theirs.storage)
             ):
                 return general(self, other, *params)
         try:

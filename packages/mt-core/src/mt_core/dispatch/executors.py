@@ -22,7 +22,7 @@ from ..state import excluding, mode_triple, nested, tls
 from ..tensor import Tensor, new_tensor
 from ..tensor_types import TENSORS
 from . import elementwise, views
-from .call_plans import planned, unplanned
+from .call_plans import checked_once, planned, unplanned
 from .kernel import Kernel, are_alike, quiet, runner_for
 from .memory import check_no_internal_overlap
 from .registry import META_RULES, READS_ELEMENTS, Overload, find_overload, load_room
@@ -131,9 +131,12 @@ def _plain(
     if len(overload.schema.returns) == 1 and overload.schema.returns[0].alias is not None:
         return _kernel_of_view(overload, kernels, otherwise, backend, key, coded)
     prepare = Preparation(overload, kernels, specs, backend, keys, otherwise)
-    if rule_of(overload) is not None and overload.name in READS_ELEMENTS:
-        return unplanned(overload, prepare)
-    return planned(overload, prepare, bool(coded & STRIDED))
+    reads = READS_ELEMENTS.get(overload.name) if rule_of(overload) is not None else None
+    by_description = planned(overload, prepare, bool(coded & STRIDED))
+    if reads is None:
+        return by_description
+    by_elements = _by_elements(prepare) or unplanned(overload, prepare)
+    return lambda *args: by_elements(*args) if reads(*args) else by_description(*args)
 
 
 class Call:
@@ -221,10 +224,10 @@ class Preparation:
         kernel does not get are left out.
         """
         function = kernel.function
+        casts = self.casts(kernel, args)
         dropped = kernel.accepts.defaults | (_FACTORY_OPTIONS if self.is_factory else frozenset())
         kept = [i for name, i in self.names.items() if name not in dropped]
         everything = len(kept) == len(self.names)
-        casts = self.casts(kernel, args)
         if not casts and not replaced and everything and not self.is_factory:
             return function
         last = (specs,) if self.is_factory else ()
@@ -263,6 +266,8 @@ class Preparation:
         """What makes tensors of the kernel's arrays."""
         if specs is None:
             return self.unspecified()
+        if not self.several and specs.strides is None:
+            return self.wrap(specs, None)
         index = index_of(self.backend, args, self.singles, self.lists)
         if not self.several:
             return self.wrap(specs, index)
@@ -290,6 +295,30 @@ class Preparation:
             return wrap
         handed_over = result_type(self.overload.declaration)
         return lambda arrays: handed_over([wrap(a) for a in arrays])
+
+
+def _by_elements(prepare: Preparation) -> Callee | None:
+    """The executor of an operator whose one result follows from elements, where nothing is to be chosen or converted."""
+    kernel, backend = prepare.kernels[0], prepare.backend
+    if len(prepare.kernels) > 1 or not kernel.accepts.everything() or kernel.half != "native" or prepare.several:
+        return None
+    function, specs, new = quiet(kernel, backend), prepare.specs, wrapper(backend, prepare.keys)
+    array_type, contiguous, keys = backend.array_type, backend.contiguous, prepare.keys
+
+    def run(*args: Any) -> Tensor:
+        spec = specs(*args)
+        array = function(*[_array_of(value) for value in args])
+        if spec.strides is None and array.__class__ is array_type and array.dtype is spec.dtype.np:
+            return new_tensor(contiguous(array), spec.dtype, keys)
+        return new(spec, index_of(backend, args, prepare.singles, prepare.lists))(array)
+
+    return run
+
+
+def _array_of(value: Any) -> Any:
+    if value.__class__ in TENSORS:
+        return value._array
+    return [_array_of(item) for item in value] if value.__class__ is list or value.__class__ is tuple else value
 
 
 def chosen(kernels: list[Kernel], schema: Any, args: tuple[Any, ...]) -> Kernel | None:
@@ -482,6 +511,8 @@ def _written(overload: Overload, rule: Callee | None, kernel: Kernel | None, bac
     written = [i for i, a in enumerate(schema.arguments) if a.writes]
     singles, lists = overload.tensor_positions, overload.list_positions
     results = len(schema.returns)
+    if rule is not None and overload.name not in READS_ELEMENTS:
+        rule = checked_once(overload, rule)
     dropped = kernel.accepts.defaults if kernel is not None else frozenset()
     kept = [i for i, a in enumerate(schema.arguments) if a.name not in dropped]
     function = quiet(kernel, backend) if kernel is not None else None

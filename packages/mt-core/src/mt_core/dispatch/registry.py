@@ -37,8 +37,8 @@ META_RULES: dict[str, Callable[..., Any]] = {}
 COMPOSITES: dict[str, Composite] = {}
 #: Kernels on tensors that use nothing but the backend contract, by overload name.
 GENERIC: dict[str, Callable[..., Any]] = {}
-#: Meta rules whose result depends on the elements of a tensor, and not on its description alone.
-READS_ELEMENTS: set[str] = set()
+#: Meta rules whose result may depend on the elements of a tensor, and not on its description alone -> for which arguments.
+READS_ELEMENTS: dict[str, Callable[..., bool]] = {}
 #: Backend key -> overload name -> kernels, of which the first that accepts a call carries it out.
 KERNELS: dict[int, dict[str, list[Kernel]]] = {}
 #: Dispatch key -> overload name -> ``build(coded key set)``, asked before the layer or the kernels of that key.
@@ -357,21 +357,27 @@ def _is_ours(function: Callable[..., Any]) -> bool:
     return (getattr(function, "__module__", None) or "").startswith("mt_core.")
 
 
-def register_meta(*names: str, reads_elements: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def _always(*args: Any) -> bool:
+    return True
+
+
+def register_meta(
+    *names: str, reads_elements: bool | Callable[..., bool] = False
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorator: the function is the meta rule (arguments -> `Spec`, `View`, or a tuple) of these operators.
 
     Parameters
     ----------
     reads_elements
-        Whether the result depends on what is in a tensor. Otherwise it follows from shapes, strides, dtypes and the
-        other arguments alone, and is kept for calls that agree in them.
+        Whether the result depends on what is in a tensor, or which arguments make it so. Otherwise it follows from
+        shapes, strides, dtypes and the other arguments alone, and is kept for calls that agree in them.
     """
 
     def enter(function: Callable[..., Any]) -> Callable[..., Any]:
         for name in names:
             _enter(META_RULES, name, function, function)
             if reads_elements:
-                READS_ELEMENTS.add(name)
+                READS_ELEMENTS[name] = reads_elements if callable(reads_elements) else _always
         return function
 
     return enter

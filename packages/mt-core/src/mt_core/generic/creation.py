@@ -130,7 +130,9 @@ def write_number(tensor: Tensor, value: Any) -> None:
     d = tensor._dtype
     backend = tensor._backend
     fill = getattr(backend, "fill", None)
-    if fill is not None and (value.__class__ is float and d.is_floating_point or value.__class__ is int and value in (0, 1)):
+    if fill is not None and (
+        value.__class__ is float and d.is_floating_point or value.__class__ is int and value in (0, 1)
+    ):
         fill(tensor._array, value, d)
         return
     check_number(value, d)
@@ -269,7 +271,13 @@ def to_copy(
 ) -> Tensor:
     check_options(layout, pin_memory)
     keys = self._keys
-    if device is None and memory_format is None and dtype is not None and dtype is not self._dtype and not keys & STRIDED:
+    if (
+        device is None
+        and memory_format is None
+        and dtype is not None
+        and dtype is not self._dtype
+        and not keys & STRIDED
+    ):
         converted = backend_for(keys & BACKEND_MASK).cast(self._array, dtype)
         return new_tensor(converted, dtype, keys & _PLACE | mode_triple(tls.mode)[2])
     result = allocate(self._array.shape, dtype or self._dtype, device, strides_like(self, memory_format), like=self)

@@ -67,8 +67,19 @@ def true_count(tensor: Any) -> int:
     return count(tensor._array) if count is not None else int(np.count_nonzero(backend.to_host(tensor._array)))
 
 
+def _shape_at_one(shape: Ints, index: Any) -> Ints:
+    """Shape of what one index of the first dimensions picks."""
+    if index._dtype is not dtypes.bool and index._dtype is not dtypes.uint8:
+        return (*index._array.shape, *shape[1:])
+    mask = index._array.shape
+    _check_mask(mask, shape, 0)
+    return (_true_count(index, 0), *shape[len(mask) :])
+
+
 def indexed_shape(self: Any, indices: list[Any]) -> Ints:
     """Shape of ``self[indices]``."""
+    if len(indices) == 1 and indices[0] is not None and self._array.ndim:
+        return _shape_at_one(self._array.shape, indices[0])
     shapes = _mask_shapes(self, indices)
     shape = self._array.shape
     given = [s for s in shapes if s is not None]
@@ -88,7 +99,15 @@ def indexed_shape(self: Any, indices: list[Any]) -> Ints:
     return (*rest[:lead], *common, *rest[lead:])
 
 
-@meta("index.Tensor", reads_elements=True)
+def _has_mask(self: Any, indices: list[Any], *rest: Any) -> bool:
+    """Whether the shape of a result depends on how many elements of a mask are true."""
+    for index in indices:
+        if index is not None and index._dtype.category == 0 or index is not None and index._dtype is dtypes.uint8:
+            return True
+    return False
+
+
+@meta("index.Tensor", reads_elements=_has_mask)
 def index(self: Any, indices: list[Any]) -> Spec:
     return Spec(indexed_shape(self, indices), self._dtype)
 
