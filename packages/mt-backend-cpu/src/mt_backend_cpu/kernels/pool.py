@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from mt_core.dispatch.kernel import Accepts
 from mt_core.meta.pool import pooled_size, windows_of
 
-from ..registry import kernel
+from ..registry import FLOATS, fused, kernel
 from .conv import windows
 
 Ints = tuple[int, ...]
@@ -133,6 +134,20 @@ def _maximum(spatial: int) -> Any:
     return max_pool
 
 
+def _maximum_alone(spatial: int) -> Any:
+    def max_pool(
+        self: np.ndarray, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool
+    ) -> np.ndarray:
+        sizes, (k, s, p, d) = _geometry(self, spatial, ceil_mode, kernel_size, stride, padding, dilation)
+        elements = _elements(_extended(self, sizes, k, s, p, d, _lowest(self.dtype)), sizes, k, s, d)
+        values = elements[0].copy()
+        for _ in _larger_ones(self, elements, values):
+            pass
+        return values
+
+    return max_pool
+
+
 def _elements(whole: np.ndarray, sizes: Ints, kernel_size: Ints, stride: Ints, dilation: Ints) -> list[np.ndarray]:
     """The first element of every window, then the second, and so on, row by row: views (*, *sizes)."""
     along = [
@@ -205,4 +220,5 @@ for _spatial in (1, 2, 3):
         kernel(f"avg_pool{_spatial}d")(_average(_spatial))
         kernel(f"avg_pool{_spatial}d_backward")(_average_backward(_spatial))
     kernel(f"max_pool{_spatial}d_with_indices")(_maximum(_spatial))
+    fused(f"max_pool{_spatial}d", Accepts(dtypes=FLOATS))(_maximum_alone(_spatial))
     kernel(f"adaptive_max_pool{_spatial}d")(_adaptive_maximum(_spatial))

@@ -11,12 +11,15 @@ from typing import Any
 
 from .. import dtypes
 from ..api import _functions as ops
+from ..dispatch.dispatcher import backend_key_for
+from ..dispatch.registry import KernelCache, overload
 from ..dispatch.registry import register_composite as composite
 from ..dispatch.writing import write_result
 from ..dtypes import scalar_type_name
 from ..formats import contiguous_format
 from ..layout import broadcast_shapes
 from ..meta.random import check_std
+from ..state import tls
 
 Ints = tuple[int, ...]
 
@@ -24,8 +27,20 @@ Ints = tuple[int, ...]
 # Factories
 
 
+_EMPTY = overload("empty.memory_format", "creation").cache
+_EMPTY_LIKE = overload("empty_like", "creation").cache
+_UNIFORM, _NORMAL, _RANDOM = (overload(name, "random").cache for name in ("uniform_", "normal_", "random_.from"))
+
+
 def _empty(size: Ints, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Any:
-    return ops.empty(size, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory)
+    return _EMPTY[backend_key_for(device) | tls.mode](size, dtype, layout, device, pin_memory, None)
+
+
+def _drawn(fill: KernelCache, tensor: Any, *parameters: Any) -> Any:
+    """A tensor that nobody has seen yet, filled with random numbers: its writes are counted from then on."""
+    fill[tensor._keys | tls.mode](tensor, *parameters)
+    tensor._cell = None
+    return tensor
 
 
 def _resized(out: Any, size: Ints, dtype: Any, device: Any) -> Any:
@@ -40,12 +55,12 @@ def _resized(out: Any, size: Ints, dtype: Any, device: Any) -> Any:
 
 @composite("rand")
 def rand(size: Ints, *options: Any) -> Any:
-    return _empty(size, *options).uniform_()
+    return _drawn(_UNIFORM, _empty(size, *options), 0.0, 1.0, None)
 
 
 @composite("rand.generator")
 def rand_generator(size: Ints, generator: Any, *options: Any) -> Any:
-    return _empty(size, *options).uniform_(generator=generator)
+    return _drawn(_UNIFORM, _empty(size, *options), 0.0, 1.0, generator)
 
 
 @composite("rand.out")
@@ -62,12 +77,12 @@ def rand_generator_out(
 
 @composite("randn")
 def randn(size: Ints, *options: Any) -> Any:
-    return _empty(size, *options).normal_()
+    return _drawn(_NORMAL, _empty(size, *options), 0.0, 1.0, None)
 
 
 @composite("randn.generator")
 def randn_generator(size: Ints, generator: Any, *options: Any) -> Any:
-    return _empty(size, *options).normal_(generator=generator)
+    return _drawn(_NORMAL, _empty(size, *options), 0.0, 1.0, generator)
 
 
 @composite("randn.out")
@@ -84,7 +99,7 @@ def randn_generator_out(
 
 @composite("randint.low_generator")
 def randint_low_generator(low: int, high: int, size: Ints, generator: Any, dtype: Any, *options: Any) -> Any:
-    return _empty(size, dtype or dtypes.int64, *options).random_(low, high, generator=generator)
+    return _drawn(_RANDOM, _empty(size, dtype or dtypes.int64, *options), low, high, generator)
 
 
 @composite("randint.low")
@@ -144,34 +159,32 @@ def randperm_out(n: int, *options_and_out: Any) -> Any:
 
 
 def _empty_like(self: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Any:
-    return ops.empty_like(
-        self, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory, memory_format=memory_format
-    )
+    return _EMPTY_LIKE[self._keys | tls.mode](self, dtype, layout, device, pin_memory, memory_format)
 
 
 @composite("rand_like.generator")
 def rand_like_generator(self: Any, generator: Any, *options: Any) -> Any:
-    return _empty_like(self, *options).uniform_(generator=generator)
+    return _drawn(_UNIFORM, _empty_like(self, *options), 0.0, 1.0, generator)
 
 
 @composite("rand_like")
 def rand_like(self: Any, *options: Any) -> Any:
-    return _empty_like(self, *options).uniform_()
+    return _drawn(_UNIFORM, _empty_like(self, *options), 0.0, 1.0, None)
 
 
 @composite("randn_like.generator")
 def randn_like_generator(self: Any, generator: Any, *options: Any) -> Any:
-    return _empty_like(self, *options).normal_(generator=generator)
+    return _drawn(_NORMAL, _empty_like(self, *options), 0.0, 1.0, generator)
 
 
 @composite("randn_like")
 def randn_like(self: Any, *options: Any) -> Any:
-    return _empty_like(self, *options).normal_()
+    return _drawn(_NORMAL, _empty_like(self, *options), 0.0, 1.0, None)
 
 
 @composite("randint_like.low_generator_dtype")
 def randint_like_low_generator(self: Any, low: int, high: int, generator: Any, *options: Any) -> Any:
-    return _empty_like(self, *options).random_(low, high, generator=generator)
+    return _drawn(_RANDOM, _empty_like(self, *options), low, high, generator)
 
 
 @composite("randint_like.low_dtype")

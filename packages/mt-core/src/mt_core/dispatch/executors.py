@@ -298,7 +298,7 @@ class Preparation:
 
 
 def _by_elements(prepare: Preparation) -> Callee | None:
-    """The executor of an operator whose one result follows from elements, where nothing is to be chosen or converted."""
+    """The executor of an operator whose result follows from elements, where nothing is to be chosen or converted."""
     kernel, backend = prepare.kernels[0], prepare.backend
     if len(prepare.kernels) > 1 or not kernel.accepts.everything() or kernel.half != "native" or prepare.several:
         return None
@@ -513,6 +513,9 @@ def _written(overload: Overload, rule: Callee | None, kernel: Kernel | None, bac
     results = len(schema.returns)
     if rule is not None and overload.name not in READS_ELEMENTS:
         rule = checked_once(overload, rule)
+    stored = kernel is not None and kernel.half == "native" and not kernel.accepts.defaults
+    if kernel is not None and stored and written == [0] and results == 1:
+        return _writing_first(rule, quiet(kernel, backend))
     dropped = kernel.accepts.defaults if kernel is not None else frozenset()
     kept = [i for i, a in enumerate(schema.arguments) if a.name not in dropped]
     function = quiet(kernel, backend) if kernel is not None else None
@@ -552,6 +555,25 @@ def _written(overload: Overload, rule: Callee | None, kernel: Kernel | None, bac
         if results == 0:
             return None
         return args[written[0]] if results == 1 else tuple(args[i] for i in written)
+
+    return run
+
+
+def _writing_first(rule: Callee | None, function: Callee) -> Callee:
+    """A kernel that takes arrays as they are stored and writes into the first."""
+
+    def run(*args: Any) -> Any:
+        if rule is not None:
+            rule(*args)
+        self = args[0]
+        if self._keys & STRIDED:
+            check_no_internal_overlap(self)
+        function(*[_array_of(value) for value in args])
+        cell = self._cell
+        if cell is None:
+            cell = self._cell = Cell(self)
+        cell.version += 1
+        return self
 
     return run
 

@@ -37,7 +37,7 @@ META_RULES: dict[str, Callable[..., Any]] = {}
 COMPOSITES: dict[str, Composite] = {}
 #: Kernels on tensors that use nothing but the backend contract, by overload name.
 GENERIC: dict[str, Callable[..., Any]] = {}
-#: Meta rules whose result may depend on the elements of a tensor, and not on its description alone -> for which arguments.
+#: Meta rules whose result may depend on the elements of a tensor, not on its description alone -> for which arguments.
 READS_ELEMENTS: dict[str, Callable[..., bool]] = {}
 #: Backend key -> overload name -> kernels, of which the first that accepts a call carries it out.
 KERNELS: dict[int, dict[str, list[Kernel]]] = {}

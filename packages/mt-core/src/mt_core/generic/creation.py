@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import dtypes
 from ..cell import cell_of
-from ..devices import device, index_flag
+from ..devices import BACKENDS, device, index_flag
 from ..dispatch.dispatcher import backend_for, backend_key_for
 from ..dispatch.memory import check_no_internal_overlap, is_dense
 from ..dispatch.registry import register_generic as generic
@@ -42,19 +42,21 @@ def allocate(
     if shape and min(shape) < 0:
         wrong = next(n for n in shape if n < 0)
         raise RuntimeError(f"Trying to create tensor with negative dimension {wrong}: {list(shape)}")
-    if like is not None and where is None:
-        key, index = like._keys & BACKEND_MASK, like.device.index
+    if where is None and (like is not None or tls.default_device is None):
+        key = CPU if like is None else like._keys & BACKEND_MASK
+        index = None if key == CPU else like.device.index  # type: ignore[union-attr]
     else:
         wanted = where or tls.default_device
         key, index = backend_key_for(wanted), None if wanted is None else wanted.index
-    flags = mode_triple(tls.mode)[2]
+    mode = tls.mode
+    flags = mode_triple(mode)[2] if mode else 0
     if strides is not None and is_contiguous(shape, strides):
         ordinary = all(n != 1 for n in shape) and 0 not in shape
         strides = None if ordinary else strides
     elif strides is not None:
         flags |= STRIDED
-    backend = backend_for(key)
-    array = backend.empty(tuple(shape), d, strides, index)
+    backend = BACKENDS.get(key) or backend_for(key)
+    array = backend.empty(shape if shape.__class__ is tuple else tuple(shape), d, strides, index)
     if key != CPU:
         flags |= index_flag(backend, array)
     return new_tensor(array, d, key | flags)
@@ -95,6 +97,8 @@ def strides_like(tensor: Tensor, format_: memory_format | None) -> Ints | None:
 @generic("empty.memory_format")
 def empty(size: Ints, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Tensor:
     check_options(layout, pin_memory)
+    if memory_format is None:
+        return allocate(size, dtype or dtypes.get_default_dtype(), device)
     if memory_format is preserve_format:
         raise RuntimeError("unsupported memory format option Preserve")
     return allocate(size, dtype or dtypes.get_default_dtype(), device, strides_for(memory_format, size))
@@ -130,9 +134,8 @@ def write_number(tensor: Tensor, value: Any) -> None:
     d = tensor._dtype
     backend = tensor._backend
     fill = getattr(backend, "fill", None)
-    if fill is not None and (
-        value.__class__ is float and d.is_floating_point or value.__class__ is int and value in (0, 1)
-    ):
+    fits = value.__class__ is float and d.is_floating_point or value.__class__ is int and 0 <= value <= 1
+    if fill is not None and fits:
         fill(tensor._array, value, d)
         return
     check_number(value, d)
@@ -271,13 +274,8 @@ def to_copy(
 ) -> Tensor:
     check_options(layout, pin_memory)
     keys = self._keys
-    if (
-        device is None
-        and memory_format is None
-        and dtype is not None
-        and dtype is not self._dtype
-        and not keys & STRIDED
-    ):
+    stays = device is None and memory_format is None and not keys & STRIDED
+    if stays and dtype is not None and dtype is not self._dtype:
         converted = backend_for(keys & BACKEND_MASK).cast(self._array, dtype)
         return new_tensor(converted, dtype, keys & _PLACE | mode_triple(tls.mode)[2])
     result = allocate(self._array.shape, dtype or self._dtype, device, strides_like(self, memory_format), like=self)
