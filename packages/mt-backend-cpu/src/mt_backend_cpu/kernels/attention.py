@@ -24,11 +24,11 @@ def _are_batches_of_one_shape(query: Any, key: Any, value: Any, *options: Any) -
     )  # fmt: skip
 
 
-_PLAIN = Accepts(dtypes=FLOATS, defaults=("attn_mask", "dropout_p", "enable_gqa"), also=_are_batches_of_one_shape)
+_PLAIN = Accepts(dtypes=FLOATS, also=_are_batches_of_one_shape)
 
 
-@fused("scaled_dot_product_attention", _PLAIN)
-def scaled_dot_product_attention(query: Array, key: Array, value: Array, is_causal: bool, scale: float | None) -> Array:
+@fused("_plain_attention", _PLAIN)
+def plain_attention(query: Array, key: Array, value: Array, is_causal: bool, scale: float | None) -> Array:
     # The root of the scale on either side, as the composite has it.
     number = query.dtype.type
     root = math.sqrt(1 / math.sqrt(query.shape[-1]) if scale is None else abs(scale))

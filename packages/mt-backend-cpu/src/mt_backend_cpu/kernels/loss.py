@@ -24,7 +24,7 @@ kernels({"_bounded_log": _bounded_log})
 
 def check_classes(labels: np.ndarray, classes: int) -> None:
     """Refuse a class that there is not."""
-    if labels.size and (labels.min() < 0 or labels.max() >= classes):
+    if not within(labels, classes):
         bad = labels[(labels < 0) | (labels >= classes)][0]
         raise IndexError(f"Target {bad} is out of bounds.")
 

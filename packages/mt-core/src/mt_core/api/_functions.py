@@ -44,6 +44,7 @@ __all__ = [
     '_pack_padded_sequence',
     '_pad_circular',
     '_pad_packed_sequence',
+    '_plain_attention',
     '_prelu_kernel',
     '_prelu_kernel_backward',
     '_safe_softmax',
@@ -814,6 +815,8 @@ _aten_pad_circular_packet = packet('_pad_circular', 'view', ('_pad_circular',))
 _aten_pad_circular_kernels = overload('_pad_circular', 'view').cache
 _aten_pad_packed_sequence_packet = packet('_pad_packed_sequence', 'recurrent', ('_pad_packed_sequence',))
 _aten_pad_packed_sequence_kernels = overload('_pad_packed_sequence', 'recurrent').cache
+_aten_plain_attention_packet = packet('_plain_attention', 'attention', ('_plain_attention',))
+_aten_plain_attention_kernels = overload('_plain_attention', 'attention').cache
 _aten_prelu_kernel_packet = packet('_prelu_kernel', 'activation', ('_prelu_kernel',))
 _aten_prelu_kernel_kernels = overload('_prelu_kernel', 'activation').cache
 _aten_prelu_kernel_backward_packet = packet('_prelu_kernel_backward', 'activation', ('_prelu_kernel_backward',))
@@ -3469,6 +3472,30 @@ def _pad_packed_sequence(_data=MISSING, _batch_sizes=MISSING, _batch_first=MISSI
         except Overridden:
             pass
     return call_packet_as_given(_pad_packed_sequence, _aten_pad_packed_sequence_packet, (_data, _batch_sizes, _batch_first, _padding_value, _total_length), (more, batch_sizes, batch_first, padding_value, total_length), ('batch_sizes', 'batch_first', 'padding_value', 'total_length'), args, kwargs)
+
+def _plain_attention(_query=MISSING, _key=MISSING, _value=MISSING, _is_causal=MISSING, _scale=MISSING, /, more=MISSING, key=MISSING, value=MISSING, is_causal=MISSING, scale=MISSING, *args, **kwargs):
+    """_plain_attention(query, key, value, is_causal, scale) -> Tensor
+
+    `scaled_dot_product_attention` without a mask of its own and without dropout: what a backend may do in one piece."""
+    if _key is not MISSING:
+        if key is not MISSING: kwargs['key'] = key
+        key = _key
+    if _value is not MISSING:
+        if value is not MISSING: kwargs['value'] = value
+        value = _value
+    if _is_causal is not MISSING:
+        if is_causal is not MISSING: kwargs['is_causal'] = is_causal
+        is_causal = _is_causal
+    if _scale is not MISSING:
+        if scale is not MISSING: kwargs['scale'] = scale
+        scale = _scale
+    if more is MISSING and not kwargs:
+        try:
+            if _query.__class__ in TENSORS and key.__class__ in TENSORS and value.__class__ in TENSORS and is_causal.__class__ is bool and (scale is None or scale.__class__ is float):
+                return _aten_plain_attention_kernels[_query._keys | key._keys | value._keys | tls.mode](_query, key, value, is_causal, scale)
+        except Overridden:
+            pass
+    return call_packet_as_given(_plain_attention, _aten_plain_attention_packet, (_query, _key, _value, _is_causal, _scale), (more, key, value, is_causal, scale), ('key', 'value', 'is_causal', 'scale'), args, kwargs)
 
 def _prelu_kernel(_input=MISSING, _weight=MISSING, /, more=MISSING, weight=MISSING, *args, **kwargs):
     """_prelu_kernel(input, weight) -> Tensor
@@ -18062,6 +18089,7 @@ NAMESPACES = {
         ('_masked_softmax', '_masked_softmax'),
         ('_pack_padded_sequence', '_pack_padded_sequence'),
         ('_pad_packed_sequence', '_pad_packed_sequence'),
+        ('_plain_attention', '_plain_attention'),
         ('_prelu_kernel', '_prelu_kernel'),
         ('_safe_softmax', '_safe_softmax'),
         ('_softmax', '_softmax'),

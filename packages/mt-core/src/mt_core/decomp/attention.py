@@ -91,11 +91,19 @@ def scaled_dot_product_attention(
     if enable_gqa:
         key, value = _repeat_heads(query, key), _repeat_heads(query, value)
     d = query.dtype
+    if attn_mask is None and dropout_p == 0 and d.compute is d:
+        return ops._plain_attention(query, key, value, is_causal, scale)
     if d.compute is not d:
         wide = [t.to(d.compute) if t.dtype is d else t for t in (query, key, value)]
         mask = attn_mask if attn_mask is None or attn_mask.dtype is dtypes.bool else attn_mask.to(d.compute)
         return _attend(wide[0], wide[1], wide[2], mask, dropout_p, is_causal, scale).to(d)
     return _attend(query, key, value, attn_mask, dropout_p, is_causal, scale)
+
+
+@composite("_plain_attention")
+def plain_attention(query: Any, key: Any, value: Any, is_causal: bool, scale: float | None) -> Any:
+    """Shapes as `scaled_dot_product_attention`."""
+    return _attend(query, key, value, None, 0.0, is_causal, scale)
 
 
 def _attend(

@@ -15,6 +15,10 @@ ops.composite(
     ),
 )  # fmt: skip
 ops.composite(
+    "_plain_attention(Tensor query, Tensor key, Tensor value, bool is_causal, float? scale) -> Tensor", variants="function",
+    doc="`scaled_dot_product_attention` without a mask of its own and without dropout: what a backend may do in one piece.",
+)  # fmt: skip
+ops.composite(
     "_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
     variants="function",
     doc="softmax with zeros for rows in which every element is -inf.",

@@ -13,6 +13,12 @@ cases(
     lambda t: call(t(1, 4, 3, 5), t(1, 2, 6, 5), t(1, 2, 6, 5), t(3, 6), enable_gqa=True),
 )
 cases(
+    "_plain_attention",
+    lambda t: call(t(2, 4, 3, 5), t(2, 4, 6, 5), t(2, 4, 6, 7), False, None),
+    lambda t: call(t(2, 3, 5), t(2, 3, 5), t(2, 3, 5), True, -0.5),
+    lambda t: call(t(3, 5), t(2, 4, 5), t(2, 4, 5), False, 2.0),
+)
+cases(
     "_safe_softmax",
     lambda t: call(t(2, 3), 1),
     lambda t: call(t(2, 3, 4).permute(2, 0, 1), 0),
