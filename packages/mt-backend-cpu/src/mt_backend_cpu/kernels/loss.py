@@ -10,6 +10,7 @@ from mt_core.dispatch.kernel import Accepts
 from mt_core.dtypes import int64
 
 from ..registry import FLOATS, fused, kernel, kernels
+from .indexing import within
 from .reduction import accurate_sum
 
 _NONE, _MEAN, _SUM = range(3)
