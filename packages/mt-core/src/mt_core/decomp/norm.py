@@ -132,7 +132,7 @@ def _batch_norm(input: Any, weight: Any, bias: Any, mean: Any, variance: Any, ep
         mean, variance = wide.mean(dims), ops.var(wide, dims, correction=0)
     rstd = (variance + eps).rsqrt()
     result = _affine((wide - mean.view(along)) * rstd.view(along), weight, bias, along).to(d)
-    return (result, wide.new_empty((0,)), wide.new_empty((0,)), rstd) if given else (result, mean, variance, rstd)
+    return (result, input.new_empty((0,)), input.new_empty((0,)), rstd) if given else (result, mean, variance, rstd)
 
 
 @composite("_batch_norm_backward", explicit=True)

@@ -80,8 +80,8 @@ def batch_norm(
     statistics = channels if mean is None else (0,)
     return (
         Spec(shape, d, strides),
-        Spec(statistics, d.compute),
-        Spec(statistics, d.compute),
+        Spec(statistics, d.compute if mean is None else d),
+        Spec(statistics, d.compute if mean is None else d),
         Spec(channels, d.compute),
     )
 
