@@ -204,3 +204,10 @@ def test_numbers_of_any_size_wrap_around_in_integer_tensors(name: str, expected:
     assert getattr(torch, name)(x, 300).tolist() == expected
     with pytest.raises(OverflowError, match="int too big to convert"):
         getattr(torch, name)(x, 2**70)
+
+
+@pytest.mark.parametrize("shift", [-1, 0, 3, 63, 64])
+def test_a_number_shifts_as_a_tensor_does(shift: int) -> None:
+    x = torch.tensor([-9, 0, 5])
+    for operator in (torch.bitwise_left_shift, torch.bitwise_right_shift):
+        assert torch.equal(operator(x, shift), operator(x, torch.tensor([shift] * 3)))

@@ -15,7 +15,7 @@ kernels({
 
 
 def _out_of_range(shift: Any, d: np.dtype) -> Any:
-    """Where a shift, an array or a number, is negative or as wide as the type; the machine would take it modulo that."""
+    """Where a shift (an array or a number) is negative or as wide as the type, modulo which machines take it."""
     return (shift < 0) | (shift >= d.itemsize * 8)
 
 
