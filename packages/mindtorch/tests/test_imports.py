@@ -31,9 +31,6 @@ TESTS_MAY_IMPORT = {**MAY_IMPORT, "mt_backend_cpu": ("mt_core", "mt_autograd")}
 #: What an import by a name in quotes of what stands above must say behind it.
 UPWARD = "# upward: "
 
-#: Files that are exempt until their rewriting is done: none may stay here.
-UNFINISHED = ("mt_core/testing/slots.py",)
-
 
 @dataclass(frozen=True)
 class Import:
@@ -114,10 +111,6 @@ def all_imports(distribution: str) -> list[tuple[str, Import]]:
     ]
 
 
-def is_unfinished(found: Import) -> bool:
-    return any(part in found.file.as_posix() for part in UNFINISHED)
-
-
 def graph(distribution: str, imports: list[tuple[str, Import]]) -> dict[str, set[str]]:
     """Module -> the modules of the same distribution that it imports."""
     modules = modules_of(distribution)
@@ -154,14 +147,13 @@ def circle(edges: dict[str, set[str]]) -> list[str] | None:
 
 @pytest.mark.parametrize("distribution", MAY_IMPORT)
 def test_imports_make_no_circle(distribution: str) -> None:
-    counted = [(m, i) for m, i in all_imports(distribution) if not (i.in_function and is_unfinished(i))]
-    assert circle(graph(distribution, counted)) is None
+    assert circle(graph(distribution, all_imports(distribution))) is None
 
 
 @pytest.mark.parametrize("distribution", MAY_IMPORT)
 def test_imports_in_functions_say_why(distribution: str) -> None:
     silent = [i.place for _, i in all_imports(distribution) if i.in_function and len(i.reason.split()) < 3]
-    assert [place for place in silent if not any(part in place for part in UNFINISHED)] == []
+    assert silent == []
 
 
 @pytest.mark.parametrize("distribution", MAY_IMPORT)
@@ -192,8 +184,7 @@ def test_names_in_quotes_are_no_way_around(distribution: str) -> None:
         lines = source.splitlines()
         for line, top in imported_by_name(source):
             place = f"{file}:{line}: {lines[line - 1].strip()}"
-            exempt = UPWARD in place or any(part in place for part in UNFINISHED)
-            if top in MAY_IMPORT and top not in allowed and not exempt:
+            if top in MAY_IMPORT and top not in allowed and UPWARD not in place:
                 wrong.append(place)
     assert wrong == []
 

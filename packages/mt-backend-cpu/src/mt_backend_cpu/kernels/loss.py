@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mt_core.checks.indexing import refuse_classes
 from mt_core.dispatch.kernel import Accepts
 from mt_core.dtypes import int64
 
@@ -26,8 +27,7 @@ kernels({"_bounded_log": _bounded_log})
 def check_classes(labels: np.ndarray, classes: int) -> None:
     """Refuse a class that there is not."""
     if not within(labels, classes):
-        bad = labels[(labels < 0) | (labels >= classes)][0]
-        raise IndexError(f"Target {bad} is out of bounds.")
+        refuse_classes(labels[(labels < 0) | (labels >= classes)][0])
 
 
 def _picked(self: np.ndarray, target: np.ndarray, weight: Any, ignore_index: int) -> tuple[Any, Any, Any]:

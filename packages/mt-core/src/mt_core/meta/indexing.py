@@ -109,11 +109,13 @@ def _has_mask(self: Any, indices: list[Any], *rest: Any) -> bool:
 
 @meta("index.Tensor", reads_elements=_has_mask)
 def index(self: Any, indices: list[Any]) -> Spec:
+    """self (*L, *I, *R), indices (*B) broadcast -> (*L, *B, *R); (*B, *L, *R) where None stands between indices."""
     return Spec(indexed_shape(self, indices), self._dtype)
 
 
 @meta("index_put", "index_put_", reads_elements=True)
 def index_put(self: Any, indices: list[Any], values: Any, accumulate: bool) -> Spec:
+    """self (*), indices, values broadcast to the shape of self[indices] -> (*)."""
     if values._dtype is not self._dtype:
         name = dtypes.scalar_type_name
         raise RuntimeError(
@@ -144,6 +146,7 @@ def _like(self: Any) -> Spec:
 
 @meta("index_select")
 def index_select(self: Any, dim: int, index: Any) -> Spec:
+    """self (*L, N, *R), index (K,) -> (*L, K, *R), at `dim`."""
     shape = self._array.shape
     at = wrap_dim(dim, len(shape))
     if index._array.ndim > 1:
@@ -176,6 +179,7 @@ def _gather_sizes(index: Any, self: Any, at: int, other: str) -> None:
 
 @meta("gather")
 def gather(self: Any, dim: int, index: Any, sparse_grad: bool) -> Spec:
+    """self (*S), index (*I) of the same rank -> (*I); I is at most S but along `dim`."""
     at = wrap_dim(dim, self._array.ndim)
     if index._array.size:
         if index._dtype not in (dtypes.int64, dtypes.int32):
@@ -215,16 +219,19 @@ def _scatter(self: Any, dim: int, index: Any, src: Any) -> Spec:
 
 @meta("scatter.src", "scatter_.src", "scatter_add", "scatter_add_")
 def scatter_src(self: Any, dim: int, index: Any, src: Any) -> Spec:
+    """self (*S), index (*I), src (at least I), of one rank -> (*S); I is at most S but along `dim`."""
     return _scatter(self, dim, index, src)
 
 
 @meta("scatter.value", "scatter_.value")
 def scatter_value(self: Any, dim: int, index: Any, value: Any) -> Spec:
+    """self (*S), index (*I) of the same rank -> (*S); I is at most S but along `dim`."""
     return _scatter(self, dim, index, None)
 
 
 @meta("scatter_reduce.two")
 def scatter_reduce(self: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool) -> Spec:
+    """self (*S), index (*I), src (at least I), of one rank -> (*S)."""
     if reduce not in ("sum", "prod", "mean", "amax", "amin"):
         raise RuntimeError("reduce argument must be either sum, prod, mean, amax or amin, got " + reduce)
     return _scatter(self, dim, index, src)
@@ -232,12 +239,14 @@ def scatter_reduce(self: Any, dim: int, index: Any, src: Any, reduce: str, inclu
 
 @meta("index_add", "index_add_")
 def index_add(self: Any, dim: int, index: Any, source: Any, alpha: Any) -> Spec:
+    """self (*L, N, *R), index (K,), source (*L, K, *R) -> (*L, N, *R), at `dim`."""
     _index_source("index_add", self, dim, index, source)
     return _like(self)
 
 
 @meta("index_reduce")
 def index_reduce(self: Any, dim: int, index: Any, source: Any, reduce: str, include_self: bool) -> Spec:
+    """self (*L, N, *R), index (K,), source (*L, K, *R) -> (*L, N, *R), at `dim`."""
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     _index_source("index_reduce", self, dim, index, source)
@@ -277,6 +286,7 @@ def _index_source(name: str, self: Any, dim: int, index: Any, source: Any) -> No
 
 @meta("index_copy", "index_copy_")
 def index_copy(self: Any, dim: int, index: Any, source: Any) -> Spec:
+    """self (*L, N, *R), index (K,), source (*L, K, *R) -> (*L, N, *R), at `dim`."""
     at = wrap_dim(dim, self._array.ndim)
     if index._array.ndim >= 2:
         raise IndexError(f"index_copy_(): Index should have dimension 1 or 0 (got {index._array.ndim})")
@@ -315,6 +325,7 @@ def index_copy(self: Any, dim: int, index: Any, source: Any) -> Spec:
 
 @meta("index_fill.int_Scalar", "index_fill_.int_Scalar")
 def index_fill(self: Any, dim: int, index: Any, value: Any) -> Spec:
+    """self (*L, N, *R), index (K,) -> (*L, N, *R), at `dim`."""
     wrap_dim(dim, self._array.ndim)
     if index._dtype is not dtypes.int64:
         raise IndexError("index_fill_(): Expected dtype int64 for index.")
@@ -335,6 +346,7 @@ def _require_mask(mask: Any, name: str) -> None:
 
 @meta("masked_fill.Scalar")
 def masked_fill(self: Any, mask: Any, value: Any) -> Spec:
+    """self (*), mask (*) of bool, broadcast -> the common shape."""
     _require_mask(mask, "masked_fill_")
     if isinstance(value, complex) and not self._dtype.is_complex:
         raise RuntimeError("value cannot be converted to type float without overflow")
@@ -354,6 +366,7 @@ def _check_overflow(value: float, d: Any) -> None:
 
 @meta("masked_fill.Tensor")
 def masked_fill_tensor(self: Any, mask: Any, value: Any) -> Spec:
+    """self (*), mask (*) of bool, broadcast, value () -> the common shape."""
     if value._array.ndim:
         raise RuntimeError(
             f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value._array.ndim} "
@@ -374,6 +387,7 @@ def data_dependent(name: str, *tensors: Any) -> None:
 
 @meta("masked_select", reads_elements=True)
 def masked_select(self: Any, mask: Any) -> Spec:
+    """self (*), mask (*) of bool, broadcast -> (K,), K the number of true elements."""
     if mask._dtype is not dtypes.bool:
         raise RuntimeError("masked_select: expected BoolTensor for mask")
     data_dependent("masked_select", self, mask)
@@ -384,6 +398,7 @@ def masked_select(self: Any, mask: Any) -> Spec:
 
 @meta("masked_scatter")
 def masked_scatter(self: Any, mask: Any, source: Any) -> Spec:
+    """self (*), mask (*) of bool, broadcast, source (at least as many elements as are true) -> the common shape."""
     if mask._dtype is not dtypes.bool:
         raise RuntimeError(
             "masked_scatter_ only supports boolean masks, but got mask with dtype "
@@ -399,6 +414,7 @@ def masked_scatter(self: Any, mask: Any, source: Any) -> Spec:
 
 @meta("take")
 def take(self: Any, index: Any) -> Spec:
+    """self (any shape), index (*) into its flat elements -> (*)."""
     if index._dtype is not dtypes.int64:
         raise RuntimeError(f"take(): Expected a long tensor for index, but got {dtypes.scalar_type_name(index._dtype)}")
     if not self._array.size and index._array.size:
@@ -408,6 +424,7 @@ def take(self: Any, index: Any) -> Spec:
 
 @meta("put")
 def put(self: Any, index: Any, source: Any, accumulate: bool) -> Spec:
+    """self (*), index (*I), source (as many elements as index) -> (*)."""
     if index._dtype is not dtypes.int64:
         raise RuntimeError(f"put_(): Expected a long tensor for index, but got {dtypes.scalar_type_name(index._dtype)}")
     if source._dtype is not self._dtype:
@@ -427,18 +444,21 @@ def put(self: Any, index: Any, source: Any, accumulate: bool) -> Spec:
 
 @meta("nonzero", reads_elements=True)
 def nonzero(self: Any) -> Spec:
+    """self (*S) -> (K, len(S)) of int64, K the number of nonzero elements."""
     data_dependent("nonzero", self)
     return Spec((true_count(self), self._array.ndim), dtypes.int64)
 
 
 @meta("count_nonzero.dim_IntList", "count_nonzero")
 def count_nonzero(self: Any, dim: Any) -> Spec:
+    """self (*S) -> S without the counted dimensions, int64."""
     shape = self._array.shape
     return Spec(reduced_shape(shape, reduced_dims(dim, len(shape)), False), dtypes.int64)
 
 
 @meta("embedding")
 def embedding(weight: Any, indices: Any, padding_idx: int, scale_grad_by_freq: bool, sparse: bool) -> Spec:
+    """weight (V, E), indices (*) -> (*, E)."""
     if weight._array.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
     if indices._dtype not in (dtypes.int64, dtypes.int32):
@@ -453,4 +473,5 @@ def embedding(weight: Any, indices: Any, padding_idx: int, scale_grad_by_freq: b
 def embedding_dense_backward(
     grad_output: Any, indices: Any, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
 ) -> Spec:
+    """grad_output (*, E), indices (*) -> (num_weights, E)."""
     return Spec((num_weights, grad_output._array.shape[-1]), grad_output._dtype)

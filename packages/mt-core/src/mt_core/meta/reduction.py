@@ -59,11 +59,13 @@ def _sum_dtype(self: Any, requested: dtype | None) -> dtype:
 
 @meta("sum", "prod")
 def sum_all(self: Any, dtype: Any) -> Spec:
+    """self (*) -> (); int64 for integers and bool."""
     return Spec((), _sum_dtype(self, dtype))
 
 
 @meta("sum.dim_IntList", "prod.dim_int")
 def sum_dims(self: Any, dim: Any, keepdim: bool, dtype: Any) -> Spec:
+    """self (*S) -> S without the dimensions `dim`, or 1 there with `keepdim`; int64 for integers and bool."""
     return reduced(self, dim, keepdim, _sum_dtype(self, dtype))
 
 
@@ -79,11 +81,13 @@ def _mean_dtype(self: Any, requested: dtype | None) -> dtype:
 
 @meta("mean")
 def mean_all(self: Any, dtype: Any) -> Spec:
+    """self (*) -> ()."""
     return Spec((), _mean_dtype(self, dtype))
 
 
 @meta("mean.dim")
 def mean_dims(self: Any, dim: Any, keepdim: bool, dtype: Any) -> Spec:
+    """self (*S) -> S without the dimensions `dim`, or 1 there with `keepdim`."""
     return reduced(self, dim, keepdim, _mean_dtype(self, dtype))
 
 
@@ -96,6 +100,7 @@ def _no_empty(self: Any, dims: Ints, name: str) -> None:
 
 def _extreme_dims(name: str, kernel: str) -> Any:
     def rule(self: Any, dim: Any, keepdim: bool) -> Spec:
+        """self (*S) -> S without the dimensions `dim`, or 1 there with `keepdim`."""
         _no_complex(self, kernel)
         shape = self._array.shape
         dims = reduced_dims(dim, len(shape))
@@ -121,6 +126,7 @@ meta("amin")(_extreme_dims("amin", "min_values_cpu"))
 
 def _extreme_all(name: str) -> Any:
     def rule(self: Any) -> Spec:
+        """self (*) with at least one element -> ()."""
         _no_complex(self, f"{name}_all")
         if not self._array.size:
             raise RuntimeError(
@@ -138,6 +144,7 @@ meta("min")(_extreme_all("min"))
 
 def _extreme_dim(name: str) -> Any:
     def rule(self: Any, dim: int, keepdim: bool) -> tuple[Spec, Spec]:
+        """self (*S) -> values and indices (int64), S without the dimension `dim`, or 1 there with `keepdim`."""
         if self._dtype.is_complex:
             raise RuntimeError(f"{name}(): does not support complex input")
         shape = self._array.shape
@@ -155,6 +162,7 @@ meta("min.dim")(_extreme_dim("min"))
 
 def _arg_extreme(name: str) -> Any:
     def rule(self: Any, dim: int | None, keepdim: bool) -> Spec:
+        """self (*S) -> S without the dimension `dim` (() for None), or 1 there with `keepdim`; int64."""
         if self._dtype.is_complex or self._dtype is dtypes.bool:
             kind = "complex" if self._dtype.is_complex else "bool"
             raise RuntimeError(f"{name}(): does not support {kind} input")
@@ -178,16 +186,19 @@ def _truth_dtype(self: Any) -> dtype:
 
 @meta("any", "all")
 def truth_all(self: Any) -> Spec:
+    """self (*) -> () of bool; uint8 for uint8."""
     return Spec((), _truth_dtype(self))
 
 
 @meta("any.dim", "all.dim", "any.dims", "all.dims")
 def truth_dims(self: Any, dim: Any, keepdim: bool) -> Spec:
+    """self (*S) -> S without the dimensions `dim`, or 1 there with `keepdim`; bool, uint8 for uint8."""
     return reduced(self, dim, keepdim, _truth_dtype(self))
 
 
 def _variance(name: str) -> Any:
     def rule(self: Any, dim: Any, correction: Any, keepdim: bool) -> Spec:
+        """self (*S) -> S without the dimensions `dim`, or 1 there with `keepdim`; real."""
         if self._dtype.category < 2:
             raise RuntimeError(f"{name} only support floating point and complex dtypes")
         return reduced(self, dim, keepdim, self._dtype.to_real())
@@ -201,4 +212,5 @@ meta("std.correction")(_variance("std and var"))
 
 @meta("logsumexp")
 def logsumexp(self: Any, dim: Any, keepdim: bool) -> Spec:
+    """self (*S) -> S without the dimensions `dim`, or 1 there with `keepdim`; floating."""
     return reduced(self, dim, keepdim, self._dtype if self._dtype.category >= 2 else dtypes.get_default_dtype())

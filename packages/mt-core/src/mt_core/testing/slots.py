@@ -66,8 +66,8 @@ def _has_derivative(overload: Overload) -> bool:
         return True
     if not any(r.type == "Tensor" for r in overload.schema.returns):
         return True
-    find_rule = importlib.import_module("mt_autograd.rules").find_rule
-    return find_rule(overload) is not None
+    rules = importlib.import_module("mt_autograd.rules")  # upward: what is differentiable, only autograd knows
+    return rules.find_rule(overload) is not None
 
 
 def _has_doc(overload: Overload) -> bool:
