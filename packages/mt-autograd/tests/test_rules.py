@@ -10,7 +10,7 @@ import mt_autograd
 import mt_core.ops
 from mt_autograd import rules
 from mt_autograd.layer import class_for, layer
-from mt_core.dispatch.registry import DECLARATIONS, OVERLOADS, find_overload, load_room
+from mt_core.dispatch.registry import DECLARATIONS, OVERLOADS, find_overload, load_family
 from mt_core.schema import parse_schema
 from mt_core.testing.namespace import namespace
 
@@ -18,8 +18,8 @@ torch = namespace(autograd=mt_autograd)
 
 FAMILIES = {name.partition("_")[0] for _, name, _ in pkgutil.iter_modules(mt_core.ops.__path__) if name[0] != "_"}
 for _family in FAMILIES:
-    load_room("mt_core.ops", _family)
-    load_room("mt_autograd.derivatives", _family)
+    load_family("mt_core.ops", _family)
+    load_family("mt_autograd.derivatives", _family)
 
 
 @pytest.mark.parametrize("name", sorted(rules._RULES))

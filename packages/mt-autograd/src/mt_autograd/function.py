@@ -11,17 +11,18 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mt_core.autograd_state import is_grad_enabled, no_grad
+from mt_core.autograd_state import Creation, is_grad_enabled, no_grad
 from mt_core.cell import cell_of
 from mt_core.keys import MULTI_VIEW, NO_GRAD_VIEW
 from mt_core.tensor import Tensor
+from mt_core.tensor_types import tensors_in
 
 from .anomaly_mode import note_forward
 from .inplace import set_history
 from .modes import is_instrumented
 from .node import EMPTY_SPEC, NO_EDGE, Node, output_spec
 from .operator_node import pack_item, zeros_for
-from .recording import DIFFERENTIABLE, make_output, tensors_among
+from .recording import DIFFERENTIABLE, make_output
 from .saved import (
     FREED,
     Packed,
@@ -30,7 +31,7 @@ from .saved import (
     unpack_input,
     version_of,
 )
-from .views import IN_CUSTOM_FUNCTION, edge_of
+from .views import edge_of
 
 __all__ = [
     "BackwardCFunction",
@@ -376,7 +377,7 @@ class _Outputs:
         if is_view:
             value._keys = value._keys & ~NO_GRAD_VIEW | MULTI_VIEW
             if sum(self.differentiable) == 1:
-                value._autograd.creation_meta = IN_CUSTOM_FUNCTION  # type: ignore[union-attr]
+                value._autograd.creation_meta = Creation.IN_CUSTOM_FUNCTION  # type: ignore[union-attr]
 
     def _change(self, nr: int, value: Tensor, is_input: bool) -> None:
         """Give an input that forward wrote to its new history."""
@@ -396,7 +397,7 @@ class _Outputs:
         set_history(value, self.ctx, nr)
 
     def _check_view(self, value: Tensor) -> None:
-        if len(list(tensors_among(self.outputs))) > 1:
+        if len(list(tensors_in(self.outputs))) > 1:
             raise RuntimeError(
                 "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot "
                 "return more than one Tensor. This is not supported by the current autograd engine. You should either "

@@ -11,6 +11,7 @@ from mt_core.keys import INFERENCE
 from mt_core.plugins.protocols import CONTRACT
 from mt_core.schema import Schema
 from mt_core.tensor import Tensor
+from mt_core.tensor_types import tensors_in
 
 from . import hooks
 from .api import backward
@@ -19,7 +20,7 @@ from .modes import is_watched
 from .node import Node, output_spec
 from .operator_node import OperatorNode, node_class
 from .recompute import record_recomputed, record_recomputed_inplace, record_view
-from .recording import DIFFERENTIABLE, make_output, recorder, tensors_among
+from .recording import DIFFERENTIABLE, make_output, recorder
 from .rules import Rule, find_rule, plan_for, zero
 from .views import current_meta, edge_of, follow_base
 
@@ -137,11 +138,11 @@ def record_not_implemented(cls: type[NotImplementedNode], overload: Overload, be
     writes = writes_first(overload.schema)
 
     def record(*args: Any) -> Any:
-        edges = [edge_of(t) for t in tensors_among(args) if t.requires_grad]
+        edges = [edge_of(t) for t in tensors_in(args) if t.requires_grad]
         if writes:
             check_inplace(args[0])
         result = below(*args)
-        outputs = [t for t in tensors_among((result,)) if t._dtype in DIFFERENTIABLE]
+        outputs = [t for t in tensors_in((result,)) if t._dtype in DIFFERENTIABLE]
         node = cls().attach(edges, [output_spec(t) for t in outputs])
         for nr, output in enumerate(outputs):
             if writes and output is args[0]:

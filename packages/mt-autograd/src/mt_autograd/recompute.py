@@ -15,12 +15,13 @@ from mt_core.dispatch.registry import Overload
 from mt_core.random import Generator
 from mt_core.random.devices import default_generator_of
 from mt_core.tensor import Tensor
+from mt_core.tensor_types import tensors_in
 
 from .api import grad
 from .inplace import check_inplace, set_history
 from .modes import recording
 from .node import Node, output_spec
-from .recording import DIFFERENTIABLE, make_output, tensors_among
+from .recording import DIFFERENTIABLE, make_output
 from .saved import refuse_inference, unpack_input, version_of
 from .views import ViewGeometry, edge_of
 
@@ -65,7 +66,7 @@ class RecomputedNode(Node):
             stand_in[id(self.sources[0])] = sources[0].clone()
         with self.without_drawing(), recording():
             result = self.composite(*[_replaced(value, stand_in) for value in self.arguments])
-        outputs = [t for t in tensors_among((result,)) if t._dtype in DIFFERENTIABLE]
+        outputs = [t for t in tensors_in((result,)) if t._dtype in DIFFERENTIABLE]
         arrived = [(o, g) for o, g in zip(outputs, grads, strict=True) if g is not None and o.requires_grad]
         if not arrived:
             return [None] * len(sources)
@@ -112,10 +113,10 @@ def record_recomputed(overload: Overload, below: Callee, composite: Callee) -> C
     cls = _node_class(overload, False)
 
     def record(*args: Any) -> Any:
-        node = _node(cls, composite, args, list({id(t): t for t in tensors_among(args) if _is_source(t)}.values()))
+        node = _node(cls, composite, args, list({id(t): t for t in tensors_in(args) if _is_source(t)}.values()))
         edges = [edge_of(t) for t in node.sources]
         result = below(*args)
-        outputs = [t for t in tensors_among((result,)) if t._dtype in DIFFERENTIABLE]
+        outputs = [t for t in tensors_in((result,)) if t._dtype in DIFFERENTIABLE]
         node.attach(edges, [output_spec(t) for t in outputs])
         for nr, output in enumerate(outputs):
             make_output(output, node, nr, False)
@@ -131,7 +132,7 @@ def record_recomputed_inplace(overload: Overload, below: Callee, composite: Call
     def record(self: Tensor, *others: Any) -> Any:
         check_inplace(self)
         old = self.clone() if _is_source(self) else self.detach().clone()
-        sources = {id(t): t for t in tensors_among(others) if _is_source(t) and t is not self}
+        sources = {id(t): t for t in tensors_in(others) if _is_source(t) and t is not self}
         node = _node(cls, composite, (old, *[old if v is self else v for v in others]), [old, *sources.values()])
         node.attach([edge_of(self), *[edge_of(t) for t in sources.values()]], [output_spec(self)])
         result = below(self, *others)
@@ -143,7 +144,7 @@ def record_recomputed_inplace(overload: Overload, below: Callee, composite: Call
 
 def _node(cls: type[RecomputedNode], composite: Callee, args: tuple[Any, ...], sources: list[Tensor]) -> RecomputedNode:
     node = cls()
-    tensors = list(tensors_among(args))
+    tensors = list(tensors_in(args))
     for tensor in tensors:
         refuse_inference(tensor)
     node.composite, node.arguments, node.sources = composite, args, sources

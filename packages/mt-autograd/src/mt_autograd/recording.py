@@ -6,7 +6,7 @@ of sharing a function: a Python call costs as much as they do.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -14,7 +14,7 @@ from mt_core.autograd_state import AutogradMeta
 from mt_core.dtypes import ALL_DTYPES
 from mt_core.keys import AUTOGRAD, MULTI_VIEW, NO_GRAD_VIEW, STRIDED
 from mt_core.schema import Schema
-from mt_core.tensor import Tensor
+from mt_core.tensor_types import tensors_in
 
 from .anomaly_mode import note_forward
 from .node import EMPTY_SPEC, LEAF, NO_EDGE, next_sequence_nr, output_spec, pairs
@@ -33,7 +33,6 @@ __all__ = [
     "requires_grad",
     "saved_inputs",
     "saved_outputs",
-    "tensors_among",
     "watch",
 ]
 
@@ -351,7 +350,7 @@ def edges_and_mask(plan: Plan, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], 
 def requires_grad(plan: Plan, args: tuple[Any, ...]) -> bool:
     """Whether a differentiable argument requires grad, be it a view whose gradient goes nowhere."""
     values = [args[position] for position in plan.positions]
-    return any(t._keys & AUTOGRAD for t in tensors_among(values))
+    return any(t._keys & AUTOGRAD for t in tensors_in(values))
 
 
 def new_node(cls: type[OperatorNode], args: tuple[Any, ...], edges: tuple[Any, ...], wanted: int) -> OperatorNode:
@@ -395,15 +394,6 @@ def saved_outputs(plan: Plan, outputs: Sequence[Any], wanted: int) -> list[Any]:
         else:
             saved += (None, 0)
     return saved
-
-
-def tensors_among(values: Iterable[Any]) -> Iterator[Any]:
-    """The tensors among arguments or results, those in lists and tuples included."""
-    for value in values:
-        if isinstance(value, Tensor):
-            yield value
-        elif isinstance(value, (list, tuple)):
-            yield from tensors_among(value)
 
 
 def make_output(result: Any, node: Any, output_nr: int, is_view: bool) -> None:

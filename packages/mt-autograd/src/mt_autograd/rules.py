@@ -25,7 +25,7 @@ from operator import itemgetter
 from typing import Any
 
 from mt_core.api import _functions as ops
-from mt_core.dispatch.registry import OVERLOADS, Overload, load_room
+from mt_core.dispatch.registry import OVERLOADS, Overload, load_family
 from mt_core.schema import Schema
 
 __all__ = [
@@ -133,7 +133,7 @@ def camel_case(packet: str) -> str:
 
 def find_rule(overload: Overload) -> Rule | None:
     """The rule of an overload: its own, else that of the functional form it derives from; None when there is none."""
-    load_room("mt_autograd.derivatives", overload.family)
+    load_family("mt_autograd.derivatives", overload.family)
     rule = _RULES.get(overload.name)
     if rule is None and overload.declaration.functional is not None:
         rule = _RULES.get(overload.declaration.functional)

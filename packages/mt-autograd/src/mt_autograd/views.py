@@ -7,10 +7,8 @@ the base then is.
 
 from __future__ import annotations
 
-from typing import Any
-
 from mt_core import view_as_complex, view_as_real
-from mt_core.autograd_state import INFERENCE_VIEW, AutogradMeta
+from mt_core.autograd_state import AutogradMeta, Creation
 from mt_core.dtypes import dtype
 from mt_core.keys import AUTOGRAD, MULTI_VIEW, NO_GRAD_VIEW
 from mt_core.tensor import Tensor
@@ -161,8 +159,6 @@ _CUSTOM = (
     "to handle view+inplace would override the custom backward associated with the custom Function, leading to "
     "incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function."
 )
-#: `AutogradMeta.creation_meta` of a view that a custom Function returned; its flag is that of several views.
-IN_CUSTOM_FUNCTION = "custom Function"
 
 
 def refuse_rebase(view: Tensor, *, indirect: bool) -> None:
@@ -187,7 +183,7 @@ def refuse_rebase(view: Tensor, *, indirect: bool) -> None:
     raise RuntimeError(_subject(grad_fn, meta, flags, creation) + modified + _reason(grad_fn, flags, creation))
 
 
-def _subject(grad_fn: Node | None, meta: AutogradMeta | None, flags: int, creation: Any) -> str:
+def _subject(grad_fn: Node | None, meta: AutogradMeta | None, flags: int, creation: Creation | None) -> str:
     mode = _mode_of(flags, creation)
     if grad_fn is None or meta is None:
         return f"A view was created in {mode or 'no_grad mode'}"
@@ -195,17 +191,17 @@ def _subject(grad_fn: Node | None, meta: AutogradMeta | None, flags: int, creati
     return f"{subject} of a view which was created in {mode}" if mode else subject
 
 
-def _mode_of(flags: int, creation: Any) -> str:
-    if creation == INFERENCE_VIEW:
+def _mode_of(flags: int, creation: Creation | None) -> str:
+    if creation is Creation.IN_INFERENCE_MODE:
         return "inference mode"
     return "no_grad mode" if flags & NO_GRAD_VIEW else ""
 
 
-def _reason(grad_fn: Node | None, flags: int, creation: Any) -> str:
+def _reason(grad_fn: Node | None, flags: int, creation: Creation | None) -> str:
     mode = _mode_of(flags, creation)
     if mode == "inference mode":
         return " in normal mode." + _AMBIGUOUS.format(block="inference_mode")
     if mode:
         return " with grad mode enabled." + _AMBIGUOUS.format(block="no_grad")
     enabled = " with grad mode enabled." if grad_fn is None else "."
-    return enabled + (_CUSTOM if creation == IN_CUSTOM_FUNCTION else _SEVERAL)
+    return enabled + (_CUSTOM if creation is Creation.IN_CUSTOM_FUNCTION else _SEVERAL)

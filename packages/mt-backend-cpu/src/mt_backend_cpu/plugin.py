@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mt_core.dispatch.elementwise import number_array
-from mt_core.dispatch.registry import load_room
+from mt_core.dispatch.registry import load_family
 from mt_core.dtypes import dtype
 from mt_core.plugins.protocols import CONTRACT
 
@@ -103,7 +103,7 @@ class CpuBackend:
         return None
 
     def load(self, family: str) -> None:
-        load_room("mt_backend_cpu.kernels", family)
+        load_family("mt_backend_cpu.kernels", family)
 
 
 def _with_strides(shape: tuple[int, ...], d: dtype, strides: tuple[int, ...]) -> np.ndarray:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
+from enum import Enum
 from typing import Any
 
 from .state import tls
 
 __all__ = [
-    "INFERENCE_VIEW",
     "AutogradMeta",
+    "Creation",
     "enable_grad",
     "inference_mode",
     "is_grad_enabled",
@@ -19,8 +20,12 @@ __all__ = [
 ]
 
 
-#: `AutogradMeta.creation_meta` of a view made in inference mode.
-INFERENCE_VIEW = "inference mode"
+class Creation(Enum):
+    """How a view came to be, where that forbids to change it in place (`AutogradMeta.creation_meta`)."""
+
+    IN_INFERENCE_MODE = "in inference mode"
+    #: A custom Function returned it; its flag is that of several views.
+    IN_CUSTOM_FUNCTION = "in a custom Function"
 
 
 class AutogradMeta:
@@ -40,7 +45,7 @@ class AutogradMeta:
         self.retains_grad = False
         self.post_accumulate_grad_hooks: Any = None
         self.accumulator: Any = None
-        self.creation_meta: Any = None
+        self.creation_meta: Creation | None = None
         self.attr_version = 0
 
 

@@ -40,25 +40,25 @@ class Block:
 
     def enter(self, cell: Cell) -> None:
         """Make this the block of a cell."""
-        cell.storage = self
+        cell.block = self
         self.cells = [r for r in self.cells if r() is not None]
         self.cells.append(ref(cell))
 
     def tensors(self) -> list[Any]:
         """The living tensors on this block, whatever version counter they have."""
         return [
-            t for r in self.cells for cell in [r()] if cell is not None and cell.storage is self for t in cell.tensors()
+            t for r in self.cells for cell in [r()] if cell is not None and cell.block is self for t in cell.tensors()
         ]
 
 
 def block_of(tensor: Any) -> Block:
     """The block a tensor lies on, made from its base's array if there is none yet."""
     cell = cell_of(tensor)
-    if cell.storage is None:
+    if cell.block is None:
         base = tensor if tensor._base is None else tensor._base
         backend = base._backend
         Block(backend.owner(base._array), backend, base._keys).enter(cell)
-    return cell.storage
+    return cell.block
 
 
 def share_block(alias: Any, source: Any) -> None:

@@ -1,4 +1,4 @@
-"""What a base tensor, its views and its `detach()` share: a version counter, the storage, and who they are."""
+"""What a base tensor, its views and its `detach()` share: a version counter, the block of memory, and who they are."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Cell:
     gradient history, must reach them all.
     """
 
-    __slots__ = ("version", "storage", "members", "sweep_at", "__weakref__")
+    __slots__ = ("version", "block", "members", "sweep_at", "__weakref__")
 
     def __init__(self, tensor: Any) -> None:
         self.version = 0
-        self.storage: Any = None
+        self.block: Any = None
         self.members = [ref(tensor)]
         self.sweep_at = _FIRST_SWEEP
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..dispatch.registry import DECLARATIONS, Overload, find_overload, load_room, register_composite
+from ..dispatch.registry import DECLARATIONS, Overload, find_overload, load_family, register_composite
 
 __all__ = ["register_aliases"]
 
 
 def register_aliases(family: str) -> None:
     """Make composites of all declarations of a family that are second names."""
-    load_room("mt_core.ops", family)
+    load_family("mt_core.ops", family)
     for name, declaration in list(DECLARATIONS.items()):
         if declaration.family == family and declaration.alias_of is not None:
             register_composite(name)(_forward(find_overload(declaration.alias_of)))

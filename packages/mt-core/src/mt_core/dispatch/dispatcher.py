@@ -49,7 +49,7 @@ from .registry import (
     Resolver,
     find_overload,
     forget_all,
-    load_room,
+    load_family,
 )
 from .several_devices import has_several_devices, on_one_device, two_third_parties
 
@@ -256,7 +256,7 @@ def _backend_slot(overload: Overload, key: int, coded: int) -> Callee:
 
 def _made_of_operators(overload: Overload) -> Callee | None:
     """What carries an operator out on any backend, by the contract or by other operators; None where nothing does."""
-    load_room("mt_core.generic", overload.family)
+    load_family("mt_core.generic", overload.family)
     generic = GENERIC.get(overload.name)
     if generic is not None:
         return generic

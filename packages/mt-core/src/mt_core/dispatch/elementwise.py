@@ -640,7 +640,7 @@ def _inplace_binary(
                 cell is not None
                 and theirs is not None
                 and other is not self
-                and (cell is theirs or cell.storage is not None and cell.storage is theirs.storage)
+                and (cell is theirs or cell.block is not None and cell.block is theirs.block)
             ):
                 return general(self, other, *params)
         try:

@@ -126,7 +126,7 @@ def are_alike(args: tuple[Any, ...]) -> bool:
             if (
                 cell is not None
                 and other is not None
-                and (cell is other or cell.storage is not None and cell.storage is other.storage)
+                and (cell is other or cell.block is not None and cell.block is other.block)
             ):
                 return False
     return True

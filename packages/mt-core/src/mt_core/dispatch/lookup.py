@@ -9,7 +9,7 @@ from ..keys import META
 from ..meta_backend import backend as meta
 from ..plugins.discovery import find_backend
 from .kernel import Kernel
-from .registry import COMPOSITES, Overload, kernels_for, load_room, registering_own
+from .registry import COMPOSITES, Overload, kernels_for, load_family, registering_own
 
 __all__ = ["backend_for", "composite_of", "kernels_of"]
 
@@ -37,5 +37,5 @@ def kernels_of(overload: Overload, key: int) -> list[Kernel]:
 
 def composite_of(overload: Overload) -> Any:
     """The composite that an operator is declared as, its family loaded first; None where it is none."""
-    load_room("mt_core.decomp", overload.family)
+    load_family("mt_core.decomp", overload.family)
     return COMPOSITES.get(overload.name)

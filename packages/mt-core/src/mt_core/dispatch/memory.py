@@ -57,7 +57,7 @@ def share_memory(a: Any, b: Any) -> bool:
 def _same_storage(a: Any, b: Any) -> bool:
     if a._cell is b._cell:
         return True
-    return b._cell is not None and a._cell.storage is not None and a._cell.storage is b._cell.storage
+    return b._cell is not None and a._cell.block is not None and a._cell.block is b._cell.block
 
 
 def _extent(tensor: Any) -> tuple[int, int]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..ops._declare import Declaration
 
 __all__ = [
-    "Overload", "Packet", "define", "find_overload", "forget_all", "kernels_for", "load_room", "overload", "packet",
+    "Overload", "Packet", "define", "find_overload", "forget_all", "kernels_for", "load_family", "overload", "packet",
     "register_composite", "register_generic", "register_handler", "register_kernel", "register_meta",
     "unregister_kernel",
 ]  # fmt: skip
@@ -116,7 +116,7 @@ class Overload:
         found = self._declaration
         if found is None:
             if self.name not in DECLARATIONS:
-                load_room("mt_core.ops", self.family)
+                load_family("mt_core.ops", self.family)
             found = self._declaration = DECLARATIONS[self.name]
         return found
 
@@ -210,40 +210,40 @@ def find_overload(name: str) -> Overload:
         # The generated tables name only what wrappers call; the family declares the rest.
         known = PACKETS.get(name.partition(".")[0])
         if known is not None:
-            load_room("mt_core.ops", known.family)
+            load_family("mt_core.ops", known.family)
             found = OVERLOADS.get(name)
     if found is None:
         raise KeyError(f"unknown operator {name}")
     return found
 
 
-_loaded_rooms: set[tuple[str, str]] = set()
-_begun_rooms: set[tuple[str, str]] = set()
+_loaded: set[tuple[str, str]] = set()
+_begun: set[tuple[str, str]] = set()
 _loading = threading.RLock()
 
 
-def load_room(package: str, family: str) -> None:
+def load_family(package: str, family: str) -> None:
     """Import the modules of a family in a package of rooms: ``<family>.py`` and ``<family>_*.py``.
 
     Other threads wait until the room is complete; the thread that loads it may ask again while it does.
     """
     room = (package, family)
-    if room in _loaded_rooms:
+    if room in _loaded:
         return
     with _loading:
-        if room in _begun_rooms:
+        if room in _begun:
             return
-        _begun_rooms.add(room)
+        _begun.add(room)
         try:
-            for name in room_modules(importlib.import_module(package), family):
+            for name in family_modules(importlib.import_module(package), family):
                 importlib.import_module(f"{package}.{name}")
         except BaseException:
-            _begun_rooms.discard(room)
+            _begun.discard(room)
             raise
-        _loaded_rooms.add(room)
+        _loaded.add(room)
 
 
-def room_modules(package: ModuleType, family: str) -> list[str]:
+def family_modules(package: ModuleType, family: str) -> list[str]:
     """Names of a family's modules in a package."""
     names = (module.name for module in pkgutil.iter_modules(package.__path__))
     return sorted(n for n in names if n == family or n.startswith(family + "_"))

@@ -40,7 +40,7 @@ def on_one_device(overload: Overload, key: int, backend: Any, handled: Callable[
     singles = [i for i in overload.tensor_positions if i not in outputs]
     lists = [i for i in overload.list_positions if i not in outputs]
 
-    def tensors_in(args: tuple[Any, ...]) -> Iterator[Tensor]:
+    def tensors_of(args: tuple[Any, ...]) -> Iterator[Tensor]:
         for value in (*[args[i] for i in singles], *[t for i in lists for t in args[i] or ()]):
             if isinstance(value, Tensor):
                 yield value
@@ -53,7 +53,7 @@ def on_one_device(overload: Overload, key: int, backend: Any, handled: Callable[
         return new_tensor(array, value._dtype, value._keys & ~CPU | key)
 
     def run(*args: Any) -> Any:
-        tensors = list(tensors_in(args))
+        tensors = list(tensors_of(args))
         check_same_device(tensors)
         ours = next((t for t in tensors if t._keys & key == key), None)
         for i in written:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 from weakref import ref
 
-from ..autograd_state import INFERENCE_VIEW, AutogradMeta
+from ..autograd_state import AutogradMeta, Creation
 from ..block import block_of, mark_layout, set_geometry
 from ..cell import Cell, cell_of
 from ..keys import AUTOGRAD, CONJUGATE, INFERENCE, MULTI_VIEW, NEGATIVE, NO_GRAD_VIEW, OTHER_INDEX, STRIDED
@@ -68,7 +68,7 @@ def _is_unrecorded(coded: int) -> bool:
 
 def _cut_off(make: Callee, coded: int) -> Callee:
     """Views, made without recording, of a tensor that requires grad: they remember the version they were made at."""
-    creation_meta = INFERENCE_VIEW if mode_triple(coded)[2] & INFERENCE else None
+    creation_meta = Creation.IN_INFERENCE_MODE if mode_triple(coded)[2] & INFERENCE else None
 
     def run(self: Tensor, *args: Any) -> Any:
         made = make(self, *args)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ..devices import backend_key
 from ..dispatch.dispatcher import backend_for
-from ..dispatch.registry import COMPOSITES, DECLARATIONS, GENERIC, HANDLERS, KERNELS, META_RULES, PACKETS, load_room
+from ..dispatch.registry import COMPOSITES, DECLARATIONS, GENERIC, HANDLERS, KERNELS, META_RULES, PACKETS, load_family
 from ..keys import META
 from .discovery import backend_entry_points, entry_points_of
 
@@ -44,7 +44,7 @@ def coverage(device_type: str) -> dict[str, Coverage]:
     backend = backend_for(key)
     for family in sorted({packet.family for packet in PACKETS.values()}):
         for rooms in ("ops", "meta", "generic", "decomp"):
-            load_room(f"mt_core.{rooms}", family)
+            load_family(f"mt_core.{rooms}", family)
         if key != META:
             backend.load(family)
     table = _Table(key, _backend_distribution(device_type))

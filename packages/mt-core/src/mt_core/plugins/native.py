@@ -18,7 +18,7 @@ import numpy as np
 from .. import dtypes
 from ..devices import backend_key
 from ..dispatch.dispatcher import backend_for
-from ..dispatch.registry import META_RULES, Overload, find_overload, load_room, register_kernel
+from ..dispatch.registry import META_RULES, Overload, find_overload, load_family, register_kernel
 from ..dlpack import DL_CPU, type_code
 from ..dtypes import from_numpy_dtype
 from ..keys import META
@@ -322,7 +322,7 @@ def _overload(name: str) -> Overload:
         kind = overload.declaration.kind
     except KeyError:
         raise PluginError(f"there is no operator {name}") from None
-    load_room("mt_core.meta", overload.family)
+    load_family("mt_core.meta", overload.family)
     if kind not in _KINDS or overload.schema.is_mutable or (kind == "plain" and name not in META_RULES):
         raise PluginError(
             f"{name} is {kind}: native kernels are for elementwise and plain operators that write nothing"

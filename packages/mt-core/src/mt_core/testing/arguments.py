@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import tensor_types
 from ..api.binder import bind_schema
 from ..devices import backend_key
 from ..dispatch.dispatcher import backend_for
@@ -56,9 +57,7 @@ def state_of(value: Any, calculates: bool) -> Any:
 
 def tensors_in(result: Any) -> list[Tensor]:
     """The tensors of a result or of an argument list, in order."""
-    if isinstance(result, Tensor):
-        return [result]
-    return [t for item in result for t in tensors_in(item)] if isinstance(result, (list, tuple)) else []
+    return list(tensor_types.tensors_in(result))
 
 
 def written_positions(overload: Overload) -> list[int]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..devices import backend_key
-from ..dispatch.registry import DECLARATIONS, GENERIC, META_RULES, Overload, find_overload, load_room, register_kernel
+from ..dispatch.registry import DECLARATIONS, GENERIC, META_RULES, Overload, find_overload, load_family, register_kernel
 from ..dtypes import from_numpy_dtype
 from ..keys import META
 from ..meta_array import MetaArray
@@ -90,9 +90,9 @@ class NullBackend:
     # Kernels
 
     def load(self, family: str) -> None:
-        load_room("mt_core.ops", family)
-        load_room("mt_core.generic", family)
-        load_room("mt_core.meta", family)
+        load_family("mt_core.ops", family)
+        load_family("mt_core.generic", family)
+        load_family("mt_core.meta", family)
         for name, declaration in list(DECLARATIONS.items()):
             ours = declaration.family == family and declaration.functional is None and name not in GENERIC
             # The kernel asks the shape rule; composites without one are left to their parts.

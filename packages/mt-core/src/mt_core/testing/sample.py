@@ -16,7 +16,7 @@ import numpy as np
 from .. import dtypes, ops
 from ..devices import backend_key
 from ..dispatch.dispatcher import backend_for
-from ..dispatch.registry import DECLARATIONS, Overload, find_overload, load_room
+from ..dispatch.registry import DECLARATIONS, Overload, find_overload, load_family
 from ..dtypes import dtype
 from ..random import Generator, default_generator, manual_seed
 from ..random.devices import default_generator_of
@@ -417,12 +417,12 @@ def view(names: str, *argument_lists: tuple[Any, ...], shape: tuple[int, ...] = 
 
 def sample_functions(overload: Overload) -> list[Generate]:
     """Generators of an operator's samples: its own, else those of what it is the second name or another form of."""
-    load_room("mt_core.testing.samples", overload.family)
+    load_family("mt_core.testing.samples", overload.family)
     found = _GENERATORS.get(overload.name)
     if found is not None:
         return found
     for origin in _origins(overload):
-        load_room("mt_core.testing.samples", DECLARATIONS[origin].family)
+        load_family("mt_core.testing.samples", DECLARATIONS[origin].family)
         if origin in _GENERATORS:
             return _GENERATORS[origin]
     return []

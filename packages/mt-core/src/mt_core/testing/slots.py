@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 
 from ..dispatch.lookup import kernels_of
-from ..dispatch.registry import COMPOSITES, DECLARATIONS, GENERIC, META_RULES, Overload, find_overload, load_room
+from ..dispatch.registry import COMPOSITES, DECLARATIONS, GENERIC, META_RULES, Overload, find_overload, load_family
 from ..keys import CPU
 from .sample import declared_operators, sample_functions
 
@@ -22,7 +22,7 @@ def empty_slots() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {slot: [] for slot in _SLOTS}
     for overload in declared_operators():
         for room in ("meta", "generic", "decomp"):
-            load_room(f"mt_core.{room}", overload.family)
+            load_family(f"mt_core.{room}", overload.family)
         for slot, filled in _SLOTS.items():
             if not filled(overload):
                 found[slot].append(overload.name)
