@@ -37,7 +37,7 @@ def test_run_finds_modules_beside_the_program(run_mindtorch, program, tmp_path):
 
 def test_run_a_module(run_mindtorch, program):
     program("import sys, torch; print(torch.__name__, sys.argv[1:])", "some_module.py")
-    assert run_mindtorch("run", "-m", "some_module", "--flag").stdout.strip() == "mindtorch ['--flag']"
+    assert run_mindtorch("run", "-m", "some_module", "--flag").stdout.strip() == "torch ['--flag']"
 
 
 def test_exit_status_and_traceback_are_the_programs_own(run_mindtorch, program):
