@@ -47,9 +47,9 @@ class ShortForm:
         self.values: dict[str, str] = {}
         self.keys: list[str] = []
 
-    def conditions(self) -> str:
+    def conditions(self) -> list[str]:
         """All that must hold, the cheapest first."""
-        return " and ".join([*self.absent, *self.tests])
+        return [*self.absent, *self.tests]
 
     def enter(self, variable: str, argument: Any, optional: bool) -> bool:
         """Enter an argument that stands in `variable`; `optional`: it may be MISSING. False: it has no short form."""

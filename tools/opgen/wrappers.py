@@ -109,15 +109,10 @@ class Wrapper:
             form.enter(p.name, p.argument, True)
         by_name = {p.argument.name: self._sized_value(p, form) for p in python_parameters(declaration, self.method)}
         arguments = [by_name[a.name] for a in declaration.schema.arguments]
-        tests = " and ".join(
-            [
-                "ints is not None",
-                *form.tests,
-                *(["(requires_grad is MISSING or requires_grad.__class__ is bool)"] if options else []),
-            ]
-        )
+        tests = ["ints is not None", *form.tests]
+        tests += ["(requires_grad is MISSING or requires_grad.__class__ is bool)"] if options else []
         keys = "self._keys" if self.method else _FACTORY_KEYS
-        call = f"{self._table(declaration.name)}[{keys} | tls.mode]({', '.join(arguments)})"
+        call = _called(self._table(declaration.name), [keys, "tls.mode"], arguments)
         lines = [
             f"def {self.name}({', '.join(head)}):",
             *self._docstring(),
@@ -125,7 +120,7 @@ class Wrapper:
             "        sizes = args if args[0].__class__ is int else args[0] if len(args) == 1 else None",
             "        ints = int_tuple(sizes)",
             *("        " + line for line in form.prepared),
-            f"        if {tests}:",
+            *("        " + line for line in _broken("if ", tests, ":")),
             *self._tried(self._returned(call, bool(options)), "            "),
         ]
         lines += [f"    if {name} is not MISSING: kwargs['{name}'] = {name}" for name in named]
@@ -144,10 +139,11 @@ class Wrapper:
         return for_method if self.method else for_function
 
     @staticmethod
-    def _returned(call: str, factory: bool) -> list[str]:
+    def _returned(call: list[str], factory: bool) -> list[str]:
+        first, *rest = call
         if not factory:
-            return [f"return {call}"]
-        return [f"made = {call}", "return made.requires_grad_() if requires_grad is True else made"]
+            return [f"return {first}", *rest]
+        return [f"made = {first}", *rest, "return made.requires_grad_() if requires_grad is True else made"]
 
     @staticmethod
     def _tried(lines: list[str], indent: str) -> list[str]:
@@ -204,7 +200,7 @@ class Wrapper:
             if form is not None:
                 lines += [line for line in form.prepared if line not in lines]
                 calls, conditions = self._calls(declaration, form), form.conditions()
-                lines += [f"if {conditions}:", *("    " + line for line in calls)] if conditions else calls
+                lines += [*_broken("if ", conditions, ":"), *("    " + line for line in calls)] if conditions else calls
         return lines
 
     def _form(self, declaration: Any, positional: list[Parameter], twins: list[Parameter],
@@ -248,19 +244,19 @@ class Wrapper:
         factory = _has_options(declaration)
         keys = form.keys or [_FACTORY_KEYS]
         values = [form.values[a.name] for a in declaration.schema.arguments]
-        call = f"{self._table(declaration.name)}[{' | '.join([*keys, 'tls.mode'])}]({', '.join(values)})"
-        plain = self._returned(call, factory)
+        plain = self._returned(_called(self._table(declaration.name), [*keys, "tls.mode"], values), factory)
         if factory or "out" not in self._ours():
             return plain
         lines = ["if out is MISSING:", *("    " + line for line in plain)]
         if not declaration.out or len(declaration.schema.returns) != 1:
             return lines
-        out_call = f"{self._table(declaration.out)}[keys | tls.mode]({', '.join([*values, 'out'])})"
+        written = self._returned(_called(self._table(declaration.out), ["keys", "tls.mode"], [*values, "out"]), False)
         return [
             *lines,
             "if out.__class__ in TENSORS:",
             f"    keys = {' | '.join([*keys, 'out._keys'])}",
-            f"    if not keys & AUTOGRAD: return {out_call}",
+            "    if not keys & AUTOGRAD:",
+            *("        " + line for line in written),
         ]
 
     def _fallback(self, positional: list[Parameter], parameters: list[Parameter]) -> list[str]:
@@ -268,10 +264,34 @@ class Wrapper:
         at = _tuple([p.by_position for p in positional])
         named = [p.name for p in parameters] + self._ours()
         keys = [repr(p.key) for p in parameters] + [repr(name) for name in self._ours()]
-        receiver = "self, " if self.method else ""
-        values = f"{at}, {_tuple(['more', *named])}, {_tuple(keys)}, args, kwargs"
         function = self._binder("call_method_as_given", "call_packet_as_given")
-        return [f"    return {function}({self._public}, {self.packet.identifier}, {receiver}{values})"]
+        first = [self._public, self.packet.identifier, *(["self"] if self.method else [])]
+        return [
+            f"    return {function}(",
+            f"        {', '.join(first)}, {at},",
+            f"        {_tuple(['more', *named])},",
+            f"        {_tuple(keys)}, args, kwargs,",
+            "    )",
+        ]
+
+
+def _broken(opening: str, conditions: list[str], closing: str) -> list[str]:
+    """Conditions on one line, or on one each: compiled code notes columns, and far ones take twice the room."""
+    line = f"{opening}{' and '.join(conditions)}{closing}"
+    if len(line) <= 80 or len(conditions) == 1:
+        return [line]
+    first, *rest = conditions
+    return [f"{opening}(", f"    {first}", *(f"    and {condition}" for condition in rest), f"){closing}"]
+
+
+def _called(table: str, keys: list[str], arguments: list[str]) -> list[str]:
+    """The call of a kernel, on one line or with a line for each argument."""
+    line = f"{table}[{' | '.join(keys)}]({', '.join(arguments)})"
+    if len(line) <= 80:
+        return [line]
+    key_lines = [f"    {'| ' * (i > 0)}{key}" for i, key in enumerate(keys)]
+    found = [f"{table}[{' | '.join(keys)}]("] if len(keys) < 4 else [f"{table}[", *key_lines, "]("]
+    return [*found, *(f"    {argument}," for argument in arguments), ")"]
 
 
 def _has_options(declaration: Any) -> bool:

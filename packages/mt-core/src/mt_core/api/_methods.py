@@ -1017,7 +1017,11 @@ class TensorBase:
                 return _aten_conj_physical_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase._conj_physical, _aten_conj_physical_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase._conj_physical, _aten_conj_physical_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def abs(self, /, more=MISSING, *args, **kwargs):
         """abs() -> Tensor
@@ -1028,7 +1032,11 @@ class TensorBase:
                 return _abs_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.abs, _abs_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.abs, _abs_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def abs_(self, /, more=MISSING, *args, **kwargs):
         """abs_() -> Tensor
@@ -1039,7 +1047,11 @@ class TensorBase:
                 return _abs__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.abs_, _abs__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.abs_, _abs__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def absolute(self, /, more=MISSING, *args, **kwargs):
         """absolute() -> Tensor
@@ -1050,7 +1062,11 @@ class TensorBase:
                 return _absolute_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.absolute, _absolute_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.absolute, _absolute_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def absolute_(self, /, more=MISSING, *args, **kwargs):
         """absolute_() -> Tensor
@@ -1061,7 +1077,11 @@ class TensorBase:
                 return _absolute__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.absolute_, _absolute__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.absolute_, _absolute__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def acos(self, /, more=MISSING, *args, **kwargs):
         """acos() -> Tensor
@@ -1072,7 +1092,11 @@ class TensorBase:
                 return _acos_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.acos, _acos_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.acos, _acos_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def acos_(self, /, more=MISSING, *args, **kwargs):
         """acos_() -> Tensor
@@ -1083,7 +1107,11 @@ class TensorBase:
                 return _acos__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.acos_, _acos__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.acos_, _acos__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def acosh(self, /, more=MISSING, *args, **kwargs):
         """acosh() -> Tensor
@@ -1094,7 +1122,11 @@ class TensorBase:
                 return _acosh_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.acosh, _acosh_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.acosh, _acosh_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def acosh_(self, /, more=MISSING, *args, **kwargs):
         """acosh_() -> Tensor
@@ -1105,7 +1137,11 @@ class TensorBase:
                 return _acosh__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.acosh_, _acosh__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.acosh_, _acosh__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def add(self, _other=MISSING, /, more=MISSING, other=MISSING, alpha=MISSING, *args, **kwargs):
         """add(other, *, alpha=1) -> Tensor
@@ -1116,11 +1152,22 @@ class TensorBase:
             other = _other
         if more is MISSING and not kwargs:
             try:
-                if (other.__class__ in TENSORS or other.__class__ in NUMBERS) and (alpha is MISSING or alpha.__class__ in NUMBERS):
-                    return _add_Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](self, other, 1 if alpha is MISSING else alpha)
+                if (
+                    (other.__class__ in TENSORS or other.__class__ in NUMBERS)
+                    and (alpha is MISSING or alpha.__class__ in NUMBERS)
+                ):
+                    return _add_Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        other,
+                        1 if alpha is MISSING else alpha,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.add, _add_packet, self, (_other,), (more, other, alpha), ('other', 'alpha'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.add, _add_packet, self, (_other,),
+            (more, other, alpha),
+            ('other', 'alpha'), args, kwargs,
+        )
 
     def add_(self, _other=MISSING, /, more=MISSING, other=MISSING, alpha=MISSING, *args, **kwargs):
         """add_(other, *, alpha=1) -> Tensor
@@ -1131,11 +1178,22 @@ class TensorBase:
             other = _other
         if more is MISSING and not kwargs:
             try:
-                if (other.__class__ in TENSORS or other.__class__ in NUMBERS) and (alpha is MISSING or alpha.__class__ in NUMBERS):
-                    return _add__Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](self, other, 1 if alpha is MISSING else alpha)
+                if (
+                    (other.__class__ in TENSORS or other.__class__ in NUMBERS)
+                    and (alpha is MISSING or alpha.__class__ in NUMBERS)
+                ):
+                    return _add__Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        other,
+                        1 if alpha is MISSING else alpha,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.add_, _add__packet, self, (_other,), (more, other, alpha), ('other', 'alpha'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.add_, _add__packet, self, (_other,),
+            (more, other, alpha),
+            ('other', 'alpha'), args, kwargs,
+        )
 
     def addbmm(self, _batch1=MISSING, _batch2=MISSING, /, more=MISSING, batch1=MISSING, batch2=MISSING, beta=MISSING, alpha=MISSING, *args, **kwargs):
         """addbmm(batch1, batch2, *, beta=1, alpha=1) -> Tensor
@@ -1149,11 +1207,31 @@ class TensorBase:
             batch2 = _batch2
         if more is MISSING and not kwargs:
             try:
-                if batch1.__class__ in TENSORS and batch2.__class__ in TENSORS and (beta is MISSING or beta.__class__ in NUMBERS) and (alpha is MISSING or alpha.__class__ in NUMBERS):
-                    return _addbmm_kernels[self._keys | batch1._keys | batch2._keys | tls.mode](self, batch1, batch2, 1 if beta is MISSING else beta, 1 if alpha is MISSING else alpha)
+                if (
+                    batch1.__class__ in TENSORS
+                    and batch2.__class__ in TENSORS
+                    and (beta is MISSING or beta.__class__ in NUMBERS)
+                    and (alpha is MISSING or alpha.__class__ in NUMBERS)
+                ):
+                    return _addbmm_kernels[
+                        self._keys
+                        | batch1._keys
+                        | batch2._keys
+                        | tls.mode
+                    ](
+                        self,
+                        batch1,
+                        batch2,
+                        1 if beta is MISSING else beta,
+                        1 if alpha is MISSING else alpha,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.addbmm, _addbmm_packet, self, (_batch1, _batch2), (more, batch1, batch2, beta, alpha), ('batch1', 'batch2', 'beta', 'alpha'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.addbmm, _addbmm_packet, self, (_batch1, _batch2),
+            (more, batch1, batch2, beta, alpha),
+            ('batch1', 'batch2', 'beta', 'alpha'), args, kwargs,
+        )
 
     def addbmm_(self, _batch1=MISSING, _batch2=MISSING, /, more=MISSING, batch1=MISSING, batch2=MISSING, beta=MISSING, alpha=MISSING, *args, **kwargs):
         """addbmm_(batch1, batch2, *, beta=1, alpha=1) -> Tensor
@@ -1167,11 +1245,31 @@ class TensorBase:
             batch2 = _batch2
         if more is MISSING and not kwargs:
             try:
-                if batch1.__class__ in TENSORS and batch2.__class__ in TENSORS and (beta is MISSING or beta.__class__ in NUMBERS) and (alpha is MISSING or alpha.__class__ in NUMBERS):
-                    return _addbmm__kernels[self._keys | batch1._keys | batch2._keys | tls.mode](self, batch1, batch2, 1 if beta is MISSING else beta, 1 if alpha is MISSING else alpha)
+                if (
+                    batch1.__class__ in TENSORS
+                    and batch2.__class__ in TENSORS
+                    and (beta is MISSING or beta.__class__ in NUMBERS)
+                    and (alpha is MISSING or alpha.__class__ in NUMBERS)
+                ):
+                    return _addbmm__kernels[
+                        self._keys
+                        | batch1._keys
+                        | batch2._keys
+                        | tls.mode
+                    ](
+                        self,
+                        batch1,
+                        batch2,
+                        1 if beta is MISSING else beta,
+                        1 if alpha is MISSING else alpha,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.addbmm_, _addbmm__packet, self, (_batch1, _batch2), (more, batch1, batch2, beta, alpha), ('batch1', 'batch2', 'beta', 'alpha'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.addbmm_, _addbmm__packet, self, (_batch1, _batch2),
+            (more, batch1, batch2, beta, alpha),
+            ('batch1', 'batch2', 'beta', 'alpha'), args, kwargs,
+        )
 
     def addcdiv(self, _tensor1=MISSING, _tensor2=MISSING, /, more=MISSING, tensor1=MISSING, tensor2=MISSING, value=MISSING, *args, **kwargs):
         """addcdiv(tensor1, tensor2, *, value=1) -> Tensor
@@ -1185,11 +1283,29 @@ class TensorBase:
             tensor2 = _tensor2
         if more is MISSING and not kwargs:
             try:
-                if tensor1.__class__ in TENSORS and tensor2.__class__ in TENSORS and (value is MISSING or value.__class__ in NUMBERS):
-                    return _addcdiv_kernels[self._keys | tensor1._keys | tensor2._keys | tls.mode](self, tensor1, tensor2, 1 if value is MISSING else value)
+                if (
+                    tensor1.__class__ in TENSORS
+                    and tensor2.__class__ in TENSORS
+                    and (value is MISSING or value.__class__ in NUMBERS)
+                ):
+                    return _addcdiv_kernels[
+                        self._keys
+                        | tensor1._keys
+                        | tensor2._keys
+                        | tls.mode
+                    ](
+                        self,
+                        tensor1,
+                        tensor2,
+                        1 if value is MISSING else value,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.addcdiv, _addcdiv_packet, self, (_tensor1, _tensor2), (more, tensor1, tensor2, value), ('tensor1', 'tensor2', 'value'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.addcdiv, _addcdiv_packet, self, (_tensor1, _tensor2),
+            (more, tensor1, tensor2, value),
+            ('tensor1', 'tensor2', 'value'), args, kwargs,
+        )
 
     def addcdiv_(self, _tensor1=MISSING, _tensor2=MISSING, /, more=MISSING, tensor1=MISSING, tensor2=MISSING, value=MISSING, *args, **kwargs):
         """addcdiv_(tensor1, tensor2, *, value=1) -> Tensor
@@ -1203,11 +1319,29 @@ class TensorBase:
             tensor2 = _tensor2
         if more is MISSING and not kwargs:
             try:
-                if tensor1.__class__ in TENSORS and tensor2.__class__ in TENSORS and (value is MISSING or value.__class__ in NUMBERS):
-                    return _addcdiv__kernels[self._keys | tensor1._keys | tensor2._keys | tls.mode](self, tensor1, tensor2, 1 if value is MISSING else value)
+                if (
+                    tensor1.__class__ in TENSORS
+                    and tensor2.__class__ in TENSORS
+                    and (value is MISSING or value.__class__ in NUMBERS)
+                ):
+                    return _addcdiv__kernels[
+                        self._keys
+                        | tensor1._keys
+                        | tensor2._keys
+                        | tls.mode
+                    ](
+                        self,
+                        tensor1,
+                        tensor2,
+                        1 if value is MISSING else value,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.addcdiv_, _addcdiv__packet, self, (_tensor1, _tensor2), (more, tensor1, tensor2, value), ('tensor1', 'tensor2', 'value'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.addcdiv_, _addcdiv__packet, self, (_tensor1, _tensor2),
+            (more, tensor1, tensor2, value),
+            ('tensor1', 'tensor2', 'value'), args, kwargs,
+        )
 
     def addcmul(self, _tensor1=MISSING, _tensor2=MISSING, /, more=MISSING, tensor1=MISSING, tensor2=MISSING, value=MISSING, *args, **kwargs):
         """addcmul(tensor1, tensor2, *, value=1) -> Tensor
@@ -1221,11 +1355,29 @@ class TensorBase:
             tensor2 = _tensor2
         if more is MISSING and not kwargs:
             try:
-                if tensor1.__class__ in TENSORS and tensor2.__class__ in TENSORS and (value is MISSING or value.__class__ in NUMBERS):
-                    return _addcmul_kernels[self._keys | tensor1._keys | tensor2._keys | tls.mode](self, tensor1, tensor2, 1 if value is MISSING else value)
+                if (
+                    tensor1.__class__ in TENSORS
+                    and tensor2.__class__ in TENSORS
+                    and (value is MISSING or value.__class__ in NUMBERS)
+                ):
+                    return _addcmul_kernels[
+                        self._keys
+                        | tensor1._keys
+                        | tensor2._keys
+                        | tls.mode
+                    ](
+                        self,
+                        tensor1,
+                        tensor2,
+                        1 if value is MISSING else value,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.addcmul, _addcmul_packet, self, (_tensor1, _tensor2), (more, tensor1, tensor2, value), ('tensor1', 'tensor2', 'value'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.addcmul, _addcmul_packet, self, (_tensor1, _tensor2),
+            (more, tensor1, tensor2, value),
+            ('tensor1', 'tensor2', 'value'), args, kwargs,
+        )
 
     def addcmul_(self, _tensor1=MISSING, _tensor2=MISSING, /, more=MISSING, tensor1=MISSING, tensor2=MISSING, value=MISSING, *args, **kwargs):
         """addcmul_(tensor1, tensor2, *, value=1) -> Tensor
@@ -1239,11 +1391,29 @@ class TensorBase:
             tensor2 = _tensor2
         if more is MISSING and not kwargs:
             try:
-                if tensor1.__class__ in TENSORS and tensor2.__class__ in TENSORS and (value is MISSING or value.__class__ in NUMBERS):
-                    return _addcmul__kernels[self._keys | tensor1._keys | tensor2._keys | tls.mode](self, tensor1, tensor2, 1 if value is MISSING else value)
+                if (
+                    tensor1.__class__ in TENSORS
+                    and tensor2.__class__ in TENSORS
+                    and (value is MISSING or value.__class__ in NUMBERS)
+                ):
+                    return _addcmul__kernels[
+                        self._keys
+                        | tensor1._keys
+                        | tensor2._keys
+                        | tls.mode
+                    ](
+                        self,
+                        tensor1,
+                        tensor2,
+                        1 if value is MISSING else value,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.addcmul_, _addcmul__packet, self, (_tensor1, _tensor2), (more, tensor1, tensor2, value), ('tensor1', 'tensor2', 'value'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.addcmul_, _addcmul__packet, self, (_tensor1, _tensor2),
+            (more, tensor1, tensor2, value),
+            ('tensor1', 'tensor2', 'value'), args, kwargs,
+        )
 
     def addmm(self, _mat1=MISSING, _mat2=MISSING, /, more=MISSING, mat1=MISSING, mat2=MISSING, beta=MISSING, alpha=MISSING, *args, **kwargs):
         """addmm(mat1, mat2, *, beta=1, alpha=1) -> Tensor
@@ -1257,11 +1427,31 @@ class TensorBase:
             mat2 = _mat2
         if more is MISSING and not kwargs:
             try:
-                if mat1.__class__ in TENSORS and mat2.__class__ in TENSORS and (beta is MISSING or beta.__class__ in NUMBERS) and (alpha is MISSING or alpha.__class__ in NUMBERS):
-                    return _addmm_kernels[self._keys | mat1._keys | mat2._keys | tls.mode](self, mat1, mat2, 1 if beta is MISSING else beta, 1 if alpha is MISSING else alpha)
+                if (
+                    mat1.__class__ in TENSORS
+                    and mat2.__class__ in TENSORS
+                    and (beta is MISSING or beta.__class__ in NUMBERS)
+                    and (alpha is MISSING or alpha.__class__ in NUMBERS)
+                ):
+                    return _addmm_kernels[
+                        self._keys
+                        | mat1._keys
+                        | mat2._keys
+                        | tls.mode
+                    ](
+                        self,
+                        mat1,
+                        mat2,
+                        1 if beta is MISSING else beta,
+                        1 if alpha is MISSING else alpha,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.addmm, _addmm_packet, self, (_mat1, _mat2), (more, mat1, mat2, beta, alpha), ('mat1', 'mat2', 'beta', 'alpha'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.addmm, _addmm_packet, self, (_mat1, _mat2),
+            (more, mat1, mat2, beta, alpha),
+            ('mat1', 'mat2', 'beta', 'alpha'), args, kwargs,
+        )
 
     def addmm_(self, _mat1=MISSING, _mat2=MISSING, /, more=MISSING, mat1=MISSING, mat2=MISSING, beta=MISSING, alpha=MISSING, *args, **kwargs):
         """addmm_(mat1, mat2, *, beta=1, alpha=1) -> Tensor
@@ -1275,11 +1465,31 @@ class TensorBase:
             mat2 = _mat2
         if more is MISSING and not kwargs:
             try:
-                if mat1.__class__ in TENSORS and mat2.__class__ in TENSORS and (beta is MISSING or beta.__class__ in NUMBERS) and (alpha is MISSING or alpha.__class__ in NUMBERS):
-                    return _addmm__kernels[self._keys | mat1._keys | mat2._keys | tls.mode](self, mat1, mat2, 1 if beta is MISSING else beta, 1 if alpha is MISSING else alpha)
+                if (
+                    mat1.__class__ in TENSORS
+                    and mat2.__class__ in TENSORS
+                    and (beta is MISSING or beta.__class__ in NUMBERS)
+                    and (alpha is MISSING or alpha.__class__ in NUMBERS)
+                ):
+                    return _addmm__kernels[
+                        self._keys
+                        | mat1._keys
+                        | mat2._keys
+                        | tls.mode
+                    ](
+                        self,
+                        mat1,
+                        mat2,
+                        1 if beta is MISSING else beta,
+                        1 if alpha is MISSING else alpha,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.addmm_, _addmm__packet, self, (_mat1, _mat2), (more, mat1, mat2, beta, alpha), ('mat1', 'mat2', 'beta', 'alpha'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.addmm_, _addmm__packet, self, (_mat1, _mat2),
+            (more, mat1, mat2, beta, alpha),
+            ('mat1', 'mat2', 'beta', 'alpha'), args, kwargs,
+        )
 
     def addmv(self, _mat=MISSING, _vec=MISSING, /, more=MISSING, mat=MISSING, vec=MISSING, beta=MISSING, alpha=MISSING, *args, **kwargs):
         """addmv(mat, vec, *, beta=1, alpha=1) -> Tensor
@@ -1293,11 +1503,31 @@ class TensorBase:
             vec = _vec
         if more is MISSING and not kwargs:
             try:
-                if mat.__class__ in TENSORS and vec.__class__ in TENSORS and (beta is MISSING or beta.__class__ in NUMBERS) and (alpha is MISSING or alpha.__class__ in NUMBERS):
-                    return _addmv_kernels[self._keys | mat._keys | vec._keys | tls.mode](self, mat, vec, 1 if beta is MISSING else beta, 1 if alpha is MISSING else alpha)
+                if (
+                    mat.__class__ in TENSORS
+                    and vec.__class__ in TENSORS
+                    and (beta is MISSING or beta.__class__ in NUMBERS)
+                    and (alpha is MISSING or alpha.__class__ in NUMBERS)
+                ):
+                    return _addmv_kernels[
+                        self._keys
+                        | mat._keys
+                        | vec._keys
+                        | tls.mode
+                    ](
+                        self,
+                        mat,
+                        vec,
+                        1 if beta is MISSING else beta,
+                        1 if alpha is MISSING else alpha,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.addmv, _addmv_packet, self, (_mat, _vec), (more, mat, vec, beta, alpha), ('mat', 'vec', 'beta', 'alpha'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.addmv, _addmv_packet, self, (_mat, _vec),
+            (more, mat, vec, beta, alpha),
+            ('mat', 'vec', 'beta', 'alpha'), args, kwargs,
+        )
 
     def addmv_(self, _mat=MISSING, _vec=MISSING, /, more=MISSING, mat=MISSING, vec=MISSING, beta=MISSING, alpha=MISSING, *args, **kwargs):
         """addmv_(mat, vec, *, beta=1, alpha=1) -> Tensor
@@ -1311,11 +1541,31 @@ class TensorBase:
             vec = _vec
         if more is MISSING and not kwargs:
             try:
-                if mat.__class__ in TENSORS and vec.__class__ in TENSORS and (beta is MISSING or beta.__class__ in NUMBERS) and (alpha is MISSING or alpha.__class__ in NUMBERS):
-                    return _addmv__kernels[self._keys | mat._keys | vec._keys | tls.mode](self, mat, vec, 1 if beta is MISSING else beta, 1 if alpha is MISSING else alpha)
+                if (
+                    mat.__class__ in TENSORS
+                    and vec.__class__ in TENSORS
+                    and (beta is MISSING or beta.__class__ in NUMBERS)
+                    and (alpha is MISSING or alpha.__class__ in NUMBERS)
+                ):
+                    return _addmv__kernels[
+                        self._keys
+                        | mat._keys
+                        | vec._keys
+                        | tls.mode
+                    ](
+                        self,
+                        mat,
+                        vec,
+                        1 if beta is MISSING else beta,
+                        1 if alpha is MISSING else alpha,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.addmv_, _addmv__packet, self, (_mat, _vec), (more, mat, vec, beta, alpha), ('mat', 'vec', 'beta', 'alpha'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.addmv_, _addmv__packet, self, (_mat, _vec),
+            (more, mat, vec, beta, alpha),
+            ('mat', 'vec', 'beta', 'alpha'), args, kwargs,
+        )
 
     def addr(self, _vec1=MISSING, _vec2=MISSING, /, more=MISSING, vec1=MISSING, vec2=MISSING, beta=MISSING, alpha=MISSING, *args, **kwargs):
         """addr(vec1, vec2, *, beta=1, alpha=1) -> Tensor
@@ -1329,11 +1579,31 @@ class TensorBase:
             vec2 = _vec2
         if more is MISSING and not kwargs:
             try:
-                if vec1.__class__ in TENSORS and vec2.__class__ in TENSORS and (beta is MISSING or beta.__class__ in NUMBERS) and (alpha is MISSING or alpha.__class__ in NUMBERS):
-                    return _addr_kernels[self._keys | vec1._keys | vec2._keys | tls.mode](self, vec1, vec2, 1 if beta is MISSING else beta, 1 if alpha is MISSING else alpha)
+                if (
+                    vec1.__class__ in TENSORS
+                    and vec2.__class__ in TENSORS
+                    and (beta is MISSING or beta.__class__ in NUMBERS)
+                    and (alpha is MISSING or alpha.__class__ in NUMBERS)
+                ):
+                    return _addr_kernels[
+                        self._keys
+                        | vec1._keys
+                        | vec2._keys
+                        | tls.mode
+                    ](
+                        self,
+                        vec1,
+                        vec2,
+                        1 if beta is MISSING else beta,
+                        1 if alpha is MISSING else alpha,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.addr, _addr_packet, self, (_vec1, _vec2), (more, vec1, vec2, beta, alpha), ('vec1', 'vec2', 'beta', 'alpha'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.addr, _addr_packet, self, (_vec1, _vec2),
+            (more, vec1, vec2, beta, alpha),
+            ('vec1', 'vec2', 'beta', 'alpha'), args, kwargs,
+        )
 
     def addr_(self, _vec1=MISSING, _vec2=MISSING, /, more=MISSING, vec1=MISSING, vec2=MISSING, beta=MISSING, alpha=MISSING, *args, **kwargs):
         """addr_(vec1, vec2, *, beta=1, alpha=1) -> Tensor
@@ -1347,11 +1617,31 @@ class TensorBase:
             vec2 = _vec2
         if more is MISSING and not kwargs:
             try:
-                if vec1.__class__ in TENSORS and vec2.__class__ in TENSORS and (beta is MISSING or beta.__class__ in NUMBERS) and (alpha is MISSING or alpha.__class__ in NUMBERS):
-                    return _addr__kernels[self._keys | vec1._keys | vec2._keys | tls.mode](self, vec1, vec2, 1 if beta is MISSING else beta, 1 if alpha is MISSING else alpha)
+                if (
+                    vec1.__class__ in TENSORS
+                    and vec2.__class__ in TENSORS
+                    and (beta is MISSING or beta.__class__ in NUMBERS)
+                    and (alpha is MISSING or alpha.__class__ in NUMBERS)
+                ):
+                    return _addr__kernels[
+                        self._keys
+                        | vec1._keys
+                        | vec2._keys
+                        | tls.mode
+                    ](
+                        self,
+                        vec1,
+                        vec2,
+                        1 if beta is MISSING else beta,
+                        1 if alpha is MISSING else alpha,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.addr_, _addr__packet, self, (_vec1, _vec2), (more, vec1, vec2, beta, alpha), ('vec1', 'vec2', 'beta', 'alpha'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.addr_, _addr__packet, self, (_vec1, _vec2),
+            (more, vec1, vec2, beta, alpha),
+            ('vec1', 'vec2', 'beta', 'alpha'), args, kwargs,
+        )
 
     def adjoint(self, /, more=MISSING, *args, **kwargs):
         """adjoint() -> Tensor
@@ -1362,7 +1652,11 @@ class TensorBase:
                 return _adjoint_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.adjoint, _adjoint_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.adjoint, _adjoint_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def all(self, _dim=MISSING, _keepdim=MISSING, /, more=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
         """all() -> Tensor
@@ -1381,13 +1675,28 @@ class TensorBase:
                 if dim is MISSING and keepdim is MISSING:
                     return _all_kernels[self._keys | tls.mode](self)
                 if dim.__class__ is int and (keepdim is MISSING or keepdim.__class__ is bool):
-                    return _all_dim_kernels[self._keys | tls.mode](self, dim, False if keepdim is MISSING else keepdim)
+                    return _all_dim_kernels[self._keys | tls.mode](
+                        self,
+                        dim,
+                        False if keepdim is MISSING else keepdim,
+                    )
                 ints_of_dim = None if dim is MISSING else int_tuple(dim)
-                if (ints_of_dim is not None or dim is None or dim is MISSING) and (keepdim is MISSING or keepdim.__class__ is bool):
-                    return _all_dims_kernels[self._keys | tls.mode](self, ints_of_dim, False if keepdim is MISSING else keepdim)
+                if (
+                    (ints_of_dim is not None or dim is None or dim is MISSING)
+                    and (keepdim is MISSING or keepdim.__class__ is bool)
+                ):
+                    return _all_dims_kernels[self._keys | tls.mode](
+                        self,
+                        ints_of_dim,
+                        False if keepdim is MISSING else keepdim,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.all, _all_packet, self, (_dim, _keepdim), (more, dim, keepdim), ('dim', 'keepdim'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.all, _all_packet, self, (_dim, _keepdim),
+            (more, dim, keepdim),
+            ('dim', 'keepdim'), args, kwargs,
+        )
 
     def allclose(self, _other=MISSING, _rtol=MISSING, _atol=MISSING, _equal_nan=MISSING, /, more=MISSING, other=MISSING, rtol=MISSING, atol=MISSING, equal_nan=MISSING, *args, **kwargs):
         """allclose(other, rtol=1e-05, atol=1e-08, equal_nan=False) -> bool
@@ -1407,11 +1716,26 @@ class TensorBase:
             equal_nan = _equal_nan
         if more is MISSING and not kwargs:
             try:
-                if other.__class__ in TENSORS and (rtol is MISSING or rtol.__class__ is float) and (atol is MISSING or atol.__class__ is float) and (equal_nan is MISSING or equal_nan.__class__ is bool):
-                    return _allclose_kernels[self._keys | other._keys | tls.mode](self, other, 1e-05 if rtol is MISSING else rtol, 1e-08 if atol is MISSING else atol, False if equal_nan is MISSING else equal_nan)
+                if (
+                    other.__class__ in TENSORS
+                    and (rtol is MISSING or rtol.__class__ is float)
+                    and (atol is MISSING or atol.__class__ is float)
+                    and (equal_nan is MISSING or equal_nan.__class__ is bool)
+                ):
+                    return _allclose_kernels[self._keys | other._keys | tls.mode](
+                        self,
+                        other,
+                        1e-05 if rtol is MISSING else rtol,
+                        1e-08 if atol is MISSING else atol,
+                        False if equal_nan is MISSING else equal_nan,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.allclose, _allclose_packet, self, (_other, _rtol, _atol, _equal_nan), (more, other, rtol, atol, equal_nan), ('other', 'rtol', 'atol', 'equal_nan'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.allclose, _allclose_packet, self, (_other, _rtol, _atol, _equal_nan),
+            (more, other, rtol, atol, equal_nan),
+            ('other', 'rtol', 'atol', 'equal_nan'), args, kwargs,
+        )
 
     def amax(self, _dim=MISSING, _keepdim=MISSING, /, more=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
         """amax(dim=(), keepdim=False) -> Tensor
@@ -1426,11 +1750,22 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 ints_of_dim = () if dim is MISSING else (dim,) if dim.__class__ is int else int_tuple(dim)
-                if ints_of_dim is not None and (keepdim is MISSING or keepdim.__class__ is bool):
-                    return _amax_kernels[self._keys | tls.mode](self, ints_of_dim, False if keepdim is MISSING else keepdim)
+                if (
+                    ints_of_dim is not None
+                    and (keepdim is MISSING or keepdim.__class__ is bool)
+                ):
+                    return _amax_kernels[self._keys | tls.mode](
+                        self,
+                        ints_of_dim,
+                        False if keepdim is MISSING else keepdim,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.amax, _amax_packet, self, (_dim, _keepdim), (more, dim, keepdim), ('dim', 'keepdim'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.amax, _amax_packet, self, (_dim, _keepdim),
+            (more, dim, keepdim),
+            ('dim', 'keepdim'), args, kwargs,
+        )
 
     def amin(self, _dim=MISSING, _keepdim=MISSING, /, more=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
         """amin(dim=(), keepdim=False) -> Tensor
@@ -1445,11 +1780,22 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 ints_of_dim = () if dim is MISSING else (dim,) if dim.__class__ is int else int_tuple(dim)
-                if ints_of_dim is not None and (keepdim is MISSING or keepdim.__class__ is bool):
-                    return _amin_kernels[self._keys | tls.mode](self, ints_of_dim, False if keepdim is MISSING else keepdim)
+                if (
+                    ints_of_dim is not None
+                    and (keepdim is MISSING or keepdim.__class__ is bool)
+                ):
+                    return _amin_kernels[self._keys | tls.mode](
+                        self,
+                        ints_of_dim,
+                        False if keepdim is MISSING else keepdim,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.amin, _amin_packet, self, (_dim, _keepdim), (more, dim, keepdim), ('dim', 'keepdim'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.amin, _amin_packet, self, (_dim, _keepdim),
+            (more, dim, keepdim),
+            ('dim', 'keepdim'), args, kwargs,
+        )
 
     def aminmax(self, /, more=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
         """aminmax(*, dim=None, keepdim=False) -> (Tensor, Tensor)
@@ -1457,11 +1803,22 @@ class TensorBase:
         Smallest and largest element, of all or along `dim`."""
         if more is MISSING and not kwargs:
             try:
-                if (dim is MISSING or dim is None or dim.__class__ is int) and (keepdim is MISSING or keepdim.__class__ is bool):
-                    return _aminmax_kernels[self._keys | tls.mode](self, None if dim is MISSING else dim, False if keepdim is MISSING else keepdim)
+                if (
+                    (dim is MISSING or dim is None or dim.__class__ is int)
+                    and (keepdim is MISSING or keepdim.__class__ is bool)
+                ):
+                    return _aminmax_kernels[self._keys | tls.mode](
+                        self,
+                        None if dim is MISSING else dim,
+                        False if keepdim is MISSING else keepdim,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.aminmax, _aminmax_packet, self, (), (more, dim, keepdim), ('dim', 'keepdim'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.aminmax, _aminmax_packet, self, (),
+            (more, dim, keepdim),
+            ('dim', 'keepdim'), args, kwargs,
+        )
 
     def angle(self, /, more=MISSING, *args, **kwargs):
         """angle() -> Tensor
@@ -1472,7 +1829,11 @@ class TensorBase:
                 return _angle_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.angle, _angle_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.angle, _angle_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def any(self, _dim=MISSING, _keepdim=MISSING, /, more=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
         """any() -> Tensor
@@ -1491,13 +1852,28 @@ class TensorBase:
                 if dim is MISSING and keepdim is MISSING:
                     return _any_kernels[self._keys | tls.mode](self)
                 if dim.__class__ is int and (keepdim is MISSING or keepdim.__class__ is bool):
-                    return _any_dim_kernels[self._keys | tls.mode](self, dim, False if keepdim is MISSING else keepdim)
+                    return _any_dim_kernels[self._keys | tls.mode](
+                        self,
+                        dim,
+                        False if keepdim is MISSING else keepdim,
+                    )
                 ints_of_dim = None if dim is MISSING else int_tuple(dim)
-                if (ints_of_dim is not None or dim is None or dim is MISSING) and (keepdim is MISSING or keepdim.__class__ is bool):
-                    return _any_dims_kernels[self._keys | tls.mode](self, ints_of_dim, False if keepdim is MISSING else keepdim)
+                if (
+                    (ints_of_dim is not None or dim is None or dim is MISSING)
+                    and (keepdim is MISSING or keepdim.__class__ is bool)
+                ):
+                    return _any_dims_kernels[self._keys | tls.mode](
+                        self,
+                        ints_of_dim,
+                        False if keepdim is MISSING else keepdim,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.any, _any_packet, self, (_dim, _keepdim), (more, dim, keepdim), ('dim', 'keepdim'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.any, _any_packet, self, (_dim, _keepdim),
+            (more, dim, keepdim),
+            ('dim', 'keepdim'), args, kwargs,
+        )
 
     def arccos(self, /, more=MISSING, *args, **kwargs):
         """arccos() -> Tensor
@@ -1508,7 +1884,11 @@ class TensorBase:
                 return _arccos_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.arccos, _arccos_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.arccos, _arccos_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def arccos_(self, /, more=MISSING, *args, **kwargs):
         """arccos_() -> Tensor
@@ -1519,7 +1899,11 @@ class TensorBase:
                 return _arccos__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.arccos_, _arccos__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.arccos_, _arccos__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def arccosh(self, /, more=MISSING, *args, **kwargs):
         """arccosh() -> Tensor
@@ -1530,7 +1914,11 @@ class TensorBase:
                 return _arccosh_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.arccosh, _arccosh_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.arccosh, _arccosh_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def arccosh_(self, /, more=MISSING, *args, **kwargs):
         """arccosh_() -> Tensor
@@ -1541,7 +1929,11 @@ class TensorBase:
                 return _arccosh__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.arccosh_, _arccosh__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.arccosh_, _arccosh__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def arcsin(self, /, more=MISSING, *args, **kwargs):
         """arcsin() -> Tensor
@@ -1552,7 +1944,11 @@ class TensorBase:
                 return _arcsin_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.arcsin, _arcsin_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.arcsin, _arcsin_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def arcsin_(self, /, more=MISSING, *args, **kwargs):
         """arcsin_() -> Tensor
@@ -1563,7 +1959,11 @@ class TensorBase:
                 return _arcsin__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.arcsin_, _arcsin__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.arcsin_, _arcsin__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def arcsinh(self, /, more=MISSING, *args, **kwargs):
         """arcsinh() -> Tensor
@@ -1574,7 +1974,11 @@ class TensorBase:
                 return _arcsinh_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.arcsinh, _arcsinh_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.arcsinh, _arcsinh_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def arcsinh_(self, /, more=MISSING, *args, **kwargs):
         """arcsinh_() -> Tensor
@@ -1585,7 +1989,11 @@ class TensorBase:
                 return _arcsinh__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.arcsinh_, _arcsinh__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.arcsinh_, _arcsinh__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def arctan(self, /, more=MISSING, *args, **kwargs):
         """arctan() -> Tensor
@@ -1596,7 +2004,11 @@ class TensorBase:
                 return _arctan_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.arctan, _arctan_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.arctan, _arctan_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def arctan2(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """arctan2(other) -> Tensor
@@ -1611,7 +2023,11 @@ class TensorBase:
                     return _arctan2_kernels[self._keys | other._keys | tls.mode](self, other)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.arctan2, _arctan2_packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.arctan2, _arctan2_packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def arctan2_(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """arctan2_(other) -> Tensor
@@ -1626,7 +2042,11 @@ class TensorBase:
                     return _arctan2__kernels[self._keys | other._keys | tls.mode](self, other)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.arctan2_, _arctan2__packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.arctan2_, _arctan2__packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def arctan_(self, /, more=MISSING, *args, **kwargs):
         """arctan_() -> Tensor
@@ -1637,7 +2057,11 @@ class TensorBase:
                 return _arctan__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.arctan_, _arctan__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.arctan_, _arctan__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def arctanh(self, /, more=MISSING, *args, **kwargs):
         """arctanh() -> Tensor
@@ -1648,7 +2072,11 @@ class TensorBase:
                 return _arctanh_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.arctanh, _arctanh_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.arctanh, _arctanh_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def arctanh_(self, /, more=MISSING, *args, **kwargs):
         """arctanh_() -> Tensor
@@ -1659,7 +2087,11 @@ class TensorBase:
                 return _arctanh__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.arctanh_, _arctanh__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.arctanh_, _arctanh__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def argmax(self, _dim=MISSING, _keepdim=MISSING, /, more=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
         """argmax(dim=None, keepdim=False) -> Tensor
@@ -1673,11 +2105,22 @@ class TensorBase:
             keepdim = _keepdim
         if more is MISSING and not kwargs:
             try:
-                if (dim is MISSING or dim is None or dim.__class__ is int) and (keepdim is MISSING or keepdim.__class__ is bool):
-                    return _argmax_kernels[self._keys | tls.mode](self, None if dim is MISSING else dim, False if keepdim is MISSING else keepdim)
+                if (
+                    (dim is MISSING or dim is None or dim.__class__ is int)
+                    and (keepdim is MISSING or keepdim.__class__ is bool)
+                ):
+                    return _argmax_kernels[self._keys | tls.mode](
+                        self,
+                        None if dim is MISSING else dim,
+                        False if keepdim is MISSING else keepdim,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.argmax, _argmax_packet, self, (_dim, _keepdim), (more, dim, keepdim), ('dim', 'keepdim'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.argmax, _argmax_packet, self, (_dim, _keepdim),
+            (more, dim, keepdim),
+            ('dim', 'keepdim'), args, kwargs,
+        )
 
     def argmin(self, _dim=MISSING, _keepdim=MISSING, /, more=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
         """argmin(dim=None, keepdim=False) -> Tensor
@@ -1691,11 +2134,22 @@ class TensorBase:
             keepdim = _keepdim
         if more is MISSING and not kwargs:
             try:
-                if (dim is MISSING or dim is None or dim.__class__ is int) and (keepdim is MISSING or keepdim.__class__ is bool):
-                    return _argmin_kernels[self._keys | tls.mode](self, None if dim is MISSING else dim, False if keepdim is MISSING else keepdim)
+                if (
+                    (dim is MISSING or dim is None or dim.__class__ is int)
+                    and (keepdim is MISSING or keepdim.__class__ is bool)
+                ):
+                    return _argmin_kernels[self._keys | tls.mode](
+                        self,
+                        None if dim is MISSING else dim,
+                        False if keepdim is MISSING else keepdim,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.argmin, _argmin_packet, self, (_dim, _keepdim), (more, dim, keepdim), ('dim', 'keepdim'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.argmin, _argmin_packet, self, (_dim, _keepdim),
+            (more, dim, keepdim),
+            ('dim', 'keepdim'), args, kwargs,
+        )
 
     def argsort(self, _dim=MISSING, _descending=MISSING, /, more=MISSING, dim=MISSING, descending=MISSING, stable=MISSING, *args, **kwargs):
         """argsort(dim=-1, descending=False) -> Tensor
@@ -1710,13 +2164,36 @@ class TensorBase:
             descending = _descending
         if more is MISSING and not kwargs:
             try:
-                if stable is MISSING and (dim is MISSING or dim.__class__ is int) and (descending is MISSING or descending.__class__ is bool):
-                    return _argsort_kernels[self._keys | tls.mode](self, -1 if dim is MISSING else dim, False if descending is MISSING else descending)
-                if _dim is MISSING and _descending is MISSING and stable.__class__ is bool and (dim is MISSING or dim.__class__ is int) and (descending is MISSING or descending.__class__ is bool):
-                    return _argsort_stable_kernels[self._keys | tls.mode](self, stable, -1 if dim is MISSING else dim, False if descending is MISSING else descending)
+                if (
+                    stable is MISSING
+                    and (dim is MISSING or dim.__class__ is int)
+                    and (descending is MISSING or descending.__class__ is bool)
+                ):
+                    return _argsort_kernels[self._keys | tls.mode](
+                        self,
+                        -1 if dim is MISSING else dim,
+                        False if descending is MISSING else descending,
+                    )
+                if (
+                    _dim is MISSING
+                    and _descending is MISSING
+                    and stable.__class__ is bool
+                    and (dim is MISSING or dim.__class__ is int)
+                    and (descending is MISSING or descending.__class__ is bool)
+                ):
+                    return _argsort_stable_kernels[self._keys | tls.mode](
+                        self,
+                        stable,
+                        -1 if dim is MISSING else dim,
+                        False if descending is MISSING else descending,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.argsort, _argsort_packet, self, (_dim, _descending), (more, dim, descending, stable), ('dim', 'descending', 'stable'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.argsort, _argsort_packet, self, (_dim, _descending),
+            (more, dim, descending, stable),
+            ('dim', 'descending', 'stable'), args, kwargs,
+        )
 
     def argwhere(self, /, more=MISSING, *args, **kwargs):
         """argwhere() -> Tensor
@@ -1727,7 +2204,11 @@ class TensorBase:
                 return _argwhere_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.argwhere, _argwhere_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.argwhere, _argwhere_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def as_strided(self, _size=MISSING, _stride=MISSING, _storage_offset=MISSING, /, more=MISSING, size=MISSING, stride=MISSING, storage_offset=MISSING, *args, **kwargs):
         """as_strided(size, stride, storage_offset=None) -> Tensor
@@ -1746,11 +2227,24 @@ class TensorBase:
             try:
                 ints_of_size = int_tuple(size)
                 ints_of_stride = int_tuple(stride)
-                if ints_of_size is not None and ints_of_stride is not None and (storage_offset is MISSING or storage_offset is None or storage_offset.__class__ is int):
-                    return _as_strided_kernels[self._keys | tls.mode](self, ints_of_size, ints_of_stride, None if storage_offset is MISSING else storage_offset)
+                if (
+                    ints_of_size is not None
+                    and ints_of_stride is not None
+                    and (storage_offset is MISSING or storage_offset is None or storage_offset.__class__ is int)
+                ):
+                    return _as_strided_kernels[self._keys | tls.mode](
+                        self,
+                        ints_of_size,
+                        ints_of_stride,
+                        None if storage_offset is MISSING else storage_offset,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.as_strided, _as_strided_packet, self, (_size, _stride, _storage_offset), (more, size, stride, storage_offset), ('size', 'stride', 'storage_offset'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.as_strided, _as_strided_packet, self, (_size, _stride, _storage_offset),
+            (more, size, stride, storage_offset),
+            ('size', 'stride', 'storage_offset'), args, kwargs,
+        )
 
     def as_strided_(self, _size=MISSING, _stride=MISSING, _storage_offset=MISSING, /, more=MISSING, size=MISSING, stride=MISSING, storage_offset=MISSING, *args, **kwargs):
         """as_strided_(size, stride, storage_offset=None) -> Tensor
@@ -1769,11 +2263,24 @@ class TensorBase:
             try:
                 ints_of_size = int_tuple(size)
                 ints_of_stride = int_tuple(stride)
-                if ints_of_size is not None and ints_of_stride is not None and (storage_offset is MISSING or storage_offset is None or storage_offset.__class__ is int):
-                    return _as_strided__kernels[self._keys | tls.mode](self, ints_of_size, ints_of_stride, None if storage_offset is MISSING else storage_offset)
+                if (
+                    ints_of_size is not None
+                    and ints_of_stride is not None
+                    and (storage_offset is MISSING or storage_offset is None or storage_offset.__class__ is int)
+                ):
+                    return _as_strided__kernels[self._keys | tls.mode](
+                        self,
+                        ints_of_size,
+                        ints_of_stride,
+                        None if storage_offset is MISSING else storage_offset,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.as_strided_, _as_strided__packet, self, (_size, _stride, _storage_offset), (more, size, stride, storage_offset), ('size', 'stride', 'storage_offset'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.as_strided_, _as_strided__packet, self, (_size, _stride, _storage_offset),
+            (more, size, stride, storage_offset),
+            ('size', 'stride', 'storage_offset'), args, kwargs,
+        )
 
     def as_strided_scatter(self, _src=MISSING, _size=MISSING, _stride=MISSING, _storage_offset=MISSING, /, more=MISSING, src=MISSING, size=MISSING, stride=MISSING, storage_offset=MISSING, *args, **kwargs):
         """as_strided_scatter(src, size, stride, storage_offset=None) -> Tensor
@@ -1795,11 +2302,26 @@ class TensorBase:
             try:
                 ints_of_size = int_tuple(size)
                 ints_of_stride = int_tuple(stride)
-                if src.__class__ in TENSORS and ints_of_size is not None and ints_of_stride is not None and (storage_offset is MISSING or storage_offset is None or storage_offset.__class__ is int):
-                    return _as_strided_scatter_kernels[self._keys | src._keys | tls.mode](self, src, ints_of_size, ints_of_stride, None if storage_offset is MISSING else storage_offset)
+                if (
+                    src.__class__ in TENSORS
+                    and ints_of_size is not None
+                    and ints_of_stride is not None
+                    and (storage_offset is MISSING or storage_offset is None or storage_offset.__class__ is int)
+                ):
+                    return _as_strided_scatter_kernels[self._keys | src._keys | tls.mode](
+                        self,
+                        src,
+                        ints_of_size,
+                        ints_of_stride,
+                        None if storage_offset is MISSING else storage_offset,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.as_strided_scatter, _as_strided_scatter_packet, self, (_src, _size, _stride, _storage_offset), (more, src, size, stride, storage_offset), ('src', 'size', 'stride', 'storage_offset'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.as_strided_scatter, _as_strided_scatter_packet, self, (_src, _size, _stride, _storage_offset),
+            (more, src, size, stride, storage_offset),
+            ('src', 'size', 'stride', 'storage_offset'), args, kwargs,
+        )
 
     def asin(self, /, more=MISSING, *args, **kwargs):
         """asin() -> Tensor
@@ -1810,7 +2332,11 @@ class TensorBase:
                 return _asin_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.asin, _asin_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.asin, _asin_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def asin_(self, /, more=MISSING, *args, **kwargs):
         """asin_() -> Tensor
@@ -1821,7 +2347,11 @@ class TensorBase:
                 return _asin__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.asin_, _asin__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.asin_, _asin__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def asinh(self, /, more=MISSING, *args, **kwargs):
         """asinh() -> Tensor
@@ -1832,7 +2362,11 @@ class TensorBase:
                 return _asinh_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.asinh, _asinh_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.asinh, _asinh_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def asinh_(self, /, more=MISSING, *args, **kwargs):
         """asinh_() -> Tensor
@@ -1843,7 +2377,11 @@ class TensorBase:
                 return _asinh__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.asinh_, _asinh__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.asinh_, _asinh__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def atan(self, /, more=MISSING, *args, **kwargs):
         """atan() -> Tensor
@@ -1854,7 +2392,11 @@ class TensorBase:
                 return _atan_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.atan, _atan_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.atan, _atan_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def atan2(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """atan2(other) -> Tensor
@@ -1869,7 +2411,11 @@ class TensorBase:
                     return _atan2_kernels[self._keys | other._keys | tls.mode](self, other)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.atan2, _atan2_packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.atan2, _atan2_packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def atan2_(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """atan2_(other) -> Tensor
@@ -1884,7 +2430,11 @@ class TensorBase:
                     return _atan2__kernels[self._keys | other._keys | tls.mode](self, other)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.atan2_, _atan2__packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.atan2_, _atan2__packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def atan_(self, /, more=MISSING, *args, **kwargs):
         """atan_() -> Tensor
@@ -1895,7 +2445,11 @@ class TensorBase:
                 return _atan__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.atan_, _atan__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.atan_, _atan__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def atanh(self, /, more=MISSING, *args, **kwargs):
         """atanh() -> Tensor
@@ -1906,7 +2460,11 @@ class TensorBase:
                 return _atanh_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.atanh, _atanh_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.atanh, _atanh_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def atanh_(self, /, more=MISSING, *args, **kwargs):
         """atanh_() -> Tensor
@@ -1917,7 +2475,11 @@ class TensorBase:
                 return _atanh__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.atanh_, _atanh__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.atanh_, _atanh__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def baddbmm(self, _batch1=MISSING, _batch2=MISSING, /, more=MISSING, batch1=MISSING, batch2=MISSING, beta=MISSING, alpha=MISSING, *args, **kwargs):
         """baddbmm(batch1, batch2, *, beta=1, alpha=1) -> Tensor
@@ -1931,11 +2493,31 @@ class TensorBase:
             batch2 = _batch2
         if more is MISSING and not kwargs:
             try:
-                if batch1.__class__ in TENSORS and batch2.__class__ in TENSORS and (beta is MISSING or beta.__class__ in NUMBERS) and (alpha is MISSING or alpha.__class__ in NUMBERS):
-                    return _baddbmm_kernels[self._keys | batch1._keys | batch2._keys | tls.mode](self, batch1, batch2, 1 if beta is MISSING else beta, 1 if alpha is MISSING else alpha)
+                if (
+                    batch1.__class__ in TENSORS
+                    and batch2.__class__ in TENSORS
+                    and (beta is MISSING or beta.__class__ in NUMBERS)
+                    and (alpha is MISSING or alpha.__class__ in NUMBERS)
+                ):
+                    return _baddbmm_kernels[
+                        self._keys
+                        | batch1._keys
+                        | batch2._keys
+                        | tls.mode
+                    ](
+                        self,
+                        batch1,
+                        batch2,
+                        1 if beta is MISSING else beta,
+                        1 if alpha is MISSING else alpha,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.baddbmm, _baddbmm_packet, self, (_batch1, _batch2), (more, batch1, batch2, beta, alpha), ('batch1', 'batch2', 'beta', 'alpha'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.baddbmm, _baddbmm_packet, self, (_batch1, _batch2),
+            (more, batch1, batch2, beta, alpha),
+            ('batch1', 'batch2', 'beta', 'alpha'), args, kwargs,
+        )
 
     def baddbmm_(self, _batch1=MISSING, _batch2=MISSING, /, more=MISSING, batch1=MISSING, batch2=MISSING, beta=MISSING, alpha=MISSING, *args, **kwargs):
         """baddbmm_(batch1, batch2, *, beta=1, alpha=1) -> Tensor
@@ -1949,11 +2531,31 @@ class TensorBase:
             batch2 = _batch2
         if more is MISSING and not kwargs:
             try:
-                if batch1.__class__ in TENSORS and batch2.__class__ in TENSORS and (beta is MISSING or beta.__class__ in NUMBERS) and (alpha is MISSING or alpha.__class__ in NUMBERS):
-                    return _baddbmm__kernels[self._keys | batch1._keys | batch2._keys | tls.mode](self, batch1, batch2, 1 if beta is MISSING else beta, 1 if alpha is MISSING else alpha)
+                if (
+                    batch1.__class__ in TENSORS
+                    and batch2.__class__ in TENSORS
+                    and (beta is MISSING or beta.__class__ in NUMBERS)
+                    and (alpha is MISSING or alpha.__class__ in NUMBERS)
+                ):
+                    return _baddbmm__kernels[
+                        self._keys
+                        | batch1._keys
+                        | batch2._keys
+                        | tls.mode
+                    ](
+                        self,
+                        batch1,
+                        batch2,
+                        1 if beta is MISSING else beta,
+                        1 if alpha is MISSING else alpha,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.baddbmm_, _baddbmm__packet, self, (_batch1, _batch2), (more, batch1, batch2, beta, alpha), ('batch1', 'batch2', 'beta', 'alpha'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.baddbmm_, _baddbmm__packet, self, (_batch1, _batch2),
+            (more, batch1, batch2, beta, alpha),
+            ('batch1', 'batch2', 'beta', 'alpha'), args, kwargs,
+        )
 
     def bernoulli(self, _p=MISSING, /, more=MISSING, p=MISSING, generator=MISSING, *args, **kwargs):
         """bernoulli(*, generator=None) -> Tensor
@@ -1966,12 +2568,23 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if p is MISSING and (generator is MISSING or generator is None):
-                    return _bernoulli_kernels[self._keys | tls.mode](self, None if generator is MISSING else generator)
+                    return _bernoulli_kernels[self._keys | tls.mode](
+                        self,
+                        None if generator is MISSING else generator,
+                    )
                 if p.__class__ is float and (generator is MISSING or generator is None):
-                    return _bernoulli_p_kernels[self._keys | tls.mode](self, p, None if generator is MISSING else generator)
+                    return _bernoulli_p_kernels[self._keys | tls.mode](
+                        self,
+                        p,
+                        None if generator is MISSING else generator,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.bernoulli, _bernoulli_packet, self, (_p,), (more, p, generator), ('p', 'generator'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.bernoulli, _bernoulli_packet, self, (_p,),
+            (more, p, generator),
+            ('p', 'generator'), args, kwargs,
+        )
 
     def bernoulli_(self, _p=MISSING, /, more=MISSING, p=MISSING, generator=MISSING, *args, **kwargs):
         """bernoulli_(p, *, generator=None) -> Tensor
@@ -1984,12 +2597,27 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if p.__class__ in TENSORS and (generator is MISSING or generator is None):
-                    return _bernoulli__Tensor_kernels[self._keys | p._keys | tls.mode](self, p, None if generator is MISSING else generator)
-                if (p is MISSING or p.__class__ is float) and (generator is MISSING or generator is None):
-                    return _bernoulli__float_kernels[self._keys | tls.mode](self, 0.5 if p is MISSING else p, None if generator is MISSING else generator)
+                    return _bernoulli__Tensor_kernels[self._keys | p._keys | tls.mode](
+                        self,
+                        p,
+                        None if generator is MISSING else generator,
+                    )
+                if (
+                    (p is MISSING or p.__class__ is float)
+                    and (generator is MISSING or generator is None)
+                ):
+                    return _bernoulli__float_kernels[self._keys | tls.mode](
+                        self,
+                        0.5 if p is MISSING else p,
+                        None if generator is MISSING else generator,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.bernoulli_, _bernoulli__packet, self, (_p,), (more, p, generator), ('p', 'generator'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.bernoulli_, _bernoulli__packet, self, (_p,),
+            (more, p, generator),
+            ('p', 'generator'), args, kwargs,
+        )
 
     def bincount(self, _weights=MISSING, _minlength=MISSING, /, more=MISSING, weights=MISSING, minlength=MISSING, *args, **kwargs):
         """bincount(weights=None, minlength=0) -> Tensor
@@ -2003,11 +2631,22 @@ class TensorBase:
             minlength = _minlength
         if more is MISSING and not kwargs:
             try:
-                if (weights is MISSING or weights is None or weights.__class__ in TENSORS) and (minlength is MISSING or minlength.__class__ is int):
-                    return _bincount_kernels[self._keys | (weights._keys if weights.__class__ in TENSORS else 0) | tls.mode](self, None if weights is MISSING else weights, 0 if minlength is MISSING else minlength)
+                if (
+                    (weights is MISSING or weights is None or weights.__class__ in TENSORS)
+                    and (minlength is MISSING or minlength.__class__ is int)
+                ):
+                    return _bincount_kernels[self._keys | (weights._keys if weights.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        None if weights is MISSING else weights,
+                        0 if minlength is MISSING else minlength,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.bincount, _bincount_packet, self, (_weights, _minlength), (more, weights, minlength), ('weights', 'minlength'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.bincount, _bincount_packet, self, (_weights, _minlength),
+            (more, weights, minlength),
+            ('weights', 'minlength'), args, kwargs,
+        )
 
     def bitwise_and(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """bitwise_and(other) -> Tensor
@@ -2019,10 +2658,17 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
-                    return _bitwise_and_Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](self, other)
+                    return _bitwise_and_Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        other,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.bitwise_and, _bitwise_and_packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.bitwise_and, _bitwise_and_packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def bitwise_and_(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """bitwise_and_(other) -> Tensor
@@ -2034,10 +2680,17 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
-                    return _bitwise_and__Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](self, other)
+                    return _bitwise_and__Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        other,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.bitwise_and_, _bitwise_and__packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.bitwise_and_, _bitwise_and__packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def bitwise_left_shift(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """bitwise_left_shift(other) -> Tensor
@@ -2049,10 +2702,17 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
-                    return _bitwise_left_shift_Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](self, other)
+                    return _bitwise_left_shift_Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        other,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.bitwise_left_shift, _bitwise_left_shift_packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.bitwise_left_shift, _bitwise_left_shift_packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def bitwise_left_shift_(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """bitwise_left_shift_(other) -> Tensor
@@ -2064,10 +2724,17 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
-                    return _bitwise_left_shift__Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](self, other)
+                    return _bitwise_left_shift__Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        other,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.bitwise_left_shift_, _bitwise_left_shift__packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.bitwise_left_shift_, _bitwise_left_shift__packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def bitwise_not(self, /, more=MISSING, *args, **kwargs):
         """bitwise_not() -> Tensor
@@ -2078,7 +2745,11 @@ class TensorBase:
                 return _bitwise_not_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.bitwise_not, _bitwise_not_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.bitwise_not, _bitwise_not_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def bitwise_not_(self, /, more=MISSING, *args, **kwargs):
         """bitwise_not_() -> Tensor
@@ -2089,7 +2760,11 @@ class TensorBase:
                 return _bitwise_not__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.bitwise_not_, _bitwise_not__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.bitwise_not_, _bitwise_not__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def bitwise_or(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """bitwise_or(other) -> Tensor
@@ -2101,10 +2776,17 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
-                    return _bitwise_or_Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](self, other)
+                    return _bitwise_or_Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        other,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.bitwise_or, _bitwise_or_packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.bitwise_or, _bitwise_or_packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def bitwise_or_(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """bitwise_or_(other) -> Tensor
@@ -2116,10 +2798,17 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
-                    return _bitwise_or__Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](self, other)
+                    return _bitwise_or__Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        other,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.bitwise_or_, _bitwise_or__packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.bitwise_or_, _bitwise_or__packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def bitwise_right_shift(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """bitwise_right_shift(other) -> Tensor
@@ -2131,10 +2820,17 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
-                    return _bitwise_right_shift_Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](self, other)
+                    return _bitwise_right_shift_Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        other,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.bitwise_right_shift, _bitwise_right_shift_packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.bitwise_right_shift, _bitwise_right_shift_packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def bitwise_right_shift_(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """bitwise_right_shift_(other) -> Tensor
@@ -2146,10 +2842,17 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
-                    return _bitwise_right_shift__Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](self, other)
+                    return _bitwise_right_shift__Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        other,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.bitwise_right_shift_, _bitwise_right_shift__packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.bitwise_right_shift_, _bitwise_right_shift__packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def bitwise_xor(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """bitwise_xor(other) -> Tensor
@@ -2161,10 +2864,17 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
-                    return _bitwise_xor_Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](self, other)
+                    return _bitwise_xor_Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        other,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.bitwise_xor, _bitwise_xor_packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.bitwise_xor, _bitwise_xor_packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def bitwise_xor_(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """bitwise_xor_(other) -> Tensor
@@ -2176,10 +2886,17 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
-                    return _bitwise_xor__Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](self, other)
+                    return _bitwise_xor__Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        other,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.bitwise_xor_, _bitwise_xor__packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.bitwise_xor_, _bitwise_xor__packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def bmm(self, _mat2=MISSING, /, more=MISSING, mat2=MISSING, *args, **kwargs):
         """bmm(mat2) -> Tensor
@@ -2194,7 +2911,11 @@ class TensorBase:
                     return _bmm_kernels[self._keys | mat2._keys | tls.mode](self, mat2)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.bmm, _bmm_packet, self, (_mat2,), (more, mat2), ('mat2',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.bmm, _bmm_packet, self, (_mat2,),
+            (more, mat2),
+            ('mat2',), args, kwargs,
+        )
 
     def broadcast_to(self, *args, **kwargs):
         """broadcast_to(size) -> Tensor
@@ -2222,11 +2943,24 @@ class TensorBase:
             sigma = _sigma
         if more is MISSING and not kwargs:
             try:
-                if (median is MISSING or median.__class__ is float) and (sigma is MISSING or sigma.__class__ is float) and (generator is MISSING or generator is None):
-                    return _cauchy__kernels[self._keys | tls.mode](self, 0.0 if median is MISSING else median, 1.0 if sigma is MISSING else sigma, None if generator is MISSING else generator)
+                if (
+                    (median is MISSING or median.__class__ is float)
+                    and (sigma is MISSING or sigma.__class__ is float)
+                    and (generator is MISSING or generator is None)
+                ):
+                    return _cauchy__kernels[self._keys | tls.mode](
+                        self,
+                        0.0 if median is MISSING else median,
+                        1.0 if sigma is MISSING else sigma,
+                        None if generator is MISSING else generator,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.cauchy_, _cauchy__packet, self, (_median, _sigma), (more, median, sigma, generator), ('median', 'sigma', 'generator'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.cauchy_, _cauchy__packet, self, (_median, _sigma),
+            (more, median, sigma, generator),
+            ('median', 'sigma', 'generator'), args, kwargs,
+        )
 
     def ceil(self, /, more=MISSING, *args, **kwargs):
         """ceil() -> Tensor
@@ -2237,7 +2971,11 @@ class TensorBase:
                 return _ceil_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.ceil, _ceil_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.ceil, _ceil_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def ceil_(self, /, more=MISSING, *args, **kwargs):
         """ceil_() -> Tensor
@@ -2248,7 +2986,11 @@ class TensorBase:
                 return _ceil__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.ceil_, _ceil__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.ceil_, _ceil__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def cholesky(self, _upper=MISSING, /, more=MISSING, upper=MISSING, *args, **kwargs):
         """cholesky(upper=False) -> Tensor
@@ -2260,10 +3002,17 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if (upper is MISSING or upper.__class__ is bool):
-                    return _cholesky_kernels[self._keys | tls.mode](self, False if upper is MISSING else upper)
+                    return _cholesky_kernels[self._keys | tls.mode](
+                        self,
+                        False if upper is MISSING else upper,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.cholesky, _cholesky_packet, self, (_upper,), (more, upper), ('upper',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.cholesky, _cholesky_packet, self, (_upper,),
+            (more, upper),
+            ('upper',), args, kwargs,
+        )
 
     def cholesky_inverse(self, _upper=MISSING, /, more=MISSING, upper=MISSING, *args, **kwargs):
         """cholesky_inverse(upper=False) -> Tensor
@@ -2275,10 +3024,17 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if (upper is MISSING or upper.__class__ is bool):
-                    return _cholesky_inverse_kernels[self._keys | tls.mode](self, False if upper is MISSING else upper)
+                    return _cholesky_inverse_kernels[self._keys | tls.mode](
+                        self,
+                        False if upper is MISSING else upper,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.cholesky_inverse, _cholesky_inverse_packet, self, (_upper,), (more, upper), ('upper',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.cholesky_inverse, _cholesky_inverse_packet, self, (_upper,),
+            (more, upper),
+            ('upper',), args, kwargs,
+        )
 
     def cholesky_solve(self, _input2=MISSING, _upper=MISSING, /, more=MISSING, input2=MISSING, upper=MISSING, *args, **kwargs):
         """cholesky_solve(input2, upper=False) -> Tensor
@@ -2292,11 +3048,22 @@ class TensorBase:
             upper = _upper
         if more is MISSING and not kwargs:
             try:
-                if input2.__class__ in TENSORS and (upper is MISSING or upper.__class__ is bool):
-                    return _cholesky_solve_kernels[self._keys | input2._keys | tls.mode](self, input2, False if upper is MISSING else upper)
+                if (
+                    input2.__class__ in TENSORS
+                    and (upper is MISSING or upper.__class__ is bool)
+                ):
+                    return _cholesky_solve_kernels[self._keys | input2._keys | tls.mode](
+                        self,
+                        input2,
+                        False if upper is MISSING else upper,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.cholesky_solve, _cholesky_solve_packet, self, (_input2, _upper), (more, input2, upper), ('input2', 'upper'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.cholesky_solve, _cholesky_solve_packet, self, (_input2, _upper),
+            (more, input2, upper),
+            ('input2', 'upper'), args, kwargs,
+        )
 
     def chunk(self, _chunks=MISSING, _dim=MISSING, /, more=MISSING, chunks=MISSING, dim=MISSING, *args, **kwargs):
         """chunk(chunks, dim=0) -> Tensors
@@ -2311,10 +3078,18 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if chunks.__class__ is int and (dim is MISSING or dim.__class__ is int):
-                    return _chunk_kernels[self._keys | tls.mode](self, chunks, 0 if dim is MISSING else dim)
+                    return _chunk_kernels[self._keys | tls.mode](
+                        self,
+                        chunks,
+                        0 if dim is MISSING else dim,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.chunk, _chunk_packet, self, (_chunks, _dim), (more, chunks, dim), ('chunks', 'dim'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.chunk, _chunk_packet, self, (_chunks, _dim),
+            (more, chunks, dim),
+            ('chunks', 'dim'), args, kwargs,
+        )
 
     def clamp(self, _min=MISSING, _max=MISSING, /, more=MISSING, min=MISSING, max=MISSING, *args, **kwargs):
         """clamp(min=None, max=None) -> Tensor
@@ -2328,13 +3103,36 @@ class TensorBase:
             max = _max
         if more is MISSING and not kwargs:
             try:
-                if (min is MISSING or min is None or min.__class__ in TENSORS) and (max is MISSING or max is None or max.__class__ in TENSORS):
-                    return _clamp_Tensor_kernels[self._keys | (min._keys if min.__class__ in TENSORS else 0) | (max._keys if max.__class__ in TENSORS else 0) | tls.mode](self, None if min is MISSING else min, None if max is MISSING else max)
-                if (min is MISSING or min is None or min.__class__ in NUMBERS) and (max is MISSING or max is None or max.__class__ in NUMBERS):
-                    return _clamp_kernels[self._keys | tls.mode](self, None if min is MISSING else min, None if max is MISSING else max)
+                if (
+                    (min is MISSING or min is None or min.__class__ in TENSORS)
+                    and (max is MISSING or max is None or max.__class__ in TENSORS)
+                ):
+                    return _clamp_Tensor_kernels[
+                        self._keys
+                        | (min._keys if min.__class__ in TENSORS else 0)
+                        | (max._keys if max.__class__ in TENSORS else 0)
+                        | tls.mode
+                    ](
+                        self,
+                        None if min is MISSING else min,
+                        None if max is MISSING else max,
+                    )
+                if (
+                    (min is MISSING or min is None or min.__class__ in NUMBERS)
+                    and (max is MISSING or max is None or max.__class__ in NUMBERS)
+                ):
+                    return _clamp_kernels[self._keys | tls.mode](
+                        self,
+                        None if min is MISSING else min,
+                        None if max is MISSING else max,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.clamp, _clamp_packet, self, (_min, _max), (more, min, max), ('min', 'max'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.clamp, _clamp_packet, self, (_min, _max),
+            (more, min, max),
+            ('min', 'max'), args, kwargs,
+        )
 
     def clamp_(self, _min=MISSING, _max=MISSING, /, more=MISSING, min=MISSING, max=MISSING, *args, **kwargs):
         """clamp_(min=None, max=None) -> Tensor
@@ -2348,13 +3146,36 @@ class TensorBase:
             max = _max
         if more is MISSING and not kwargs:
             try:
-                if (min is MISSING or min is None or min.__class__ in TENSORS) and (max is MISSING or max is None or max.__class__ in TENSORS):
-                    return _clamp__Tensor_kernels[self._keys | (min._keys if min.__class__ in TENSORS else 0) | (max._keys if max.__class__ in TENSORS else 0) | tls.mode](self, None if min is MISSING else min, None if max is MISSING else max)
-                if (min is MISSING or min is None or min.__class__ in NUMBERS) and (max is MISSING or max is None or max.__class__ in NUMBERS):
-                    return _clamp__kernels[self._keys | tls.mode](self, None if min is MISSING else min, None if max is MISSING else max)
+                if (
+                    (min is MISSING or min is None or min.__class__ in TENSORS)
+                    and (max is MISSING or max is None or max.__class__ in TENSORS)
+                ):
+                    return _clamp__Tensor_kernels[
+                        self._keys
+                        | (min._keys if min.__class__ in TENSORS else 0)
+                        | (max._keys if max.__class__ in TENSORS else 0)
+                        | tls.mode
+                    ](
+                        self,
+                        None if min is MISSING else min,
+                        None if max is MISSING else max,
+                    )
+                if (
+                    (min is MISSING or min is None or min.__class__ in NUMBERS)
+                    and (max is MISSING or max is None or max.__class__ in NUMBERS)
+                ):
+                    return _clamp__kernels[self._keys | tls.mode](
+                        self,
+                        None if min is MISSING else min,
+                        None if max is MISSING else max,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.clamp_, _clamp__packet, self, (_min, _max), (more, min, max), ('min', 'max'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.clamp_, _clamp__packet, self, (_min, _max),
+            (more, min, max),
+            ('min', 'max'), args, kwargs,
+        )
 
     def clamp_max(self, _max=MISSING, /, more=MISSING, max=MISSING, *args, **kwargs):
         """clamp_max(max) -> Tensor
@@ -2371,7 +3192,11 @@ class TensorBase:
                     return _clamp_max_kernels[self._keys | tls.mode](self, max)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.clamp_max, _clamp_max_packet, self, (_max,), (more, max), ('max',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.clamp_max, _clamp_max_packet, self, (_max,),
+            (more, max),
+            ('max',), args, kwargs,
+        )
 
     def clamp_max_(self, _max=MISSING, /, more=MISSING, max=MISSING, *args, **kwargs):
         """clamp_max_(max) -> Tensor
@@ -2388,7 +3213,11 @@ class TensorBase:
                     return _clamp_max__kernels[self._keys | tls.mode](self, max)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.clamp_max_, _clamp_max__packet, self, (_max,), (more, max), ('max',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.clamp_max_, _clamp_max__packet, self, (_max,),
+            (more, max),
+            ('max',), args, kwargs,
+        )
 
     def clamp_min(self, _min=MISSING, /, more=MISSING, min=MISSING, *args, **kwargs):
         """clamp_min(min) -> Tensor
@@ -2405,7 +3234,11 @@ class TensorBase:
                     return _clamp_min_kernels[self._keys | tls.mode](self, min)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.clamp_min, _clamp_min_packet, self, (_min,), (more, min), ('min',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.clamp_min, _clamp_min_packet, self, (_min,),
+            (more, min),
+            ('min',), args, kwargs,
+        )
 
     def clamp_min_(self, _min=MISSING, /, more=MISSING, min=MISSING, *args, **kwargs):
         """clamp_min_(min) -> Tensor
@@ -2422,7 +3255,11 @@ class TensorBase:
                     return _clamp_min__kernels[self._keys | tls.mode](self, min)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.clamp_min_, _clamp_min__packet, self, (_min,), (more, min), ('min',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.clamp_min_, _clamp_min__packet, self, (_min,),
+            (more, min),
+            ('min',), args, kwargs,
+        )
 
     def clip(self, _min=MISSING, _max=MISSING, /, more=MISSING, min=MISSING, max=MISSING, *args, **kwargs):
         """clip(min=None, max=None) -> Tensor
@@ -2436,13 +3273,36 @@ class TensorBase:
             max = _max
         if more is MISSING and not kwargs:
             try:
-                if (min is MISSING or min is None or min.__class__ in TENSORS) and (max is MISSING or max is None or max.__class__ in TENSORS):
-                    return _clip_Tensor_kernels[self._keys | (min._keys if min.__class__ in TENSORS else 0) | (max._keys if max.__class__ in TENSORS else 0) | tls.mode](self, None if min is MISSING else min, None if max is MISSING else max)
-                if (min is MISSING or min is None or min.__class__ in NUMBERS) and (max is MISSING or max is None or max.__class__ in NUMBERS):
-                    return _clip_kernels[self._keys | tls.mode](self, None if min is MISSING else min, None if max is MISSING else max)
+                if (
+                    (min is MISSING or min is None or min.__class__ in TENSORS)
+                    and (max is MISSING or max is None or max.__class__ in TENSORS)
+                ):
+                    return _clip_Tensor_kernels[
+                        self._keys
+                        | (min._keys if min.__class__ in TENSORS else 0)
+                        | (max._keys if max.__class__ in TENSORS else 0)
+                        | tls.mode
+                    ](
+                        self,
+                        None if min is MISSING else min,
+                        None if max is MISSING else max,
+                    )
+                if (
+                    (min is MISSING or min is None or min.__class__ in NUMBERS)
+                    and (max is MISSING or max is None or max.__class__ in NUMBERS)
+                ):
+                    return _clip_kernels[self._keys | tls.mode](
+                        self,
+                        None if min is MISSING else min,
+                        None if max is MISSING else max,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.clip, _clip_packet, self, (_min, _max), (more, min, max), ('min', 'max'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.clip, _clip_packet, self, (_min, _max),
+            (more, min, max),
+            ('min', 'max'), args, kwargs,
+        )
 
     def clip_(self, _min=MISSING, _max=MISSING, /, more=MISSING, min=MISSING, max=MISSING, *args, **kwargs):
         """clip_(min=None, max=None) -> Tensor
@@ -2456,13 +3316,36 @@ class TensorBase:
             max = _max
         if more is MISSING and not kwargs:
             try:
-                if (min is MISSING or min is None or min.__class__ in TENSORS) and (max is MISSING or max is None or max.__class__ in TENSORS):
-                    return _clip__Tensor_kernels[self._keys | (min._keys if min.__class__ in TENSORS else 0) | (max._keys if max.__class__ in TENSORS else 0) | tls.mode](self, None if min is MISSING else min, None if max is MISSING else max)
-                if (min is MISSING or min is None or min.__class__ in NUMBERS) and (max is MISSING or max is None or max.__class__ in NUMBERS):
-                    return _clip__kernels[self._keys | tls.mode](self, None if min is MISSING else min, None if max is MISSING else max)
+                if (
+                    (min is MISSING or min is None or min.__class__ in TENSORS)
+                    and (max is MISSING or max is None or max.__class__ in TENSORS)
+                ):
+                    return _clip__Tensor_kernels[
+                        self._keys
+                        | (min._keys if min.__class__ in TENSORS else 0)
+                        | (max._keys if max.__class__ in TENSORS else 0)
+                        | tls.mode
+                    ](
+                        self,
+                        None if min is MISSING else min,
+                        None if max is MISSING else max,
+                    )
+                if (
+                    (min is MISSING or min is None or min.__class__ in NUMBERS)
+                    and (max is MISSING or max is None or max.__class__ in NUMBERS)
+                ):
+                    return _clip__kernels[self._keys | tls.mode](
+                        self,
+                        None if min is MISSING else min,
+                        None if max is MISSING else max,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.clip_, _clip__packet, self, (_min, _max), (more, min, max), ('min', 'max'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.clip_, _clip__packet, self, (_min, _max),
+            (more, min, max),
+            ('min', 'max'), args, kwargs,
+        )
 
     def clone(self, /, more=MISSING, memory_format=MISSING, *args, **kwargs):
         """clone(*, memory_format=None) -> Tensor
@@ -2471,10 +3354,17 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if (memory_format is MISSING or memory_format is None or memory_format.__class__ is memory_format_class):
-                    return _clone_kernels[self._keys | tls.mode](self, None if memory_format is MISSING else memory_format)
+                    return _clone_kernels[self._keys | tls.mode](
+                        self,
+                        None if memory_format is MISSING else memory_format,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.clone, _clone_packet, self, (), (more, memory_format), ('memory_format',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.clone, _clone_packet, self, (),
+            (more, memory_format),
+            ('memory_format',), args, kwargs,
+        )
 
     def conj(self, /, more=MISSING, *args, **kwargs):
         """conj() -> Tensor
@@ -2485,7 +3375,11 @@ class TensorBase:
                 return _conj_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.conj, _conj_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.conj, _conj_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def conj_physical(self, /, more=MISSING, *args, **kwargs):
         """conj_physical() -> Tensor
@@ -2496,7 +3390,11 @@ class TensorBase:
                 return _conj_physical_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.conj_physical, _conj_physical_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.conj_physical, _conj_physical_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def conj_physical_(self, /, more=MISSING, *args, **kwargs):
         """conj_physical_() -> Tensor
@@ -2507,7 +3405,11 @@ class TensorBase:
                 return _conj_physical__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.conj_physical_, _conj_physical__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.conj_physical_, _conj_physical__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def contiguous(self, /, more=MISSING, memory_format=MISSING, *args, **kwargs):
         """contiguous(*, memory_format=contiguous_format) -> Tensor
@@ -2516,10 +3418,17 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if (memory_format is MISSING or memory_format.__class__ is memory_format_class):
-                    return _contiguous_kernels[self._keys | tls.mode](self, contiguous_format if memory_format is MISSING else memory_format)
+                    return _contiguous_kernels[self._keys | tls.mode](
+                        self,
+                        contiguous_format if memory_format is MISSING else memory_format,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.contiguous, _contiguous_packet, self, (), (more, memory_format), ('memory_format',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.contiguous, _contiguous_packet, self, (),
+            (more, memory_format),
+            ('memory_format',), args, kwargs,
+        )
 
     def copy_(self, _src=MISSING, _non_blocking=MISSING, /, more=MISSING, src=MISSING, non_blocking=MISSING, *args, **kwargs):
         """copy_(src, non_blocking=False) -> Tensor
@@ -2533,11 +3442,22 @@ class TensorBase:
             non_blocking = _non_blocking
         if more is MISSING and not kwargs:
             try:
-                if src.__class__ in TENSORS and (non_blocking is MISSING or non_blocking.__class__ is bool):
-                    return _copy__kernels[self._keys | src._keys | tls.mode](self, src, False if non_blocking is MISSING else non_blocking)
+                if (
+                    src.__class__ in TENSORS
+                    and (non_blocking is MISSING or non_blocking.__class__ is bool)
+                ):
+                    return _copy__kernels[self._keys | src._keys | tls.mode](
+                        self,
+                        src,
+                        False if non_blocking is MISSING else non_blocking,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.copy_, _copy__packet, self, (_src, _non_blocking), (more, src, non_blocking), ('src', 'non_blocking'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.copy_, _copy__packet, self, (_src, _non_blocking),
+            (more, src, non_blocking),
+            ('src', 'non_blocking'), args, kwargs,
+        )
 
     def copysign(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """copysign(other) -> Tensor
@@ -2554,7 +3474,11 @@ class TensorBase:
                     return _copysign_Scalar_kernels[self._keys | tls.mode](self, other)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.copysign, _copysign_packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.copysign, _copysign_packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def copysign_(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """copysign_(other) -> Tensor
@@ -2571,7 +3495,11 @@ class TensorBase:
                     return _copysign__Scalar_kernels[self._keys | tls.mode](self, other)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.copysign_, _copysign__packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.copysign_, _copysign__packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def corrcoef(self, /, more=MISSING, *args, **kwargs):
         """corrcoef() -> Tensor
@@ -2582,7 +3510,11 @@ class TensorBase:
                 return _corrcoef_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.corrcoef, _corrcoef_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.corrcoef, _corrcoef_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def cos(self, /, more=MISSING, *args, **kwargs):
         """cos() -> Tensor
@@ -2593,7 +3525,11 @@ class TensorBase:
                 return _cos_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.cos, _cos_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.cos, _cos_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def cos_(self, /, more=MISSING, *args, **kwargs):
         """cos_() -> Tensor
@@ -2604,7 +3540,11 @@ class TensorBase:
                 return _cos__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.cos_, _cos__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.cos_, _cos__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def cosh(self, /, more=MISSING, *args, **kwargs):
         """cosh() -> Tensor
@@ -2615,7 +3555,11 @@ class TensorBase:
                 return _cosh_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.cosh, _cosh_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.cosh, _cosh_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def cosh_(self, /, more=MISSING, *args, **kwargs):
         """cosh_() -> Tensor
@@ -2626,7 +3570,11 @@ class TensorBase:
                 return _cosh__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.cosh_, _cosh__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.cosh_, _cosh__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def count_nonzero(self, *args, **kwargs):
         """count_nonzero(dim) -> Tensor
@@ -2649,11 +3597,29 @@ class TensorBase:
         Covariance of variables (rows) over observations."""
         if more is MISSING and not kwargs:
             try:
-                if (correction is MISSING or correction.__class__ is int) and (fweights is MISSING or fweights is None or fweights.__class__ in TENSORS) and (aweights is MISSING or aweights is None or aweights.__class__ in TENSORS):
-                    return _cov_kernels[self._keys | (fweights._keys if fweights.__class__ in TENSORS else 0) | (aweights._keys if aweights.__class__ in TENSORS else 0) | tls.mode](self, 1 if correction is MISSING else correction, None if fweights is MISSING else fweights, None if aweights is MISSING else aweights)
+                if (
+                    (correction is MISSING or correction.__class__ is int)
+                    and (fweights is MISSING or fweights is None or fweights.__class__ in TENSORS)
+                    and (aweights is MISSING or aweights is None or aweights.__class__ in TENSORS)
+                ):
+                    return _cov_kernels[
+                        self._keys
+                        | (fweights._keys if fweights.__class__ in TENSORS else 0)
+                        | (aweights._keys if aweights.__class__ in TENSORS else 0)
+                        | tls.mode
+                    ](
+                        self,
+                        1 if correction is MISSING else correction,
+                        None if fweights is MISSING else fweights,
+                        None if aweights is MISSING else aweights,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.cov, _cov_packet, self, (), (more, correction, fweights, aweights), ('correction', 'fweights', 'aweights'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.cov, _cov_packet, self, (),
+            (more, correction, fweights, aweights),
+            ('correction', 'fweights', 'aweights'), args, kwargs,
+        )
 
     def cross(self, _other=MISSING, _dim=MISSING, /, more=MISSING, other=MISSING, dim=MISSING, *args, **kwargs):
         """cross(other, dim=None) -> Tensor
@@ -2667,11 +3633,22 @@ class TensorBase:
             dim = _dim
         if more is MISSING and not kwargs:
             try:
-                if other.__class__ in TENSORS and (dim is MISSING or dim is None or dim.__class__ is int):
-                    return _cross_kernels[self._keys | other._keys | tls.mode](self, other, None if dim is MISSING else dim)
+                if (
+                    other.__class__ in TENSORS
+                    and (dim is MISSING or dim is None or dim.__class__ is int)
+                ):
+                    return _cross_kernels[self._keys | other._keys | tls.mode](
+                        self,
+                        other,
+                        None if dim is MISSING else dim,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.cross, _cross_packet, self, (_other, _dim), (more, other, dim), ('other', 'dim'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.cross, _cross_packet, self, (_other, _dim),
+            (more, other, dim),
+            ('other', 'dim'), args, kwargs,
+        )
 
     def cummax(self, _dim=MISSING, /, more=MISSING, dim=MISSING, *args, **kwargs):
         """cummax(dim) -> (Tensor, Tensor)
@@ -2686,7 +3663,11 @@ class TensorBase:
                     return _cummax_kernels[self._keys | tls.mode](self, dim)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.cummax, _cummax_packet, self, (_dim,), (more, dim), ('dim',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.cummax, _cummax_packet, self, (_dim,),
+            (more, dim),
+            ('dim',), args, kwargs,
+        )
 
     def cummin(self, _dim=MISSING, /, more=MISSING, dim=MISSING, *args, **kwargs):
         """cummin(dim) -> (Tensor, Tensor)
@@ -2701,7 +3682,11 @@ class TensorBase:
                     return _cummin_kernels[self._keys | tls.mode](self, dim)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.cummin, _cummin_packet, self, (_dim,), (more, dim), ('dim',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.cummin, _cummin_packet, self, (_dim,),
+            (more, dim),
+            ('dim',), args, kwargs,
+        )
 
     def cumprod(self, _dim=MISSING, /, more=MISSING, dim=MISSING, dtype=MISSING, *args, **kwargs):
         """cumprod(dim, *, dtype=None) -> Tensor
@@ -2712,11 +3697,22 @@ class TensorBase:
             dim = _dim
         if more is MISSING and not kwargs:
             try:
-                if dim.__class__ is int and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class):
-                    return _cumprod_kernels[self._keys | tls.mode](self, dim, None if dtype is MISSING else dtype)
+                if (
+                    dim.__class__ is int
+                    and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
+                ):
+                    return _cumprod_kernels[self._keys | tls.mode](
+                        self,
+                        dim,
+                        None if dtype is MISSING else dtype,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.cumprod, _cumprod_packet, self, (_dim,), (more, dim, dtype), ('dim', 'dtype'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.cumprod, _cumprod_packet, self, (_dim,),
+            (more, dim, dtype),
+            ('dim', 'dtype'), args, kwargs,
+        )
 
     def cumprod_(self, _dim=MISSING, /, more=MISSING, dim=MISSING, dtype=MISSING, *args, **kwargs):
         """cumprod_(dim, *, dtype=None) -> Tensor
@@ -2727,11 +3723,22 @@ class TensorBase:
             dim = _dim
         if more is MISSING and not kwargs:
             try:
-                if dim.__class__ is int and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class):
-                    return _cumprod__kernels[self._keys | tls.mode](self, dim, None if dtype is MISSING else dtype)
+                if (
+                    dim.__class__ is int
+                    and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
+                ):
+                    return _cumprod__kernels[self._keys | tls.mode](
+                        self,
+                        dim,
+                        None if dtype is MISSING else dtype,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.cumprod_, _cumprod__packet, self, (_dim,), (more, dim, dtype), ('dim', 'dtype'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.cumprod_, _cumprod__packet, self, (_dim,),
+            (more, dim, dtype),
+            ('dim', 'dtype'), args, kwargs,
+        )
 
     def cumsum(self, _dim=MISSING, /, more=MISSING, dim=MISSING, dtype=MISSING, *args, **kwargs):
         """cumsum(dim, *, dtype=None) -> Tensor
@@ -2742,11 +3749,22 @@ class TensorBase:
             dim = _dim
         if more is MISSING and not kwargs:
             try:
-                if dim.__class__ is int and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class):
-                    return _cumsum_kernels[self._keys | tls.mode](self, dim, None if dtype is MISSING else dtype)
+                if (
+                    dim.__class__ is int
+                    and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
+                ):
+                    return _cumsum_kernels[self._keys | tls.mode](
+                        self,
+                        dim,
+                        None if dtype is MISSING else dtype,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.cumsum, _cumsum_packet, self, (_dim,), (more, dim, dtype), ('dim', 'dtype'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.cumsum, _cumsum_packet, self, (_dim,),
+            (more, dim, dtype),
+            ('dim', 'dtype'), args, kwargs,
+        )
 
     def cumsum_(self, _dim=MISSING, /, more=MISSING, dim=MISSING, dtype=MISSING, *args, **kwargs):
         """cumsum_(dim, *, dtype=None) -> Tensor
@@ -2757,11 +3775,22 @@ class TensorBase:
             dim = _dim
         if more is MISSING and not kwargs:
             try:
-                if dim.__class__ is int and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class):
-                    return _cumsum__kernels[self._keys | tls.mode](self, dim, None if dtype is MISSING else dtype)
+                if (
+                    dim.__class__ is int
+                    and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
+                ):
+                    return _cumsum__kernels[self._keys | tls.mode](
+                        self,
+                        dim,
+                        None if dtype is MISSING else dtype,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.cumsum_, _cumsum__packet, self, (_dim,), (more, dim, dtype), ('dim', 'dtype'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.cumsum_, _cumsum__packet, self, (_dim,),
+            (more, dim, dtype),
+            ('dim', 'dtype'), args, kwargs,
+        )
 
     def deg2rad(self, /, more=MISSING, *args, **kwargs):
         """deg2rad() -> Tensor
@@ -2772,7 +3801,11 @@ class TensorBase:
                 return _deg2rad_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.deg2rad, _deg2rad_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.deg2rad, _deg2rad_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def deg2rad_(self, /, more=MISSING, *args, **kwargs):
         """deg2rad_() -> Tensor
@@ -2783,7 +3816,11 @@ class TensorBase:
                 return _deg2rad__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.deg2rad_, _deg2rad__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.deg2rad_, _deg2rad__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def det(self, /, more=MISSING, *args, **kwargs):
         """det() -> Tensor
@@ -2794,7 +3831,11 @@ class TensorBase:
                 return _det_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.det, _det_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.det, _det_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def diag(self, _diagonal=MISSING, /, more=MISSING, diagonal=MISSING, *args, **kwargs):
         """diag(diagonal=0) -> Tensor
@@ -2806,10 +3847,17 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if (diagonal is MISSING or diagonal.__class__ is int):
-                    return _diag_kernels[self._keys | tls.mode](self, 0 if diagonal is MISSING else diagonal)
+                    return _diag_kernels[self._keys | tls.mode](
+                        self,
+                        0 if diagonal is MISSING else diagonal,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.diag, _diag_packet, self, (_diagonal,), (more, diagonal), ('diagonal',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.diag, _diag_packet, self, (_diagonal,),
+            (more, diagonal),
+            ('diagonal',), args, kwargs,
+        )
 
     def diag_embed(self, _offset=MISSING, _dim1=MISSING, _dim2=MISSING, /, more=MISSING, offset=MISSING, dim1=MISSING, dim2=MISSING, *args, **kwargs):
         """diag_embed(offset=0, dim1=-2, dim2=-1) -> Tensor
@@ -2826,11 +3874,24 @@ class TensorBase:
             dim2 = _dim2
         if more is MISSING and not kwargs:
             try:
-                if (offset is MISSING or offset.__class__ is int) and (dim1 is MISSING or dim1.__class__ is int) and (dim2 is MISSING or dim2.__class__ is int):
-                    return _diag_embed_kernels[self._keys | tls.mode](self, 0 if offset is MISSING else offset, -2 if dim1 is MISSING else dim1, -1 if dim2 is MISSING else dim2)
+                if (
+                    (offset is MISSING or offset.__class__ is int)
+                    and (dim1 is MISSING or dim1.__class__ is int)
+                    and (dim2 is MISSING or dim2.__class__ is int)
+                ):
+                    return _diag_embed_kernels[self._keys | tls.mode](
+                        self,
+                        0 if offset is MISSING else offset,
+                        -2 if dim1 is MISSING else dim1,
+                        -1 if dim2 is MISSING else dim2,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.diag_embed, _diag_embed_packet, self, (_offset, _dim1, _dim2), (more, offset, dim1, dim2), ('offset', 'dim1', 'dim2'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.diag_embed, _diag_embed_packet, self, (_offset, _dim1, _dim2),
+            (more, offset, dim1, dim2),
+            ('offset', 'dim1', 'dim2'), args, kwargs,
+        )
 
     def diagflat(self, _offset=MISSING, /, more=MISSING, offset=MISSING, *args, **kwargs):
         """diagflat(offset=0) -> Tensor
@@ -2842,10 +3903,17 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if (offset is MISSING or offset.__class__ is int):
-                    return _diagflat_kernels[self._keys | tls.mode](self, 0 if offset is MISSING else offset)
+                    return _diagflat_kernels[self._keys | tls.mode](
+                        self,
+                        0 if offset is MISSING else offset,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.diagflat, _diagflat_packet, self, (_offset,), (more, offset), ('offset',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.diagflat, _diagflat_packet, self, (_offset,),
+            (more, offset),
+            ('offset',), args, kwargs,
+        )
 
     def diagonal(self, _offset=MISSING, _dim1=MISSING, _dim2=MISSING, /, more=MISSING, offset=MISSING, dim1=MISSING, dim2=MISSING, *args, **kwargs):
         """diagonal(offset=0, dim1=0, dim2=1) -> Tensor
@@ -2862,11 +3930,24 @@ class TensorBase:
             dim2 = _dim2
         if more is MISSING and not kwargs:
             try:
-                if (offset is MISSING or offset.__class__ is int) and (dim1 is MISSING or dim1.__class__ is int) and (dim2 is MISSING or dim2.__class__ is int):
-                    return _diagonal_kernels[self._keys | tls.mode](self, 0 if offset is MISSING else offset, 0 if dim1 is MISSING else dim1, 1 if dim2 is MISSING else dim2)
+                if (
+                    (offset is MISSING or offset.__class__ is int)
+                    and (dim1 is MISSING or dim1.__class__ is int)
+                    and (dim2 is MISSING or dim2.__class__ is int)
+                ):
+                    return _diagonal_kernels[self._keys | tls.mode](
+                        self,
+                        0 if offset is MISSING else offset,
+                        0 if dim1 is MISSING else dim1,
+                        1 if dim2 is MISSING else dim2,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.diagonal, _diagonal_packet, self, (_offset, _dim1, _dim2), (more, offset, dim1, dim2), ('offset', 'dim1', 'dim2'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.diagonal, _diagonal_packet, self, (_offset, _dim1, _dim2),
+            (more, offset, dim1, dim2),
+            ('offset', 'dim1', 'dim2'), args, kwargs,
+        )
 
     def diagonal_scatter(self, _src=MISSING, _offset=MISSING, _dim1=MISSING, _dim2=MISSING, /, more=MISSING, src=MISSING, offset=MISSING, dim1=MISSING, dim2=MISSING, *args, **kwargs):
         """diagonal_scatter(src, offset=0, dim1=0, dim2=1) -> Tensor
@@ -2886,11 +3967,26 @@ class TensorBase:
             dim2 = _dim2
         if more is MISSING and not kwargs:
             try:
-                if src.__class__ in TENSORS and (offset is MISSING or offset.__class__ is int) and (dim1 is MISSING or dim1.__class__ is int) and (dim2 is MISSING or dim2.__class__ is int):
-                    return _diagonal_scatter_kernels[self._keys | src._keys | tls.mode](self, src, 0 if offset is MISSING else offset, 0 if dim1 is MISSING else dim1, 1 if dim2 is MISSING else dim2)
+                if (
+                    src.__class__ in TENSORS
+                    and (offset is MISSING or offset.__class__ is int)
+                    and (dim1 is MISSING or dim1.__class__ is int)
+                    and (dim2 is MISSING or dim2.__class__ is int)
+                ):
+                    return _diagonal_scatter_kernels[self._keys | src._keys | tls.mode](
+                        self,
+                        src,
+                        0 if offset is MISSING else offset,
+                        0 if dim1 is MISSING else dim1,
+                        1 if dim2 is MISSING else dim2,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.diagonal_scatter, _diagonal_scatter_packet, self, (_src, _offset, _dim1, _dim2), (more, src, offset, dim1, dim2), ('src', 'offset', 'dim1', 'dim2'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.diagonal_scatter, _diagonal_scatter_packet, self, (_src, _offset, _dim1, _dim2),
+            (more, src, offset, dim1, dim2),
+            ('src', 'offset', 'dim1', 'dim2'), args, kwargs,
+        )
 
     def diff(self, _n=MISSING, _dim=MISSING, _prepend=MISSING, _append=MISSING, /, more=MISSING, n=MISSING, dim=MISSING, prepend=MISSING, append=MISSING, *args, **kwargs):
         """diff(n=1, dim=-1, prepend=None, append=None) -> Tensor
@@ -2910,11 +4006,31 @@ class TensorBase:
             append = _append
         if more is MISSING and not kwargs:
             try:
-                if (n is MISSING or n.__class__ is int) and (dim is MISSING or dim.__class__ is int) and (prepend is MISSING or prepend is None or prepend.__class__ in TENSORS) and (append is MISSING or append is None or append.__class__ in TENSORS):
-                    return _diff_kernels[self._keys | (prepend._keys if prepend.__class__ in TENSORS else 0) | (append._keys if append.__class__ in TENSORS else 0) | tls.mode](self, 1 if n is MISSING else n, -1 if dim is MISSING else dim, None if prepend is MISSING else prepend, None if append is MISSING else append)
+                if (
+                    (n is MISSING or n.__class__ is int)
+                    and (dim is MISSING or dim.__class__ is int)
+                    and (prepend is MISSING or prepend is None or prepend.__class__ in TENSORS)
+                    and (append is MISSING or append is None or append.__class__ in TENSORS)
+                ):
+                    return _diff_kernels[
+                        self._keys
+                        | (prepend._keys if prepend.__class__ in TENSORS else 0)
+                        | (append._keys if append.__class__ in TENSORS else 0)
+                        | tls.mode
+                    ](
+                        self,
+                        1 if n is MISSING else n,
+                        -1 if dim is MISSING else dim,
+                        None if prepend is MISSING else prepend,
+                        None if append is MISSING else append,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.diff, _diff_packet, self, (_n, _dim, _prepend, _append), (more, n, dim, prepend, append), ('n', 'dim', 'prepend', 'append'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.diff, _diff_packet, self, (_n, _dim, _prepend, _append),
+            (more, n, dim, prepend, append),
+            ('n', 'dim', 'prepend', 'append'), args, kwargs,
+        )
 
     def digamma(self, /, more=MISSING, *args, **kwargs):
         """digamma() -> Tensor
@@ -2925,7 +4041,11 @@ class TensorBase:
                 return _digamma_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.digamma, _digamma_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.digamma, _digamma_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def digamma_(self, /, more=MISSING, *args, **kwargs):
         """digamma_() -> Tensor
@@ -2936,7 +4056,11 @@ class TensorBase:
                 return _digamma__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.digamma_, _digamma__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.digamma_, _digamma__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def dist(self, _other=MISSING, _p=MISSING, /, more=MISSING, other=MISSING, p=MISSING, *args, **kwargs):
         """dist(other, p=2) -> Tensor
@@ -2951,10 +4075,18 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if other.__class__ in TENSORS and (p is MISSING or p.__class__ in NUMBERS):
-                    return _dist_kernels[self._keys | other._keys | tls.mode](self, other, 2 if p is MISSING else p)
+                    return _dist_kernels[self._keys | other._keys | tls.mode](
+                        self,
+                        other,
+                        2 if p is MISSING else p,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.dist, _dist_packet, self, (_other, _p), (more, other, p), ('other', 'p'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.dist, _dist_packet, self, (_other, _p),
+            (more, other, p),
+            ('other', 'p'), args, kwargs,
+        )
 
     def div(self, _other=MISSING, /, more=MISSING, other=MISSING, rounding_mode=MISSING, *args, **kwargs):
         """div(other) -> Tensor
@@ -2966,13 +4098,30 @@ class TensorBase:
             other = _other
         if more is MISSING and not kwargs:
             try:
-                if rounding_mode is MISSING and (other.__class__ in TENSORS or other.__class__ in NUMBERS):
-                    return _div_Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](self, other)
-                if (other.__class__ in TENSORS or other.__class__ in NUMBERS) and (rounding_mode is None or rounding_mode.__class__ is str):
-                    return _div_Tensor_mode_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](self, other, rounding_mode)
+                if (
+                    rounding_mode is MISSING
+                    and (other.__class__ in TENSORS or other.__class__ in NUMBERS)
+                ):
+                    return _div_Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        other,
+                    )
+                if (
+                    (other.__class__ in TENSORS or other.__class__ in NUMBERS)
+                    and (rounding_mode is None or rounding_mode.__class__ is str)
+                ):
+                    return _div_Tensor_mode_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        other,
+                        rounding_mode,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.div, _div_packet, self, (_other,), (more, other, rounding_mode), ('other', 'rounding_mode'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.div, _div_packet, self, (_other,),
+            (more, other, rounding_mode),
+            ('other', 'rounding_mode'), args, kwargs,
+        )
 
     def div_(self, _other=MISSING, /, more=MISSING, other=MISSING, rounding_mode=MISSING, *args, **kwargs):
         """div_(other) -> Tensor
@@ -2984,13 +4133,30 @@ class TensorBase:
             other = _other
         if more is MISSING and not kwargs:
             try:
-                if rounding_mode is MISSING and (other.__class__ in TENSORS or other.__class__ in NUMBERS):
-                    return _div__Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](self, other)
-                if (other.__class__ in TENSORS or other.__class__ in NUMBERS) and (rounding_mode is None or rounding_mode.__class__ is str):
-                    return _div__Tensor_mode_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](self, other, rounding_mode)
+                if (
+                    rounding_mode is MISSING
+                    and (other.__class__ in TENSORS or other.__class__ in NUMBERS)
+                ):
+                    return _div__Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        other,
+                    )
+                if (
+                    (other.__class__ in TENSORS or other.__class__ in NUMBERS)
+                    and (rounding_mode is None or rounding_mode.__class__ is str)
+                ):
+                    return _div__Tensor_mode_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        other,
+                        rounding_mode,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.div_, _div__packet, self, (_other,), (more, other, rounding_mode), ('other', 'rounding_mode'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.div_, _div__packet, self, (_other,),
+            (more, other, rounding_mode),
+            ('other', 'rounding_mode'), args, kwargs,
+        )
 
     def divide(self, _other=MISSING, /, more=MISSING, other=MISSING, rounding_mode=MISSING, *args, **kwargs):
         """divide(other) -> Tensor
@@ -3002,13 +4168,30 @@ class TensorBase:
             other = _other
         if more is MISSING and not kwargs:
             try:
-                if rounding_mode is MISSING and (other.__class__ in TENSORS or other.__class__ in NUMBERS):
-                    return _divide_Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](self, other)
-                if (other.__class__ in TENSORS or other.__class__ in NUMBERS) and (rounding_mode is None or rounding_mode.__class__ is str):
-                    return _divide_Tensor_mode_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](self, other, rounding_mode)
+                if (
+                    rounding_mode is MISSING
+                    and (other.__class__ in TENSORS or other.__class__ in NUMBERS)
+                ):
+                    return _divide_Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        other,
+                    )
+                if (
+                    (other.__class__ in TENSORS or other.__class__ in NUMBERS)
+                    and (rounding_mode is None or rounding_mode.__class__ is str)
+                ):
+                    return _divide_Tensor_mode_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        other,
+                        rounding_mode,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.divide, _divide_packet, self, (_other,), (more, other, rounding_mode), ('other', 'rounding_mode'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.divide, _divide_packet, self, (_other,),
+            (more, other, rounding_mode),
+            ('other', 'rounding_mode'), args, kwargs,
+        )
 
     def divide_(self, _other=MISSING, /, more=MISSING, other=MISSING, rounding_mode=MISSING, *args, **kwargs):
         """divide_(other) -> Tensor
@@ -3020,13 +4203,30 @@ class TensorBase:
             other = _other
         if more is MISSING and not kwargs:
             try:
-                if rounding_mode is MISSING and (other.__class__ in TENSORS or other.__class__ in NUMBERS):
-                    return _divide__Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](self, other)
-                if (other.__class__ in TENSORS or other.__class__ in NUMBERS) and (rounding_mode is None or rounding_mode.__class__ is str):
-                    return _divide__Tensor_mode_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](self, other, rounding_mode)
+                if (
+                    rounding_mode is MISSING
+                    and (other.__class__ in TENSORS or other.__class__ in NUMBERS)
+                ):
+                    return _divide__Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        other,
+                    )
+                if (
+                    (other.__class__ in TENSORS or other.__class__ in NUMBERS)
+                    and (rounding_mode is None or rounding_mode.__class__ is str)
+                ):
+                    return _divide__Tensor_mode_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        other,
+                        rounding_mode,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.divide_, _divide__packet, self, (_other,), (more, other, rounding_mode), ('other', 'rounding_mode'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.divide_, _divide__packet, self, (_other,),
+            (more, other, rounding_mode),
+            ('other', 'rounding_mode'), args, kwargs,
+        )
 
     def dot(self, _tensor=MISSING, /, more=MISSING, tensor=MISSING, *args, **kwargs):
         """dot(tensor) -> Tensor
@@ -3041,7 +4241,11 @@ class TensorBase:
                     return _dot_kernels[self._keys | tensor._keys | tls.mode](self, tensor)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.dot, _dot_packet, self, (_tensor,), (more, tensor), ('tensor',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.dot, _dot_packet, self, (_tensor,),
+            (more, tensor),
+            ('tensor',), args, kwargs,
+        )
 
     def dsplit(self, _sections=MISSING, /, more=MISSING, sections=MISSING, *args, **kwargs):
         """dsplit(sections) -> Tensors
@@ -3060,7 +4264,11 @@ class TensorBase:
                     return _dsplit_array_kernels[self._keys | tls.mode](self, ints_of_sections)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.dsplit, _dsplit_packet, self, (_sections,), (more, sections), ('sections',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.dsplit, _dsplit_packet, self, (_sections,),
+            (more, sections),
+            ('sections',), args, kwargs,
+        )
 
     def eq(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """eq(other) -> Tensor
@@ -3072,10 +4280,17 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
-                    return _eq_Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](self, other)
+                    return _eq_Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        other,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.eq, _eq_packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.eq, _eq_packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def eq_(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """eq_(other) -> Tensor
@@ -3087,10 +4302,17 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
-                    return _eq__Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](self, other)
+                    return _eq__Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        other,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.eq_, _eq__packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.eq_, _eq__packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def equal(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """equal(other) -> bool
@@ -3105,7 +4327,11 @@ class TensorBase:
                     return _equal_kernels[self._keys | other._keys | tls.mode](self, other)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.equal, _equal_packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.equal, _equal_packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def erf(self, /, more=MISSING, *args, **kwargs):
         """erf() -> Tensor
@@ -3116,7 +4342,11 @@ class TensorBase:
                 return _erf_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.erf, _erf_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.erf, _erf_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def erf_(self, /, more=MISSING, *args, **kwargs):
         """erf_() -> Tensor
@@ -3127,7 +4357,11 @@ class TensorBase:
                 return _erf__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.erf_, _erf__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.erf_, _erf__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def erfc(self, /, more=MISSING, *args, **kwargs):
         """erfc() -> Tensor
@@ -3138,7 +4372,11 @@ class TensorBase:
                 return _erfc_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.erfc, _erfc_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.erfc, _erfc_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def erfc_(self, /, more=MISSING, *args, **kwargs):
         """erfc_() -> Tensor
@@ -3149,7 +4387,11 @@ class TensorBase:
                 return _erfc__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.erfc_, _erfc__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.erfc_, _erfc__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def erfinv(self, /, more=MISSING, *args, **kwargs):
         """erfinv() -> Tensor
@@ -3160,7 +4402,11 @@ class TensorBase:
                 return _erfinv_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.erfinv, _erfinv_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.erfinv, _erfinv_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def erfinv_(self, /, more=MISSING, *args, **kwargs):
         """erfinv_() -> Tensor
@@ -3171,7 +4417,11 @@ class TensorBase:
                 return _erfinv__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.erfinv_, _erfinv__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.erfinv_, _erfinv__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def exp(self, /, more=MISSING, *args, **kwargs):
         """exp() -> Tensor
@@ -3182,7 +4432,11 @@ class TensorBase:
                 return _exp_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.exp, _exp_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.exp, _exp_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def exp2(self, /, more=MISSING, *args, **kwargs):
         """exp2() -> Tensor
@@ -3193,7 +4447,11 @@ class TensorBase:
                 return _exp2_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.exp2, _exp2_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.exp2, _exp2_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def exp2_(self, /, more=MISSING, *args, **kwargs):
         """exp2_() -> Tensor
@@ -3204,7 +4462,11 @@ class TensorBase:
                 return _exp2__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.exp2_, _exp2__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.exp2_, _exp2__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def exp_(self, /, more=MISSING, *args, **kwargs):
         """exp_() -> Tensor
@@ -3215,7 +4477,11 @@ class TensorBase:
                 return _exp__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.exp_, _exp__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.exp_, _exp__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def expand(self, *args, **kwargs):
         """expand(size, *, implicit=False) -> Tensor
@@ -3244,7 +4510,11 @@ class TensorBase:
                     return _expand_as_kernels[self._keys | other._keys | tls.mode](self, other)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.expand_as, _expand_as_packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.expand_as, _expand_as_packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def expm1(self, /, more=MISSING, *args, **kwargs):
         """expm1() -> Tensor
@@ -3255,7 +4525,11 @@ class TensorBase:
                 return _expm1_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.expm1, _expm1_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.expm1, _expm1_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def expm1_(self, /, more=MISSING, *args, **kwargs):
         """expm1_() -> Tensor
@@ -3266,7 +4540,11 @@ class TensorBase:
                 return _expm1__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.expm1_, _expm1__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.expm1_, _expm1__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def exponential_(self, _lambd=MISSING, /, more=MISSING, lambd=MISSING, generator=MISSING, *args, **kwargs):
         """exponential_(lambd=1.0, *, generator=None) -> Tensor
@@ -3277,11 +4555,22 @@ class TensorBase:
             lambd = _lambd
         if more is MISSING and not kwargs:
             try:
-                if (lambd is MISSING or lambd.__class__ is float) and (generator is MISSING or generator is None):
-                    return _exponential__kernels[self._keys | tls.mode](self, 1.0 if lambd is MISSING else lambd, None if generator is MISSING else generator)
+                if (
+                    (lambd is MISSING or lambd.__class__ is float)
+                    and (generator is MISSING or generator is None)
+                ):
+                    return _exponential__kernels[self._keys | tls.mode](
+                        self,
+                        1.0 if lambd is MISSING else lambd,
+                        None if generator is MISSING else generator,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.exponential_, _exponential__packet, self, (_lambd,), (more, lambd, generator), ('lambd', 'generator'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.exponential_, _exponential__packet, self, (_lambd,),
+            (more, lambd, generator),
+            ('lambd', 'generator'), args, kwargs,
+        )
 
     def fill_(self, _value=MISSING, /, more=MISSING, value=MISSING, *args, **kwargs):
         """fill_(value) -> Tensor
@@ -3298,7 +4587,11 @@ class TensorBase:
                     return _fill__Tensor_kernels[self._keys | value._keys | tls.mode](self, value)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.fill_, _fill__packet, self, (_value,), (more, value), ('value',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.fill_, _fill__packet, self, (_value,),
+            (more, value),
+            ('value',), args, kwargs,
+        )
 
     def fill_diagonal_(self, _fill_value=MISSING, _wrap=MISSING, /, more=MISSING, fill_value=MISSING, wrap=MISSING, *args, **kwargs):
         """fill_diagonal_(fill_value, wrap=False) -> Tensor
@@ -3312,11 +4605,22 @@ class TensorBase:
             wrap = _wrap
         if more is MISSING and not kwargs:
             try:
-                if fill_value.__class__ in NUMBERS and (wrap is MISSING or wrap.__class__ is bool):
-                    return _fill_diagonal__kernels[self._keys | tls.mode](self, fill_value, False if wrap is MISSING else wrap)
+                if (
+                    fill_value.__class__ in NUMBERS
+                    and (wrap is MISSING or wrap.__class__ is bool)
+                ):
+                    return _fill_diagonal__kernels[self._keys | tls.mode](
+                        self,
+                        fill_value,
+                        False if wrap is MISSING else wrap,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.fill_diagonal_, _fill_diagonal__packet, self, (_fill_value, _wrap), (more, fill_value, wrap), ('fill_value', 'wrap'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.fill_diagonal_, _fill_diagonal__packet, self, (_fill_value, _wrap),
+            (more, fill_value, wrap),
+            ('fill_value', 'wrap'), args, kwargs,
+        )
 
     def fix(self, /, more=MISSING, *args, **kwargs):
         """fix() -> Tensor
@@ -3327,7 +4631,11 @@ class TensorBase:
                 return _fix_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.fix, _fix_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.fix, _fix_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def fix_(self, /, more=MISSING, *args, **kwargs):
         """fix_() -> Tensor
@@ -3338,7 +4646,11 @@ class TensorBase:
                 return _fix__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.fix_, _fix__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.fix_, _fix__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def flatten(self, _start_dim=MISSING, _end_dim=MISSING, /, more=MISSING, start_dim=MISSING, end_dim=MISSING, *args, **kwargs):
         """flatten(start_dim=0, end_dim=-1) -> Tensor
@@ -3352,11 +4664,22 @@ class TensorBase:
             end_dim = _end_dim
         if more is MISSING and not kwargs:
             try:
-                if (start_dim is MISSING or start_dim.__class__ is int) and (end_dim is MISSING or end_dim.__class__ is int):
-                    return _flatten_using_ints_kernels[self._keys | tls.mode](self, 0 if start_dim is MISSING else start_dim, -1 if end_dim is MISSING else end_dim)
+                if (
+                    (start_dim is MISSING or start_dim.__class__ is int)
+                    and (end_dim is MISSING or end_dim.__class__ is int)
+                ):
+                    return _flatten_using_ints_kernels[self._keys | tls.mode](
+                        self,
+                        0 if start_dim is MISSING else start_dim,
+                        -1 if end_dim is MISSING else end_dim,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.flatten, _flatten_packet, self, (_start_dim, _end_dim), (more, start_dim, end_dim), ('start_dim', 'end_dim'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.flatten, _flatten_packet, self, (_start_dim, _end_dim),
+            (more, start_dim, end_dim),
+            ('start_dim', 'end_dim'), args, kwargs,
+        )
 
     def flip(self, *args, **kwargs):
         """flip(dims) -> Tensor
@@ -3381,7 +4704,11 @@ class TensorBase:
                 return _fliplr_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.fliplr, _fliplr_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.fliplr, _fliplr_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def flipud(self, /, more=MISSING, *args, **kwargs):
         """flipud() -> Tensor
@@ -3392,7 +4719,11 @@ class TensorBase:
                 return _flipud_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.flipud, _flipud_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.flipud, _flipud_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def float_power(self, _exponent=MISSING, /, more=MISSING, exponent=MISSING, *args, **kwargs):
         """float_power(exponent) -> Tensor
@@ -3404,12 +4735,19 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if exponent.__class__ in TENSORS:
-                    return _float_power_Tensor_Tensor_kernels[self._keys | exponent._keys | tls.mode](self, exponent)
+                    return _float_power_Tensor_Tensor_kernels[self._keys | exponent._keys | tls.mode](
+                        self,
+                        exponent,
+                    )
                 if exponent.__class__ in NUMBERS:
                     return _float_power_Tensor_Scalar_kernels[self._keys | tls.mode](self, exponent)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.float_power, _float_power_packet, self, (_exponent,), (more, exponent), ('exponent',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.float_power, _float_power_packet, self, (_exponent,),
+            (more, exponent),
+            ('exponent',), args, kwargs,
+        )
 
     def float_power_(self, _exponent=MISSING, /, more=MISSING, exponent=MISSING, *args, **kwargs):
         """float_power_(exponent) -> Tensor
@@ -3421,12 +4759,19 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if exponent.__class__ in TENSORS:
-                    return _float_power__Tensor_kernels[self._keys | exponent._keys | tls.mode](self, exponent)
+                    return _float_power__Tensor_kernels[self._keys | exponent._keys | tls.mode](
+                        self,
+                        exponent,
+                    )
                 if exponent.__class__ in NUMBERS:
                     return _float_power__Scalar_kernels[self._keys | tls.mode](self, exponent)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.float_power_, _float_power__packet, self, (_exponent,), (more, exponent), ('exponent',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.float_power_, _float_power__packet, self, (_exponent,),
+            (more, exponent),
+            ('exponent',), args, kwargs,
+        )
 
     def floor(self, /, more=MISSING, *args, **kwargs):
         """floor() -> Tensor
@@ -3437,7 +4782,11 @@ class TensorBase:
                 return _floor_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.floor, _floor_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.floor, _floor_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def floor_(self, /, more=MISSING, *args, **kwargs):
         """floor_() -> Tensor
@@ -3448,7 +4797,11 @@ class TensorBase:
                 return _floor__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.floor_, _floor__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.floor_, _floor__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def floor_divide(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """floor_divide(other) -> Tensor
@@ -3460,10 +4813,17 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
-                    return _floor_divide_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](self, other)
+                    return _floor_divide_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        other,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.floor_divide, _floor_divide_packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.floor_divide, _floor_divide_packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def floor_divide_(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """floor_divide_(other) -> Tensor
@@ -3475,10 +4835,17 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
-                    return _floor_divide__Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](self, other)
+                    return _floor_divide__Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        other,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.floor_divide_, _floor_divide__packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.floor_divide_, _floor_divide__packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def fmax(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """fmax(other) -> Tensor
@@ -3493,7 +4860,11 @@ class TensorBase:
                     return _fmax_kernels[self._keys | other._keys | tls.mode](self, other)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.fmax, _fmax_packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.fmax, _fmax_packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def fmin(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """fmin(other) -> Tensor
@@ -3508,7 +4879,11 @@ class TensorBase:
                     return _fmin_kernels[self._keys | other._keys | tls.mode](self, other)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.fmin, _fmin_packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.fmin, _fmin_packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def fmod(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """fmod(other) -> Tensor
@@ -3525,7 +4900,11 @@ class TensorBase:
                     return _fmod_Scalar_kernels[self._keys | tls.mode](self, other)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.fmod, _fmod_packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.fmod, _fmod_packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def fmod_(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """fmod_(other) -> Tensor
@@ -3542,7 +4921,11 @@ class TensorBase:
                     return _fmod__Scalar_kernels[self._keys | tls.mode](self, other)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.fmod_, _fmod__packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.fmod_, _fmod__packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def frac(self, /, more=MISSING, *args, **kwargs):
         """frac() -> Tensor
@@ -3553,7 +4936,11 @@ class TensorBase:
                 return _frac_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.frac, _frac_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.frac, _frac_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def frac_(self, /, more=MISSING, *args, **kwargs):
         """frac_() -> Tensor
@@ -3564,7 +4951,11 @@ class TensorBase:
                 return _frac__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.frac_, _frac__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.frac_, _frac__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def frexp(self, /, more=MISSING, *args, **kwargs):
         """frexp() -> (Tensor, Tensor)
@@ -3575,7 +4966,11 @@ class TensorBase:
                 return _frexp_Tensor_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.frexp, _frexp_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.frexp, _frexp_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def gather(self, _dim=MISSING, _index=MISSING, /, more=MISSING, dim=MISSING, index=MISSING, sparse_grad=MISSING, *args, **kwargs):
         """gather(dim, index, *, sparse_grad=False) -> Tensor
@@ -3589,11 +4984,24 @@ class TensorBase:
             index = _index
         if more is MISSING and not kwargs:
             try:
-                if dim.__class__ is int and index.__class__ in TENSORS and (sparse_grad is MISSING or sparse_grad.__class__ is bool):
-                    return _gather_kernels[self._keys | index._keys | tls.mode](self, dim, index, False if sparse_grad is MISSING else sparse_grad)
+                if (
+                    dim.__class__ is int
+                    and index.__class__ in TENSORS
+                    and (sparse_grad is MISSING or sparse_grad.__class__ is bool)
+                ):
+                    return _gather_kernels[self._keys | index._keys | tls.mode](
+                        self,
+                        dim,
+                        index,
+                        False if sparse_grad is MISSING else sparse_grad,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.gather, _gather_packet, self, (_dim, _index), (more, dim, index, sparse_grad), ('dim', 'index', 'sparse_grad'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.gather, _gather_packet, self, (_dim, _index),
+            (more, dim, index, sparse_grad),
+            ('dim', 'index', 'sparse_grad'), args, kwargs,
+        )
 
     def gcd(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """gcd(other) -> Tensor
@@ -3608,7 +5016,11 @@ class TensorBase:
                     return _gcd_kernels[self._keys | other._keys | tls.mode](self, other)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.gcd, _gcd_packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.gcd, _gcd_packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def gcd_(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """gcd_(other) -> Tensor
@@ -3623,7 +5035,11 @@ class TensorBase:
                     return _gcd__kernels[self._keys | other._keys | tls.mode](self, other)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.gcd_, _gcd__packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.gcd_, _gcd__packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def ge(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """ge(other) -> Tensor
@@ -3635,10 +5051,17 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
-                    return _ge_Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](self, other)
+                    return _ge_Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        other,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.ge, _ge_packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.ge, _ge_packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def ge_(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """ge_(other) -> Tensor
@@ -3650,10 +5073,17 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
-                    return _ge__Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](self, other)
+                    return _ge__Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        other,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.ge_, _ge__packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.ge_, _ge__packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def geometric_(self, _p=MISSING, /, more=MISSING, p=MISSING, generator=MISSING, *args, **kwargs):
         """geometric_(p, *, generator=None) -> Tensor
@@ -3665,10 +5095,18 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if p.__class__ is float and (generator is MISSING or generator is None):
-                    return _geometric__kernels[self._keys | tls.mode](self, p, None if generator is MISSING else generator)
+                    return _geometric__kernels[self._keys | tls.mode](
+                        self,
+                        p,
+                        None if generator is MISSING else generator,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.geometric_, _geometric__packet, self, (_p,), (more, p, generator), ('p', 'generator'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.geometric_, _geometric__packet, self, (_p,),
+            (more, p, generator),
+            ('p', 'generator'), args, kwargs,
+        )
 
     def geqrf(self, /, more=MISSING, *args, **kwargs):
         """geqrf() -> (Tensor, Tensor)
@@ -3679,7 +5117,11 @@ class TensorBase:
                 return _geqrf_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.geqrf, _geqrf_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.geqrf, _geqrf_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def ger(self, _vec2=MISSING, /, more=MISSING, vec2=MISSING, *args, **kwargs):
         """ger(vec2) -> Tensor
@@ -3694,7 +5136,11 @@ class TensorBase:
                     return _ger_kernels[self._keys | vec2._keys | tls.mode](self, vec2)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.ger, _ger_packet, self, (_vec2,), (more, vec2), ('vec2',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.ger, _ger_packet, self, (_vec2,),
+            (more, vec2),
+            ('vec2',), args, kwargs,
+        )
 
     def greater(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """greater(other) -> Tensor
@@ -3706,10 +5152,17 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
-                    return _greater_Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](self, other)
+                    return _greater_Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        other,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.greater, _greater_packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.greater, _greater_packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def greater_(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """greater_(other) -> Tensor
@@ -3721,10 +5174,17 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
-                    return _greater__Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](self, other)
+                    return _greater__Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        other,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.greater_, _greater__packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.greater_, _greater__packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def greater_equal(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """greater_equal(other) -> Tensor
@@ -3736,10 +5196,17 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
-                    return _greater_equal_Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](self, other)
+                    return _greater_equal_Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        other,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.greater_equal, _greater_equal_packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.greater_equal, _greater_equal_packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def greater_equal_(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """greater_equal_(other) -> Tensor
@@ -3751,10 +5218,17 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
-                    return _greater_equal__Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](self, other)
+                    return _greater_equal__Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        other,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.greater_equal_, _greater_equal__packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.greater_equal_, _greater_equal__packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def gt(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """gt(other) -> Tensor
@@ -3766,10 +5240,17 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
-                    return _gt_Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](self, other)
+                    return _gt_Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        other,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.gt, _gt_packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.gt, _gt_packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def gt_(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """gt_(other) -> Tensor
@@ -3781,10 +5262,17 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
-                    return _gt__Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](self, other)
+                    return _gt__Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        other,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.gt_, _gt__packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.gt_, _gt__packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def hardshrink(self, _lambd=MISSING, /, more=MISSING, lambd=MISSING, *args, **kwargs):
         """hardshrink(lambd=0.5) -> Tensor
@@ -3796,10 +5284,17 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if (lambd is MISSING or lambd.__class__ in NUMBERS):
-                    return _hardshrink_kernels[self._keys | tls.mode](self, 0.5 if lambd is MISSING else lambd)
+                    return _hardshrink_kernels[self._keys | tls.mode](
+                        self,
+                        0.5 if lambd is MISSING else lambd,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.hardshrink, _hardshrink_packet, self, (_lambd,), (more, lambd), ('lambd',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.hardshrink, _hardshrink_packet, self, (_lambd,),
+            (more, lambd),
+            ('lambd',), args, kwargs,
+        )
 
     def heaviside(self, _values=MISSING, /, more=MISSING, values=MISSING, *args, **kwargs):
         """heaviside(values) -> Tensor
@@ -3814,7 +5309,11 @@ class TensorBase:
                     return _heaviside_kernels[self._keys | values._keys | tls.mode](self, values)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.heaviside, _heaviside_packet, self, (_values,), (more, values), ('values',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.heaviside, _heaviside_packet, self, (_values,),
+            (more, values),
+            ('values',), args, kwargs,
+        )
 
     def heaviside_(self, _values=MISSING, /, more=MISSING, values=MISSING, *args, **kwargs):
         """heaviside_(values) -> Tensor
@@ -3829,7 +5328,11 @@ class TensorBase:
                     return _heaviside__kernels[self._keys | values._keys | tls.mode](self, values)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.heaviside_, _heaviside__packet, self, (_values,), (more, values), ('values',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.heaviside_, _heaviside__packet, self, (_values,),
+            (more, values),
+            ('values',), args, kwargs,
+        )
 
     def histc(self, _bins=MISSING, _min=MISSING, _max=MISSING, /, more=MISSING, bins=MISSING, min=MISSING, max=MISSING, *args, **kwargs):
         """histc(bins=100, min=0, max=0) -> Tensor
@@ -3846,11 +5349,24 @@ class TensorBase:
             max = _max
         if more is MISSING and not kwargs:
             try:
-                if (bins is MISSING or bins.__class__ is int) and (min is MISSING or min.__class__ in NUMBERS) and (max is MISSING or max.__class__ in NUMBERS):
-                    return _histc_kernels[self._keys | tls.mode](self, 100 if bins is MISSING else bins, 0 if min is MISSING else min, 0 if max is MISSING else max)
+                if (
+                    (bins is MISSING or bins.__class__ is int)
+                    and (min is MISSING or min.__class__ in NUMBERS)
+                    and (max is MISSING or max.__class__ in NUMBERS)
+                ):
+                    return _histc_kernels[self._keys | tls.mode](
+                        self,
+                        100 if bins is MISSING else bins,
+                        0 if min is MISSING else min,
+                        0 if max is MISSING else max,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.histc, _histc_packet, self, (_bins, _min, _max), (more, bins, min, max), ('bins', 'min', 'max'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.histc, _histc_packet, self, (_bins, _min, _max),
+            (more, bins, min, max),
+            ('bins', 'min', 'max'), args, kwargs,
+        )
 
     def histogram(self, _bins=MISSING, /, more=MISSING, bins=MISSING, range=MISSING, weight=MISSING, density=MISSING, *args, **kwargs):
         """histogram(bins=100, *, range=None, weight=None, density=False) -> (Tensor, Tensor)
@@ -3862,11 +5378,30 @@ class TensorBase:
             bins = _bins
         if more is MISSING and not kwargs:
             try:
-                if range is MISSING and bins.__class__ in TENSORS and (weight is MISSING or weight is None or weight.__class__ in TENSORS) and (density is MISSING or density.__class__ is bool):
-                    return _histogram_bins_tensor_kernels[self._keys | bins._keys | (weight._keys if weight.__class__ in TENSORS else 0) | tls.mode](self, bins, None if weight is MISSING else weight, False if density is MISSING else density)
+                if (
+                    range is MISSING
+                    and bins.__class__ in TENSORS
+                    and (weight is MISSING or weight is None or weight.__class__ in TENSORS)
+                    and (density is MISSING or density.__class__ is bool)
+                ):
+                    return _histogram_bins_tensor_kernels[
+                        self._keys
+                        | bins._keys
+                        | (weight._keys if weight.__class__ in TENSORS else 0)
+                        | tls.mode
+                    ](
+                        self,
+                        bins,
+                        None if weight is MISSING else weight,
+                        False if density is MISSING else density,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.histogram, _histogram_packet, self, (_bins,), (more, bins, range, weight, density), ('bins', 'range', 'weight', 'density'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.histogram, _histogram_packet, self, (_bins,),
+            (more, bins, range, weight, density),
+            ('bins', 'range', 'weight', 'density'), args, kwargs,
+        )
 
     def hsplit(self, _sections=MISSING, /, more=MISSING, sections=MISSING, *args, **kwargs):
         """hsplit(sections) -> Tensors
@@ -3885,7 +5420,11 @@ class TensorBase:
                     return _hsplit_array_kernels[self._keys | tls.mode](self, ints_of_sections)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.hsplit, _hsplit_packet, self, (_sections,), (more, sections), ('sections',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.hsplit, _hsplit_packet, self, (_sections,),
+            (more, sections),
+            ('sections',), args, kwargs,
+        )
 
     def hypot(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """hypot(other) -> Tensor
@@ -3900,7 +5439,11 @@ class TensorBase:
                     return _hypot_kernels[self._keys | other._keys | tls.mode](self, other)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.hypot, _hypot_packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.hypot, _hypot_packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def hypot_(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """hypot_(other) -> Tensor
@@ -3915,7 +5458,11 @@ class TensorBase:
                     return _hypot__kernels[self._keys | other._keys | tls.mode](self, other)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.hypot_, _hypot__packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.hypot_, _hypot__packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def i0(self, /, more=MISSING, *args, **kwargs):
         """i0() -> Tensor
@@ -3926,7 +5473,11 @@ class TensorBase:
                 return _i0_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.i0, _i0_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.i0, _i0_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def i0_(self, /, more=MISSING, *args, **kwargs):
         """i0_() -> Tensor
@@ -3937,7 +5488,11 @@ class TensorBase:
                 return _i0__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.i0_, _i0__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.i0_, _i0__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def igamma(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """igamma(other) -> Tensor
@@ -3952,7 +5507,11 @@ class TensorBase:
                     return _igamma_kernels[self._keys | other._keys | tls.mode](self, other)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.igamma, _igamma_packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.igamma, _igamma_packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def igamma_(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """igamma_(other) -> Tensor
@@ -3967,7 +5526,11 @@ class TensorBase:
                     return _igamma__kernels[self._keys | other._keys | tls.mode](self, other)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.igamma_, _igamma__packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.igamma_, _igamma__packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def igammac(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """igammac(other) -> Tensor
@@ -3982,7 +5545,11 @@ class TensorBase:
                     return _igammac_kernels[self._keys | other._keys | tls.mode](self, other)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.igammac, _igammac_packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.igammac, _igammac_packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def igammac_(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """igammac_(other) -> Tensor
@@ -3997,7 +5564,11 @@ class TensorBase:
                     return _igammac__kernels[self._keys | other._keys | tls.mode](self, other)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.igammac_, _igammac__packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.igammac_, _igammac__packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def index_add(self, _dim=MISSING, _index=MISSING, _source=MISSING, /, more=MISSING, dim=MISSING, index=MISSING, source=MISSING, alpha=MISSING, *args, **kwargs):
         """index_add(dim, index, source, *, alpha=1) -> Tensor
@@ -4014,11 +5585,31 @@ class TensorBase:
             source = _source
         if more is MISSING and not kwargs:
             try:
-                if dim.__class__ is int and index.__class__ in TENSORS and source.__class__ in TENSORS and (alpha is MISSING or alpha.__class__ in NUMBERS):
-                    return _index_add_kernels[self._keys | index._keys | source._keys | tls.mode](self, dim, index, source, 1 if alpha is MISSING else alpha)
+                if (
+                    dim.__class__ is int
+                    and index.__class__ in TENSORS
+                    and source.__class__ in TENSORS
+                    and (alpha is MISSING or alpha.__class__ in NUMBERS)
+                ):
+                    return _index_add_kernels[
+                        self._keys
+                        | index._keys
+                        | source._keys
+                        | tls.mode
+                    ](
+                        self,
+                        dim,
+                        index,
+                        source,
+                        1 if alpha is MISSING else alpha,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.index_add, _index_add_packet, self, (_dim, _index, _source), (more, dim, index, source, alpha), ('dim', 'index', 'source', 'alpha'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.index_add, _index_add_packet, self, (_dim, _index, _source),
+            (more, dim, index, source, alpha),
+            ('dim', 'index', 'source', 'alpha'), args, kwargs,
+        )
 
     def index_add_(self, _dim=MISSING, _index=MISSING, _source=MISSING, /, more=MISSING, dim=MISSING, index=MISSING, source=MISSING, alpha=MISSING, *args, **kwargs):
         """index_add_(dim, index, source, *, alpha=1) -> Tensor
@@ -4035,11 +5626,31 @@ class TensorBase:
             source = _source
         if more is MISSING and not kwargs:
             try:
-                if dim.__class__ is int and index.__class__ in TENSORS and source.__class__ in TENSORS and (alpha is MISSING or alpha.__class__ in NUMBERS):
-                    return _index_add__kernels[self._keys | index._keys | source._keys | tls.mode](self, dim, index, source, 1 if alpha is MISSING else alpha)
+                if (
+                    dim.__class__ is int
+                    and index.__class__ in TENSORS
+                    and source.__class__ in TENSORS
+                    and (alpha is MISSING or alpha.__class__ in NUMBERS)
+                ):
+                    return _index_add__kernels[
+                        self._keys
+                        | index._keys
+                        | source._keys
+                        | tls.mode
+                    ](
+                        self,
+                        dim,
+                        index,
+                        source,
+                        1 if alpha is MISSING else alpha,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.index_add_, _index_add__packet, self, (_dim, _index, _source), (more, dim, index, source, alpha), ('dim', 'index', 'source', 'alpha'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.index_add_, _index_add__packet, self, (_dim, _index, _source),
+            (more, dim, index, source, alpha),
+            ('dim', 'index', 'source', 'alpha'), args, kwargs,
+        )
 
     def index_copy(self, _dim=MISSING, _index=MISSING, _source=MISSING, /, more=MISSING, dim=MISSING, index=MISSING, source=MISSING, *args, **kwargs):
         """index_copy(dim, index, source) -> Tensor
@@ -4056,11 +5667,29 @@ class TensorBase:
             source = _source
         if more is MISSING and not kwargs:
             try:
-                if dim.__class__ is int and index.__class__ in TENSORS and source.__class__ in TENSORS:
-                    return _index_copy_kernels[self._keys | index._keys | source._keys | tls.mode](self, dim, index, source)
+                if (
+                    dim.__class__ is int
+                    and index.__class__ in TENSORS
+                    and source.__class__ in TENSORS
+                ):
+                    return _index_copy_kernels[
+                        self._keys
+                        | index._keys
+                        | source._keys
+                        | tls.mode
+                    ](
+                        self,
+                        dim,
+                        index,
+                        source,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.index_copy, _index_copy_packet, self, (_dim, _index, _source), (more, dim, index, source), ('dim', 'index', 'source'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.index_copy, _index_copy_packet, self, (_dim, _index, _source),
+            (more, dim, index, source),
+            ('dim', 'index', 'source'), args, kwargs,
+        )
 
     def index_copy_(self, _dim=MISSING, _index=MISSING, _source=MISSING, /, more=MISSING, dim=MISSING, index=MISSING, source=MISSING, *args, **kwargs):
         """index_copy_(dim, index, source) -> Tensor
@@ -4077,11 +5706,29 @@ class TensorBase:
             source = _source
         if more is MISSING and not kwargs:
             try:
-                if dim.__class__ is int and index.__class__ in TENSORS and source.__class__ in TENSORS:
-                    return _index_copy__kernels[self._keys | index._keys | source._keys | tls.mode](self, dim, index, source)
+                if (
+                    dim.__class__ is int
+                    and index.__class__ in TENSORS
+                    and source.__class__ in TENSORS
+                ):
+                    return _index_copy__kernels[
+                        self._keys
+                        | index._keys
+                        | source._keys
+                        | tls.mode
+                    ](
+                        self,
+                        dim,
+                        index,
+                        source,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.index_copy_, _index_copy__packet, self, (_dim, _index, _source), (more, dim, index, source), ('dim', 'index', 'source'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.index_copy_, _index_copy__packet, self, (_dim, _index, _source),
+            (more, dim, index, source),
+            ('dim', 'index', 'source'), args, kwargs,
+        )
 
     def index_fill(self, _dim=MISSING, _index=MISSING, _value=MISSING, /, more=MISSING, dim=MISSING, index=MISSING, value=MISSING, *args, **kwargs):
         """index_fill(dim, index, value) -> Tensor
@@ -4098,13 +5745,40 @@ class TensorBase:
             value = _value
         if more is MISSING and not kwargs:
             try:
-                if dim.__class__ is int and index.__class__ in TENSORS and value.__class__ in NUMBERS:
-                    return _index_fill_int_Scalar_kernels[self._keys | index._keys | tls.mode](self, dim, index, value)
-                if dim.__class__ is int and index.__class__ in TENSORS and value.__class__ in TENSORS:
-                    return _index_fill_int_Tensor_kernels[self._keys | index._keys | value._keys | tls.mode](self, dim, index, value)
+                if (
+                    dim.__class__ is int
+                    and index.__class__ in TENSORS
+                    and value.__class__ in NUMBERS
+                ):
+                    return _index_fill_int_Scalar_kernels[self._keys | index._keys | tls.mode](
+                        self,
+                        dim,
+                        index,
+                        value,
+                    )
+                if (
+                    dim.__class__ is int
+                    and index.__class__ in TENSORS
+                    and value.__class__ in TENSORS
+                ):
+                    return _index_fill_int_Tensor_kernels[
+                        self._keys
+                        | index._keys
+                        | value._keys
+                        | tls.mode
+                    ](
+                        self,
+                        dim,
+                        index,
+                        value,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.index_fill, _index_fill_packet, self, (_dim, _index, _value), (more, dim, index, value), ('dim', 'index', 'value'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.index_fill, _index_fill_packet, self, (_dim, _index, _value),
+            (more, dim, index, value),
+            ('dim', 'index', 'value'), args, kwargs,
+        )
 
     def index_fill_(self, _dim=MISSING, _index=MISSING, _value=MISSING, /, more=MISSING, dim=MISSING, index=MISSING, value=MISSING, *args, **kwargs):
         """index_fill_(dim, index, value) -> Tensor
@@ -4121,13 +5795,40 @@ class TensorBase:
             value = _value
         if more is MISSING and not kwargs:
             try:
-                if dim.__class__ is int and index.__class__ in TENSORS and value.__class__ in NUMBERS:
-                    return _index_fill__int_Scalar_kernels[self._keys | index._keys | tls.mode](self, dim, index, value)
-                if dim.__class__ is int and index.__class__ in TENSORS and value.__class__ in TENSORS:
-                    return _index_fill__int_Tensor_kernels[self._keys | index._keys | value._keys | tls.mode](self, dim, index, value)
+                if (
+                    dim.__class__ is int
+                    and index.__class__ in TENSORS
+                    and value.__class__ in NUMBERS
+                ):
+                    return _index_fill__int_Scalar_kernels[self._keys | index._keys | tls.mode](
+                        self,
+                        dim,
+                        index,
+                        value,
+                    )
+                if (
+                    dim.__class__ is int
+                    and index.__class__ in TENSORS
+                    and value.__class__ in TENSORS
+                ):
+                    return _index_fill__int_Tensor_kernels[
+                        self._keys
+                        | index._keys
+                        | value._keys
+                        | tls.mode
+                    ](
+                        self,
+                        dim,
+                        index,
+                        value,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.index_fill_, _index_fill__packet, self, (_dim, _index, _value), (more, dim, index, value), ('dim', 'index', 'value'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.index_fill_, _index_fill__packet, self, (_dim, _index, _value),
+            (more, dim, index, value),
+            ('dim', 'index', 'value'), args, kwargs,
+        )
 
     def index_put(self, _indices=MISSING, _values=MISSING, _accumulate=MISSING, /, more=MISSING, indices=MISSING, values=MISSING, accumulate=MISSING, *args, **kwargs):
         """index_put(indices, values, accumulate=False) -> Tensor
@@ -4142,7 +5843,11 @@ class TensorBase:
         if _accumulate is not MISSING:
             if accumulate is not MISSING: kwargs['accumulate'] = accumulate
             accumulate = _accumulate
-        return call_method_as_given(TensorBase.index_put, _index_put_packet, self, (_indices, _values, _accumulate), (more, indices, values, accumulate), ('indices', 'values', 'accumulate'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.index_put, _index_put_packet, self, (_indices, _values, _accumulate),
+            (more, indices, values, accumulate),
+            ('indices', 'values', 'accumulate'), args, kwargs,
+        )
 
     def index_put_(self, _indices=MISSING, _values=MISSING, _accumulate=MISSING, /, more=MISSING, indices=MISSING, values=MISSING, accumulate=MISSING, *args, **kwargs):
         """index_put_(indices, values, accumulate=False) -> Tensor
@@ -4157,7 +5862,11 @@ class TensorBase:
         if _accumulate is not MISSING:
             if accumulate is not MISSING: kwargs['accumulate'] = accumulate
             accumulate = _accumulate
-        return call_method_as_given(TensorBase.index_put_, _index_put__packet, self, (_indices, _values, _accumulate), (more, indices, values, accumulate), ('indices', 'values', 'accumulate'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.index_put_, _index_put__packet, self, (_indices, _values, _accumulate),
+            (more, indices, values, accumulate),
+            ('indices', 'values', 'accumulate'), args, kwargs,
+        )
 
     def index_reduce(self, _dim=MISSING, _index=MISSING, _source=MISSING, _reduce=MISSING, /, more=MISSING, dim=MISSING, index=MISSING, source=MISSING, reduce=MISSING, include_self=MISSING, *args, **kwargs):
         """index_reduce(dim, index, source, reduce, *, include_self=True) -> Tensor
@@ -4177,11 +5886,33 @@ class TensorBase:
             reduce = _reduce
         if more is MISSING and not kwargs:
             try:
-                if dim.__class__ is int and index.__class__ in TENSORS and source.__class__ in TENSORS and reduce.__class__ is str and (include_self is MISSING or include_self.__class__ is bool):
-                    return _index_reduce_kernels[self._keys | index._keys | source._keys | tls.mode](self, dim, index, source, reduce, True if include_self is MISSING else include_self)
+                if (
+                    dim.__class__ is int
+                    and index.__class__ in TENSORS
+                    and source.__class__ in TENSORS
+                    and reduce.__class__ is str
+                    and (include_self is MISSING or include_self.__class__ is bool)
+                ):
+                    return _index_reduce_kernels[
+                        self._keys
+                        | index._keys
+                        | source._keys
+                        | tls.mode
+                    ](
+                        self,
+                        dim,
+                        index,
+                        source,
+                        reduce,
+                        True if include_self is MISSING else include_self,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.index_reduce, _index_reduce_packet, self, (_dim, _index, _source, _reduce), (more, dim, index, source, reduce, include_self), ('dim', 'index', 'source', 'reduce', 'include_self'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.index_reduce, _index_reduce_packet, self, (_dim, _index, _source, _reduce),
+            (more, dim, index, source, reduce, include_self),
+            ('dim', 'index', 'source', 'reduce', 'include_self'), args, kwargs,
+        )
 
     def index_reduce_(self, _dim=MISSING, _index=MISSING, _source=MISSING, _reduce=MISSING, /, more=MISSING, dim=MISSING, index=MISSING, source=MISSING, reduce=MISSING, include_self=MISSING, *args, **kwargs):
         """index_reduce_(dim, index, source, reduce, *, include_self=True) -> Tensor
@@ -4201,11 +5932,33 @@ class TensorBase:
             reduce = _reduce
         if more is MISSING and not kwargs:
             try:
-                if dim.__class__ is int and index.__class__ in TENSORS and source.__class__ in TENSORS and reduce.__class__ is str and (include_self is MISSING or include_self.__class__ is bool):
-                    return _index_reduce__kernels[self._keys | index._keys | source._keys | tls.mode](self, dim, index, source, reduce, True if include_self is MISSING else include_self)
+                if (
+                    dim.__class__ is int
+                    and index.__class__ in TENSORS
+                    and source.__class__ in TENSORS
+                    and reduce.__class__ is str
+                    and (include_self is MISSING or include_self.__class__ is bool)
+                ):
+                    return _index_reduce__kernels[
+                        self._keys
+                        | index._keys
+                        | source._keys
+                        | tls.mode
+                    ](
+                        self,
+                        dim,
+                        index,
+                        source,
+                        reduce,
+                        True if include_self is MISSING else include_self,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.index_reduce_, _index_reduce__packet, self, (_dim, _index, _source, _reduce), (more, dim, index, source, reduce, include_self), ('dim', 'index', 'source', 'reduce', 'include_self'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.index_reduce_, _index_reduce__packet, self, (_dim, _index, _source, _reduce),
+            (more, dim, index, source, reduce, include_self),
+            ('dim', 'index', 'source', 'reduce', 'include_self'), args, kwargs,
+        )
 
     def index_select(self, _dim=MISSING, _index=MISSING, /, more=MISSING, dim=MISSING, index=MISSING, *args, **kwargs):
         """index_select(dim, index) -> Tensor
@@ -4223,7 +5976,11 @@ class TensorBase:
                     return _index_select_kernels[self._keys | index._keys | tls.mode](self, dim, index)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.index_select, _index_select_packet, self, (_dim, _index), (more, dim, index), ('dim', 'index'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.index_select, _index_select_packet, self, (_dim, _index),
+            (more, dim, index),
+            ('dim', 'index'), args, kwargs,
+        )
 
     def inner(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """inner(other) -> Tensor
@@ -4238,7 +5995,11 @@ class TensorBase:
                     return _inner_kernels[self._keys | other._keys | tls.mode](self, other)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.inner, _inner_packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.inner, _inner_packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def inverse(self, /, more=MISSING, *args, **kwargs):
         """inverse() -> Tensor
@@ -4249,7 +6010,11 @@ class TensorBase:
                 return _inverse_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.inverse, _inverse_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.inverse, _inverse_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def isclose(self, _other=MISSING, _rtol=MISSING, _atol=MISSING, _equal_nan=MISSING, /, more=MISSING, other=MISSING, rtol=MISSING, atol=MISSING, equal_nan=MISSING, *args, **kwargs):
         """isclose(other, rtol=1e-05, atol=1e-08, equal_nan=False) -> Tensor
@@ -4269,11 +6034,26 @@ class TensorBase:
             equal_nan = _equal_nan
         if more is MISSING and not kwargs:
             try:
-                if other.__class__ in TENSORS and (rtol is MISSING or rtol.__class__ is float) and (atol is MISSING or atol.__class__ is float) and (equal_nan is MISSING or equal_nan.__class__ is bool):
-                    return _isclose_kernels[self._keys | other._keys | tls.mode](self, other, 1e-05 if rtol is MISSING else rtol, 1e-08 if atol is MISSING else atol, False if equal_nan is MISSING else equal_nan)
+                if (
+                    other.__class__ in TENSORS
+                    and (rtol is MISSING or rtol.__class__ is float)
+                    and (atol is MISSING or atol.__class__ is float)
+                    and (equal_nan is MISSING or equal_nan.__class__ is bool)
+                ):
+                    return _isclose_kernels[self._keys | other._keys | tls.mode](
+                        self,
+                        other,
+                        1e-05 if rtol is MISSING else rtol,
+                        1e-08 if atol is MISSING else atol,
+                        False if equal_nan is MISSING else equal_nan,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.isclose, _isclose_packet, self, (_other, _rtol, _atol, _equal_nan), (more, other, rtol, atol, equal_nan), ('other', 'rtol', 'atol', 'equal_nan'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.isclose, _isclose_packet, self, (_other, _rtol, _atol, _equal_nan),
+            (more, other, rtol, atol, equal_nan),
+            ('other', 'rtol', 'atol', 'equal_nan'), args, kwargs,
+        )
 
     def isfinite(self, /, more=MISSING, *args, **kwargs):
         """isfinite() -> Tensor
@@ -4284,7 +6064,11 @@ class TensorBase:
                 return _isfinite_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.isfinite, _isfinite_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.isfinite, _isfinite_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def isinf(self, /, more=MISSING, *args, **kwargs):
         """isinf() -> Tensor
@@ -4295,7 +6079,11 @@ class TensorBase:
                 return _isinf_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.isinf, _isinf_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.isinf, _isinf_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def isnan(self, /, more=MISSING, *args, **kwargs):
         """isnan() -> Tensor
@@ -4306,7 +6094,11 @@ class TensorBase:
                 return _isnan_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.isnan, _isnan_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.isnan, _isnan_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def isneginf(self, /, more=MISSING, *args, **kwargs):
         """isneginf() -> Tensor
@@ -4317,7 +6109,11 @@ class TensorBase:
                 return _isneginf_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.isneginf, _isneginf_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.isneginf, _isneginf_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def isposinf(self, /, more=MISSING, *args, **kwargs):
         """isposinf() -> Tensor
@@ -4328,7 +6124,11 @@ class TensorBase:
                 return _isposinf_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.isposinf, _isposinf_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.isposinf, _isposinf_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def isreal(self, /, more=MISSING, *args, **kwargs):
         """isreal() -> Tensor
@@ -4339,7 +6139,11 @@ class TensorBase:
                 return _isreal_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.isreal, _isreal_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.isreal, _isreal_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def istft(self, _n_fft=MISSING, _hop_length=MISSING, _win_length=MISSING, _window=MISSING, _center=MISSING, _normalized=MISSING, _onesided=MISSING, _length=MISSING, _return_complex=MISSING, /, more=MISSING, n_fft=MISSING, hop_length=MISSING, win_length=MISSING, window=MISSING, center=MISSING, normalized=MISSING, onesided=MISSING, length=MISSING, return_complex=MISSING, *args, **kwargs):
         """istft(n_fft, hop_length=None, win_length=None, window=None, center=True, normalized=False, onesided=None, length=None, return_complex=False) -> Tensor
@@ -4374,11 +6178,36 @@ class TensorBase:
             return_complex = _return_complex
         if more is MISSING and not kwargs:
             try:
-                if n_fft.__class__ is int and (hop_length is MISSING or hop_length is None or hop_length.__class__ is int) and (win_length is MISSING or win_length is None or win_length.__class__ is int) and (window is MISSING or window is None or window.__class__ in TENSORS) and (center is MISSING or center.__class__ is bool) and (normalized is MISSING or normalized.__class__ is bool) and (onesided is MISSING or onesided is None or onesided.__class__ is bool) and (length is MISSING or length is None or length.__class__ is int) and (return_complex is MISSING or return_complex.__class__ is bool):
-                    return _istft_kernels[self._keys | (window._keys if window.__class__ in TENSORS else 0) | tls.mode](self, n_fft, None if hop_length is MISSING else hop_length, None if win_length is MISSING else win_length, None if window is MISSING else window, True if center is MISSING else center, False if normalized is MISSING else normalized, None if onesided is MISSING else onesided, None if length is MISSING else length, False if return_complex is MISSING else return_complex)
+                if (
+                    n_fft.__class__ is int
+                    and (hop_length is MISSING or hop_length is None or hop_length.__class__ is int)
+                    and (win_length is MISSING or win_length is None or win_length.__class__ is int)
+                    and (window is MISSING or window is None or window.__class__ in TENSORS)
+                    and (center is MISSING or center.__class__ is bool)
+                    and (normalized is MISSING or normalized.__class__ is bool)
+                    and (onesided is MISSING or onesided is None or onesided.__class__ is bool)
+                    and (length is MISSING or length is None or length.__class__ is int)
+                    and (return_complex is MISSING or return_complex.__class__ is bool)
+                ):
+                    return _istft_kernels[self._keys | (window._keys if window.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        n_fft,
+                        None if hop_length is MISSING else hop_length,
+                        None if win_length is MISSING else win_length,
+                        None if window is MISSING else window,
+                        True if center is MISSING else center,
+                        False if normalized is MISSING else normalized,
+                        None if onesided is MISSING else onesided,
+                        None if length is MISSING else length,
+                        False if return_complex is MISSING else return_complex,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.istft, _istft_packet, self, (_n_fft, _hop_length, _win_length, _window, _center, _normalized, _onesided, _length, _return_complex), (more, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex), ('n_fft', 'hop_length', 'win_length', 'window', 'center', 'normalized', 'onesided', 'length', 'return_complex'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.istft, _istft_packet, self, (_n_fft, _hop_length, _win_length, _window, _center, _normalized, _onesided, _length, _return_complex),
+            (more, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex),
+            ('n_fft', 'hop_length', 'win_length', 'window', 'center', 'normalized', 'onesided', 'length', 'return_complex'), args, kwargs,
+        )
 
     def kron(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """kron(other) -> Tensor
@@ -4393,7 +6222,11 @@ class TensorBase:
                     return _kron_kernels[self._keys | other._keys | tls.mode](self, other)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.kron, _kron_packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.kron, _kron_packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def kthvalue(self, _k=MISSING, _dim=MISSING, _keepdim=MISSING, /, more=MISSING, k=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
         """kthvalue(k, dim=-1, keepdim=False) -> (Tensor, Tensor)
@@ -4410,11 +6243,24 @@ class TensorBase:
             keepdim = _keepdim
         if more is MISSING and not kwargs:
             try:
-                if k.__class__ is int and (dim is MISSING or dim.__class__ is int) and (keepdim is MISSING or keepdim.__class__ is bool):
-                    return _kthvalue_kernels[self._keys | tls.mode](self, k, -1 if dim is MISSING else dim, False if keepdim is MISSING else keepdim)
+                if (
+                    k.__class__ is int
+                    and (dim is MISSING or dim.__class__ is int)
+                    and (keepdim is MISSING or keepdim.__class__ is bool)
+                ):
+                    return _kthvalue_kernels[self._keys | tls.mode](
+                        self,
+                        k,
+                        -1 if dim is MISSING else dim,
+                        False if keepdim is MISSING else keepdim,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.kthvalue, _kthvalue_packet, self, (_k, _dim, _keepdim), (more, k, dim, keepdim), ('k', 'dim', 'keepdim'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.kthvalue, _kthvalue_packet, self, (_k, _dim, _keepdim),
+            (more, k, dim, keepdim),
+            ('k', 'dim', 'keepdim'), args, kwargs,
+        )
 
     def lcm(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """lcm(other) -> Tensor
@@ -4429,7 +6275,11 @@ class TensorBase:
                     return _lcm_kernels[self._keys | other._keys | tls.mode](self, other)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.lcm, _lcm_packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.lcm, _lcm_packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def lcm_(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """lcm_(other) -> Tensor
@@ -4444,7 +6294,11 @@ class TensorBase:
                     return _lcm__kernels[self._keys | other._keys | tls.mode](self, other)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.lcm_, _lcm__packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.lcm_, _lcm__packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def ldexp(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """ldexp(other) -> Tensor
@@ -4459,7 +6313,11 @@ class TensorBase:
                     return _ldexp_Tensor_kernels[self._keys | other._keys | tls.mode](self, other)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.ldexp, _ldexp_packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.ldexp, _ldexp_packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def ldexp_(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """ldexp_(other) -> Tensor
@@ -4474,7 +6332,11 @@ class TensorBase:
                     return _ldexp__kernels[self._keys | other._keys | tls.mode](self, other)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.ldexp_, _ldexp__packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.ldexp_, _ldexp__packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def le(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """le(other) -> Tensor
@@ -4486,10 +6348,17 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
-                    return _le_Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](self, other)
+                    return _le_Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        other,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.le, _le_packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.le, _le_packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def le_(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """le_(other) -> Tensor
@@ -4501,10 +6370,17 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
-                    return _le__Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](self, other)
+                    return _le__Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        other,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.le_, _le__packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.le_, _le__packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def lerp(self, _end=MISSING, _weight=MISSING, /, more=MISSING, end=MISSING, weight=MISSING, *args, **kwargs):
         """lerp(end, weight) -> Tensor
@@ -4521,10 +6397,23 @@ class TensorBase:
                 if end.__class__ in TENSORS and weight.__class__ in NUMBERS:
                     return _lerp_Scalar_kernels[self._keys | end._keys | tls.mode](self, end, weight)
                 if end.__class__ in TENSORS and weight.__class__ in TENSORS:
-                    return _lerp_Tensor_kernels[self._keys | end._keys | weight._keys | tls.mode](self, end, weight)
+                    return _lerp_Tensor_kernels[
+                        self._keys
+                        | end._keys
+                        | weight._keys
+                        | tls.mode
+                    ](
+                        self,
+                        end,
+                        weight,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.lerp, _lerp_packet, self, (_end, _weight), (more, end, weight), ('end', 'weight'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.lerp, _lerp_packet, self, (_end, _weight),
+            (more, end, weight),
+            ('end', 'weight'), args, kwargs,
+        )
 
     def lerp_(self, _end=MISSING, _weight=MISSING, /, more=MISSING, end=MISSING, weight=MISSING, *args, **kwargs):
         """lerp_(end, weight) -> Tensor
@@ -4541,10 +6430,23 @@ class TensorBase:
                 if end.__class__ in TENSORS and weight.__class__ in NUMBERS:
                     return _lerp__Scalar_kernels[self._keys | end._keys | tls.mode](self, end, weight)
                 if end.__class__ in TENSORS and weight.__class__ in TENSORS:
-                    return _lerp__Tensor_kernels[self._keys | end._keys | weight._keys | tls.mode](self, end, weight)
+                    return _lerp__Tensor_kernels[
+                        self._keys
+                        | end._keys
+                        | weight._keys
+                        | tls.mode
+                    ](
+                        self,
+                        end,
+                        weight,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.lerp_, _lerp__packet, self, (_end, _weight), (more, end, weight), ('end', 'weight'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.lerp_, _lerp__packet, self, (_end, _weight),
+            (more, end, weight),
+            ('end', 'weight'), args, kwargs,
+        )
 
     def less(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """less(other) -> Tensor
@@ -4556,10 +6458,17 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
-                    return _less_Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](self, other)
+                    return _less_Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        other,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.less, _less_packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.less, _less_packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def less_(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """less_(other) -> Tensor
@@ -4571,10 +6480,17 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
-                    return _less__Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](self, other)
+                    return _less__Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        other,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.less_, _less__packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.less_, _less__packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def less_equal(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """less_equal(other) -> Tensor
@@ -4586,10 +6502,17 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
-                    return _less_equal_Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](self, other)
+                    return _less_equal_Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        other,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.less_equal, _less_equal_packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.less_equal, _less_equal_packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def less_equal_(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """less_equal_(other) -> Tensor
@@ -4601,10 +6524,17 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
-                    return _less_equal__Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](self, other)
+                    return _less_equal__Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        other,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.less_equal_, _less_equal__packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.less_equal_, _less_equal__packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def lgamma(self, /, more=MISSING, *args, **kwargs):
         """lgamma() -> Tensor
@@ -4615,7 +6545,11 @@ class TensorBase:
                 return _lgamma_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.lgamma, _lgamma_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.lgamma, _lgamma_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def lgamma_(self, /, more=MISSING, *args, **kwargs):
         """lgamma_() -> Tensor
@@ -4626,7 +6560,11 @@ class TensorBase:
                 return _lgamma__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.lgamma_, _lgamma__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.lgamma_, _lgamma__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def log(self, /, more=MISSING, *args, **kwargs):
         """log() -> Tensor
@@ -4637,7 +6575,11 @@ class TensorBase:
                 return _log_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.log, _log_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.log, _log_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def log10(self, /, more=MISSING, *args, **kwargs):
         """log10() -> Tensor
@@ -4648,7 +6590,11 @@ class TensorBase:
                 return _log10_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.log10, _log10_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.log10, _log10_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def log10_(self, /, more=MISSING, *args, **kwargs):
         """log10_() -> Tensor
@@ -4659,7 +6605,11 @@ class TensorBase:
                 return _log10__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.log10_, _log10__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.log10_, _log10__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def log1p(self, /, more=MISSING, *args, **kwargs):
         """log1p() -> Tensor
@@ -4670,7 +6620,11 @@ class TensorBase:
                 return _log1p_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.log1p, _log1p_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.log1p, _log1p_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def log1p_(self, /, more=MISSING, *args, **kwargs):
         """log1p_() -> Tensor
@@ -4681,7 +6635,11 @@ class TensorBase:
                 return _log1p__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.log1p_, _log1p__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.log1p_, _log1p__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def log2(self, /, more=MISSING, *args, **kwargs):
         """log2() -> Tensor
@@ -4692,7 +6650,11 @@ class TensorBase:
                 return _log2_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.log2, _log2_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.log2, _log2_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def log2_(self, /, more=MISSING, *args, **kwargs):
         """log2_() -> Tensor
@@ -4703,7 +6665,11 @@ class TensorBase:
                 return _log2__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.log2_, _log2__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.log2_, _log2__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def log_(self, /, more=MISSING, *args, **kwargs):
         """log_() -> Tensor
@@ -4714,7 +6680,11 @@ class TensorBase:
                 return _log__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.log_, _log__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.log_, _log__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def log_normal_(self, _mean=MISSING, _std=MISSING, /, more=MISSING, mean=MISSING, std=MISSING, generator=MISSING, *args, **kwargs):
         """log_normal_(mean=1.0, std=2.0, *, generator=None) -> Tensor
@@ -4728,11 +6698,24 @@ class TensorBase:
             std = _std
         if more is MISSING and not kwargs:
             try:
-                if (mean is MISSING or mean.__class__ is float) and (std is MISSING or std.__class__ is float) and (generator is MISSING or generator is None):
-                    return _log_normal__kernels[self._keys | tls.mode](self, 1.0 if mean is MISSING else mean, 2.0 if std is MISSING else std, None if generator is MISSING else generator)
+                if (
+                    (mean is MISSING or mean.__class__ is float)
+                    and (std is MISSING or std.__class__ is float)
+                    and (generator is MISSING or generator is None)
+                ):
+                    return _log_normal__kernels[self._keys | tls.mode](
+                        self,
+                        1.0 if mean is MISSING else mean,
+                        2.0 if std is MISSING else std,
+                        None if generator is MISSING else generator,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.log_normal_, _log_normal__packet, self, (_mean, _std), (more, mean, std, generator), ('mean', 'std', 'generator'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.log_normal_, _log_normal__packet, self, (_mean, _std),
+            (more, mean, std, generator),
+            ('mean', 'std', 'generator'), args, kwargs,
+        )
 
     def log_softmax(self, _dim=MISSING, _dtype=MISSING, /, more=MISSING, dim=MISSING, dtype=MISSING, *args, **kwargs):
         """log_softmax(dim, dtype=None) -> Tensor
@@ -4746,11 +6729,22 @@ class TensorBase:
             dtype = _dtype
         if more is MISSING and not kwargs:
             try:
-                if dim.__class__ is int and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class):
-                    return _log_softmax_int_kernels[self._keys | tls.mode](self, dim, None if dtype is MISSING else dtype)
+                if (
+                    dim.__class__ is int
+                    and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
+                ):
+                    return _log_softmax_int_kernels[self._keys | tls.mode](
+                        self,
+                        dim,
+                        None if dtype is MISSING else dtype,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.log_softmax, _log_softmax_packet, self, (_dim, _dtype), (more, dim, dtype), ('dim', 'dtype'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.log_softmax, _log_softmax_packet, self, (_dim, _dtype),
+            (more, dim, dtype),
+            ('dim', 'dtype'), args, kwargs,
+        )
 
     def logaddexp(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """logaddexp(other) -> Tensor
@@ -4765,7 +6759,11 @@ class TensorBase:
                     return _logaddexp_kernels[self._keys | other._keys | tls.mode](self, other)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.logaddexp, _logaddexp_packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.logaddexp, _logaddexp_packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def logaddexp2(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """logaddexp2(other) -> Tensor
@@ -4780,7 +6778,11 @@ class TensorBase:
                     return _logaddexp2_kernels[self._keys | other._keys | tls.mode](self, other)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.logaddexp2, _logaddexp2_packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.logaddexp2, _logaddexp2_packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def logcumsumexp(self, _dim=MISSING, /, more=MISSING, dim=MISSING, *args, **kwargs):
         """logcumsumexp(dim) -> Tensor
@@ -4795,7 +6797,11 @@ class TensorBase:
                     return _logcumsumexp_kernels[self._keys | tls.mode](self, dim)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.logcumsumexp, _logcumsumexp_packet, self, (_dim,), (more, dim), ('dim',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.logcumsumexp, _logcumsumexp_packet, self, (_dim,),
+            (more, dim),
+            ('dim',), args, kwargs,
+        )
 
     def logdet(self, /, more=MISSING, *args, **kwargs):
         """logdet() -> Tensor
@@ -4806,7 +6812,11 @@ class TensorBase:
                 return _logdet_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.logdet, _logdet_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.logdet, _logdet_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def logical_and(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """logical_and(other) -> Tensor
@@ -4821,7 +6831,11 @@ class TensorBase:
                     return _logical_and_kernels[self._keys | other._keys | tls.mode](self, other)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.logical_and, _logical_and_packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.logical_and, _logical_and_packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def logical_and_(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """logical_and_(other) -> Tensor
@@ -4836,7 +6850,11 @@ class TensorBase:
                     return _logical_and__kernels[self._keys | other._keys | tls.mode](self, other)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.logical_and_, _logical_and__packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.logical_and_, _logical_and__packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def logical_not(self, /, more=MISSING, *args, **kwargs):
         """logical_not() -> Tensor
@@ -4847,7 +6865,11 @@ class TensorBase:
                 return _logical_not_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.logical_not, _logical_not_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.logical_not, _logical_not_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def logical_not_(self, /, more=MISSING, *args, **kwargs):
         """logical_not_() -> Tensor
@@ -4858,7 +6880,11 @@ class TensorBase:
                 return _logical_not__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.logical_not_, _logical_not__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.logical_not_, _logical_not__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def logical_or(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """logical_or(other) -> Tensor
@@ -4873,7 +6899,11 @@ class TensorBase:
                     return _logical_or_kernels[self._keys | other._keys | tls.mode](self, other)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.logical_or, _logical_or_packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.logical_or, _logical_or_packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def logical_or_(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """logical_or_(other) -> Tensor
@@ -4888,7 +6918,11 @@ class TensorBase:
                     return _logical_or__kernels[self._keys | other._keys | tls.mode](self, other)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.logical_or_, _logical_or__packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.logical_or_, _logical_or__packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def logical_xor(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """logical_xor(other) -> Tensor
@@ -4903,7 +6937,11 @@ class TensorBase:
                     return _logical_xor_kernels[self._keys | other._keys | tls.mode](self, other)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.logical_xor, _logical_xor_packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.logical_xor, _logical_xor_packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def logical_xor_(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """logical_xor_(other) -> Tensor
@@ -4918,7 +6956,11 @@ class TensorBase:
                     return _logical_xor__kernels[self._keys | other._keys | tls.mode](self, other)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.logical_xor_, _logical_xor__packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.logical_xor_, _logical_xor__packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def logit(self, _eps=MISSING, /, more=MISSING, eps=MISSING, *args, **kwargs):
         """logit(eps=None) -> Tensor
@@ -4933,7 +6975,11 @@ class TensorBase:
                     return _logit_kernels[self._keys | tls.mode](self, None if eps is MISSING else eps)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.logit, _logit_packet, self, (_eps,), (more, eps), ('eps',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.logit, _logit_packet, self, (_eps,),
+            (more, eps),
+            ('eps',), args, kwargs,
+        )
 
     def logit_(self, _eps=MISSING, /, more=MISSING, eps=MISSING, *args, **kwargs):
         """logit_(eps=None) -> Tensor
@@ -4948,7 +6994,11 @@ class TensorBase:
                     return _logit__kernels[self._keys | tls.mode](self, None if eps is MISSING else eps)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.logit_, _logit__packet, self, (_eps,), (more, eps), ('eps',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.logit_, _logit__packet, self, (_eps,),
+            (more, eps),
+            ('eps',), args, kwargs,
+        )
 
     def logsumexp(self, _dim=MISSING, _keepdim=MISSING, /, more=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
         """logsumexp(dim, keepdim=False) -> Tensor
@@ -4963,11 +7013,22 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 ints_of_dim = (dim,) if dim.__class__ is int else int_tuple(dim)
-                if ints_of_dim is not None and (keepdim is MISSING or keepdim.__class__ is bool):
-                    return _logsumexp_kernels[self._keys | tls.mode](self, ints_of_dim, False if keepdim is MISSING else keepdim)
+                if (
+                    ints_of_dim is not None
+                    and (keepdim is MISSING or keepdim.__class__ is bool)
+                ):
+                    return _logsumexp_kernels[self._keys | tls.mode](
+                        self,
+                        ints_of_dim,
+                        False if keepdim is MISSING else keepdim,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.logsumexp, _logsumexp_packet, self, (_dim, _keepdim), (more, dim, keepdim), ('dim', 'keepdim'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.logsumexp, _logsumexp_packet, self, (_dim, _keepdim),
+            (more, dim, keepdim),
+            ('dim', 'keepdim'), args, kwargs,
+        )
 
     def lt(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """lt(other) -> Tensor
@@ -4979,10 +7040,17 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
-                    return _lt_Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](self, other)
+                    return _lt_Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        other,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.lt, _lt_packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.lt, _lt_packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def lt_(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """lt_(other) -> Tensor
@@ -4994,10 +7062,17 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
-                    return _lt__Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](self, other)
+                    return _lt__Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        other,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.lt_, _lt__packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.lt_, _lt__packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def lu_solve(self, _LU_data=MISSING, _LU_pivots=MISSING, /, more=MISSING, LU_data=MISSING, LU_pivots=MISSING, *args, **kwargs):
         """lu_solve(LU_data, LU_pivots) -> Tensor
@@ -5012,10 +7087,23 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if LU_data.__class__ in TENSORS and LU_pivots.__class__ in TENSORS:
-                    return _lu_solve_kernels[self._keys | LU_data._keys | LU_pivots._keys | tls.mode](self, LU_data, LU_pivots)
+                    return _lu_solve_kernels[
+                        self._keys
+                        | LU_data._keys
+                        | LU_pivots._keys
+                        | tls.mode
+                    ](
+                        self,
+                        LU_data,
+                        LU_pivots,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.lu_solve, _lu_solve_packet, self, (_LU_data, _LU_pivots), (more, LU_data, LU_pivots), ('LU_data', 'LU_pivots'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.lu_solve, _lu_solve_packet, self, (_LU_data, _LU_pivots),
+            (more, LU_data, LU_pivots),
+            ('LU_data', 'LU_pivots'), args, kwargs,
+        )
 
     def masked_fill(self, _mask=MISSING, _value=MISSING, /, more=MISSING, mask=MISSING, value=MISSING, *args, **kwargs):
         """masked_fill(mask, value) -> Tensor
@@ -5030,12 +7118,29 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if mask.__class__ in TENSORS and value.__class__ in NUMBERS:
-                    return _masked_fill_Scalar_kernels[self._keys | mask._keys | tls.mode](self, mask, value)
+                    return _masked_fill_Scalar_kernels[self._keys | mask._keys | tls.mode](
+                        self,
+                        mask,
+                        value,
+                    )
                 if mask.__class__ in TENSORS and value.__class__ in TENSORS:
-                    return _masked_fill_Tensor_kernels[self._keys | mask._keys | value._keys | tls.mode](self, mask, value)
+                    return _masked_fill_Tensor_kernels[
+                        self._keys
+                        | mask._keys
+                        | value._keys
+                        | tls.mode
+                    ](
+                        self,
+                        mask,
+                        value,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.masked_fill, _masked_fill_packet, self, (_mask, _value), (more, mask, value), ('mask', 'value'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.masked_fill, _masked_fill_packet, self, (_mask, _value),
+            (more, mask, value),
+            ('mask', 'value'), args, kwargs,
+        )
 
     def masked_fill_(self, _mask=MISSING, _value=MISSING, /, more=MISSING, mask=MISSING, value=MISSING, *args, **kwargs):
         """masked_fill_(mask, value) -> Tensor
@@ -5050,12 +7155,29 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if mask.__class__ in TENSORS and value.__class__ in NUMBERS:
-                    return _masked_fill__Scalar_kernels[self._keys | mask._keys | tls.mode](self, mask, value)
+                    return _masked_fill__Scalar_kernels[self._keys | mask._keys | tls.mode](
+                        self,
+                        mask,
+                        value,
+                    )
                 if mask.__class__ in TENSORS and value.__class__ in TENSORS:
-                    return _masked_fill__Tensor_kernels[self._keys | mask._keys | value._keys | tls.mode](self, mask, value)
+                    return _masked_fill__Tensor_kernels[
+                        self._keys
+                        | mask._keys
+                        | value._keys
+                        | tls.mode
+                    ](
+                        self,
+                        mask,
+                        value,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.masked_fill_, _masked_fill__packet, self, (_mask, _value), (more, mask, value), ('mask', 'value'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.masked_fill_, _masked_fill__packet, self, (_mask, _value),
+            (more, mask, value),
+            ('mask', 'value'), args, kwargs,
+        )
 
     def masked_scatter(self, _mask=MISSING, _source=MISSING, /, more=MISSING, mask=MISSING, source=MISSING, *args, **kwargs):
         """masked_scatter(mask, source) -> Tensor
@@ -5070,10 +7192,23 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if mask.__class__ in TENSORS and source.__class__ in TENSORS:
-                    return _masked_scatter_kernels[self._keys | mask._keys | source._keys | tls.mode](self, mask, source)
+                    return _masked_scatter_kernels[
+                        self._keys
+                        | mask._keys
+                        | source._keys
+                        | tls.mode
+                    ](
+                        self,
+                        mask,
+                        source,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.masked_scatter, _masked_scatter_packet, self, (_mask, _source), (more, mask, source), ('mask', 'source'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.masked_scatter, _masked_scatter_packet, self, (_mask, _source),
+            (more, mask, source),
+            ('mask', 'source'), args, kwargs,
+        )
 
     def masked_scatter_(self, _mask=MISSING, _source=MISSING, /, more=MISSING, mask=MISSING, source=MISSING, *args, **kwargs):
         """masked_scatter_(mask, source) -> Tensor
@@ -5088,10 +7223,23 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if mask.__class__ in TENSORS and source.__class__ in TENSORS:
-                    return _masked_scatter__kernels[self._keys | mask._keys | source._keys | tls.mode](self, mask, source)
+                    return _masked_scatter__kernels[
+                        self._keys
+                        | mask._keys
+                        | source._keys
+                        | tls.mode
+                    ](
+                        self,
+                        mask,
+                        source,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.masked_scatter_, _masked_scatter__packet, self, (_mask, _source), (more, mask, source), ('mask', 'source'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.masked_scatter_, _masked_scatter__packet, self, (_mask, _source),
+            (more, mask, source),
+            ('mask', 'source'), args, kwargs,
+        )
 
     def masked_select(self, _mask=MISSING, /, more=MISSING, mask=MISSING, *args, **kwargs):
         """masked_select(mask) -> Tensor
@@ -5106,7 +7254,11 @@ class TensorBase:
                     return _masked_select_kernels[self._keys | mask._keys | tls.mode](self, mask)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.masked_select, _masked_select_packet, self, (_mask,), (more, mask), ('mask',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.masked_select, _masked_select_packet, self, (_mask,),
+            (more, mask),
+            ('mask',), args, kwargs,
+        )
 
     def matmul(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """matmul(other) -> Tensor
@@ -5121,7 +7273,11 @@ class TensorBase:
                     return _matmul_kernels[self._keys | other._keys | tls.mode](self, other)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.matmul, _matmul_packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.matmul, _matmul_packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def matrix_exp(self, /, more=MISSING, *args, **kwargs):
         """matrix_exp() -> Tensor
@@ -5132,7 +7288,11 @@ class TensorBase:
                 return _matrix_exp_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.matrix_exp, _matrix_exp_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.matrix_exp, _matrix_exp_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def matrix_power(self, _n=MISSING, /, more=MISSING, n=MISSING, *args, **kwargs):
         """matrix_power(n) -> Tensor
@@ -5147,7 +7307,11 @@ class TensorBase:
                     return _matrix_power_kernels[self._keys | tls.mode](self, n)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.matrix_power, _matrix_power_packet, self, (_n,), (more, n), ('n',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.matrix_power, _matrix_power_packet, self, (_n,),
+            (more, n),
+            ('n',), args, kwargs,
+        )
 
     def max(self, _dim=MISSING, _keepdim=MISSING, /, more=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
         """max() -> Tensor
@@ -5166,12 +7330,20 @@ class TensorBase:
                 if dim is MISSING and keepdim is MISSING:
                     return _max_kernels[self._keys | tls.mode](self)
                 if dim.__class__ is int and (keepdim is MISSING or keepdim.__class__ is bool):
-                    return _max_dim_kernels[self._keys | tls.mode](self, dim, False if keepdim is MISSING else keepdim)
+                    return _max_dim_kernels[self._keys | tls.mode](
+                        self,
+                        dim,
+                        False if keepdim is MISSING else keepdim,
+                    )
                 if _dim is dim and keepdim is MISSING and _dim.__class__ in TENSORS:
                     return _max_other_kernels[self._keys | _dim._keys | tls.mode](self, _dim)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.max, _max_packet, self, (_dim, _keepdim), (more, dim, keepdim), ('dim', 'keepdim'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.max, _max_packet, self, (_dim, _keepdim),
+            (more, dim, keepdim),
+            ('dim', 'keepdim'), args, kwargs,
+        )
 
     def maximum(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """maximum(other) -> Tensor
@@ -5186,7 +7358,11 @@ class TensorBase:
                     return _maximum_kernels[self._keys | other._keys | tls.mode](self, other)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.maximum, _maximum_packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.maximum, _maximum_packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def mean(self, _dim=MISSING, _keepdim=MISSING, /, more=MISSING, dim=MISSING, keepdim=MISSING, dtype=MISSING, *args, **kwargs):
         """mean(*, dtype=None) -> Tensor
@@ -5201,14 +7377,31 @@ class TensorBase:
             keepdim = _keepdim
         if more is MISSING and not kwargs:
             try:
-                if dim is MISSING and keepdim is MISSING and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class):
+                if (
+                    dim is MISSING
+                    and keepdim is MISSING
+                    and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
+                ):
                     return _mean_kernels[self._keys | tls.mode](self, None if dtype is MISSING else dtype)
                 ints_of_dim = (dim,) if dim.__class__ is int else int_tuple(dim)
-                if (ints_of_dim is not None or dim is None) and (keepdim is MISSING or keepdim.__class__ is bool) and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class):
-                    return _mean_dim_kernels[self._keys | tls.mode](self, ints_of_dim, False if keepdim is MISSING else keepdim, None if dtype is MISSING else dtype)
+                if (
+                    (ints_of_dim is not None or dim is None)
+                    and (keepdim is MISSING or keepdim.__class__ is bool)
+                    and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
+                ):
+                    return _mean_dim_kernels[self._keys | tls.mode](
+                        self,
+                        ints_of_dim,
+                        False if keepdim is MISSING else keepdim,
+                        None if dtype is MISSING else dtype,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.mean, _mean_packet, self, (_dim, _keepdim), (more, dim, keepdim, dtype), ('dim', 'keepdim', 'dtype'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.mean, _mean_packet, self, (_dim, _keepdim),
+            (more, dim, keepdim, dtype),
+            ('dim', 'keepdim', 'dtype'), args, kwargs,
+        )
 
     def median(self, _dim=MISSING, _keepdim=MISSING, /, more=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
         """median() -> Tensor
@@ -5226,10 +7419,18 @@ class TensorBase:
                 if dim is MISSING and keepdim is MISSING:
                     return _median_kernels[self._keys | tls.mode](self)
                 if dim.__class__ is int and (keepdim is MISSING or keepdim.__class__ is bool):
-                    return _median_dim_kernels[self._keys | tls.mode](self, dim, False if keepdim is MISSING else keepdim)
+                    return _median_dim_kernels[self._keys | tls.mode](
+                        self,
+                        dim,
+                        False if keepdim is MISSING else keepdim,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.median, _median_packet, self, (_dim, _keepdim), (more, dim, keepdim), ('dim', 'keepdim'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.median, _median_packet, self, (_dim, _keepdim),
+            (more, dim, keepdim),
+            ('dim', 'keepdim'), args, kwargs,
+        )
 
     def min(self, _dim=MISSING, _keepdim=MISSING, /, more=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
         """min() -> Tensor
@@ -5248,12 +7449,20 @@ class TensorBase:
                 if dim is MISSING and keepdim is MISSING:
                     return _min_kernels[self._keys | tls.mode](self)
                 if dim.__class__ is int and (keepdim is MISSING or keepdim.__class__ is bool):
-                    return _min_dim_kernels[self._keys | tls.mode](self, dim, False if keepdim is MISSING else keepdim)
+                    return _min_dim_kernels[self._keys | tls.mode](
+                        self,
+                        dim,
+                        False if keepdim is MISSING else keepdim,
+                    )
                 if _dim is dim and keepdim is MISSING and _dim.__class__ in TENSORS:
                     return _min_other_kernels[self._keys | _dim._keys | tls.mode](self, _dim)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.min, _min_packet, self, (_dim, _keepdim), (more, dim, keepdim), ('dim', 'keepdim'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.min, _min_packet, self, (_dim, _keepdim),
+            (more, dim, keepdim),
+            ('dim', 'keepdim'), args, kwargs,
+        )
 
     def minimum(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """minimum(other) -> Tensor
@@ -5268,7 +7477,11 @@ class TensorBase:
                     return _minimum_kernels[self._keys | other._keys | tls.mode](self, other)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.minimum, _minimum_packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.minimum, _minimum_packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def mm(self, _mat2=MISSING, /, more=MISSING, mat2=MISSING, *args, **kwargs):
         """mm(mat2) -> Tensor
@@ -5283,7 +7496,11 @@ class TensorBase:
                     return _mm_kernels[self._keys | mat2._keys | tls.mode](self, mat2)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.mm, _mm_packet, self, (_mat2,), (more, mat2), ('mat2',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.mm, _mm_packet, self, (_mat2,),
+            (more, mat2),
+            ('mat2',), args, kwargs,
+        )
 
     def mode(self, _dim=MISSING, _keepdim=MISSING, /, more=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
         """mode(dim=-1, keepdim=False) -> (Tensor, Tensor)
@@ -5297,11 +7514,22 @@ class TensorBase:
             keepdim = _keepdim
         if more is MISSING and not kwargs:
             try:
-                if (dim is MISSING or dim.__class__ is int) and (keepdim is MISSING or keepdim.__class__ is bool):
-                    return _mode_kernels[self._keys | tls.mode](self, -1 if dim is MISSING else dim, False if keepdim is MISSING else keepdim)
+                if (
+                    (dim is MISSING or dim.__class__ is int)
+                    and (keepdim is MISSING or keepdim.__class__ is bool)
+                ):
+                    return _mode_kernels[self._keys | tls.mode](
+                        self,
+                        -1 if dim is MISSING else dim,
+                        False if keepdim is MISSING else keepdim,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.mode, _mode_packet, self, (_dim, _keepdim), (more, dim, keepdim), ('dim', 'keepdim'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.mode, _mode_packet, self, (_dim, _keepdim),
+            (more, dim, keepdim),
+            ('dim', 'keepdim'), args, kwargs,
+        )
 
     def moveaxis(self, _source=MISSING, _destination=MISSING, /, more=MISSING, source=MISSING, destination=MISSING, *args, **kwargs):
         """moveaxis(source, destination) -> Tensor
@@ -5318,12 +7546,20 @@ class TensorBase:
                 ints_of_source = int_tuple(source)
                 ints_of_destination = int_tuple(destination)
                 if ints_of_source is not None and ints_of_destination is not None:
-                    return _moveaxis_intlist_kernels[self._keys | tls.mode](self, ints_of_source, ints_of_destination)
+                    return _moveaxis_intlist_kernels[self._keys | tls.mode](
+                        self,
+                        ints_of_source,
+                        ints_of_destination,
+                    )
                 if source.__class__ is int and destination.__class__ is int:
                     return _moveaxis_int_kernels[self._keys | tls.mode](self, source, destination)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.moveaxis, _moveaxis_packet, self, (_source, _destination), (more, source, destination), ('source', 'destination'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.moveaxis, _moveaxis_packet, self, (_source, _destination),
+            (more, source, destination),
+            ('source', 'destination'), args, kwargs,
+        )
 
     def movedim(self, _source=MISSING, _destination=MISSING, /, more=MISSING, source=MISSING, destination=MISSING, *args, **kwargs):
         """movedim(source, destination) -> Tensor
@@ -5340,12 +7576,20 @@ class TensorBase:
                 ints_of_source = int_tuple(source)
                 ints_of_destination = int_tuple(destination)
                 if ints_of_source is not None and ints_of_destination is not None:
-                    return _movedim_intlist_kernels[self._keys | tls.mode](self, ints_of_source, ints_of_destination)
+                    return _movedim_intlist_kernels[self._keys | tls.mode](
+                        self,
+                        ints_of_source,
+                        ints_of_destination,
+                    )
                 if source.__class__ is int and destination.__class__ is int:
                     return _movedim_int_kernels[self._keys | tls.mode](self, source, destination)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.movedim, _movedim_packet, self, (_source, _destination), (more, source, destination), ('source', 'destination'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.movedim, _movedim_packet, self, (_source, _destination),
+            (more, source, destination),
+            ('source', 'destination'), args, kwargs,
+        )
 
     def msort(self, /, more=MISSING, *args, **kwargs):
         """msort() -> Tensor
@@ -5356,7 +7600,11 @@ class TensorBase:
                 return _msort_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.msort, _msort_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.msort, _msort_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def mul(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """mul(other) -> Tensor
@@ -5368,10 +7616,17 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
-                    return _mul_Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](self, other)
+                    return _mul_Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        other,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.mul, _mul_packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.mul, _mul_packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def mul_(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """mul_(other) -> Tensor
@@ -5383,10 +7638,17 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
-                    return _mul__Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](self, other)
+                    return _mul__Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        other,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.mul_, _mul__packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.mul_, _mul__packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def multinomial(self, _num_samples=MISSING, _replacement=MISSING, /, more=MISSING, num_samples=MISSING, replacement=MISSING, generator=MISSING, *args, **kwargs):
         """multinomial(num_samples, replacement=False, *, generator=None) -> Tensor
@@ -5400,11 +7662,24 @@ class TensorBase:
             replacement = _replacement
         if more is MISSING and not kwargs:
             try:
-                if num_samples.__class__ is int and (replacement is MISSING or replacement.__class__ is bool) and (generator is MISSING or generator is None):
-                    return _multinomial_kernels[self._keys | tls.mode](self, num_samples, False if replacement is MISSING else replacement, None if generator is MISSING else generator)
+                if (
+                    num_samples.__class__ is int
+                    and (replacement is MISSING or replacement.__class__ is bool)
+                    and (generator is MISSING or generator is None)
+                ):
+                    return _multinomial_kernels[self._keys | tls.mode](
+                        self,
+                        num_samples,
+                        False if replacement is MISSING else replacement,
+                        None if generator is MISSING else generator,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.multinomial, _multinomial_packet, self, (_num_samples, _replacement), (more, num_samples, replacement, generator), ('num_samples', 'replacement', 'generator'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.multinomial, _multinomial_packet, self, (_num_samples, _replacement),
+            (more, num_samples, replacement, generator),
+            ('num_samples', 'replacement', 'generator'), args, kwargs,
+        )
 
     def multiply(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """multiply(other) -> Tensor
@@ -5416,10 +7691,17 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
-                    return _multiply_Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](self, other)
+                    return _multiply_Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        other,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.multiply, _multiply_packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.multiply, _multiply_packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def multiply_(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """multiply_(other) -> Tensor
@@ -5431,10 +7713,17 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
-                    return _multiply__Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](self, other)
+                    return _multiply__Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        other,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.multiply_, _multiply__packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.multiply_, _multiply__packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def mv(self, _vec=MISSING, /, more=MISSING, vec=MISSING, *args, **kwargs):
         """mv(vec) -> Tensor
@@ -5449,7 +7738,11 @@ class TensorBase:
                     return _mv_kernels[self._keys | vec._keys | tls.mode](self, vec)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.mv, _mv_packet, self, (_vec,), (more, vec), ('vec',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.mv, _mv_packet, self, (_vec,),
+            (more, vec),
+            ('vec',), args, kwargs,
+        )
 
     def mvlgamma(self, _p=MISSING, /, more=MISSING, p=MISSING, *args, **kwargs):
         """mvlgamma(p) -> Tensor
@@ -5464,7 +7757,11 @@ class TensorBase:
                     return _mvlgamma_kernels[self._keys | tls.mode](self, p)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.mvlgamma, _mvlgamma_packet, self, (_p,), (more, p), ('p',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.mvlgamma, _mvlgamma_packet, self, (_p,),
+            (more, p),
+            ('p',), args, kwargs,
+        )
 
     def mvlgamma_(self, _p=MISSING, /, more=MISSING, p=MISSING, *args, **kwargs):
         """mvlgamma_(p) -> Tensor
@@ -5479,7 +7776,11 @@ class TensorBase:
                     return _mvlgamma__kernels[self._keys | tls.mode](self, p)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.mvlgamma_, _mvlgamma__packet, self, (_p,), (more, p), ('p',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.mvlgamma_, _mvlgamma__packet, self, (_p,),
+            (more, p),
+            ('p',), args, kwargs,
+        )
 
     def nan_to_num(self, _nan=MISSING, _posinf=MISSING, _neginf=MISSING, /, more=MISSING, nan=MISSING, posinf=MISSING, neginf=MISSING, *args, **kwargs):
         """nan_to_num(nan=None, posinf=None, neginf=None) -> Tensor
@@ -5496,11 +7797,24 @@ class TensorBase:
             neginf = _neginf
         if more is MISSING and not kwargs:
             try:
-                if (nan is MISSING or nan is None or nan.__class__ is float) and (posinf is MISSING or posinf is None or posinf.__class__ is float) and (neginf is MISSING or neginf is None or neginf.__class__ is float):
-                    return _nan_to_num_kernels[self._keys | tls.mode](self, None if nan is MISSING else nan, None if posinf is MISSING else posinf, None if neginf is MISSING else neginf)
+                if (
+                    (nan is MISSING or nan is None or nan.__class__ is float)
+                    and (posinf is MISSING or posinf is None or posinf.__class__ is float)
+                    and (neginf is MISSING or neginf is None or neginf.__class__ is float)
+                ):
+                    return _nan_to_num_kernels[self._keys | tls.mode](
+                        self,
+                        None if nan is MISSING else nan,
+                        None if posinf is MISSING else posinf,
+                        None if neginf is MISSING else neginf,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.nan_to_num, _nan_to_num_packet, self, (_nan, _posinf, _neginf), (more, nan, posinf, neginf), ('nan', 'posinf', 'neginf'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.nan_to_num, _nan_to_num_packet, self, (_nan, _posinf, _neginf),
+            (more, nan, posinf, neginf),
+            ('nan', 'posinf', 'neginf'), args, kwargs,
+        )
 
     def nan_to_num_(self, _nan=MISSING, _posinf=MISSING, _neginf=MISSING, /, more=MISSING, nan=MISSING, posinf=MISSING, neginf=MISSING, *args, **kwargs):
         """nan_to_num_(nan=None, posinf=None, neginf=None) -> Tensor
@@ -5517,11 +7831,24 @@ class TensorBase:
             neginf = _neginf
         if more is MISSING and not kwargs:
             try:
-                if (nan is MISSING or nan is None or nan.__class__ is float) and (posinf is MISSING or posinf is None or posinf.__class__ is float) and (neginf is MISSING or neginf is None or neginf.__class__ is float):
-                    return _nan_to_num__kernels[self._keys | tls.mode](self, None if nan is MISSING else nan, None if posinf is MISSING else posinf, None if neginf is MISSING else neginf)
+                if (
+                    (nan is MISSING or nan is None or nan.__class__ is float)
+                    and (posinf is MISSING or posinf is None or posinf.__class__ is float)
+                    and (neginf is MISSING or neginf is None or neginf.__class__ is float)
+                ):
+                    return _nan_to_num__kernels[self._keys | tls.mode](
+                        self,
+                        None if nan is MISSING else nan,
+                        None if posinf is MISSING else posinf,
+                        None if neginf is MISSING else neginf,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.nan_to_num_, _nan_to_num__packet, self, (_nan, _posinf, _neginf), (more, nan, posinf, neginf), ('nan', 'posinf', 'neginf'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.nan_to_num_, _nan_to_num__packet, self, (_nan, _posinf, _neginf),
+            (more, nan, posinf, neginf),
+            ('nan', 'posinf', 'neginf'), args, kwargs,
+        )
 
     def nanmean(self, _dim=MISSING, _keepdim=MISSING, /, more=MISSING, dim=MISSING, keepdim=MISSING, dtype=MISSING, *args, **kwargs):
         """nanmean(dim=None, keepdim=False, *, dtype=None) -> Tensor
@@ -5536,11 +7863,24 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 ints_of_dim = None if dim is MISSING else (dim,) if dim.__class__ is int else int_tuple(dim)
-                if (ints_of_dim is not None or dim is None or dim is MISSING) and (keepdim is MISSING or keepdim.__class__ is bool) and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class):
-                    return _nanmean_kernels[self._keys | tls.mode](self, ints_of_dim, False if keepdim is MISSING else keepdim, None if dtype is MISSING else dtype)
+                if (
+                    (ints_of_dim is not None or dim is None or dim is MISSING)
+                    and (keepdim is MISSING or keepdim.__class__ is bool)
+                    and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
+                ):
+                    return _nanmean_kernels[self._keys | tls.mode](
+                        self,
+                        ints_of_dim,
+                        False if keepdim is MISSING else keepdim,
+                        None if dtype is MISSING else dtype,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.nanmean, _nanmean_packet, self, (_dim, _keepdim), (more, dim, keepdim, dtype), ('dim', 'keepdim', 'dtype'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.nanmean, _nanmean_packet, self, (_dim, _keepdim),
+            (more, dim, keepdim, dtype),
+            ('dim', 'keepdim', 'dtype'), args, kwargs,
+        )
 
     def nanmedian(self, _dim=MISSING, _keepdim=MISSING, /, more=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
         """nanmedian() -> Tensor
@@ -5558,10 +7898,18 @@ class TensorBase:
                 if dim is MISSING and keepdim is MISSING:
                     return _nanmedian_kernels[self._keys | tls.mode](self)
                 if dim.__class__ is int and (keepdim is MISSING or keepdim.__class__ is bool):
-                    return _nanmedian_dim_kernels[self._keys | tls.mode](self, dim, False if keepdim is MISSING else keepdim)
+                    return _nanmedian_dim_kernels[self._keys | tls.mode](
+                        self,
+                        dim,
+                        False if keepdim is MISSING else keepdim,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.nanmedian, _nanmedian_packet, self, (_dim, _keepdim), (more, dim, keepdim), ('dim', 'keepdim'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.nanmedian, _nanmedian_packet, self, (_dim, _keepdim),
+            (more, dim, keepdim),
+            ('dim', 'keepdim'), args, kwargs,
+        )
 
     def nanquantile(self, _q=MISSING, _dim=MISSING, _keepdim=MISSING, /, more=MISSING, q=MISSING, dim=MISSING, keepdim=MISSING, interpolation=MISSING, *args, **kwargs):
         """nanquantile(q, dim=None, keepdim=False, *, interpolation='linear') -> Tensor
@@ -5578,13 +7926,39 @@ class TensorBase:
             keepdim = _keepdim
         if more is MISSING and not kwargs:
             try:
-                if q.__class__ in TENSORS and (dim is MISSING or dim is None or dim.__class__ is int) and (keepdim is MISSING or keepdim.__class__ is bool) and (interpolation is MISSING or interpolation.__class__ is str):
-                    return _nanquantile_kernels[self._keys | q._keys | tls.mode](self, q, None if dim is MISSING else dim, False if keepdim is MISSING else keepdim, 'linear' if interpolation is MISSING else interpolation)
-                if q.__class__ is float and (dim is MISSING or dim is None or dim.__class__ is int) and (keepdim is MISSING or keepdim.__class__ is bool) and (interpolation is MISSING or interpolation.__class__ is str):
-                    return _nanquantile_scalar_kernels[self._keys | tls.mode](self, q, None if dim is MISSING else dim, False if keepdim is MISSING else keepdim, 'linear' if interpolation is MISSING else interpolation)
+                if (
+                    q.__class__ in TENSORS
+                    and (dim is MISSING or dim is None or dim.__class__ is int)
+                    and (keepdim is MISSING or keepdim.__class__ is bool)
+                    and (interpolation is MISSING or interpolation.__class__ is str)
+                ):
+                    return _nanquantile_kernels[self._keys | q._keys | tls.mode](
+                        self,
+                        q,
+                        None if dim is MISSING else dim,
+                        False if keepdim is MISSING else keepdim,
+                        'linear' if interpolation is MISSING else interpolation,
+                    )
+                if (
+                    q.__class__ is float
+                    and (dim is MISSING or dim is None or dim.__class__ is int)
+                    and (keepdim is MISSING or keepdim.__class__ is bool)
+                    and (interpolation is MISSING or interpolation.__class__ is str)
+                ):
+                    return _nanquantile_scalar_kernels[self._keys | tls.mode](
+                        self,
+                        q,
+                        None if dim is MISSING else dim,
+                        False if keepdim is MISSING else keepdim,
+                        'linear' if interpolation is MISSING else interpolation,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.nanquantile, _nanquantile_packet, self, (_q, _dim, _keepdim), (more, q, dim, keepdim, interpolation), ('q', 'dim', 'keepdim', 'interpolation'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.nanquantile, _nanquantile_packet, self, (_q, _dim, _keepdim),
+            (more, q, dim, keepdim, interpolation),
+            ('q', 'dim', 'keepdim', 'interpolation'), args, kwargs,
+        )
 
     def nansum(self, _dim=MISSING, _keepdim=MISSING, /, more=MISSING, dim=MISSING, keepdim=MISSING, dtype=MISSING, *args, **kwargs):
         """nansum(dim=None, keepdim=False, *, dtype=None) -> Tensor
@@ -5599,11 +7973,24 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 ints_of_dim = None if dim is MISSING else (dim,) if dim.__class__ is int else int_tuple(dim)
-                if (ints_of_dim is not None or dim is None or dim is MISSING) and (keepdim is MISSING or keepdim.__class__ is bool) and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class):
-                    return _nansum_kernels[self._keys | tls.mode](self, ints_of_dim, False if keepdim is MISSING else keepdim, None if dtype is MISSING else dtype)
+                if (
+                    (ints_of_dim is not None or dim is None or dim is MISSING)
+                    and (keepdim is MISSING or keepdim.__class__ is bool)
+                    and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
+                ):
+                    return _nansum_kernels[self._keys | tls.mode](
+                        self,
+                        ints_of_dim,
+                        False if keepdim is MISSING else keepdim,
+                        None if dtype is MISSING else dtype,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.nansum, _nansum_packet, self, (_dim, _keepdim), (more, dim, keepdim, dtype), ('dim', 'keepdim', 'dtype'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.nansum, _nansum_packet, self, (_dim, _keepdim),
+            (more, dim, keepdim, dtype),
+            ('dim', 'keepdim', 'dtype'), args, kwargs,
+        )
 
     def narrow(self, _dim=MISSING, _start=MISSING, _length=MISSING, /, more=MISSING, dim=MISSING, start=MISSING, length=MISSING, *args, **kwargs):
         """narrow(dim, start, length) -> Tensor
@@ -5622,11 +8009,24 @@ class TensorBase:
             try:
                 if dim.__class__ is int and start.__class__ is int and length.__class__ is int:
                     return _narrow_kernels[self._keys | tls.mode](self, dim, start, length)
-                if dim.__class__ is int and start.__class__ in TENSORS and length.__class__ is int:
-                    return _narrow_Tensor_kernels[self._keys | start._keys | tls.mode](self, dim, start, length)
+                if (
+                    dim.__class__ is int
+                    and start.__class__ in TENSORS
+                    and length.__class__ is int
+                ):
+                    return _narrow_Tensor_kernels[self._keys | start._keys | tls.mode](
+                        self,
+                        dim,
+                        start,
+                        length,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.narrow, _narrow_packet, self, (_dim, _start, _length), (more, dim, start, length), ('dim', 'start', 'length'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.narrow, _narrow_packet, self, (_dim, _start, _length),
+            (more, dim, start, length),
+            ('dim', 'start', 'length'), args, kwargs,
+        )
 
     def narrow_copy(self, _dim=MISSING, _start=MISSING, _length=MISSING, /, more=MISSING, dim=MISSING, start=MISSING, length=MISSING, *args, **kwargs):
         """narrow_copy(dim, start, length) -> Tensor
@@ -5647,7 +8047,11 @@ class TensorBase:
                     return _narrow_copy_kernels[self._keys | tls.mode](self, dim, start, length)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.narrow_copy, _narrow_copy_packet, self, (_dim, _start, _length), (more, dim, start, length), ('dim', 'start', 'length'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.narrow_copy, _narrow_copy_packet, self, (_dim, _start, _length),
+            (more, dim, start, length),
+            ('dim', 'start', 'length'), args, kwargs,
+        )
 
     def ne(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """ne(other) -> Tensor
@@ -5659,10 +8063,17 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
-                    return _ne_Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](self, other)
+                    return _ne_Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        other,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.ne, _ne_packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.ne, _ne_packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def ne_(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """ne_(other) -> Tensor
@@ -5674,10 +8085,17 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
-                    return _ne__Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](self, other)
+                    return _ne__Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        other,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.ne_, _ne__packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.ne_, _ne__packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def neg(self, /, more=MISSING, *args, **kwargs):
         """neg() -> Tensor
@@ -5688,7 +8106,11 @@ class TensorBase:
                 return _neg_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.neg, _neg_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.neg, _neg_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def neg_(self, /, more=MISSING, *args, **kwargs):
         """neg_() -> Tensor
@@ -5699,7 +8121,11 @@ class TensorBase:
                 return _neg__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.neg_, _neg__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.neg_, _neg__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def negative(self, /, more=MISSING, *args, **kwargs):
         """negative() -> Tensor
@@ -5710,7 +8136,11 @@ class TensorBase:
                 return _negative_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.negative, _negative_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.negative, _negative_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def negative_(self, /, more=MISSING, *args, **kwargs):
         """negative_() -> Tensor
@@ -5721,7 +8151,11 @@ class TensorBase:
                 return _negative__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.negative_, _negative__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.negative_, _negative__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def new_empty(self, *args, dtype=MISSING, layout=MISSING, device=MISSING, pin_memory=MISSING, requires_grad=MISSING, **kwargs):
         """new_empty(size, *, dtype=None, layout=None, device=None, pin_memory=None, requires_grad=False) -> Tensor
@@ -5731,9 +8165,23 @@ class TensorBase:
             sizes = args if args[0].__class__ is int else args[0] if len(args) == 1 else None
             ints = int_tuple(sizes)
             where_ = None if device is MISSING else as_device(device)
-            if ints is not None and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class) and (layout is MISSING or layout is None or layout.__class__ is layout_class) and where_ is not False and (pin_memory is MISSING or pin_memory is None or pin_memory is False) and (requires_grad is MISSING or requires_grad.__class__ is bool):
+            if (
+                ints is not None
+                and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
+                and (layout is MISSING or layout is None or layout.__class__ is layout_class)
+                and where_ is not False
+                and (pin_memory is MISSING or pin_memory is None or pin_memory is False)
+                and (requires_grad is MISSING or requires_grad.__class__ is bool)
+            ):
                 try:
-                    made = _new_empty_kernels[self._keys | tls.mode](self, ints, None if dtype is MISSING else dtype, None if layout is MISSING else layout, where_, None if pin_memory is MISSING else pin_memory)
+                    made = _new_empty_kernels[self._keys | tls.mode](
+                        self,
+                        ints,
+                        None if dtype is MISSING else dtype,
+                        None if layout is MISSING else layout,
+                        where_,
+                        None if pin_memory is MISSING else pin_memory,
+                    )
                     return made.requires_grad_() if requires_grad is True else made
                 except Overridden:
                     pass
@@ -5759,12 +8207,32 @@ class TensorBase:
                 ints_of_size = int_tuple(size)
                 ints_of_stride = int_tuple(stride)
                 where_ = None if device is MISSING else as_device(device)
-                if ints_of_size is not None and ints_of_stride is not None and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class) and (layout is MISSING or layout is None or layout.__class__ is layout_class) and where_ is not False and (pin_memory is MISSING or pin_memory is None or pin_memory is False) and (requires_grad is MISSING or requires_grad.__class__ is bool):
-                    made = _new_empty_strided_kernels[self._keys | tls.mode](self, ints_of_size, ints_of_stride, None if dtype is MISSING else dtype, None if layout is MISSING else layout, where_, None if pin_memory is MISSING else pin_memory)
+                if (
+                    ints_of_size is not None
+                    and ints_of_stride is not None
+                    and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
+                    and (layout is MISSING or layout is None or layout.__class__ is layout_class)
+                    and where_ is not False
+                    and (pin_memory is MISSING or pin_memory is None or pin_memory is False)
+                    and (requires_grad is MISSING or requires_grad.__class__ is bool)
+                ):
+                    made = _new_empty_strided_kernels[self._keys | tls.mode](
+                        self,
+                        ints_of_size,
+                        ints_of_stride,
+                        None if dtype is MISSING else dtype,
+                        None if layout is MISSING else layout,
+                        where_,
+                        None if pin_memory is MISSING else pin_memory,
+                    )
                     return made.requires_grad_() if requires_grad is True else made
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.new_empty_strided, _new_empty_strided_packet, self, (_size, _stride), (more, size, stride, dtype, layout, device, pin_memory, requires_grad), ('size', 'stride', 'dtype', 'layout', 'device', 'pin_memory', 'requires_grad'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.new_empty_strided, _new_empty_strided_packet, self, (_size, _stride),
+            (more, size, stride, dtype, layout, device, pin_memory, requires_grad),
+            ('size', 'stride', 'dtype', 'layout', 'device', 'pin_memory', 'requires_grad'), args, kwargs,
+        )
 
     def new_full(self, _size=MISSING, _fill_value=MISSING, /, more=MISSING, size=MISSING, fill_value=MISSING, dtype=MISSING, layout=MISSING, device=MISSING, pin_memory=MISSING, requires_grad=MISSING, *args, **kwargs):
         """new_full(size, fill_value, *, dtype=None, layout=None, device=None, pin_memory=None, requires_grad=False) -> Tensor
@@ -5780,12 +8248,32 @@ class TensorBase:
             try:
                 ints_of_size = int_tuple(size)
                 where_ = None if device is MISSING else as_device(device)
-                if ints_of_size is not None and fill_value.__class__ in NUMBERS and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class) and (layout is MISSING or layout is None or layout.__class__ is layout_class) and where_ is not False and (pin_memory is MISSING or pin_memory is None or pin_memory is False) and (requires_grad is MISSING or requires_grad.__class__ is bool):
-                    made = _new_full_kernels[self._keys | tls.mode](self, ints_of_size, fill_value, None if dtype is MISSING else dtype, None if layout is MISSING else layout, where_, None if pin_memory is MISSING else pin_memory)
+                if (
+                    ints_of_size is not None
+                    and fill_value.__class__ in NUMBERS
+                    and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
+                    and (layout is MISSING or layout is None or layout.__class__ is layout_class)
+                    and where_ is not False
+                    and (pin_memory is MISSING or pin_memory is None or pin_memory is False)
+                    and (requires_grad is MISSING or requires_grad.__class__ is bool)
+                ):
+                    made = _new_full_kernels[self._keys | tls.mode](
+                        self,
+                        ints_of_size,
+                        fill_value,
+                        None if dtype is MISSING else dtype,
+                        None if layout is MISSING else layout,
+                        where_,
+                        None if pin_memory is MISSING else pin_memory,
+                    )
                     return made.requires_grad_() if requires_grad is True else made
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.new_full, _new_full_packet, self, (_size, _fill_value), (more, size, fill_value, dtype, layout, device, pin_memory, requires_grad), ('size', 'fill_value', 'dtype', 'layout', 'device', 'pin_memory', 'requires_grad'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.new_full, _new_full_packet, self, (_size, _fill_value),
+            (more, size, fill_value, dtype, layout, device, pin_memory, requires_grad),
+            ('size', 'fill_value', 'dtype', 'layout', 'device', 'pin_memory', 'requires_grad'), args, kwargs,
+        )
 
     def new_ones(self, *args, dtype=MISSING, layout=MISSING, device=MISSING, pin_memory=MISSING, requires_grad=MISSING, **kwargs):
         """new_ones(size, *, dtype=None, layout=None, device=None, pin_memory=None, requires_grad=False) -> Tensor
@@ -5795,9 +8283,23 @@ class TensorBase:
             sizes = args if args[0].__class__ is int else args[0] if len(args) == 1 else None
             ints = int_tuple(sizes)
             where_ = None if device is MISSING else as_device(device)
-            if ints is not None and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class) and (layout is MISSING or layout is None or layout.__class__ is layout_class) and where_ is not False and (pin_memory is MISSING or pin_memory is None or pin_memory is False) and (requires_grad is MISSING or requires_grad.__class__ is bool):
+            if (
+                ints is not None
+                and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
+                and (layout is MISSING or layout is None or layout.__class__ is layout_class)
+                and where_ is not False
+                and (pin_memory is MISSING or pin_memory is None or pin_memory is False)
+                and (requires_grad is MISSING or requires_grad.__class__ is bool)
+            ):
                 try:
-                    made = _new_ones_kernels[self._keys | tls.mode](self, ints, None if dtype is MISSING else dtype, None if layout is MISSING else layout, where_, None if pin_memory is MISSING else pin_memory)
+                    made = _new_ones_kernels[self._keys | tls.mode](
+                        self,
+                        ints,
+                        None if dtype is MISSING else dtype,
+                        None if layout is MISSING else layout,
+                        where_,
+                        None if pin_memory is MISSING else pin_memory,
+                    )
                     return made.requires_grad_() if requires_grad is True else made
                 except Overridden:
                     pass
@@ -5816,9 +8318,23 @@ class TensorBase:
             sizes = args if args[0].__class__ is int else args[0] if len(args) == 1 else None
             ints = int_tuple(sizes)
             where_ = None if device is MISSING else as_device(device)
-            if ints is not None and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class) and (layout is MISSING or layout is None or layout.__class__ is layout_class) and where_ is not False and (pin_memory is MISSING or pin_memory is None or pin_memory is False) and (requires_grad is MISSING or requires_grad.__class__ is bool):
+            if (
+                ints is not None
+                and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
+                and (layout is MISSING or layout is None or layout.__class__ is layout_class)
+                and where_ is not False
+                and (pin_memory is MISSING or pin_memory is None or pin_memory is False)
+                and (requires_grad is MISSING or requires_grad.__class__ is bool)
+            ):
                 try:
-                    made = _new_zeros_kernels[self._keys | tls.mode](self, ints, None if dtype is MISSING else dtype, None if layout is MISSING else layout, where_, None if pin_memory is MISSING else pin_memory)
+                    made = _new_zeros_kernels[self._keys | tls.mode](
+                        self,
+                        ints,
+                        None if dtype is MISSING else dtype,
+                        None if layout is MISSING else layout,
+                        where_,
+                        None if pin_memory is MISSING else pin_memory,
+                    )
                     return made.requires_grad_() if requires_grad is True else made
                 except Overridden:
                     pass
@@ -5842,7 +8358,11 @@ class TensorBase:
                     return _nextafter_kernels[self._keys | other._keys | tls.mode](self, other)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.nextafter, _nextafter_packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.nextafter, _nextafter_packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def nextafter_(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """nextafter_(other) -> Tensor
@@ -5857,7 +8377,11 @@ class TensorBase:
                     return _nextafter__kernels[self._keys | other._keys | tls.mode](self, other)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.nextafter_, _nextafter__packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.nextafter_, _nextafter__packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def nonzero(self, /, more=MISSING, *args, **kwargs):
         """nonzero() -> Tensor
@@ -5868,7 +8392,11 @@ class TensorBase:
                 return _nonzero_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.nonzero, _nonzero_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.nonzero, _nonzero_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def nonzero_static(self, /, more=MISSING, size=MISSING, fill_value=MISSING, *args, **kwargs):
         """nonzero_static(*, size, fill_value=-1) -> Tensor
@@ -5876,11 +8404,22 @@ class TensorBase:
         As `nonzero`, cut or filled up to `size` rows."""
         if more is MISSING and not kwargs:
             try:
-                if size.__class__ is int and (fill_value is MISSING or fill_value.__class__ is int):
-                    return _nonzero_static_kernels[self._keys | tls.mode](self, size, -1 if fill_value is MISSING else fill_value)
+                if (
+                    size.__class__ is int
+                    and (fill_value is MISSING or fill_value.__class__ is int)
+                ):
+                    return _nonzero_static_kernels[self._keys | tls.mode](
+                        self,
+                        size,
+                        -1 if fill_value is MISSING else fill_value,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.nonzero_static, _nonzero_static_packet, self, (), (more, size, fill_value), ('size', 'fill_value'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.nonzero_static, _nonzero_static_packet, self, (),
+            (more, size, fill_value),
+            ('size', 'fill_value'), args, kwargs,
+        )
 
     def normal_(self, _mean=MISSING, _std=MISSING, /, more=MISSING, mean=MISSING, std=MISSING, generator=MISSING, *args, **kwargs):
         """normal_(mean=0.0, std=1.0, *, generator=None) -> Tensor
@@ -5894,11 +8433,24 @@ class TensorBase:
             std = _std
         if more is MISSING and not kwargs:
             try:
-                if (mean is MISSING or mean.__class__ is float) and (std is MISSING or std.__class__ is float) and (generator is MISSING or generator is None):
-                    return _normal__kernels[self._keys | tls.mode](self, 0.0 if mean is MISSING else mean, 1.0 if std is MISSING else std, None if generator is MISSING else generator)
+                if (
+                    (mean is MISSING or mean.__class__ is float)
+                    and (std is MISSING or std.__class__ is float)
+                    and (generator is MISSING or generator is None)
+                ):
+                    return _normal__kernels[self._keys | tls.mode](
+                        self,
+                        0.0 if mean is MISSING else mean,
+                        1.0 if std is MISSING else std,
+                        None if generator is MISSING else generator,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.normal_, _normal__packet, self, (_mean, _std), (more, mean, std, generator), ('mean', 'std', 'generator'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.normal_, _normal__packet, self, (_mean, _std),
+            (more, mean, std, generator),
+            ('mean', 'std', 'generator'), args, kwargs,
+        )
 
     def not_equal(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """not_equal(other) -> Tensor
@@ -5910,10 +8462,17 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
-                    return _not_equal_Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](self, other)
+                    return _not_equal_Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        other,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.not_equal, _not_equal_packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.not_equal, _not_equal_packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def not_equal_(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """not_equal_(other) -> Tensor
@@ -5925,10 +8484,17 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
-                    return _not_equal__Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](self, other)
+                    return _not_equal__Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        other,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.not_equal_, _not_equal__packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.not_equal_, _not_equal__packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def orgqr(self, _input2=MISSING, /, more=MISSING, input2=MISSING, *args, **kwargs):
         """orgqr(input2) -> Tensor
@@ -5943,7 +8509,11 @@ class TensorBase:
                     return _orgqr_kernels[self._keys | input2._keys | tls.mode](self, input2)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.orgqr, _orgqr_packet, self, (_input2,), (more, input2), ('input2',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.orgqr, _orgqr_packet, self, (_input2,),
+            (more, input2),
+            ('input2',), args, kwargs,
+        )
 
     def ormqr(self, _input2=MISSING, _input3=MISSING, _left=MISSING, _transpose=MISSING, /, more=MISSING, input2=MISSING, input3=MISSING, left=MISSING, transpose=MISSING, *args, **kwargs):
         """ormqr(input2, input3, left=True, transpose=False) -> Tensor
@@ -5963,11 +8533,31 @@ class TensorBase:
             transpose = _transpose
         if more is MISSING and not kwargs:
             try:
-                if input2.__class__ in TENSORS and input3.__class__ in TENSORS and (left is MISSING or left.__class__ is bool) and (transpose is MISSING or transpose.__class__ is bool):
-                    return _ormqr_kernels[self._keys | input2._keys | input3._keys | tls.mode](self, input2, input3, True if left is MISSING else left, False if transpose is MISSING else transpose)
+                if (
+                    input2.__class__ in TENSORS
+                    and input3.__class__ in TENSORS
+                    and (left is MISSING or left.__class__ is bool)
+                    and (transpose is MISSING or transpose.__class__ is bool)
+                ):
+                    return _ormqr_kernels[
+                        self._keys
+                        | input2._keys
+                        | input3._keys
+                        | tls.mode
+                    ](
+                        self,
+                        input2,
+                        input3,
+                        True if left is MISSING else left,
+                        False if transpose is MISSING else transpose,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.ormqr, _ormqr_packet, self, (_input2, _input3, _left, _transpose), (more, input2, input3, left, transpose), ('input2', 'input3', 'left', 'transpose'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.ormqr, _ormqr_packet, self, (_input2, _input3, _left, _transpose),
+            (more, input2, input3, left, transpose),
+            ('input2', 'input3', 'left', 'transpose'), args, kwargs,
+        )
 
     def outer(self, _vec2=MISSING, /, more=MISSING, vec2=MISSING, *args, **kwargs):
         """outer(vec2) -> Tensor
@@ -5982,7 +8572,11 @@ class TensorBase:
                     return _outer_kernels[self._keys | vec2._keys | tls.mode](self, vec2)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.outer, _outer_packet, self, (_vec2,), (more, vec2), ('vec2',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.outer, _outer_packet, self, (_vec2,),
+            (more, vec2),
+            ('vec2',), args, kwargs,
+        )
 
     def permute(self, *args, **kwargs):
         """permute(dims) -> Tensor
@@ -6008,10 +8602,17 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if (rcond is MISSING or rcond.__class__ is float):
-                    return _pinverse_kernels[self._keys | tls.mode](self, 1e-15 if rcond is MISSING else rcond)
+                    return _pinverse_kernels[self._keys | tls.mode](
+                        self,
+                        1e-15 if rcond is MISSING else rcond,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.pinverse, _pinverse_packet, self, (_rcond,), (more, rcond), ('rcond',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.pinverse, _pinverse_packet, self, (_rcond,),
+            (more, rcond),
+            ('rcond',), args, kwargs,
+        )
 
     def polygamma(self, _n=MISSING, /, more=MISSING, n=MISSING, *args, **kwargs):
         """polygamma(n) -> Tensor
@@ -6026,7 +8627,11 @@ class TensorBase:
                     return _polygamma_kernels[self._keys | tls.mode](n, self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.polygamma, _polygamma_packet, self, (_n,), (more, n), ('n',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.polygamma, _polygamma_packet, self, (_n,),
+            (more, n),
+            ('n',), args, kwargs,
+        )
 
     def polygamma_(self, _n=MISSING, /, more=MISSING, n=MISSING, *args, **kwargs):
         """polygamma_(n) -> Tensor
@@ -6041,7 +8646,11 @@ class TensorBase:
                     return _polygamma__kernels[self._keys | tls.mode](self, n)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.polygamma_, _polygamma__packet, self, (_n,), (more, n), ('n',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.polygamma_, _polygamma__packet, self, (_n,),
+            (more, n),
+            ('n',), args, kwargs,
+        )
 
     def positive(self, /, more=MISSING, *args, **kwargs):
         """positive() -> Tensor
@@ -6052,7 +8661,11 @@ class TensorBase:
                 return _positive_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.positive, _positive_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.positive, _positive_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def pow(self, _exponent=MISSING, /, more=MISSING, exponent=MISSING, *args, **kwargs):
         """pow(exponent) -> Tensor
@@ -6064,12 +8677,19 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if exponent.__class__ in TENSORS:
-                    return _pow_Tensor_Tensor_kernels[self._keys | exponent._keys | tls.mode](self, exponent)
+                    return _pow_Tensor_Tensor_kernels[self._keys | exponent._keys | tls.mode](
+                        self,
+                        exponent,
+                    )
                 if exponent.__class__ in NUMBERS:
                     return _pow_Tensor_Scalar_kernels[self._keys | tls.mode](self, exponent)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.pow, _pow_packet, self, (_exponent,), (more, exponent), ('exponent',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.pow, _pow_packet, self, (_exponent,),
+            (more, exponent),
+            ('exponent',), args, kwargs,
+        )
 
     def pow_(self, _exponent=MISSING, /, more=MISSING, exponent=MISSING, *args, **kwargs):
         """pow_(exponent) -> Tensor
@@ -6086,7 +8706,11 @@ class TensorBase:
                     return _pow__Scalar_kernels[self._keys | tls.mode](self, exponent)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.pow_, _pow__packet, self, (_exponent,), (more, exponent), ('exponent',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.pow_, _pow__packet, self, (_exponent,),
+            (more, exponent),
+            ('exponent',), args, kwargs,
+        )
 
     def prelu(self, _weight=MISSING, /, more=MISSING, weight=MISSING, *args, **kwargs):
         """prelu(weight) -> Tensor
@@ -6101,7 +8725,11 @@ class TensorBase:
                     return _prelu_kernels[self._keys | weight._keys | tls.mode](self, weight)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.prelu, _prelu_packet, self, (_weight,), (more, weight), ('weight',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.prelu, _prelu_packet, self, (_weight,),
+            (more, weight),
+            ('weight',), args, kwargs,
+        )
 
     def prod(self, _dim=MISSING, _keepdim=MISSING, /, more=MISSING, dim=MISSING, keepdim=MISSING, dtype=MISSING, *args, **kwargs):
         """prod(*, dtype=None) -> Tensor
@@ -6116,13 +8744,30 @@ class TensorBase:
             keepdim = _keepdim
         if more is MISSING and not kwargs:
             try:
-                if dim is MISSING and keepdim is MISSING and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class):
+                if (
+                    dim is MISSING
+                    and keepdim is MISSING
+                    and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
+                ):
                     return _prod_kernels[self._keys | tls.mode](self, None if dtype is MISSING else dtype)
-                if dim.__class__ is int and (keepdim is MISSING or keepdim.__class__ is bool) and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class):
-                    return _prod_dim_int_kernels[self._keys | tls.mode](self, dim, False if keepdim is MISSING else keepdim, None if dtype is MISSING else dtype)
+                if (
+                    dim.__class__ is int
+                    and (keepdim is MISSING or keepdim.__class__ is bool)
+                    and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
+                ):
+                    return _prod_dim_int_kernels[self._keys | tls.mode](
+                        self,
+                        dim,
+                        False if keepdim is MISSING else keepdim,
+                        None if dtype is MISSING else dtype,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.prod, _prod_packet, self, (_dim, _keepdim), (more, dim, keepdim, dtype), ('dim', 'keepdim', 'dtype'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.prod, _prod_packet, self, (_dim, _keepdim),
+            (more, dim, keepdim, dtype),
+            ('dim', 'keepdim', 'dtype'), args, kwargs,
+        )
 
     def put(self, _index=MISSING, _source=MISSING, _accumulate=MISSING, /, more=MISSING, index=MISSING, source=MISSING, accumulate=MISSING, *args, **kwargs):
         """put(index, source, accumulate=False) -> Tensor
@@ -6139,11 +8784,29 @@ class TensorBase:
             accumulate = _accumulate
         if more is MISSING and not kwargs:
             try:
-                if index.__class__ in TENSORS and source.__class__ in TENSORS and (accumulate is MISSING or accumulate.__class__ is bool):
-                    return _put_kernels[self._keys | index._keys | source._keys | tls.mode](self, index, source, False if accumulate is MISSING else accumulate)
+                if (
+                    index.__class__ in TENSORS
+                    and source.__class__ in TENSORS
+                    and (accumulate is MISSING or accumulate.__class__ is bool)
+                ):
+                    return _put_kernels[
+                        self._keys
+                        | index._keys
+                        | source._keys
+                        | tls.mode
+                    ](
+                        self,
+                        index,
+                        source,
+                        False if accumulate is MISSING else accumulate,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.put, _put_packet, self, (_index, _source, _accumulate), (more, index, source, accumulate), ('index', 'source', 'accumulate'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.put, _put_packet, self, (_index, _source, _accumulate),
+            (more, index, source, accumulate),
+            ('index', 'source', 'accumulate'), args, kwargs,
+        )
 
     def put_(self, _index=MISSING, _source=MISSING, _accumulate=MISSING, /, more=MISSING, index=MISSING, source=MISSING, accumulate=MISSING, *args, **kwargs):
         """put_(index, source, accumulate=False) -> Tensor
@@ -6160,11 +8823,29 @@ class TensorBase:
             accumulate = _accumulate
         if more is MISSING and not kwargs:
             try:
-                if index.__class__ in TENSORS and source.__class__ in TENSORS and (accumulate is MISSING or accumulate.__class__ is bool):
-                    return _put__kernels[self._keys | index._keys | source._keys | tls.mode](self, index, source, False if accumulate is MISSING else accumulate)
+                if (
+                    index.__class__ in TENSORS
+                    and source.__class__ in TENSORS
+                    and (accumulate is MISSING or accumulate.__class__ is bool)
+                ):
+                    return _put__kernels[
+                        self._keys
+                        | index._keys
+                        | source._keys
+                        | tls.mode
+                    ](
+                        self,
+                        index,
+                        source,
+                        False if accumulate is MISSING else accumulate,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.put_, _put__packet, self, (_index, _source, _accumulate), (more, index, source, accumulate), ('index', 'source', 'accumulate'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.put_, _put__packet, self, (_index, _source, _accumulate),
+            (more, index, source, accumulate),
+            ('index', 'source', 'accumulate'), args, kwargs,
+        )
 
     def qr(self, _some=MISSING, /, more=MISSING, some=MISSING, *args, **kwargs):
         """qr(some=True) -> (Tensor, Tensor)
@@ -6179,7 +8860,11 @@ class TensorBase:
                     return _qr_kernels[self._keys | tls.mode](self, True if some is MISSING else some)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.qr, _qr_packet, self, (_some,), (more, some), ('some',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.qr, _qr_packet, self, (_some,),
+            (more, some),
+            ('some',), args, kwargs,
+        )
 
     def quantile(self, _q=MISSING, _dim=MISSING, _keepdim=MISSING, /, more=MISSING, q=MISSING, dim=MISSING, keepdim=MISSING, interpolation=MISSING, *args, **kwargs):
         """quantile(q, dim=None, keepdim=False, *, interpolation='linear') -> Tensor
@@ -6196,13 +8881,39 @@ class TensorBase:
             keepdim = _keepdim
         if more is MISSING and not kwargs:
             try:
-                if q.__class__ in TENSORS and (dim is MISSING or dim is None or dim.__class__ is int) and (keepdim is MISSING or keepdim.__class__ is bool) and (interpolation is MISSING or interpolation.__class__ is str):
-                    return _quantile_kernels[self._keys | q._keys | tls.mode](self, q, None if dim is MISSING else dim, False if keepdim is MISSING else keepdim, 'linear' if interpolation is MISSING else interpolation)
-                if q.__class__ is float and (dim is MISSING or dim is None or dim.__class__ is int) and (keepdim is MISSING or keepdim.__class__ is bool) and (interpolation is MISSING or interpolation.__class__ is str):
-                    return _quantile_scalar_kernels[self._keys | tls.mode](self, q, None if dim is MISSING else dim, False if keepdim is MISSING else keepdim, 'linear' if interpolation is MISSING else interpolation)
+                if (
+                    q.__class__ in TENSORS
+                    and (dim is MISSING or dim is None or dim.__class__ is int)
+                    and (keepdim is MISSING or keepdim.__class__ is bool)
+                    and (interpolation is MISSING or interpolation.__class__ is str)
+                ):
+                    return _quantile_kernels[self._keys | q._keys | tls.mode](
+                        self,
+                        q,
+                        None if dim is MISSING else dim,
+                        False if keepdim is MISSING else keepdim,
+                        'linear' if interpolation is MISSING else interpolation,
+                    )
+                if (
+                    q.__class__ is float
+                    and (dim is MISSING or dim is None or dim.__class__ is int)
+                    and (keepdim is MISSING or keepdim.__class__ is bool)
+                    and (interpolation is MISSING or interpolation.__class__ is str)
+                ):
+                    return _quantile_scalar_kernels[self._keys | tls.mode](
+                        self,
+                        q,
+                        None if dim is MISSING else dim,
+                        False if keepdim is MISSING else keepdim,
+                        'linear' if interpolation is MISSING else interpolation,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.quantile, _quantile_packet, self, (_q, _dim, _keepdim), (more, q, dim, keepdim, interpolation), ('q', 'dim', 'keepdim', 'interpolation'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.quantile, _quantile_packet, self, (_q, _dim, _keepdim),
+            (more, q, dim, keepdim, interpolation),
+            ('q', 'dim', 'keepdim', 'interpolation'), args, kwargs,
+        )
 
     def rad2deg(self, /, more=MISSING, *args, **kwargs):
         """rad2deg() -> Tensor
@@ -6213,7 +8924,11 @@ class TensorBase:
                 return _rad2deg_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.rad2deg, _rad2deg_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.rad2deg, _rad2deg_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def rad2deg_(self, /, more=MISSING, *args, **kwargs):
         """rad2deg_() -> Tensor
@@ -6224,7 +8939,11 @@ class TensorBase:
                 return _rad2deg__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.rad2deg_, _rad2deg__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.rad2deg_, _rad2deg__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def random_(self, _from_=MISSING, _to=MISSING, /, more=MISSING, from_=MISSING, to=MISSING, generator=MISSING, *args, **kwargs):
         """random_(*, generator=None) -> Tensor
@@ -6240,15 +8959,44 @@ class TensorBase:
             to = _to
         if more is MISSING and not kwargs:
             try:
-                if from_ is MISSING and to is MISSING and (generator is MISSING or generator is None):
-                    return _random__kernels[self._keys | tls.mode](self, None if generator is MISSING else generator)
-                if from_.__class__ is int and (to is None or to.__class__ is int) and (generator is MISSING or generator is None):
-                    return _random__from_kernels[self._keys | tls.mode](self, from_, to, None if generator is MISSING else generator)
-                if _from_ is from_ and to is MISSING and _from_.__class__ is int and (generator is MISSING or generator is None):
-                    return _random__to_kernels[self._keys | tls.mode](self, _from_, None if generator is MISSING else generator)
+                if (
+                    from_ is MISSING
+                    and to is MISSING
+                    and (generator is MISSING or generator is None)
+                ):
+                    return _random__kernels[self._keys | tls.mode](
+                        self,
+                        None if generator is MISSING else generator,
+                    )
+                if (
+                    from_.__class__ is int
+                    and (to is None or to.__class__ is int)
+                    and (generator is MISSING or generator is None)
+                ):
+                    return _random__from_kernels[self._keys | tls.mode](
+                        self,
+                        from_,
+                        to,
+                        None if generator is MISSING else generator,
+                    )
+                if (
+                    _from_ is from_
+                    and to is MISSING
+                    and _from_.__class__ is int
+                    and (generator is MISSING or generator is None)
+                ):
+                    return _random__to_kernels[self._keys | tls.mode](
+                        self,
+                        _from_,
+                        None if generator is MISSING else generator,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.random_, _random__packet, self, (_from_, _to), (more, from_, to, generator), ('from', 'to', 'generator'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.random_, _random__packet, self, (_from_, _to),
+            (more, from_, to, generator),
+            ('from', 'to', 'generator'), args, kwargs,
+        )
 
     def ravel(self, /, more=MISSING, *args, **kwargs):
         """ravel() -> Tensor
@@ -6259,7 +9007,11 @@ class TensorBase:
                 return _ravel_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.ravel, _ravel_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.ravel, _ravel_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def reciprocal(self, /, more=MISSING, *args, **kwargs):
         """reciprocal() -> Tensor
@@ -6270,7 +9022,11 @@ class TensorBase:
                 return _reciprocal_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.reciprocal, _reciprocal_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.reciprocal, _reciprocal_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def reciprocal_(self, /, more=MISSING, *args, **kwargs):
         """reciprocal_() -> Tensor
@@ -6281,7 +9037,11 @@ class TensorBase:
                 return _reciprocal__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.reciprocal_, _reciprocal__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.reciprocal_, _reciprocal__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def relu(self, /, more=MISSING, *args, **kwargs):
         """relu() -> Tensor
@@ -6292,7 +9052,11 @@ class TensorBase:
                 return _relu_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.relu, _relu_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.relu, _relu_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def relu_(self, /, more=MISSING, *args, **kwargs):
         """relu_() -> Tensor
@@ -6303,7 +9067,11 @@ class TensorBase:
                 return _relu__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.relu_, _relu__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.relu_, _relu__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def remainder(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """remainder(other) -> Tensor
@@ -6320,7 +9088,11 @@ class TensorBase:
                     return _remainder_Scalar_kernels[self._keys | tls.mode](self, other)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.remainder, _remainder_packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.remainder, _remainder_packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def remainder_(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """remainder_(other) -> Tensor
@@ -6337,7 +9109,11 @@ class TensorBase:
                     return _remainder__Scalar_kernels[self._keys | tls.mode](self, other)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.remainder_, _remainder__packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.remainder_, _remainder__packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def renorm(self, _p=MISSING, _dim=MISSING, _maxnorm=MISSING, /, more=MISSING, p=MISSING, dim=MISSING, maxnorm=MISSING, *args, **kwargs):
         """renorm(p, dim, maxnorm) -> Tensor
@@ -6354,11 +9130,19 @@ class TensorBase:
             maxnorm = _maxnorm
         if more is MISSING and not kwargs:
             try:
-                if p.__class__ in NUMBERS and dim.__class__ is int and maxnorm.__class__ in NUMBERS:
+                if (
+                    p.__class__ in NUMBERS
+                    and dim.__class__ is int
+                    and maxnorm.__class__ in NUMBERS
+                ):
                     return _renorm_kernels[self._keys | tls.mode](self, p, dim, maxnorm)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.renorm, _renorm_packet, self, (_p, _dim, _maxnorm), (more, p, dim, maxnorm), ('p', 'dim', 'maxnorm'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.renorm, _renorm_packet, self, (_p, _dim, _maxnorm),
+            (more, p, dim, maxnorm),
+            ('p', 'dim', 'maxnorm'), args, kwargs,
+        )
 
     def renorm_(self, _p=MISSING, _dim=MISSING, _maxnorm=MISSING, /, more=MISSING, p=MISSING, dim=MISSING, maxnorm=MISSING, *args, **kwargs):
         """renorm_(p, dim, maxnorm) -> Tensor
@@ -6375,11 +9159,19 @@ class TensorBase:
             maxnorm = _maxnorm
         if more is MISSING and not kwargs:
             try:
-                if p.__class__ in NUMBERS and dim.__class__ is int and maxnorm.__class__ in NUMBERS:
+                if (
+                    p.__class__ in NUMBERS
+                    and dim.__class__ is int
+                    and maxnorm.__class__ in NUMBERS
+                ):
                     return _renorm__kernels[self._keys | tls.mode](self, p, dim, maxnorm)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.renorm_, _renorm__packet, self, (_p, _dim, _maxnorm), (more, p, dim, maxnorm), ('p', 'dim', 'maxnorm'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.renorm_, _renorm__packet, self, (_p, _dim, _maxnorm),
+            (more, p, dim, maxnorm),
+            ('p', 'dim', 'maxnorm'), args, kwargs,
+        )
 
     def repeat(self, *args, **kwargs):
         """repeat(repeats) -> Tensor
@@ -6407,13 +9199,35 @@ class TensorBase:
             dim = _dim
         if more is MISSING and not kwargs:
             try:
-                if repeats.__class__ in TENSORS and (dim is MISSING or dim is None or dim.__class__ is int) and (output_size is MISSING or output_size is None or output_size.__class__ is int):
-                    return _repeat_interleave_self_Tensor_kernels[self._keys | repeats._keys | tls.mode](self, repeats, None if dim is MISSING else dim, None if output_size is MISSING else output_size)
-                if repeats.__class__ is int and (dim is MISSING or dim is None or dim.__class__ is int) and (output_size is MISSING or output_size is None or output_size.__class__ is int):
-                    return _repeat_interleave_self_int_kernels[self._keys | tls.mode](self, repeats, None if dim is MISSING else dim, None if output_size is MISSING else output_size)
+                if (
+                    repeats.__class__ in TENSORS
+                    and (dim is MISSING or dim is None or dim.__class__ is int)
+                    and (output_size is MISSING or output_size is None or output_size.__class__ is int)
+                ):
+                    return _repeat_interleave_self_Tensor_kernels[self._keys | repeats._keys | tls.mode](
+                        self,
+                        repeats,
+                        None if dim is MISSING else dim,
+                        None if output_size is MISSING else output_size,
+                    )
+                if (
+                    repeats.__class__ is int
+                    and (dim is MISSING or dim is None or dim.__class__ is int)
+                    and (output_size is MISSING or output_size is None or output_size.__class__ is int)
+                ):
+                    return _repeat_interleave_self_int_kernels[self._keys | tls.mode](
+                        self,
+                        repeats,
+                        None if dim is MISSING else dim,
+                        None if output_size is MISSING else output_size,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.repeat_interleave, _repeat_interleave_packet, self, (_repeats, _dim), (more, repeats, dim, output_size), ('repeats', 'dim', 'output_size'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.repeat_interleave, _repeat_interleave_packet, self, (_repeats, _dim),
+            (more, repeats, dim, output_size),
+            ('repeats', 'dim', 'output_size'), args, kwargs,
+        )
 
     def reshape(self, *args, **kwargs):
         """reshape(shape) -> Tensor
@@ -6442,7 +9256,11 @@ class TensorBase:
                     return _reshape_as_kernels[self._keys | other._keys | tls.mode](self, other)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.reshape_as, _reshape_as_packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.reshape_as, _reshape_as_packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def resolve_conj(self, /, more=MISSING, *args, **kwargs):
         """resolve_conj() -> Tensor
@@ -6453,7 +9271,11 @@ class TensorBase:
                 return _resolve_conj_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.resolve_conj, _resolve_conj_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.resolve_conj, _resolve_conj_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def resolve_neg(self, /, more=MISSING, *args, **kwargs):
         """resolve_neg() -> Tensor
@@ -6464,7 +9286,11 @@ class TensorBase:
                 return _resolve_neg_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.resolve_neg, _resolve_neg_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.resolve_neg, _resolve_neg_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def roll(self, _shifts=MISSING, _dims=MISSING, /, more=MISSING, shifts=MISSING, dims=MISSING, *args, **kwargs):
         """roll(shifts, dims=()) -> Tensor
@@ -6484,7 +9310,11 @@ class TensorBase:
                     return _roll_kernels[self._keys | tls.mode](self, ints_of_shifts, ints_of_dims)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.roll, _roll_packet, self, (_shifts, _dims), (more, shifts, dims), ('shifts', 'dims'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.roll, _roll_packet, self, (_shifts, _dims),
+            (more, shifts, dims),
+            ('shifts', 'dims'), args, kwargs,
+        )
 
     def rot90(self, _k=MISSING, _dims=MISSING, /, more=MISSING, k=MISSING, dims=MISSING, *args, **kwargs):
         """rot90(k=1, dims=(0, 1)) -> Tensor
@@ -6500,10 +9330,18 @@ class TensorBase:
             try:
                 ints_of_dims = (0, 1) if dims is MISSING else int_tuple(dims)
                 if (k is MISSING or k.__class__ is int) and ints_of_dims is not None:
-                    return _rot90_kernels[self._keys | tls.mode](self, 1 if k is MISSING else k, ints_of_dims)
+                    return _rot90_kernels[self._keys | tls.mode](
+                        self,
+                        1 if k is MISSING else k,
+                        ints_of_dims,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.rot90, _rot90_packet, self, (_k, _dims), (more, k, dims), ('k', 'dims'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.rot90, _rot90_packet, self, (_k, _dims),
+            (more, k, dims),
+            ('k', 'dims'), args, kwargs,
+        )
 
     def round(self, /, more=MISSING, decimals=MISSING, *args, **kwargs):
         """round() -> Tensor
@@ -6518,7 +9356,11 @@ class TensorBase:
                     return _round_decimals_kernels[self._keys | tls.mode](self, decimals)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.round, _round_packet, self, (), (more, decimals), ('decimals',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.round, _round_packet, self, (),
+            (more, decimals),
+            ('decimals',), args, kwargs,
+        )
 
     def round_(self, /, more=MISSING, decimals=MISSING, *args, **kwargs):
         """round_() -> Tensor
@@ -6533,7 +9375,11 @@ class TensorBase:
                     return _round__decimals_kernels[self._keys | tls.mode](self, decimals)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.round_, _round__packet, self, (), (more, decimals), ('decimals',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.round_, _round__packet, self, (),
+            (more, decimals),
+            ('decimals',), args, kwargs,
+        )
 
     def rsqrt(self, /, more=MISSING, *args, **kwargs):
         """rsqrt() -> Tensor
@@ -6544,7 +9390,11 @@ class TensorBase:
                 return _rsqrt_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.rsqrt, _rsqrt_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.rsqrt, _rsqrt_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def rsqrt_(self, /, more=MISSING, *args, **kwargs):
         """rsqrt_() -> Tensor
@@ -6555,7 +9405,11 @@ class TensorBase:
                 return _rsqrt__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.rsqrt_, _rsqrt__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.rsqrt_, _rsqrt__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def scatter(self, _dim=MISSING, _index=MISSING, _src=MISSING, /, more=MISSING, dim=MISSING, index=MISSING, src=MISSING, reduce=MISSING, *args, **kwargs):
         """scatter(dim, index, src) -> Tensor
@@ -6575,17 +9429,75 @@ class TensorBase:
             src = _src
         if more is MISSING and not kwargs:
             try:
-                if reduce is MISSING and dim.__class__ is int and index.__class__ in TENSORS and src.__class__ in TENSORS:
-                    return _scatter_src_kernels[self._keys | index._keys | src._keys | tls.mode](self, dim, index, src)
-                if _src is src and reduce is MISSING and dim.__class__ is int and index.__class__ in TENSORS and _src.__class__ in NUMBERS:
-                    return _scatter_value_kernels[self._keys | index._keys | tls.mode](self, dim, index, _src)
-                if dim.__class__ is int and index.__class__ in TENSORS and src.__class__ in TENSORS and reduce.__class__ is str:
-                    return _scatter_reduce_kernels[self._keys | index._keys | src._keys | tls.mode](self, dim, index, src, reduce)
-                if _src is src and dim.__class__ is int and index.__class__ in TENSORS and _src.__class__ in NUMBERS and reduce.__class__ is str:
-                    return _scatter_value_reduce_kernels[self._keys | index._keys | tls.mode](self, dim, index, _src, reduce)
+                if (
+                    reduce is MISSING
+                    and dim.__class__ is int
+                    and index.__class__ in TENSORS
+                    and src.__class__ in TENSORS
+                ):
+                    return _scatter_src_kernels[
+                        self._keys
+                        | index._keys
+                        | src._keys
+                        | tls.mode
+                    ](
+                        self,
+                        dim,
+                        index,
+                        src,
+                    )
+                if (
+                    _src is src
+                    and reduce is MISSING
+                    and dim.__class__ is int
+                    and index.__class__ in TENSORS
+                    and _src.__class__ in NUMBERS
+                ):
+                    return _scatter_value_kernels[self._keys | index._keys | tls.mode](
+                        self,
+                        dim,
+                        index,
+                        _src,
+                    )
+                if (
+                    dim.__class__ is int
+                    and index.__class__ in TENSORS
+                    and src.__class__ in TENSORS
+                    and reduce.__class__ is str
+                ):
+                    return _scatter_reduce_kernels[
+                        self._keys
+                        | index._keys
+                        | src._keys
+                        | tls.mode
+                    ](
+                        self,
+                        dim,
+                        index,
+                        src,
+                        reduce,
+                    )
+                if (
+                    _src is src
+                    and dim.__class__ is int
+                    and index.__class__ in TENSORS
+                    and _src.__class__ in NUMBERS
+                    and reduce.__class__ is str
+                ):
+                    return _scatter_value_reduce_kernels[self._keys | index._keys | tls.mode](
+                        self,
+                        dim,
+                        index,
+                        _src,
+                        reduce,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.scatter, _scatter_packet, self, (_dim, _index, _src), (more, dim, index, src, reduce), ('dim', 'index', 'src', 'reduce'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.scatter, _scatter_packet, self, (_dim, _index, _src),
+            (more, dim, index, src, reduce),
+            ('dim', 'index', 'src', 'reduce'), args, kwargs,
+        )
 
     def scatter_(self, _dim=MISSING, _index=MISSING, _src=MISSING, /, more=MISSING, dim=MISSING, index=MISSING, src=MISSING, reduce=MISSING, *args, **kwargs):
         """scatter_(dim, index, src) -> Tensor
@@ -6605,17 +9517,75 @@ class TensorBase:
             src = _src
         if more is MISSING and not kwargs:
             try:
-                if reduce is MISSING and dim.__class__ is int and index.__class__ in TENSORS and src.__class__ in TENSORS:
-                    return _scatter__src_kernels[self._keys | index._keys | src._keys | tls.mode](self, dim, index, src)
-                if _src is src and reduce is MISSING and dim.__class__ is int and index.__class__ in TENSORS and _src.__class__ in NUMBERS:
-                    return _scatter__value_kernels[self._keys | index._keys | tls.mode](self, dim, index, _src)
-                if dim.__class__ is int and index.__class__ in TENSORS and src.__class__ in TENSORS and reduce.__class__ is str:
-                    return _scatter__reduce_kernels[self._keys | index._keys | src._keys | tls.mode](self, dim, index, src, reduce)
-                if _src is src and dim.__class__ is int and index.__class__ in TENSORS and _src.__class__ in NUMBERS and reduce.__class__ is str:
-                    return _scatter__value_reduce_kernels[self._keys | index._keys | tls.mode](self, dim, index, _src, reduce)
+                if (
+                    reduce is MISSING
+                    and dim.__class__ is int
+                    and index.__class__ in TENSORS
+                    and src.__class__ in TENSORS
+                ):
+                    return _scatter__src_kernels[
+                        self._keys
+                        | index._keys
+                        | src._keys
+                        | tls.mode
+                    ](
+                        self,
+                        dim,
+                        index,
+                        src,
+                    )
+                if (
+                    _src is src
+                    and reduce is MISSING
+                    and dim.__class__ is int
+                    and index.__class__ in TENSORS
+                    and _src.__class__ in NUMBERS
+                ):
+                    return _scatter__value_kernels[self._keys | index._keys | tls.mode](
+                        self,
+                        dim,
+                        index,
+                        _src,
+                    )
+                if (
+                    dim.__class__ is int
+                    and index.__class__ in TENSORS
+                    and src.__class__ in TENSORS
+                    and reduce.__class__ is str
+                ):
+                    return _scatter__reduce_kernels[
+                        self._keys
+                        | index._keys
+                        | src._keys
+                        | tls.mode
+                    ](
+                        self,
+                        dim,
+                        index,
+                        src,
+                        reduce,
+                    )
+                if (
+                    _src is src
+                    and dim.__class__ is int
+                    and index.__class__ in TENSORS
+                    and _src.__class__ in NUMBERS
+                    and reduce.__class__ is str
+                ):
+                    return _scatter__value_reduce_kernels[self._keys | index._keys | tls.mode](
+                        self,
+                        dim,
+                        index,
+                        _src,
+                        reduce,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.scatter_, _scatter__packet, self, (_dim, _index, _src), (more, dim, index, src, reduce), ('dim', 'index', 'src', 'reduce'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.scatter_, _scatter__packet, self, (_dim, _index, _src),
+            (more, dim, index, src, reduce),
+            ('dim', 'index', 'src', 'reduce'), args, kwargs,
+        )
 
     def scatter_add(self, _dim=MISSING, _index=MISSING, _src=MISSING, /, more=MISSING, dim=MISSING, index=MISSING, src=MISSING, *args, **kwargs):
         """scatter_add(dim, index, src) -> Tensor
@@ -6632,11 +9602,29 @@ class TensorBase:
             src = _src
         if more is MISSING and not kwargs:
             try:
-                if dim.__class__ is int and index.__class__ in TENSORS and src.__class__ in TENSORS:
-                    return _scatter_add_kernels[self._keys | index._keys | src._keys | tls.mode](self, dim, index, src)
+                if (
+                    dim.__class__ is int
+                    and index.__class__ in TENSORS
+                    and src.__class__ in TENSORS
+                ):
+                    return _scatter_add_kernels[
+                        self._keys
+                        | index._keys
+                        | src._keys
+                        | tls.mode
+                    ](
+                        self,
+                        dim,
+                        index,
+                        src,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.scatter_add, _scatter_add_packet, self, (_dim, _index, _src), (more, dim, index, src), ('dim', 'index', 'src'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.scatter_add, _scatter_add_packet, self, (_dim, _index, _src),
+            (more, dim, index, src),
+            ('dim', 'index', 'src'), args, kwargs,
+        )
 
     def scatter_add_(self, _dim=MISSING, _index=MISSING, _src=MISSING, /, more=MISSING, dim=MISSING, index=MISSING, src=MISSING, *args, **kwargs):
         """scatter_add_(dim, index, src) -> Tensor
@@ -6653,11 +9641,29 @@ class TensorBase:
             src = _src
         if more is MISSING and not kwargs:
             try:
-                if dim.__class__ is int and index.__class__ in TENSORS and src.__class__ in TENSORS:
-                    return _scatter_add__kernels[self._keys | index._keys | src._keys | tls.mode](self, dim, index, src)
+                if (
+                    dim.__class__ is int
+                    and index.__class__ in TENSORS
+                    and src.__class__ in TENSORS
+                ):
+                    return _scatter_add__kernels[
+                        self._keys
+                        | index._keys
+                        | src._keys
+                        | tls.mode
+                    ](
+                        self,
+                        dim,
+                        index,
+                        src,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.scatter_add_, _scatter_add__packet, self, (_dim, _index, _src), (more, dim, index, src), ('dim', 'index', 'src'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.scatter_add_, _scatter_add__packet, self, (_dim, _index, _src),
+            (more, dim, index, src),
+            ('dim', 'index', 'src'), args, kwargs,
+        )
 
     def scatter_reduce(self, _dim=MISSING, _index=MISSING, _src=MISSING, _reduce=MISSING, /, more=MISSING, dim=MISSING, index=MISSING, src=MISSING, reduce=MISSING, include_self=MISSING, *args, **kwargs):
         """scatter_reduce(dim, index, src, reduce, *, include_self=True) -> Tensor
@@ -6677,11 +9683,33 @@ class TensorBase:
             reduce = _reduce
         if more is MISSING and not kwargs:
             try:
-                if dim.__class__ is int and index.__class__ in TENSORS and src.__class__ in TENSORS and reduce.__class__ is str and (include_self is MISSING or include_self.__class__ is bool):
-                    return _scatter_reduce_two_kernels[self._keys | index._keys | src._keys | tls.mode](self, dim, index, src, reduce, True if include_self is MISSING else include_self)
+                if (
+                    dim.__class__ is int
+                    and index.__class__ in TENSORS
+                    and src.__class__ in TENSORS
+                    and reduce.__class__ is str
+                    and (include_self is MISSING or include_self.__class__ is bool)
+                ):
+                    return _scatter_reduce_two_kernels[
+                        self._keys
+                        | index._keys
+                        | src._keys
+                        | tls.mode
+                    ](
+                        self,
+                        dim,
+                        index,
+                        src,
+                        reduce,
+                        True if include_self is MISSING else include_self,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.scatter_reduce, _scatter_reduce_packet, self, (_dim, _index, _src, _reduce), (more, dim, index, src, reduce, include_self), ('dim', 'index', 'src', 'reduce', 'include_self'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.scatter_reduce, _scatter_reduce_packet, self, (_dim, _index, _src, _reduce),
+            (more, dim, index, src, reduce, include_self),
+            ('dim', 'index', 'src', 'reduce', 'include_self'), args, kwargs,
+        )
 
     def scatter_reduce_(self, _dim=MISSING, _index=MISSING, _src=MISSING, _reduce=MISSING, /, more=MISSING, dim=MISSING, index=MISSING, src=MISSING, reduce=MISSING, include_self=MISSING, *args, **kwargs):
         """scatter_reduce_(dim, index, src, reduce, *, include_self=True) -> Tensor
@@ -6701,11 +9729,33 @@ class TensorBase:
             reduce = _reduce
         if more is MISSING and not kwargs:
             try:
-                if dim.__class__ is int and index.__class__ in TENSORS and src.__class__ in TENSORS and reduce.__class__ is str and (include_self is MISSING or include_self.__class__ is bool):
-                    return _scatter_reduce__two_kernels[self._keys | index._keys | src._keys | tls.mode](self, dim, index, src, reduce, True if include_self is MISSING else include_self)
+                if (
+                    dim.__class__ is int
+                    and index.__class__ in TENSORS
+                    and src.__class__ in TENSORS
+                    and reduce.__class__ is str
+                    and (include_self is MISSING or include_self.__class__ is bool)
+                ):
+                    return _scatter_reduce__two_kernels[
+                        self._keys
+                        | index._keys
+                        | src._keys
+                        | tls.mode
+                    ](
+                        self,
+                        dim,
+                        index,
+                        src,
+                        reduce,
+                        True if include_self is MISSING else include_self,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.scatter_reduce_, _scatter_reduce__packet, self, (_dim, _index, _src, _reduce), (more, dim, index, src, reduce, include_self), ('dim', 'index', 'src', 'reduce', 'include_self'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.scatter_reduce_, _scatter_reduce__packet, self, (_dim, _index, _src, _reduce),
+            (more, dim, index, src, reduce, include_self),
+            ('dim', 'index', 'src', 'reduce', 'include_self'), args, kwargs,
+        )
 
     def select(self, _dim=MISSING, _index=MISSING, /, more=MISSING, dim=MISSING, index=MISSING, *args, **kwargs):
         """select(dim, index) -> Tensor
@@ -6723,7 +9773,11 @@ class TensorBase:
                     return _select_int_kernels[self._keys | tls.mode](self, dim, index)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.select, _select_packet, self, (_dim, _index), (more, dim, index), ('dim', 'index'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.select, _select_packet, self, (_dim, _index),
+            (more, dim, index),
+            ('dim', 'index'), args, kwargs,
+        )
 
     def select_scatter(self, _src=MISSING, _dim=MISSING, _index=MISSING, /, more=MISSING, src=MISSING, dim=MISSING, index=MISSING, *args, **kwargs):
         """select_scatter(src, dim, index) -> Tensor
@@ -6741,10 +9795,19 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if src.__class__ in TENSORS and dim.__class__ is int and index.__class__ is int:
-                    return _select_scatter_kernels[self._keys | src._keys | tls.mode](self, src, dim, index)
+                    return _select_scatter_kernels[self._keys | src._keys | tls.mode](
+                        self,
+                        src,
+                        dim,
+                        index,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.select_scatter, _select_scatter_packet, self, (_src, _dim, _index), (more, src, dim, index), ('src', 'dim', 'index'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.select_scatter, _select_scatter_packet, self, (_src, _dim, _index),
+            (more, src, dim, index),
+            ('src', 'dim', 'index'), args, kwargs,
+        )
 
     def sgn(self, /, more=MISSING, *args, **kwargs):
         """sgn() -> Tensor
@@ -6755,7 +9818,11 @@ class TensorBase:
                 return _sgn_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.sgn, _sgn_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.sgn, _sgn_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def sgn_(self, /, more=MISSING, *args, **kwargs):
         """sgn_() -> Tensor
@@ -6766,7 +9833,11 @@ class TensorBase:
                 return _sgn__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.sgn_, _sgn__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.sgn_, _sgn__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def sigmoid(self, /, more=MISSING, *args, **kwargs):
         """sigmoid() -> Tensor
@@ -6777,7 +9848,11 @@ class TensorBase:
                 return _sigmoid_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.sigmoid, _sigmoid_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.sigmoid, _sigmoid_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def sigmoid_(self, /, more=MISSING, *args, **kwargs):
         """sigmoid_() -> Tensor
@@ -6788,7 +9863,11 @@ class TensorBase:
                 return _sigmoid__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.sigmoid_, _sigmoid__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.sigmoid_, _sigmoid__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def sign(self, /, more=MISSING, *args, **kwargs):
         """sign() -> Tensor
@@ -6799,7 +9878,11 @@ class TensorBase:
                 return _sign_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.sign, _sign_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.sign, _sign_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def sign_(self, /, more=MISSING, *args, **kwargs):
         """sign_() -> Tensor
@@ -6810,7 +9893,11 @@ class TensorBase:
                 return _sign__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.sign_, _sign__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.sign_, _sign__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def signbit(self, /, more=MISSING, *args, **kwargs):
         """signbit() -> Tensor
@@ -6821,7 +9908,11 @@ class TensorBase:
                 return _signbit_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.signbit, _signbit_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.signbit, _signbit_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def sin(self, /, more=MISSING, *args, **kwargs):
         """sin() -> Tensor
@@ -6832,7 +9923,11 @@ class TensorBase:
                 return _sin_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.sin, _sin_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.sin, _sin_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def sin_(self, /, more=MISSING, *args, **kwargs):
         """sin_() -> Tensor
@@ -6843,7 +9938,11 @@ class TensorBase:
                 return _sin__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.sin_, _sin__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.sin_, _sin__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def sinc(self, /, more=MISSING, *args, **kwargs):
         """sinc() -> Tensor
@@ -6854,7 +9953,11 @@ class TensorBase:
                 return _sinc_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.sinc, _sinc_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.sinc, _sinc_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def sinc_(self, /, more=MISSING, *args, **kwargs):
         """sinc_() -> Tensor
@@ -6865,7 +9968,11 @@ class TensorBase:
                 return _sinc__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.sinc_, _sinc__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.sinc_, _sinc__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def sinh(self, /, more=MISSING, *args, **kwargs):
         """sinh() -> Tensor
@@ -6876,7 +9983,11 @@ class TensorBase:
                 return _sinh_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.sinh, _sinh_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.sinh, _sinh_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def sinh_(self, /, more=MISSING, *args, **kwargs):
         """sinh_() -> Tensor
@@ -6887,7 +9998,11 @@ class TensorBase:
                 return _sinh__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.sinh_, _sinh__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.sinh_, _sinh__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def slice_scatter(self, _src=MISSING, _dim=MISSING, _start=MISSING, _end=MISSING, _step=MISSING, /, more=MISSING, src=MISSING, dim=MISSING, start=MISSING, end=MISSING, step=MISSING, *args, **kwargs):
         """slice_scatter(src, dim=0, start=None, end=None, step=1) -> Tensor
@@ -6910,11 +10025,28 @@ class TensorBase:
             step = _step
         if more is MISSING and not kwargs:
             try:
-                if src.__class__ in TENSORS and (dim is MISSING or dim.__class__ is int) and (start is MISSING or start is None or start.__class__ is int) and (end is MISSING or end is None or end.__class__ is int) and (step is MISSING or step.__class__ is int):
-                    return _slice_scatter_kernels[self._keys | src._keys | tls.mode](self, src, 0 if dim is MISSING else dim, None if start is MISSING else start, None if end is MISSING else end, 1 if step is MISSING else step)
+                if (
+                    src.__class__ in TENSORS
+                    and (dim is MISSING or dim.__class__ is int)
+                    and (start is MISSING or start is None or start.__class__ is int)
+                    and (end is MISSING or end is None or end.__class__ is int)
+                    and (step is MISSING or step.__class__ is int)
+                ):
+                    return _slice_scatter_kernels[self._keys | src._keys | tls.mode](
+                        self,
+                        src,
+                        0 if dim is MISSING else dim,
+                        None if start is MISSING else start,
+                        None if end is MISSING else end,
+                        1 if step is MISSING else step,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.slice_scatter, _slice_scatter_packet, self, (_src, _dim, _start, _end, _step), (more, src, dim, start, end, step), ('src', 'dim', 'start', 'end', 'step'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.slice_scatter, _slice_scatter_packet, self, (_src, _dim, _start, _end, _step),
+            (more, src, dim, start, end, step),
+            ('src', 'dim', 'start', 'end', 'step'), args, kwargs,
+        )
 
     def slogdet(self, /, more=MISSING, *args, **kwargs):
         """slogdet() -> (Tensor, Tensor)
@@ -6925,7 +10057,11 @@ class TensorBase:
                 return _slogdet_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.slogdet, _slogdet_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.slogdet, _slogdet_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def softmax(self, _dim=MISSING, _dtype=MISSING, /, more=MISSING, dim=MISSING, dtype=MISSING, *args, **kwargs):
         """softmax(dim, dtype=None) -> Tensor
@@ -6939,11 +10075,22 @@ class TensorBase:
             dtype = _dtype
         if more is MISSING and not kwargs:
             try:
-                if dim.__class__ is int and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class):
-                    return _softmax_int_kernels[self._keys | tls.mode](self, dim, None if dtype is MISSING else dtype)
+                if (
+                    dim.__class__ is int
+                    and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
+                ):
+                    return _softmax_int_kernels[self._keys | tls.mode](
+                        self,
+                        dim,
+                        None if dtype is MISSING else dtype,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.softmax, _softmax_packet, self, (_dim, _dtype), (more, dim, dtype), ('dim', 'dtype'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.softmax, _softmax_packet, self, (_dim, _dtype),
+            (more, dim, dtype),
+            ('dim', 'dtype'), args, kwargs,
+        )
 
     def sort(self, _dim=MISSING, _descending=MISSING, /, more=MISSING, dim=MISSING, descending=MISSING, stable=MISSING, *args, **kwargs):
         """sort(*, stable, dim=-1, descending=False) -> (Tensor, Tensor)
@@ -6958,13 +10105,36 @@ class TensorBase:
             descending = _descending
         if more is MISSING and not kwargs:
             try:
-                if _dim is MISSING and _descending is MISSING and (stable is None or stable.__class__ is bool) and (dim is MISSING or dim.__class__ is int) and (descending is MISSING or descending.__class__ is bool):
-                    return _sort_stable_kernels[self._keys | tls.mode](self, stable, -1 if dim is MISSING else dim, False if descending is MISSING else descending)
-                if stable is MISSING and (dim is MISSING or dim.__class__ is int) and (descending is MISSING or descending.__class__ is bool):
-                    return _sort_kernels[self._keys | tls.mode](self, -1 if dim is MISSING else dim, False if descending is MISSING else descending)
+                if (
+                    _dim is MISSING
+                    and _descending is MISSING
+                    and (stable is None or stable.__class__ is bool)
+                    and (dim is MISSING or dim.__class__ is int)
+                    and (descending is MISSING or descending.__class__ is bool)
+                ):
+                    return _sort_stable_kernels[self._keys | tls.mode](
+                        self,
+                        stable,
+                        -1 if dim is MISSING else dim,
+                        False if descending is MISSING else descending,
+                    )
+                if (
+                    stable is MISSING
+                    and (dim is MISSING or dim.__class__ is int)
+                    and (descending is MISSING or descending.__class__ is bool)
+                ):
+                    return _sort_kernels[self._keys | tls.mode](
+                        self,
+                        -1 if dim is MISSING else dim,
+                        False if descending is MISSING else descending,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.sort, _sort_packet, self, (_dim, _descending), (more, dim, descending, stable), ('dim', 'descending', 'stable'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.sort, _sort_packet, self, (_dim, _descending),
+            (more, dim, descending, stable),
+            ('dim', 'descending', 'stable'), args, kwargs,
+        )
 
     def split(self, _split_size=MISSING, _dim=MISSING, /, more=MISSING, split_size=MISSING, dim=MISSING, *args, **kwargs):
         """split(split_size, dim=0) -> Tensors
@@ -6979,13 +10149,25 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if split_size.__class__ is int and (dim is MISSING or dim.__class__ is int):
-                    return _split_Tensor_kernels[self._keys | tls.mode](self, split_size, 0 if dim is MISSING else dim)
+                    return _split_Tensor_kernels[self._keys | tls.mode](
+                        self,
+                        split_size,
+                        0 if dim is MISSING else dim,
+                    )
                 ints_of_split_size = int_tuple(split_size)
                 if ints_of_split_size is not None and (dim is MISSING or dim.__class__ is int):
-                    return _split_sizes_kernels[self._keys | tls.mode](self, ints_of_split_size, 0 if dim is MISSING else dim)
+                    return _split_sizes_kernels[self._keys | tls.mode](
+                        self,
+                        ints_of_split_size,
+                        0 if dim is MISSING else dim,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.split, _split_packet, self, (_split_size, _dim), (more, split_size, dim), ('split_size', 'dim'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.split, _split_packet, self, (_split_size, _dim),
+            (more, split_size, dim),
+            ('split_size', 'dim'), args, kwargs,
+        )
 
     def split_with_sizes(self, _split_sizes=MISSING, _dim=MISSING, /, more=MISSING, split_sizes=MISSING, dim=MISSING, *args, **kwargs):
         """split_with_sizes(split_sizes, dim=0) -> Tensors
@@ -7001,10 +10183,18 @@ class TensorBase:
             try:
                 ints_of_split_sizes = int_tuple(split_sizes)
                 if ints_of_split_sizes is not None and (dim is MISSING or dim.__class__ is int):
-                    return _split_with_sizes_kernels[self._keys | tls.mode](self, ints_of_split_sizes, 0 if dim is MISSING else dim)
+                    return _split_with_sizes_kernels[self._keys | tls.mode](
+                        self,
+                        ints_of_split_sizes,
+                        0 if dim is MISSING else dim,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.split_with_sizes, _split_with_sizes_packet, self, (_split_sizes, _dim), (more, split_sizes, dim), ('split_sizes', 'dim'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.split_with_sizes, _split_with_sizes_packet, self, (_split_sizes, _dim),
+            (more, split_sizes, dim),
+            ('split_sizes', 'dim'), args, kwargs,
+        )
 
     def sqrt(self, /, more=MISSING, *args, **kwargs):
         """sqrt() -> Tensor
@@ -7015,7 +10205,11 @@ class TensorBase:
                 return _sqrt_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.sqrt, _sqrt_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.sqrt, _sqrt_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def sqrt_(self, /, more=MISSING, *args, **kwargs):
         """sqrt_() -> Tensor
@@ -7026,7 +10220,11 @@ class TensorBase:
                 return _sqrt__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.sqrt_, _sqrt__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.sqrt_, _sqrt__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def square(self, /, more=MISSING, *args, **kwargs):
         """square() -> Tensor
@@ -7037,7 +10235,11 @@ class TensorBase:
                 return _square_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.square, _square_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.square, _square_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def square_(self, /, more=MISSING, *args, **kwargs):
         """square_() -> Tensor
@@ -7048,7 +10250,11 @@ class TensorBase:
                 return _square__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.square_, _square__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.square_, _square__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def squeeze(self, _dim=MISSING, /, more=MISSING, dim=MISSING, *args, **kwargs):
         """squeeze() -> Tensor
@@ -7069,7 +10275,11 @@ class TensorBase:
                     return _squeeze_dims_kernels[self._keys | tls.mode](self, ints_of_dim)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.squeeze, _squeeze_packet, self, (_dim,), (more, dim), ('dim',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.squeeze, _squeeze_packet, self, (_dim,),
+            (more, dim),
+            ('dim',), args, kwargs,
+        )
 
     def squeeze_(self, _dim=MISSING, /, more=MISSING, dim=MISSING, *args, **kwargs):
         """squeeze_() -> Tensor
@@ -7090,7 +10300,11 @@ class TensorBase:
                     return _squeeze__dims_kernels[self._keys | tls.mode](self, ints_of_dim)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.squeeze_, _squeeze__packet, self, (_dim,), (more, dim), ('dim',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.squeeze_, _squeeze__packet, self, (_dim,),
+            (more, dim),
+            ('dim',), args, kwargs,
+        )
 
     def std(self, _dim=MISSING, _unbiased=MISSING, _keepdim=MISSING, /, more=MISSING, dim=MISSING, unbiased=MISSING, keepdim=MISSING, correction=MISSING, *args, **kwargs):
         """std(unbiased=True) -> Tensor
@@ -7109,17 +10323,48 @@ class TensorBase:
             keepdim = _keepdim
         if more is MISSING and not kwargs:
             try:
-                if _dim is dim and unbiased is MISSING and keepdim is MISSING and correction is MISSING and (_dim is MISSING or _dim.__class__ is bool):
+                if (
+                    _dim is dim
+                    and unbiased is MISSING
+                    and keepdim is MISSING
+                    and correction is MISSING
+                    and (_dim is MISSING or _dim.__class__ is bool)
+                ):
                     return _std_kernels[self._keys | tls.mode](self, True if _dim is MISSING else _dim)
                 ints_of_dim = (dim,) if dim.__class__ is int else int_tuple(dim)
-                if correction is MISSING and (ints_of_dim is not None or dim is None) and (unbiased is MISSING or unbiased.__class__ is bool) and (keepdim is MISSING or keepdim.__class__ is bool):
-                    return _std_dim_kernels[self._keys | tls.mode](self, ints_of_dim, True if unbiased is MISSING else unbiased, False if keepdim is MISSING else keepdim)
+                if (
+                    correction is MISSING
+                    and (ints_of_dim is not None or dim is None)
+                    and (unbiased is MISSING or unbiased.__class__ is bool)
+                    and (keepdim is MISSING or keepdim.__class__ is bool)
+                ):
+                    return _std_dim_kernels[self._keys | tls.mode](
+                        self,
+                        ints_of_dim,
+                        True if unbiased is MISSING else unbiased,
+                        False if keepdim is MISSING else keepdim,
+                    )
                 ints_of_dim = None if dim is MISSING else (dim,) if dim.__class__ is int else int_tuple(dim)
-                if _keepdim is MISSING and unbiased is MISSING and (ints_of_dim is not None or dim is None or dim is MISSING) and (correction is MISSING or correction is None or correction.__class__ in NUMBERS) and (keepdim is MISSING or keepdim.__class__ is bool):
-                    return _std_correction_kernels[self._keys | tls.mode](self, ints_of_dim, None if correction is MISSING else correction, False if keepdim is MISSING else keepdim)
+                if (
+                    _keepdim is MISSING
+                    and unbiased is MISSING
+                    and (ints_of_dim is not None or dim is None or dim is MISSING)
+                    and (correction is MISSING or correction is None or correction.__class__ in NUMBERS)
+                    and (keepdim is MISSING or keepdim.__class__ is bool)
+                ):
+                    return _std_correction_kernels[self._keys | tls.mode](
+                        self,
+                        ints_of_dim,
+                        None if correction is MISSING else correction,
+                        False if keepdim is MISSING else keepdim,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.std, _std_packet, self, (_dim, _unbiased, _keepdim), (more, dim, unbiased, keepdim, correction), ('dim', 'unbiased', 'keepdim', 'correction'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.std, _std_packet, self, (_dim, _unbiased, _keepdim),
+            (more, dim, unbiased, keepdim, correction),
+            ('dim', 'unbiased', 'keepdim', 'correction'), args, kwargs,
+        )
 
     def std_mean(self, _dim=MISSING, _unbiased=MISSING, _keepdim=MISSING, /, more=MISSING, dim=MISSING, unbiased=MISSING, keepdim=MISSING, correction=MISSING, *args, **kwargs):
         """std_mean(unbiased=True) -> (Tensor, Tensor)
@@ -7138,17 +10383,51 @@ class TensorBase:
             keepdim = _keepdim
         if more is MISSING and not kwargs:
             try:
-                if _dim is dim and unbiased is MISSING and keepdim is MISSING and correction is MISSING and (_dim is MISSING or _dim.__class__ is bool):
-                    return _std_mean_kernels[self._keys | tls.mode](self, True if _dim is MISSING else _dim)
+                if (
+                    _dim is dim
+                    and unbiased is MISSING
+                    and keepdim is MISSING
+                    and correction is MISSING
+                    and (_dim is MISSING or _dim.__class__ is bool)
+                ):
+                    return _std_mean_kernels[self._keys | tls.mode](
+                        self,
+                        True if _dim is MISSING else _dim,
+                    )
                 ints_of_dim = (dim,) if dim.__class__ is int else int_tuple(dim)
-                if correction is MISSING and (ints_of_dim is not None or dim is None) and (unbiased is MISSING or unbiased.__class__ is bool) and (keepdim is MISSING or keepdim.__class__ is bool):
-                    return _std_mean_dim_kernels[self._keys | tls.mode](self, ints_of_dim, True if unbiased is MISSING else unbiased, False if keepdim is MISSING else keepdim)
+                if (
+                    correction is MISSING
+                    and (ints_of_dim is not None or dim is None)
+                    and (unbiased is MISSING or unbiased.__class__ is bool)
+                    and (keepdim is MISSING or keepdim.__class__ is bool)
+                ):
+                    return _std_mean_dim_kernels[self._keys | tls.mode](
+                        self,
+                        ints_of_dim,
+                        True if unbiased is MISSING else unbiased,
+                        False if keepdim is MISSING else keepdim,
+                    )
                 ints_of_dim = None if dim is MISSING else (dim,) if dim.__class__ is int else int_tuple(dim)
-                if _keepdim is MISSING and unbiased is MISSING and (ints_of_dim is not None or dim is None or dim is MISSING) and (correction is MISSING or correction is None or correction.__class__ in NUMBERS) and (keepdim is MISSING or keepdim.__class__ is bool):
-                    return _std_mean_correction_kernels[self._keys | tls.mode](self, ints_of_dim, None if correction is MISSING else correction, False if keepdim is MISSING else keepdim)
+                if (
+                    _keepdim is MISSING
+                    and unbiased is MISSING
+                    and (ints_of_dim is not None or dim is None or dim is MISSING)
+                    and (correction is MISSING or correction is None or correction.__class__ in NUMBERS)
+                    and (keepdim is MISSING or keepdim.__class__ is bool)
+                ):
+                    return _std_mean_correction_kernels[self._keys | tls.mode](
+                        self,
+                        ints_of_dim,
+                        None if correction is MISSING else correction,
+                        False if keepdim is MISSING else keepdim,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.std_mean, _std_mean_packet, self, (_dim, _unbiased, _keepdim), (more, dim, unbiased, keepdim, correction), ('dim', 'unbiased', 'keepdim', 'correction'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.std_mean, _std_mean_packet, self, (_dim, _unbiased, _keepdim),
+            (more, dim, unbiased, keepdim, correction),
+            ('dim', 'unbiased', 'keepdim', 'correction'), args, kwargs,
+        )
 
     def stft(self, _n_fft=MISSING, _hop_length=MISSING, _win_length=MISSING, _window=MISSING, _center=MISSING, _pad_mode=MISSING, _normalized=MISSING, _onesided=MISSING, _return_complex=MISSING, _align_to_window=MISSING, /, more=MISSING, n_fft=MISSING, hop_length=MISSING, win_length=MISSING, window=MISSING, center=MISSING, pad_mode=MISSING, normalized=MISSING, onesided=MISSING, return_complex=MISSING, align_to_window=MISSING, *args, **kwargs):
         """stft(n_fft, hop_length=None, win_length=None, window=None, center=True, pad_mode='reflect', normalized=False, onesided=None, return_complex=None, align_to_window=None) -> Tensor
@@ -7186,11 +10465,38 @@ class TensorBase:
             align_to_window = _align_to_window
         if more is MISSING and not kwargs:
             try:
-                if n_fft.__class__ is int and (hop_length is MISSING or hop_length is None or hop_length.__class__ is int) and (win_length is MISSING or win_length is None or win_length.__class__ is int) and (window is MISSING or window is None or window.__class__ in TENSORS) and (center is MISSING or center.__class__ is bool) and (pad_mode is MISSING or pad_mode.__class__ is str) and (normalized is MISSING or normalized.__class__ is bool) and (onesided is MISSING or onesided is None or onesided.__class__ is bool) and (return_complex is MISSING or return_complex is None or return_complex.__class__ is bool) and (align_to_window is MISSING or align_to_window is None or align_to_window.__class__ is bool):
-                    return _stft_center_kernels[self._keys | (window._keys if window.__class__ in TENSORS else 0) | tls.mode](self, n_fft, None if hop_length is MISSING else hop_length, None if win_length is MISSING else win_length, None if window is MISSING else window, True if center is MISSING else center, 'reflect' if pad_mode is MISSING else pad_mode, False if normalized is MISSING else normalized, None if onesided is MISSING else onesided, None if return_complex is MISSING else return_complex, None if align_to_window is MISSING else align_to_window)
+                if (
+                    n_fft.__class__ is int
+                    and (hop_length is MISSING or hop_length is None or hop_length.__class__ is int)
+                    and (win_length is MISSING or win_length is None or win_length.__class__ is int)
+                    and (window is MISSING or window is None or window.__class__ in TENSORS)
+                    and (center is MISSING or center.__class__ is bool)
+                    and (pad_mode is MISSING or pad_mode.__class__ is str)
+                    and (normalized is MISSING or normalized.__class__ is bool)
+                    and (onesided is MISSING or onesided is None or onesided.__class__ is bool)
+                    and (return_complex is MISSING or return_complex is None or return_complex.__class__ is bool)
+                    and (align_to_window is MISSING or align_to_window is None or align_to_window.__class__ is bool)
+                ):
+                    return _stft_center_kernels[self._keys | (window._keys if window.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        n_fft,
+                        None if hop_length is MISSING else hop_length,
+                        None if win_length is MISSING else win_length,
+                        None if window is MISSING else window,
+                        True if center is MISSING else center,
+                        'reflect' if pad_mode is MISSING else pad_mode,
+                        False if normalized is MISSING else normalized,
+                        None if onesided is MISSING else onesided,
+                        None if return_complex is MISSING else return_complex,
+                        None if align_to_window is MISSING else align_to_window,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.stft, _stft_packet, self, (_n_fft, _hop_length, _win_length, _window, _center, _pad_mode, _normalized, _onesided, _return_complex, _align_to_window), (more, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided, return_complex, align_to_window), ('n_fft', 'hop_length', 'win_length', 'window', 'center', 'pad_mode', 'normalized', 'onesided', 'return_complex', 'align_to_window'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.stft, _stft_packet, self, (_n_fft, _hop_length, _win_length, _window, _center, _pad_mode, _normalized, _onesided, _return_complex, _align_to_window),
+            (more, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided, return_complex, align_to_window),
+            ('n_fft', 'hop_length', 'win_length', 'window', 'center', 'pad_mode', 'normalized', 'onesided', 'return_complex', 'align_to_window'), args, kwargs,
+        )
 
     def sub(self, _other=MISSING, /, more=MISSING, other=MISSING, alpha=MISSING, *args, **kwargs):
         """sub(other, *, alpha=1) -> Tensor
@@ -7201,11 +10507,22 @@ class TensorBase:
             other = _other
         if more is MISSING and not kwargs:
             try:
-                if (other.__class__ in TENSORS or other.__class__ in NUMBERS) and (alpha is MISSING or alpha.__class__ in NUMBERS):
-                    return _sub_Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](self, other, 1 if alpha is MISSING else alpha)
+                if (
+                    (other.__class__ in TENSORS or other.__class__ in NUMBERS)
+                    and (alpha is MISSING or alpha.__class__ in NUMBERS)
+                ):
+                    return _sub_Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        other,
+                        1 if alpha is MISSING else alpha,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.sub, _sub_packet, self, (_other,), (more, other, alpha), ('other', 'alpha'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.sub, _sub_packet, self, (_other,),
+            (more, other, alpha),
+            ('other', 'alpha'), args, kwargs,
+        )
 
     def sub_(self, _other=MISSING, /, more=MISSING, other=MISSING, alpha=MISSING, *args, **kwargs):
         """sub_(other, *, alpha=1) -> Tensor
@@ -7216,11 +10533,22 @@ class TensorBase:
             other = _other
         if more is MISSING and not kwargs:
             try:
-                if (other.__class__ in TENSORS or other.__class__ in NUMBERS) and (alpha is MISSING or alpha.__class__ in NUMBERS):
-                    return _sub__Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](self, other, 1 if alpha is MISSING else alpha)
+                if (
+                    (other.__class__ in TENSORS or other.__class__ in NUMBERS)
+                    and (alpha is MISSING or alpha.__class__ in NUMBERS)
+                ):
+                    return _sub__Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        other,
+                        1 if alpha is MISSING else alpha,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.sub_, _sub__packet, self, (_other,), (more, other, alpha), ('other', 'alpha'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.sub_, _sub__packet, self, (_other,),
+            (more, other, alpha),
+            ('other', 'alpha'), args, kwargs,
+        )
 
     def subtract(self, _other=MISSING, /, more=MISSING, other=MISSING, alpha=MISSING, *args, **kwargs):
         """subtract(other, *, alpha=1) -> Tensor
@@ -7231,11 +10559,22 @@ class TensorBase:
             other = _other
         if more is MISSING and not kwargs:
             try:
-                if (other.__class__ in TENSORS or other.__class__ in NUMBERS) and (alpha is MISSING or alpha.__class__ in NUMBERS):
-                    return _subtract_Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](self, other, 1 if alpha is MISSING else alpha)
+                if (
+                    (other.__class__ in TENSORS or other.__class__ in NUMBERS)
+                    and (alpha is MISSING or alpha.__class__ in NUMBERS)
+                ):
+                    return _subtract_Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        other,
+                        1 if alpha is MISSING else alpha,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.subtract, _subtract_packet, self, (_other,), (more, other, alpha), ('other', 'alpha'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.subtract, _subtract_packet, self, (_other,),
+            (more, other, alpha),
+            ('other', 'alpha'), args, kwargs,
+        )
 
     def subtract_(self, _other=MISSING, /, more=MISSING, other=MISSING, alpha=MISSING, *args, **kwargs):
         """subtract_(other, *, alpha=1) -> Tensor
@@ -7246,11 +10585,22 @@ class TensorBase:
             other = _other
         if more is MISSING and not kwargs:
             try:
-                if (other.__class__ in TENSORS or other.__class__ in NUMBERS) and (alpha is MISSING or alpha.__class__ in NUMBERS):
-                    return _subtract__Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](self, other, 1 if alpha is MISSING else alpha)
+                if (
+                    (other.__class__ in TENSORS or other.__class__ in NUMBERS)
+                    and (alpha is MISSING or alpha.__class__ in NUMBERS)
+                ):
+                    return _subtract__Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        other,
+                        1 if alpha is MISSING else alpha,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.subtract_, _subtract__packet, self, (_other,), (more, other, alpha), ('other', 'alpha'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.subtract_, _subtract__packet, self, (_other,),
+            (more, other, alpha),
+            ('other', 'alpha'), args, kwargs,
+        )
 
     def sum(self, _dim=MISSING, _keepdim=MISSING, /, more=MISSING, dim=MISSING, keepdim=MISSING, dtype=MISSING, *args, **kwargs):
         """sum(*, dtype=None) -> Tensor
@@ -7265,14 +10615,31 @@ class TensorBase:
             keepdim = _keepdim
         if more is MISSING and not kwargs:
             try:
-                if dim is MISSING and keepdim is MISSING and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class):
+                if (
+                    dim is MISSING
+                    and keepdim is MISSING
+                    and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
+                ):
                     return _sum_kernels[self._keys | tls.mode](self, None if dtype is MISSING else dtype)
                 ints_of_dim = (dim,) if dim.__class__ is int else int_tuple(dim)
-                if (ints_of_dim is not None or dim is None) and (keepdim is MISSING or keepdim.__class__ is bool) and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class):
-                    return _sum_dim_IntList_kernels[self._keys | tls.mode](self, ints_of_dim, False if keepdim is MISSING else keepdim, None if dtype is MISSING else dtype)
+                if (
+                    (ints_of_dim is not None or dim is None)
+                    and (keepdim is MISSING or keepdim.__class__ is bool)
+                    and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
+                ):
+                    return _sum_dim_IntList_kernels[self._keys | tls.mode](
+                        self,
+                        ints_of_dim,
+                        False if keepdim is MISSING else keepdim,
+                        None if dtype is MISSING else dtype,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.sum, _sum_packet, self, (_dim, _keepdim), (more, dim, keepdim, dtype), ('dim', 'keepdim', 'dtype'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.sum, _sum_packet, self, (_dim, _keepdim),
+            (more, dim, keepdim, dtype),
+            ('dim', 'keepdim', 'dtype'), args, kwargs,
+        )
 
     def sum_to_size(self, *args, **kwargs):
         """sum_to_size(size) -> Tensor
@@ -7300,11 +10667,22 @@ class TensorBase:
             compute_uv = _compute_uv
         if more is MISSING and not kwargs:
             try:
-                if (some is MISSING or some.__class__ is bool) and (compute_uv is MISSING or compute_uv.__class__ is bool):
-                    return _svd_kernels[self._keys | tls.mode](self, True if some is MISSING else some, True if compute_uv is MISSING else compute_uv)
+                if (
+                    (some is MISSING or some.__class__ is bool)
+                    and (compute_uv is MISSING or compute_uv.__class__ is bool)
+                ):
+                    return _svd_kernels[self._keys | tls.mode](
+                        self,
+                        True if some is MISSING else some,
+                        True if compute_uv is MISSING else compute_uv,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.svd, _svd_packet, self, (_some, _compute_uv), (more, some, compute_uv), ('some', 'compute_uv'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.svd, _svd_packet, self, (_some, _compute_uv),
+            (more, some, compute_uv),
+            ('some', 'compute_uv'), args, kwargs,
+        )
 
     def swapaxes(self, _axis0=MISSING, _axis1=MISSING, /, more=MISSING, axis0=MISSING, axis1=MISSING, *args, **kwargs):
         """swapaxes(axis0, axis1) -> Tensor
@@ -7322,7 +10700,11 @@ class TensorBase:
                     return _swapaxes_kernels[self._keys | tls.mode](self, axis0, axis1)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.swapaxes, _swapaxes_packet, self, (_axis0, _axis1), (more, axis0, axis1), ('axis0', 'axis1'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.swapaxes, _swapaxes_packet, self, (_axis0, _axis1),
+            (more, axis0, axis1),
+            ('axis0', 'axis1'), args, kwargs,
+        )
 
     def swapaxes_(self, _axis0=MISSING, _axis1=MISSING, /, more=MISSING, axis0=MISSING, axis1=MISSING, *args, **kwargs):
         """swapaxes_(axis0, axis1) -> Tensor
@@ -7340,7 +10722,11 @@ class TensorBase:
                     return _swapaxes__kernels[self._keys | tls.mode](self, axis0, axis1)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.swapaxes_, _swapaxes__packet, self, (_axis0, _axis1), (more, axis0, axis1), ('axis0', 'axis1'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.swapaxes_, _swapaxes__packet, self, (_axis0, _axis1),
+            (more, axis0, axis1),
+            ('axis0', 'axis1'), args, kwargs,
+        )
 
     def swapdims(self, _dim0=MISSING, _dim1=MISSING, /, more=MISSING, dim0=MISSING, dim1=MISSING, *args, **kwargs):
         """swapdims(dim0, dim1) -> Tensor
@@ -7358,7 +10744,11 @@ class TensorBase:
                     return _swapdims_kernels[self._keys | tls.mode](self, dim0, dim1)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.swapdims, _swapdims_packet, self, (_dim0, _dim1), (more, dim0, dim1), ('dim0', 'dim1'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.swapdims, _swapdims_packet, self, (_dim0, _dim1),
+            (more, dim0, dim1),
+            ('dim0', 'dim1'), args, kwargs,
+        )
 
     def swapdims_(self, _dim0=MISSING, _dim1=MISSING, /, more=MISSING, dim0=MISSING, dim1=MISSING, *args, **kwargs):
         """swapdims_(dim0, dim1) -> Tensor
@@ -7376,7 +10766,11 @@ class TensorBase:
                     return _swapdims__kernels[self._keys | tls.mode](self, dim0, dim1)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.swapdims_, _swapdims__packet, self, (_dim0, _dim1), (more, dim0, dim1), ('dim0', 'dim1'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.swapdims_, _swapdims__packet, self, (_dim0, _dim1),
+            (more, dim0, dim1),
+            ('dim0', 'dim1'), args, kwargs,
+        )
 
     def t(self, /, more=MISSING, *args, **kwargs):
         """t() -> Tensor
@@ -7387,7 +10781,11 @@ class TensorBase:
                 return _t_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.t, _t_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.t, _t_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def t_(self, /, more=MISSING, *args, **kwargs):
         """t_() -> Tensor
@@ -7398,7 +10796,11 @@ class TensorBase:
                 return _t__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.t_, _t__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.t_, _t__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def take(self, _index=MISSING, /, more=MISSING, index=MISSING, *args, **kwargs):
         """take(index) -> Tensor
@@ -7413,7 +10815,11 @@ class TensorBase:
                     return _take_kernels[self._keys | index._keys | tls.mode](self, index)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.take, _take_packet, self, (_index,), (more, index), ('index',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.take, _take_packet, self, (_index,),
+            (more, index),
+            ('index',), args, kwargs,
+        )
 
     def take_along_dim(self, _indices=MISSING, _dim=MISSING, /, more=MISSING, indices=MISSING, dim=MISSING, *args, **kwargs):
         """take_along_dim(indices, dim=None) -> Tensor
@@ -7427,11 +10833,22 @@ class TensorBase:
             dim = _dim
         if more is MISSING and not kwargs:
             try:
-                if indices.__class__ in TENSORS and (dim is MISSING or dim is None or dim.__class__ is int):
-                    return _take_along_dim_kernels[self._keys | indices._keys | tls.mode](self, indices, None if dim is MISSING else dim)
+                if (
+                    indices.__class__ in TENSORS
+                    and (dim is MISSING or dim is None or dim.__class__ is int)
+                ):
+                    return _take_along_dim_kernels[self._keys | indices._keys | tls.mode](
+                        self,
+                        indices,
+                        None if dim is MISSING else dim,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.take_along_dim, _take_along_dim_packet, self, (_indices, _dim), (more, indices, dim), ('indices', 'dim'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.take_along_dim, _take_along_dim_packet, self, (_indices, _dim),
+            (more, indices, dim),
+            ('indices', 'dim'), args, kwargs,
+        )
 
     def tan(self, /, more=MISSING, *args, **kwargs):
         """tan() -> Tensor
@@ -7442,7 +10859,11 @@ class TensorBase:
                 return _tan_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.tan, _tan_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.tan, _tan_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def tan_(self, /, more=MISSING, *args, **kwargs):
         """tan_() -> Tensor
@@ -7453,7 +10874,11 @@ class TensorBase:
                 return _tan__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.tan_, _tan__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.tan_, _tan__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def tanh(self, /, more=MISSING, *args, **kwargs):
         """tanh() -> Tensor
@@ -7464,7 +10889,11 @@ class TensorBase:
                 return _tanh_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.tanh, _tanh_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.tanh, _tanh_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def tanh_(self, /, more=MISSING, *args, **kwargs):
         """tanh_() -> Tensor
@@ -7475,7 +10904,11 @@ class TensorBase:
                 return _tanh__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.tanh_, _tanh__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.tanh_, _tanh__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def tensor_split(self, _sections=MISSING, _dim=MISSING, /, more=MISSING, sections=MISSING, dim=MISSING, *args, **kwargs):
         """tensor_split(sections, dim=0) -> Tensors
@@ -7492,15 +10925,39 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if sections.__class__ is int and (dim is MISSING or dim.__class__ is int):
-                    return _tensor_split_sections_kernels[self._keys | tls.mode](self, sections, 0 if dim is MISSING else dim)
+                    return _tensor_split_sections_kernels[self._keys | tls.mode](
+                        self,
+                        sections,
+                        0 if dim is MISSING else dim,
+                    )
                 ints_of_sections = int_tuple(_sections)
-                if _sections is sections and ints_of_sections is not None and (dim is MISSING or dim.__class__ is int):
-                    return _tensor_split_indices_kernels[self._keys | tls.mode](self, ints_of_sections, 0 if dim is MISSING else dim)
-                if _sections is sections and _sections.__class__ in TENSORS and (dim is MISSING or dim.__class__ is int):
-                    return _tensor_split_tensor_indices_or_sections_kernels[self._keys | _sections._keys | tls.mode](self, _sections, 0 if dim is MISSING else dim)
+                if (
+                    _sections is sections
+                    and ints_of_sections is not None
+                    and (dim is MISSING or dim.__class__ is int)
+                ):
+                    return _tensor_split_indices_kernels[self._keys | tls.mode](
+                        self,
+                        ints_of_sections,
+                        0 if dim is MISSING else dim,
+                    )
+                if (
+                    _sections is sections
+                    and _sections.__class__ in TENSORS
+                    and (dim is MISSING or dim.__class__ is int)
+                ):
+                    return _tensor_split_tensor_indices_or_sections_kernels[self._keys | _sections._keys | tls.mode](
+                        self,
+                        _sections,
+                        0 if dim is MISSING else dim,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.tensor_split, _tensor_split_packet, self, (_sections, _dim), (more, sections, dim), ('sections', 'dim'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.tensor_split, _tensor_split_packet, self, (_sections, _dim),
+            (more, sections, dim),
+            ('sections', 'dim'), args, kwargs,
+        )
 
     def tile(self, *args, **kwargs):
         """tile(dims) -> Tensor
@@ -7534,11 +10991,26 @@ class TensorBase:
             sorted = _sorted
         if more is MISSING and not kwargs:
             try:
-                if k.__class__ is int and (dim is MISSING or dim.__class__ is int) and (largest is MISSING or largest.__class__ is bool) and (sorted is MISSING or sorted.__class__ is bool):
-                    return _topk_kernels[self._keys | tls.mode](self, k, -1 if dim is MISSING else dim, True if largest is MISSING else largest, True if sorted is MISSING else sorted)
+                if (
+                    k.__class__ is int
+                    and (dim is MISSING or dim.__class__ is int)
+                    and (largest is MISSING or largest.__class__ is bool)
+                    and (sorted is MISSING or sorted.__class__ is bool)
+                ):
+                    return _topk_kernels[self._keys | tls.mode](
+                        self,
+                        k,
+                        -1 if dim is MISSING else dim,
+                        True if largest is MISSING else largest,
+                        True if sorted is MISSING else sorted,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.topk, _topk_packet, self, (_k, _dim, _largest, _sorted), (more, k, dim, largest, sorted), ('k', 'dim', 'largest', 'sorted'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.topk, _topk_packet, self, (_k, _dim, _largest, _sorted),
+            (more, k, dim, largest, sorted),
+            ('k', 'dim', 'largest', 'sorted'), args, kwargs,
+        )
 
     def trace(self, /, more=MISSING, *args, **kwargs):
         """trace() -> Tensor
@@ -7549,7 +11021,11 @@ class TensorBase:
                 return _trace_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.trace, _trace_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.trace, _trace_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def transpose(self, _dim0=MISSING, _dim1=MISSING, /, more=MISSING, dim0=MISSING, dim1=MISSING, *args, **kwargs):
         """transpose(dim0, dim1) -> Tensor
@@ -7567,7 +11043,11 @@ class TensorBase:
                     return _transpose_int_kernels[self._keys | tls.mode](self, dim0, dim1)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.transpose, _transpose_packet, self, (_dim0, _dim1), (more, dim0, dim1), ('dim0', 'dim1'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.transpose, _transpose_packet, self, (_dim0, _dim1),
+            (more, dim0, dim1),
+            ('dim0', 'dim1'), args, kwargs,
+        )
 
     def transpose_(self, _dim0=MISSING, _dim1=MISSING, /, more=MISSING, dim0=MISSING, dim1=MISSING, *args, **kwargs):
         """transpose_(dim0, dim1) -> Tensor
@@ -7585,7 +11065,11 @@ class TensorBase:
                     return _transpose__int_kernels[self._keys | tls.mode](self, dim0, dim1)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.transpose_, _transpose__packet, self, (_dim0, _dim1), (more, dim0, dim1), ('dim0', 'dim1'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.transpose_, _transpose__packet, self, (_dim0, _dim1),
+            (more, dim0, dim1),
+            ('dim0', 'dim1'), args, kwargs,
+        )
 
     def triangular_solve(self, _A=MISSING, _upper=MISSING, _transpose=MISSING, _unitriangular=MISSING, /, more=MISSING, A=MISSING, upper=MISSING, transpose=MISSING, unitriangular=MISSING, *args, **kwargs):
         """triangular_solve(A, upper=True, transpose=False, unitriangular=False) -> (Tensor, Tensor)
@@ -7605,11 +11089,26 @@ class TensorBase:
             unitriangular = _unitriangular
         if more is MISSING and not kwargs:
             try:
-                if A.__class__ in TENSORS and (upper is MISSING or upper.__class__ is bool) and (transpose is MISSING or transpose.__class__ is bool) and (unitriangular is MISSING or unitriangular.__class__ is bool):
-                    return _triangular_solve_kernels[self._keys | A._keys | tls.mode](self, A, True if upper is MISSING else upper, False if transpose is MISSING else transpose, False if unitriangular is MISSING else unitriangular)
+                if (
+                    A.__class__ in TENSORS
+                    and (upper is MISSING or upper.__class__ is bool)
+                    and (transpose is MISSING or transpose.__class__ is bool)
+                    and (unitriangular is MISSING or unitriangular.__class__ is bool)
+                ):
+                    return _triangular_solve_kernels[self._keys | A._keys | tls.mode](
+                        self,
+                        A,
+                        True if upper is MISSING else upper,
+                        False if transpose is MISSING else transpose,
+                        False if unitriangular is MISSING else unitriangular,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.triangular_solve, _triangular_solve_packet, self, (_A, _upper, _transpose, _unitriangular), (more, A, upper, transpose, unitriangular), ('A', 'upper', 'transpose', 'unitriangular'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.triangular_solve, _triangular_solve_packet, self, (_A, _upper, _transpose, _unitriangular),
+            (more, A, upper, transpose, unitriangular),
+            ('A', 'upper', 'transpose', 'unitriangular'), args, kwargs,
+        )
 
     def tril(self, _diagonal=MISSING, /, more=MISSING, diagonal=MISSING, *args, **kwargs):
         """tril(diagonal=0) -> Tensor
@@ -7621,10 +11120,17 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if (diagonal is MISSING or diagonal.__class__ is int):
-                    return _tril_kernels[self._keys | tls.mode](self, 0 if diagonal is MISSING else diagonal)
+                    return _tril_kernels[self._keys | tls.mode](
+                        self,
+                        0 if diagonal is MISSING else diagonal,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.tril, _tril_packet, self, (_diagonal,), (more, diagonal), ('diagonal',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.tril, _tril_packet, self, (_diagonal,),
+            (more, diagonal),
+            ('diagonal',), args, kwargs,
+        )
 
     def tril_(self, _diagonal=MISSING, /, more=MISSING, diagonal=MISSING, *args, **kwargs):
         """tril_(diagonal=0) -> Tensor
@@ -7636,10 +11142,17 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if (diagonal is MISSING or diagonal.__class__ is int):
-                    return _tril__kernels[self._keys | tls.mode](self, 0 if diagonal is MISSING else diagonal)
+                    return _tril__kernels[self._keys | tls.mode](
+                        self,
+                        0 if diagonal is MISSING else diagonal,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.tril_, _tril__packet, self, (_diagonal,), (more, diagonal), ('diagonal',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.tril_, _tril__packet, self, (_diagonal,),
+            (more, diagonal),
+            ('diagonal',), args, kwargs,
+        )
 
     def triu(self, _diagonal=MISSING, /, more=MISSING, diagonal=MISSING, *args, **kwargs):
         """triu(diagonal=0) -> Tensor
@@ -7651,10 +11164,17 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if (diagonal is MISSING or diagonal.__class__ is int):
-                    return _triu_kernels[self._keys | tls.mode](self, 0 if diagonal is MISSING else diagonal)
+                    return _triu_kernels[self._keys | tls.mode](
+                        self,
+                        0 if diagonal is MISSING else diagonal,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.triu, _triu_packet, self, (_diagonal,), (more, diagonal), ('diagonal',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.triu, _triu_packet, self, (_diagonal,),
+            (more, diagonal),
+            ('diagonal',), args, kwargs,
+        )
 
     def triu_(self, _diagonal=MISSING, /, more=MISSING, diagonal=MISSING, *args, **kwargs):
         """triu_(diagonal=0) -> Tensor
@@ -7666,10 +11186,17 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if (diagonal is MISSING or diagonal.__class__ is int):
-                    return _triu__kernels[self._keys | tls.mode](self, 0 if diagonal is MISSING else diagonal)
+                    return _triu__kernels[self._keys | tls.mode](
+                        self,
+                        0 if diagonal is MISSING else diagonal,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.triu_, _triu__packet, self, (_diagonal,), (more, diagonal), ('diagonal',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.triu_, _triu__packet, self, (_diagonal,),
+            (more, diagonal),
+            ('diagonal',), args, kwargs,
+        )
 
     def true_divide(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """true_divide(other) -> Tensor
@@ -7681,10 +11208,17 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
-                    return _true_divide_Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](self, other)
+                    return _true_divide_Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        other,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.true_divide, _true_divide_packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.true_divide, _true_divide_packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def true_divide_(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """true_divide_(other) -> Tensor
@@ -7696,10 +11230,17 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if (other.__class__ in TENSORS or other.__class__ in NUMBERS):
-                    return _true_divide__Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](self, other)
+                    return _true_divide__Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
+                        self,
+                        other,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.true_divide_, _true_divide__packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.true_divide_, _true_divide__packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def trunc(self, /, more=MISSING, *args, **kwargs):
         """trunc() -> Tensor
@@ -7710,7 +11251,11 @@ class TensorBase:
                 return _trunc_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.trunc, _trunc_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.trunc, _trunc_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def trunc_(self, /, more=MISSING, *args, **kwargs):
         """trunc_() -> Tensor
@@ -7721,7 +11266,11 @@ class TensorBase:
                 return _trunc__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.trunc_, _trunc__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.trunc_, _trunc__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def unbind(self, _dim=MISSING, /, more=MISSING, dim=MISSING, *args, **kwargs):
         """unbind(dim=0) -> Tensors
@@ -7736,7 +11285,11 @@ class TensorBase:
                     return _unbind_int_kernels[self._keys | tls.mode](self, 0 if dim is MISSING else dim)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.unbind, _unbind_packet, self, (_dim,), (more, dim), ('dim',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.unbind, _unbind_packet, self, (_dim,),
+            (more, dim),
+            ('dim',), args, kwargs,
+        )
 
     def unflatten(self, _dim=MISSING, _sizes=MISSING, /, more=MISSING, dim=MISSING, sizes=MISSING, *args, **kwargs):
         """unflatten(dim, sizes) -> Tensor
@@ -7755,7 +11308,11 @@ class TensorBase:
                     return _unflatten_int_kernels[self._keys | tls.mode](self, dim, ints_of_sizes)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.unflatten, _unflatten_packet, self, (_dim, _sizes), (more, dim, sizes), ('dim', 'sizes'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.unflatten, _unflatten_packet, self, (_dim, _sizes),
+            (more, dim, sizes),
+            ('dim', 'sizes'), args, kwargs,
+        )
 
     def unfold(self, _dimension=MISSING, _size=MISSING, _step=MISSING, /, more=MISSING, dimension=MISSING, size=MISSING, step=MISSING, *args, **kwargs):
         """unfold(dimension, size, step) -> Tensor
@@ -7772,11 +11329,19 @@ class TensorBase:
             step = _step
         if more is MISSING and not kwargs:
             try:
-                if dimension.__class__ is int and size.__class__ is int and step.__class__ is int:
+                if (
+                    dimension.__class__ is int
+                    and size.__class__ is int
+                    and step.__class__ is int
+                ):
                     return _unfold_kernels[self._keys | tls.mode](self, dimension, size, step)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.unfold, _unfold_packet, self, (_dimension, _size, _step), (more, dimension, size, step), ('dimension', 'size', 'step'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.unfold, _unfold_packet, self, (_dimension, _size, _step),
+            (more, dimension, size, step),
+            ('dimension', 'size', 'step'), args, kwargs,
+        )
 
     def uniform_(self, _from_=MISSING, _to=MISSING, /, more=MISSING, from_=MISSING, to=MISSING, generator=MISSING, *args, **kwargs):
         """uniform_(from=0.0, to=1.0, *, generator=None) -> Tensor
@@ -7790,11 +11355,24 @@ class TensorBase:
             to = _to
         if more is MISSING and not kwargs:
             try:
-                if (from_ is MISSING or from_.__class__ is float) and (to is MISSING or to.__class__ is float) and (generator is MISSING or generator is None):
-                    return _uniform__kernels[self._keys | tls.mode](self, 0.0 if from_ is MISSING else from_, 1.0 if to is MISSING else to, None if generator is MISSING else generator)
+                if (
+                    (from_ is MISSING or from_.__class__ is float)
+                    and (to is MISSING or to.__class__ is float)
+                    and (generator is MISSING or generator is None)
+                ):
+                    return _uniform__kernels[self._keys | tls.mode](
+                        self,
+                        0.0 if from_ is MISSING else from_,
+                        1.0 if to is MISSING else to,
+                        None if generator is MISSING else generator,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.uniform_, _uniform__packet, self, (_from_, _to), (more, from_, to, generator), ('from', 'to', 'generator'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.uniform_, _uniform__packet, self, (_from_, _to),
+            (more, from_, to, generator),
+            ('from', 'to', 'generator'), args, kwargs,
+        )
 
     def unsafe_chunk(self, _chunks=MISSING, _dim=MISSING, /, more=MISSING, chunks=MISSING, dim=MISSING, *args, **kwargs):
         """unsafe_chunk(chunks, dim=0) -> Tensors
@@ -7809,10 +11387,18 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if chunks.__class__ is int and (dim is MISSING or dim.__class__ is int):
-                    return _unsafe_chunk_kernels[self._keys | tls.mode](self, chunks, 0 if dim is MISSING else dim)
+                    return _unsafe_chunk_kernels[self._keys | tls.mode](
+                        self,
+                        chunks,
+                        0 if dim is MISSING else dim,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.unsafe_chunk, _unsafe_chunk_packet, self, (_chunks, _dim), (more, chunks, dim), ('chunks', 'dim'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.unsafe_chunk, _unsafe_chunk_packet, self, (_chunks, _dim),
+            (more, chunks, dim),
+            ('chunks', 'dim'), args, kwargs,
+        )
 
     def unsafe_split(self, _split_size=MISSING, _dim=MISSING, /, more=MISSING, split_size=MISSING, dim=MISSING, *args, **kwargs):
         """unsafe_split(split_size, dim=0) -> Tensors
@@ -7827,10 +11413,18 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if split_size.__class__ is int and (dim is MISSING or dim.__class__ is int):
-                    return _unsafe_split_Tensor_kernels[self._keys | tls.mode](self, split_size, 0 if dim is MISSING else dim)
+                    return _unsafe_split_Tensor_kernels[self._keys | tls.mode](
+                        self,
+                        split_size,
+                        0 if dim is MISSING else dim,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.unsafe_split, _unsafe_split_packet, self, (_split_size, _dim), (more, split_size, dim), ('split_size', 'dim'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.unsafe_split, _unsafe_split_packet, self, (_split_size, _dim),
+            (more, split_size, dim),
+            ('split_size', 'dim'), args, kwargs,
+        )
 
     def unsafe_split_with_sizes(self, _split_sizes=MISSING, _dim=MISSING, /, more=MISSING, split_sizes=MISSING, dim=MISSING, *args, **kwargs):
         """unsafe_split_with_sizes(split_sizes, dim=0) -> Tensors
@@ -7846,10 +11440,18 @@ class TensorBase:
             try:
                 ints_of_split_sizes = int_tuple(split_sizes)
                 if ints_of_split_sizes is not None and (dim is MISSING or dim.__class__ is int):
-                    return _unsafe_split_with_sizes_kernels[self._keys | tls.mode](self, ints_of_split_sizes, 0 if dim is MISSING else dim)
+                    return _unsafe_split_with_sizes_kernels[self._keys | tls.mode](
+                        self,
+                        ints_of_split_sizes,
+                        0 if dim is MISSING else dim,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.unsafe_split_with_sizes, _unsafe_split_with_sizes_packet, self, (_split_sizes, _dim), (more, split_sizes, dim), ('split_sizes', 'dim'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.unsafe_split_with_sizes, _unsafe_split_with_sizes_packet, self, (_split_sizes, _dim),
+            (more, split_sizes, dim),
+            ('split_sizes', 'dim'), args, kwargs,
+        )
 
     def unsqueeze(self, _dim=MISSING, /, more=MISSING, dim=MISSING, *args, **kwargs):
         """unsqueeze(dim) -> Tensor
@@ -7864,7 +11466,11 @@ class TensorBase:
                     return _unsqueeze_kernels[self._keys | tls.mode](self, dim)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.unsqueeze, _unsqueeze_packet, self, (_dim,), (more, dim), ('dim',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.unsqueeze, _unsqueeze_packet, self, (_dim,),
+            (more, dim),
+            ('dim',), args, kwargs,
+        )
 
     def unsqueeze_(self, _dim=MISSING, /, more=MISSING, dim=MISSING, *args, **kwargs):
         """unsqueeze_(dim) -> Tensor
@@ -7879,7 +11485,11 @@ class TensorBase:
                     return _unsqueeze__kernels[self._keys | tls.mode](self, dim)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.unsqueeze_, _unsqueeze__packet, self, (_dim,), (more, dim), ('dim',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.unsqueeze_, _unsqueeze__packet, self, (_dim,),
+            (more, dim),
+            ('dim',), args, kwargs,
+        )
 
     def var(self, _dim=MISSING, _unbiased=MISSING, _keepdim=MISSING, /, more=MISSING, dim=MISSING, unbiased=MISSING, keepdim=MISSING, correction=MISSING, *args, **kwargs):
         """var(unbiased=True) -> Tensor
@@ -7898,17 +11508,48 @@ class TensorBase:
             keepdim = _keepdim
         if more is MISSING and not kwargs:
             try:
-                if _dim is dim and unbiased is MISSING and keepdim is MISSING and correction is MISSING and (_dim is MISSING or _dim.__class__ is bool):
+                if (
+                    _dim is dim
+                    and unbiased is MISSING
+                    and keepdim is MISSING
+                    and correction is MISSING
+                    and (_dim is MISSING or _dim.__class__ is bool)
+                ):
                     return _var_kernels[self._keys | tls.mode](self, True if _dim is MISSING else _dim)
                 ints_of_dim = (dim,) if dim.__class__ is int else int_tuple(dim)
-                if correction is MISSING and (ints_of_dim is not None or dim is None) and (unbiased is MISSING or unbiased.__class__ is bool) and (keepdim is MISSING or keepdim.__class__ is bool):
-                    return _var_dim_kernels[self._keys | tls.mode](self, ints_of_dim, True if unbiased is MISSING else unbiased, False if keepdim is MISSING else keepdim)
+                if (
+                    correction is MISSING
+                    and (ints_of_dim is not None or dim is None)
+                    and (unbiased is MISSING or unbiased.__class__ is bool)
+                    and (keepdim is MISSING or keepdim.__class__ is bool)
+                ):
+                    return _var_dim_kernels[self._keys | tls.mode](
+                        self,
+                        ints_of_dim,
+                        True if unbiased is MISSING else unbiased,
+                        False if keepdim is MISSING else keepdim,
+                    )
                 ints_of_dim = None if dim is MISSING else (dim,) if dim.__class__ is int else int_tuple(dim)
-                if _keepdim is MISSING and unbiased is MISSING and (ints_of_dim is not None or dim is None or dim is MISSING) and (correction is MISSING or correction is None or correction.__class__ in NUMBERS) and (keepdim is MISSING or keepdim.__class__ is bool):
-                    return _var_correction_kernels[self._keys | tls.mode](self, ints_of_dim, None if correction is MISSING else correction, False if keepdim is MISSING else keepdim)
+                if (
+                    _keepdim is MISSING
+                    and unbiased is MISSING
+                    and (ints_of_dim is not None or dim is None or dim is MISSING)
+                    and (correction is MISSING or correction is None or correction.__class__ in NUMBERS)
+                    and (keepdim is MISSING or keepdim.__class__ is bool)
+                ):
+                    return _var_correction_kernels[self._keys | tls.mode](
+                        self,
+                        ints_of_dim,
+                        None if correction is MISSING else correction,
+                        False if keepdim is MISSING else keepdim,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.var, _var_packet, self, (_dim, _unbiased, _keepdim), (more, dim, unbiased, keepdim, correction), ('dim', 'unbiased', 'keepdim', 'correction'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.var, _var_packet, self, (_dim, _unbiased, _keepdim),
+            (more, dim, unbiased, keepdim, correction),
+            ('dim', 'unbiased', 'keepdim', 'correction'), args, kwargs,
+        )
 
     def var_mean(self, _dim=MISSING, _unbiased=MISSING, _keepdim=MISSING, /, more=MISSING, dim=MISSING, unbiased=MISSING, keepdim=MISSING, correction=MISSING, *args, **kwargs):
         """var_mean(unbiased=True) -> (Tensor, Tensor)
@@ -7927,17 +11568,51 @@ class TensorBase:
             keepdim = _keepdim
         if more is MISSING and not kwargs:
             try:
-                if _dim is dim and unbiased is MISSING and keepdim is MISSING and correction is MISSING and (_dim is MISSING or _dim.__class__ is bool):
-                    return _var_mean_kernels[self._keys | tls.mode](self, True if _dim is MISSING else _dim)
+                if (
+                    _dim is dim
+                    and unbiased is MISSING
+                    and keepdim is MISSING
+                    and correction is MISSING
+                    and (_dim is MISSING or _dim.__class__ is bool)
+                ):
+                    return _var_mean_kernels[self._keys | tls.mode](
+                        self,
+                        True if _dim is MISSING else _dim,
+                    )
                 ints_of_dim = (dim,) if dim.__class__ is int else int_tuple(dim)
-                if correction is MISSING and (ints_of_dim is not None or dim is None) and (unbiased is MISSING or unbiased.__class__ is bool) and (keepdim is MISSING or keepdim.__class__ is bool):
-                    return _var_mean_dim_kernels[self._keys | tls.mode](self, ints_of_dim, True if unbiased is MISSING else unbiased, False if keepdim is MISSING else keepdim)
+                if (
+                    correction is MISSING
+                    and (ints_of_dim is not None or dim is None)
+                    and (unbiased is MISSING or unbiased.__class__ is bool)
+                    and (keepdim is MISSING or keepdim.__class__ is bool)
+                ):
+                    return _var_mean_dim_kernels[self._keys | tls.mode](
+                        self,
+                        ints_of_dim,
+                        True if unbiased is MISSING else unbiased,
+                        False if keepdim is MISSING else keepdim,
+                    )
                 ints_of_dim = None if dim is MISSING else (dim,) if dim.__class__ is int else int_tuple(dim)
-                if _keepdim is MISSING and unbiased is MISSING and (ints_of_dim is not None or dim is None or dim is MISSING) and (correction is MISSING or correction is None or correction.__class__ in NUMBERS) and (keepdim is MISSING or keepdim.__class__ is bool):
-                    return _var_mean_correction_kernels[self._keys | tls.mode](self, ints_of_dim, None if correction is MISSING else correction, False if keepdim is MISSING else keepdim)
+                if (
+                    _keepdim is MISSING
+                    and unbiased is MISSING
+                    and (ints_of_dim is not None or dim is None or dim is MISSING)
+                    and (correction is MISSING or correction is None or correction.__class__ in NUMBERS)
+                    and (keepdim is MISSING or keepdim.__class__ is bool)
+                ):
+                    return _var_mean_correction_kernels[self._keys | tls.mode](
+                        self,
+                        ints_of_dim,
+                        None if correction is MISSING else correction,
+                        False if keepdim is MISSING else keepdim,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.var_mean, _var_mean_packet, self, (_dim, _unbiased, _keepdim), (more, dim, unbiased, keepdim, correction), ('dim', 'unbiased', 'keepdim', 'correction'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.var_mean, _var_mean_packet, self, (_dim, _unbiased, _keepdim),
+            (more, dim, unbiased, keepdim, correction),
+            ('dim', 'unbiased', 'keepdim', 'correction'), args, kwargs,
+        )
 
     def vdot(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """vdot(other) -> Tensor
@@ -7952,7 +11627,11 @@ class TensorBase:
                     return _vdot_kernels[self._keys | other._keys | tls.mode](self, other)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.vdot, _vdot_packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.vdot, _vdot_packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def view(self, *args, **kwargs):
         """view(size) -> Tensor
@@ -7982,7 +11661,11 @@ class TensorBase:
                     return _view_as_kernels[self._keys | other._keys | tls.mode](self, other)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.view_as, _view_as_packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.view_as, _view_as_packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def vsplit(self, _sections=MISSING, /, more=MISSING, sections=MISSING, *args, **kwargs):
         """vsplit(sections) -> Tensors
@@ -8001,7 +11684,11 @@ class TensorBase:
                     return _vsplit_array_kernels[self._keys | tls.mode](self, ints_of_sections)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.vsplit, _vsplit_packet, self, (_sections,), (more, sections), ('sections',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.vsplit, _vsplit_packet, self, (_sections,),
+            (more, sections),
+            ('sections',), args, kwargs,
+        )
 
     def where(self, _condition=MISSING, _other=MISSING, /, more=MISSING, condition=MISSING, other=MISSING, *args, **kwargs):
         """where(condition, other) -> Tensor
@@ -8015,11 +11702,27 @@ class TensorBase:
             other = _other
         if more is MISSING and not kwargs:
             try:
-                if condition.__class__ in TENSORS and (other.__class__ in TENSORS or other.__class__ in NUMBERS):
-                    return _where_self_kernels[self._keys | condition._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](condition, self, other)
+                if (
+                    condition.__class__ in TENSORS
+                    and (other.__class__ in TENSORS or other.__class__ in NUMBERS)
+                ):
+                    return _where_self_kernels[
+                        self._keys
+                        | condition._keys
+                        | (other._keys if other.__class__ in TENSORS else 0)
+                        | tls.mode
+                    ](
+                        condition,
+                        self,
+                        other,
+                    )
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.where, _where_packet, self, (_condition, _other), (more, condition, other), ('condition', 'other'), args, kwargs)
+        return call_method_as_given(
+            TensorBase.where, _where_packet, self, (_condition, _other),
+            (more, condition, other),
+            ('condition', 'other'), args, kwargs,
+        )
 
     def xlogy(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """xlogy(other) -> Tensor
@@ -8036,7 +11739,11 @@ class TensorBase:
                     return _xlogy_Scalar_Other_kernels[self._keys | tls.mode](self, other)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.xlogy, _xlogy_packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.xlogy, _xlogy_packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def xlogy_(self, _other=MISSING, /, more=MISSING, other=MISSING, *args, **kwargs):
         """xlogy_(other) -> Tensor
@@ -8053,7 +11760,11 @@ class TensorBase:
                     return _xlogy__Scalar_Other_kernels[self._keys | tls.mode](self, other)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.xlogy_, _xlogy__packet, self, (_other,), (more, other), ('other',), args, kwargs)
+        return call_method_as_given(
+            TensorBase.xlogy_, _xlogy__packet, self, (_other,),
+            (more, other),
+            ('other',), args, kwargs,
+        )
 
     def zero_(self, /, more=MISSING, *args, **kwargs):
         """zero_() -> Tensor
@@ -8064,7 +11775,11 @@ class TensorBase:
                 return _zero__kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase.zero_, _zero__packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase.zero_, _zero__packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def __add__(self, other):
         kind = other.__class__
