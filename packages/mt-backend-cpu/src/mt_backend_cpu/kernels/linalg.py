@@ -8,7 +8,6 @@ from typing import Any, cast
 import numpy as np
 
 from mt_core.checks.linalg import refuse_singular
-from mt_core.meta.reduction import reduced_dims
 
 from ..registry import kernel
 from .reduction import _keep, accurate_sum
@@ -16,26 +15,25 @@ from .reduction import _keep, accurate_sum
 
 @kernel("linalg_vector_norm")
 def vector_norm(self: np.ndarray, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
-    axes = reduced_dims(dim, self.ndim)
     if dtype is not None:
         self = self.astype(dtype.compute.np)
     order = float(ord)
     if order == 2:
         squares = self.real**2 + self.imag**2 if self.dtype.kind == "c" else self * self
-        return _keep(np.asarray(np.sqrt(accurate_sum(squares, axes))), self, axes, keepdim)
+        return _keep(np.asarray(np.sqrt(accurate_sum(squares, dim))), self, dim, keepdim)
     size = np.abs(self)
     if order == 1:
-        result = accurate_sum(size, axes)
+        result = accurate_sum(size, dim)
     elif order == np.inf:
-        result = np.max(size, axis=axes)
+        result = np.max(size, axis=dim)
     elif order == -np.inf:
-        result = np.min(size, axis=axes)
+        result = np.min(size, axis=dim)
     elif order == 0:
-        result = accurate_sum((size != 0).astype(size.dtype), axes)
+        result = accurate_sum((size != 0).astype(size.dtype), dim)
     else:
         power = np.asarray(order, size.dtype)
-        result = np.power(accurate_sum(np.power(size, power), axes), np.asarray(1 / order, size.dtype))
-    return _keep(np.asarray(result), self, axes, keepdim)
+        result = np.power(accurate_sum(np.power(size, power), dim), np.asarray(1 / order, size.dtype))
+    return _keep(np.asarray(result), self, dim, keepdim)
 
 
 def _info(A: np.ndarray, bad: Any = None) -> np.ndarray:

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mt_core.checks.linalg import refuse_not_finite, refuse_pivot
-from mt_core.decomp.linalg_factor import check_lu
+from mt_core.checks.linalg import refuse_not_finite, refuse_pivot, refuse_singular_factor
 
 from ..registry import kernel
 
@@ -46,7 +45,7 @@ def lu_factor_ex(A: Array, pivot: bool, check_errors: bool) -> tuple[Array, Arra
     diagonal = np.diagonal(LU, axis1=-2, axis2=-1) == 0
     info = np.where(diagonal.any(-1), diagonal.argmax(-1) + 1 if diagonal.shape[-1] else 0, 0)
     if check_errors:
-        check_lu(info.tolist(), bool(batch), "torch.linalg.lu_factor_ex")
+        refuse_singular_factor(info.tolist(), bool(batch), "torch.linalg.lu_factor_ex")
     return LU.reshape(A.shape), pivots.reshape(*batch, min(m, n)), info.reshape(batch).astype(np.int32)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mt_core.dispatch.kernel import Accepts
-from mt_core.meta.pool import pooled_size, windows_of
+from mt_core.windows import pooled_size, windows_of
 
 from ..registry import FLOATS, fused, kernel
 from .conv import windows

@@ -6,7 +6,7 @@ from typing import NoReturn
 
 from ..errors import LinAlgError
 
-__all__ = ["refuse_not_finite", "refuse_pivot", "refuse_singular"]
+__all__ = ["refuse_not_finite", "refuse_pivot", "refuse_singular", "refuse_singular_factor"]
 
 _REASONS = {
     "cholesky": "The factorization could not be completed because the input is not positive-definite (the "
@@ -42,4 +42,24 @@ def refuse_pivot() -> NoReturn:
     raise RuntimeError(
         "pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive.Did you properly pass the result of "
         "lu_factor?"
+    )
+
+
+def refuse_singular_factor(info: list[int], batched: bool, name: str) -> None:
+    """Refuse factors with a zero on U's diagonal.
+
+    Raises
+    ------
+    RuntimeError
+        Naming the first such matrix.
+    """
+    bad = next((i for i, v in enumerate(info) if v), None)
+    if bad is None:
+        return
+    batch, order = f"(Batch element {bad}): " if batched else "", info[bad]
+    raise RuntimeError(
+        f"{name}: {batch}U[{order},{order}] is zero and using it on lu_solve would result in a "
+        "division by zero. "
+        "If you still want to perform the factorization, consider calling linalg.lu(A, pivot) or "
+        "linalg.lu_factor_ex(A, pivot)"
     )

@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import dtypes
 from ..api import _functions as ops
+from ..checks.linalg import refuse_singular_factor
 from ..dispatch.registry import register_composite as composite
 from ..dtypes import scalar_type_name
 from ..layout import broadcast_shapes
@@ -27,28 +28,8 @@ def lu_factor(A: Any, pivot: bool) -> Any:
     """A (*, M, N) -> LU (*, M, N), pivots (*, min(M, N))."""
     LU, pivots, info = ops.linalg_lu_factor_ex(A, pivot=pivot)
     if not info.is_meta:
-        check_lu(info.reshape(-1).tolist(), bool(info.dim()), "torch.linalg.lu_factor")
+        refuse_singular_factor(info.reshape(-1).tolist(), bool(info.dim()), "torch.linalg.lu_factor")
     return LU, pivots
-
-
-def check_lu(info: list[int], batched: bool, name: str) -> None:
-    """Refuse factors with a zero on U's diagonal.
-
-    Raises
-    ------
-    RuntimeError
-        Naming the first such matrix.
-    """
-    bad = next((i for i, v in enumerate(info) if v), None)
-    if bad is None:
-        return
-    batch, order = f"(Batch element {bad}): " if batched else "", info[bad]
-    raise RuntimeError(
-        f"{name}: {batch}U[{order},{order}] is zero and using it on lu_solve would result in a "
-        "division by zero. "
-        "If you still want to perform the factorization, consider calling linalg.lu(A, pivot) or "
-        "linalg.lu_factor_ex(A, pivot)"
-    )
 
 
 @composite("linalg_lu")

@@ -114,7 +114,7 @@ def _functional_from_inplace(inplace: Overload) -> Callee:
 
 def _out_form(overload: Overload, functional: Overload, kernels: list[Kernel], key: int, coded: int) -> Callee:
     general = _out_from_functional(overload, functional)
-    if overload.declaration.exact_out or not kernels or coded & STRIDED:
+    if not kernels or coded & STRIDED:
         return general
     if overload.declaration.kind == "elementwise":
         return elementwise.build_out(overload, functional, kernels, backend_for(key), general)

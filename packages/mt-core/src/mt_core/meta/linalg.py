@@ -51,7 +51,7 @@ def vector_norm(self: Any, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Spe
                     f"linalg.vector_norm cannot compute the {ord} norm on the dimension {i} because this dimension "
                     "is empty and the operation does not have an identity"
                 )  # fmt: skip
-    return Spec(reduced_shape(shape, dims, keepdim), (dtype or d).to_real())
+    return Spec(reduced_shape(shape, dims, keepdim), (dtype or d).to_real(), arguments={"dim": dims})
 
 
 def square(self: Any, name: str) -> Ints:

@@ -1,0 +1,28 @@
+"""Kernels do arithmetic: shapes and composites are the core's, and are not asked again."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import mt_backend_cpu.kernels
+
+ROOM = Path(mt_backend_cpu.kernels.__path__[0])
+
+
+@pytest.mark.parametrize("path", sorted(ROOM.glob("*.py")), ids=lambda path: path.stem)
+def test_no_kernel_repeats_a_shape_rule(path: Path) -> None:
+    imported = {n.module for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.ImportFrom) and n.module}
+    assert not {m for m in imported if m.startswith(("mt_core.meta", "mt_core.decomp", "mt_core.tensor"))}
+
+
+@pytest.mark.parametrize("path", sorted(ROOM.glob("*.py")), ids=lambda path: path.stem)
+def test_no_kernel_takes_an_error_for_an_answer(path: Path) -> None:
+    """A kernel that fails is a mistake, never the sign to go another way.
+
+    LAPACK reports by raising; and NumPy finds an index out of range, which is then said in PyTorch's words.
+    """
+    handled = [ast.unparse(h.type) for h in ast.walk(ast.parse(path.read_text())) if isinstance(h, ast.ExceptHandler)]
+    assert set(handled) <= {"np.linalg.LinAlgError", "IndexError"}

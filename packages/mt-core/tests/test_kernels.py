@@ -1,0 +1,291 @@
+"""Kernel records: which of several runs, what it is given, and what is planned once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mt_core
+from mt_core import dtypes
+from mt_core.dispatch import call_plans
+from mt_core.dispatch.kernel import Accepts, Kernel
+from mt_core.dispatch.registry import META_RULES, find_overload, forget_all, register_kernel, unregister_kernel
+from mt_core.keys import BATCHED, CPU
+from mt_core.state import including
+
+Register = Callable[..., Kernel]
+
+
+@pytest.fixture
+def registered() -> Iterator[Register]:
+    """`register_kernel` for the CPU, taken back after the test."""
+    entered: list[tuple[str, Kernel]] = []
+
+    def register(name: str, function: Callable[..., Any], **options: Any) -> Kernel:
+        mt_core.ones(1)
+        kernel = register_kernel(CPU, (name,), function, **options)
+        entered.append((name, kernel))
+        return kernel
+
+    yield register
+    for name, kernel in entered:
+        unregister_kernel(CPU, name, kernel)
+
+
+def sevens(self: Any, *rest: Any) -> Any:
+    return np.full_like(self, 7)
+
+
+# Which kernel runs
+
+
+@pytest.mark.parametrize(
+    ("accepts", "accepted", "refused"),
+    [
+        (Accepts(dtypes={dtypes.float64}), lambda: mt_core.ones(2, dtype=dtypes.float64), lambda: mt_core.ones(2)),
+        (Accepts(layout="row_major"), lambda: mt_core.ones(2, 3), lambda: mt_core.ones(3, 2).t()),
+        (Accepts(ranks={"self": {2}}), lambda: mt_core.ones(2, 3), lambda: mt_core.ones(2)),
+        (Accepts(also=lambda self, *rest: self.numel() > 3), lambda: mt_core.ones(2, 3), lambda: mt_core.ones(2)),
+    ],
+    ids=["dtypes", "layout", "ranks", "also"],
+)
+@pytest.mark.parametrize("name", ["neg", "cumsum", "flip"])
+def test_the_first_that_accepts_runs(
+    registered: Register, name: str, accepts: Accepts, accepted: Any, refused: Any
+) -> None:
+    arguments = {"neg": (), "cumsum": (0,), "flip": ([0],)}[name]
+    before = getattr(mt_core, name)(refused(), *arguments).tolist()
+    registered(name, sevens, accepts=accepts)
+    assert set(getattr(mt_core, name)(accepted(), *arguments).reshape(-1).tolist()) == {7}
+    assert getattr(mt_core, name)(refused(), *arguments).tolist() == before
+
+
+def test_arguments_accepted_at_their_default_only_are_not_handed_over(registered: Register) -> None:
+    seen = []
+
+    def total(*args: Any) -> Any:
+        seen.append(len(args))
+        return np.float32(7)
+
+    registered("sum", total, accepts=Accepts(defaults=("dtype",)))
+    assert mt_core.ones(2).sum().item() == 7
+    assert mt_core.ones(2).sum(dtype=dtypes.float64).item() == 2
+    assert seen == [1]
+
+
+def test_later_registrations_come_first_and_go_again(registered: Register) -> None:
+    x = mt_core.ones(2)
+    first = registered("neg", sevens)
+    second = registered("neg", lambda self: self * 0)
+    assert mt_core.neg(x).tolist() == [0, 0]
+    unregister_kernel(CPU, "neg", second)
+    assert mt_core.neg(x).tolist() == [7, 7]
+    unregister_kernel(CPU, "neg", first)
+    assert mt_core.neg(x).tolist() == [-1, -1]
+
+
+def test_forms_follow_their_functional_kernel(registered: Register) -> None:
+    x, out = mt_core.ones(2), mt_core.zeros(2)
+    mt_core.sub(x, 1, out=out)
+    x.sub_(1)
+    registered("sub.Tensor", lambda self, other, alpha: np.full_like(self, 42))
+    assert mt_core.sub(x, 1).tolist() == x.sub_(1).tolist() == mt_core.sub(x, 1, out=out).tolist() == [42, 42]
+
+
+def test_unknown_arguments_and_options_are_refused(registered: Register) -> None:
+    mt_core.neg(mt_core.ones(1))
+    with pytest.raises(ValueError, match="neg has no argument dim"):
+        registered("neg", sevens, accepts=Accepts(defaults=("dim",)))
+    with pytest.raises(ValueError, match="layout"):
+        Accepts(layout="column_major")
+    with pytest.raises(ValueError, match="'fresh'"):
+        Kernel(sevens, out="elsewhere")
+    with pytest.raises(ValueError, match="half"):
+        Kernel(sevens, half="float16")
+
+
+def test_where_none_accepts_the_operator_is_taken_apart_or_says_so(registered: Register) -> None:
+    x = mt_core.ones(2, 3)
+    registered("softmax.int", sevens, accepts=Accepts(dtypes={dtypes.float64}))
+    assert mt_core.softmax(x, -1)[0, 0].item() == pytest.approx(1 / 3)
+    assert mt_core.softmax(x.double(), -1)[0, 0].item() == 7
+
+
+# What it is given, and where its result goes
+
+
+def test_a_kernel_that_fills_gets_the_memory_of_out(registered: Register) -> None:
+    given = []
+
+    def product(a: Any, b: Any, out: Any = None) -> Any:
+        given.append(out)
+        return np.dot(a, b, out=out)
+
+    registered("mm", product, out="fills", half="native")
+    a, out = mt_core.ones(2, 2), mt_core.zeros(2, 2)
+    array = out._array
+    assert mt_core.mm(a, a, out=out) is out
+    assert given[0] is array and out.tolist() == [[2, 2], [2, 2]] and out._version == 1
+
+
+@pytest.mark.parametrize(
+    "out",
+    [
+        lambda a: a,
+        lambda a: mt_core.zeros(2, 2).t(),
+        lambda a: mt_core.zeros(0),
+    ],
+)
+def test_an_out_that_is_not_what_it_would_allocate_is_written_afterwards(registered: Register, out: Any) -> None:
+    given = []
+
+    def product(a: Any, b: Any, out: Any = None) -> Any:
+        given.append(out)
+        return np.dot(a, b)
+
+    registered("mm", product, out="fills", half="native")
+    a = mt_core.tensor([[1.0, 2.0], [3.0, 4.0]])
+    assert mt_core.mm(a, a, out=out(a)).tolist() == [[7, 10], [15, 22]]
+    assert given == [None]
+
+
+@pytest.mark.parametrize("d", [dtypes.bfloat16, dtypes.float16])
+def test_what_a_kernel_writes_to_widened_memory_arrives(registered: Register, d: dtypes.dtype) -> None:
+    def write(self: Any, *rest: Any) -> None:
+        assert self.dtype == np.float32
+        self[...] = 3
+
+    registered("relu_", write)
+    x = mt_core.ones(2, dtype=d)
+    assert x.relu_() is x
+    assert x.tolist() == [3, 3] and x._version == 1
+
+
+def test_kernels_get_dimensions_counted_from_the_front(registered: Register) -> None:
+    seen = []
+
+    def largest(self: Any, dim: Any, keepdim: bool) -> Any:
+        seen.append(dim)
+        return np.max(self, axis=dim, keepdims=keepdim)
+
+    registered("amax", largest)
+    for dim in (-1, [0, -1], ()):
+        mt_core.ones(2, 3).amax(dim)
+    assert seen == [(1,), (0, 1), (0, 1)]
+
+
+# Plans
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
+    """The calls for which the shape rule of ``cumsum`` was asked."""
+    mt_core.ones(1).cumsum(0)
+    rule, calls = META_RULES["cumsum"], []
+
+    def note(*args: Any) -> Any:
+        calls.append(args)
+        return rule(*args)
+
+    monkeypatch.setitem(META_RULES, "cumsum", note)
+    forget_all()
+    yield calls
+    forget_all()
+
+
+def test_a_rule_is_asked_once_for_calls_that_agree(asked: list[Any]) -> None:
+    for _ in range(3):
+        mt_core.ones(2, 3).cumsum(0)
+    assert len(asked) == 1
+    for x, dim in ((mt_core.ones(3, 2), 0), (mt_core.ones(2, 3), 1), (mt_core.ones(2, 3, dtype=dtypes.int32), 0)):
+        mt_core.cumsum(x, dim)
+    assert len(asked) == 4
+
+
+def test_strides_belong_to_the_description(asked: list[Any]) -> None:
+    x = mt_core.arange(24.0).reshape(2, 3, 4)
+    for view in (x.permute(0, 2, 1), x.permute(2, 0, 1).permute(1, 0, 2), x.transpose(1, 2)):
+        assert view.cumsum(0).tolist() == view.contiguous().cumsum(0).tolist()
+
+
+def test_refusals_are_never_kept(asked: list[Any]) -> None:
+    for _ in range(2):
+        with pytest.raises(IndexError):
+            mt_core.ones(2).cumsum(5)
+    assert len(asked) == 2
+
+
+def test_plans_do_not_grow_without_end(asked: list[Any]) -> None:
+    for n in range(call_plans.MOST + 3):
+        mt_core.ones(n + 1).cumsum(0)
+    assert len(asked) == call_plans.MOST + 3
+    mt_core.ones(call_plans.MOST + 3).cumsum(0)
+    assert len(asked) == call_plans.MOST + 3
+
+
+def test_numbers_of_other_classes_are_other_calls() -> None:
+    assert [mt_core.full((1,), n).dtype for n in (1, 1.0, True)] == [dtypes.int64, dtypes.float32, dtypes.bool]
+    x = mt_core.ones(2, dtype=dtypes.int64)
+    index = mt_core.tensor([0])
+    assert x.index_fill(0, index, 2).tolist() == [2, 1]
+    assert mt_core.arange(0, 3, 1).dtype is dtypes.int64 and mt_core.arange(0, 3, 1.0).dtype is dtypes.float32
+
+
+def test_plans_follow_the_default_dtype() -> None:
+    x = mt_core.ones(3, dtype=dtypes.int64)
+    assert x.logsumexp(0).dtype is dtypes.float32
+    dtypes.set_default_dtype(dtypes.float64)
+    try:
+        assert x.logsumexp(0).dtype is dtypes.float64
+    finally:
+        dtypes.set_default_dtype(dtypes.float32)
+    assert x.logsumexp(0).dtype is dtypes.float32
+
+
+def test_masks_are_counted_at_every_call() -> None:
+    x = mt_core.arange(3)
+    for mask in ([True, False, False], [True, True, True], [False, False, False]):
+        assert x[mt_core.tensor(mask)].numel() == sum(mask) == mt_core.tensor(mask).nonzero().shape[0]
+
+
+# Keys
+
+
+def test_a_key_without_a_layer_is_an_error() -> None:
+    x = mt_core.ones(2)
+    with including(BATCHED), pytest.raises(NotImplementedError, match=r"aten::neg.*dispatch key BATCHED"):
+        mt_core.neg(x)
+    x._keys |= BATCHED
+    with pytest.raises(NotImplementedError, match="BATCHED"):
+        x + 1
+
+
+def test_an_operator_that_nothing_handles_can_still_be_handled_above(registered: Register) -> None:
+    """`below` is asked for when it is wanted only; here it never is."""
+    from mt_core.dispatch.dispatcher import _LAYERS, register_layer
+    from mt_core.dispatch.registry import KERNELS
+    from mt_core.plugins.protocols import CONTRACT
+
+    class Constant:
+        contract = CONTRACT
+        dispatch_key = "BATCHED"
+
+        def build(self, overload: Any, keys: int, below: Any) -> Any:
+            return lambda *args: overload.name
+
+        def fallback(self, overload: Any, keys: int, below: Any, composite: Any) -> Any:
+            raise AssertionError
+
+    mt_core.erf(mt_core.ones(1))
+    saved = KERNELS[CPU].pop("erf")
+    register_layer(BATCHED, Constant())
+    try:
+        with including(BATCHED):
+            assert find_overload("erf").call(mt_core.ones(1)) == "erf"
+    finally:
+        KERNELS[CPU]["erf"] = saved
+        del _LAYERS[BATCHED]
+        forget_all()
