@@ -120,3 +120,16 @@ def test_subclasses_stay_what_they_are() -> None:
 
     x = torch.arange(6.0).as_subclass(Named)
     assert type(x.set_(torch.zeros(2))) is Named
+
+
+@pytest.mark.parametrize("leave", [lambda x: x.set_(torch.zeros(3)), lambda x: setattr(x, "data", torch.zeros(3))])
+def test_views_know_their_memory_after_the_base_has_left(leave: Any) -> None:
+    x = torch.arange(6.0)
+    view, twin = x[2:4], x.detach()
+    leave(x)
+    view[0] = 9
+    assert (view.storage_offset(), view.untyped_storage().nbytes(), twin.untyped_storage().nbytes()) == (2, 24, 24)
+    assert view.untyped_storage() is twin.untyped_storage()
+    assert view.as_strided((2,), (1,), 0).tolist() == [0.0, 1.0]
+    assert twin.tolist() == [0.0, 1.0, 9.0, 3.0, 4.0, 5.0]
+    assert x.tolist() == [0.0, 0.0, 0.0]

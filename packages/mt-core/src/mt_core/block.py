@@ -85,7 +85,10 @@ def rebind(tensor: Any, value: Any) -> None:
             "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor "
             f"type. ({tensor.device} and {value.device})"
         )
-    version = tensor._cell.version if tensor._cell is not None else 0
+    version = 0
+    if tensor._cell is not None:
+        version = tensor._cell.version
+        block_of(tensor)  # views of the tensor find the memory that it leaves by their cell
     block = block_of(value)
     tensor._array = value._array
     tensor._dtype = value._dtype
