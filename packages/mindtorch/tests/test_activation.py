@@ -18,7 +18,7 @@ TWICE = "print(torch.ops.toy.twice(torch.ones(2)).tolist())"
 LAYER = """
     from mt_core import keys
     from mt_core.dispatch.dispatcher import layer_for
-    from mt_core.plugins.protocols import CONTRACT
+    from mt_core.plugins.protocols import CONTRACT, FALLTHROUGH
     from mt_core.state import tls
 
     seen = []
@@ -31,7 +31,10 @@ LAYER = """
 
         def build(self, overload, coded, below):
             seen.append(overload.name)
-            return None  # passes through
+            return FALLTHROUGH
+
+        def fallback(self, overload, coded, below, composite):
+            return FALLTHROUGH
 
     layer = Counting()
 

@@ -40,8 +40,8 @@ def plugin(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("name", "error"),
     [
-        ("hangs", "loading it takes longer than 3 seconds. Repair or uninstall toy-dist"),
-        ("spawns", "loading it takes longer than 3 seconds. Repair or uninstall toy-dist"),
+        ("hangs", "loading it takes longer than 2 seconds. Repair or uninstall toy-dist"),
+        ("spawns", "loading it takes longer than 2 seconds. Repair or uninstall toy-dist"),
         ("crashes", "loading it crashed: SIGSEGV"),
         ("exits", "failed to load: SystemExit: 7"),
         ("leaves", "loading it ended the process with status 7, after printing 'no licence'. Repair or uninstall"),
@@ -49,7 +49,7 @@ def plugin(tmp_path, monkeypatch):
     ],
 )
 def test_a_plugin_that_fails_is_told(plugin, name, error):
-    assert error in probe(plugin(name, LOADS[name]), seconds=3).error
+    assert error in probe(plugin(name, LOADS[name]), seconds=2).error
 
 
 def test_a_plugin_that_works(plugin):
@@ -58,10 +58,10 @@ def test_a_plugin_that_works(plugin):
 
 def test_what_a_plugin_starts_ends_with_it(plugin, tmp_path):
     mark = tmp_path / "mark"
-    child = f"import time; time.sleep(4); open({str(mark)!r}, 'w')"
+    child = f"import time; time.sleep(5); open({str(mark)!r}, 'w')"
     text = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
-    probe(plugin("spawns", text), seconds=2)
-    time.sleep(3)
+    probe(plugin("spawns", text), seconds=1)
+    time.sleep(5)
     assert not mark.exists()
 
 

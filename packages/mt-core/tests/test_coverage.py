@@ -46,7 +46,9 @@ def check(device_type: str) -> Counter:
 
 def test_the_meta_device() -> None:
     counts = check("meta")
-    assert counts["generic"] > 300 and not counts["native"]
+    assert counts["generic"] > 300
+    # Nothing but what other tests of this process have registered through torch.library.
+    assert all("::" in name for name, found in coverage("meta").items() if found.state == "native")
 
 
 def test_a_device_with_hardly_a_kernel(sparse_backend: str) -> None:

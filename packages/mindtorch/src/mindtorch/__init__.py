@@ -70,7 +70,7 @@ _EXPORTS = {
     "mt_core.typed_storage": """BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage
         ComplexFloatStorage DoubleStorage FloatStorage HalfStorage IntStorage LongStorage QInt32Storage QInt8Storage
         QUInt2x4Storage QUInt4x2Storage QUInt8Storage ShortStorage TypedStorage""",
-    "mt_library": "ops",
+    "mt_library": "Tag ops",
 }
 _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names.split()}
 

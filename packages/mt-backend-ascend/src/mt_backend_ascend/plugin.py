@@ -10,7 +10,7 @@ __all__ = ["backend"]
 _NO_KERNELS = "this version of mt-backend-ascend has no NPU memory, no streams and no kernels"
 
 backend = UnavailableBackend(
-    contract=1,
+    contract=2,
     device_type="npu",
     reason="; ".join(filter(None, (_NO_KERNELS, why_unavailable()))),
     remedy="Use device='cpu': there are no kernels to install yet",

@@ -12,7 +12,7 @@ from .plugins.discovery import backend_entry_points
 from .plugins.runtime_access import RENAMED, accelerator_type
 from .state import tls
 
-__all__ = ["backend_key", "device", "device_type_of", "index_flag", "third_party_keys"]
+__all__ = ["backend_key", "describe_keys", "device", "device_type_of", "index_flag", "third_party_keys"]
 
 #: Device types PyTorch's parser knows; a plugin adds its own through `backend_key`.
 _KEY_OF_TYPE: dict[str, int] = {"cpu": keys.CPU, "cuda": keys.CUDA, "npu": keys.NPU, "meta": keys.META}
@@ -148,3 +148,11 @@ def index_flag(backend: Any, array: Any) -> int:
 def device_type_of(key: int) -> str:
     """The device type that a backend's dispatch key stands for."""
     return _TYPE_OF_KEY[key]
+
+
+def describe_keys(coded: int) -> str:
+    """The names of a key set, the highest priority first, third parties' with their device type: ``PRIVATE (toy)``."""
+    types = coded & keys.PRIVATE_TYPES
+    text = keys.describe(coded & ~keys.FLAGS & ~types)
+    known = [name for key, name in _TYPE_OF_KEY.items() if key & types and key & keys.PRIVATE]
+    return text.replace("PRIVATE", f"PRIVATE ({', '.join(known)})") if known else text

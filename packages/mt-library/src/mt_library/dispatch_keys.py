@@ -8,29 +8,47 @@ from mt_core.dispatch.dispatcher import backend_key_of
 from mt_core.keys import AUTOGRAD, BACKENDS, CPU, CUDA, META, NPU, PRIVATE
 from mt_core.state import mode_triple
 
-__all__ = ["ANY_DEVICE", "COMPOSITE", "check_key", "core_keys", "key_of_device_type", "keys_by_priority"]
+__all__ = ["ANY_DEVICE", "COMPOSITE", "check_key", "core_keys", "is_key", "key_of_device_type", "keys_by_priority"]
 
 #: The key of kernels written in other operators: they differentiate by their parts.
 COMPOSITE = "CompositeImplicitAutograd"
 #: The key of kernels for every device.
 ANY_DEVICE = "CompositeExplicitAutograd"
+#: The key of kernels for every device type of third parties that has none under its own name.
+THIRD_PARTY = "PrivateUse1"
 
 _AUTOGRAD = "Autograd"
 _BACKEND_NAMES = {CPU: "CPU", CUDA: "CUDA", NPU: "NPU", META: "Meta"}
+#: Key -> device type, of devices that PyTorch knows and that only a third party could serve here.
+_FOREIGN = {
+    "HIP": "hip", "HPU": "hpu", "IPU": "ipu", "Lazy": "lazy", "MAIA": "maia", "MPS": "mps", "MTIA": "mtia", "VE": "ve",
+    "XLA": "xla", "XPU": "xpu",
+}  # fmt: skip
+#: Those of them that have an autograd key; PyTorch does not read the names of the others.
+_FOREIGN_AUTOGRAD = ("HPU", "IPU", "Lazy", "MPS", "XLA", "XPU")
+_FOREIGN_NAMES = {device_type: name for name, device_type in _FOREIGN.items()}
 
 _KEYS_WITHOUT_SLOT = frozenset(
     """
-    ADInplaceOrView AutocastCPU AutocastCUDA BackendSelect Batched CompositeExplicitAutogradNonFunctional
-    CompositeImplicitAutogradNestedTensor Conjugate FuncTorchBatched FuncTorchDynamicLayerBackMode
-    FuncTorchDynamicLayerFrontMode FuncTorchVmapMode Functionalize Named Negative PreDispatch PrivateUse1 PrivateUse2
-    PrivateUse3 Python PythonDispatcher PythonTLSSnapshot QuantizedCPU QuantizedCUDA SparseCPU SparseCUDA SparseCsrCPU
-    SparseCsrCUDA Tracer VmapMode ZeroTensor
+    ADInplaceOrView AutocastCPU AutocastCUDA AutocastHPU AutocastIPU AutocastMPS AutocastPrivateUse1 AutocastXPU
+    AutogradFunctionality AutogradNestedTensor AutogradOther AutogradPrivateUse2 AutogradPrivateUse3 BackendSelect
+    Batched CompositeExplicitAutogradNonFunctional CompositeImplicitAutogradNestedTensor Conjugate Dense
+    FuncTorchBatched FuncTorchBatchedDecomposition FuncTorchDynamicLayerBackMode FuncTorchDynamicLayerFrontMode
+    FuncTorchGradWrapper FuncTorchVmapMode Functionalize Negative NestedTensor NestedTensorCPU NestedTensorCUDA
+    NestedTensorHPU NestedTensorMeta NestedTensorPrivateUse1 NestedTensorXPU PreDispatch PrivateUse2 PrivateUse3 Python
+    PythonDispatcher PythonTLSSnapshot Quantized QuantizedCPU QuantizedCUDA QuantizedPrivateUse1 QuantizedXPU Sparse
+    SparseCPU SparseCUDA SparseCsr SparseCsrCPU SparseCsrCUDA SparseCsrHIP SparseCsrMPS SparseCsrMeta
+    SparseCsrPrivateUse1 SparseCsrVE SparseCsrXPU SparseHIP SparseMPS SparseMeta SparsePrivateUse1 SparseVE SparseXPU
+    Tracer Undefined VmapMode ZeroTensor
     """.split()
 )
 
 
 def _backend_name(key: int) -> str:
-    return _BACKEND_NAMES.get(key) or device_type_of(key).upper()
+    if key in _BACKEND_NAMES:
+        return _BACKEND_NAMES[key]
+    device_type = device_type_of(key)
+    return _FOREIGN_NAMES.get(device_type, device_type.upper())
 
 
 def key_of_device_type(device_type: str) -> str:
@@ -42,6 +60,18 @@ def key_of_device_type(device_type: str) -> str:
         For a word that is no device type.
     """
     return _backend_name(backend_key(device(device_type).type))
+
+
+def is_key(name: str) -> bool:
+    """Whether a word is a dispatch key, here or in PyTorch."""
+    known = name in (COMPOSITE, ANY_DEVICE, _AUTOGRAD) or name in _KEYS_WITHOUT_SLOT or name in _FOREIGN
+    return known or _names_backend(name.removeprefix(_AUTOGRAD), name.startswith(_AUTOGRAD))
+
+
+def _names_backend(name: str, of_autograd: bool) -> bool:
+    if name in _FOREIGN:
+        return name in _FOREIGN_AUTOGRAD or not of_autograd
+    return name == THIRD_PARTY or bool(_backends_named(name))
 
 
 def check_key(name: str) -> None:
@@ -56,7 +86,7 @@ def check_key(name: str) -> None:
     """
     if name in _KEYS_WITHOUT_SLOT:
         raise NotImplementedError(f"kernels cannot be registered for the dispatch key {name}")
-    if name not in (COMPOSITE, ANY_DEVICE, _AUTOGRAD) and not _backends_named(name.removeprefix(_AUTOGRAD)):
+    if not is_key(name):
         raise RuntimeError(f"could not parse dispatch key: {name}")
 
 
@@ -70,19 +100,24 @@ def core_keys(name: str) -> list[int]:
         return [AUTOGRAD]
     if name in (COMPOSITE, ANY_DEVICE):
         return [*BACKENDS, AUTOGRAD]
-    return _backends_named(name)
+    if name == THIRD_PARTY:
+        return [PRIVATE]  # the bit that all of them share
+    return [backend_key(_FOREIGN[name])] if name in _FOREIGN else _backends_named(name)
 
 
 def keys_by_priority(key: int, coded: int, registered: set[str]) -> list[str]:
     """The dispatch keys whose kernels count at one of the core's keys, the first before the next.
 
-    At a device: its own kernel, one for all devices, one written in other operators; else an autograd kernel, which in
-    PyTorch runs whether or not a tensor requires grad. At autograd: the device's autograd kernel; one written in other
-    operators, unless the device has a kernel of its own; one for all autograd keys.
+    At a device: its own kernel, one for all third parties if it is one, one for all devices, one written in other
+    operators; else an autograd kernel, which in PyTorch runs whether or not a tensor requires grad. At autograd: the
+    device's autograd kernel; one written in other operators, unless the device has a kernel of its own; one for all
+    autograd keys.
     """
     backend = _backend_name(backend_key_of(coded))
+    own = [backend] if backend in _BACKEND_NAMES.values() else [backend, THIRD_PARTY]
+    autograd = [_AUTOGRAD + name for name in own]
     if key != AUTOGRAD:
         is_below_autograd = mode_triple(coded)[1] & AUTOGRAD
-        return [backend, ANY_DEVICE, COMPOSITE, *([] if is_below_autograd else [_AUTOGRAD + backend, _AUTOGRAD])]
-    has_own = backend in registered or ANY_DEVICE in registered
-    return [_AUTOGRAD + backend, *([] if has_own else [COMPOSITE]), _AUTOGRAD]
+        return [*own, ANY_DEVICE, COMPOSITE, *([] if is_below_autograd else [*autograd, _AUTOGRAD])]
+    has_own = ANY_DEVICE in registered or any(name in registered for name in own)
+    return [*autograd, *([] if has_own else [COMPOSITE]), _AUTOGRAD]

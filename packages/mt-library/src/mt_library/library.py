@@ -12,7 +12,7 @@ from mt_core.api.arguments import _SINGLE as _SCHEMA_TYPES
 from mt_core.schema import Schema, parse_schema
 
 from . import registrations
-from .dispatch_keys import ANY_DEVICE, COMPOSITE, check_key, key_of_device_type
+from .dispatch_keys import ANY_DEVICE, COMPOSITE, check_key, is_key, key_of_device_type
 from .fake import as_kernel
 from .ops import OpOverload, OpOverloadPacket, ops
 from .registrations import Operator, fallthrough_kernel
@@ -302,10 +302,14 @@ def define(
 
 
 def kernel_keys(types: str | Iterable[str] | None) -> list[str]:
-    """The dispatch keys of device types; of None and ``"default"``, the key of kernels for every device."""
+    """The dispatch keys of device types, which may be keys themselves.
+
+    Of None and ``"default"`` it is the key of kernels for every device.
+    """
     if types is None or types == "default":
         return [ANY_DEVICE]
-    return [key_of_device_type(word) for word in ([types] if isinstance(types, str) else types)]
+    words = [types] if isinstance(types, str) else types
+    return [word if is_key(word) else key_of_device_type(word) for word in words]
 
 
 def impl(qualname: str | Library, types: str | Iterable[str], func: Any = None, *, lib: Library | None = None) -> Any:
@@ -316,7 +320,7 @@ def impl(qualname: str | Library, types: str | Iterable[str], func: Any = None, 
     qualname
         The operator; or a library, followed by the operator's name and a dispatch key, for its decorator.
     types
-        Device types, or ``"default"`` for all.
+        Device types or dispatch keys, or ``"default"`` for all devices.
     lib
         Whose lifetime the registration has; by default it stays.
 

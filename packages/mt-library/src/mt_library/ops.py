@@ -12,7 +12,7 @@ from mt_core.dispatch.registry import DECLARATIONS, PACKETS, Overload, find_over
 from . import registrations
 from .binding import bind
 from .function_schema import FunctionSchema
-from .tags import Tag
+from .tags import Tag, tags_of_built_in
 
 __all__ = ["OpOverload", "OpOverloadPacket", "ops"]
 
@@ -50,7 +50,9 @@ class OpOverload:
     def tags(self) -> list[Tag]:
         """Words about the operator."""
         operator = registrations.find(self.name())
-        return list(operator.tags) if operator is not None else []
+        if operator is not None and operator.defined_here:
+            return list(operator.tags)
+        return list(tags_of_built_in(self.name().removeprefix("aten::")))
 
     @property
     def op(self) -> Callable[..., Any]:

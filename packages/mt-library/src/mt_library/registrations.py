@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from mt_core import Tensor
+from mt_core.devices import describe_keys
 from mt_core.dispatch.dispatcher import without
 from mt_core.dispatch.registry import DECLARATIONS, OVERLOADS, Overload, find_overload, register_handler
 from mt_core.dispatch.registry import define as declare
-from mt_core.keys import AUTOGRAD, BACKENDS, FLAGS, describe
+from mt_core.keys import AUTOGRAD, BACKENDS
 from mt_core.ops._declare import Declaration
 from mt_core.schema import Schema
 from mt_core.state import effective_keys, excluding
@@ -91,7 +92,7 @@ class Operator:
         if core_key == AUTOGRAD:
             return self._unregistered_autograd(coded)
         raise NotImplementedError(
-            f"could not find kernel for op {self.schema.name} with keys {describe(effective_keys(coded) & ~FLAGS)}. "
+            f"could not find kernel for op {self.schema.name} with keys {describe_keys(effective_keys(coded))}. "
             f"It is registered for: {', '.join(sorted(registered)) or 'nothing'}"
         )
 

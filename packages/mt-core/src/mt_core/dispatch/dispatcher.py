@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..devices import backend_key, device, device_type_of
+from ..devices import backend_key, describe_keys, device, device_type_of
 from ..keys import (
     AUTOGRAD,
     BACKEND_MASK,
@@ -33,7 +33,6 @@ from ..keys import (
     STRIDED,
     TRANSPARENT,
     WIDTH,
-    describe,
 )
 from ..plugins.discovery import find_layer
 from ..plugins.protocols import FALLTHROUGH
@@ -283,7 +282,7 @@ def missing_kernel(overload: Overload, keys: int) -> NotImplementedError:
     if overload.name in COMPOSITES:
         registered.append("Composite")
     return NotImplementedError(
-        f"could not find kernel for op {overload.qualified_name} with keys {describe(keys & ~FLAGS)}. "
+        f"could not find kernel for op {overload.qualified_name} with keys {describe_keys(keys)}. "
         f"It is registered for: {', '.join(registered) or 'nothing'}"
     )
 

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from .. import keys
 from . import protocols
 from .errors import PluginError
 from .program_protocols import Collectives, Compiler
@@ -36,8 +37,8 @@ def check_backend(plugin: Any, name: str, who: str) -> None:
 
 def _check_layer(plugin: Any, name: str, who: str) -> None:
     _check(plugin, protocols.Layer, who)
-    if not hasattr(plugin, "dispatch_key"):
-        raise PluginError(f"{who} lacks dispatch_key, the name of the key in mt_core.keys that it serves. Add it")
+    if plugin.dispatch_key == keys.NAMES[keys.AUTOGRAD]:
+        _check(plugin, protocols.AutogradLayer, who)
 
 
 def _check_compiler(plugin: Any, name: str, who: str) -> None:
@@ -72,5 +73,5 @@ def _check(plugin: Any, protocol: type, who: str) -> None:
         )
     raise PluginError(
         f"{who} was written for plugin contract {contract}, and this mt-core speaks contract {protocols.CONTRACT}: "
-        f"install matching versions of the two{to_add}"
+        f"install matching versions of the two, or bring it to that contract (docs/writing-a-backend.md){to_add}"
     )

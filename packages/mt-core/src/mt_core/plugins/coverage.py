@@ -11,9 +11,18 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from ..devices import backend_key
-from ..dispatch.dispatcher import backend_for
-from ..dispatch.registry import COMPOSITES, DECLARATIONS, GENERIC, HANDLERS, KERNELS, META_RULES, PACKETS, load_family
-from ..keys import META
+from ..dispatch.lookup import backend_for, kernels_of
+from ..dispatch.registry import (
+    COMPOSITES,
+    DECLARATIONS,
+    GENERIC,
+    HANDLERS,
+    META_RULES,
+    PACKETS,
+    find_overload,
+    load_family,
+)
+from ..keys import META, PRIVATE_TYPES
 from .discovery import backend_entry_points, entry_points_of
 
 __all__ = ["STATES", "Coverage", "coverage"]
@@ -41,12 +50,10 @@ def coverage(device_type: str) -> dict[str, Coverage]:
         When there is no backend for the device type.
     """
     key = backend_key(device_type)
-    backend = backend_for(key)
+    backend_for(key)  # its absence is an error, whatever is asked of it
     for family in sorted({packet.family for packet in PACKETS.values()}):
         for rooms in ("ops", "meta", "generic", "decomp"):
             load_family(f"mt_core.{rooms}", family)
-        if key != META:
-            backend.load(family)
     table = _Table(key, _backend_distribution(device_type))
     return {name: Coverage(*table.of(name)) for name in sorted(DECLARATIONS)}
 
@@ -65,7 +72,7 @@ class _Table:
 
     def of(self, name: str) -> tuple[str, str]:
         """(state, distribution) of an operator."""
-        for function in (*self._handlers(name), *_functions(KERNELS.get(self.key, {}).get(name))):
+        for function in (*self._handlers(name), *self._kernels(name)):
             return "native", distribution_of_function(function, self.distribution)
         if name in GENERIC:
             return "generic", distribution_of_function(GENERIC[name], _CORE)
@@ -75,21 +82,25 @@ class _Table:
 
     def _handlers(self, name: str) -> Iterator[Callable[..., Any]]:
         """The function that ``torch.library`` has for an operator on the device, if there is one."""
-        build = HANDLERS.get(self.key, {}).get(name)
-        if build is not None:
+        for slot in dict.fromkeys((self.key, self.key & ~PRIVATE_TYPES)):  # third parties share one
+            build = HANDLERS.get(slot, {}).get(name)
             try:
-                found = build(self.key)
+                found = build(self.key) if build is not None else None
             except NotImplementedError:  # its way to say that there is none
-                return
+                continue
             if found is not None:
                 yield found
+
+    def _kernels(self, name: str) -> list[Callable[..., Any]]:
+        """The functions that are registered for an operator on the device, the first to be asked first."""
+        return [kernel.function for kernel in kernels_of(find_overload(name), self.key)]
 
     def _derived(self, name: str) -> tuple[str, str] | None:
         declaration = DECLARATIONS[name]
         if declaration.form in ("inplace", "out") and declaration.functional is not None:
             found = self.of(declaration.functional)
             return _MISSING if found == _MISSING else ("derived", _CORE)
-        if declaration.inplace is not None and _functions(KERNELS.get(self.key, {}).get(declaration.inplace)):
+        if declaration.inplace is not None and self._kernels(declaration.inplace):
             return "derived", _CORE
         return None
 
@@ -99,12 +110,6 @@ class _Table:
         if name in META_RULES and (kind == "view" or self.key == META) or kind == "elementwise" and self.key == META:
             return "generic", _CORE
         return _MISSING
-
-
-def _functions(registered: Any) -> list[Callable[..., Any]]:
-    """The functions of one kernel record, or of a list of them, the first to be asked first."""
-    records = registered if isinstance(registered, (list, tuple)) else [registered]
-    return [record.function for record in records if getattr(record, "function", None) is not None]
 
 
 def distribution_of_function(function: Callable[..., Any], otherwise: str) -> str:

@@ -17,7 +17,8 @@ import numpy as np
 
 from .. import dtypes
 from ..devices import backend_key
-from ..dispatch.dispatcher import backend_for
+from ..dispatch.kernel import Accepts
+from ..dispatch.lookup import backend_for
 from ..dispatch.registry import META_RULES, Overload, find_overload, load_family, register_kernel
 from ..dlpack import DL_CPU, type_code
 from ..dtypes import from_numpy_dtype
@@ -93,7 +94,7 @@ def load_native(path: str | os.PathLike[str], table: Mapping[str, NativeKernel],
     key = backend_key(device_type)
     kernels = {name: _Call(library, os.fspath(path), name, entry, key) for name, entry in table.items()}
     for name, kernel in kernels.items():
-        register_kernel(key, (name,), kernel, half="native")
+        register_kernel(key, (name,), kernel, accepts=kernel.accepts(), half="native")
     return list(kernels)
 
 
@@ -201,6 +202,12 @@ class _Call:
         if status:
             text = message.value.decode("utf-8", "replace") or f"{self.message} failed with status {status}"
             raise NotImplementedError(text) if status == _NOT_IMPLEMENTED else RuntimeError(text)
+
+    def accepts(self) -> Accepts:
+        """What the dispatcher asks before it calls: other tensors go to the next kernel of the operator."""
+        if isinstance(self.entry.dtypes, Mapping):
+            return Accepts(dtypes=self.allowed)
+        return Accepts(dtypes=[getattr(dtypes, name) for name in self.entry.dtypes])
 
     # Arguments
 

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +20,9 @@ __all__ = ["SECONDS", "Outcome", "probe"]
 
 #: How long a plugin may take to load and to describe its devices.
 SECONDS = 10.0
+#: How long the interpreter and the core may take before that, on a busy machine.
+_STARTING_SECONDS = 60.0
+_TICK = 0.02
 
 # The child gets our module path, not the one that its way of being started would give it.
 _PROGRAM = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from mt_core.plugins.probe import main; main()"
@@ -43,31 +47,43 @@ class Outcome(NamedTuple):
 
 
 def probe(point: EntryPoint, seconds: float = SECONDS) -> Outcome:
-    """Load an entry point in a fresh interpreter, which is ended after `seconds`."""
-    with tempfile.TemporaryDirectory() as folder:
-        answer, output = Path(folder, "answer"), Path(folder, "output")
-        ending = _run([json.dumps(list(sys.path)), json.dumps(point), str(answer)], output, seconds)
+    """Load an entry point in a fresh interpreter, which is ended `seconds` after it has begun with the plugin."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        ending = _run([json.dumps(list(sys.path)), json.dumps(point), name], folder, seconds)
+        answer = folder / "answer"
         if answer.exists():
             error, devices, details = json.loads(answer.read_text())
             return Outcome(error, devices, tuple(map(tuple, details)))
-        return Outcome(f"loading it {ending}{_last_line(output)}. Repair or uninstall {point.distribution}")
+        return Outcome(f"loading it {ending}{_last_line(folder / 'output')}. Repair or uninstall {point.distribution}")
 
 
-def _run(arguments: list[str], output: Path, seconds: float) -> str:
+def _run(arguments: list[str], folder: Path, seconds: float) -> str:
     """Run the child to its end, or end it; says how it ended."""
-    with output.open("wb") as file:
+    with (folder / "output").open("wb") as file:
         # A session of its own, so that what the plugin has started ends with it. A file rather than a pipe, which those
         # processes would keep open.
         process = subprocess.Popen(
             [sys.executable, "-X", "faulthandler", "-c", _PROGRAM, *arguments],
             stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True,
         )  # fmt: skip
-        try:
-            status = process.wait(seconds)
-        except subprocess.TimeoutExpired:
+        if not _ends(process, folder / "ready", seconds):
             _end(process)
             return f"takes longer than {seconds:g} seconds"
+    status = process.returncode
     return f"ended the process with status {status}" if status >= 0 else f"crashed: {signal.Signals(-status).name}"
+
+
+def _ends(process: subprocess.Popen[bytes], ready: Path, seconds: float) -> bool:
+    """Whether the child ends within `seconds` from when it was ready to load the plugin."""
+    deadline, is_ready = time.monotonic() + _STARTING_SECONDS, False
+    while process.poll() is None:
+        if not is_ready and ready.exists():
+            deadline, is_ready = time.monotonic() + seconds, True
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(_TICK)
+    return True
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -85,10 +101,12 @@ def _last_line(output: Path) -> str:
 
 def main() -> None:
     """In the child: load the entry point that the arguments name, and write down what came of it."""
-    _, _, described, path = sys.argv
+    _, _, described, name = sys.argv
+    folder = Path(name)
+    (folder / "ready").touch()
     outcome = _load(EntryPoint(*json.loads(described)))
-    Path(path + ".part").write_text(json.dumps(outcome))
-    os.replace(path + ".part", path)
+    (folder / "part").write_text(json.dumps(outcome))
+    (folder / "part").replace(folder / "answer")
     os._exit(0)  # what the plugin wants to do at exit is its own affair
 
 

@@ -33,7 +33,7 @@ def block_of(array: Any) -> np.ndarray:
 class ToyBackend:
     """Follows `mt_core.plugins.protocols.Backend`."""
 
-    contract = 1
+    contract = 2
     device_type = "toy"
     array_type = ToyArray
 
