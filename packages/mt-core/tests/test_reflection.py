@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from mt_core.testing import declared_operators, empty_slots, read_gaps
+from mt_core.testing.slots import constant_arguments
 
 GAPS = read_gaps(Path(__file__).with_name("gaps.toml"))
 SLOTS = ("meta", "cpu", "derivative", "samples", "doc")
@@ -37,6 +38,14 @@ def test_no_gap_is_listed_in_vain(slots: dict[str, list[str]], slot: str) -> Non
     assert not filled, f"gaps.toml lists operators whose slot '{slot}' is filled: {', '.join(filled)}"
 
 
+def test_samples_vary_every_argument() -> None:
+    """A kernel that ignores an argument shows only where the argument has two values."""
+    constant = {f"{name} {argument}" for name, found in constant_arguments().items() for argument in found}
+    known = set(GAPS["constant_arguments"])
+    assert not constant - known, f"all samples give one value to: {', '.join(sorted(constant - known))}"
+    assert not known - constant, f"gaps.toml lists arguments that samples vary: {', '.join(sorted(known - constant))}"
+
+
 def test_gaps_give_reasons() -> None:
-    assert set(GAPS) <= set(SLOTS)
+    assert set(GAPS) <= {*SLOTS, "constant_arguments"}
     assert all(len(reason.split()) > 3 for table in GAPS.values() for reason in table.values())

@@ -7,9 +7,11 @@ import importlib
 from ..dispatch.lookup import kernels_of
 from ..dispatch.registry import COMPOSITES, DECLARATIONS, GENERIC, META_RULES, Overload, find_overload, load_family
 from ..keys import CPU
+from ..tensor import Tensor
+from .arguments import Arguments, samples_on
 from .sample import declared_operators, sample_functions
 
-__all__ = ["empty_slots"]
+__all__ = ["constant_arguments", "empty_slots"]
 
 
 def empty_slots() -> dict[str, list[str]]:
@@ -86,3 +88,36 @@ _SLOTS = {
     "samples": lambda overload: bool(sample_functions(overload)),
     "doc": _has_doc,
 }
+
+
+#: Arguments that say where and how memory is made; the exam of a device gives them by its device.
+_PLACES = frozenset({"device", "layout", "pin_memory", "generator"})
+
+
+def constant_arguments() -> dict[str, list[str]]:
+    """Operator -> arguments, other than tensors it must have, that all of its samples give one value.
+
+    What ignores such an argument passes the exam.
+    """
+    found = {}
+    for overload in declared_operators():
+        if overload.declaration.form == "functional":
+            constant = _constant_arguments(overload)
+            if constant:
+                found[overload.name] = constant
+    return found
+
+
+def _constant_arguments(overload: Overload) -> list[str]:
+    arguments = overload.schema.arguments
+    calls = [Arguments(overload, sample).bound for sample in samples_on(overload, "cpu")]
+    values = dict(zip((a.name for a in arguments), zip(*calls, strict=True), strict=False))
+    settings = [a for a in arguments if a.name not in _PLACES and (a.optional or not a.is_tensor)]
+    return [a.name for a in settings if len({_word(v) for v in values.get(a.name, ())}) < 2]
+
+
+def _word(value: object) -> str:
+    """What tells two values of an argument apart; tensors only by being there."""
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_word, value))}]"
+    return "tensor" if isinstance(value, Tensor) else repr(value)

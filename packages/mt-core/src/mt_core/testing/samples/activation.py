@@ -88,3 +88,9 @@ cases("_masked_softmax", lambda t: call(t(2, 3), t.bools(2, 3), 0), lambda t: ca
 cases("glu_backward", lambda t: call(t(1, 4), t(2, 4), 0))
 cases("rrelu_with_noise_backward", lambda t: call(t(2, 3), t(2, 3), t(2, 3), 0.2, 0.4, False, False))
 cases("_prelu_kernel_backward", lambda t: call(t(2, 3), t(2, 3), t(2, 3)))
+cases(
+    "_masked_softmax_backward",
+    lambda t: call(
+        t(2, 3), t.of([[0, 0.25, 0.75], [1, 0.75, 0.25]]), t.of([[True] + [False] * 2, [False] * 3], dtypes.bool), 0
+    ),
+)

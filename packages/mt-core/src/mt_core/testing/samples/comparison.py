@@ -39,3 +39,4 @@ cases(
 )
 binary("maximum minimum fmax fmin", dtypes=(dtypes.float16,))
 cases("maximum minimum fmax fmin", lambda t: call(t.of(NAN), t.of([1.0, float("nan"), 0.0])))
+cases("clamp.Tensor", lambda t: call(t(2, 3), t(3)))

@@ -146,3 +146,4 @@ cases("repeat_interleave.self_int", lambda t: call(t(3, 4), 3, -1, output_size=1
 cases("repeat_interleave.self_Tensor", lambda t: call(t(3), t.of([1, 0, 2], dtypes.int64), 0, output_size=3))
 cases("repeat_interleave.Tensor", lambda t: call(t.of([1, 0, 2], dtypes.int64), output_size=3))
 cases("gather", lambda t: call(t(3, 4), -2, t.ints(2, 4, high=3), sparse_grad=True))
+cases("diagonal_scatter", lambda t: call(t(2, 3, 4), t(2, 3), 1, 1, 2))

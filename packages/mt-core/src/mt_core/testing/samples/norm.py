@@ -73,3 +73,4 @@ cases(
     lambda t: call(t(30, 4), t(28, 4), 2.0, 2),
 )
 cases("pdist", *[lambda t, p=p: call(t(4, 3), p) for p in (0.0, 0.5, 3.0, float("inf"))])
+cases("_batch_norm", lambda t: call(t(4, 3, 5), t(3), t(3), None, None, 0.5))

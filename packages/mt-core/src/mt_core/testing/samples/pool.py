@@ -112,3 +112,8 @@ cases(
 )
 cases("fractional_max_pool2d", lambda t: call(t(3, 6, 5), [3, 2], [2, 3], t(1, 3, 2, low=0, high=1)))
 cases("fractional_max_pool3d", lambda t: call(t(3, 6, 5, 4), [3, 2, 1], [2, 3, 3], t(1, 3, 3, low=0, high=1)))
+cases("avg_pool2d_backward", lambda t: call(t(3, 4, 2), t(3, 6, 5), [3, 2], [1, 3], [0, 1], False, True, None))
+cases(
+    "avg_pool3d_backward",
+    lambda t: call(t(3, 4, 2, 3), t(3, 6, 5, 4), [3, 2, 2], [1, 3, 1], [0, 1, 0], False, True, None),
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import dtypes
+from ...formats import channels_last
 from ...tensor import Tensor
 from ..sample import TensorMaker, call, cases, depends_on_strides, unary, view
 
@@ -128,3 +129,4 @@ view(both("unfold"), (-1, 3, 1), (1, 1, 2))
 view("constant_pad_nd", ([0, 0, 1, 2],), ([2, 1, -1, 0, 1, 1], -3))
 view("roll", ([-1, 5], [0, 1]), (7,))
 view("rot90", (-1, [0, 1]), (3, [2, 0]))
+cases("contiguous", lambda t: call(t(2, 3, 4, 5), memory_format=channels_last))
