@@ -42,9 +42,9 @@ def tensor(
             "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
             stacklevel=3,
         )
-        result = data.detach().to(dtype=_dtype(dtype), device=_device(device), copy=True)
+        result = data.detach().to(dtype=_dtype(dtype), device=_as_device(device), copy=True)
     else:
-        result = from_data(data, _dtype(dtype), _device(device))
+        result = from_data(data, _dtype(dtype), _as_device(device))
     if pin_memory:
         result = pinned_factory_result(result)
     return result.requires_grad_(True) if requires_grad else result
@@ -57,7 +57,7 @@ def _dtype(value: Any) -> dtype | None:
     return found
 
 
-def _device(value: Any) -> device | None:
+def _as_device(value: Any) -> device | None:
     return None if value is None else device(value)
 
 
@@ -232,7 +232,7 @@ def _astype(array: np.ndarray, d: dtype) -> np.ndarray:
 def legacy_tensor(cls: type, *args: Any, device: Any = None, **kwargs: Any) -> Any:
     """``Tensor(2, 3)`` (sizes, uninitialized), ``Tensor([1, 2])`` (data), ``Tensor()``, in the default dtype."""
     d = dtypes.get_default_dtype()
-    where = _device(device)
+    where = _as_device(device)
     if kwargs:
         raise TypeError(
             f"new() received an invalid combination of arguments - got unexpected keyword {next(iter(kwargs))}"

@@ -12,6 +12,7 @@ from .block import block_of, resize_block, set_geometry
 from .cell import cell_of
 from .device_methods import moved_to
 from .devices import BACKENDS, device
+from .devices import device as Device
 from .dispatch.dispatcher import backend_for
 from .dispatch.registry import overload
 from .dtypes import dtype, scalar_type_name
@@ -57,7 +58,7 @@ class CastMembers:
         """
         if len(args) == 1 and args[0].__class__ is dtypes.dtype:
             dtype = args[0]
-        elif len(args) == 1 and args[0].__class__ is _device_class:
+        elif len(args) == 1 and args[0].__class__ is Device:
             device = args[0]
         elif args:
             dtype, device, non_blocking, copy = _parse_to(args, dtype, device, non_blocking, copy)
@@ -249,7 +250,7 @@ def _parse_to(
         dtype, device = first._dtype, first.device
     elif first.__class__ is dtypes.dtype or isinstance(first, type):
         dtype = first
-    elif first is None or isinstance(first, (str, int)) or first.__class__ is _device_class:
+    elif first is None or isinstance(first, (str, int)) or first.__class__ is Device:
         device = first
         if rest and not isinstance(rest[0], bool):
             dtype = rest.pop(0)
@@ -267,9 +268,6 @@ def _parse_to(
     if rest:
         copy = rest.pop(0)
     return dtype, device, non_blocking, copy
-
-
-_device_class = device
 
 
 def _as_dtype(value: Any) -> dtype:
