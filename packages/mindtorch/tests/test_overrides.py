@@ -127,6 +127,13 @@ class Duck:
         return func, types, args, kwargs
 
 
+def test_gradients_are_told_of_with_tuples() -> None:
+    d = Duck()
+    function, types, args, kwargs = torch.autograd.grad(d, d, create_graph=True)
+    assert function is torch.autograd.grad and types == (Duck,) and args == ((d,), (d,))
+    assert kwargs["create_graph"] is True and kwargs["materialize_grads"] is False and len(kwargs) == 7
+
+
 def test_functions_of_ones_own_may_be_overridden() -> None:
     def own(x: Any, scale: int = 1) -> Any:
         if overrides.has_torch_function_unary(x):

@@ -47,6 +47,7 @@ _MODULES = {
 }
 #: (our module, name) -> PyTorch's module, of what lies elsewhere than its neighbours.
 _APART = {
+    ("mt_core.api._functions", "stft"): "torch.functional",
     ("mt_core.functional_linalg", "pca_lowrank"): "torch._lowrank",
     ("mt_core.functional_linalg", "svd_lowrank"): "torch._lowrank",
     ("mt_core.functional_linalg", "lu"): "torch",
@@ -88,7 +89,8 @@ def _rename_operators() -> None:
     for space, pairs in _functions.NAMESPACES.items():
         if space != "internal":
             for _, own in pairs:
-                getattr(_functions, own).__module__ = _OPERATORS.get(space, space)
+                name = _APART.get((_functions.__name__, own)) or _OPERATORS.get(space, space)
+                getattr(_functions, own).__module__ = name
 
 
 def _name_of(home: str, qualified_name: str) -> str | None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from mt_core.api import _functions as ops
-from mt_core.overriding import overridable
+from mt_core.overriding import asking, handed_over_from_python, must_ask
 from mt_core.tensor import Tensor
 
 from .engine import run_backward
@@ -91,7 +91,6 @@ def _warn_of_cycle() -> None:
     )
 
 
-@overridable
 def grad(
     outputs: Any,
     inputs: Any,
@@ -139,6 +138,13 @@ def grad(
             stacklevel=2,
         )
     outputs, inputs = as_tuple(outputs), as_tuple(inputs)
+    if must_ask((*outputs, *inputs)):
+        options = {
+            "grad_outputs": grad_outputs, "retain_graph": retain_graph, "create_graph": create_graph,
+            "only_inputs": only_inputs, "allow_unused": allow_unused, "is_grads_batched": is_grads_batched,
+            "materialize_grads": materialize_grads,
+        }  # fmt: skip
+        return handed_over_from_python(grad, (*outputs, *inputs), (outputs, inputs), options)
     grads = make_gradients(outputs, as_tuple(grad_outputs, len(outputs)), batched=is_grads_batched)
     if not inputs:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
@@ -196,7 +202,7 @@ def as_tuple(value: Any, length: int = 1) -> tuple[Any, ...]:
     """Tensors as a tuple: one stands for itself, None for `length` times None."""
     if value is None:
         return (None,) * length
-    return (value,) if isinstance(value, (Tensor, GradientEdge)) else tuple(value)
+    return (value,) if isinstance(value, (Tensor, GradientEdge)) or asking(type(value)) else tuple(value)
 
 
 def root_edges(outputs: Sequence[Any]) -> list[Edge]:
