@@ -16,6 +16,8 @@ def arange_step(start: Any, end: Any, step: Any, spec: Spec) -> np.ndarray:
     d = spec.dtype.compute
     if d.is_integral:
         first, by = int(start), int(step)
+        if first == 0 and by == 1:
+            return np.arange(spec.shape[0], dtype=d.np)
         return (first + by * np.arange(spec.shape[0], dtype=np.int64)).astype(d.np)
     # PyTorch multiplies in the accumulation type, double for float32, and rounds once.
     return (start + step * np.arange(spec.shape[0], dtype=np.float64)).astype(d.np)

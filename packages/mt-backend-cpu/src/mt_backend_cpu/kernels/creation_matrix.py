@@ -23,19 +23,19 @@ def _spaced(start: Any, end: Any, steps: int, spec: Spec) -> np.ndarray:
     if kind is np.float64 and d.np is not np.float64:
         # PyTorch rounds the ends first.
         start, end = int(start), int(end)
-    first, last = np.asarray(start, kind), np.asarray(end, kind)
+    first, last = np.asarray(start, kind)[()], np.asarray(end, kind)[()]
     step = (last - first) / np.asarray(max(steps - 1, 1), first.real.dtype)
-    count = np.arange(steps).astype(first.real.dtype)
     half = steps // 2
+    distances = step * np.arange(steps - half).astype(first.real.dtype)
     values = np.empty(steps, kind)
-    np.add(step * count[:half], first, values[:half])
-    np.subtract(last, step * (steps - 1 - count[half:]), values[half:])
+    np.add(distances[:half], first, values[:half])
+    np.subtract(last, distances[::-1], values[half:])
     return values if d.is_complex or d.is_floating_point else np.trunc(values)
 
 
 @kernel("linspace", half="native")
 def linspace(start: Any, end: Any, steps: int, spec: Spec) -> np.ndarray:
-    return _spaced(start, end, steps, spec).astype(spec.dtype.compute.np)
+    return _spaced(start, end, steps, spec).astype(spec.dtype.compute.np, copy=False)
 
 
 @kernel("logspace", half="native")

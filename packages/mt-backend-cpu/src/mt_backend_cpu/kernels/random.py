@@ -16,9 +16,11 @@ from mt_core.checks.random import (
     refuse_weight_sum,
     refuse_weights,
 )
+from mt_core.dispatch.kernel import Accepts
 from mt_core.random import Generator, default_generator, generator_for, sampling
 from mt_core.random import distributions as streams
 from mt_core.random.engine import MersenneTwister
+from mt_core.spec import Spec
 
 from ..registry import kernel
 
@@ -101,6 +103,49 @@ def random_from(self: Array, low: int, high: int | None, generator: Generator | 
         high = streams.random_limit(self.dtype) + 1
     low, high = streams.exact_bounds(low, high, self.dtype)
     streams.fill_random_range(self, low, high - low, _engine(generator))
+
+
+# Factories in one piece; with a generator, on a device that is named or in another layout they are composites.
+
+_OPTIONS = ("layout", "device", "pin_memory")
+_FACTORY = Accepts(defaults=_OPTIONS)
+_LIKE = Accepts(layout="row_major", defaults=(*_OPTIONS, "memory_format"))
+
+
+@kernel("rand", accepts=_FACTORY, half="native")
+def rand(size: tuple[int, ...], spec: Spec) -> Array:
+    out = np.empty(size, spec.dtype.np)
+    uniform(out, 0.0, 1.0, None)
+    return out
+
+
+@kernel("rand_like", accepts=_LIKE, half="native")
+def rand_like(self: Array, spec: Spec) -> Array:
+    return rand(self.shape, spec)
+
+
+@kernel("randn", accepts=_FACTORY, half="native")
+def randn(size: tuple[int, ...], spec: Spec) -> Array:
+    out = np.empty(size, spec.dtype.np)
+    normal(out, 0.0, 1.0, None)
+    return out
+
+
+@kernel("randn_like", accepts=_LIKE, half="native")
+def randn_like(self: Array, spec: Spec) -> Array:
+    return randn(self.shape, spec)
+
+
+@kernel("randint", accepts=_FACTORY, half="native")
+def randint(high: int, size: tuple[int, ...], spec: Spec) -> Array:
+    return randint_low(0, high, size, spec)
+
+
+@kernel("randint.low", accepts=_FACTORY, half="native")
+def randint_low(low: int, high: int, size: tuple[int, ...], spec: Spec) -> Array:
+    out = np.empty(size, spec.dtype.np)
+    random_from(out, low, high, None)
+    return out
 
 
 @kernel("randperm")

@@ -96,7 +96,8 @@ def strides_like(tensor: Tensor, format_: memory_format | None) -> Ints | None:
 
 @generic("empty.memory_format")
 def empty(size: Ints, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Tensor:
-    check_options(layout, pin_memory)
+    if layout is not None or pin_memory:
+        check_options(layout, pin_memory)
     if memory_format is None:
         return allocate(size, dtype or dtypes.get_default_dtype(), device)
     if memory_format is preserve_format:
@@ -106,7 +107,8 @@ def empty(size: Ints, dtype: Any, layout: Any, device: Any, pin_memory: Any, mem
 
 @generic("empty_strided")
 def empty_strided(size: Ints, stride: Ints, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Tensor:
-    check_options(layout, pin_memory)
+    if layout is not None or pin_memory:
+        check_options(layout, pin_memory)
     if len(size) != len(stride):
         raise RuntimeError(
             f"dimensionality of sizes ({len(size)}) must match dimensionality of strides ({len(stride)})"
@@ -123,6 +125,23 @@ def _filled(result: Tensor, value: Any) -> Tensor:
     return result
 
 
+def _filled_anew(shape: Ints, d: dtype, where: device | None, like: Tensor | None, number: int) -> Tensor:
+    """Zeros or ones, row by row."""
+    result = allocate(shape, d, where, None, like)
+    keys = result._keys
+    backend = BACKENDS.get(keys & BACKEND_MASK)
+    fill = getattr(backend, "fill", None)
+    if fill is None or not _is_one(d):
+        return _filled(result, number)
+    fill(result._array, number, d)
+    return result
+
+
+def _is_one(d: dtype) -> bool:
+    """Whether an element is one number to a backend, and not a pair of halves."""
+    return d.native or not d.is_complex
+
+
 def write_number(tensor: Tensor, value: Any) -> None:
     """Set every element of a tensor to a Python number.
 
@@ -134,7 +153,7 @@ def write_number(tensor: Tensor, value: Any) -> None:
     d = tensor._dtype
     backend = tensor._backend
     fill = getattr(backend, "fill", None)
-    fits = value.__class__ is float and d.is_floating_point or value.__class__ is int and 0 <= value <= 1
+    fits = value.__class__ is float and d.is_floating_point or value.__class__ is int and 0 <= value <= 1 and _is_one(d)
     if fill is not None and fits:
         fill(tensor._array, value, d)
         return
@@ -182,19 +201,22 @@ def _c_name(d: dtype) -> str:
 
 @generic("zeros")
 def zeros(size: Ints, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Tensor:
-    check_options(layout, pin_memory)
-    return _filled(allocate(size, dtype or dtypes.get_default_dtype(), device), 0)
+    if layout is not None or pin_memory:
+        check_options(layout, pin_memory)
+    return _filled_anew(size, dtype or dtypes.get_default_dtype(), device, None, 0)
 
 
 @generic("ones")
 def ones(size: Ints, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Tensor:
-    check_options(layout, pin_memory)
-    return _filled(allocate(size, dtype or dtypes.get_default_dtype(), device), 1)
+    if layout is not None or pin_memory:
+        check_options(layout, pin_memory)
+    return _filled_anew(size, dtype or dtypes.get_default_dtype(), device, None, 1)
 
 
 @generic("full")
 def full(size: Ints, fill_value: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Tensor:
-    check_options(layout, pin_memory)
+    if layout is not None or pin_memory:
+        check_options(layout, pin_memory)
     return _filled(allocate(size, dtype or dtype_of_number(fill_value), device), fill_value)
 
 
@@ -205,18 +227,23 @@ def scalar_tensor(s: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any)
 
 @generic("empty_like")
 def empty_like(self: Tensor, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Tensor:
-    check_options(layout, pin_memory)
+    if layout is not None or pin_memory:
+        check_options(layout, pin_memory)
     return allocate(self._array.shape, dtype or self._dtype, device, strides_like(self, memory_format), like=self)
 
 
 @generic("zeros_like")
-def zeros_like(self: Tensor, *options: Any) -> Tensor:
-    return _filled(empty_like(self, *options), 0)
+def zeros_like(self: Tensor, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Tensor:
+    if layout is None and not pin_memory and memory_format is None and not self._keys & STRIDED:
+        return _filled_anew(self._array.shape, dtype or self._dtype, device, self, 0)
+    return _filled(empty_like(self, dtype, layout, device, pin_memory, memory_format), 0)
 
 
 @generic("ones_like")
-def ones_like(self: Tensor, *options: Any) -> Tensor:
-    return _filled(empty_like(self, *options), 1)
+def ones_like(self: Tensor, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Tensor:
+    if layout is None and not pin_memory and memory_format is None and not self._keys & STRIDED:
+        return _filled_anew(self._array.shape, dtype or self._dtype, device, self, 1)
+    return _filled(empty_like(self, dtype, layout, device, pin_memory, memory_format), 1)
 
 
 @generic("full_like")
@@ -226,7 +253,8 @@ def full_like(self: Tensor, fill_value: Any, *options: Any) -> Tensor:
 
 @generic("new_empty")
 def new_empty(self: Tensor, size: Ints, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Tensor:
-    check_options(layout, pin_memory)
+    if layout is not None or pin_memory:
+        check_options(layout, pin_memory)
     return allocate(size, dtype or self._dtype, device, like=self)
 
 
@@ -234,18 +262,23 @@ def new_empty(self: Tensor, size: Ints, dtype: Any, layout: Any, device: Any, pi
 def new_empty_strided(
     self: Tensor, size: Ints, stride: Ints, dtype: Any, layout: Any, device: Any, pin_memory: Any
 ) -> Tensor:
-    check_options(layout, pin_memory)
+    if layout is not None or pin_memory:
+        check_options(layout, pin_memory)
     return allocate(size, dtype or self._dtype, device, stride, like=self)
 
 
 @generic("new_zeros")
-def new_zeros(self: Tensor, size: Ints, *options: Any) -> Tensor:
-    return _filled(new_empty(self, size, *options), 0)
+def new_zeros(self: Tensor, size: Ints, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Tensor:
+    if layout is not None or pin_memory:
+        check_options(layout, pin_memory)
+    return _filled_anew(size, dtype or self._dtype, device, self, 0)
 
 
 @generic("new_ones")
-def new_ones(self: Tensor, size: Ints, *options: Any) -> Tensor:
-    return _filled(new_empty(self, size, *options), 1)
+def new_ones(self: Tensor, size: Ints, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Tensor:
+    if layout is not None or pin_memory:
+        check_options(layout, pin_memory)
+    return _filled_anew(size, dtype or self._dtype, device, self, 1)
 
 
 @generic("new_full")
@@ -272,7 +305,8 @@ def clone(self: Tensor, memory_format: Any) -> Tensor:
 def to_copy(
     self: Tensor, dtype: Any, layout: Any, device: Any, pin_memory: Any, non_blocking: bool, memory_format: Any
 ) -> Tensor:
-    check_options(layout, pin_memory)
+    if layout is not None or pin_memory:
+        check_options(layout, pin_memory)
     keys = self._keys
     stays = device is None and memory_format is None and not keys & STRIDED
     if stays and dtype is not None and dtype is not self._dtype:

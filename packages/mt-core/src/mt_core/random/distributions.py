@@ -126,7 +126,9 @@ def _uniform_double(engine: MersenneTwister, count: int, low: float, high: float
 def fill_normal(out: Array, mean: float, std: float, engine: MersenneTwister) -> None:
     """Normal numbers in floating dtypes: sixteen at a time in contiguous arrays of that size or more, else in pairs."""
     with engine.lock:
-        if out.size >= _SIXTEEN and out.flags.c_contiguous:
+        if out.size < _SIXTEEN and std == 1.0 and out.dtype.itemsize >= 4 and out.flags.c_contiguous:
+            np.add(np.array(_few_normals(engine, out.size)).reshape(out.shape), mean, out)
+        elif out.size >= _SIXTEEN and out.flags.c_contiguous:
             _fill_by_sixteens(out.reshape(-1), mean, std, engine)
         else:
             _store(out, _serial_normals(engine, out.size, mean, std, _is_double(out)))

@@ -31,6 +31,8 @@ _FEW = 100
 def permutation(n: int, engine: MersenneTwister) -> Array:
     """The numbers 0 to n - 1 in random order, int64, shape (n,)."""
     with engine.lock:
+        if n <= _FEW:
+            return _shuffled_one_by_one(n, engine)
         return _shuffled(n, engine) if n < _LARGE_PERMUTATION else _shuffled_inside_out(n, engine)
 
 
@@ -42,8 +44,6 @@ def _shuffled(n: int, engine: MersenneTwister) -> Array:
     chains are followed at once, in doubling strides. What step i then takes from the place it aims at was left there by
     the step before it that aimed there, or is the number that always stood there.
     """
-    if n <= _FEW:
-        return _shuffled_one_by_one(n, engine)
     steps = np.arange(n - 1, dtype=np.int64)
     aims = steps + (engine.words(n - 1) % np.arange(n, 1, -1, dtype=np.uint64)).astype(np.int64)
     found = _ends_of_chains(n, steps, aims)
