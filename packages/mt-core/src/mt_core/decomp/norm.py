@@ -114,11 +114,17 @@ def native_batch_norm(
         if running_mean is None or running_var is None:
             raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
         result, mean, variance, _ = ops._batch_norm(input, weight, bias, running_mean, running_var, eps)
-        return result, mean, variance
+        return result, *_as_kept(input, (weight, bias, running_mean, running_var), mean, variance)
     result, mean, variance, rstd = ops._batch_norm(input, weight, bias, None, None, eps)
     if running_mean is not None or running_var is not None:
         _update_running(running_mean, running_var, mean, variance, input.numel() // max(shape[1], 1), momentum)
-    return result, mean, rstd
+    return result, *_as_kept(input, (weight, bias, running_mean, running_var), mean, rstd)
+
+
+def _as_kept(input: Any, parameters: tuple[Any, ...], *statistics: Any) -> tuple[Any, ...]:
+    """Statistics in the dtype that they are returned in: the parameters', which may be wider than the input's."""
+    kept = next((p._dtype for p in parameters if p is not None), input._dtype)
+    return tuple([s if s._dtype is kept else s.to(kept) for s in statistics])
 
 
 @composite("_batch_norm", explicit=True)
