@@ -10,7 +10,7 @@ from __future__ import annotations
 from mt_core import view_as_complex, view_as_real
 from mt_core.autograd_state import AutogradMeta, Creation
 from mt_core.dtypes import dtype
-from mt_core.keys import AUTOGRAD, MULTI_VIEW, NO_GRAD_VIEW
+from mt_core.keys import AUTOGRAD, CONJUGATE, MULTI_VIEW, NEGATIVE, NO_GRAD_VIEW
 from mt_core.tensor import Tensor
 
 from .modes import recording
@@ -20,9 +20,17 @@ __all__ = ["ViewGeometry", "current_meta", "edge_of", "follow_base", "mark_stale
 
 
 class ViewGeometry:
-    """Where a view lies in its base: offset from the base's first element, in elements of the view's dtype."""
+    """Where a view lies in its base, and how it reads its elements.
 
-    __slots__ = ("base_dtype", "dtype", "offset", "shape", "strides")
+    Attributes
+    ----------
+    offset
+        From the base's first element, in elements of the view's dtype.
+    toggled
+        Which of the keys `CONJUGATE` and `NEGATIVE` one of the two has and the other has not.
+    """
+
+    __slots__ = ("base_dtype", "base_is_conj", "dtype", "offset", "shape", "strides", "toggled")
 
     def __init__(self, view: Tensor, base: Tensor) -> None:
         self.dtype: dtype = view._dtype
@@ -31,6 +39,8 @@ class ViewGeometry:
         self.strides = view.stride()
         start = view.storage_offset() * view._dtype.itemsize - base.storage_offset() * base._dtype.itemsize
         self.offset = start // view._dtype.itemsize
+        self.toggled = (view._keys ^ base._keys) & (CONJUGATE | NEGATIVE)
+        self.base_is_conj = base.is_conj()
 
     def replay(self, base: Tensor) -> Tensor:
         """The same window of another tensor with the base's layout.
@@ -38,25 +48,47 @@ class ViewGeometry:
         Raises
         ------
         NotImplementedError
-            For a view that reinterprets its base's elements otherwise than between complex numbers and pairs of reals.
+            For a view that reinterprets its base's elements otherwise than between complex numbers and pairs of reals,
+            and for pairs of reals of a base that is read conjugated.
         """
         if self.dtype is self.base_dtype:
-            return base.as_strided(self.shape, self.strides, base.storage_offset() + self.offset)
+            return self._window(_read_otherwise(base, self.toggled))
         if self.base_dtype.is_complex and self.dtype is self.base_dtype.to_real():
-            reals = view_as_real(base)
-            return reals.as_strided(self.shape, self.strides, reals.storage_offset() + self.offset)
+            return self._replay_as_real(base)
         if self.dtype.is_complex and self.base_dtype is self.dtype.to_real():
-            return self._replay_as_complex(base)
+            return _read_otherwise(self._replay_as_complex(base), self.toggled)
         raise NotImplementedError(
             f"gradients through an in-place change of a view that reads {self.base_dtype} as {self.dtype} are not "
             "implemented; clone the view before changing it"
         )
+
+    def _window(self, elements: Tensor) -> Tensor:
+        return elements.as_strided(self.shape, self.strides, elements.storage_offset() + self.offset)
+
+    def _replay_as_real(self, base: Tensor) -> Tensor:
+        """Real or imaginary parts, or pairs of both; a conjugated base has its imaginary parts negated in memory."""
+        reals = view_as_real(base._conj() if base.is_conj() else base)
+        toggled = self.toggled & NEGATIVE
+        if base.is_conj() != self.base_is_conj:
+            if any(step % 2 for size, step in zip(self.shape, self.strides, strict=True) if size > 1):
+                raise NotImplementedError(
+                    "gradients through an in-place change of a view that reads a tensor with the conjugate bit as "
+                    "pairs of reals are not implemented; resolve the conjugation (resolve_conj) first"
+                )
+            toggled ^= NEGATIVE * (self.offset % 2)
+        return self._window(_read_otherwise(reals, toggled))
 
     def _replay_as_complex(self, base: Tensor) -> Tensor:
         extent = 1 + sum((size - 1) * stride for size, stride in zip(self.shape, self.strides, strict=True))
         pairs = base.as_strided((extent, 2), (2, 1), base.storage_offset() + 2 * self.offset)
         numbers = view_as_complex(pairs)
         return numbers.as_strided(self.shape, self.strides, numbers.storage_offset())
+
+
+def _read_otherwise(tensor: Tensor, toggled: int) -> Tensor:
+    if toggled & CONJUGATE:
+        tensor = tensor._conj()
+    return tensor._neg_view() if toggled & NEGATIVE else tensor
 
 
 def edge_of(tensor: Tensor) -> Edge:

@@ -18,6 +18,7 @@ from .dispatch.dispatcher import register_layer
 from .dtypes import dtype
 from .formats import layout, memory_format
 from .keys import AUTOGRAD, TORCH_FUNCTION
+from .layers.lazy_bits import LAYERS
 from .overrides import default_torch_function
 from .overriding import PLAIN, FunctionLayer, register_member
 from .size import Size
@@ -94,4 +95,6 @@ Tensor.__new__ = legacy_tensor  # type: ignore[method-assign]
 Tensor.__torch_function__ = classmethod(_torch_function)  # type: ignore[method-assign, assignment]
 PLAIN.update((dtype, device, layout, memory_format, Size, slice, type(Ellipsis)))
 register_layer(AUTOGRAD, "autograd")
+for _layer in LAYERS:
+    register_layer(_layer.key, _layer)
 register_layer(TORCH_FUNCTION, FunctionLayer())

@@ -11,7 +11,7 @@ from weakref import ref
 
 from . import dtypes
 from .cell import Cell, cell_of
-from .keys import AUTOGRAD, BACKEND_MASK, FLAGS, OTHER_INDEX, STRIDED
+from .keys import AUTOGRAD, BACKEND_MASK, CONJUGATE, FLAGS, NEGATIVE, OTHER_INDEX, STRIDED
 from .spec import is_contiguous
 
 __all__ = ["Block", "block_of", "move_block", "rebind", "resize_block", "set_geometry", "share_block"]
@@ -92,8 +92,9 @@ def rebind(tensor: Any, value: Any) -> None:
     block = block_of(value)
     tensor._array = value._array
     tensor._dtype = value._dtype
-    kept = AUTOGRAD | (tensor._keys & ~(BACKEND_MASK | FLAGS))
-    tensor._keys = (tensor._keys & kept) | (value._keys & (BACKEND_MASK | STRIDED | OTHER_INDEX))
+    taken = BACKEND_MASK | STRIDED | OTHER_INDEX | CONJUGATE | NEGATIVE
+    kept = AUTOGRAD | (tensor._keys & ~(taken | FLAGS))
+    tensor._keys = (tensor._keys & kept) | (value._keys & taken)
     tensor._base = None
     tensor._cell = cell = Cell(tensor)
     cell.version = version

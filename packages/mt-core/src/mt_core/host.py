@@ -9,14 +9,19 @@ import numpy as np
 from . import dtypes
 from .keys import AUTOGRAD, CONJUGATE, CPU, NEGATIVE
 
-__all__ = ["exported", "host_array"]
+__all__ = ["exported", "host_array", "resolved"]
+
+
+def resolved(tensor: Any) -> Any:
+    """A tensor whose array says what it reads as: itself, or a copy where conjugation or negation waits."""
+    if tensor._keys & (CONJUGATE | NEGATIVE):
+        return tensor.detach().resolve_conj().resolve_neg()
+    return tensor
 
 
 def host_array(tensor: Any) -> np.ndarray:
-    """The elements on the host with lazy bits resolved, in the storage type; may share memory."""
-    if tensor._keys & (CONJUGATE | NEGATIVE):
-        tensor = tensor.detach().resolve_conj().resolve_neg()
-    return tensor._backend.to_host(tensor._array)
+    """The elements on the host as they read, in the storage type; may share memory."""
+    return tensor._backend.to_host(resolved(tensor)._array)
 
 
 def exported(tensor: Any) -> np.ndarray:

@@ -58,15 +58,27 @@ class Spec:
 
 
 class View:
-    """Geometry of a view in the elements of its base's storage; `dtype` only where the view reinterprets elements."""
+    """Geometry of a view in the elements of its base's storage.
 
-    __slots__ = ("shape", "strides", "offset", "dtype")
+    Attributes
+    ----------
+    shape, strides, offset
+        In elements of the view.
+    dtype
+        Only where the view reinterprets elements.
+    toggled
+        Keys in which the view differs from what it is a view of (`mt_core.keys.CONJUGATE`, ``NEGATIVE``): it has that
+        one's geometry then, and reads the same elements otherwise.
+    """
 
-    def __init__(self, shape: Any, strides: Any, offset: int, dtype: dtype | None = None) -> None:
+    __slots__ = ("shape", "strides", "offset", "dtype", "toggled")
+
+    def __init__(self, shape: Any, strides: Any, offset: int, dtype: dtype | None = None, toggled: int = 0) -> None:
         self.shape: tuple[int, ...] = tuple(shape)
         self.strides: tuple[int, ...] = tuple(strides)
         self.offset = offset
         self.dtype = dtype
+        self.toggled = toggled
 
 
 def is_contiguous(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:

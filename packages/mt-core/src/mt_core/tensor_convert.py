@@ -11,7 +11,7 @@ from . import dtypes
 from .block import Block, block_of
 from .cell import Cell
 from .errors import NoElements
-from .host import exported, host_array
+from .host import exported, host_array, resolved
 from .keys import AUTOGRAD, BACKEND_MASK, CONJUGATE, CPU, FLAGS, META, NEGATIVE, OTHER_INDEX, STRIDED
 from .tensor import new_tensor
 
@@ -50,10 +50,10 @@ class ConversionMembers:
         """Nested lists of Python numbers; a number for a 0-dim tensor."""
         if self._keys & _AS_STORED == CPU and self._dtype.native:
             return self._array.tolist()
-        array = host_array(self)
-        if not self._dtype.native:
-            array = self._backend.to_host(self._backend.cast(self._array, self._dtype.compute))
-        return array.tolist()
+        if self._dtype.native:
+            return host_array(self).tolist()
+        backend = self._backend
+        return backend.to_host(backend.cast(resolved(self)._array, self._dtype.compute)).tolist()
 
     def numpy(self: Any, *, force: bool = False) -> np.ndarray:
         """The elements as a NumPy array on the same memory.
@@ -221,6 +221,7 @@ def copied_leaf(self: Any, memo: dict[int, Any]) -> Any:
     result = new_tensor(laid_out, self._dtype, self._keys & ~(AUTOGRAD | FLAGS) | self._keys & (STRIDED | OTHER_INDEX))
     cell = result._cell = Cell(result)
     copied_block.enter(cell)
+    result = resolved(result)
     if type(self) is not type(result):
         result = result.as_subclass(type(self))
     memo[id(self)] = result

@@ -26,6 +26,8 @@ __all__ = [
     '_batch_norm_backward',
     '_bounded_log',
     '_cdist_forward',
+    '_conj',
+    '_conj_copy',
     '_conj_physical',
     '_fft_c2c',
     '_fft_c2r',
@@ -41,6 +43,8 @@ __all__ = [
     '_lu_with_info',
     '_masked_softmax',
     '_masked_softmax_backward',
+    '_neg_view',
+    '_neg_view_copy',
     '_pack_padded_sequence',
     '_pad_circular',
     '_pad_packed_sequence',
@@ -778,6 +782,11 @@ _aten_bounded_log_packet = packet('_bounded_log', 'loss', ('_bounded_log',))
 _aten_bounded_log_kernels = overload('_bounded_log', 'loss').cache
 _aten_cdist_forward_packet = packet('_cdist_forward', 'norm', ('_cdist_forward',))
 _aten_cdist_forward_kernels = overload('_cdist_forward', 'norm').cache
+_aten_conj_packet = packet('_conj', 'elementwise', ('_conj',))
+_aten_conj_kernels = overload('_conj', 'elementwise').cache
+_aten_conj_copy_packet = packet('_conj_copy', 'view', ('_conj_copy',))
+_aten_conj_copy_kernels = overload('_conj_copy', 'view').cache
+_aten_conj_copy_out_kernels = overload('_conj_copy.out', 'view').cache
 _aten_conj_physical_packet = packet('_conj_physical', 'elementwise', ('_conj_physical',))
 _aten_conj_physical_kernels = overload('_conj_physical', 'elementwise').cache
 _aten_conj_physical_out_kernels = overload('_conj_physical.out', 'elementwise').cache
@@ -809,6 +818,11 @@ _aten_masked_softmax_packet = packet('_masked_softmax', 'activation', ('_masked_
 _aten_masked_softmax_kernels = overload('_masked_softmax', 'activation').cache
 _aten_masked_softmax_backward_packet = packet('_masked_softmax_backward', 'activation', ('_masked_softmax_backward',))
 _aten_masked_softmax_backward_kernels = overload('_masked_softmax_backward', 'activation').cache
+_aten_neg_view_packet = packet('_neg_view', 'elementwise', ('_neg_view',))
+_aten_neg_view_kernels = overload('_neg_view', 'elementwise').cache
+_aten_neg_view_copy_packet = packet('_neg_view_copy', 'view', ('_neg_view_copy',))
+_aten_neg_view_copy_kernels = overload('_neg_view_copy', 'view').cache
+_aten_neg_view_copy_out_kernels = overload('_neg_view_copy.out', 'view').cache
 _aten_pack_padded_sequence_packet = packet('_pack_padded_sequence', 'recurrent', ('_pack_padded_sequence',))
 _aten_pack_padded_sequence_kernels = overload('_pack_padded_sequence', 'recurrent').cache
 _aten_pad_circular_packet = packet('_pad_circular', 'view', ('_pad_circular',))
@@ -3206,6 +3220,34 @@ def _cdist_forward(_x1=MISSING, _x2=MISSING, _p=MISSING, _compute_mode=MISSING, 
         ('x2', 'p', 'compute_mode'), args, kwargs,
     )
 
+def _conj(_input=MISSING, /, more=MISSING, *args, **kwargs):
+    """_conj(input) -> Tensor
+
+    A view of a complex tensor that is read conjugated."""
+    if more is MISSING and not kwargs:
+        try:
+            if _input.__class__ in TENSORS:
+                return _aten_conj_kernels[_input._keys | tls.mode](_input)
+        except Overridden:
+            pass
+    return call_packet_as_given(_conj, _aten_conj_packet, (_input,), (more,), (), args, kwargs)
+
+def _conj_copy(_input=MISSING, /, more=MISSING, out=MISSING, *args, **kwargs):
+    """_conj_copy(input, *, out=None) -> Tensor
+
+    A copy of what `_conj` views."""
+    if more is MISSING and not kwargs:
+        try:
+            if _input.__class__ in TENSORS:
+                if out is MISSING:
+                    return _aten_conj_copy_kernels[_input._keys | tls.mode](_input)
+                if out.__class__ in TENSORS:
+                    keys = _input._keys | out._keys
+                    if not keys & AUTOGRAD: return _aten_conj_copy_out_kernels[keys | tls.mode](_input, out)
+        except Overridden:
+            pass
+    return call_packet_as_given(_conj_copy, _aten_conj_copy_packet, (_input,), (more, out), ('out',), args, kwargs)
+
 def _conj_physical(_input=MISSING, /, more=MISSING, out=MISSING, *args, **kwargs):
     """_conj_physical(input, *, out=None) -> Tensor"""
     if more is MISSING and not kwargs:
@@ -3643,6 +3685,34 @@ def _masked_softmax_backward(_grad_output=MISSING, _output=MISSING, _mask=MISSIN
         (more, output, mask, dim),
         ('output', 'mask', 'dim'), args, kwargs,
     )
+
+def _neg_view(_input=MISSING, /, more=MISSING, *args, **kwargs):
+    """_neg_view(input) -> Tensor
+
+    A view that is read negated."""
+    if more is MISSING and not kwargs:
+        try:
+            if _input.__class__ in TENSORS:
+                return _aten_neg_view_kernels[_input._keys | tls.mode](_input)
+        except Overridden:
+            pass
+    return call_packet_as_given(_neg_view, _aten_neg_view_packet, (_input,), (more,), (), args, kwargs)
+
+def _neg_view_copy(_input=MISSING, /, more=MISSING, out=MISSING, *args, **kwargs):
+    """_neg_view_copy(input, *, out=None) -> Tensor
+
+    A copy of what `_neg_view` views."""
+    if more is MISSING and not kwargs:
+        try:
+            if _input.__class__ in TENSORS:
+                if out is MISSING:
+                    return _aten_neg_view_copy_kernels[_input._keys | tls.mode](_input)
+                if out.__class__ in TENSORS:
+                    keys = _input._keys | out._keys
+                    if not keys & AUTOGRAD: return _aten_neg_view_copy_out_kernels[keys | tls.mode](_input, out)
+        except Overridden:
+            pass
+    return call_packet_as_given(_neg_view_copy, _aten_neg_view_copy_packet, (_input,), (more, out), ('out',), args, kwargs)
 
 def _pack_padded_sequence(_input=MISSING, _lengths=MISSING, _batch_first=MISSING, /, more=MISSING, lengths=MISSING, batch_first=MISSING, *args, **kwargs):
     """_pack_padded_sequence(input, lengths, batch_first) -> (Tensor, Tensor)
@@ -7828,7 +7898,7 @@ def concatenate(_tensors=MISSING, _dim=MISSING, /, more=MISSING, dim=MISSING, ou
 def conj(_input=MISSING, /, more=MISSING, *args, **kwargs):
     """conj(input) -> Tensor
 
-    Complex conjugate: a real tensor itself, of a complex one a new tensor."""
+    Complex conjugate: a real tensor itself, of a complex one a view that is read conjugated."""
     if more is MISSING and not kwargs:
         try:
             if _input.__class__ in TENSORS:
@@ -21662,7 +21732,7 @@ def reshape(_input=MISSING, _shape=MISSING, /, more=MISSING, shape=MISSING, *arg
 def resolve_conj(_input=MISSING, /, more=MISSING, *args, **kwargs):
     """resolve_conj(input) -> Tensor
 
-    The tensor itself: conjugation and negation are never pending."""
+    A copy where conjugation waits until elements are read (`is_conj()`), else the tensor itself."""
     if more is MISSING and not kwargs:
         try:
             if _input.__class__ in TENSORS:
@@ -21678,7 +21748,7 @@ def resolve_conj(_input=MISSING, /, more=MISSING, *args, **kwargs):
 def resolve_neg(_input=MISSING, /, more=MISSING, *args, **kwargs):
     """resolve_neg(input) -> Tensor
 
-    The tensor itself: conjugation and negation are never pending."""
+    A copy where negation waits until elements are read (`is_neg()`), else the tensor itself."""
     if more is MISSING and not kwargs:
         try:
             if _input.__class__ in TENSORS:
@@ -28138,6 +28208,8 @@ NAMESPACES = {
     ),
     'torch': (
         ('_batch_norm', '_batch_norm'),
+        ('_conj', '_conj'),
+        ('_conj_copy', '_conj_copy'),
         ('_conj_physical', '_conj_physical'),
         ('_histogramdd_bin_edges', '_histogramdd_bin_edges'),
         ('_histogramdd_from_bin_cts', '_histogramdd_from_bin_cts'),
@@ -28147,6 +28219,8 @@ NAMESPACES = {
         ('_lstm_gates', '_lstm_gates'),
         ('_lu_with_info', '_lu_with_info'),
         ('_masked_softmax', '_masked_softmax'),
+        ('_neg_view', '_neg_view'),
+        ('_neg_view_copy', '_neg_view_copy'),
         ('_pack_padded_sequence', '_pack_padded_sequence'),
         ('_pad_packed_sequence', '_pad_packed_sequence'),
         ('_plain_attention', '_plain_attention'),

@@ -134,8 +134,12 @@ from ._functions import (
     _atanh__packet,
     _atanh_kernels,
     _atanh_packet,
+    _aten_conj_kernels,
+    _aten_conj_packet,
     _aten_conj_physical_kernels,
     _aten_conj_physical_packet,
+    _aten_neg_view_kernels,
+    _aten_neg_view_packet,
     _baddbmm__kernels,
     _baddbmm__packet,
     _baddbmm_kernels,
@@ -1010,6 +1014,17 @@ class TensorBase:
 
     __slots__ = ()
 
+    def _conj(self, /, more=MISSING, *args, **kwargs):
+        """_conj() -> Tensor
+
+        A view of a complex tensor that is read conjugated."""
+        if more is MISSING and not kwargs:
+            try:
+                return _aten_conj_kernels[self._keys | tls.mode](self)
+            except Overridden:
+                pass
+        return call_method_as_given(TensorBase._conj, _aten_conj_packet, self, (), (more,), (), args, kwargs)
+
     def _conj_physical(self, /, more=MISSING, *args, **kwargs):
         """_conj_physical() -> Tensor"""
         if more is MISSING and not kwargs:
@@ -1022,6 +1037,17 @@ class TensorBase:
             (more,),
             (), args, kwargs,
         )
+
+    def _neg_view(self, /, more=MISSING, *args, **kwargs):
+        """_neg_view() -> Tensor
+
+        A view that is read negated."""
+        if more is MISSING and not kwargs:
+            try:
+                return _aten_neg_view_kernels[self._keys | tls.mode](self)
+            except Overridden:
+                pass
+        return call_method_as_given(TensorBase._neg_view, _aten_neg_view_packet, self, (), (more,), (), args, kwargs)
 
     def abs(self, /, more=MISSING, *args, **kwargs):
         """abs() -> Tensor
@@ -3369,7 +3395,7 @@ class TensorBase:
     def conj(self, /, more=MISSING, *args, **kwargs):
         """conj() -> Tensor
 
-        Complex conjugate: a real tensor itself, of a complex one a new tensor."""
+        Complex conjugate: a real tensor itself, of a complex one a view that is read conjugated."""
         if more is MISSING and not kwargs:
             try:
                 return _conj_kernels[self._keys | tls.mode](self)
@@ -9265,7 +9291,7 @@ class TensorBase:
     def resolve_conj(self, /, more=MISSING, *args, **kwargs):
         """resolve_conj() -> Tensor
 
-        The tensor itself: conjugation and negation are never pending."""
+        A copy where conjugation waits until elements are read (`is_conj()`), else the tensor itself."""
         if more is MISSING and not kwargs:
             try:
                 return _resolve_conj_kernels[self._keys | tls.mode](self)
@@ -9280,7 +9306,7 @@ class TensorBase:
     def resolve_neg(self, /, more=MISSING, *args, **kwargs):
         """resolve_neg() -> Tensor
 
-        The tensor itself: conjugation and negation are never pending."""
+        A copy where negation waits until elements are read (`is_neg()`), else the tensor itself."""
         if more is MISSING and not kwargs:
             try:
                 return _resolve_neg_kernels[self._keys | tls.mode](self)

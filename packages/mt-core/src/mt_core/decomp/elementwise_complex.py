@@ -11,19 +11,23 @@ from ..dispatch.registry import register_composite as composite
 
 @composite("real")
 def real(self: Any) -> Any:
-    return ops.view_as_real(self).select(-1, 0) if self.is_complex() else self
+    if not self.is_complex():
+        return self
+    return ops.view_as_real(ops._conj(self) if self.is_conj() else self).select(-1, 0)
 
 
 @composite("imag")
 def imag(self: Any) -> Any:
     if not self.is_complex():
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+    if self.is_conj():
+        return ops._neg_view(ops.view_as_real(ops._conj(self))).select(-1, 1)
     return ops.view_as_real(self).select(-1, 1)
 
 
 @composite("conj")
 def conj(self: Any) -> Any:
-    return ops._conj_physical(self) if self.is_complex() else self
+    return ops._conj(self) if self.is_complex() else self
 
 
 @composite("conj_physical")
@@ -41,9 +45,9 @@ def conj_physical_(self: Any) -> Any:
 
 @composite("resolve_conj")
 def resolve_conj(self: Any) -> Any:
-    return self
+    return self.clone() if self.is_conj() else self
 
 
 @composite("resolve_neg")
 def resolve_neg(self: Any) -> Any:
-    return self
+    return self.clone() if self.is_neg() else self

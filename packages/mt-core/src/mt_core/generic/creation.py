@@ -14,7 +14,7 @@ from ..dispatch.memory import check_no_internal_overlap, is_dense
 from ..dispatch.registry import register_generic as generic
 from ..dtypes import dtype
 from ..formats import channels_last, channels_last_3d, layout, memory_format, preserve_format, strided
-from ..keys import BACKEND_MASK, CONJUGATE, CPU, META, NEGATIVE, OTHER_INDEX, STRIDED
+from ..keys import BACKEND_MASK, CPU, META, OTHER_INDEX, STRIDED
 from ..layout import channels_last_strides, output_strides
 from ..pinned import can_pin, is_pinned, pinned_array
 from ..plugins.runtime_access import has_part, require
@@ -298,7 +298,7 @@ def clone(self: Tensor, memory_format: Any) -> Tensor:
     array = backend.empty(self._array.shape, self._dtype, strides, backend.index_of(self._array))
     backend.copy(array, self._array)
     flags = mode_triple(tls.mode)[2] | keys & OTHER_INDEX | (STRIDED if strides is not None else 0)
-    return new_tensor(array, self._dtype, (keys & (BACKEND_MASK | CONJUGATE | NEGATIVE)) | flags)
+    return new_tensor(array, self._dtype, (keys & BACKEND_MASK) | flags)
 
 
 @generic("_to_copy")

@@ -7,6 +7,7 @@ from typing import Any
 from .. import dtypes
 from ..dispatch.registry import register_meta as meta
 from ..dtypes import scalar_type_name
+from ..keys import CONJUGATE, NEGATIVE
 from ..layout import broadcast_shapes, broadcast_strides, output_strides
 from ..meta_array import contiguous_strides
 from ..promotion import FLOAT, result_type_of
@@ -43,8 +44,28 @@ def view_as_real(self: Any) -> View:
     """self (*) of complex -> view (*, 2) of its real dtype."""
     if not self.dtype.is_complex:
         raise RuntimeError("view_as_real is only supported for complex tensors")
+    if self.is_conj():
+        raise RuntimeError(
+            "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can "
+            "view it as real, use self.resolve_conj(); however, be warned that the resulting tensor will NOT alias the "
+            "original."
+        )
     strides = (*(2 * step for step in self.stride()), 1)
     return View((*self.shape, 2), strides, 2 * self.storage_offset(), self.dtype.to_real())
+
+
+@meta("_conj")
+def _conj(self: Any) -> View:
+    """self (*) of complex -> view (*), read conjugated; read plainly where it was conjugated."""
+    if not self.dtype.is_complex:
+        raise RuntimeError(f"_conj is only supported for complex tensors, got {self.dtype!r}")
+    return View(self.shape, self.stride(), self.storage_offset(), toggled=CONJUGATE)
+
+
+@meta("_neg_view")
+def _neg_view(self: Any) -> View:
+    """self (*) -> view (*), read negated; read plainly where it was negated."""
+    return View(self.shape, self.stride(), self.storage_offset(), toggled=NEGATIVE)
 
 
 @meta("view_as_complex")

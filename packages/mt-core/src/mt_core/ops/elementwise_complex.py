@@ -48,9 +48,13 @@ ops.view("view_as_real(Tensor(a) self) -> Tensor(a)", variants="function",
 ops.view("view_as_complex(Tensor(a) self) -> Tensor(a)", variants="function",
          doc="A real tensor whose last dimension has size 2 read as a complex one.")  # fmt: skip
 ops.composite(
-    "conj(Tensor(a) self) -> Tensor(a)", doc="Complex conjugate: a real tensor itself, of a complex one a new tensor."
+    "conj(Tensor(a) self) -> Tensor(a)",
+    doc="Complex conjugate: a real tensor itself, of a complex one a view that is read conjugated.",
 )
-for _name in ("resolve_conj", "resolve_neg"):
+ops.view("_conj(Tensor(a) self) -> Tensor(a)", doc="A view of a complex tensor that is read conjugated.")
+ops.view("_neg_view(Tensor(a) self) -> Tensor(a)", doc="A view that is read negated.")
+for _name, _done in (("resolve_conj", "conjugation"), ("resolve_neg", "negation")):
     ops.composite(
-        f"{_name}(Tensor(a) self) -> Tensor(a)", doc="The tensor itself: conjugation and negation are never pending."
+        f"{_name}(Tensor(a) self) -> Tensor(a)",
+        doc=f"A copy where {_done} waits until elements are read (`is_{_name[8:]}()`), else the tensor itself.",
     )

@@ -24,6 +24,8 @@ COPIES = {
     "alias": ("(Tensor self)", "Tensor"),
     "view_as_real": ("(Tensor self)", "Tensor"),
     "view_as_complex": ("(Tensor self)", "Tensor"),
+    "_conj": ("(Tensor self)", "Tensor"),
+    "_neg_view": ("(Tensor self)", "Tensor"),
     "unbind.int": ("(Tensor self, int dim=0)", "Tensor[]"),
     "split.Tensor": ("(Tensor self, int split_size, int dim=0)", "Tensor[]"),
     "split_with_sizes": ("(Tensor self, int[] split_sizes, int dim=0)", "Tensor[]"),

@@ -1,0 +1,1 @@
+"""Dispatch layers that every installation has."""
