@@ -52,7 +52,7 @@ class ViewGeometry:
             and for pairs of reals of a base that is read conjugated.
         """
         if self.dtype is self.base_dtype:
-            return self._window(_read_otherwise(base, self.toggled))
+            return _read_otherwise(self._window(base), self.toggled)
         if self.base_dtype.is_complex and self.dtype is self.base_dtype.to_real():
             return self._replay_as_real(base)
         if self.dtype.is_complex and self.base_dtype is self.dtype.to_real():

@@ -31,4 +31,4 @@ derivative(
     angle=lambda grad, result: ops.real(conj(grad) * (1j * result)),
 )
 derivative("view_as_real", self=lambda grad: ops.view_as_complex(grad.contiguous()))
-derivative("view_as_complex", self=lambda grad: ops.view_as_real(grad))
+derivative("view_as_complex", self=lambda grad: ops.view_as_real(grad.resolve_conj()))

@@ -91,9 +91,7 @@ def view_dtype(self: Any, dtype: Any) -> View:
     """self (*, N) -> view (*, N size / new size), of the other dtype."""
     for unread, what in ((self.is_conj(), "conjugate view tensors"), (self.is_neg(), "tensors with negative bit set")):
         if unread:
-            raise RuntimeError(
-                f"torch.Tensor.view is not supported for {what} when converting to a different dtype."
-            )
+            raise RuntimeError(f"torch.Tensor.view is not supported for {what} when converting to a different dtype.")
     old, new = self._dtype.itemsize, dtype.itemsize
     shape, strides, offset = list(self._array.shape), list(self.stride()), self.storage_offset()
     if old == new:
