@@ -3230,7 +3230,11 @@ def _conj(_input=MISSING, /, more=MISSING, *args, **kwargs):
                 return _aten_conj_kernels[_input._keys | tls.mode](_input)
         except Overridden:
             pass
-    return call_packet_as_given(_conj, _aten_conj_packet, (_input,), (more,), (), args, kwargs)
+    return call_packet_as_given(
+        _conj, _aten_conj_packet, (_input,),
+        (more,),
+        (), args, kwargs,
+    )
 
 def _conj_copy(_input=MISSING, /, more=MISSING, out=MISSING, *args, **kwargs):
     """_conj_copy(input, *, out=None) -> Tensor
@@ -3243,10 +3247,15 @@ def _conj_copy(_input=MISSING, /, more=MISSING, out=MISSING, *args, **kwargs):
                     return _aten_conj_copy_kernels[_input._keys | tls.mode](_input)
                 if out.__class__ in TENSORS:
                     keys = _input._keys | out._keys
-                    if not keys & AUTOGRAD: return _aten_conj_copy_out_kernels[keys | tls.mode](_input, out)
+                    if not keys & AUTOGRAD:
+                        return _aten_conj_copy_out_kernels[keys | tls.mode](_input, out)
         except Overridden:
             pass
-    return call_packet_as_given(_conj_copy, _aten_conj_copy_packet, (_input,), (more, out), ('out',), args, kwargs)
+    return call_packet_as_given(
+        _conj_copy, _aten_conj_copy_packet, (_input,),
+        (more, out),
+        ('out',), args, kwargs,
+    )
 
 def _conj_physical(_input=MISSING, /, more=MISSING, out=MISSING, *args, **kwargs):
     """_conj_physical(input, *, out=None) -> Tensor"""
@@ -3696,7 +3705,11 @@ def _neg_view(_input=MISSING, /, more=MISSING, *args, **kwargs):
                 return _aten_neg_view_kernels[_input._keys | tls.mode](_input)
         except Overridden:
             pass
-    return call_packet_as_given(_neg_view, _aten_neg_view_packet, (_input,), (more,), (), args, kwargs)
+    return call_packet_as_given(
+        _neg_view, _aten_neg_view_packet, (_input,),
+        (more,),
+        (), args, kwargs,
+    )
 
 def _neg_view_copy(_input=MISSING, /, more=MISSING, out=MISSING, *args, **kwargs):
     """_neg_view_copy(input, *, out=None) -> Tensor
@@ -3709,10 +3722,15 @@ def _neg_view_copy(_input=MISSING, /, more=MISSING, out=MISSING, *args, **kwargs
                     return _aten_neg_view_copy_kernels[_input._keys | tls.mode](_input)
                 if out.__class__ in TENSORS:
                     keys = _input._keys | out._keys
-                    if not keys & AUTOGRAD: return _aten_neg_view_copy_out_kernels[keys | tls.mode](_input, out)
+                    if not keys & AUTOGRAD:
+                        return _aten_neg_view_copy_out_kernels[keys | tls.mode](_input, out)
         except Overridden:
             pass
-    return call_packet_as_given(_neg_view_copy, _aten_neg_view_copy_packet, (_input,), (more, out), ('out',), args, kwargs)
+    return call_packet_as_given(
+        _neg_view_copy, _aten_neg_view_copy_packet, (_input,),
+        (more, out),
+        ('out',), args, kwargs,
+    )
 
 def _pack_padded_sequence(_input=MISSING, _lengths=MISSING, _batch_first=MISSING, /, more=MISSING, lengths=MISSING, batch_first=MISSING, *args, **kwargs):
     """_pack_padded_sequence(input, lengths, batch_first) -> (Tensor, Tensor)

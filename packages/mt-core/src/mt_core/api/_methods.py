@@ -1023,7 +1023,11 @@ class TensorBase:
                 return _aten_conj_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase._conj, _aten_conj_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase._conj, _aten_conj_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def _conj_physical(self, /, more=MISSING, *args, **kwargs):
         """_conj_physical() -> Tensor"""
@@ -1047,7 +1051,11 @@ class TensorBase:
                 return _aten_neg_view_kernels[self._keys | tls.mode](self)
             except Overridden:
                 pass
-        return call_method_as_given(TensorBase._neg_view, _aten_neg_view_packet, self, (), (more,), (), args, kwargs)
+        return call_method_as_given(
+            TensorBase._neg_view, _aten_neg_view_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
 
     def abs(self, /, more=MISSING, *args, **kwargs):
         """abs() -> Tensor
