@@ -35,6 +35,9 @@ def sort(self: np.ndarray, stable: Any, dim: int, descending: bool) -> tuple[np.
 def topk(self: np.ndarray, k: int, dim: int, largest: bool, sorted: bool) -> tuple[np.ndarray, np.ndarray]:
     if not self.ndim:
         return _scalar_pair(self) if k else (np.empty((), self.dtype), np.empty((), np.int64))
+    if not k:
+        shape = [0 if i == dim % self.ndim else n for i, n in enumerate(self.shape)]
+        return np.empty(shape, self.dtype), np.empty(shape, np.int64)
     first = order_of(self, dim, largest)[(slice(None),) * (dim % self.ndim) + (slice(k),)]
     return take_along(self, first, dim), first
 

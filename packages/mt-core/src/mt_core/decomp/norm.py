@@ -8,7 +8,7 @@ from typing import Any
 from ..api import _functions as ops
 from ..autograd_state import no_grad
 from ..dispatch.registry import register_composite as composite
-from ..dtypes import dtype, finfo
+from ..dtypes import dtype, finfo, float32, scalar_type_name
 from ..meta.norm import check_normalized
 
 Ints = tuple[int, ...]
@@ -90,10 +90,17 @@ def _check_channels(channels: int, **parameters: Any) -> None:
 
 
 def _check_parameter_types(d: dtype, *parameters: Any) -> None:
-    """Parameters have the input's dtype; beside half types they may be float32."""
-    for parameter in parameters:
-        if parameter is not None and parameter._dtype is not d and parameter._dtype is not d.compute:
-            raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
+    """Parameters have the input's dtype; beside half types they may all be float32."""
+    given = [p._dtype for p in parameters if p is not None]
+    wrong = next((found for found in given if found is not d), None)
+    if wrong is None or not d.is_floating_point:
+        return
+    if given[0] is d:
+        raise RuntimeError(f"expected scalar type {scalar_type_name(d)} but found {scalar_type_name(wrong)}")
+    if any(found is not float32 for found in given):
+        raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
+    if d.compute is d:
+        raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
 
 
 @composite("native_batch_norm")
