@@ -3,8 +3,6 @@
 Unless said otherwise they work elementwise on any shape; `inplace` lets them change their input itself.
 """
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A softmax for many classes, most of them rare."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Multi-head attention as a module."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import mt_core as mt

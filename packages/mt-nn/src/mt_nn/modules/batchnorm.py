@@ -1,7 +1,5 @@
 """Batch normalization."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import mt_core as mt
@@ -308,7 +306,7 @@ class SyncBatchNorm(_BatchNorm):
         return converted
 
     @classmethod
-    def _like(cls, module: _BatchNorm, process_group: Any | None) -> SyncBatchNorm:
+    def _like(cls, module: _BatchNorm, process_group: Any | None) -> "SyncBatchNorm":
         converted = cls(
             module.num_features, module.eps, module.momentum, module.affine, module.track_running_stats, process_group
         )

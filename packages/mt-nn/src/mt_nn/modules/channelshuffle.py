@@ -1,7 +1,5 @@
 """Mixing channels of different groups."""
 
-from __future__ import annotations
-
 from mt_core import Tensor
 
 from .. import functional as F

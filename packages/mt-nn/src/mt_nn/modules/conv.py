@@ -3,8 +3,6 @@
 Inputs have the shape (N, C, *) or (C, *). Sizes are one number for all spatial dimensions or one for each.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

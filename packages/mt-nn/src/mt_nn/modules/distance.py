@@ -1,7 +1,5 @@
 """Distances and similarities as modules."""
 
-from __future__ import annotations
-
 from mt_core import Tensor
 
 from .. import functional as F

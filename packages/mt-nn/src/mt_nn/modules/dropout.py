@@ -1,7 +1,5 @@
 """Dropout as modules: in training they zero elements or whole channels at random, in evaluation they do nothing."""
 
-from __future__ import annotations
-
 from mt_core import Tensor
 
 from .. import functional as F

@@ -1,7 +1,5 @@
 """Joining and splitting dimensions."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from mt_core import Size, Tensor

@@ -1,7 +1,5 @@
 """Conversion between images and their patches."""
 
-from __future__ import annotations
-
 from mt_core import Tensor
 
 from .. import functional as F

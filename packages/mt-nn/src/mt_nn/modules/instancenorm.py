@@ -1,7 +1,5 @@
 """Instance normalization."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

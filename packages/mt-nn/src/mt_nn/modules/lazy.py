@@ -1,7 +1,5 @@
 """Modules that take the shapes of their parameters from their first input."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

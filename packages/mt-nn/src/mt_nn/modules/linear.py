@@ -1,7 +1,5 @@
 """Linear maps."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How the work of `linear_cross_entropy` may be divided."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import mt_core as mt

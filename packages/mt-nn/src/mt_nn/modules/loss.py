@@ -4,8 +4,6 @@ Every loss takes `reduction`: ``"none"`` returns all terms, ``"mean"`` their mea
 `size_average` and `reduce` are its former spelling. Shapes are those of the function of the same name in `functional`.
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Normalization over features or groups of channels, with the same work in training and evaluation."""
 
-from __future__ import annotations
-
 import numbers
 
 import mt_core as mt

@@ -4,8 +4,6 @@
 negative numbers cut off. Inputs have the shape (N, C, *) or (C, *).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from mt_core import Tensor

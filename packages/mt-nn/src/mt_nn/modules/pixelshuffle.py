@@ -1,7 +1,5 @@
 """Moving elements between channels and space."""
 
-from __future__ import annotations
-
 from mt_core import Tensor
 
 from .. import functional as F

@@ -4,8 +4,6 @@ Sizes are one number for all spatial dimensions or one for each; `stride` is by 
 rounds the number of windows up rather than down.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from mt_core import Tensor

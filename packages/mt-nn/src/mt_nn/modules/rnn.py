@@ -1,7 +1,5 @@
 """Recurrent networks: over whole sequences (`RNN`, `LSTM`, `GRU`) and for one step (the cells)."""
 
-from __future__ import annotations
-
 import math
 import numbers
 import warnings

@@ -1,7 +1,5 @@
 """Tables whose rows are looked up by index."""
 
-from __future__ import annotations
-
 import mt_core as mt
 from mt_core import Tensor
 
@@ -157,7 +155,7 @@ class Embedding(Module):
         norm_type: float = 2.0,
         scale_grad_by_freq: bool = False,
         sparse: bool = False,
-    ) -> Embedding:
+    ) -> "Embedding":
         """An `Embedding` around a table of shape (V, D), which with `freeze` needs no gradient."""
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
@@ -318,7 +316,7 @@ class EmbeddingBag(Module):
         sparse: bool = False,
         include_last_offset: bool = False,
         padding_idx: int | None = None,
-    ) -> EmbeddingBag:
+    ) -> "EmbeddingBag":
         """An `EmbeddingBag` around a table of shape (V, D), which with `freeze` needs no gradient."""
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")

@@ -5,8 +5,6 @@ with `batch_first` (N, length, E), or (length, E) for a single sample. In a bool
 numbers are added to scores.
 """
 
-from __future__ import annotations
-
 import copy
 import warnings
 from collections.abc import Callable
@@ -241,7 +239,7 @@ class TransformerEncoder(Module):
 
     def __init__(
         self,
-        encoder_layer: TransformerEncoderLayer,
+        encoder_layer: "TransformerEncoderLayer",
         num_layers: int,
         norm: Module | None = None,
         enable_nested_tensor: bool = True,
@@ -351,7 +349,7 @@ class TransformerDecoder(Module):
 
     __constants__ = ["norm"]
 
-    def __init__(self, decoder_layer: TransformerDecoderLayer, num_layers: int, norm: Module | None = None) -> None:
+    def __init__(self, decoder_layer: "TransformerDecoderLayer", num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
         self.layers = _get_clones(decoder_layer, num_layers)
         self.num_layers = num_layers

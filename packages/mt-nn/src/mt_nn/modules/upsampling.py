@@ -1,7 +1,5 @@
 """Resizing images."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from mt_core import Tensor

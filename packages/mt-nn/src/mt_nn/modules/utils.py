@@ -1,7 +1,5 @@
 """Small helpers of modules."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from .._arguments import (
