@@ -61,10 +61,10 @@ class RecomputedNode(Node):
         # Of a first derivative, the history of the sources is no part.
         sources = self.sources if again else [t.detach().requires_grad_(_is_source(t)) for t in self.sources]
         stand_in = {id(t): s for t, s in zip(self.sources, sources, strict=True)}
-        if self.writes:
-            # What is written to is a copy: a composite may write to it itself.
-            stand_in[id(self.sources[0])] = sources[0].clone()
         with self.without_drawing(), recording():
+            if self.writes:
+                # What is written to is a copy: a composite may write to it itself.
+                stand_in[id(self.sources[0])] = sources[0].clone()
             result = self.composite(*[_replaced(value, stand_in) for value in self.arguments])
         outputs = [t for t in tensors_in((result,)) if t._dtype in DIFFERENTIABLE]
         arrived = [(o, g) for o, g in zip(outputs, grads, strict=True) if g is not None and o.requires_grad]
