@@ -17,7 +17,7 @@ from mt_core.testing import BackendExam, TensorMaker, read_gaps
 from mt_core.testing.gaps import run_unless_known
 from mt_core.testing.null_backend import NullBackend
 
-NULL = NullBackend()
+NULL = NullBackend(devices=2)
 register_backend(NULL)
 
 

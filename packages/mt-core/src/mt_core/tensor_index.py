@@ -13,7 +13,7 @@ import numpy as np
 from . import dtypes
 from .construct import from_data, tensor
 from .dispatch.registry import overload
-from .keys import BACKEND_MASK, CPU
+from .keys import BACKEND_MASK, CPU, META
 from .state import tls
 from .tensor import new_tensor
 from .tensor_types import TENSORS
@@ -55,10 +55,11 @@ class IndexingMembers:
                 return _slice[self._keys | tls.mode](self, 0, start, stop, 1)
         elif kind in TENSORS:
             d, array = key._dtype, key._array
-            if d in _INDEX_TYPES and 0 < array.ndim <= self._array.ndim:
+            if d in _INDEX_TYPES and 0 < array.ndim <= self._array.ndim and self._keys & key._keys & CPU:
                 return _index[self._keys | key._keys | tls.mode](self, [key])
         view, indices = applied(self, key)
         if indices:
+            indices = _beside(view, indices)
             return _index[_keys_of(indices, view)](view, indices)
         return _alias[self._keys | tls.mode](self) if view is self else view
 
@@ -75,10 +76,28 @@ class IndexingMembers:
             _assign(view, value)
             return
         source = _value_for_put(view, value)
+        indices = _beside(view, indices)
         _index_put[_keys_of(indices, view) | source._keys](view, indices, source, False)
 
     def __delitem__(self, key: Any) -> None:
         raise TypeError("Tensor does not support deleting items")
+
+
+def _beside(view: Any, indices: list[Any]) -> list[Any]:
+    """Index tensors where the indexed tensor is: lists, and tensors of the CPU, may index a tensor of any device.
+
+    Raises
+    ------
+    RuntimeError
+        For an index on a third device, in PyTorch's words.
+    """
+    if all(index is None or index._keys & view._keys & CPU for index in indices) or view._keys & META:
+        return indices
+    where = view.device
+    for index in indices:
+        if index is not None and not index._keys & CPU and index.device != where:
+            raise RuntimeError(f"indices should be either on cpu or on the same device as the indexed tensor ({where})")
+    return [index.to(where) if index is not None and index._keys & CPU else index for index in indices]
 
 
 def _keys_of(indices: list[Any], view: Any) -> int:

@@ -140,6 +140,8 @@ def _filled(overload: Overload, functional: Overload, kernels: list[Kernel], bac
         plain = not any(widened_dtype(kernel, backend, tensor) for tensor in tensors)
         if not plain or not _is_as_described(out, spec) or any(share_memory(out, tensor) for tensor in tensors):
             return general(*args)
+        if elementwise.is_elsewhere(out, tensors):
+            return general(*args)
         normalized = spec.arguments or {}
         given = [
             value._array if isinstance(value, Tensor) else normalized.get(a.name, value)

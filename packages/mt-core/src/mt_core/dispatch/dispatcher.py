@@ -240,6 +240,11 @@ def _backend_slot(overload: Overload, key: int, coded: int) -> Callee:
     otherwise = _made_of_operators(overload)
     if otherwise is not None and not kernels:
         return otherwise
+    several = has_several_devices(coded) and key != META
+    own_kernel_writes = bool(kernels) and overload.schema.is_mutable
+    as_numbers = several and overload.declaration.kind == "elementwise" and not own_kernel_writes
+    if as_numbers:
+        coded |= STRIDED  # the short paths take arrays of the backend only
     if otherwise is None:
         otherwise = derived.form_of(overload, key, coded)
     built = executors.build(overload, kernels, otherwise, backend_for(key), key, coded) if kernels else otherwise
@@ -248,8 +253,8 @@ def _backend_slot(overload: Overload, key: int, coded: int) -> Callee:
     if built is None:
         raise missing_kernel(overload, effective_keys(coded))
     # The meta device has no kernels that would meet another device's arrays; its rules accept what PyTorch's accept.
-    if (has_several_devices(coded) or coded & OTHER_INDEX) and key != META:
-        return on_one_device(overload, key, backend_for(key), built)
+    if several or coded & OTHER_INDEX and key != META:
+        return on_one_device(overload, key, backend_for(key), built, as_numbers)
     return built
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..cell import Cell, cell_of
-from ..dtypes import ALL_DTYPES, complex32, dtype
+from ..dtypes import ALL_DTYPES, bfloat16, complex32, dtype, float16, float32, float64
 from ..dtypes import bool as bool_dtype
 from ..keys import BACKEND_MASK, OTHER_INDEX, STRIDED
 from ..layout import broadcast_shapes, broadcast_strides, output_strides
@@ -37,7 +37,8 @@ Callee = Callable[..., Any]
 #: Classes of Python numbers that stand for 0-dim tensors.
 NUMBERS = frozenset((bool, int, float, complex))
 REAL_NUMBERS = frozenset((bool, int, float))
-REAL_FLOATS = frozenset(d for d in ALL_DTYPES if d.native_real_float)
+#: The dtypes that no operator's check refuses.
+REAL_FLOATS = frozenset((bfloat16, float16, float32, float64))
 #: What a backend computes in that does not say: NumPy's dtypes.
 _NUMPY_NATIVE = frozenset(d for d in ALL_DTYPES if d.native)
 #: Whether a NumPy array and a Python number compute in the array's dtype whatever the number (NumPy 2; before it, the
@@ -143,7 +144,10 @@ class Elementwise:
             value = args[i]
             if isinstance(value, Tensor):
                 wanted = compute if i in self.promoting else value._dtype
-                converted[i] = backend.cast(value._array, wanted)
+                if isinstance(value._array, backend.array_type):
+                    converted[i] = backend.cast(value._array, wanted)
+                else:  # of no dimensions, on the CPU (`several_devices`)
+                    converted[i] = self.number(value.item(), wanted)
             elif value is not None:
                 converted[i] = self.number(value, compute)
         dropped = kernel.accepts.defaults
@@ -275,6 +279,15 @@ def check_same_device(tensors: list[Tensor]) -> None:
             raise different_devices(first, t)
 
 
+def is_elsewhere(out: Tensor, tensors: list[Tensor]) -> bool:
+    """Whether what is to be written lies on another device than the tensors of the call."""
+    if not tensors:
+        return False
+    keys = out._keys ^ tensors[0]._keys
+    either = out._keys | tensors[0]._keys
+    return bool(keys & BACKEND_MASK) or bool(either & OTHER_INDEX and out.device != tensors[0].device)
+
+
 def different_devices(first: Tensor, second: Tensor) -> RuntimeError:
     """The error for two tensors that would have to be on one device."""
     return RuntimeError(
@@ -357,6 +370,13 @@ class Direct:
                 self.entries.setdefault(d, (kernel.function, result))
             elif not left_out:
                 self.with_parameters.setdefault(d, (kernel.function, result))
+            elif not left_out:
+                self.entries.setdefault(d, (_given(kernel.function, self.parameters), result))
+
+
+def _given(function: Callee, parameters: tuple[Any, ...]) -> Callee:
+    """A kernel as a function of the operands alone."""
+    return lambda *operands: function(*operands, *parameters)
 
 
 def _parameters_are_checked(operator: Elementwise) -> bool:
@@ -729,6 +749,8 @@ def _filled(operator: Elementwise, kernels: list[Kernel], out_at: int, general: 
         out, rest = args[out_at], (*args[:out_at], *args[out_at + 1 :])
         tensors = operator.tensors(rest)
         if out._keys & STRIDED or any(share_memory(out, t) or t._keys & STRIDED for t in tensors):
+            return general(*args)
+        if is_elsewhere(out, tensors):
             return general(*args)
         common = operator.common_dtype(rest)
         shape, _ = operator.layout(rest)

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from typing import Any
 
 from ..cell import Cell, cell_of
-from ..devices import device
+from ..devices import device, index_flag
 from ..dtypes import dtype, from_numpy_dtype
 from ..errors import NoElements
-from ..keys import BACKEND_MASK, FLAGS, META, OTHER_INDEX, STRIDED, WIDTH
+from ..keys import BACKEND_MASK, CPU, FLAGS, META, OTHER_INDEX, STRIDED, WIDTH
 from ..meta_array import MetaArray
 from ..return_types import result_type
 from ..spec import Spec, is_contiguous
@@ -26,7 +26,7 @@ from .call_plans import checked_once, planned, unplanned
 from .kernel import Kernel, are_alike, quiet, runner_for
 from .memory import check_no_internal_overlap
 from .registry import META_RULES, READS_ELEMENTS, Overload, find_overload, load_family
-from .writing import check_inplace_result, fit_out
+from .writing import check_inplace_result, fit_out, out_elsewhere
 
 __all__ = ["build", "infer", "rule_of", "with_named_results"]
 
@@ -133,10 +133,23 @@ def _plain(
     prepare = Preparation(overload, kernels, specs, backend, keys, otherwise)
     reads = READS_ELEMENTS.get(overload.name) if rule_of(overload) is not None else None
     by_description = planned(overload, prepare, bool(coded & STRIDED))
+    if prepare.is_factory and not key & (CPU | META):
+        return _on_default_device(overload, by_description)
     if reads is None:
         return by_description
     by_elements = _by_elements(prepare) or unplanned(overload, prepare)
     return lambda *args: by_elements(*args) if reads(*args) else by_description(*args)
+
+
+def _on_default_device(overload: Overload, run: Callee) -> Callee:
+    """A factory that is told the default device, whose index is no part of the key set, where it is told none."""
+    at = next(i for i, a in enumerate(overload.schema.arguments) if a.type == "Device")
+
+    def place(*args: Any) -> Any:
+        default = tls.default_device
+        return run(*args) if args[at] is not None or default is None else run(*args[:at], default, *args[at + 1 :])
+
+    return place
 
 
 class Call:
@@ -266,6 +279,9 @@ class Preparation:
         """What makes tensors of the kernel's arrays."""
         if specs is None:
             return self.unspecified()
+        if self.is_factory:
+            index = None if specs.device is None else specs.device.index
+            return self.on_its_index(self.wrap(specs, index))
         if not self.several and specs.strides is None:
             return self.wrap(specs, None)
         index = index_of(self.backend, args, self.singles, self.lists)
@@ -274,6 +290,18 @@ class Preparation:
         finish = [self.one_of_several(spec, index) for spec in specs]
         handed_over = result_type(self.overload.declaration)
         return lambda arrays: handed_over([one(a) for one, a in zip(finish, arrays, strict=True)])
+
+    def on_its_index(self, finish: Callee) -> Callee:
+        """A factory's finisher: no tensor of the call tells the device index, so the array does."""
+        if self.keys & (CPU | META):
+            return finish
+
+        def run(array: Any) -> Tensor:
+            made = finish(array)
+            made._keys |= index_flag(self.backend, made._array)
+            return made
+
+        return run
 
     def one_of_several(self, spec: Any, index: int | None) -> Callee:
         """What makes a tensor of an array, tensors of a list of them, or None of what is not wanted."""
@@ -604,6 +632,10 @@ def _out_rule(overload: Overload) -> Callee | None:
     rest = [i for i, a in enumerate(arguments) if not a.writes]
 
     def check(*args: Any) -> None:
+        tensors = [args[i] for i in rest if isinstance(args[i], Tensor)]
+        for i in outs:
+            if args[i] is not None and elementwise.is_elsewhere(args[i], tensors):
+                raise out_elsewhere(args[i], tensors[0])
         made = specs(*[args[i] for i in rest])
         for i, spec in zip(outs, (made,) if isinstance(made, Spec) else made or (), strict=False):
             if spec is not None:

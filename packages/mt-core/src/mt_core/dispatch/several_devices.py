@@ -28,17 +28,23 @@ def two_third_parties(types: int) -> RuntimeError:
     )
 
 
-def on_one_device(overload: Overload, key: int, backend: Any, handled: Callable[..., Any]) -> Callable[..., Any]:
+def on_one_device(
+    overload: Overload, key: int, backend: Any, handled: Callable[..., Any], as_numbers: bool
+) -> Callable[..., Any]:
     """What a backend does with an operator, behind a look at the devices: its kernel sees arrays of its own only.
 
     Tensors given as ``out=`` are left to what writes them, which refuses another device in its own words. Copies from
     one device to another are no mistake: an operator on the backend contract looks at the devices itself.
+
+    A 0-dim CPU tensor is written to the device, but where it is an operand of an elementwise operator, and not the
+    first: the executor then hands it over as a number (`elementwise.Elementwise.arrays`), and nothing is transferred.
     """
     arguments = overload.schema.arguments
     written = [i for i, a in enumerate(arguments) if a.writes and not a.kwarg_only]
     outputs = [i for i, a in enumerate(arguments) if a.writes and a.kwarg_only]
     singles = [i for i in overload.tensor_positions if i not in outputs]
     lists = [i for i in overload.list_positions if i not in outputs]
+    transferred = singles[:1] if as_numbers else singles
 
     def tensors_of(args: tuple[Any, ...]) -> Iterator[Tensor]:
         for value in (*[args[i] for i in singles], *[t for i in lists for t in args[i] or ()]):
@@ -61,7 +67,7 @@ def on_one_device(overload: Overload, key: int, backend: Any, handled: Callable[
                 raise different_devices(args[i], ours)
         index = backend.index_of(ours._array) if ours is not None else None
         brought = list(args)
-        for i in singles:
+        for i in transferred:
             brought[i] = bring(args[i], index)
         for i in lists:
             brought[i] = args[i] and [bring(t, index) for t in args[i]]

@@ -11,7 +11,8 @@ from ..tensor import Tensor
 from .memory import check_no_internal_overlap
 
 __all__ = [
-    "check_castable", "check_exact", "check_inplace_result", "check_out", "fit_out", "resize_out", "write_result",
+    "check_castable", "check_exact", "check_inplace_result", "check_out", "fit_out", "out_elsewhere", "resize_out",
+    "write_result",
 ]  # fmt: skip
 
 
@@ -55,7 +56,12 @@ def check_out(out: Tensor, result: Tensor) -> None:
     """Refuse, before anything is written, an ``out`` of a dtype or device that cannot take the result."""
     check_castable(result._dtype, out._dtype)
     if out.device != result.device:
-        raise RuntimeError(f"Expected out tensor to have device {result.device}, but got {out.device} instead")
+        raise out_elsewhere(out, result)
+
+
+def out_elsewhere(out: Tensor, other: Tensor) -> RuntimeError:
+    """The error for an ``out`` on another device than the rest of the call."""
+    return RuntimeError(f"Expected out tensor to have device {other.device}, but got {out.device} instead")
 
 
 def fit_out(out: Tensor, spec: Spec) -> None:

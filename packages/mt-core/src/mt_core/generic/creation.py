@@ -320,16 +320,14 @@ def to_copy(
 
 
 def transfer(target: Tensor, source: Tensor, non_blocking: bool = False) -> None:
-    """Write the source's elements into the target, across devices by way of the host.
+    """Write the source's elements into the target, across device types by way of the host.
 
     With `non_blocking` the copy between pinned memory of the host and a device is left to the current stream.
     """
     if non_blocking and copy_behind(target, source):
         return
     backend = target._backend
-    if (target._keys ^ source._keys) & BACKEND_MASK or (
-        (target._keys | source._keys) & OTHER_INDEX and target.device != source.device
-    ):
+    if (target._keys ^ source._keys) & BACKEND_MASK:
         host = source._backend.to_host(source._array)
         array = backend.from_host(np.ascontiguousarray(host) if host.ndim else host, source._dtype, target.device.index)
     elif target._keys & (CPU | META):

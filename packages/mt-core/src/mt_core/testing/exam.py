@@ -19,6 +19,7 @@ from ..autograd_state import no_grad
 from ..devices import device
 from ..dispatch.registry import Overload, find_overload
 from ..dtypes import can_cast
+from ..keys import OTHER_INDEX
 from ..plugins.runtime_access import count_devices
 from ..tensor import Tensor
 from .arguments import REFUSALS, Arguments, samples_on, state_of, tensors_in, written_positions
@@ -267,6 +268,8 @@ class BackendExam:
                 continue
             for made in tensors_in(result):
                 assert made.device == place, f"{overload.name}{sample} is on {made.device}, not on {place}"
+                marked = bool(made._keys & OTHER_INDEX)
+                assert marked == (place.index != 0), f"the index of {overload.name}{sample} would not be checked"
 
     def _views_alias(self, overload: Overload) -> None:
         for sample in self._samples(overload):

@@ -1,13 +1,13 @@
 """A complete backend on one screen: it allocates and records, and does not calculate.
 
-Its arrays are layouts without memory. One kernel serves every operator: it writes down the name, and asks the
-operator's shape rule what a real kernel would return. A real backend differs in `empty`, `copy`, `cast`, `as_strided`,
-`from_host`, `to_host`, which touch memory, and in kernels that calculate.
+Its arrays are layouts without memory, each on one of its devices. One kernel serves every operator: it writes down the
+name, and asks the operator's shape rule what a real kernel would return. A real backend differs in `empty`, `copy`,
+`cast`, `as_strided`, `from_host`, `to_host`, which touch memory, and in kernels that calculate.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -18,24 +18,44 @@ from ..dtypes import from_numpy_dtype
 from ..keys import META
 from ..meta_array import MetaArray
 from ..plugins.protocols import CONTRACT
+from ..plugins.runtime_access import checked_index
 from ..spec import Spec
 from ..tensor import Tensor, new_tensor
 
-__all__ = ["NullBackend"]
+__all__ = ["NullArray", "NullBackend"]
+
+
+class NullArray(MetaArray):
+    """A layout on the device of that index."""
+
+    __slots__ = ("index",)
+
+    def __init__(self, index: int, *layout: Any) -> None:
+        super().__init__(*layout)
+        self.index = index
 
 
 class NullBackend:
-    """Follows `mt_core.plugins.protocols.Backend`; `calls` lists the kernels that ran."""
+    """Follows `mt_core.plugins.protocols.Backend`; `calls` lists the kernels that ran.
+
+    Parameters
+    ----------
+    device_type
+        The name of the devices.
+    devices
+        How many there are; the first is the current one.
+    """
 
     contract = CONTRACT
-    array_type = MetaArray
+    array_type = NullArray
 
-    def __init__(self, device_type: str = "null") -> None:
+    def __init__(self, device_type: str = "null", devices: int = 1) -> None:
         self.device_type = device_type
+        self.devices = devices
         self.calls: list[str] = []
 
     def device_count(self) -> int:
-        return 1
+        return self.devices
 
     def diagnose(self) -> list[tuple[str, str]]:
         return [(self.device_type, "allocates and records, does not calculate")]
@@ -44,47 +64,51 @@ class NullBackend:
 
     def empty(
         self, shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...] | None, index: int | None
-    ) -> MetaArray:
-        return MetaArray(tuple(shape), dtype.np, strides and tuple(s * dtype.itemsize for s in strides))
+    ) -> NullArray:
+        in_bytes = strides and tuple(s * dtype.itemsize for s in strides)
+        return NullArray(self._checked(index), tuple(shape), dtype.np, in_bytes)
 
-    def as_array(self, value: Any) -> MetaArray:
-        return MetaArray(tuple(value.shape), value.dtype)
+    def _checked(self, index: int | None) -> int:
+        return 0 if index is None else checked_index(self.device_type, index)
 
-    def copy(self, target: MetaArray, source: MetaArray) -> None:
+    def as_array(self, value: Any) -> NullArray:
+        return value if isinstance(value, NullArray) else NullArray(0, tuple(value.shape), value.dtype)
+
+    def copy(self, target: NullArray, source: NullArray) -> None:
         self.calls.append("copy")
 
-    def cast(self, array: MetaArray, dtype: Any) -> MetaArray:
-        return array if array.dtype == dtype.np else MetaArray(array.shape, dtype.np)
+    def cast(self, array: NullArray, dtype: Any) -> NullArray:
+        return array if array.dtype == dtype.np else NullArray(array.index, array.shape, dtype.np)
 
-    def contiguous(self, array: MetaArray) -> MetaArray:
-        return MetaArray(array.shape, array.dtype)
+    def contiguous(self, array: NullArray) -> NullArray:
+        return NullArray(array.index, array.shape, array.dtype)
 
-    def owner(self, array: MetaArray) -> MetaArray:
-        return MetaArray((array.nbytes_owned,), np.dtype(np.uint8))
+    def owner(self, array: NullArray) -> NullArray:
+        return NullArray(array.index, (array.nbytes_owned,), np.dtype(np.uint8))
 
-    def offset(self, owner: MetaArray, array: MetaArray) -> int:
+    def offset(self, owner: NullArray, array: NullArray) -> int:
         return array.offset
 
     def as_strided(
-        self, owner: MetaArray, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: Any
-    ) -> MetaArray:
-        return MetaArray(tuple(shape), dtype.np, strides, offset, owner.nbytes_owned)
+        self, owner: NullArray, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: Any
+    ) -> NullArray:
+        return NullArray(owner.index, tuple(shape), dtype.np, strides, offset, owner.nbytes_owned)
 
-    def address(self, array: MetaArray) -> int:
+    def address(self, array: NullArray) -> int:
         return 0
 
-    def index_of(self, array: MetaArray) -> int:
-        return 0
+    def index_of(self, array: NullArray) -> int:
+        return array.index
 
     def number(self, value: Any, dtype: Any) -> Any:
         return value
 
     # The way to and from the host
 
-    def from_host(self, array: np.ndarray, dtype: Any, index: int | None) -> MetaArray:
-        return MetaArray(array.shape, dtype.np)
+    def from_host(self, array: np.ndarray, dtype: Any, index: int | None) -> NullArray:
+        return NullArray(self._checked(index), array.shape, dtype.np)
 
-    def to_host(self, array: MetaArray) -> np.ndarray:
+    def to_host(self, array: NullArray) -> np.ndarray:
         raise NotImplementedError(f"a tensor on device '{self.device_type}' has no elements to read")
 
     # Kernels
@@ -105,11 +129,21 @@ class NullBackend:
 
         def run(*args: Any) -> Any:
             self.calls.append(overload.name)
-            if isinstance(args[-1], Spec):  # a factory: its last argument says what to make
-                return self.empty(args[-1].shape, args[-1].dtype, args[-1].strides, None)
-            return _arrays(overload.call(*map(_on_meta, args)))
+            if isinstance(args[-1], Spec):  # a factory: its last argument says what to make, and where
+                spec = args[-1]
+                return self.empty(spec.shape, spec.dtype, spec.strides, spec.device and spec.device.index)
+            index = next((array.index for array in _arrays_in(args)), 0)
+            return _on_device(overload.call(*map(_on_meta, args)), index)
 
         return run
+
+
+def _arrays_in(args: Any) -> Iterator[NullArray]:
+    for value in args:
+        if isinstance(value, NullArray):
+            yield value
+        elif isinstance(value, list):
+            yield from _arrays_in(value)
 
 
 def _on_meta(value: Any) -> Any:
@@ -119,11 +153,8 @@ def _on_meta(value: Any) -> Any:
     return [_on_meta(item) for item in value] if isinstance(value, list) else value
 
 
-def _arrays(result: Any) -> Any:
-    return (
-        result._array
-        if isinstance(result, Tensor)
-        else [_arrays(item) for item in result]
-        if result is not None
-        else None
-    )
+def _on_device(result: Any, index: int) -> Any:
+    """The arrays of results on the meta device, as arrays of the device of that index."""
+    if isinstance(result, Tensor):
+        return NullArray(index, result._array.shape, result._array.dtype, result._array.strides)
+    return None if result is None else [_on_device(item, index) for item in result]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes, ops
-from ..devices import backend_key
+from ..devices import backend_key, index_flag
 from ..dispatch.dispatcher import backend_for
 from ..dispatch.registry import DECLARATIONS, Overload, find_overload, load_family
 from ..dtypes import dtype
@@ -172,14 +172,17 @@ class TensorMaker:
         return self._place(stored, dtype)
 
     def _place(self, host: np.ndarray, d: dtype) -> Tensor:
-        key = backend_key(self.device_type)
-        backend = backend_for(key)
+        backend = backend_for(backend_key(self.device_type))
         if not self.strided or not host.ndim:
-            return new_tensor(backend.from_host(host, d, self.index), d, key)
+            return self._tensor(backend.from_host(host, d, self.index), d)
         spread = np.zeros((*host.shape[:-1], 2 * host.shape[-1]), host.dtype)
         spread[..., ::2] = host
-        whole = new_tensor(backend.from_host(spread, d, self.index), d, key)
+        whole = self._tensor(backend.from_host(spread, d, self.index), d)
         return whole.as_strided(host.shape, (*whole.stride()[:-1], 2))
+
+    def _tensor(self, array: Any, d: dtype) -> Tensor:
+        key = backend_key(self.device_type)
+        return new_tensor(array, d, key | index_flag(backend_for(key), array))
 
 
 Generate = Callable[[TensorMaker], Iterable[Sample]]

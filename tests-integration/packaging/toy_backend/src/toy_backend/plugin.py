@@ -26,7 +26,7 @@ class ToyArray:
 
 
 def block_of(array: Any) -> np.ndarray:
-    """The memory of an array; a number of the host arrives as a 0-dim NumPy array."""
+    """The memory of an array; a number arrives as a Python number, or as a scalar of NumPy's."""
     return array.block if isinstance(array, ToyArray) else np.asarray(array)
 
 
