@@ -27,9 +27,11 @@ class Share(BackendExam):
 
     def pytest_generate_tests(self, metafunc: Any) -> None:
         super().pytest_generate_tests(metafunc)
-        for mark in metafunc._calls[:]:
-            if (sum(map(ord, mark.id)) + len(metafunc.function.__name__)) % SHARE:
-                metafunc._calls.remove(mark)
+        metafunc._calls[:] = [
+            call
+            for number, call in enumerate(metafunc._calls)
+            if (number + len(metafunc.function.__name__)) % SHARE == 0 or len(metafunc._calls) < SHARE
+        ]
 
 
 class TestBoxedBackend(Share):

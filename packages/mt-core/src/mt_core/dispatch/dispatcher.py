@@ -49,6 +49,7 @@ from .registry import (
     find_overload,
     forget_all,
     load_family,
+    refuse_while_loading,
 )
 from .several_devices import has_several_devices, on_one_device, two_third_parties
 
@@ -282,7 +283,14 @@ def unrecorded(function: Callee) -> Callee:
 
 
 def missing_kernel(overload: Overload, keys: int) -> NotImplementedError:
-    """The error for a key set that nothing handles, naming what is registered."""
+    """The error for a key set that nothing handles, naming what is registered.
+
+    Raises
+    ------
+    RuntimeError
+        When the operator's family is being loaded: nothing is missing then.
+    """
+    refuse_while_loading(overload)
     registered = [_backend_name(key) for key, table in KERNELS.items() if table.get(overload.name)]
     if overload.name in COMPOSITES:
         registered.append("Composite")

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Overload", "Packet", "define", "find_overload", "forget_all", "kernels_for", "load_family", "overload", "packet",
-    "register_composite", "register_generic", "register_handler", "register_kernel", "register_meta",
+    "refuse_while_loading", "register_composite", "register_generic", "register_handler", "register_kernel",
+    "register_meta",
     "unregister_kernel",
 ]  # fmt: skip
 
@@ -117,6 +118,8 @@ class Overload:
         if found is None:
             if self.name not in DECLARATIONS:
                 load_family("mt_core.ops", self.family)
+                if self.name not in DECLARATIONS:
+                    refuse_while_loading(self)
             found = self._declaration = DECLARATIONS[self.name]
         return found
 
@@ -218,7 +221,8 @@ def find_overload(name: str) -> Overload:
 
 
 _loaded: set[tuple[str, str]] = set()
-_begun: set[tuple[str, str]] = set()
+#: Room -> the thread that loads it.
+_being_loaded: dict[tuple[str, str], int] = {}
 _loading = threading.RLock()
 
 
@@ -231,16 +235,33 @@ def load_family(package: str, family: str) -> None:
     if room in _loaded:
         return
     with _loading:
-        if room in _begun:
+        if room in _loaded or room in _being_loaded:
             return
-        _begun.add(room)
+        _being_loaded[room] = threading.get_ident()
         try:
             for name in family_modules(importlib.import_module(package), family):
                 importlib.import_module(f"{package}.{name}")
-        except BaseException:
-            _begun.discard(room)
-            raise
-        _loaded.add(room)
+            _loaded.add(room)
+        finally:
+            del _being_loaded[room]
+
+
+def refuse_while_loading(overload: Overload) -> None:
+    """Say so where an operator cannot be used because this thread is in the middle of loading its family.
+
+    That is how a signal handler meets it that runs while its thread loads: no import can be completed from within.
+
+    Raises
+    ------
+    RuntimeError
+        When what declares or carries out the operator is half loaded.
+    """
+    me = threading.get_ident()
+    if any(room[1] == overload.family and thread == me for room, thread in list(_being_loaded.items())):
+        raise RuntimeError(
+            f"{overload.name} was called while its family '{overload.family}' is being loaded, by a signal handler or "
+            "by a module of the family itself: call it when that is done, or once before the handler is installed"
+        )
 
 
 def family_modules(package: ModuleType, family: str) -> list[str]:
