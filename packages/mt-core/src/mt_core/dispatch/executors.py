@@ -224,7 +224,12 @@ class Preparation:
         replaced = tuple((self.names[name], value) for name, value in normalized.items())
         function = self.adapted(kernel, args, replaced, specs)
         call = Call(function, runner_for(kernel, self.backend), self.finisher(specs, args))
-        if isinstance(specs, Spec) and (specs.strides is None or is_contiguous(specs.shape, specs.strides)):
+        index_is_known = not self.is_factory or self.keys & (CPU | META)
+        if (
+            index_is_known
+            and isinstance(specs, Spec)
+            and (specs.strides is None or is_contiguous(specs.shape, specs.strides))
+        ):
             call.array_type, call.stored, call.dtype = self.backend.array_type, specs.dtype.np, specs.dtype
         return call
 
