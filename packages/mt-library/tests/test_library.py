@@ -283,3 +283,18 @@ def test_what_is_not_there():
     with pytest.raises(OSError, match=r"Could not load this library: /some/where.so"):
         ops.load_library("/some/where.so")
     assert repr(ops) == "<module 'torch.ops' from '_ops.py'>"
+
+
+def test_operators_of_torch_ops_are_told_to_overrides_as_themselves() -> None:
+    told = []
+
+    class Told(mt.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            told.append((str(func), types, len(args), kwargs))
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    x = mt.ones(2).as_subclass(Told)
+    assert type(ops.aten.add.Tensor(x, x)) is Told
+    assert type(ops.aten.add(x, x, alpha=2)) is Told
+    assert told == [("aten.add.Tensor", (Told,), 2, {}), ("aten.add", (Told,), 2, {"alpha": 2})]

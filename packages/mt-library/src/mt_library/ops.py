@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from mt_core.dispatch.registry import DECLARATIONS, PACKETS, Overload, find_overload, load_family
+from mt_core.overriding import Overridden, handed_over, must_ask
 
 from . import registrations
 from .binding import bind
@@ -31,7 +32,10 @@ class OpOverload:
         self.__module__ = f"torch._ops.{self._namespace}"
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        return self._overload.call(*bind(self._schema, args, kwargs, self._numbers))
+        try:
+            return self._overload.call(*bind(self._schema, args, kwargs, self._numbers))
+        except Overridden:
+            return handed_over(self, args, kwargs)
 
     def name(self) -> str:
         """Namespace, name and, unless default, overload: ``aten::add.Tensor``."""
@@ -108,6 +112,8 @@ class OpOverloadPacket:
         RuntimeError
             Where none does.
         """
+        if must_ask([*args, *kwargs.values()]):
+            return handed_over(self, args, kwargs)
         overloads = [getattr(self, name) for name in self._overload_names]
         if len(overloads) == 1:
             return overloads[0](*args, **kwargs)
