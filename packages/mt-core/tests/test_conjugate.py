@@ -165,3 +165,11 @@ def test_in_inference_mode_results_are_inference_tensors() -> None:
         assert c.clone().is_inference() and c.resolve_conj().is_inference() and (c * 1).is_inference()
         c.add_(1)
         assert c[0, 0].item() == 2 - 2j
+
+
+@pytest.mark.parametrize("file", ["kinds.pt", "kinds.legacy.pt"])
+def test_files_that_pytorch_saved_with_the_bits_read_as_they_did(file: str) -> None:
+    kinds = load(SNAPSHOTS / "serialization" / file, weights_only=False)
+    assert kinds["conj"].is_conj() and kinds["conj"].tolist() == [1 - 2j, 1 - 2j]
+    assert kinds["neg"].is_neg() and (kinds["neg"] * 2).tolist() == [-2.0, -2.0]
+    assert kinds["conj"].resolve_conj().numpy().tolist() == [1 - 2j, 1 - 2j]
