@@ -87,8 +87,8 @@ class Backend(Protocol):
         Whether kernels may raise NumPy's floating-point warnings, which are to be switched off around them. Default:
         True.
     number : (value, dtype) -> operand
-        A Python number among the operands of an elementwise kernel, in the dtype of the computation. Default: a NumPy
-        scalar of that dtype.
+        A Python number among the operands of an elementwise kernel, in the dtype of the computation; a 0-dim CPU tensor
+        after the first operand is handed over so too, and not transferred. Default: a NumPy scalar of that dtype.
     is_contiguous : (array) -> bool
         Whether an array lies row by row. Default: by shape and strides.
     view : (array, shape, strides, offset, dtype) -> array
