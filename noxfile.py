@@ -86,7 +86,7 @@ def tests(session: nox.Session) -> None:
 @nox.session
 def exam(session: nox.Session) -> None:
     """Take the whole exam on a device and write exam-DEVICE.md: ./dev exam [DEVICE] [--operators NAME ...]."""
-    prepare(session, [*workspace()], ["--no-deps", *workspace(UNFINISHED)])
+    prepare(session, [*workspace(), *TEST_TOOLS], ["--no-deps", *workspace(UNFINISHED)])
     session.run("python", "-m", "tools.exam", *session.posargs)
 
 
