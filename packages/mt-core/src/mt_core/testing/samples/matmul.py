@@ -45,3 +45,11 @@ cases("addbmm", lambda t: call(t(), t(2, 3, 4), t(2, 4, 5), beta=0.5, alpha=2))
 cases("baddbmm", lambda t: call(t(2, 3, 5), t(2, 3, 4), t(2, 4, 5), beta=0, alpha=-2))
 cases("addmm addmm", lambda t: call(t(2, 4), t(2, 3), t(3, 4), beta=0, alpha=2), lambda t: call(t(), t(2, 0), t(0, 3)))
 cases("addmv", lambda t: call(t(2), t(2, 3), t(3), beta=0.5, alpha=3))
+
+# Refused, as PyTorch refuses it: also where a short path does not look.
+cases("mm", lambda t: call(t(2, 3), t(2, 3)), lambda t: call(t(3), t(3, 2)), lambda t: call(t(2, 3), t.ints(3, 2)))
+cases("matmul", lambda t: call(t(2, 3), t(2, 3)), lambda t: call(t(), t(3)), lambda t: call(t(2, 2, 3), t(3, 3, 2)))
+cases("bmm", lambda t: call(t(2, 3, 4), t(3, 4, 5)), lambda t: call(t(2, 3), t(3, 4)))
+cases("linear", lambda t: call(t(2, 3), t(4, 2)), lambda t: call(t(2, 3), t(4, 3), t(3)))
+cases("addmm", lambda t: call(t(3), t(2, 3), t(3, 4)), lambda t: call(t(2, 4), t(2, 3), t(2, 4)))
+cases("dot mv", lambda t: call(t(3), t(4)))

@@ -116,3 +116,12 @@ cases(
 cases("sum_to_size", lambda t: call(t(2, 3, 4), [2, 1, 4]))
 cases("cov", lambda t: call(t(3, 5), correction=2), lambda t: call(t(3, 5), aweights=t(5, low=0.5)))
 cases("aminmax", lambda t: call(t(3, 4), dim=0))
+
+# Refused, as PyTorch refuses it: also where a short path does not look.
+cases("sum.dim_IntList mean.dim", lambda t: call(t(2, 3), [2]), lambda t: call(t(2, 3), [0, 0]))
+cases("amax amin", lambda t: call(t(2, 3), [-3]), lambda t: call(t(2, 0), [1]), lambda t: call(t(2, 0)))
+cases("max.dim min.dim", lambda t: call(t(2, 3), 2), lambda t: call(t(2, 0), 1))
+cases("argmax argmin", lambda t: call(t(2, 3), -3), lambda t: call(t(0)))
+cases("max min", lambda t: call(t(0)))
+cases("cumsum cumprod cummax", lambda t: call(t(2, 3), 2))
+cases("prod.dim_int any.dim all.dim logsumexp", lambda t: call(t(2, 3), 2))
