@@ -25,7 +25,7 @@ from ..spec import is_contiguous
 from ..state import nested
 from ..tensor import Tensor, new_tensor
 from ..tensor_types import TENSORS
-from .kernel import Kernel, quiet, runner_for
+from .kernel import Kernel, is_default, quiet, runner_for
 from .memory import check_no_internal_overlap, check_no_partial_overlap, share_memory
 from .registry import Overload
 from .writing import check_castable
@@ -33,6 +33,8 @@ from .writing import check_castable
 __all__ = ["Elementwise", "build", "build_inplace", "build_out", "native_dtypes"]
 
 Callee = Callable[..., Any]
+
+new_object = object.__new__
 
 #: Classes of Python numbers that stand for 0-dim tensors.
 NUMBERS = frozenset((bool, int, float, complex))
@@ -176,7 +178,7 @@ class Elementwise:
         """What `Accepts.takes` tests, but for dtypes, which are promoted first."""
         accepts = kernel.accepts
         for name, value in zip(self.names, args, strict=True):
-            if name in accepts.defaults and (isinstance(value, Tensor) or value != self.defaults[name]):
+            if name in accepts.defaults and not is_default(value, self.defaults[name]):
                 return False
             if name in accepts.ranks and isinstance(value, Tensor) and value._array.ndim not in accepts.ranks[name]:
                 return False
@@ -326,6 +328,18 @@ def takes_dtype(number: Any, d: dtype, weak: dict[dtype, frozenset[type]]) -> bo
 # The short paths
 
 
+def same(parameters: tuple[Any, ...], others: tuple[Any, ...]) -> bool:
+    """Whether parameters are the same values of the same classes: a bool is no number here."""
+    if parameters is others:
+        return True
+    if len(parameters) != len(others):
+        return False
+    for one, other in zip(parameters, others, strict=True):
+        if one is not other and not is_default(one, other):
+            return False
+    return True
+
+
 class Direct:
     """What a short path needs to know of an operator: entries by dtype, and what runs them.
 
@@ -442,8 +456,8 @@ def _unary(direct: Direct, keys: int) -> Callee:
 
     def run_parameters(self: Tensor, *parameters: Any) -> Any:
         entry = entries.get(self._dtype)
-        if entry is None or guarded is not None and parameters != guarded:
-            if parameters == default and self._dtype in at_default:
+        if entry is None or guarded is not None and not same(parameters, guarded):
+            if same(parameters, default) and self._dtype in at_default:
                 function, result = at_default[self._dtype]
                 return finish(runner.run_kernel(function, self._array), result)
             return general(self, *parameters)
@@ -496,27 +510,25 @@ def _all_take_dtype(numbers: tuple[Any, ...], d: dtype, weak: dict[dtype, frozen
 def _binary(direct: Direct, keys: int) -> Callee:
     if not direct.entries:
         return _binary_with_parameters(direct, keys)
-    plain, default = _binary_at_defaults(direct, keys), direct.parameters
-    if not default:
-        return plain
+    default = direct.parameters
+    if len(default) < 2:
+        return _binary_at_defaults(direct, keys, default[0] if default else None)
+    plain = _binary_at_defaults(direct, keys, None)
     general = _binary_with_parameters(direct, keys) if direct.with_parameters else direct.operator.general
-    if len(default) == 1:
-        only = default[0]
-
-        def run(self: Tensor, other: Any, parameter: Any) -> Any:
-            return plain(self, other) if parameter is only else general(self, other, parameter)
-
-        return run
-    return lambda self, other, *params: plain(self, other) if params == default else general(self, other, *params)
+    return lambda self, other, *params: plain(self, other) if same(params, default) else general(self, other, *params)
 
 
-def _binary_at_defaults(direct: Direct, keys: int) -> Callee:
+def _binary_at_defaults(direct: Direct, keys: int, only: Any) -> Callee:
+    """Two operands, and at most one parameter, which must be `only`."""
     operator, runner = direct.operator, direct.runner
-    entries, weak, default = direct.entries, operator.weak, direct.parameters
+    weak, default = operator.weak, direct.parameters
+    entries = {d: (function, result, result.np) for d, (function, result) in direct.entries.items()}
     general = _binary_with_parameters(direct, keys) if direct.with_parameters else operator.general
     array_type, finish = operator.backend.array_type, _finisher(operator.backend, keys)
 
-    def run(self: Tensor, other: Any) -> Any:
+    def run(self: Tensor, other: Any, parameter: Any = only) -> Any:
+        if parameter is not only:
+            return general(self, other, parameter)
         d = self._dtype
         entry = entries.get(d)
         if entry is None:
@@ -530,14 +542,20 @@ def _binary_at_defaults(direct: Direct, keys: int) -> Callee:
             operand = other._array
             if other._dtype is not d or operand.shape != array.shape:
                 return general(self, other, *default)
-        function, result = entry
+        function, result, stored = entry
         try:
             value = runner.run_kernel(function, array, operand)
         except RuntimeError as error:
             value = nested(error, function, array, operand)
-        if value.__class__ is array_type and value.dtype is result.np:
-            return new_tensor(value, result, keys)
-        return finish(value, result)
+        if value.__class__ is not array_type or value.dtype is not stored:
+            return finish(value, result)
+        # What `new_tensor` does, written out: a call costs as much as it.
+        made = new_object(Tensor)
+        made._array = value
+        made._dtype = result
+        made._keys = keys
+        made._autograd = made._cell = made._base = None
+        return made
 
     return run
 
@@ -551,7 +569,7 @@ def _binary_with_parameters(direct: Direct, keys: int) -> Callee:
         entry = entries.get(d)
         if (
             entry is None or other.__class__ not in TENSORS or other._dtype is not d
-            or other._array.shape != self._array.shape or guarded is not None and params != guarded
+            or other._array.shape != self._array.shape or guarded is not None and not same(params, guarded)
         ):  # fmt: skip
             return general(self, other, *params)
         function, result = entry
@@ -572,7 +590,7 @@ def _ternary(direct: Direct, keys: int) -> Callee:
     entries = direct.with_parameters if direct.parameters else {**direct.with_parameters, **direct.entries}
 
     def run(a: Any, b: Any, c: Any, *params: Any) -> Any:
-        if guarded is not None and params != guarded:
+        if guarded is not None and not same(params, guarded):
             return general(a, b, c, *params)
         if b.__class__ not in TENSORS or a.__class__ not in TENSORS:
             return general(a, b, c, *params)
@@ -644,7 +662,7 @@ def _inplace_binary(
     def run(self: Tensor, other: Any, *params: Any) -> Any:
         d = self._dtype
         function = entries.get(d)
-        if function is None or params != default:
+        if function is None or not same(params, default):
             return general(self, other, *params)
         array, cell = self._array, self._cell
         if other.__class__ in NUMBERS:

@@ -77,7 +77,7 @@ class Accepts:
     def takes(self, schema: Schema, args: tuple[Any, ...]) -> bool:
         """Whether the kernel takes these arguments, which are bound to the schema."""
         for argument, value in zip(schema.arguments, args, strict=True):
-            if argument.name in self.defaults and not _is_default(value, argument.default):
+            if argument.name in self.defaults and not is_default(value, argument.default):
                 return False
             if argument.name in self.ranks and not self._has_rank(argument.name, value):
                 return False
@@ -132,10 +132,9 @@ def are_alike(args: tuple[Any, ...]) -> bool:
     return True
 
 
-def _is_default(value: Any, default: Any) -> bool:
-    if value is None or default is None:
-        return value is default
-    return bool(value.__class__ not in TENSORS and value == default)
+def is_default(value: Any, default: Any) -> bool:
+    """Whether an argument is the default, of its class: True is not 1."""
+    return value is default or value.__class__ is default.__class__ and bool(value == default)
 
 
 ANYTHING = Accepts()
