@@ -27,11 +27,17 @@ def backend_for(key: int) -> Any:
     return backend
 
 
+#: (backend key, family) of what backends have loaded: `Backend.load` is called once for each.
+_loaded: set[tuple[int, str]] = set()
+
+
 def kernels_of(overload: Overload, key: int) -> list[Kernel]:
     """A backend's kernels for an operator, its family loaded first."""
-    if key != META:
+    family = overload.family
+    if key != META and (key, family) not in _loaded:
         with registering_own():
-            backend_for(key).load(overload.family)
+            backend_for(key).load(family)
+        _loaded.add((key, family))
     return kernels_for(overload.name, key)
 
 

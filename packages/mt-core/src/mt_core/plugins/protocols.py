@@ -184,7 +184,7 @@ class Backend(Protocol):
         ...
 
     def load(self, family: str) -> None:
-        """Import the modules that register the kernels of an operator family (`mt_core.dispatch.register_kernel`)."""
+        """Register the kernels of an operator family (`register_kernel`); it is called once for each."""
         ...
 
 
