@@ -107,3 +107,20 @@ def test_files_and_their_names_stay_as_they_are(run_python, tmp_path) -> None:
         torch.save(model.state_dict(), path)
         assert torch.equal(torch.load(path, weights_only=True)["0.weight"], model[0].weight)
     """)
+
+
+def test_annotations_of_modules_can_be_resolved(run_python) -> None:
+    """As libraries do with subclasses of ``torch.nn.Module``, without importing where it says it is."""
+    run_python("""
+        import mindtorch
+        mindtorch.install_as_torch()
+        import typing
+        import torch
+
+        class Model(torch.nn.Linear):
+            config: int
+
+        assert typing.get_type_hints(Model)["config"] is int
+        import torch.nn.modules.module as module
+        assert module.Module is torch.nn.Module
+    """)

@@ -31,12 +31,12 @@ class Simulated(BackendExam):
     device_type = "sim"
 
 
-def kernel(name: str, function: Callable[..., object]) -> Callable[[], None]:
+def kernel(name: str, function: Callable[..., object], half: str | None = None) -> Callable[[], None]:
     """Plants a kernel of the CPU, after the operator has been used."""
 
     def plant() -> None:
         verdict(TestExam, "agrees_with_meta", name)
-        register_kernel(CPU, (name,), function)
+        register_kernel(CPU, (name,), function, half=half)
 
     return plant
 
@@ -87,7 +87,7 @@ FAULTS: dict[str, tuple[Callable[[], None], type, str, str]] = {
     ),
     "a stride is wrong": (row_major_sort, TestExam, "agrees_with_reference", "sort"),
     "an in-place write in bfloat16 is lost": (
-        kernel("fill_.Scalar", lost_write), TestExam, "agrees_with_reference", "fill_.Scalar",
+        kernel("fill_.Scalar", lost_write, half="native"), TestExam, "agrees_with_reference", "fill_.Scalar",
     ),
     "a short path ignores an argument": (
         kernel("leaky_relu", lambda x, slope: np.where(x > 0, x, x * (0.01 if x.flags.c_contiguous else slope))),

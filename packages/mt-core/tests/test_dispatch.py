@@ -87,7 +87,7 @@ def test_missing_kernel_names_operator_keys_and_what_there_is() -> None:
     try:
         with pytest.raises(
             NotImplementedError,
-            match=r"could not find kernel for op aten::erf with keys CPU\. It is registered for: nothing",
+            match=r"could not find kernel for op aten::erf with keys CPU\. It is registered for: (?!.*CPU)",
         ):
             mt_core.erf(mt_core.ones(1))
     finally:

@@ -80,6 +80,9 @@ def rename(module: ModuleType) -> None:
 def _rename_with_methods(value: Any, name: str) -> None:
     home, value.__module__ = value.__module__, name
     if isinstance(value, type):
+        if home.startswith("mt_nn.") and home.rpartition(".")[2] == name.rpartition(".")[2]:
+            # `typing.get_type_hints` looks annotations up in the module that a class names, and does not import it.
+            sys.modules.setdefault(name, sys.modules[home])
         for member in vars(value).values():
             if isinstance(member, FunctionType) and member.__module__ == home:
                 member.__module__ = name
