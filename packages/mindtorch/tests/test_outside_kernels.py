@@ -11,6 +11,7 @@ import pytest
 
 import mindtorch as torch
 from mt_core.api import _functions
+from mt_core.dispatch.lookup import composite_of
 from mt_core.dispatch.registry import PACKETS, Overload, find_overload, forget_all, register_kernel, unregister_kernel
 from mt_core.keys import CPU
 from mt_core.testing.arguments import Arguments
@@ -121,3 +122,25 @@ def test_python_functions_and_methods_enter_it(name: str) -> None:
         named = {a.name: v for v, a in zip(bound, arguments, strict=True) if a.kwarg_only}
         with pytest.raises(Entered):
             operator(*positional, **named)
+
+
+def derives(name: str) -> bool:
+    """Whether an operator has an ``out=`` form that is made from it, and not written in other operators."""
+    out = find_overload(name).declaration.out
+    return out is not None and composite_of(find_overload(out)) is None
+
+
+WITH_OUT = [name for name in OPERATORS if derives(name)]
+
+
+@pytest.mark.parametrize("name", WITH_OUT)
+def test_the_out_form_enters_it(name: str) -> None:
+    overload = find_overload(name)
+    out_form = find_overload(overload.declaration.out or "")
+    bound = Arguments(overload, accepted_sample(overload)()).bound
+    rest = iter(bound)
+    arguments = [torch.empty(0) if a.writes else next(rest) for a in out_form.schema.arguments]
+    with outside_kernel(name), warnings.catch_warnings(), torch.no_grad():
+        warnings.simplefilter("ignore")
+        with pytest.raises(Entered):
+            out_form.call(*arguments)
