@@ -102,9 +102,11 @@ def test_gives_the_values_of_pytorch(name, number, dtype):
         for i, state in optimizer.state_dict()["state"].items():
             found.update({f"state/{i}/{k}": v for k, v in state.items() if isinstance(v, mt.Tensor)})
     assert sorted(found) == sorted(key.removeprefix(prefix) for key in SNAPSHOT if key.startswith(prefix))
-    # Muon uses bfloat16. LBFGS divides by differences of gradients that have almost converged: the last bits of a
-    # product, in which the BLAS kernels of two processors differ, come out 1.1e-4 apart after twenty iterations.
-    tolerance = {"Muon": 2e-3, "LBFGS": 2e-4}.get(name, 1e-9 if dtype == "float64" else 2e-5)
+    tolerance = {"Muon": 2e-3, "LBFGS": 1e-5}.get(name, 1e-9 if dtype == "float64" else 2e-5)  # Muon uses bfloat16
+    if (name, number) == ("LBFGS", 1):
+        # Twenty short steps divide by differences of nearly equal gradients. The last bits of a product decide: with
+        # OpenBLAS's kernels for AVX-512 the result is 1.1e-4 from that with those for Haswell, Zen or Sandybridge.
+        tolerance = 2e-4
     for key, tensor in found.items():
         wanted = SNAPSHOT[prefix + key]
         assert tensor.numpy().dtype == wanted.dtype, key
