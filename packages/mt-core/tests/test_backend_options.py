@@ -28,7 +28,7 @@ class Counted(BoxedBackend):
         self.counts: Counter[str] = Counter()
 
     def cast(self, array: BoxedArray, dtype: Any) -> BoxedArray:
-        self.counts["cast"] += array.dtype != dtype.np
+        self.counts["cast"] += array.dtype != dtype.numpy_dtype
         return super().cast(array, dtype)
 
     def from_host(self, array: np.ndarray, dtype: Any, index: int | None) -> BoxedArray:
@@ -67,7 +67,7 @@ class Able(Counted):
     ) -> BoxedArray:
         self.counts["view"] += 1
         size = dtype.itemsize
-        return BoxedArray(array.box, shape, tuple(s * size for s in strides), offset * size, dtype.np)
+        return BoxedArray(array.box, shape, tuple(s * size for s in strides), offset * size, dtype.numpy_dtype)
 
     def as_strided(self, *args: Any) -> BoxedArray:
         self.counts["as_strided"] += 1
@@ -75,7 +75,7 @@ class Able(Counted):
 
     def fill(self, array: BoxedArray, number: Any, dtype: Any) -> None:
         self.counts["fill"] += 1
-        write(array, np.broadcast_to(np.asarray(number, dtype.np), array.shape))
+        write(array, np.broadcast_to(np.asarray(number, dtype.numpy_dtype), array.shape))
 
     def count_nonzero(self, array: BoxedArray) -> int:
         self.counts["count_nonzero"] += 1
@@ -140,7 +140,7 @@ def test_half_types_reach_kernels_as_the_backend_says(backend: Any, half: Any, c
     counts = counted(backend)
     made = eval(call, {"a": a, "b": b})  # noqa: S307 - from the table above
     is_native = backend is ABLE
-    assert HANDED[0].dtype == (half.np if is_native else np.float32)
+    assert HANDED[0].dtype == (half.numpy_dtype if is_native else np.float32)
     assert (counts["cast"] == 0) == is_native and made.dtype is half
     assert made.tolist() == expected
 

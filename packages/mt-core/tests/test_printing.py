@@ -25,7 +25,7 @@ def default_settings():
 
 def elements(case):
     d = getattr(dtypes, case["dtype"])
-    return np.frombuffer(base64.b64decode(case["bytes"]), d.np).reshape(case["shape"]), d
+    return np.frombuffer(base64.b64decode(case["bytes"]), d.numpy_dtype).reshape(case["shape"]), d
 
 
 @pytest.mark.parametrize("name", CASES)

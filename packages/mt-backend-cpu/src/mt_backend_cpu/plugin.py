@@ -51,11 +51,11 @@ class CpuBackend:
         self, shape: tuple[int, ...], dtype: dtype, strides: tuple[int, ...] | None, index: int | None
     ) -> np.ndarray:
         if strides is None:
-            return np.empty(shape, dtype.np)
+            return np.empty(shape, dtype.numpy_dtype)
         if not shape:
-            return np.empty((), dtype.np)
+            return np.empty((), dtype.numpy_dtype)
         order = sorted(range(len(shape)), key=lambda i: (-strides[i], -shape[i], i))
-        dense = np.empty([shape[i] for i in order], dtype.np).transpose(np.argsort(order))
+        dense = np.empty([shape[i] for i in order], dtype.numpy_dtype).transpose(np.argsort(order))
         in_bytes = tuple(s * dtype.itemsize for s in strides)
         if all(n <= 1 or a == b for n, a, b in zip(shape, dense.strides, in_bytes, strict=True)):
             return dense
@@ -70,7 +70,7 @@ class CpuBackend:
         target[...] = source
 
     def cast(self, array: np.ndarray, dtype: dtype) -> np.ndarray:
-        return array if array.dtype is dtype.np else cast(array, dtype.np)
+        return array if array.dtype is dtype.numpy_dtype else cast(array, dtype.numpy_dtype)
 
     def contiguous(self, array: np.ndarray) -> np.ndarray:
         return array if array.flags.c_contiguous else np.ascontiguousarray(array)
@@ -86,9 +86,9 @@ class CpuBackend:
     ) -> np.ndarray:
         if 0 in shape:
             # NumPy checks strides against the buffer even where there is nothing to reach.
-            nothing = np.ndarray((0,), dtype.np, owner, min(offset, owner.size))
+            nothing = np.ndarray((0,), dtype.numpy_dtype, owner, min(offset, owner.size))
             return np.lib.stride_tricks.as_strided(nothing, shape, strides)
-        return np.ndarray(shape, dtype.np, owner, offset, strides)
+        return np.ndarray(shape, dtype.numpy_dtype, owner, offset, strides)
 
     def from_host(self, array: np.ndarray, dtype: dtype, index: int | None) -> np.ndarray:
         return array
@@ -109,7 +109,7 @@ class CpuBackend:
 def _with_strides(shape: tuple[int, ...], d: dtype, strides: tuple[int, ...]) -> np.ndarray:
     """Memory for strides that leave gaps or overlap (``empty_strided``)."""
     nbytes = 0 if 0 in shape else d.itemsize + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
-    return np.ndarray(shape, d.np, np.empty(nbytes, np.uint8), 0, strides)
+    return np.ndarray(shape, d.numpy_dtype, np.empty(nbytes, np.uint8), 0, strides)
 
 
 backend = CpuBackend()

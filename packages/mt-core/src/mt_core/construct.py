@@ -107,7 +107,7 @@ def _copied_array(array: np.ndarray) -> tuple[np.ndarray, dtype]:
             "given numpy array has byte order different from the native byte order. Conversion between byte orders "
             "is currently not supported."
         )
-    return np.array(array, found.np, order="C"), found
+    return np.array(array, found.numpy_dtype, order="C"), found
 
 
 def _from_numbers(data: Any, leaf: type) -> tuple[np.ndarray, dtype]:
@@ -129,7 +129,7 @@ def _from_sequence(data: Any) -> tuple[np.ndarray, dtype]:
     leaves: list[Any] = []
     _collect(data, shape, 0, leaves)
     if not leaves:
-        return np.empty(shape, dtypes.get_default_dtype().np), dtypes.get_default_dtype()
+        return np.empty(shape, dtypes.get_default_dtype().numpy_dtype), dtypes.get_default_dtype()
     kinds = set(map(type, leaves))
     inferred = _inferred(kinds, leaves)
     values = leaves
@@ -214,7 +214,7 @@ def _kind_dtype(kind: type, leaves: list[Any]) -> dtype:
 
 
 def _converted(array: np.ndarray, d: dtype) -> np.ndarray:
-    if array.dtype == d.np:
+    if array.dtype == d.numpy_dtype:
         return array
     if array.dtype.kind == "c" and not d.is_complex:
         raise TypeError("can't convert complex to float" if d.is_floating_point else "can't convert complex to int")
@@ -223,10 +223,10 @@ def _converted(array: np.ndarray, d: dtype) -> np.ndarray:
 
 def _astype(array: np.ndarray, d: dtype) -> np.ndarray:
     if not d.native and d.is_complex:
-        pairs = np.empty(array.shape, d.np)
+        pairs = np.empty(array.shape, d.numpy_dtype)
         pairs["real"], pairs["imag"] = array.real, array.imag
         return pairs
-    return array.astype(d.np)
+    return array.astype(d.numpy_dtype)
 
 
 def legacy_tensor(cls: type, *args: Any, device: Any = None, **kwargs: Any) -> Any:

@@ -239,7 +239,9 @@ def host_array(capsule: Any) -> tuple[np.ndarray, dtype]:
     except RuntimeError as error:
         raise BufferError(f"DLPack elements of code {code} and {bits} bits are not supported: {error}") from error
     array = _writable(array, versioned=_is_versioned(capsule))
-    return (array, dtypes.from_numpy_dtype(array.dtype)) if foreign is None else (array.view(foreign.np), foreign)
+    return (
+        (array, dtypes.from_numpy_dtype(array.dtype)) if foreign is None else (array.view(foreign.numpy_dtype), foreign)
+    )
 
 
 def _tensor_address(capsule: Any) -> int:
@@ -278,4 +280,4 @@ def _writable(array: np.ndarray, versioned: bool) -> np.ndarray:
 def type_code(d: dtype) -> int:
     """DLPack's code of an element type (``DLDataTypeCode``)."""
     code = _CODES.get(d)
-    return {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}[d.np.kind] if code is None else code
+    return {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}[d.numpy_dtype.kind] if code is None else code

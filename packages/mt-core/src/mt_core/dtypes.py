@@ -28,8 +28,9 @@ class dtype:
         PyTorch's name without ``torch.``.
     itemsize : int
         Bytes per element.
-    np : numpy.dtype
-        How a NumPy array stores it. `ml_dtypes` is imported the first time one of its types is asked for.
+    numpy_dtype : numpy.dtype
+        How a NumPy array holds its elements: ``ml_dtypes.bfloat16`` for bfloat16, pairs of halves for complex32.
+        `ml_dtypes` is imported the first time one of its types is asked for.
     compute : dtype
         The type CPU kernels calculate in: itself, or float32 for the half and 8-bit floating types.
     native : bool
@@ -41,8 +42,8 @@ class dtype:
     """
 
     __slots__ = (
-        "name", "itemsize", "is_floating_point", "is_complex", "is_signed", "np", "compute", "native", "native_float",
-        "native_real", "native_real_float", "is_integral", "category", "_storage",
+        "name", "itemsize", "is_floating_point", "is_complex", "is_signed", "numpy_dtype", "compute", "native",
+        "native_float", "native_real", "native_real_float", "is_integral", "category", "_storage",
     )  # fmt: skip
 
     def __init__(self, name: str, itemsize: int, kind: str, storage: Any, native: builtins.bool = True) -> None:
@@ -60,15 +61,15 @@ class dtype:
         self.compute = self
         self._storage = storage
         if not isinstance(storage, str):
-            self.np = np.dtype(storage)
+            self.numpy_dtype = np.dtype(storage)
 
     def __getattr__(self, attribute: str) -> Any:
-        # Only `np` of the types that ml_dtypes stores is ever missing: it is filled in on first use.
-        if attribute == "np":
+        # Only `numpy_dtype` of the types that ml_dtypes stores is ever missing: it is filled in on first use.
+        if attribute == "numpy_dtype":
             import ml_dtypes  # lazy: few programs use its types
 
-            self.np = np.dtype(getattr(ml_dtypes, self._storage))
-            return self.np
+            self.numpy_dtype = np.dtype(getattr(ml_dtypes, self._storage))
+            return self.numpy_dtype
         raise AttributeError(f"'torch.dtype' object has no attribute '{attribute}'")
 
     def __repr__(self) -> str:
@@ -150,7 +151,7 @@ for _opaque in (
     bits16,
     *_SUB_BYTE,
 ):
-    _opaque.np = np.dtype(_opaque._storage)
+    _opaque.numpy_dtype = np.dtype(_opaque._storage)
 for _half in (float16, bfloat16, float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, float8_e8m0fnu):
     _half.compute = float32
 complex32.compute = complex64
@@ -328,11 +329,11 @@ class finfo:
             raise TypeError(f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle '{d.name}'")
         d = d.to_real()
         if d in (float16, float32, float64):
-            info = np.finfo(d.np)
+            info = np.finfo(d.numpy_dtype)
         else:
             import ml_dtypes  # lazy: few programs use its types
 
-            info = ml_dtypes.finfo(d.np)  # type: ignore[no-untyped-call]
+            info = ml_dtypes.finfo(d.numpy_dtype)  # type: ignore[no-untyped-call]
         self.bits = d.itemsize * 8
         self.eps = builtins.float(info.eps)
         self.max = builtins.float(info.max)
@@ -358,7 +359,7 @@ class iinfo:
     def __init__(self, type: dtype) -> None:
         if not type.is_integral:
             raise TypeError(f"torch.iinfo() requires an integer input type. Use torch.finfo to handle '{type.name}'")
-        info = np.iinfo(type.np)
+        info = np.iinfo(type.numpy_dtype)
         self.bits = type.itemsize * 8
         self.max = builtins.int(info.max)
         self.min = builtins.int(info.min)

@@ -87,10 +87,10 @@ def _check_layout(array: np.ndarray) -> None:
 
 def tensor_on(array: np.ndarray, d: dtype) -> Tensor:
     """A CPU tensor on an array that something else owns."""
-    plain = array.view(np.ndarray) if array.dtype == d.np else array.view(d.np)
+    plain = array.view(np.ndarray) if array.dtype == d.numpy_dtype else array.view(d.numpy_dtype)
     if 0 in plain.shape:
         # Strides of an empty array may be anything, negative ones included.
-        plain = np.empty(plain.shape, d.np)
+        plain = np.empty(plain.shape, d.numpy_dtype)
     step = d.itemsize
     contiguous = is_contiguous(plain.shape, tuple(s // step for s in plain.strides))
     tensor = new_tensor(plain, d, CPU if contiguous else CPU | STRIDED)
@@ -132,7 +132,7 @@ def frombuffer(buffer: Any, *, dtype: dtype, count: int = -1, offset: int = 0, r
             f"than actual "
             f"buffer length ({length} bytes)"
         )
-    tensor = tensor_on(data[offset : offset + count * size].view(dtype.np), dtype)
+    tensor = tensor_on(data[offset : offset + count * size].view(dtype.numpy_dtype), dtype)
     return tensor.requires_grad_() if requires_grad else tensor
 
 

@@ -34,7 +34,7 @@ class MetaBackend:
         self, shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...] | None, index: int | None
     ) -> MetaArray:
         in_bytes = None if strides is None else tuple(s * dtype.itemsize for s in strides)
-        return MetaArray(shape, dtype.np, in_bytes)
+        return MetaArray(shape, dtype.numpy_dtype, in_bytes)
 
     def as_array(self, value: Any) -> MetaArray:
         return MetaArray(tuple(value.shape), value.dtype)
@@ -43,7 +43,7 @@ class MetaBackend:
         """Nothing to move."""
 
     def cast(self, array: MetaArray, dtype: Any) -> MetaArray:
-        return array if array.dtype == dtype.np else MetaArray(array.shape, dtype.np)
+        return array if array.dtype == dtype.numpy_dtype else MetaArray(array.shape, dtype.numpy_dtype)
 
     def contiguous(self, array: MetaArray) -> MetaArray:
         return MetaArray(array.shape, array.dtype)
@@ -57,10 +57,10 @@ class MetaBackend:
     def as_strided(
         self, owner: MetaArray, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: Any
     ) -> MetaArray:
-        return MetaArray(shape, dtype.np, strides, offset, owner.nbytes_owned)
+        return MetaArray(shape, dtype.numpy_dtype, strides, offset, owner.nbytes_owned)
 
     def from_host(self, array: np.ndarray, dtype: Any, index: int | None) -> MetaArray:
-        return MetaArray(array.shape, dtype.np)
+        return MetaArray(array.shape, dtype.numpy_dtype)
 
     def to_host(self, array: MetaArray) -> np.ndarray:
         raise NoData("Cannot copy out of meta tensor; no data!")

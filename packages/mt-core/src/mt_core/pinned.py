@@ -92,7 +92,7 @@ def pinned(tensor: Tensor, what: str = "Tensor.pin_memory") -> Tensor:
         return tensor
     strides = tensor.stride()
     step = tensor._dtype.itemsize
-    array = pinned_array(tuple(tensor.shape), tensor._dtype.np, tuple(s * step for s in strides), what)
+    array = pinned_array(tuple(tensor.shape), tensor._dtype.numpy_dtype, tuple(s * step for s in strides), what)
     made = new_tensor(array, tensor._dtype, CPU if is_contiguous(array.shape, strides) else CPU | STRIDED)
     return made.copy_(tensor)
 

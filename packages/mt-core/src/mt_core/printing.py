@@ -171,7 +171,7 @@ def _printable(array: np.ndarray, d: DType) -> np.ndarray:
         return parts.view(np.complex64)[..., 0]
     if d.category == 4 or array.dtype.kind == "V" and d.compute is d:
         raise NotImplementedError(f"printing tensors of dtype {d} is not supported")
-    return array.astype(d.compute.np, copy=False)
+    return array.astype(d.compute.numpy_dtype, copy=False)
 
 
 def _elements_text(stored: np.ndarray, d: DType, indent: int) -> str:

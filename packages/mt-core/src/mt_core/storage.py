@@ -269,7 +269,7 @@ class UntypedStorage:
             raise TypeError(f"cannot pin '{self.type()}' only CPU memory can be pinned")
         if self.is_pinned():
             return self
-        owner = pinned_array((self.nbytes(),), _uint8.np, None, "UntypedStorage.pin_memory")
+        owner = pinned_array((self.nbytes(),), _uint8.numpy_dtype, None, "UntypedStorage.pin_memory")
         owner[...] = self._block.owner
         return UntypedStorage._of_block(Block(owner, self._block.backend, self._block.keys))
 

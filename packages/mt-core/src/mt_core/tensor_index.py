@@ -136,7 +136,7 @@ def _as_value(view: Any, value: Any) -> Any:
         return value
     d = view._dtype
     if value.__class__ is float and d.native_real_float and -1e38 < value < 1e38 and view._keys & CPU:
-        return new_tensor(np.asarray(value, d.np), d, CPU)
+        return new_tensor(np.asarray(value, d.numpy_dtype), d, CPU)
     if isinstance(value, (int, float, complex, np.number, np.bool_)):
         return from_data(value, view._dtype, view.device)
     raise TypeError(f"can't assign a {type(value).__name__} to a {view.type()}")

@@ -122,7 +122,7 @@ class TypedStorage:
 
     def _elements(self) -> np.ndarray:
         count = self.size() * self.dtype.itemsize
-        return self._untyped_storage._host_bytes()[:count].view(self.dtype.np)
+        return self._untyped_storage._host_bytes()[:count].view(self.dtype.numpy_dtype)
 
     def _write(self, start: int, elements: np.ndarray) -> None:
         self._untyped_storage._write(start * self.dtype.itemsize, elements.view(np.uint8).reshape(-1))
@@ -143,7 +143,7 @@ class TypedStorage:
         start, stop, step = where.indices(self.size())
         if step != 1:
             raise RuntimeError(f"Trying to slice with a step of {step}, but only a step of 1 is supported")
-        self._write(start, np.full(max(0, stop - start), value, self.dtype.np))
+        self._write(start, np.full(max(0, stop - start), value, self.dtype.numpy_dtype))
 
     def _position(self, index: int) -> int:
         size = self.size()
@@ -211,7 +211,7 @@ class TypedStorage:
     def _converted(self, d: dtype) -> TypedStorage:
         if d is self.dtype:
             return self
-        elements = self._elements().astype(d.np)
+        elements = self._elements().astype(d.numpy_dtype)
         return TypedStorage(wrap_storage=UntypedStorage(elements.view(np.uint8)), dtype=d, _internal=True)
 
     def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
@@ -289,7 +289,7 @@ def _scalar(element: Any) -> Any:
 def _as_bytes(content: Any, d: dtype) -> np.ndarray:
     if isinstance(content, str):
         raise TypeError("new(): invalid data type 'str'")
-    return np.array(list(content), d.np).view(np.uint8)
+    return np.array(list(content), d.numpy_dtype).view(np.uint8)
 
 
 class _LegacyStorageMeta(type):

@@ -17,10 +17,10 @@ def arange_step(start: Any, end: Any, step: Any, spec: Spec) -> np.ndarray:
     if d.is_integral:
         first, by = int(start), int(step)
         if first == 0 and by == 1:
-            return np.arange(spec.shape[0], dtype=d.np)
-        return (first + by * np.arange(spec.shape[0], dtype=np.int64)).astype(d.np)
+            return np.arange(spec.shape[0], dtype=d.numpy_dtype)
+        return (first + by * np.arange(spec.shape[0], dtype=np.int64)).astype(d.numpy_dtype)
     # PyTorch multiplies in the accumulation type, double for float32, and rounds once.
-    return (start + step * np.arange(spec.shape[0], dtype=np.float64)).astype(d.np)
+    return (start + step * np.arange(spec.shape[0], dtype=np.float64)).astype(d.numpy_dtype)
 
 
 @kernel("arange.start", half="native")

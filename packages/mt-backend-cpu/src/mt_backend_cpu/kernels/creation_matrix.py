@@ -17,10 +17,10 @@ def _spaced(start: Any, end: Any, steps: int, spec: Spec) -> np.ndarray:
     Counted from the nearer end, so that both are exact.
     """
     d = spec.dtype.compute
-    kind = np.complex128 if d.is_complex else d.np if d.is_floating_point else np.float64
+    kind = np.complex128 if d.is_complex else d.numpy_dtype if d.is_floating_point else np.float64
     if steps == 1:
-        return np.full(1, start).astype(d.np)
-    if kind is np.float64 and d.np is not np.float64:
+        return np.full(1, start).astype(d.numpy_dtype)
+    if kind is np.float64 and d.numpy_dtype is not np.float64:
         # PyTorch rounds the ends first.
         start, end = int(start), int(end)
     first, last = np.asarray(start, kind)[()], np.asarray(end, kind)[()]
@@ -35,7 +35,7 @@ def _spaced(start: Any, end: Any, steps: int, spec: Spec) -> np.ndarray:
 
 @kernel("linspace", half="native")
 def linspace(start: Any, end: Any, steps: int, spec: Spec) -> np.ndarray:
-    return _spaced(start, end, steps, spec).astype(spec.dtype.compute.np, copy=False)
+    return _spaced(start, end, steps, spec).astype(spec.dtype.compute.numpy_dtype, copy=False)
 
 
 @kernel("logspace", half="native")
@@ -44,8 +44,8 @@ def logspace(start: Any, end: Any, steps: int, base: float, spec: Spec) -> np.nd
     if not (d.is_complex or d.is_floating_point):
         first, last = float(start), float(end)
         exponents = first + (last - first) / max(steps - 1, 1) * np.arange(steps)
-        return np.power(float(base), exponents).astype(d.np)
-    return np.power(np.asarray(base, d.to_real().np), _spaced(start, end, steps, spec)).astype(d.np)
+        return np.power(float(base), exponents).astype(d.numpy_dtype)
+    return np.power(np.asarray(base, d.to_real().numpy_dtype), _spaced(start, end, steps, spec)).astype(d.numpy_dtype)
 
 
 @kernel("eye", half="native")
@@ -55,19 +55,19 @@ def eye(n: int, spec: Spec) -> np.ndarray:
 
 @kernel("eye.m", half="native")
 def eye_m(n: int, m: int, spec: Spec) -> np.ndarray:
-    out = np.zeros((n, m), spec.dtype.compute.np)
+    out = np.zeros((n, m), spec.dtype.compute.numpy_dtype)
     out.reshape(-1)[: min(n, m) * m : m + 1] = 1
     return out
 
 
 @kernel("tril_indices", half="native")
 def tril_indices(row: int, col: int, offset: int, spec: Spec) -> np.ndarray:
-    return np.stack(np.tril_indices(row, offset, col)).astype(spec.dtype.np)
+    return np.stack(np.tril_indices(row, offset, col)).astype(spec.dtype.numpy_dtype)
 
 
 @kernel("triu_indices", half="native")
 def triu_indices(row: int, col: int, offset: int, spec: Spec) -> np.ndarray:
-    return np.stack(np.triu_indices(row, offset, col)).astype(spec.dtype.np)
+    return np.stack(np.triu_indices(row, offset, col)).astype(spec.dtype.numpy_dtype)
 
 
 def _below(self: np.ndarray, diagonal: int) -> np.ndarray:

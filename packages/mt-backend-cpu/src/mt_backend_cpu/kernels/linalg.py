@@ -16,7 +16,7 @@ from .reduction import _keep, accurate_sum
 @kernel("linalg_vector_norm")
 def vector_norm(self: np.ndarray, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
     if dtype is not None:
-        self = self.astype(dtype.compute.np)
+        self = self.astype(dtype.compute.numpy_dtype)
     order = float(ord)
     if order == 2:
         squares = self.real**2 + self.imag**2 if self.dtype.kind == "c" else self * self

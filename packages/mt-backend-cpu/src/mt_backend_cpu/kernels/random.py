@@ -114,7 +114,7 @@ _LIKE = Accepts(layout="row_major", defaults=(*_OPTIONS, "memory_format"))
 
 @kernel("rand", accepts=_FACTORY, half="native")
 def rand(size: tuple[int, ...], spec: Spec) -> Array:
-    out = np.empty(size, spec.dtype.np)
+    out = np.empty(size, spec.dtype.numpy_dtype)
     uniform(out, 0.0, 1.0, None)
     return out
 
@@ -126,7 +126,7 @@ def rand_like(self: Array, spec: Spec) -> Array:
 
 @kernel("randn", accepts=_FACTORY, half="native")
 def randn(size: tuple[int, ...], spec: Spec) -> Array:
-    out = np.empty(size, spec.dtype.np)
+    out = np.empty(size, spec.dtype.numpy_dtype)
     normal(out, 0.0, 1.0, None)
     return out
 
@@ -143,7 +143,7 @@ def randint(high: int, size: tuple[int, ...], spec: Spec) -> Array:
 
 @kernel("randint.low", accepts=_FACTORY, half="native")
 def randint_low(low: int, high: int, size: tuple[int, ...], spec: Spec) -> Array:
-    out = np.empty(size, spec.dtype.np)
+    out = np.empty(size, spec.dtype.numpy_dtype)
     random_from(out, low, high, None)
     return out
 

@@ -81,7 +81,7 @@ def _keep(array: Any, like: np.ndarray, axes: tuple[int, ...], keepdim: bool) ->
 def _widened(self: np.ndarray, dtype: Any) -> np.ndarray:
     """The input in the type that sums are computed in: int64 for integers, else the requested type."""
     if dtype is not None:
-        wanted = dtype.compute.np
+        wanted = dtype.compute.numpy_dtype
         return (
             self
             if self.dtype == wanted

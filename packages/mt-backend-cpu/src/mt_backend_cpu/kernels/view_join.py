@@ -19,7 +19,7 @@ def cat(tensors: list[np.ndarray], dim: int) -> np.ndarray:
     taking_part = [t for t in tensors if t.shape != (0,)]
     if not taking_part:
         return tensors[0].copy()
-    kind = functools.reduce(promote_types, [from_numpy_dtype(t.dtype) for t in tensors]).np
+    kind = functools.reduce(promote_types, [from_numpy_dtype(t.dtype) for t in tensors]).numpy_dtype
     return np.concatenate([cast(t, kind) for t in taking_part], dim)
 
 

@@ -313,7 +313,7 @@ def number_array(value: Any, compute: dtype) -> np.ndarray:
         value &= (1 << bits) - 1
         if compute.is_signed and value >> (bits - 1):
             value -= 1 << bits
-    return np.asarray((value.real, value.imag) if compute is complex32 else value, compute.np)
+    return np.asarray((value.real, value.imag) if compute is complex32 else value, compute.numpy_dtype)
 
 
 def takes_dtype(number: Any, d: dtype, weak: dict[dtype, frozenset[type]]) -> bool:
@@ -425,7 +425,7 @@ def _finisher(backend: Any, keys: int) -> Callable[[Any, dtype], Tensor]:
     def finish(value: Any, d: dtype) -> Tensor:
         if value.__class__ is not array_type:
             value = as_array(value)
-        if value.dtype is not d.np:
+        if value.dtype is not d.numpy_dtype:
             value = cast(value, d)
         return new_tensor(value, d, keys)
 
@@ -446,7 +446,7 @@ def _unary(direct: Direct, keys: int) -> Callee:
             value = runner.run_kernel(function, self._array)
         except RuntimeError as error:
             value = nested(error, function, self._array)
-        if value.__class__ is array_type and value.dtype is result.np:
+        if value.__class__ is array_type and value.dtype is result.numpy_dtype:
             return new_tensor(value, result, keys)
         return finish(value, result)
 
@@ -466,7 +466,7 @@ def _unary(direct: Direct, keys: int) -> Callee:
             value = runner.run_kernel(function, self._array, *parameters)
         except RuntimeError as error:
             value = nested(error, function, self._array, *parameters)
-        if value.__class__ is array_type and value.dtype is result.np:
+        if value.__class__ is array_type and value.dtype is result.numpy_dtype:
             return new_tensor(value, result, keys)
         return finish(value, result)
 
@@ -522,7 +522,7 @@ def _binary_at_defaults(direct: Direct, keys: int, only: Any) -> Callee:
     """Two operands, and at most one parameter, which must be `only`."""
     operator, runner = direct.operator, direct.runner
     weak, default = operator.weak, direct.parameters
-    entries = {d: (function, result, result.np) for d, (function, result) in direct.entries.items()}
+    entries = {d: (function, result, result.numpy_dtype) for d, (function, result) in direct.entries.items()}
     general = _binary_with_parameters(direct, keys) if direct.with_parameters else operator.general
     array_type, finish = operator.backend.array_type, _finisher(operator.backend, keys)
 

@@ -86,7 +86,7 @@ def infer(overload: Overload, args: tuple[Any, ...]) -> Any:
         if isinstance(value, Tensor):
             array = value._array
             described = MetaArray(
-                array.shape, value._dtype.np, tuple(s * value._dtype.itemsize for s in value.stride())
+                array.shape, value._dtype.numpy_dtype, tuple(s * value._dtype.itemsize for s in value.stride())
             )
             return new_tensor(described, value._dtype, META | value._keys & STRIDED)
         return [on_meta(item) for item in value] if isinstance(value, (list, tuple)) else value
@@ -230,7 +230,7 @@ class Preparation:
             and isinstance(specs, Spec)
             and (specs.strides is None or is_contiguous(specs.shape, specs.strides))
         ):
-            call.array_type, call.stored, call.dtype = self.backend.array_type, specs.dtype.np, specs.dtype
+            call.array_type, call.stored, call.dtype = self.backend.array_type, specs.dtype.numpy_dtype, specs.dtype
         return call
 
     def adapted(
@@ -341,7 +341,7 @@ def _by_elements(prepare: Preparation) -> Callee | None:
     def run(*args: Any) -> Tensor:
         spec = specs(*args)
         array = function(*[_array_of(value) for value in args])
-        if spec.strides is None and array.__class__ is array_type and array.dtype is spec.dtype.np:
+        if spec.strides is None and array.__class__ is array_type and array.dtype is spec.dtype.numpy_dtype:
             return new_tensor(contiguous(array), spec.dtype, keys)
         return new(spec, index_of(backend, args, prepare.singles, prepare.lists))(array)
 
@@ -403,7 +403,7 @@ def wrapper(backend: Any, keys: int) -> Callable[[Spec, int | None], Callable[[A
 
     def wrap(spec: Spec, index: int | None) -> Callable[[Any], Tensor]:
         d = spec.dtype
-        stored = d.np
+        stored = d.numpy_dtype
 
         def row_major(array: Any) -> Tensor:
             if array.__class__ is not array_type:

@@ -169,12 +169,12 @@ def write_number(tensor: Tensor, value: Any) -> None:
 def _element(value: Any, d: dtype) -> np.ndarray:
     """A number as a 0-dim host array; unsigned types take negative numbers modulo their range."""
     if d.is_complex and not d.native:
-        return np.asarray((complex(value).real, complex(value).imag), d.np)
+        return np.asarray((complex(value).real, complex(value).imag), d.numpy_dtype)
     if d.is_integral and not d.is_signed and value < 0:
         value = int(value) % (1 << d.itemsize * 8)
     if not d.is_complex and isinstance(value, complex):
         value = value.real
-    return np.asarray(value, d.np)
+    return np.asarray(value, d.numpy_dtype)
 
 
 def check_number(value: Any, d: dtype) -> None:
@@ -314,7 +314,9 @@ def to_copy(
         return new_tensor(converted, dtype, keys & _PLACE | mode_triple(tls.mode)[2])
     result = allocate(self._array.shape, dtype or self._dtype, device, strides_like(self, memory_format), like=self)
     if non_blocking and result._keys & CPU and not self._keys & (CPU | META) and can_pin():
-        result._array = pinned_array(result._array.shape, result._dtype.np, result._array.strides, "non_blocking=True")
+        result._array = pinned_array(
+            result._array.shape, result._dtype.numpy_dtype, result._array.strides, "non_blocking=True"
+        )
     transfer(result, self, non_blocking)
     return result
 

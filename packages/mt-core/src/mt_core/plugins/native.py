@@ -306,7 +306,7 @@ class _Call:
         d = self._dtype(present[0])
         for i in operands:
             if isinstance(arrays[i], (bool, int, float, complex)):
-                arrays[i] = self.backend.from_host(np.asarray(arrays[i], d.np), d, None)
+                arrays[i] = self.backend.from_host(np.asarray(arrays[i], d.numpy_dtype), d, None)
         shape = np.broadcast_shapes(*(array.shape for array in present))
         return shape, d if self.entry.result is None else getattr(dtypes, self.entry.result)
 

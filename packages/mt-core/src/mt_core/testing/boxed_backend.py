@@ -109,7 +109,7 @@ class BoxedBackend:
         size, shape = dtype.itemsize, tuple(shape)
         in_bytes = contiguous_strides(shape, size) if strides is None else tuple(s * size for s in strides)
         extent = 0 if 0 in shape else size + sum((n - 1) * s for n, s in zip(shape, in_bytes, strict=True))
-        return BoxedArray(Box(np.zeros(extent, np.uint8)), shape, in_bytes, 0, dtype.np)
+        return BoxedArray(Box(np.zeros(extent, np.uint8)), shape, in_bytes, 0, dtype.numpy_dtype)
 
     def as_array(self, value: Any) -> BoxedArray:
         return value if isinstance(value, BoxedArray) else fresh(value)
@@ -118,7 +118,7 @@ class BoxedBackend:
         write(target, read(source))
 
     def cast(self, array: BoxedArray, dtype: Any) -> BoxedArray:
-        return array if array.dtype == dtype.np else fresh(backend_for(CPU).cast(read(array), dtype))
+        return array if array.dtype == dtype.numpy_dtype else fresh(backend_for(CPU).cast(read(array), dtype))
 
     def contiguous(self, array: BoxedArray) -> BoxedArray:
         return array if read(array).flags.c_contiguous else fresh(read(array))
@@ -132,7 +132,7 @@ class BoxedBackend:
     def as_strided(
         self, owner: BoxedArray, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: Any
     ) -> BoxedArray:
-        return BoxedArray(owner.box, tuple(shape), tuple(strides), owner.offset + offset, dtype.np)
+        return BoxedArray(owner.box, tuple(shape), tuple(strides), owner.offset + offset, dtype.numpy_dtype)
 
     def from_host(self, array: np.ndarray, dtype: Any, index: int | None) -> BoxedArray:
         return fresh(backend_for(CPU).cast(array, dtype))

@@ -66,7 +66,7 @@ class NullBackend:
         self, shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...] | None, index: int | None
     ) -> NullArray:
         in_bytes = strides and tuple(s * dtype.itemsize for s in strides)
-        return NullArray(self._checked(index), tuple(shape), dtype.np, in_bytes)
+        return NullArray(self._checked(index), tuple(shape), dtype.numpy_dtype, in_bytes)
 
     def _checked(self, index: int | None) -> int:
         return 0 if index is None else checked_index(self.device_type, index)
@@ -78,7 +78,7 @@ class NullBackend:
         self.calls.append("copy")
 
     def cast(self, array: NullArray, dtype: Any) -> NullArray:
-        return array if array.dtype == dtype.np else NullArray(array.index, array.shape, dtype.np)
+        return array if array.dtype == dtype.numpy_dtype else NullArray(array.index, array.shape, dtype.numpy_dtype)
 
     def contiguous(self, array: NullArray) -> NullArray:
         return NullArray(array.index, array.shape, array.dtype)
@@ -92,7 +92,7 @@ class NullBackend:
     def as_strided(
         self, owner: NullArray, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: Any
     ) -> NullArray:
-        return NullArray(owner.index, tuple(shape), dtype.np, strides, offset, owner.nbytes_owned)
+        return NullArray(owner.index, tuple(shape), dtype.numpy_dtype, strides, offset, owner.nbytes_owned)
 
     def address(self, array: NullArray) -> int:
         return 0
@@ -106,7 +106,7 @@ class NullBackend:
     # The way to and from the host
 
     def from_host(self, array: np.ndarray, dtype: Any, index: int | None) -> NullArray:
-        return NullArray(self._checked(index), array.shape, dtype.np)
+        return NullArray(self._checked(index), array.shape, dtype.numpy_dtype)
 
     def to_host(self, array: NullArray) -> np.ndarray:
         raise NotImplementedError(f"a tensor on device '{self.device_type}' has no elements to read")

@@ -362,4 +362,4 @@ def _stored_value(memory: bytes, start: int, shape: list[int], dtype: str, round
 
 def _numpy_dtype(name: str) -> np.dtype:
     ours = getattr(dtypes, name, None)
-    return np.dtype(name) if ours is None else ours.np
+    return np.dtype(name) if ours is None else ours.numpy_dtype

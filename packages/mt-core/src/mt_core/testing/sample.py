@@ -165,10 +165,10 @@ class TensorMaker:
         host = np.asarray(values)
         if dtype.is_integral and host.dtype.kind == "f":
             host = host.astype(np.int64)
-        stored = np.ascontiguousarray(host.astype(dtype.np)).reshape(host.shape)
+        stored = np.ascontiguousarray(host.astype(dtype.numpy_dtype)).reshape(host.shape)
         if self.precise and (dtype.is_floating_point or dtype.is_complex):
             dtype = dtypes.complex128 if dtype.is_complex else dtypes.float64
-            stored = stored.astype(dtype.np)
+            stored = stored.astype(dtype.numpy_dtype)
         return self._place(stored, dtype)
 
     def _place(self, host: np.ndarray, d: dtype) -> Tensor:

@@ -110,7 +110,7 @@ class SimulatedBackend:
         self, shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...] | None, index: int | None
     ) -> SimulatedArray:
         in_bytes = None if strides is None else tuple(s * dtype.itemsize for s in strides)
-        return self._new(tuple(shape), dtype.np, in_bytes, self._index(index))
+        return self._new(tuple(shape), dtype.numpy_dtype, in_bytes, self._index(index))
 
     def _index(self, index: int | None) -> int:
         """A device that is there, the current one for None."""
@@ -124,7 +124,7 @@ class SimulatedBackend:
         self._give(target.block.device_index, lambda: np.copyto(to, from_, casting="unsafe"))
 
     def cast(self, array: SimulatedArray, dtype: Any) -> SimulatedArray:
-        return array if array.dtype == dtype.np else self._copied(array, dtype.np)
+        return array if array.dtype == dtype.numpy_dtype else self._copied(array, dtype.numpy_dtype)
 
     def contiguous(self, array: SimulatedArray) -> SimulatedArray:
         return array if array.host.flags.c_contiguous else self._copied(array, array.dtype)
@@ -143,7 +143,7 @@ class SimulatedBackend:
     def as_strided(
         self, owner: SimulatedArray, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: Any
     ) -> SimulatedArray:
-        return SimulatedArray(owner.block, _on_bytes(owner.host, shape, strides, offset, dtype.np))
+        return SimulatedArray(owner.block, _on_bytes(owner.host, shape, strides, offset, dtype.numpy_dtype))
 
     def address(self, array: SimulatedArray) -> int:
         return int(array.host.__array_interface__["data"][0])

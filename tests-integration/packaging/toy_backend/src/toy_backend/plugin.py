@@ -45,10 +45,10 @@ class ToyBackend:
 
     def empty(self, shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...] | None, index: int | None) -> ToyArray:
         if strides is None:
-            return ToyArray(np.empty(shape, dtype.np))
+            return ToyArray(np.empty(shape, dtype.numpy_dtype))
         extent = 0 if 0 in shape else 1 + sum((n - 1) * stride for n, stride in zip(shape, strides))
         in_bytes = tuple(stride * dtype.itemsize for stride in strides)
-        return ToyArray(np.ndarray(shape, dtype.np, np.empty(extent, dtype.np), 0, in_bytes))
+        return ToyArray(np.ndarray(shape, dtype.numpy_dtype, np.empty(extent, dtype.numpy_dtype), 0, in_bytes))
 
     def as_array(self, value: Any) -> ToyArray:
         return value if isinstance(value, ToyArray) else ToyArray(np.asarray(value))
@@ -57,7 +57,7 @@ class ToyBackend:
         np.copyto(target.block, block_of(source), casting="unsafe")
 
     def cast(self, array: ToyArray, dtype: Any) -> ToyArray:
-        return array if array.dtype == dtype.np else ToyArray(block_of(array).astype(dtype.np))
+        return array if array.dtype == dtype.numpy_dtype else ToyArray(block_of(array).astype(dtype.numpy_dtype))
 
     def contiguous(self, array: ToyArray) -> ToyArray:
         return array if array.block.flags.c_contiguous else ToyArray(np.ascontiguousarray(array.block))
@@ -74,7 +74,7 @@ class ToyBackend:
     def as_strided(
         self, owner: ToyArray, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: Any
     ) -> ToyArray:
-        return ToyArray(np.ndarray(shape, dtype.np, owner.block, offset, strides))
+        return ToyArray(np.ndarray(shape, dtype.numpy_dtype, owner.block, offset, strides))
 
     def from_host(self, array: np.ndarray, dtype: Any, index: int | None) -> ToyArray:
         return ToyArray(array.copy())
