@@ -69,7 +69,7 @@ def test_info_tells_versions(run_mindtorch):
 def test_info_tells_operators_by_device(run_mindtorch):
     lines = run_mindtorch("info", "--operators").stdout.splitlines()
     assert lines[0].split() == ["operator", "cpu", "meta"]
-    assert "add.Tensor native (mt-backend-cpu) generic (mt-core)" in [" ".join(line.split()) for line in lines]
+    assert "add.Tensor native (mt-backend-cpu) contract (mt-core)" in [" ".join(line.split()) for line in lines]
     assert lines[-2].startswith("cpu: ") and " native, " in lines[-2] and lines[-1].startswith("meta: ")
 
 

@@ -46,7 +46,7 @@ def check(device_type: str) -> Counter:
 
 def test_the_meta_device() -> None:
     counts = check("meta")
-    assert counts["generic"] > 300
+    assert counts["contract"] > 300
     # Nothing but what other tests of this process have registered through torch.library.
     assert all("::" in name for name, found in coverage("meta").items() if found.state == "native")
 
@@ -57,7 +57,7 @@ def test_a_device_with_hardly_a_kernel(sparse_backend: str) -> None:
     table = coverage(sparse_backend)
     assert table["neg"] == ("native", "this process") and table["neg_"].state == table["neg.out"].state == "derived"
     assert table["exp"].state == table["exp_"].state == table["exp.out"].state == "missing"
-    assert table["transpose.int"] == ("generic", "mt-core")
+    assert table["transpose.int"] == ("contract", "mt-core")
     assert table["sinc"].state in ("composite", "missing")
 
 

@@ -41,7 +41,7 @@ from . import derived, executors
 from .lookup import backend_for, composite_of, kernels_of
 from .registry import (
     COMPOSITES,
-    GENERIC,
+    CONTRACT_KERNELS,
     HANDLERS,
     KERNELS,
     Overload,
@@ -261,10 +261,10 @@ def _backend_slot(overload: Overload, key: int, coded: int) -> Callee:
 
 def _made_of_operators(overload: Overload) -> Callee | None:
     """What carries an operator out on any backend, by the contract or by other operators; None where nothing does."""
-    load_family("mt_core.generic", overload.family)
-    generic = GENERIC.get(overload.name)
-    if generic is not None:
-        return generic
+    load_family("mt_core.contract_kernels", overload.family)
+    on_contract = CONTRACT_KERNELS.get(overload.name)
+    if on_contract is not None:
+        return on_contract
     composite = composite_of(overload)
     if composite is None:
         return None

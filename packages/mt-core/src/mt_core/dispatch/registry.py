@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Overload", "Packet", "define", "find_overload", "forget_all", "kernels_for", "load_family", "overload", "packet",
-    "refuse_while_loading", "register_composite", "register_generic", "register_handler", "register_kernel",
+    "refuse_while_loading", "register_composite", "register_contract_kernel", "register_handler", "register_kernel",
     "register_meta",
     "unregister_kernel",
 ]  # fmt: skip
@@ -37,7 +37,7 @@ PACKETS: dict[str, Packet] = {}
 META_RULES: dict[str, Callable[..., Any]] = {}
 COMPOSITES: dict[str, Composite] = {}
 #: Kernels on tensors that use nothing but the backend contract, by overload name.
-GENERIC: dict[str, Callable[..., Any]] = {}
+CONTRACT_KERNELS: dict[str, Callable[..., Any]] = {}
 #: Meta rules whose result may depend on the elements of a tensor, not on its description alone -> for which arguments.
 READS_ELEMENTS: dict[str, Callable[..., bool]] = {}
 #: Backend key -> overload name -> kernels, of which the first that accepts a call carries it out.
@@ -366,7 +366,7 @@ def register_handler(key: int, name: str, build: Callable[[int], Callable[..., A
 
 
 def _enter(table: dict[str, Any], name: str, function: Callable[..., Any], entry: Any) -> None:
-    """Enter a rule, composite or generic kernel; the core's own, read later, does not replace another's."""
+    """Enter a rule, composite or contract kernel; the core's own, read later, does not replace another's."""
     replaced = table.get(name)
     if replaced is not None and _is_ours(function) and not _is_ours(getattr(replaced, "function", replaced)):
         return
@@ -404,12 +404,12 @@ def register_meta(
     return enter
 
 
-def register_generic(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def register_contract_kernel(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorator: the function, written on the backend contract, is these operators' kernel where a backend has none."""
 
     def enter(function: Callable[..., Any]) -> Callable[..., Any]:
         for name in names:
-            _enter(GENERIC, name, function, function)
+            _enter(CONTRACT_KERNELS, name, function, function)
         return function
 
     return enter

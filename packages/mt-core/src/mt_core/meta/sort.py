@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from .. import dtypes
+from ..contract_kernels.creation import strides_like
 from ..dispatch.registry import register_meta as meta
 from ..dtypes import scalar_type_name
 from ..errors import NoData
-from ..generic.creation import strides_like
 from ..spec import Spec
 from ..tensor import wrap_dim
 from .reduction import reduced_shape

@@ -14,8 +14,8 @@ from ..devices import backend_key
 from ..dispatch.lookup import backend_for, kernels_of
 from ..dispatch.registry import (
     COMPOSITES,
+    CONTRACT_KERNELS,
     DECLARATIONS,
-    GENERIC,
     HANDLERS,
     META_RULES,
     PACKETS,
@@ -29,7 +29,7 @@ __all__ = ["STATES", "Coverage", "coverage"]
 
 #: How an operator is carried out: by a kernel of the backend, by one over the backend's contract, by other operators,
 #: by another form of itself; or not at all.
-STATES = ("native", "generic", "composite", "derived", "missing")
+STATES = ("native", "contract", "composite", "derived", "missing")
 _CORE = "mt-core"
 _MISSING = ("missing", "")
 
@@ -52,7 +52,7 @@ def coverage(device_type: str) -> dict[str, Coverage]:
     key = backend_key(device_type)
     backend_for(key)  # its absence is an error, whatever is asked of it
     for family in sorted({packet.family for packet in PACKETS.values()}):
-        for rooms in ("ops", "meta", "generic", "decomp"):
+        for rooms in ("ops", "meta", "contract_kernels", "decomp"):
             load_family(f"mt_core.{rooms}", family)
     table = _Table(key, _backend_distribution(device_type))
     return {name: Coverage(*table.of(name)) for name in sorted(DECLARATIONS)}
@@ -74,8 +74,8 @@ class _Table:
         """(state, distribution) of an operator."""
         for function in (*self._handlers(name), *self._kernels(name)):
             return "native", distribution_of_function(function, self.distribution)
-        if name in GENERIC:
-            return "generic", distribution_of_function(GENERIC[name], _CORE)
+        if name in CONTRACT_KERNELS:
+            return "contract", distribution_of_function(CONTRACT_KERNELS[name], _CORE)
         if name in COMPOSITES:
             return "composite", distribution_of_function(COMPOSITES[name].function, _CORE)
         return self._derived(name) or self._without_kernel(name)
@@ -108,7 +108,7 @@ class _Table:
         """Views, and whatever the meta device does, need a shape rule only."""
         kind = DECLARATIONS[name].kind
         if name in META_RULES and (kind == "view" or self.key == META) or kind == "elementwise" and self.key == META:
-            return "generic", _CORE
+            return "contract", _CORE
         return _MISSING
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..dispatch.kernel import Kernel
 from ..dispatch.lookup import backend_for
-from ..dispatch.registry import GENERIC, KERNELS, Overload, find_overload, load_family, register_kernel
+from ..dispatch.registry import CONTRACT_KERNELS, KERNELS, Overload, find_overload, load_family, register_kernel
 from ..keys import CPU
 from .sample import hidden_writes, sample_functions
 
@@ -43,10 +43,10 @@ def borrow_kernels(
         The operators whose kernels are lent; all of the family by default.
     """
     backend_for(CPU).load(family)
-    load_family("mt_core.generic", family)
+    load_family("mt_core.contract_kernels", family)
     for name, kernels in list(KERNELS[CPU].items()):
         overload = find_overload(name)
-        if overload.family != family or name in GENERIC or not views and _gives_views(overload):
+        if overload.family != family or name in CONTRACT_KERNELS or not views and _gives_views(overload):
             continue
         if names is not None and name not in names:
             continue

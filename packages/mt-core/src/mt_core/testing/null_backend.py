@@ -13,7 +13,15 @@ from typing import Any
 import numpy as np
 
 from ..devices import backend_key
-from ..dispatch.registry import DECLARATIONS, GENERIC, META_RULES, Overload, find_overload, load_family, register_kernel
+from ..dispatch.registry import (
+    CONTRACT_KERNELS,
+    DECLARATIONS,
+    META_RULES,
+    Overload,
+    find_overload,
+    load_family,
+    register_kernel,
+)
 from ..dtypes import from_numpy_dtype
 from ..keys import META
 from ..meta_array import MetaArray
@@ -115,10 +123,10 @@ class NullBackend:
 
     def load(self, family: str) -> None:
         load_family("mt_core.ops", family)
-        load_family("mt_core.generic", family)
+        load_family("mt_core.contract_kernels", family)
         load_family("mt_core.meta", family)
         for name, declaration in list(DECLARATIONS.items()):
-            ours = declaration.family == family and declaration.functional is None and name not in GENERIC
+            ours = declaration.family == family and declaration.functional is None and name not in CONTRACT_KERNELS
             # The kernel asks the shape rule; composites without one are left to their parts.
             kernels = declaration.kind in ("plain", "factory") and name in META_RULES
             if ours and (declaration.kind == "elementwise" or kernels):

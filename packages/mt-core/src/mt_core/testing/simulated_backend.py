@@ -3,7 +3,7 @@
 Its arrays are NumPy arrays in memory that `SimulatedRuntime` hands out. A kernel does not calculate when it is called:
 it allocates the result, and gives the calculation to the current stream. It has a handful of kernels, enough to see in
 which order work was done, and no kernels for random numbers, which are drawn on the host instead
-(`mt_core.generic.random`).
+(`mt_core.contract_kernels.random`).
 """
 
 from __future__ import annotations

@@ -5,7 +5,15 @@ from __future__ import annotations
 import importlib
 
 from ..dispatch.lookup import kernels_of
-from ..dispatch.registry import COMPOSITES, DECLARATIONS, GENERIC, META_RULES, Overload, find_overload, load_family
+from ..dispatch.registry import (
+    COMPOSITES,
+    CONTRACT_KERNELS,
+    DECLARATIONS,
+    META_RULES,
+    Overload,
+    find_overload,
+    load_family,
+)
 from ..keys import CPU
 from ..tensor import Tensor
 from .arguments import Arguments, samples_on
@@ -23,7 +31,7 @@ def empty_slots() -> dict[str, list[str]]:
     """
     found: dict[str, list[str]] = {slot: [] for slot in _SLOTS}
     for overload in declared_operators():
-        for room in ("meta", "generic", "decomp"):
+        for room in ("meta", "contract_kernels", "decomp"):
             load_family(f"mt_core.{room}", overload.family)
         for slot, filled in _SLOTS.items():
             if not filled(overload):
@@ -43,13 +51,13 @@ def _is_written_in_others(overload: Overload) -> bool:
 def _has_shapes(overload: Overload) -> bool:
     return (
         overload.declaration.kind == "elementwise" or _is_written_in_others(overload) or overload.name in META_RULES
-        or overload.name in GENERIC or _is_derived(overload)
+        or overload.name in CONTRACT_KERNELS or _is_derived(overload)
     )  # fmt: skip
 
 
 def _has_cpu_path(overload: Overload) -> bool:
     declaration = overload.declaration
-    if kernels_of(overload, CPU) or overload.name in GENERIC or _is_written_in_others(overload):
+    if kernels_of(overload, CPU) or overload.name in CONTRACT_KERNELS or _is_written_in_others(overload):
         return True
     if declaration.kind == "view" and overload.name in META_RULES or _is_derived(overload):
         return True

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from .. import dtypes
-from ..dispatch.registry import register_generic as generic
+from ..dispatch.registry import register_contract_kernel as contract_kernel
 from ..tensor import Tensor
 from .creation import allocate, check_options
 
 Ints = tuple[int, ...]
 
 
-@generic("empty_permuted")
+@contract_kernel("empty_permuted")
 def empty_permuted(size: Ints, physical_layout: Ints, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Tensor:
     check_options(layout, pin_memory)
     if len(size) != len(physical_layout):

@@ -17,7 +17,7 @@ from ..cell import cell_of
 from ..devices import device
 from ..dispatch.elementwise import check_same_device
 from ..dispatch.memory import check_no_internal_overlap
-from ..dispatch.registry import META_RULES, Overload, find_overload, load_family, register_generic
+from ..dispatch.registry import META_RULES, Overload, find_overload, load_family, register_contract_kernel
 from ..keys import META
 from ..random.devices import generator_for
 from ..random.engine import MersenneTwister
@@ -112,10 +112,10 @@ for _name in (
     "bernoulli_.float", "random_", "random_.from", "random_.to", "randperm.generator", "multinomial", "poisson",
     "binomial",
 ):  # fmt: skip
-    register_generic(_name)(drawn_on_host(_name))
+    register_contract_kernel(_name)(drawn_on_host(_name))
 
 
-@register_generic("randperm")
+@register_contract_kernel("randperm")
 def randperm(n: int, *options: Any) -> Tensor:
     # The overload without a generator names none that could be the device's.
     return ops.randperm(

@@ -11,7 +11,7 @@ from ..cell import cell_of
 from ..devices import BACKENDS, device, index_flag
 from ..dispatch.dispatcher import backend_for, backend_key_for
 from ..dispatch.memory import check_no_internal_overlap, is_dense
-from ..dispatch.registry import register_generic as generic
+from ..dispatch.registry import register_contract_kernel as contract_kernel
 from ..dtypes import dtype
 from ..formats import channels_last, channels_last_3d, layout, memory_format, preserve_format, strided
 from ..keys import BACKEND_MASK, CPU, META, OTHER_INDEX, STRIDED
@@ -94,7 +94,7 @@ def strides_like(tensor: Tensor, format_: memory_format | None) -> Ints | None:
     return strides if is_dense(tensor) else output_strides(shape, [strides])
 
 
-@generic("empty.memory_format")
+@contract_kernel("empty.memory_format")
 def empty(size: Ints, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Tensor:
     if layout is not None or pin_memory:
         check_options(layout, pin_memory)
@@ -105,7 +105,7 @@ def empty(size: Ints, dtype: Any, layout: Any, device: Any, pin_memory: Any, mem
     return allocate(size, dtype or dtypes.get_default_dtype(), device, strides_for(memory_format, size))
 
 
-@generic("empty_strided")
+@contract_kernel("empty_strided")
 def empty_strided(size: Ints, stride: Ints, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Tensor:
     if layout is not None or pin_memory:
         check_options(layout, pin_memory)
@@ -199,66 +199,66 @@ def _c_name(d: dtype) -> str:
     return _C_NAMES.get(d.name, d.name)
 
 
-@generic("zeros")
+@contract_kernel("zeros")
 def zeros(size: Ints, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Tensor:
     if layout is not None or pin_memory:
         check_options(layout, pin_memory)
     return _filled_anew(size, dtype or dtypes.get_default_dtype(), device, None, 0)
 
 
-@generic("ones")
+@contract_kernel("ones")
 def ones(size: Ints, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Tensor:
     if layout is not None or pin_memory:
         check_options(layout, pin_memory)
     return _filled_anew(size, dtype or dtypes.get_default_dtype(), device, None, 1)
 
 
-@generic("full")
+@contract_kernel("full")
 def full(size: Ints, fill_value: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Tensor:
     if layout is not None or pin_memory:
         check_options(layout, pin_memory)
     return _filled(allocate(size, dtype or dtype_of_number(fill_value), device), fill_value)
 
 
-@generic("scalar_tensor")
+@contract_kernel("scalar_tensor")
 def scalar_tensor(s: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Tensor:
     return full((), s, dtype or dtypes.get_default_dtype(), layout, device, pin_memory)
 
 
-@generic("empty_like")
+@contract_kernel("empty_like")
 def empty_like(self: Tensor, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Tensor:
     if layout is not None or pin_memory:
         check_options(layout, pin_memory)
     return allocate(self._array.shape, dtype or self._dtype, device, strides_like(self, memory_format), like=self)
 
 
-@generic("zeros_like")
+@contract_kernel("zeros_like")
 def zeros_like(self: Tensor, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Tensor:
     if layout is None and not pin_memory and memory_format is None and not self._keys & STRIDED:
         return _filled_anew(self._array.shape, dtype or self._dtype, device, self, 0)
     return _filled(empty_like(self, dtype, layout, device, pin_memory, memory_format), 0)
 
 
-@generic("ones_like")
+@contract_kernel("ones_like")
 def ones_like(self: Tensor, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Tensor:
     if layout is None and not pin_memory and memory_format is None and not self._keys & STRIDED:
         return _filled_anew(self._array.shape, dtype or self._dtype, device, self, 1)
     return _filled(empty_like(self, dtype, layout, device, pin_memory, memory_format), 1)
 
 
-@generic("full_like")
+@contract_kernel("full_like")
 def full_like(self: Tensor, fill_value: Any, *options: Any) -> Tensor:
     return _filled(empty_like(self, *options), fill_value)
 
 
-@generic("new_empty")
+@contract_kernel("new_empty")
 def new_empty(self: Tensor, size: Ints, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Tensor:
     if layout is not None or pin_memory:
         check_options(layout, pin_memory)
     return allocate(size, dtype or self._dtype, device, like=self)
 
 
-@generic("new_empty_strided")
+@contract_kernel("new_empty_strided")
 def new_empty_strided(
     self: Tensor, size: Ints, stride: Ints, dtype: Any, layout: Any, device: Any, pin_memory: Any
 ) -> Tensor:
@@ -267,26 +267,26 @@ def new_empty_strided(
     return allocate(size, dtype or self._dtype, device, stride, like=self)
 
 
-@generic("new_zeros")
+@contract_kernel("new_zeros")
 def new_zeros(self: Tensor, size: Ints, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Tensor:
     if layout is not None or pin_memory:
         check_options(layout, pin_memory)
     return _filled_anew(size, dtype or self._dtype, device, self, 0)
 
 
-@generic("new_ones")
+@contract_kernel("new_ones")
 def new_ones(self: Tensor, size: Ints, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Tensor:
     if layout is not None or pin_memory:
         check_options(layout, pin_memory)
     return _filled_anew(size, dtype or self._dtype, device, self, 1)
 
 
-@generic("new_full")
+@contract_kernel("new_full")
 def new_full(self: Tensor, size: Ints, fill_value: Any, *options: Any) -> Tensor:
     return _filled(new_empty(self, size, *options), fill_value)
 
 
-@generic("clone")
+@contract_kernel("clone")
 def clone(self: Tensor, memory_format: Any) -> Tensor:
     keys = self._keys
     backend = backend_for(keys & BACKEND_MASK)
@@ -301,7 +301,7 @@ def clone(self: Tensor, memory_format: Any) -> Tensor:
     return new_tensor(array, self._dtype, (keys & BACKEND_MASK) | flags)
 
 
-@generic("_to_copy")
+@contract_kernel("_to_copy")
 def to_copy(
     self: Tensor, dtype: Any, layout: Any, device: Any, pin_memory: Any, non_blocking: bool, memory_format: Any
 ) -> Tensor:
@@ -377,7 +377,7 @@ def copy_behind(target: Tensor, source: Tensor) -> bool:
     return True
 
 
-@generic("copy_")
+@contract_kernel("copy_")
 def copy_(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
     if self._keys & STRIDED:
         check_no_internal_overlap(self)
@@ -389,7 +389,7 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
     return self
 
 
-@generic("fill_.Scalar")
+@contract_kernel("fill_.Scalar")
 def fill_(self: Tensor, value: Any) -> Tensor:
     # One value for all: it may be written where several indices reach one element.
     write_number(self, value)
@@ -397,7 +397,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
     return self
 
 
-@generic("fill_.Tensor")
+@contract_kernel("fill_.Tensor")
 def fill_tensor_(self: Tensor, value: Tensor) -> Tensor:
     if value._array.ndim:
         raise RuntimeError(
@@ -406,6 +406,6 @@ def fill_tensor_(self: Tensor, value: Tensor) -> Tensor:
     return copy_(self, value, False)
 
 
-@generic("zero_")
+@contract_kernel("zero_")
 def zero_(self: Tensor) -> Tensor:
     return fill_(self, 0)
