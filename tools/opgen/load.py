@@ -19,8 +19,8 @@ def load_declarations(core: Path) -> dict[str, Any]:
     package = types.ModuleType("mt_core")
     package.__path__ = [str(core)]  # type: ignore[attr-defined]
     sys.modules["mt_core"] = package
-    operators = importlib.import_module("mt_core.ops")
+    operators = importlib.import_module("mt_core.declarations")
     for module in sorted(m.name for m in pkgutil.iter_modules(operators.__path__)):
         if not module.startswith("_"):
-            importlib.import_module(f"mt_core.ops.{module}")
+            importlib.import_module(f"mt_core.declarations.{module}")
     return importlib.import_module("mt_core.dispatch.registry").DECLARATIONS

@@ -7,7 +7,7 @@ import pkgutil
 import pytest
 
 import mt_autograd
-import mt_core.ops
+import mt_core.declarations
 from mt_autograd import rules
 from mt_autograd.layer import class_for, layer
 from mt_core.dispatch.registry import DECLARATIONS, OVERLOADS, find_overload, load_family
@@ -16,9 +16,11 @@ from mt_core.testing.namespace import namespace
 
 torch = namespace(autograd=mt_autograd)
 
-FAMILIES = {name.partition("_")[0] for _, name, _ in pkgutil.iter_modules(mt_core.ops.__path__) if name[0] != "_"}
+FAMILIES = {
+    name.partition("_")[0] for _, name, _ in pkgutil.iter_modules(mt_core.declarations.__path__) if name[0] != "_"
+}
 for _family in FAMILIES:
-    load_family("mt_core.ops", _family)
+    load_family("mt_core.declarations", _family)
     load_family("mt_autograd.derivatives", _family)
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from mt_core.declarations._declare import Declaration, Family
 from mt_core.dispatch.registry import DECLARATIONS
-from mt_core.ops._declare import Declaration, Family
 from mt_core.schema import parse_schema
 
 SCHEMA = "declared_wrongly(Tensor self, Scalar alpha) -> Tensor"
@@ -31,7 +31,7 @@ def _declarers() -> dict[str, Any]:
 
 @pytest.fixture(autouse=True)
 def _nothing_is_declared() -> Any:
-    __import__("mt_core.ops.elementwise")
+    __import__("mt_core.declarations.elementwise")
     before = set(DECLARATIONS)
     yield
     assert set(DECLARATIONS) == before

@@ -258,7 +258,12 @@ print("fine" if (told or handled) and {*handled, again} == {x} else (handled, to
 @needs_timer
 @pytest.mark.parametrize(
     "room",
-    ["mt_core.ops.elementwise", "mt_core.meta.reduction", "mt_backend_cpu.kernels.", "mt_core.contract_kernels."],
+    [
+        "mt_core.declarations.elementwise",
+        "mt_core.meta.reduction",
+        "mt_backend_cpu.kernels.",
+        "mt_core.contract_kernels.",
+    ],
 )
 def test_a_signal_while_a_family_is_loaded(room: str) -> None:
     """The handler needs the very family that is half loaded: it is told so, and nothing is spoilt."""

@@ -181,7 +181,7 @@ def _built_in_overloads(name: str) -> dict[str, Overload]:
     packet = PACKETS.get(name)
     families = [packet.family] if packet is not None else _families_declaring(name)
     for family in families:
-        load_family("mt_core.ops", family)
+        load_family("mt_core.declarations", family)
     matched = packet.overload_names if packet is not None else ()
     others = [n for n, d in DECLARATIONS.items() if d.schema.name == name and n not in matched]
     overloads = [find_overload(overload_name) for overload_name in (*matched, *others)]

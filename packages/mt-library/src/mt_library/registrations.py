@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from mt_core import Tensor
+from mt_core.declarations._declare import Declaration
 from mt_core.devices import describe_keys
 from mt_core.dispatch.dispatcher import without
 from mt_core.dispatch.registry import DECLARATIONS, OVERLOADS, Overload, find_overload, register_handler
 from mt_core.dispatch.registry import define as declare
 from mt_core.keys import AUTOGRAD, BACKENDS
-from mt_core.ops._declare import Declaration
 from mt_core.schema import Schema
 from mt_core.state import effective_keys, excluding
 

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from mt_core.api import _functions as ops
-from mt_core.ops.special_polynomials import POLYNOMIALS
+from mt_core.declarations.special_polynomials import POLYNOMIALS
 
 from ..rules import derivative, non_differentiable
 from ._conjugate import conj

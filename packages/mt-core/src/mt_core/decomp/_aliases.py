@@ -12,7 +12,7 @@ __all__ = ["register_aliases"]
 
 def register_aliases(family: str) -> None:
     """Make composites of all declarations of a family that are second names."""
-    load_family("mt_core.ops", family)
+    load_family("mt_core.declarations", family)
     for name, declaration in list(DECLARATIONS.items()):
         if declaration.family == family and declaration.alias_of is not None:
             register_composite(name)(_forward(find_overload(declaration.alias_of)))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..declarations.view_copy import COPIES, copy_name
 from ..dispatch.registry import find_overload
 from ..dispatch.registry import register_composite as composite
 from ..formats import contiguous_format
-from ..ops.view_copy import COPIES, copy_name
 
 
 def _declare(view: str, several: bool) -> None:

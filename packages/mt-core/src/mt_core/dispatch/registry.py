@@ -2,7 +2,7 @@
 
 An *overload* (``add.Tensor``) is what is dispatched; a *packet* (``add``) is its overloads under one name. Both are
 made from names alone, so that importing the generated wrappers costs little: the declaration (schema, kind, promotion)
-is read from `mt_core.ops.<family>` when first asked for.
+is read from `mt_core.declarations.<family>` when first asked for.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..schema import Schema
 from .kernel import ANYTHING, Accepts, Kernel
 
 if TYPE_CHECKING:
-    from ..ops._declare import Declaration
+    from ..declarations._declare import Declaration
 
 __all__ = [
     "Overload", "Packet", "define", "find_overload", "forget_all", "kernels_for", "load_family", "overload", "packet",
@@ -28,7 +28,7 @@ __all__ = [
     "unregister_kernel",
 ]  # fmt: skip
 
-#: Overload name -> what has been declared under it; filled by importing `mt_core.ops.<family>`.
+#: Overload name -> what has been declared under it; filled by importing `mt_core.declarations.<family>`.
 DECLARATIONS: dict[str, Declaration] = {}
 OVERLOADS: dict[str, Overload] = {}
 PACKETS: dict[str, Packet] = {}
@@ -117,7 +117,7 @@ class Overload:
         found = self._declaration
         if found is None:
             if self.name not in DECLARATIONS:
-                load_family("mt_core.ops", self.family)
+                load_family("mt_core.declarations", self.family)
                 if self.name not in DECLARATIONS:
                     refuse_while_loading(self)
             found = self._declaration = DECLARATIONS[self.name]
@@ -213,7 +213,7 @@ def find_overload(name: str) -> Overload:
         # The generated tables name only what wrappers call; the family declares the rest.
         known = PACKETS.get(name.partition(".")[0])
         if known is not None:
-            load_family("mt_core.ops", known.family)
+            load_family("mt_core.declarations", known.family)
             found = OVERLOADS.get(name)
     if found is None:
         raise KeyError(f"unknown operator {name}")

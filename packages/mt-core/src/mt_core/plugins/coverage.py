@@ -52,7 +52,7 @@ def coverage(device_type: str) -> dict[str, Coverage]:
     key = backend_key(device_type)
     backend_for(key)  # its absence is an error, whatever is asked of it
     for family in sorted({packet.family for packet in PACKETS.values()}):
-        for rooms in ("ops", "meta", "contract_kernels", "decomp"):
+        for rooms in ("declarations", "meta", "contract_kernels", "decomp"):
             load_family(f"mt_core.{rooms}", family)
     table = _Table(key, _backend_distribution(device_type))
     return {name: Coverage(*table.of(name)) for name in sorted(DECLARATIONS)}

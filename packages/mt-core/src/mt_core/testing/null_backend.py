@@ -122,7 +122,7 @@ class NullBackend:
     # Kernels
 
     def load(self, family: str) -> None:
-        load_family("mt_core.ops", family)
+        load_family("mt_core.declarations", family)
         load_family("mt_core.contract_kernels", family)
         load_family("mt_core.meta", family)
         for name, declaration in list(DECLARATIONS.items()):

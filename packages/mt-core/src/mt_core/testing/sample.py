@@ -440,7 +440,7 @@ def _origins(overload: Overload) -> Iterator[str]:
 
 
 def declared_operators() -> list[Overload]:
-    """Every overload that the core declares, by name; imports all of `mt_core.ops`."""
+    """Every overload that the core declares, by name; imports all of `mt_core.declarations`."""
     for module in pkgutil.iter_modules(ops.__path__):
         if not module.name.startswith("_"):
             importlib.import_module(f"{ops.__name__}.{module.name}")

@@ -1,0 +1,53 @@
+"""Convolutions: declarations."""
+
+from __future__ import annotations
+
+from ._declare import Family
+
+family = Family("conv")
+
+family.plain(
+    "convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, bool "
+    "transposed, int[] output_padding, int groups) -> Tensor", variants="function",
+    doc=(
+        "Cross-correlation of (n, c, *) with weights (o, c / groups, *), or its adjoint with weights (c, o / "
+        "groups, *)."
+    ),
+)  # fmt: skip
+for _n in (1, 2, 3):
+    family.composite(
+        f"conv{_n}d(Tensor input, Tensor weight, Tensor? bias=None, int[{_n}] stride=1, int[{_n}] padding=0, "
+        f"int[{_n}] dilation=1, int groups=1) -> Tensor",
+        variants="function",
+        doc=f"{_n}-dimensional cross-correlation of (n, c, *) or (c, *).",
+    )
+    family.composite(
+        f"conv{_n}d.padding(Tensor input, Tensor weight, Tensor? bias=None, int[{_n}] stride=1, str "
+        f'padding="valid", int[{_n}] dilation=1, int groups=1) -> Tensor',
+        variants="function",
+    )
+    _input = "" if _n == 1 else ".input"
+    family.composite(
+        f"conv_transpose{_n}d{_input}(Tensor input, Tensor weight, Tensor? bias=None, int[{_n}] stride=1, int[{_n}] "
+        f"padding=0, int[{_n}] output_padding=0, int groups=1, int[{_n}] dilation=1) -> Tensor",
+        variants="function",
+        doc=f"The adjoint of the {_n}-dimensional cross-correlation.",
+    )
+family.composite(
+    "conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor",
+    variants="function",
+    doc="1-d convolution of (time, batch, channel) input; `pad` zeros on both ends of time.",
+)
+family.plain(
+    "im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
+    variants="function",
+    namespace="torch._C._nn",
+    doc="Sliding blocks of (n, c, h, w) as columns: (n, c * kh * kw, blocks).",
+)
+family.plain(
+    "col2im(Tensor self, int[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> "
+    "Tensor",
+    variants="function",
+    namespace="torch._C._nn",
+    doc="Columns of blocks added up where they overlap: the adjoint of `im2col`.",
+)

@@ -1,0 +1,195 @@
+"""Reading and writing elements by index: declarations."""
+
+from __future__ import annotations
+
+from ._declare import Family
+
+family = Family("indexing")
+
+family.plain(
+    "index.Tensor(Tensor self, Tensor?[] indices) -> Tensor",
+    variants="",
+    doc="Elements at broadcast integer indices (or masks) of some dimensions; None keeps a dimension.",
+)
+family.plain(
+    "index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
+    inplace=True,
+    doc="Write (or add) values at broadcast integer indices or masks.",
+)
+family.plain(
+    "index_select(Tensor self, int dim, Tensor index) -> Tensor",
+    out=True,
+    doc="The given indices of one dimension, in order.",
+    exact_out=True,
+)
+family.plain(
+    "gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
+    out=True,
+    doc="out[i][j] = self[index[i][j]][j] for dim 0: one element per element of `index`.",
+    exact_out=True,
+)
+family.composite(
+    "take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor",
+    out=True,
+    doc="Elements at `indices` along a dimension, the others broadcast; without `dim`, of the flattened input.",
+)
+family.plain(
+    "scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
+    inplace=True,
+    out="src_out",
+    doc="self[index[i][j]][j] = src[i][j] for dim 0.",
+    exact_out=True,
+)
+family.plain(
+    "scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
+    inplace=True,
+    out="value_out",
+    exact_out=True,
+)
+family.composite(
+    "scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor",
+    inplace=True,
+    out="reduce_out",
+    exact_out=True,
+)
+family.composite(
+    "scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor",
+    inplace=True,
+    out="value_reduce_out",
+    exact_out=True,
+)
+family.plain(
+    "scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
+    inplace=True,
+    out=True,
+    doc="As `scatter`, adding.",
+    exact_out=True,
+)
+family.plain(
+    "scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> "
+    "Tensor",
+    inplace=True,
+    out="two_out",
+    doc="As `scatter`, combining by sum, prod, mean, amax or amin.",
+    exact_out=True,
+)
+family.plain(
+    "index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
+    inplace=True,
+    out=True,
+    doc="Slices of `source` times alpha added to the slices of self that `index` names.",
+    exact_out=True,
+)
+family.plain(
+    "index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
+    inplace=True,
+    out=True,
+    exact_out=True,
+    doc="A copy of self with rows of `source` along `dim` written at `index`.",
+)
+family.plain(
+    "index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
+    inplace=True,
+    doc="A copy of self with one value at `index` along `dim`.",
+)
+family.composite("index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", inplace=True)
+family.plain(
+    "index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor",
+    inplace=True,
+    out=True,
+    doc="A copy of self with rows of `source` along `dim` combined into those at `index` by `reduce`.",
+)
+family.plain(
+    "masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor",
+    inplace=True,
+    doc="`value` where the bool mask is true, broadcast.",
+)
+family.plain("masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", inplace=True)
+family.plain(
+    "masked_select(Tensor self, Tensor mask) -> Tensor",
+    out=True,
+    doc="1-d tensor of the elements where the mask is true.",
+    exact_out=True,
+)
+family.plain(
+    "masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor",
+    inplace=True,
+    doc="Elements of `source`, in order, where the mask is true.",
+)
+family.plain(
+    "take(Tensor self, Tensor index) -> Tensor",
+    out=True,
+    doc="Elements at indices into the flattened tensor.",
+    exact_out=True,
+)
+family.plain(
+    "put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor",
+    inplace=True,
+    doc="A copy of self with `source` at indices of the flattened tensor; added up with `accumulate`.",
+)
+family.plain(
+    "nonzero(Tensor self) -> Tensor",
+    out=True,
+    doc="(count, ndim) int64 indices of nonzero elements, row-major.",
+    exact_out=True,
+)
+family.composite("argwhere(Tensor self) -> Tensor", doc="Indices of the elements that are not zero, one row each.")
+family.plain("count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor")
+family.plain(
+    "count_nonzero(Tensor self, int? dim=None) -> Tensor",
+    doc="How many elements along `dim` are not zero, int64.",
+)
+family.plain(
+    "embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) "
+    "-> Tensor",
+    variants="function",
+    doc="Rows of `weight` at integer indices: (n, d), (*) -> (*, d).",
+)
+family.plain(
+    "embedding_dense_backward(Tensor grad_output, Tensor indices, int num_weights, int padding_idx, bool "
+    "scale_grad_by_freq) -> Tensor",
+    variants="function",
+    doc="Gradient of `embedding` for its weight: rows of grad_output added up by index.",
+)
+family.composite(
+    "one_hot(Tensor self, int num_classes=-1) -> Tensor",
+    variants="function",
+    namespace="torch._C._nn",
+    doc="int64 vectors with a 1 at each index.",
+)
+family.composite(
+    "select_scatter(Tensor self, Tensor src, int dim, int index) -> Tensor",
+    out=True,
+    doc="A copy of self with `src` written at one index of a dimension.",
+)
+family.composite(
+    "slice_scatter(Tensor self, Tensor src, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor",
+    out=True,
+    doc="A copy of self with `src` written to a slice of a dimension.",
+)
+family.composite(
+    "diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor",
+    out=True,
+    doc="A copy of self with `src` written to a diagonal.",
+)
+family.composite(
+    "as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int? storage_offset=None) -> Tensor",
+    out=True,
+    doc="A copy of self with `src` written where `as_strided` would view.",
+)
+family.composite(
+    "repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, int? output_size=None) -> Tensor"
+)
+family.composite(
+    "repeat_interleave.self_int(Tensor self, int repeats, int? dim=None, *, int? output_size=None) -> Tensor"
+)
+family.composite(
+    "repeat_interleave.Tensor(Tensor repeats, *, int? output_size=None) -> Tensor",
+    variants="function",
+    doc="Index i, repeats[i] times each; of a tensor, its elements.",
+)
+family.composite(
+    "nonzero_static(Tensor self, *, int size, int fill_value=-1) -> Tensor",
+    out=True,
+    doc="As `nonzero`, cut or filled up to `size` rows.",
+)

@@ -1,0 +1,128 @@
+"""Loss functions: declarations. `reduction` is 0 for none, 1 for mean, 2 for sum."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._declare import Family
+
+family = Family("loss")
+
+_NN: dict[str, Any] = {"variants": "function", "namespace": "torch._C._nn"}
+_TOP: dict[str, Any] = {"variants": "function"}
+
+family.composite(
+    "mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", **_NN, doc="(self - target)^2, reduced."
+)
+family.composite(
+    "l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", **_NN, doc="|self - target|, reduced."
+)
+family.composite(
+    "smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor",
+    **_NN,
+    doc="Quadratic below a distance of beta, linear above (Girshick 2015).",
+)
+family.composite(
+    "huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor",
+    **_NN,
+    doc="Quadratic below a distance of delta, linear above (Huber 1964).",
+)
+family.plain(
+    "nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index) -> (Tensor "
+    "output, Tensor total_weight)",
+    variants="function",
+    namespace="torch._C._nn",
+    doc="Negative log likelihood of class indices: log probabilities (n, c) or (c), targets (n) or ().",
+)
+family.plain(
+    "nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, int "
+    "ignore_index, Tensor total_weight) -> Tensor",
+    variants="",
+)
+for _name in ("nll_loss", "nll_loss2d", "nll_loss_nd"):
+    family.composite(
+        f"{_name}(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, int ignore_index=-100) -> Tensor",
+        doc="Negative log likelihood of target classes, from log-probabilities (N, C, *).",
+        **_NN,
+    )
+family.composite(
+    "cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, int ignore_index=-100, "
+    "float label_smoothing=0.0) -> Tensor",
+    **_NN,
+    doc="Negative log of the softmax along the class dimension, of class indices or class probabilities.",
+)
+family.composite(
+    "binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor",
+    **_NN,
+    doc="-(t log x + (1 - t) log(1 - x)), logarithms not below -100.",
+)
+family.composite(
+    "binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int "
+    "reduction=1) -> Tensor",
+    **_TOP,
+    doc="Binary cross entropy of sigmoid(self), computed without overflow.",
+)
+family.composite(
+    "kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor",
+    **_TOP,
+    doc="target * (log target - self), reduced; self holds log probabilities.",
+)
+family.composite(
+    "soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
+    **_NN,
+    doc="log(1 + exp(-target * self)), reduced.",
+)
+family.composite(
+    "multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int "
+    "reduction=1) -> Tensor",
+    **_NN,
+    doc="Hinge loss over classes: max(0, margin - self[target] + self[i]) ** p.",
+)
+family.composite(
+    "multilabel_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
+    **_NN,
+    doc="Hinge loss of every target class against every other; targets end at -1.",
+)
+family.composite(
+    "hinge_embedding_loss(Tensor self, Tensor target, float margin=1.0, int reduction=1) -> Tensor",
+    **_TOP,
+    doc="self for target 1, max(0, margin - self) for target -1.",
+)
+family.composite(
+    "margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=1) -> Tensor",
+    **_TOP,
+    doc="max(0, -target * (input1 - input2) + margin).",
+)
+family.composite(
+    "cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor",
+    **_TOP,
+    doc="Inner product along a dimension over the product of norms, each at least eps.",
+)
+family.composite(
+    "cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=1) -> Tensor",
+    **_TOP,
+    doc="1 - cosine for pairs with target 1, max(0, cosine - margin) for target -1.",
+)
+family.composite(
+    "pairwise_distance(Tensor x1, Tensor x2, float p=2, float eps=1e-06, bool keepdim=False) -> Tensor",
+    **_TOP,
+    doc="p-norm of x1 - x2 + eps along the last dimension.",
+)
+family.composite(
+    "triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, float "
+    "eps=1e-06, bool swap=False, int reduction=1) -> Tensor",
+    **_TOP,
+    doc="max(0, d(anchor, positive) - d(anchor, negative) + margin), d being `pairwise_distance`.",
+)
+family.composite(
+    "poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor",
+    **_TOP,
+    doc="Negative log likelihood of Poisson counts; `full` adds Stirling's term.",
+)
+family.unary(
+    "_bounded_log",
+    variants="",
+    inplace=False,
+    out=False,
+    doc="log(x), not below -100; its slope is 1 / x, x not below 1e-12.",
+)

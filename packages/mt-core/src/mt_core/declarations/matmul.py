@@ -1,0 +1,83 @@
+"""Products of matrices and vectors: declarations."""
+
+from __future__ import annotations
+
+from ._declare import Family
+
+family = Family("matmul")
+
+family.plain(
+    "mm(Tensor self, Tensor mat2) -> Tensor",
+    out=True,
+    doc="Matrix product (n, k) @ (k, m) -> (n, m).",
+    exact_out=True,
+)
+family.plain(
+    "bmm(Tensor self, Tensor mat2) -> Tensor",
+    out=True,
+    doc="Batched matrix product (b, n, k) @ (b, k, m) -> (b, n, m).",
+    exact_out=True,
+)
+family.plain(
+    "mv(Tensor self, Tensor vec) -> Tensor", out=True, doc="Matrix times vector (n, k) @ (k) -> (n).", exact_out=True
+)
+family.plain("dot(Tensor self, Tensor tensor) -> Tensor", out=True, doc="Inner product of two vectors of one length.")
+family.plain("vdot(Tensor self, Tensor other) -> Tensor", out=True, doc="`dot` with the first vector conjugated.")
+family.composite(
+    "matmul(Tensor self, Tensor other) -> Tensor",
+    out=True,
+    doc="Matrix product with batch dimensions broadcast; vectors count as a row on the left and a column on the right.",
+    exact_out=True,
+)
+family.composite("outer(Tensor self, Tensor vec2) -> Tensor", out=True, doc="(n), (m) -> (n, m) of all products.")
+family.composite("ger(Tensor self, Tensor vec2) -> Tensor", out=True, doc="Second name of `outer`.")
+family.plain(
+    "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    inplace=True,
+    out=True,
+    doc="beta * self + alpha * (mat1 @ mat2), self broadcast.",
+    exact_out=True,
+)
+family.plain(
+    "addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    inplace=True,
+    out=True,
+    exact_out=True,
+    doc="beta * self + alpha * (mat @ vec).",
+)
+family.plain(
+    "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    inplace=True,
+    out=True,
+    doc="beta * self + alpha * bmm(batch1, batch2), self broadcast.",
+    exact_out=True,
+)
+family.composite(
+    "addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    inplace=True,
+    out=True,
+    doc="beta * self + alpha * the sum of the products batch1[i] @ batch2[i].",
+)
+family.composite(
+    "addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    inplace=True,
+    out=True,
+    doc="beta * self + alpha * outer(vec1, vec2).",
+)
+family.plain(
+    "linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
+    variants="function",
+    namespace="torch._C._nn",
+    out=True,
+    doc="input @ weight.T + bias over the last dimension: (*, k), (m, k), (m) -> (*, m).",
+)
+family.composite(
+    "inner(Tensor self, Tensor other) -> Tensor",
+    out=True,
+    doc="Inner products over the last dimensions: (*a, k), (*b, k) -> (*a, *b).",
+)
+family.composite(
+    "kron(Tensor self, Tensor other) -> Tensor",
+    out=True,
+    doc="Kronecker product: blocks of `other`, each times an element of self.",
+)

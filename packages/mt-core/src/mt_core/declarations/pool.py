@@ -1,0 +1,132 @@
+"""Pooling and resampling: declarations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._declare import Family
+
+family = Family("pool")
+
+_NN: dict[str, Any] = {"variants": "function", "namespace": "torch._C._nn"}
+_TOP: dict[str, Any] = {"variants": "function"}
+
+for _n, _place in ((1, _TOP), (2, _NN), (3, _NN)):
+    _window = f"int[{_n}] kernel_size, int[{_n}] stride=[], int[{_n}] padding=0"
+    if _n == 1:
+        family.composite(
+            f"avg_pool1d(Tensor self, {_window}, bool ceil_mode=False, bool count_include_pad=True) -> Tensor",
+            **_TOP,
+            doc="Means of windows of (n, c, l) or (c, l).",
+        )
+    else:
+        family.plain(
+            f"avg_pool{_n}d(Tensor self, {_window}, bool ceil_mode=False, bool count_include_pad=True, int? "
+            "divisor_override=None) -> Tensor",
+            **_NN,
+            out=True,
+            doc="Means of sliding windows.",
+        )
+        family.plain(
+            f"avg_pool{_n}d_backward(Tensor grad_output, Tensor self, int[{_n}] kernel_size, int[{_n}] stride, "
+            f"int[{_n}] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor",
+            variants="",
+        )
+    _dilated = f"{_window}, int[{_n}] dilation=1, bool ceil_mode=False"
+    family.plain(
+        f"max_pool{_n}d_with_indices(Tensor self, {_dilated}) -> (Tensor, Tensor)",
+        **_place,
+        doc="Largest elements of sliding windows and their flat indices.",
+    )
+    family.composite(f"max_pool{_n}d(Tensor self, {_dilated}) -> Tensor", **_TOP, doc="Largest elements of windows.")
+    family.composite(
+        f"adaptive_avg_pool{_n}d(Tensor self, int[{_n}] output_size) -> Tensor",
+        **_place,
+        doc="Means of as many windows as the output has elements.",
+    )
+    family.plain(f"adaptive_max_pool{_n}d(Tensor self, int[{_n}] output_size) -> (Tensor, Tensor)", **_place,
+              doc="Largest elements of as many windows as asked for, and their indices.")  # fmt: skip
+for _n in (2, 3):
+    _extra = "" if _n == 2 else ", int[3] stride, int[3] padding"
+    family.composite(
+        f"max_unpool{_n}d(Tensor self, Tensor indices, int[{_n}] output_size{_extra}) -> Tensor",
+        **_NN,
+        doc="Elements put back where `max_pool` found them, zeros elsewhere.",
+    )
+for _name, _dims in (("nearest", (1, 2, 3)), ("_nearest_exact", (1, 2, 3))):
+    for _n in _dims:
+        _scales = (
+            ", ".join(f"float? scales_{letter}=None" for letter in ("d", "h", "w")[3 - _n :])
+            if _n > 1
+            else "float? scales=None"
+        )
+        _full = f"upsample_nearest{_n}d" if _name == "nearest" else f"_upsample_nearest_exact{_n}d"
+        family.composite(f"{_full}.vec(Tensor input, int[]? output_size, float[]? scale_factors) -> Tensor", **_NN,
+                      doc="Every output element is the nearest input element.")  # fmt: skip
+        family.composite(f"{_full}(Tensor self, int[{_n}] output_size, {_scales}) -> Tensor", **_NN)
+family.composite(
+    "upsample_linear1d(Tensor self, int[1] output_size, bool align_corners, float? scales=None) -> Tensor",
+    **_NN,
+    doc="Signals resampled linearly.",
+)
+family.composite(
+    "upsample_bilinear2d(Tensor self, int[2] output_size, bool align_corners, float? scales_h=None, float? "
+    "scales_w=None) -> Tensor",
+    **_NN,
+    doc="Images resampled linearly in both dimensions.",
+)
+family.composite(
+    "upsample_trilinear3d(Tensor self, int[3] output_size, bool align_corners, float? scales_d=None, float? "
+    "scales_h=None, float? scales_w=None) -> Tensor",
+    **_NN,
+    doc="Volumes resampled linearly in three dimensions.",
+)
+family.composite(
+    "upsample_bicubic2d(Tensor self, int[2] output_size, bool align_corners, float? scales_h=None, float? "
+    "scales_w=None) -> Tensor",
+    **_NN,
+    doc="Images resampled by cubic convolution.",
+)
+for _name in ("linear1d", "bilinear2d", "trilinear3d", "bicubic2d"):
+    family.composite(
+        f"upsample_{_name}.vec(Tensor input, int[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
+        **_NN,
+    )
+family.composite(
+    "pixel_shuffle(Tensor self, int upscale_factor) -> Tensor",
+    **_TOP,
+    doc="(*, C r^2, H, W) rearranged to (*, C, H r, W r).",
+)
+family.composite(
+    "pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor",
+    **_TOP,
+    doc="(*, C, H r, W r) rearranged to (*, C r^2, H, W).",
+)
+family.composite(
+    "channel_shuffle(Tensor self, int groups) -> Tensor",
+    **_TOP,
+    doc="Channels dealt out over groups: (g, c) becomes (c, g).",
+)
+family.composite("native_channel_shuffle(Tensor self, int groups) -> Tensor", **_TOP, doc="`channel_shuffle`.")
+family.composite(
+    "affine_grid_generator(Tensor theta, int[] size, bool align_corners) -> Tensor",
+    **_TOP,
+    doc="Sampling positions of affine maps theta (N, 2, 3) or (N, 3, 4).",
+)
+family.composite(
+    "grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
+    **_TOP,
+    doc="Values of an image at the positions of a grid in [-1, 1].",
+)
+family.composite(
+    "grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> "
+    "Tensor",
+    **_TOP,
+    doc="`grid_sampler` of images (N, C, H, W).",
+)
+family.composite(
+    "grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> "
+    "Tensor",
+    **_TOP,
+    doc="`grid_sampler` of volumes (N, C, D, H, W).",
+)

@@ -1,0 +1,82 @@
+"""Combining elements along dimensions: declarations."""
+
+from __future__ import annotations
+
+from ._declare import Family
+
+family = Family("reduction")
+
+family.plain(
+    "sum(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+    out="out",
+    doc="Sum of elements; integers and bool sum as int64.",
+)
+family.reduction("sum", overload="dim_IntList", dim="int[1]? dim", dtype=True, out="IntList_out")
+family.plain(
+    "mean(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+    out="dtype_out",
+    doc="Mean of floating-point or complex elements.",
+)
+family.reduction("mean", overload="dim", dim="int[1]? dim", dtype=True, out="out")
+family.plain(
+    "prod(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+    out="out",
+    doc="Product of elements; integers and bool as int64.",
+)
+family.reduction("prod", overload="dim_int", dim="int dim", dtype=True, out="int_out")
+for _name, _which in (("amax", "Largest"), ("amin", "Smallest")):
+    family.reduction(
+        _name,
+        dim="int[1] dim=[]",
+        doc=f"{_which} element; NaN where there is one. The gradient is shared evenly by equal elements.",
+    )
+for _name, _which in (("max", "Largest"), ("min", "Smallest")):
+    family.plain(
+        f"{_name}(Tensor self) -> Tensor", out="unary_out", doc=f"{_which} element of all; NaN where there is one."
+    )
+    family.plain(
+        f"{_name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+        out=(_name, f"{_name}_values"),
+        doc=f"{_which} element along a dimension and its index.",
+        exact_out=True,
+    )
+    family.composite(f"{_name}.other(Tensor self, Tensor other) -> Tensor", out="out")
+    family.plain(
+        f"arg{_name}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
+        out=True,
+        doc=f"Index of the {_which.lower()} element (int64), in the flattened tensor where no dimension is given.",
+    )
+for _name in ("any", "all"):
+    _words = "any element is" if _name == "any" else "all elements are"
+    family.plain(
+        f"{_name}(Tensor self) -> Tensor", out="all_out", doc=f"Whether {_words} nonzero; bool, or uint8 for uint8."
+    )
+    family.plain(f"{_name}.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", out="out")
+    family.plain(f"{_name}.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", out="dims_out")
+for _name, _what in (("var", "Variance"), ("std", "Standard deviation")):
+    family.composite(f"{_name}(Tensor self, bool unbiased=True) -> Tensor", doc=f"{_what}, divided by n - correction.")
+    family.composite(
+        f"{_name}.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor", out="out"
+    )
+    family.plain(
+        f"{_name}.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
+        out="correction_out",
+    )
+    family.composite(f"{_name}_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)", doc=f"{_what} and mean.")
+    family.composite(
+        f"{_name}_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)"
+    )
+    family.composite(
+        f"{_name}_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> "
+        "(Tensor, Tensor)"
+    )
+family.plain(
+    "logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
+    out=True,
+    doc="log(sum(exp(x))), without overflow.",
+)
+family.composite(
+    "sum_to_size(Tensor self, int[] size) -> Tensor",
+    variants="method",
+    doc="Sum over the dimensions that broadcasting from `size` would have added or widened.",
+)

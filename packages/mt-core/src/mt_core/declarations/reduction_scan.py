@@ -1,0 +1,98 @@
+"""Cumulative operators, and reductions made of others: declarations."""
+
+from __future__ import annotations
+
+from .reduction import family
+
+for _name, _what in (("cumsum", "Sums"), ("cumprod", "Products")):
+    family.plain(
+        f"{_name}(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+        inplace=True,
+        out=True,
+        doc=f"{_what} of all elements up to each one, along a dimension.",
+    )
+for _name in ("cummax", "cummin"):
+    family.plain(
+        f"{_name}(Tensor self, int dim) -> (Tensor values, Tensor indices)",
+        out=("values", "indices"),
+        doc="The extreme element up to each one, along a dimension, and its last index.",
+        exact_out=True,
+    )
+family.plain(
+    "logcumsumexp(Tensor self, int dim) -> Tensor",
+    out=True,
+    exact_out=True,
+    doc="Logarithm of the running sum of exponentials, without overflow.",
+)
+family.composite(
+    "nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    out=True,
+    doc="`sum` with NaN as 0.",
+)
+family.composite(
+    "nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    out=True,
+    doc="Mean of the elements that are not nan.",
+)
+family.composite(
+    "diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor",
+    out=True,
+    doc="Differences of neighbours, n times.",
+)
+family.composite(
+    "aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
+    out=("min", "max"),
+    exact_out=True,
+    doc="Smallest and largest element, of all or along `dim`.",
+)
+for _name in ("quantile", "nanquantile"):
+    family.composite(
+        f"{_name}(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
+        out=True,
+        doc="The q-quantiles (q from 0 to 1) of a dimension, interpolated between the nearest elements.",
+    )
+    family.composite(
+        f"{_name}.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> "
+        "Tensor",
+        out="scalar_out",
+    )
+family.composite("trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", variants="function")
+family.composite(
+    "trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor",
+    variants="function",
+    doc="Integral along `dim` by the trapezoidal rule.",
+)
+family.composite("trapz.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", variants="function")
+family.composite(
+    "trapz.dx(Tensor y, *, float dx=1, int dim=-1) -> Tensor",
+    variants="function",
+    doc="Second name of `trapezoid`.",
+)
+family.composite("cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", variants="function")
+family.composite(
+    "cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor",
+    variants="function",
+    doc="Running integral along `dim` by the trapezoidal rule.",
+)
+family.composite(
+    "cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor",
+    doc="Covariance of variables (rows) over observations.",
+)
+family.composite("corrcoef(Tensor self) -> Tensor", doc="Correlation coefficients of variables in rows.")
+family.plain(
+    "bincount(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor",
+    doc="How often each non-negative integer occurs.",
+)
+family.plain(
+    "histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor",
+    out=True,
+    doc="Counts of elements in `bins` equal intervals from min to max.",
+)
+family.composite("trace(Tensor self) -> Tensor", doc="Sum of a matrix's diagonal.")
+family.composite(
+    "renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor",
+    inplace=True,
+    out=True,
+    exact_out=True,
+    doc="Slices along `dim` scaled down to p-norm `maxnorm` where they exceed it.",
+)

@@ -1,0 +1,95 @@
+"""Sorting, searching and ordered statistics: declarations."""
+
+from __future__ import annotations
+
+from ._declare import Family
+
+family = Family("sort")
+
+_PAIR = ("values", "indices")
+
+family.plain(
+    "sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
+    out=_PAIR,
+    doc="Elements of a dimension in order, and where they came from; NaN counts as the largest.",
+    exact_out=True,
+)
+family.composite(
+    "sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
+    out=_PAIR,
+    exact_out=True,
+)
+family.composite(
+    "argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor", doc="Indices that sort along `dim`."
+)
+family.composite("argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor")
+family.composite("msort(Tensor self) -> Tensor", out=True, exact_out=True, doc="Sorted along the first dimension.")
+family.plain(
+    "topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
+    out=_PAIR,
+    doc="The k largest (or smallest) elements of a dimension, and where they are.",
+    exact_out=True,
+)
+family.plain(
+    "kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
+    out=_PAIR,
+    exact_out=True,
+    doc="The k-th smallest element along `dim`, k from 1, and its index.",
+)
+family.plain("median(Tensor self) -> Tensor", doc="The lower of the middle elements; NaN where there is one.")
+family.plain(
+    "median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+    out=_PAIR,
+    exact_out=True,
+)
+family.plain("nanmedian(Tensor self) -> Tensor", doc="Median of the elements that are not nan.")
+family.plain(
+    "nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+    out=_PAIR,
+    exact_out=True,
+)
+family.plain(
+    "mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
+    out=_PAIR,
+    doc="The most frequent element of a dimension, the smallest of several, and the index of its last occurrence.",
+    exact_out=True,
+)
+family.plain(
+    "searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? "
+    "side=None, Tensor? sorter=None) -> Tensor",
+    variants="function",
+    out="Tensor_out",
+    doc="Where each value would be inserted into the sorted last dimension.",
+)
+family.composite(
+    "searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? "
+    "side=None, Tensor? sorter=None) -> Tensor",
+    variants="function",
+)
+family.composite(
+    "bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
+    variants="function",
+    out="Tensor_out",
+)
+family.composite(
+    "bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
+    variants="function",
+    doc="Index of the interval, between rising boundaries, that each value falls in.",
+)
+family.plain(
+    "unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> "
+    "(Tensor, Tensor, Tensor)",
+    variants="function",
+    doc="Distinct slices along `dim`, sorted; with inverse indices and counts.",
+)
+family.plain(
+    "_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, "
+    "Tensor, Tensor)",
+    variants="function",
+)
+family.plain(
+    "unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> "
+    "(Tensor, Tensor, Tensor)",
+    variants="",
+    doc="Runs of equal elements collapsed.",
+)
