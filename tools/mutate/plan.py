@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 #: Area -> the folder of its modules.
 AREAS = {
     "kernels": "packages/mt-backend-cpu/src/mt_backend_cpu/kernels",
-    "rules": "packages/mt-core/src/mt_core/meta",
+    "rules": "packages/mt-core/src/mt_core/shape_rules",
     "derivatives": "packages/mt-autograd/src/mt_autograd/derivatives",
     "executors": "packages/mt-core/src/mt_core/dispatch",
 }

@@ -15,9 +15,9 @@ from test_exam import TestExam
 from mt_autograd.rules import find_rule
 from mt_autograd.testing import DerivativeExam
 from mt_core.devices import backend_key
-from mt_core.dispatch.registry import find_overload, register_kernel, register_meta
+from mt_core.dispatch.registry import find_overload, register_kernel, register_shape_rule
 from mt_core.keys import CPU
-from mt_core.meta.sort import sort
+from mt_core.shape_rules.sort import sort
 from mt_core.spec import Spec
 from mt_core.testing import BackendExam
 from mt_core.testing.simulated_backend import SimulatedBackend, simulated_devices
@@ -54,7 +54,7 @@ def lost_write(array: np.ndarray, value: object) -> None:
 
 def row_major_sort() -> None:
     """A shape rule that does not keep the layout."""
-    register_meta("sort.stable")(lambda *arguments: tuple(Spec(s.shape, s.dtype) for s in sort(*arguments)))
+    register_shape_rule("sort.stable")(lambda *arguments: tuple(Spec(s.shape, s.dtype) for s in sort(*arguments)))
 
 
 def first_device() -> None:

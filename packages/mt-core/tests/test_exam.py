@@ -74,7 +74,7 @@ def exchange_kernel():
 @pytest.mark.parametrize(
     ("kernel", "check", "words"),
     [
-        (lambda x: np.negative(x)[:1], "test_agrees_with_meta", "the meta rule"),
+        (lambda x: np.negative(x)[:1], "test_agrees_with_meta", "the shape rule"),
         (lambda x: np.negative(x, out=x), "test_agrees_with_meta", "was changed"),
         (lambda x: -x * (1 if x.flags.c_contiguous else 2), "test_strided_inputs", "neg"),
     ],

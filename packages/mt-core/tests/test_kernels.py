@@ -12,7 +12,7 @@ import mt_core
 from mt_core import dtypes
 from mt_core.dispatch import call_plans
 from mt_core.dispatch.kernel import Accepts, Kernel
-from mt_core.dispatch.registry import META_RULES, find_overload, forget_all, register_kernel, unregister_kernel
+from mt_core.dispatch.registry import SHAPE_RULES, find_overload, forget_all, register_kernel, unregister_kernel
 from mt_core.keys import BATCHED, CPU
 from mt_core.state import including
 
@@ -184,13 +184,13 @@ def test_kernels_get_dimensions_counted_from_the_front(registered: Register) -> 
 def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
     """The calls for which the shape rule of ``cumsum`` was asked."""
     mt_core.ones(1).cumsum(0)
-    rule, calls = META_RULES["cumsum"], []
+    rule, calls = SHAPE_RULES["cumsum"], []
 
     def note(*args: Any) -> Any:
         calls.append(args)
         return rule(*args)
 
-    monkeypatch.setitem(META_RULES, "cumsum", note)
+    monkeypatch.setitem(SHAPE_RULES, "cumsum", note)
     forget_all()
     yield calls
     forget_all()

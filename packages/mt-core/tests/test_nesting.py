@@ -260,7 +260,7 @@ print("fine" if (told or handled) and {*handled, again} == {x} else (handled, to
     "room",
     [
         "mt_core.declarations.elementwise",
-        "mt_core.meta.reduction",
+        "mt_core.shape_rules.reduction",
         "mt_backend_cpu.kernels.",
         "mt_core.contract_kernels.",
     ],

@@ -11,7 +11,7 @@ from mt_core.testing import declared_operators, empty_slots, read_gaps
 from mt_core.testing.slots import constant_arguments
 
 GAPS = read_gaps(Path(__file__).with_name("gaps.toml"))
-SLOTS = ("meta", "cpu", "derivative", "samples", "doc")
+SLOTS = ("shape", "cpu", "derivative", "samples", "doc")
 
 
 @pytest.fixture(scope="module")

@@ -8,16 +8,16 @@ import re
 
 import pytest
 
-import mt_core.meta
-from mt_core.dispatch.registry import META_RULES
+import mt_core.shape_rules
+from mt_core.dispatch.registry import SHAPE_RULES
 
-for _module in pkgutil.iter_modules(mt_core.meta.__path__):
-    importlib.import_module(f"mt_core.meta.{_module.name}")
+for _module in pkgutil.iter_modules(mt_core.shape_rules.__path__):
+    importlib.import_module(f"mt_core.shape_rules.{_module.name}")
 
 
-@pytest.mark.parametrize("operator", sorted(META_RULES))
+@pytest.mark.parametrize("operator", sorted(SHAPE_RULES))
 def test_a_rule_says_its_shapes(operator: str) -> None:
-    said = META_RULES[operator].__doc__ or ""
+    said = SHAPE_RULES[operator].__doc__ or ""
     arguments, arrow, result = said.partition("->")
     assert arrow, "write `self (N, C), weight (C,) -> (N,)` under the rule's head"
     assert re.search(r"\(.*\)|view|like|without|shape|tensors", result), "the result has no shape"

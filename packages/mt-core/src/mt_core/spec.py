@@ -1,4 +1,4 @@
-"""What a meta rule says about a result: `Spec` for fresh tensors, `View` for views."""
+"""What a shape rule says about a result: `Spec` for fresh tensors, `View` for views."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import math
 from typing import Any
 
 import mt_core as mt
-from mt_core.meta.reduction import reduced_dims
+from mt_core.shape_rules.reduction import reduced_dims
 
 __all__ = [
     "amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "logaddexp", "logsumexp", "mean", "median",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mt_core.api import _functions as ops
-from mt_core.meta.conv import transposed_size
+from mt_core.shape_rules.conv import transposed_size
 
 from ..rules import derivative, joint_derivative
 from ._conjugate import conj

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from mt_core.api import _functions as ops
-from mt_core.meta.linalg import is_vector
+from mt_core.shape_rules.linalg import is_vector
 
 from ..rules import derivative, joint_derivative, non_differentiable
 from .linalg import _h

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from mt_core.api import _functions as ops
-from mt_core.meta.reduction import reduced_dims
+from mt_core.shape_rules.reduction import reduced_dims
 
 from ..rules import derivative, non_differentiable
 from ._conjugate import conj

@@ -17,7 +17,7 @@ from ..cell import cell_of
 from ..devices import device
 from ..dispatch.elementwise import check_same_device
 from ..dispatch.memory import check_no_internal_overlap
-from ..dispatch.registry import META_RULES, Overload, find_overload, load_family, register_contract_kernel
+from ..dispatch.registry import SHAPE_RULES, Overload, find_overload, load_family, register_contract_kernel
 from ..keys import META
 from ..random.devices import generator_for
 from ..random.engine import MersenneTwister
@@ -98,8 +98,8 @@ def drawn_on_host(name: str) -> Callable[..., Any]:
 
 def _rule(overload: Overload) -> Callable[..., Any]:
     """The operator's shape rule, which is all of it on the meta device."""
-    load_family("mt_core.meta", overload.family)
-    return META_RULES[overload.name]
+    load_family("mt_core.shape_rules", overload.family)
+    return SHAPE_RULES[overload.name]
 
 
 def _memory_like(tensor: Tensor) -> Tensor:

@@ -223,11 +223,11 @@ class Family:
         self.elementwise(f"{name}(Tensor self, Tensor other) -> Tensor", **options)
 
     def view(self, schema: str, **options: Unpack[Options]) -> None:
-        """Shares its input's memory: the meta rule returns a `View` (or a tuple or list of them)."""
+        """Shares its input's memory: the shape rule returns a `View` (or a tuple or list of them)."""
         self._declare(schema, "view", **options)
 
     def plain(self, schema: str, **options: Unpack[Options]) -> None:
-        """A meta rule gives the result's spec, a kernel its elements."""
+        """A shape rule gives the result's spec, a kernel its elements."""
         self._declare(schema, "plain", **options)
 
     def reduction(

@@ -1,0 +1,1 @@
+"""Composites, one file per operator family: operators written in other operators, on tensors."""

@@ -11,7 +11,7 @@ from ..checks.linalg import refuse_singular_factor
 from ..dispatch.registry import register_composite as composite
 from ..dtypes import scalar_type_name
 from ..layout import broadcast_shapes
-from ..meta.linalg import floating
+from ..shape_rules.linalg import floating
 
 Ints = tuple[int, ...]
 

@@ -9,7 +9,7 @@ from ..api import _functions as ops
 from ..autograd_state import no_grad
 from ..dispatch.registry import register_composite as composite
 from ..dtypes import dtype, finfo, float32, scalar_type_name
-from ..meta.norm import check_normalized
+from ..shape_rules.norm import check_normalized
 
 Ints = tuple[int, ...]
 

@@ -9,7 +9,7 @@ from .. import dtypes
 from ..api import _functions as ops
 from ..construct import from_data
 from ..dispatch.registry import register_composite as composite
-from ..meta.pool import adaptive_shape, check_counts
+from ..shape_rules.pool import adaptive_shape, check_counts
 
 Ints = tuple[int, ...]
 

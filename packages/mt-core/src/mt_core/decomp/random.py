@@ -18,7 +18,7 @@ from ..dispatch.writing import write_result
 from ..dtypes import scalar_type_name
 from ..formats import contiguous_format
 from ..layout import broadcast_shapes
-from ..meta.random import check_std
+from ..shape_rules.random import check_std
 from ..state import tls
 
 Ints = tuple[int, ...]

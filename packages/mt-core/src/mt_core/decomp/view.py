@@ -10,7 +10,7 @@ from ..dispatch.registry import overload
 from ..dispatch.registry import register_composite as composite
 from ..formats import contiguous_format, preserve_format
 from ..keys import STRIDED
-from ..meta.view import infer_size, view_strides
+from ..shape_rules.view import infer_size, view_strides
 from ..state import tls
 from ..tensor import wrap_dim
 

@@ -20,7 +20,7 @@ from .executors import chosen, describer, widened_dtype
 from .kernel import Kernel, quiet
 from .lookup import backend_for, composite_of, kernels_of
 from .memory import check_no_internal_overlap, check_no_partial_overlap, share_memory
-from .registry import META_RULES, Overload, find_overload, load_family
+from .registry import SHAPE_RULES, Overload, find_overload, load_family
 from .writing import check_exact, check_inplace_result, check_out, write_result
 
 __all__ = ["form_of", "inplace_of_composite"]
@@ -60,8 +60,8 @@ def _elementwise_inplace(
 
 def _inplace_view(functional: Overload) -> Callee | None:
     """``transpose_`` and its kin: the tensor itself gets the view's geometry, on the same memory."""
-    load_family("mt_core.meta", functional.family)
-    rule = META_RULES.get(functional.name)
+    load_family("mt_core.shape_rules", functional.family)
+    rule = SHAPE_RULES.get(functional.name)
     if rule is None:
         return None
 

@@ -25,7 +25,7 @@ from . import elementwise, views
 from .call_plans import checked_once, planned, unplanned
 from .kernel import Kernel, are_alike, quiet, runner_for
 from .memory import check_no_internal_overlap
-from .registry import META_RULES, READS_ELEMENTS, Overload, find_overload, load_family
+from .registry import READS_ELEMENTS, SHAPE_RULES, Overload, find_overload, load_family
 from .writing import check_inplace_result, fit_out, out_elsewhere
 
 __all__ = ["build", "infer", "rule_of", "with_named_results"]
@@ -67,8 +67,8 @@ def build(
 
 def rule_of(overload: Overload) -> Callee | None:
     """The shape rule of an operator, its family loaded first."""
-    load_family("mt_core.meta", overload.family)
-    return META_RULES.get(overload.name)
+    load_family("mt_core.shape_rules", overload.family)
+    return SHAPE_RULES.get(overload.name)
 
 
 def result_keys(key: int, coded: int) -> int:

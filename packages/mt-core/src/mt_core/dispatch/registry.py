@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Overload", "Packet", "define", "find_overload", "forget_all", "kernels_for", "load_family", "overload", "packet",
     "refuse_while_loading", "register_composite", "register_contract_kernel", "register_handler", "register_kernel",
-    "register_meta",
+    "register_shape_rule",
     "unregister_kernel",
 ]  # fmt: skip
 
@@ -33,12 +33,12 @@ DECLARATIONS: dict[str, Declaration] = {}
 OVERLOADS: dict[str, Overload] = {}
 PACKETS: dict[str, Packet] = {}
 
-#: Meta rules and composites by overload name.
-META_RULES: dict[str, Callable[..., Any]] = {}
+#: Shape rules and composites by overload name.
+SHAPE_RULES: dict[str, Callable[..., Any]] = {}
 COMPOSITES: dict[str, Composite] = {}
 #: Kernels on tensors that use nothing but the backend contract, by overload name.
 CONTRACT_KERNELS: dict[str, Callable[..., Any]] = {}
-#: Meta rules whose result may depend on the elements of a tensor, not on its description alone -> for which arguments.
+#: Shape rules whose result may depend on the elements of a tensor, not on its description alone -> for which arguments.
 READS_ELEMENTS: dict[str, Callable[..., bool]] = {}
 #: Backend key -> overload name -> kernels, of which the first that accepts a call carries it out.
 KERNELS: dict[int, dict[str, list[Kernel]]] = {}
@@ -382,10 +382,10 @@ def _always(*args: Any) -> bool:
     return True
 
 
-def register_meta(
+def register_shape_rule(
     *names: str, reads_elements: bool | Callable[..., bool] = False
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator: the function is the meta rule (arguments -> `Spec`, `View`, or a tuple) of these operators.
+    """Decorator: the function is the shape rule (arguments -> `Spec`, `View`, or a tuple) of these operators.
 
     Parameters
     ----------
@@ -396,7 +396,7 @@ def register_meta(
 
     def enter(function: Callable[..., Any]) -> Callable[..., Any]:
         for name in names:
-            _enter(META_RULES, name, function, function)
+            _enter(SHAPE_RULES, name, function, function)
             if reads_elements:
                 READS_ELEMENTS[name] = reads_elements if callable(reads_elements) else _always
         return function

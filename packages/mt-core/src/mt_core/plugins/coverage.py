@@ -17,8 +17,8 @@ from ..dispatch.registry import (
     CONTRACT_KERNELS,
     DECLARATIONS,
     HANDLERS,
-    META_RULES,
     PACKETS,
+    SHAPE_RULES,
     find_overload,
     load_family,
 )
@@ -52,7 +52,7 @@ def coverage(device_type: str) -> dict[str, Coverage]:
     key = backend_key(device_type)
     backend_for(key)  # its absence is an error, whatever is asked of it
     for family in sorted({packet.family for packet in PACKETS.values()}):
-        for rooms in ("declarations", "meta", "contract_kernels", "decomp"):
+        for rooms in ("declarations", "shape_rules", "contract_kernels", "decomp"):
             load_family(f"mt_core.{rooms}", family)
     table = _Table(key, _backend_distribution(device_type))
     return {name: Coverage(*table.of(name)) for name in sorted(DECLARATIONS)}
@@ -107,7 +107,7 @@ class _Table:
     def _without_kernel(self, name: str) -> tuple[str, str]:
         """Views, and whatever the meta device does, need a shape rule only."""
         kind = DECLARATIONS[name].kind
-        if name in META_RULES and (kind == "view" or self.key == META) or kind == "elementwise" and self.key == META:
+        if name in SHAPE_RULES and (kind == "view" or self.key == META) or kind == "elementwise" and self.key == META:
             return "contract", _CORE
         return _MISSING
 

@@ -19,7 +19,7 @@ from .. import dtypes
 from ..devices import backend_key
 from ..dispatch.kernel import Accepts
 from ..dispatch.lookup import backend_for
-from ..dispatch.registry import META_RULES, Overload, find_overload, load_family, register_kernel
+from ..dispatch.registry import SHAPE_RULES, Overload, find_overload, load_family, register_kernel
 from ..dlpack import DL_CPU, type_code
 from ..dtypes import from_numpy_dtype
 from ..keys import META
@@ -297,7 +297,7 @@ class _Call:
         """(shape, dtype) of each result."""
         if self.elementwise:
             return [self._broadcast(arrays)]
-        found = META_RULES[self.overload.name](*(self._described(value) for value in arrays))
+        found = SHAPE_RULES[self.overload.name](*(self._described(value) for value in arrays))
         return [(spec.shape, spec.dtype) for spec in (found if isinstance(found, (tuple, list)) else (found,))]
 
     def _broadcast(self, arrays: list[Any]) -> tuple[tuple[int, ...], dtypes.dtype]:
@@ -329,8 +329,8 @@ def _overload(name: str) -> Overload:
         kind = overload.declaration.kind
     except KeyError:
         raise PluginError(f"there is no operator {name}") from None
-    load_family("mt_core.meta", overload.family)
-    if kind not in _KINDS or overload.schema.is_mutable or (kind == "plain" and name not in META_RULES):
+    load_family("mt_core.shape_rules", overload.family)
+    if kind not in _KINDS or overload.schema.is_mutable or (kind == "plain" and name not in SHAPE_RULES):
         raise PluginError(
             f"{name} is {kind}: native kernels are for elementwise and plain operators that write nothing"
         )

@@ -158,7 +158,7 @@ class BackendExam:
             assert _depends_on_elements(refusal), f"{overload.name}{sample} is refused on meta: {refusal!r}"
             return
         got, wanted = _layouts(result), _layouts(expected)
-        assert got == wanted, f"{overload.name}{sample}: the kernel gives {got}, the meta rule {wanted}"
+        assert got == wanted, f"{overload.name}{sample}: the kernel gives {got}, the shape rule {wanted}"
 
     def _outcomes(self, overload: Overload) -> Iterator[tuple[Outcome, Outcome, str]]:
         """Each sample's outcome, the oracle's, and the words for it; without elements for inputs with gaps in memory.

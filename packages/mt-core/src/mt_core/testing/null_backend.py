@@ -16,7 +16,7 @@ from ..devices import backend_key
 from ..dispatch.registry import (
     CONTRACT_KERNELS,
     DECLARATIONS,
-    META_RULES,
+    SHAPE_RULES,
     Overload,
     find_overload,
     load_family,
@@ -124,11 +124,11 @@ class NullBackend:
     def load(self, family: str) -> None:
         load_family("mt_core.declarations", family)
         load_family("mt_core.contract_kernels", family)
-        load_family("mt_core.meta", family)
+        load_family("mt_core.shape_rules", family)
         for name, declaration in list(DECLARATIONS.items()):
             ours = declaration.family == family and declaration.functional is None and name not in CONTRACT_KERNELS
             # The kernel asks the shape rule; composites without one are left to their parts.
-            kernels = declaration.kind in ("plain", "factory") and name in META_RULES
+            kernels = declaration.kind in ("plain", "factory") and name in SHAPE_RULES
             if ours and (declaration.kind == "elementwise" or kernels):
                 register_kernel(backend_key(self.device_type), (name,), self.kernel(find_overload(name)), half="native")
 

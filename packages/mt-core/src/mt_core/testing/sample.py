@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes, ops
+from .. import declarations, dtypes
 from ..devices import backend_key, index_flag
 from ..dispatch.dispatcher import backend_for
 from ..dispatch.registry import DECLARATIONS, Overload, find_overload, load_family
@@ -441,7 +441,7 @@ def _origins(overload: Overload) -> Iterator[str]:
 
 def declared_operators() -> list[Overload]:
     """Every overload that the core declares, by name; imports all of `mt_core.declarations`."""
-    for module in pkgutil.iter_modules(ops.__path__):
+    for module in pkgutil.iter_modules(declarations.__path__):
         if not module.name.startswith("_"):
-            importlib.import_module(f"{ops.__name__}.{module.name}")
+            importlib.import_module(f"{declarations.__name__}.{module.name}")
     return [find_overload(name) for name in sorted(DECLARATIONS)]

@@ -9,7 +9,7 @@ from ..dispatch.registry import (
     COMPOSITES,
     CONTRACT_KERNELS,
     DECLARATIONS,
-    META_RULES,
+    SHAPE_RULES,
     Overload,
     find_overload,
     load_family,
@@ -25,13 +25,13 @@ __all__ = ["constant_arguments", "empty_slots"]
 def empty_slots() -> dict[str, list[str]]:
     """Slot -> operators for which nothing fills it.
 
-    ``meta``: shapes are known from nothing but a kernel. ``cpu``: nothing calculates it. ``derivative``: it returns
+    ``shape``: shapes are known from nothing but a kernel. ``cpu``: nothing calculates it. ``derivative``: it returns
     floating point, and has neither a formula nor the mark that it is not differentiable. ``samples``: no sample inputs.
     ``doc``: Python sees it, and nothing describes it.
     """
     found: dict[str, list[str]] = {slot: [] for slot in _SLOTS}
     for overload in declared_operators():
-        for room in ("meta", "contract_kernels", "decomp"):
+        for room in ("shape_rules", "contract_kernels", "decomp"):
             load_family(f"mt_core.{room}", overload.family)
         for slot, filled in _SLOTS.items():
             if not filled(overload):
@@ -50,7 +50,7 @@ def _is_written_in_others(overload: Overload) -> bool:
 
 def _has_shapes(overload: Overload) -> bool:
     return (
-        overload.declaration.kind == "elementwise" or _is_written_in_others(overload) or overload.name in META_RULES
+        overload.declaration.kind == "elementwise" or _is_written_in_others(overload) or overload.name in SHAPE_RULES
         or overload.name in CONTRACT_KERNELS or _is_derived(overload)
     )  # fmt: skip
 
@@ -59,7 +59,7 @@ def _has_cpu_path(overload: Overload) -> bool:
     declaration = overload.declaration
     if kernels_of(overload, CPU) or overload.name in CONTRACT_KERNELS or _is_written_in_others(overload):
         return True
-    if declaration.kind == "view" and overload.name in META_RULES or _is_derived(overload):
+    if declaration.kind == "view" and overload.name in SHAPE_RULES or _is_derived(overload):
         return True
     return declaration.inplace is not None and bool(kernels_of(find_overload(declaration.inplace), CPU))
 
@@ -90,7 +90,7 @@ def _has_doc(overload: Overload) -> bool:
 
 
 _SLOTS = {
-    "meta": _has_shapes,
+    "shape": _has_shapes,
     "cpu": _has_cpu_path,
     "derivative": _has_derivative,
     "samples": lambda overload: bool(sample_functions(overload)),

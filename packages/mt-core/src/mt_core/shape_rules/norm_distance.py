@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..dispatch.registry import register_meta as meta
+from ..dispatch.registry import register_shape_rule as shape_rule
 from ..dtypes import scalar_type_name
 from ..layout import broadcast_shapes
 from ..spec import Spec
 
 
-@meta("_cdist_forward")
+@shape_rule("_cdist_forward")
 def cdist_forward(x1: Any, x2: Any, p: float, compute_mode: int | None) -> Spec:
     """x1 (*, P, M), x2 (*, R, M) -> (*, P, R), batches broadcast."""
     a, b = tuple(x1._array.shape), tuple(x2._array.shape)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..dispatch.registry import register_meta as meta
+from ..dispatch.registry import register_shape_rule as shape_rule
 from ..dtypes import cpp_type_name, scalar_type_name
 from ..spec import Spec
 
@@ -89,7 +89,7 @@ def _line(self: Any) -> Ints:
     return self._array.size, 1
 
 
-@meta("histogram.bin_ct")
+@shape_rule("histogram.bin_ct")
 def histogram(self: Any, bins: int, range: Any, weight: Any, density: bool) -> tuple[Spec, Spec]:
     """self (any shape), weight like it -> counts (bins,), edges (bins + 1,)."""
     _check_dtype(self)
@@ -104,7 +104,7 @@ def _check_line_weight(self: Any, weight: Any) -> None:
     _check_points(_line(self), 1, weight, self)
 
 
-@meta("histogram.bins_tensor")
+@shape_rule("histogram.bins_tensor")
 def histogram_edges(self: Any, bins: Any, weight: Any, density: bool) -> tuple[Spec, Spec]:
     """self (any shape), bins (B + 1,), weight like self -> counts (B,), edges (B + 1,)."""
     _check_dtype(self)
@@ -113,7 +113,7 @@ def histogram_edges(self: Any, bins: Any, weight: Any, density: bool) -> tuple[S
     return Spec((bins._array.size - 1,), self._dtype), Spec(bins._array.shape, self._dtype)
 
 
-@meta("_histogramdd_bin_edges")
+@shape_rule("_histogramdd_bin_edges")
 def bin_edges(self: Any, bins: Ints, range: Any, weight: Any, density: bool) -> list[Spec]:
     """self (*, D), weight (*) -> D tensors of edges, (bins[d] + 1,) each."""
     _check_dtype(self)
@@ -122,7 +122,7 @@ def bin_edges(self: Any, bins: Ints, range: Any, weight: Any, density: bool) -> 
     return [Spec((count + 1,), self._dtype) for count in bins]
 
 
-@meta("_histogramdd_from_bin_tensors")
+@shape_rule("_histogramdd_from_bin_tensors")
 def histogramdd(self: Any, bins: list[Any], weight: Any, density: bool) -> Spec:
     """self (*, D), D bins (B_d + 1,), weight (*) -> (B_1, ..., B_D)."""
     _check_dtype(self)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import dtypes
-from ..dispatch.registry import register_meta as meta
+from ..dispatch.registry import register_shape_rule as shape_rule
 from ..dtypes import scalar_type_name
 from ..layout import broadcast_shapes
 from ..spec import Spec
@@ -33,14 +33,14 @@ def lapack(A: Any, name: str) -> None:
         raise NotImplementedError(f"\"{name}\" not implemented for '{scalar_type_name(d)}'")
 
 
-@meta("linalg_eig")
+@shape_rule("linalg_eig")
 def eig(self: Any) -> tuple[Spec, Spec]:
     """self (*, N, N) -> eigenvalues (*, N), eigenvectors (*, N, N), both of complex."""
     shape, d = _complex_square(self)
     return Spec(shape[:-1], d), Spec(shape, d, columns(shape))
 
 
-@meta("linalg_eigvals")
+@shape_rule("linalg_eigvals")
 def eigvals(self: Any) -> Spec:
     """self (*, N, N) -> (*, N) of complex."""
     shape, d = _complex_square(self)
@@ -55,7 +55,7 @@ def _complex_square(self: Any) -> tuple[Ints, Any]:
     return shape, self._dtype.to_complex()
 
 
-@meta("linalg_lu_factor_ex")
+@shape_rule("linalg_lu_factor_ex")
 def lu_factor_ex(A: Any, pivot: bool, check_errors: bool) -> tuple[Spec, Spec, Spec]:
     """A (*, M, N) -> LU (*, M, N), pivots (*, min(M, N)) of int32, info (*) of int32."""
     shape = tuple(A._array.shape)
@@ -70,7 +70,7 @@ def lu_factor_ex(A: Any, pivot: bool, check_errors: bool) -> tuple[Spec, Spec, S
     return Spec(shape, A._dtype, columns(shape)), Spec((*shape[:-2], k), dtypes.int32), Spec(shape[:-2], dtypes.int32)
 
 
-@meta("lu_unpack")
+@shape_rule("lu_unpack")
 def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool, unpack_pivots: bool) -> tuple[Spec, Spec, Spec]:
     """LU_data (*, M, N) -> P (*, M, M), L (*, M, K), U (*, K, N), K = min(M, N); (0,) for what is not wanted."""
     shape, d = tuple(LU_data._array.shape), LU_data._dtype
@@ -91,14 +91,14 @@ def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool, unpack_pivots: bo
     return Spec(p, d), Spec(lower, d), Spec(upper, d)
 
 
-@meta("linalg_ldl_factor_ex")
+@shape_rule("linalg_ldl_factor_ex")
 def ldl_factor_ex(self: Any, hermitian: bool, check_errors: bool) -> tuple[Spec, Spec, Spec]:
     """self (*, N, N) -> LD (*, N, N), pivots (*, N) of int32, info (*) of int32."""
     shape = square(self, "torch.linalg.ldl_factor_ex")
     return Spec(shape, self._dtype, columns(shape)), Spec(shape[:-1], dtypes.int32), Spec(shape[:-2], dtypes.int32)
 
 
-@meta("linalg_ldl_solve")
+@shape_rule("linalg_ldl_solve")
 def ldl_solve(LD: Any, pivots: Any, B: Any, hermitian: bool) -> Spec:
     """LD (*, N, N), pivots (*, N), B (*, N, K) -> (*, N, K)."""
     shape, b = square(LD, "torch.linalg.ldl_solve"), tuple(B._array.shape)
@@ -129,7 +129,7 @@ def ldl_solve(LD: Any, pivots: Any, B: Any, hermitian: bool) -> Spec:
     return Spec(result, B._dtype, columns(result))
 
 
-@meta("geqrf")
+@shape_rule("geqrf")
 def geqrf(self: Any) -> tuple[Spec, Spec]:
     """self (*, M, N) -> reflectors (*, M, N), tau (*, min(M, N))."""
     shape = tuple(self._array.shape)
@@ -142,7 +142,7 @@ def geqrf(self: Any) -> tuple[Spec, Spec]:
 _DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
 
 
-@meta("linalg_lstsq")
+@shape_rule("linalg_lstsq")
 def lstsq(self: Any, b: Any, rcond: float | None, driver: str | None) -> tuple[Spec, Spec, Spec, Spec]:
     """self (*, M, N), b (*, M, K) -> solution (*, N, K), residuals (*, K), rank (*), singular values (*, min(M, N)).
 
@@ -182,7 +182,7 @@ def _residual_shape(batch: Ints, count: int, m: int, n: int, driver: str | None)
     return (*batch, count) if m > n and driver not in (None, "gelsy") else (0,)
 
 
-@meta("linalg_pinv.atol_rtol_tensor")
+@shape_rule("linalg_pinv.atol_rtol_tensor")
 def pinv(self: Any, atol: Any, rtol: Any, hermitian: bool) -> Spec:
     """self (*, M, N) -> (*, N, M)."""
     shape, d = tuple(self._array.shape), self._dtype
@@ -196,7 +196,7 @@ def pinv(self: Any, atol: Any, rtol: Any, hermitian: bool) -> Spec:
     return Spec((*shape[:-2], shape[-1], shape[-2]), d)
 
 
-@meta("linalg_matrix_exp")
+@shape_rule("linalg_matrix_exp")
 def matrix_exp(self: Any) -> Spec:
     """self (*, N, N) -> (*, N, N)."""
     shape = _square(self, "linalg.matrix_exp")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import dtypes
-from ..dispatch.registry import register_meta as meta
+from ..dispatch.registry import register_shape_rule as shape_rule
 from ..dtypes import dtype, promote_types, scalar_type_name
 from ..spec import Spec
 
@@ -17,7 +17,7 @@ _COMPARABLE = frozenset({
 _REFUSED = frozenset({dtypes.bool, dtypes.complex64, dtypes.complex128})
 
 
-@meta("isin.Tensor_Tensor")
+@shape_rule("isin.Tensor_Tensor")
 def isin(elements: Any, test_elements: Any, assume_unique: bool, invert: bool) -> Spec:
     """elements (*), test_elements (any shape) -> (*) of bool."""
     for d in (elements.dtype, test_elements.dtype):

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from .. import dtypes
-from ..dispatch.registry import register_meta as meta
+from ..dispatch.registry import register_shape_rule as shape_rule
 from ..spec import Spec
 
 
@@ -16,7 +16,7 @@ def _arange_dtype(requested: Any, *numbers: Any) -> Any:
     return dtypes.get_default_dtype() if any(isinstance(n, float) for n in numbers) else dtypes.int64
 
 
-@meta("arange.start_step")
+@shape_rule("arange.start_step")
 def arange_step(start: Any, end: Any, step: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Spec:
     """-> (ceil((end - start) / step),); int64 where all three are integers, else the default dtype."""
     d = _arange_dtype(dtype, start, end, step)
@@ -37,13 +37,13 @@ def arange_step(start: Any, end: Any, step: Any, dtype: Any, layout: Any, device
     return Spec((count,), d)
 
 
-@meta("arange.start")
+@shape_rule("arange.start")
 def arange_start(start: Any, end: Any, *options: Any) -> Spec:
     """-> (ceil(end - start),); dtype as for a step."""
     return arange_step(start, end, 1, *options)
 
 
-@meta("arange")
+@shape_rule("arange")
 def arange(end: Any, *options: Any) -> Spec:
     """-> (ceil(end),); dtype as for a step."""
     return arange_step(0, end, 1, *options)

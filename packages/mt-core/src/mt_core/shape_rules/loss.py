@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from .. import dtypes
-from ..dispatch.registry import register_meta as meta
+from ..dispatch.registry import register_shape_rule as shape_rule
 from ..spec import Spec
 
 
-@meta("nll_loss_forward")
+@shape_rule("nll_loss_forward")
 def nll_loss_forward(self: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> tuple[Spec, Spec]:
     """self (N, C) or (C,), target (N,) or (), weight (C,) -> loss () or (N,), total weight ()."""
     shape, wanted = self._array.shape, target._array.shape
@@ -35,7 +35,7 @@ def nll_loss_forward(self: Any, target: Any, weight: Any, reduction: int, ignore
     return Spec(result, self._dtype), Spec((), self._dtype)
 
 
-@meta("nll_loss_backward")
+@shape_rule("nll_loss_backward")
 def nll_loss_backward(
     grad_output: Any, self: Any, target: Any, weight: Any, reduction: int, ignore_index: int, total_weight: Any
 ) -> Spec:

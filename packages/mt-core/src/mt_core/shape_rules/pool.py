@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import dtypes
-from ..dispatch.registry import register_meta as meta
+from ..dispatch.registry import register_shape_rule as shape_rule
 from ..spec import Spec
 from ..windows import pooled_size, windows_of
 
@@ -181,10 +181,10 @@ def _declare(spatial: int) -> None:
         return Spec(self._array.shape, grad_output._dtype)
 
     if spatial > 1:
-        meta(f"avg_pool{spatial}d")(avg)
-        meta(f"avg_pool{spatial}d_backward")(avg_backward)
-    meta(f"max_pool{spatial}d_with_indices")(max_)
-    meta(f"adaptive_max_pool{spatial}d")(adaptive)
+        shape_rule(f"avg_pool{spatial}d")(avg)
+        shape_rule(f"avg_pool{spatial}d_backward")(avg_backward)
+    shape_rule(f"max_pool{spatial}d_with_indices")(max_)
+    shape_rule(f"adaptive_max_pool{spatial}d")(adaptive)
 
 
 def adaptive_shape(self: Any, output_size: Ints, spatial: int, name: str) -> Ints:

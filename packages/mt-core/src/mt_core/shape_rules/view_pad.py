@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..dispatch.registry import register_meta as meta
+from ..dispatch.registry import register_shape_rule as shape_rule
 from ..spec import Spec
 
 Ints = tuple[int, ...]
 
 
-@meta("constant_pad_nd")
+@shape_rule("constant_pad_nd")
 def constant_pad_nd(self: Any, pad: Ints, value: Any) -> Spec:
     """self (*S) -> S + pad before + pad after, for the last len(pad) / 2 dimensions, last first."""
     shape = list(self._array.shape)

@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import dtypes
 from ..contract_kernels.creation import strides_like
-from ..dispatch.registry import register_meta as meta
+from ..dispatch.registry import register_shape_rule as shape_rule
 from ..dtypes import scalar_type_name
 from ..errors import NoData
 from ..spec import Spec
@@ -22,7 +22,7 @@ def _not_for(self: Any, name: str, *, bool_too: bool = True) -> None:
         raise NotImplementedError(f"\"{name}\" not implemented for '{scalar_type_name(self._dtype)}'")
 
 
-@meta("sort.stable")
+@shape_rule("sort.stable")
 def sort(self: Any, stable: Any, dim: int, descending: bool) -> tuple[Spec, Spec]:
     """self (*) -> values (*), indices (*) of int64."""
     wrap_dim(dim, self.dim())
@@ -32,7 +32,7 @@ def sort(self: Any, stable: Any, dim: int, descending: bool) -> tuple[Spec, Spec
     return Spec(shape, self._dtype, strides), Spec(shape, dtypes.int64, strides)
 
 
-@meta("topk")
+@shape_rule("topk")
 def topk(self: Any, k: int, dim: int, largest: bool, sorted: bool) -> tuple[Spec, Spec]:
     """self (*L, N, *R) -> values and indices (int64), (*L, k, *R), at `dim`."""
     shape = self._array.shape
@@ -61,7 +61,7 @@ def _not_empty(self: Any, dim: int, name: str) -> None:
         raise IndexError(f"{name}: Expected reduction dim {dim % len(shape)} to have non-zero size.")
 
 
-@meta("kthvalue")
+@shape_rule("kthvalue")
 def kthvalue(self: Any, k: int, dim: int, keepdim: bool) -> tuple[Spec, Spec]:
     """self (*S) -> values and indices (int64), S without the dimension `dim`, or 1 there with `keepdim`."""
     _not_empty(self, dim, "kthvalue()")
@@ -73,14 +73,14 @@ def kthvalue(self: Any, k: int, dim: int, keepdim: bool) -> tuple[Spec, Spec]:
     return _pair(self, dim, keepdim)
 
 
-@meta("median", "nanmedian")
+@shape_rule("median", "nanmedian")
 def median(self: Any) -> Spec:
     """self (*) -> ()."""
     _not_for(self, "median_cpu")
     return Spec((), self._dtype)
 
 
-@meta("median.dim", "nanmedian.dim")
+@shape_rule("median.dim", "nanmedian.dim")
 def median_dim(self: Any, dim: int, keepdim: bool) -> tuple[Spec, Spec]:
     """self (*S) -> values and indices (int64), S without the dimension `dim`, or 1 there with `keepdim`."""
     _not_empty(self, dim, "median()")
@@ -88,7 +88,7 @@ def median_dim(self: Any, dim: int, keepdim: bool) -> tuple[Spec, Spec]:
     return _pair(self, dim, keepdim)
 
 
-@meta("mode")
+@shape_rule("mode")
 def mode(self: Any, dim: int, keepdim: bool) -> tuple[Spec, Spec]:
     """self (*S) -> values and indices (int64), S without the dimension `dim`, or 1 there with `keepdim`."""
     _not_empty(self, dim, "mode()")
@@ -96,7 +96,7 @@ def mode(self: Any, dim: int, keepdim: bool) -> tuple[Spec, Spec]:
     return _pair(self, dim, keepdim)
 
 
-@meta("searchsorted.Tensor")
+@shape_rule("searchsorted.Tensor")
 def searchsorted(sorted_sequence: Any, self: Any, out_int32: bool, right: bool, side: str | None, sorter: Any) -> Spec:
     """sorted_sequence (*, N) or (N,), self (*, K) -> (*, K) of int64, or int32 with `out_int32`."""
     if side is not None and side not in ("left", "right"):
@@ -150,20 +150,20 @@ def _three(self: Any, name: str) -> tuple[Spec, Spec, Spec]:
     return Deferred(self._dtype), Deferred(dtypes.int64), Deferred(dtypes.int64)
 
 
-@meta("_unique2")
+@shape_rule("_unique2")
 def unique2(self: Any, sorted: bool, return_inverse: bool, return_counts: bool) -> tuple[Spec, Spec, Spec]:
     """self (any shape S) -> values (U,), inverse (*S) and counts (U,) of int64, or (0,) for what is not wanted."""
     return _three(self, "unique")
 
 
-@meta("unique_dim")
+@shape_rule("unique_dim")
 def unique_dim(self: Any, dim: int, sorted: bool, return_inverse: bool, return_counts: bool) -> tuple[Spec, Spec, Spec]:
     """self (*L, N, *R) -> values (*L, U, *R), inverse (N,) and counts (U,) of int64, at `dim`."""
     wrap_dim(dim, self.dim())
     return _three(self, "unique_dim")
 
 
-@meta("unique_consecutive")
+@shape_rule("unique_consecutive")
 def unique_consecutive(self: Any, return_inverse: bool, return_counts: bool, dim: Any) -> tuple[Spec, Spec, Spec]:
     """self (any shape S) -> values (U,), inverse (*S) and counts (U,) of int64; along `dim` as `unique_dim`."""
     if dim is not None:

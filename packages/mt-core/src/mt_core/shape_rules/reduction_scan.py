@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import dtypes
-from ..dispatch.registry import register_meta as meta
+from ..dispatch.registry import register_shape_rule as shape_rule
 from ..dtypes import scalar_type_name
 from ..spec import Spec
 from ..tensor import wrap_dim
@@ -13,7 +13,7 @@ from .indexing import data_dependent
 from .sort import Deferred
 
 
-@meta("cumsum", "cumprod")
+@shape_rule("cumsum", "cumprod")
 def cumulative(self: Any, dim: int, dtype: Any) -> Spec:
     """self (*) -> (*); int64 for integers and bool."""
     wrap_dim(dim, self.dim())
@@ -32,11 +32,11 @@ def _cumulative_extreme(name: str) -> Any:
     return rule
 
 
-meta("cummax")(_cumulative_extreme("cummax"))
-meta("cummin")(_cumulative_extreme("cummin"))
+shape_rule("cummax")(_cumulative_extreme("cummax"))
+shape_rule("cummin")(_cumulative_extreme("cummin"))
 
 
-@meta("logcumsumexp")
+@shape_rule("logcumsumexp")
 def logcumsumexp(self: Any, dim: int) -> Spec:
     """self (*) -> (*)."""
     wrap_dim(dim, self.dim())
@@ -45,7 +45,7 @@ def logcumsumexp(self: Any, dim: int) -> Spec:
     return Spec(self._array.shape, self._dtype)
 
 
-@meta("bincount")
+@shape_rule("bincount")
 def bincount(self: Any, weights: Any, minlength: int) -> Spec:
     """self (N,) of integers, weights (N,) -> (max(largest + 1, minlength),), known after counting."""
     data_dependent("bincount", self)
@@ -61,7 +61,7 @@ def bincount(self: Any, weights: Any, minlength: int) -> Spec:
     return Deferred(d)
 
 
-@meta("histc")
+@shape_rule("histc")
 def histc(self: Any, bins: int, min: Any, max: Any) -> Spec:
     """self (any shape) -> (bins,)."""
     if bins <= 0:

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from ..block import block_of
-from ..dispatch.registry import register_meta as meta
+from ..dispatch.registry import register_shape_rule as shape_rule
 from ..dtypes import scalar_type_name
 from ..meta_array import contiguous_strides
 from ..spec import View
@@ -72,7 +72,7 @@ def view_strides(shape: Ints, strides: Ints, new_shape: Ints) -> Ints | None:
     return tuple(result) if target < 0 else None
 
 
-@meta("view")
+@shape_rule("view")
 def view(self: Any, size: Ints) -> View:
     """self (*S) -> view of another shape of as many elements; -1 stands for what is left."""
     shape = self._array.shape
@@ -86,7 +86,7 @@ def view(self: Any, size: Ints) -> View:
     return View(new_shape, strides, self.storage_offset())
 
 
-@meta("view.dtype")
+@shape_rule("view.dtype")
 def view_dtype(self: Any, dtype: Any) -> View:
     """self (*, N) -> view (*, N size / new size), of the other dtype."""
     for unread, what in ((self.is_conj(), "conjugate view tensors"), (self.is_neg(), "tensors with negative bit set")):
@@ -121,13 +121,13 @@ def view_dtype(self: Any, dtype: Any) -> View:
     return View([*shape[:-1], shape[-1] // ratio], [*[s // ratio for s in strides[:-1]], 1], offset // ratio, dtype)
 
 
-@meta("alias")
+@shape_rule("alias")
 def alias(self: Any) -> View:
     """self (*) -> view (*)."""
     return View(self._array.shape, self.stride(), self.storage_offset())
 
 
-@meta("transpose.int")
+@shape_rule("transpose.int")
 def transpose(self: Any, dim0: int, dim1: int) -> View:
     """self (*S) -> view with two dimensions exchanged."""
     shape, strides = list(self._array.shape), list(self.stride())
@@ -138,7 +138,7 @@ def transpose(self: Any, dim0: int, dim1: int) -> View:
     return View(shape, strides, self.storage_offset())
 
 
-@meta("t")
+@shape_rule("t")
 def t(self: Any) -> View:
     """self (M, N) -> view (N, M); (N,) and () stay."""
     if self.dim() > 2:
@@ -146,7 +146,7 @@ def t(self: Any) -> View:
     return transpose(self, 0, 0 if self.dim() < 2 else 1)
 
 
-@meta("permute")
+@shape_rule("permute")
 def permute(self: Any, dims: Ints) -> View:
     """self (*S) -> view whose dimension i is S[dims[i]]."""
     ndim = self.dim()
@@ -162,7 +162,7 @@ def permute(self: Any, dims: Ints) -> View:
     return View([shape[d] for d in order], [strides[d] for d in order], self.storage_offset())
 
 
-@meta("expand")
+@shape_rule("expand")
 def expand(self: Any, size: Ints, implicit: bool) -> View:
     """self (*S) -> view of `size`, with stride 0 where S has 1 or nothing; -1 keeps what S has."""
     shape, strides = self._array.shape, self.stride()
@@ -206,20 +206,20 @@ def _type_text(tensor: Any) -> str:
     )
 
 
-@meta("squeeze")
+@shape_rule("squeeze")
 def squeeze(self: Any) -> View:
     """self (*S) -> view without the dimensions of size 1."""
     kept = [(n, s) for n, s in zip(self._array.shape, self.stride(), strict=True) if n != 1]
     return View([n for n, _ in kept], [s for _, s in kept], self.storage_offset())
 
 
-@meta("squeeze.dim")
+@shape_rule("squeeze.dim")
 def squeeze_dim(self: Any, dim: int) -> View:
     """self (*S) -> view without the dimension `dim` where its size is 1."""
     return squeeze_dims(self, (dim,))
 
 
-@meta("squeeze.dims")
+@shape_rule("squeeze.dims")
 def squeeze_dims(self: Any, dim: Ints) -> View:
     """self (*S) -> view without those of the dimensions `dim` whose size is 1."""
     shape, strides = self._array.shape, self.stride()
@@ -232,7 +232,7 @@ def squeeze_dims(self: Any, dim: Ints) -> View:
     return View([shape[i] for i in kept], [strides[i] for i in kept], self.storage_offset())
 
 
-@meta("unsqueeze")
+@shape_rule("unsqueeze")
 def unsqueeze(self: Any, dim: int) -> View:
     """self (*L, *R) -> view (*L, 1, *R), at `dim`."""
     shape, strides = list(self._array.shape), list(self.stride())
@@ -242,7 +242,7 @@ def unsqueeze(self: Any, dim: int) -> View:
     return View(shape, strides, self.storage_offset())
 
 
-@meta("select.int")
+@shape_rule("select.int")
 def select(self: Any, dim: int, index: int) -> View:
     """self (*L, N, *R) -> view (*L, *R), at `dim`."""
     shape, strides = list(self._array.shape), list(self.stride())
@@ -257,7 +257,7 @@ def select(self: Any, dim: int, index: int) -> View:
     return View(shape, strides, offset)
 
 
-@meta("slice.Tensor")
+@shape_rule("slice.Tensor")
 def slice_(self: Any, dim: int, start: int | None, end: int | None, step: int) -> View:
     """self (*L, N, *R) -> view (*L, ceil((end - start) / step), *R), at `dim`; ends beyond it are moved inside."""
     shape, strides = list(self._array.shape), list(self.stride())
@@ -281,7 +281,7 @@ def clamp_slice(start: int | None, end: int | None, size: int) -> tuple[int, int
     return first, min(max(last, first), size)
 
 
-@meta("as_strided")
+@shape_rule("as_strided")
 def as_strided(self: Any, size: Ints, stride: Ints, storage_offset: int | None) -> View:
     """self (any shape) -> view of `size` with the strides and offset given, in elements of its storage."""
     if len(size) != len(stride):
@@ -314,7 +314,7 @@ def _storage_bytes(tensor: Any) -> int:
     return block_of(tensor).nbytes
 
 
-@meta("unbind.int")
+@shape_rule("unbind.int")
 def unbind(self: Any, dim: int) -> list[View]:
     """self (*L, N, *R) -> N views (*L, *R), at `dim`."""
     at = wrap_dim(dim, self.dim())
@@ -323,7 +323,7 @@ def unbind(self: Any, dim: int) -> list[View]:
     return [select(self, at, i) for i in range(self._array.shape[at])]
 
 
-@meta("split.Tensor")
+@shape_rule("split.Tensor")
 def split(self: Any, split_size: int, dim: int) -> list[View]:
     """self (*L, N, *R) -> views (*L, split_size, *R), at `dim`; the last may be smaller."""
     if not self.dim():
@@ -338,7 +338,7 @@ def split(self: Any, split_size: int, dim: int) -> list[View]:
     return [slice_(self, at, i * split_size, (i + 1) * split_size, 1) for i in range(count)]
 
 
-@meta("split_with_sizes")
+@shape_rule("split_with_sizes")
 def split_with_sizes(self: Any, split_sizes: Ints, dim: int) -> list[View]:
     """self (*L, N, *R) -> views (*L, size, *R), at `dim`; the sizes add up to N."""
     if not self.dim():
@@ -362,7 +362,7 @@ def split_with_sizes(self: Any, split_sizes: Ints, dim: int) -> list[View]:
     return views
 
 
-@meta("diagonal")
+@shape_rule("diagonal")
 def diagonal(self: Any, offset: int, dim1: int, dim2: int) -> View:
     """self (*S) -> view (*, K), S without dim1 and dim2, K the length of their diagonal."""
     shape, strides = list(self._array.shape), list(self.stride())
@@ -378,7 +378,7 @@ def diagonal(self: Any, offset: int, dim1: int, dim2: int) -> View:
     return View([*(shape[i] for i in kept), count], [*(strides[i] for i in kept), step], start)
 
 
-@meta("unfold")
+@shape_rule("unfold")
 def unfold(self: Any, dimension: int, size: int, step: int) -> View:
     """self (*L, N, *R) -> view (*L, (N - size) // step + 1, *R, size), at `dimension`."""
     shape, strides = list(self._array.shape), list(self.stride())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import dtypes
-from ..dispatch.registry import register_meta as meta
+from ..dispatch.registry import register_shape_rule as shape_rule
 from ..dtypes import scalar_type_name
 from ..layout import broadcast_shapes
 from ..spec import Spec
@@ -14,7 +14,7 @@ from .reduction import reduced_dims, reduced_shape
 Ints = tuple[int, ...]
 
 
-@meta("linalg_vector_norm")
+@shape_rule("linalg_vector_norm")
 def vector_norm(self: Any, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Spec:
     """self (*S) -> S without the dimensions `dim`, or 1 there with `keepdim`; real."""
     d = self._dtype
@@ -100,7 +100,7 @@ def columns(shape: Ints) -> Ints:
     return tuple(strides)
 
 
-@meta("linalg_inv_ex")
+@shape_rule("linalg_inv_ex")
 def inv_ex(A: Any, check_errors: bool) -> tuple[Spec, Spec]:
     """A (*, N, N) -> inverse (*, N, N), info (*) of int32."""
     shape = square(A, "linalg.inv")
@@ -114,7 +114,7 @@ def is_vector(A: Any, B: Any) -> bool:
     )
 
 
-@meta("linalg_solve_ex")
+@shape_rule("linalg_solve_ex")
 def solve_ex(A: Any, B: Any, left: bool, check_errors: bool) -> tuple[Spec, Spec]:
     """A (*, N, N), B (*, N, K) or (*, N) -> result like B, info (*) of int32; B (*, K, N) from the right."""
     shape = square(A, "linalg.solve")
@@ -144,27 +144,27 @@ def solve_ex(A: Any, B: Any, left: bool, check_errors: bool) -> tuple[Spec, Spec
     return Spec(result, B._dtype, columns(result) if left else None), Spec(shape[:-2], dtypes.int32)
 
 
-@meta("_linalg_det")
+@shape_rule("_linalg_det")
 def det(A: Any) -> Spec:
     """A (*, N, N) -> (*)."""
     return Spec(square(A, "linalg.det")[:-2], A._dtype)
 
 
-@meta("linalg_slogdet")
+@shape_rule("linalg_slogdet")
 def slogdet(A: Any) -> tuple[Spec, Spec]:
     """A (*, N, N) -> sign (*), logabsdet (*) of real."""
     batch = square(A, "linalg.slogdet")[:-2]
     return Spec(batch, A._dtype), Spec(batch, A._dtype.to_real())
 
 
-@meta("linalg_cholesky_ex")
+@shape_rule("linalg_cholesky_ex")
 def cholesky_ex(self: Any, upper: bool, check_errors: bool) -> tuple[Spec, Spec]:
     """self (*, N, N) -> L (*, N, N), info (*) of int32."""
     shape = square(self, "linalg.cholesky")
     return Spec(shape, self._dtype, columns(shape)), Spec(shape[:-2], dtypes.int32)
 
 
-@meta("linalg_qr")
+@shape_rule("linalg_qr")
 def qr(A: Any, mode: str) -> tuple[Spec, Spec]:
     """A (*, M, N) -> Q (*, M, K), R (*, K, N), K = min(M, N); complete: K = M; mode r: Q (0,)."""
     shape = matrices(A, "linalg.qr")
@@ -179,7 +179,7 @@ def qr(A: Any, mode: str) -> tuple[Spec, Spec]:
     return Spec(q, A._dtype, columns(q) if mode != "r" else None), Spec(r, A._dtype, columns(r))
 
 
-@meta("linalg_eigh")
+@shape_rule("linalg_eigh")
 def eigh(self: Any, UPLO: str) -> tuple[Spec, Spec]:
     """self (*, N, N) -> eigenvalues (*, N) of real, eigenvectors (*, N, N)."""
     shape = square(self, "linalg.eigh")
@@ -188,7 +188,7 @@ def eigh(self: Any, UPLO: str) -> tuple[Spec, Spec]:
     return Spec(shape[:-1], self._dtype.to_real()), Spec(shape, self._dtype, columns(shape))
 
 
-@meta("linalg_svd")
+@shape_rule("linalg_svd")
 def svd(A: Any, full_matrices: bool, driver: str | None) -> tuple[Spec, Spec, Spec]:
     """A (*, M, N) -> U (*, M, K), S (*, K) of real, Vh (*, K, N), K = min(M, N); full: U (*, M, M), Vh (*, N, N)."""
     shape = matrices(A, "linalg.svd")
@@ -203,7 +203,7 @@ def svd(A: Any, full_matrices: bool, driver: str | None) -> tuple[Spec, Spec, Sp
     return Spec(u, A._dtype, columns(u)), Spec((*shape[:-2], k), A._dtype.to_real()), Spec(vh, A._dtype, columns(vh))
 
 
-@meta("linalg_solve_triangular")
+@shape_rule("linalg_solve_triangular")
 def solve_triangular(self: Any, B: Any, upper: bool, left: bool, unitriangular: bool) -> Spec:
     """self (*, N, N), B (*, N, K) -> (*, N, K); B (*, K, N) from the right."""
     shape, b = square(self, "linalg.solve_triangular"), tuple(B._array.shape)

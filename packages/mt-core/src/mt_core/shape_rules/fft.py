@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..dispatch.registry import register_meta as meta
+from ..dispatch.registry import register_shape_rule as shape_rule
 from ..spec import Spec
 
 Ints = tuple[int, ...]
 
 
-@meta("_fft_c2c")
+@shape_rule("_fft_c2c")
 def c2c(self: Any, dim: Ints, normalization: int, forward: bool) -> Spec:
     """self (*) of complex -> (*)."""
     return Spec(self._array.shape, self._dtype)
 
 
-@meta("_fft_r2c")
+@shape_rule("_fft_r2c")
 def r2c(self: Any, dim: Ints, normalization: int, onesided: bool) -> Spec:
     """self (*, N, *) of real -> (*, N, *) of complex; one-sided: N // 2 + 1 along the last of `dim`."""
     shape = list(self._array.shape)
@@ -25,7 +25,7 @@ def r2c(self: Any, dim: Ints, normalization: int, onesided: bool) -> Spec:
     return Spec(shape, self._dtype.to_complex())
 
 
-@meta("_fft_c2r")
+@shape_rule("_fft_c2r")
 def c2r(self: Any, dim: Ints, normalization: int, last_dim_size: int) -> Spec:
     """self (*, N // 2 + 1, *) of complex -> (*, last_dim_size, *) of real, along the last of `dim`."""
     shape = list(self._array.shape)

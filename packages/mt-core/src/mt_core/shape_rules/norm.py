@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..dispatch.registry import register_meta as meta
+from ..dispatch.registry import register_shape_rule as shape_rule
 from ..dtypes import scalar_type_name
 from ..keys import STRIDED
 from ..layout import output_strides
@@ -37,7 +37,7 @@ def check_normalized(input: Any, normalized_shape: Ints, weight: Any, bias: Any)
         )
 
 
-@meta("native_layer_norm")
+@shape_rule("native_layer_norm")
 def native_layer_norm(
     input: Any, normalized_shape: Ints, weight: Any, bias: Any, eps: float
 ) -> tuple[Spec, Spec, Spec]:
@@ -55,7 +55,7 @@ def _check_floating(input: Any, kernel: str) -> None:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{scalar_type_name(input._dtype)}'")
 
 
-@meta("native_layer_norm_backward")
+@shape_rule("native_layer_norm_backward")
 def native_layer_norm_backward(
     grad_out: Any, input: Any, normalized_shape: Ints, mean: Any, rstd: Any, weight: Any, bias: Any, output_mask: Any
 ) -> tuple[Spec | None, Spec | None, Spec | None]:
@@ -68,7 +68,7 @@ def native_layer_norm_backward(
     )
 
 
-@meta("_batch_norm")
+@shape_rule("_batch_norm")
 def batch_norm(
     input: Any, weight: Any, bias: Any, mean: Any, variance: Any, eps: float
 ) -> tuple[Spec, Spec, Spec, Spec]:
@@ -86,7 +86,7 @@ def batch_norm(
     )
 
 
-@meta("_batch_norm_backward")
+@shape_rule("_batch_norm_backward")
 def batch_norm_backward(
     grad_out: Any, input: Any, weight: Any, mean: Any, rstd: Any, training: bool, output_mask: Any
 ) -> tuple[Spec | None, Spec | None, Spec | None]:
@@ -96,7 +96,7 @@ def batch_norm_backward(
     return tuple([spec if wanted else None for spec, wanted in zip(specs, output_mask, strict=True)])  # type: ignore[return-value]
 
 
-@meta("layer_norm")
+@shape_rule("layer_norm")
 def layer_norm(input: Any, normalized_shape: Ints, weight: Any, bias: Any, eps: float, cudnn_enable: bool) -> Spec:
     """input (*L, *S), weight (*S), bias (*S) -> (*L, *S)."""
     return native_layer_norm(input, normalized_shape, weight, bias, eps)[0]

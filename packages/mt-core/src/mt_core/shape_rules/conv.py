@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..dispatch.registry import register_meta as meta
+from ..dispatch.registry import register_shape_rule as shape_rule
 from ..dtypes import c_type_name, scalar_type_name
 from ..spec import Spec
 
@@ -32,7 +32,7 @@ def _c_name(tensor: Any) -> str:
     return c_type_name(tensor._dtype) if tensor._dtype.native else scalar_type_name(tensor._dtype)
 
 
-@meta("convolution")
+@shape_rule("convolution")
 def convolution(
     input: Any,
     weight: Any,
@@ -129,7 +129,7 @@ def _blocks(size: Ints, kernel: Ints, dilation: Ints, padding: Ints, stride: Int
     return tuple(conv_size(size[i], kernel[i], stride[i], padding[i], dilation[i]) for i in range(2))
 
 
-@meta("im2col")
+@shape_rule("im2col")
 def im2col(self: Any, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Spec:
     """self (N, C, H, W) or (C, H, W) -> (N, C KH KW, L) or (C KH KW, L); L counts the places of the window."""
     shape = tuple(self._array.shape)
@@ -157,7 +157,7 @@ def im2col(self: Any, kernel_size: Ints, dilation: Ints, padding: Ints, stride: 
     return Spec((*shape[:-3], shape[-3] * kernel_size[0] * kernel_size[1], blocks[0] * blocks[1]), self._dtype)
 
 
-@meta("col2im")
+@shape_rule("col2im")
 def col2im(self: Any, output_size: Ints, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Spec:
     """self (N, C KH KW, L) or (C KH KW, L) -> (N, C, H, W) or (C, H, W), where (H, W) is `output_size`."""
     shape = tuple(self._array.shape)

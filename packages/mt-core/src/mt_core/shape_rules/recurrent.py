@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..dispatch.registry import register_meta as meta
+from ..dispatch.registry import register_shape_rule as shape_rule
 from ..spec import Spec
 
 
-@meta("_lstm_gates")
+@shape_rule("_lstm_gates")
 def lstm_gates(gates: Any, cell: Any) -> tuple[Spec, Spec, Spec]:
     """gates (*, 4 H), cell (*, H) -> hidden (*, H), next cell (*, H), activated gates (*, 4 H)."""
     shape, d = cell._array.shape, cell._dtype
@@ -19,7 +19,7 @@ def lstm_gates(gates: Any, cell: Any) -> tuple[Spec, Spec, Spec]:
     return Spec(shape, d), Spec(shape, d), Spec(gates._array.shape, d)
 
 
-@meta("_lstm_gates_backward")
+@shape_rule("_lstm_gates_backward")
 def lstm_gates_backward(
     grad_hidden: Any, grad_cell: Any, activated: Any, cell: Any, next_cell: Any
 ) -> tuple[Spec, Spec]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import dtypes
-from ..dispatch.registry import register_meta as meta
+from ..dispatch.registry import register_shape_rule as shape_rule
 from ..dtypes import dtype, scalar_type_name
 from ..spec import Spec
 from ..tensor import wrap_dim
@@ -57,13 +57,13 @@ def _sum_dtype(self: Any, requested: dtype | None) -> dtype:
     return dtypes.int64 if self._dtype.category < 2 else self._dtype
 
 
-@meta("sum", "prod")
+@shape_rule("sum", "prod")
 def sum_all(self: Any, dtype: Any) -> Spec:
     """self (*) -> (); int64 for integers and bool."""
     return Spec((), _sum_dtype(self, dtype))
 
 
-@meta("sum.dim_IntList", "prod.dim_int")
+@shape_rule("sum.dim_IntList", "prod.dim_int")
 def sum_dims(self: Any, dim: Any, keepdim: bool, dtype: Any) -> Spec:
     """self (*S) -> S without the dimensions `dim`, or 1 there with `keepdim`; int64 for integers and bool."""
     return reduced(self, dim, keepdim, _sum_dtype(self, dtype))
@@ -79,13 +79,13 @@ def _mean_dtype(self: Any, requested: dtype | None) -> dtype:
     return d
 
 
-@meta("mean")
+@shape_rule("mean")
 def mean_all(self: Any, dtype: Any) -> Spec:
     """self (*) -> ()."""
     return Spec((), _mean_dtype(self, dtype))
 
 
-@meta("mean.dim")
+@shape_rule("mean.dim")
 def mean_dims(self: Any, dim: Any, keepdim: bool, dtype: Any) -> Spec:
     """self (*S) -> S without the dimensions `dim`, or 1 there with `keepdim`."""
     return reduced(self, dim, keepdim, _mean_dtype(self, dtype))
@@ -120,8 +120,8 @@ def _no_complex(self: Any, name: str) -> None:
         raise NotImplementedError(f"\"{name}\" not implemented for '{scalar_type_name(self._dtype)}'")
 
 
-meta("amax")(_extreme_dims("amax", "max_values_cpu"))
-meta("amin")(_extreme_dims("amin", "min_values_cpu"))
+shape_rule("amax")(_extreme_dims("amax", "max_values_cpu"))
+shape_rule("amin")(_extreme_dims("amin", "min_values_cpu"))
 
 
 def _extreme_all(name: str) -> Any:
@@ -138,8 +138,8 @@ def _extreme_all(name: str) -> Any:
     return rule
 
 
-meta("max")(_extreme_all("max"))
-meta("min")(_extreme_all("min"))
+shape_rule("max")(_extreme_all("max"))
+shape_rule("min")(_extreme_all("min"))
 
 
 def _extreme_dim(name: str) -> Any:
@@ -156,8 +156,8 @@ def _extreme_dim(name: str) -> Any:
     return rule
 
 
-meta("max.dim")(_extreme_dim("max"))
-meta("min.dim")(_extreme_dim("min"))
+shape_rule("max.dim")(_extreme_dim("max"))
+shape_rule("min.dim")(_extreme_dim("min"))
 
 
 def _arg_extreme(name: str) -> Any:
@@ -176,21 +176,21 @@ def _arg_extreme(name: str) -> Any:
     return rule
 
 
-meta("argmax")(_arg_extreme("argmax"))
-meta("argmin")(_arg_extreme("argmin"))
+shape_rule("argmax")(_arg_extreme("argmax"))
+shape_rule("argmin")(_arg_extreme("argmin"))
 
 
 def _truth_dtype(self: Any) -> dtype:
     return dtypes.uint8 if self._dtype is dtypes.uint8 else dtypes.bool
 
 
-@meta("any", "all")
+@shape_rule("any", "all")
 def truth_all(self: Any) -> Spec:
     """self (*) -> () of bool; uint8 for uint8."""
     return Spec((), _truth_dtype(self))
 
 
-@meta("any.dim", "all.dim", "any.dims", "all.dims")
+@shape_rule("any.dim", "all.dim", "any.dims", "all.dims")
 def truth_dims(self: Any, dim: Any, keepdim: bool) -> Spec:
     """self (*S) -> S without the dimensions `dim`, or 1 there with `keepdim`; bool, uint8 for uint8."""
     return reduced(self, dim, keepdim, _truth_dtype(self))
@@ -206,11 +206,11 @@ def _variance(name: str) -> Any:
     return rule
 
 
-meta("var.correction")(_variance("std and var"))
-meta("std.correction")(_variance("std and var"))
+shape_rule("var.correction")(_variance("std and var"))
+shape_rule("std.correction")(_variance("std and var"))
 
 
-@meta("logsumexp")
+@shape_rule("logsumexp")
 def logsumexp(self: Any, dim: Any, keepdim: bool) -> Spec:
     """self (*S) -> S without the dimensions `dim`, or 1 there with `keepdim`; floating."""
     return reduced(self, dim, keepdim, self._dtype if self._dtype.category >= 2 else dtypes.get_default_dtype())

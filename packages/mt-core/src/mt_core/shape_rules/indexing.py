@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..dispatch.registry import register_meta as meta
+from ..dispatch.registry import register_shape_rule as shape_rule
 from ..errors import NoData
 from ..layout import broadcast_shapes
 from ..spec import Spec
@@ -107,13 +107,13 @@ def _has_mask(self: Any, indices: list[Any], *rest: Any) -> bool:
     return False
 
 
-@meta("index.Tensor", reads_elements=_has_mask)
+@shape_rule("index.Tensor", reads_elements=_has_mask)
 def index(self: Any, indices: list[Any]) -> Spec:
     """self (*L, *I, *R), indices (*B) broadcast -> (*L, *B, *R); (*B, *L, *R) where None stands between indices."""
     return Spec(indexed_shape(self, indices), self._dtype)
 
 
-@meta("index_put", "index_put_", reads_elements=True)
+@shape_rule("index_put", "index_put_", reads_elements=True)
 def index_put(self: Any, indices: list[Any], values: Any, accumulate: bool) -> Spec:
     """self (*), indices, values broadcast to the shape of self[indices] -> (*)."""
     if values._dtype is not self._dtype:
@@ -144,7 +144,7 @@ def _like(self: Any) -> Spec:
     return Spec(self._array.shape, self._dtype)
 
 
-@meta("index_select")
+@shape_rule("index_select")
 def index_select(self: Any, dim: int, index: Any) -> Spec:
     """self (*L, N, *R), index (K,) -> (*L, K, *R), at `dim`."""
     shape = self._array.shape
@@ -177,7 +177,7 @@ def _gather_sizes(index: Any, self: Any, at: int, other: str) -> None:
             )
 
 
-@meta("gather")
+@shape_rule("gather")
 def gather(self: Any, dim: int, index: Any, sparse_grad: bool) -> Spec:
     """self (*S), index (*I) of the same rank -> (*I); I is at most S but along `dim`."""
     at = wrap_dim(dim, self._array.ndim)
@@ -217,19 +217,19 @@ def _scatter(self: Any, dim: int, index: Any, src: Any) -> Spec:
     return _like(self)
 
 
-@meta("scatter.src", "scatter_.src", "scatter_add", "scatter_add_")
+@shape_rule("scatter.src", "scatter_.src", "scatter_add", "scatter_add_")
 def scatter_src(self: Any, dim: int, index: Any, src: Any) -> Spec:
     """self (*S), index (*I), src (at least I), of one rank -> (*S); I is at most S but along `dim`."""
     return _scatter(self, dim, index, src)
 
 
-@meta("scatter.value", "scatter_.value")
+@shape_rule("scatter.value", "scatter_.value")
 def scatter_value(self: Any, dim: int, index: Any, value: Any) -> Spec:
     """self (*S), index (*I) of the same rank -> (*S); I is at most S but along `dim`."""
     return _scatter(self, dim, index, None)
 
 
-@meta("scatter_reduce.two")
+@shape_rule("scatter_reduce.two")
 def scatter_reduce(self: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool) -> Spec:
     """self (*S), index (*I), src (at least I), of one rank -> (*S)."""
     if reduce not in ("sum", "prod", "mean", "amax", "amin"):
@@ -237,14 +237,14 @@ def scatter_reduce(self: Any, dim: int, index: Any, src: Any, reduce: str, inclu
     return _scatter(self, dim, index, src)
 
 
-@meta("index_add", "index_add_")
+@shape_rule("index_add", "index_add_")
 def index_add(self: Any, dim: int, index: Any, source: Any, alpha: Any) -> Spec:
     """self (*L, N, *R), index (K,), source (*L, K, *R) -> (*L, N, *R), at `dim`."""
     _index_source("index_add", self, dim, index, source)
     return _like(self)
 
 
-@meta("index_reduce")
+@shape_rule("index_reduce")
 def index_reduce(self: Any, dim: int, index: Any, source: Any, reduce: str, include_self: bool) -> Spec:
     """self (*L, N, *R), index (K,), source (*L, K, *R) -> (*L, N, *R), at `dim`."""
     if reduce not in ("prod", "mean", "amax", "amin"):
@@ -284,7 +284,7 @@ def _index_source(name: str, self: Any, dim: int, index: Any, source: Any) -> No
         )
 
 
-@meta("index_copy", "index_copy_")
+@shape_rule("index_copy", "index_copy_")
 def index_copy(self: Any, dim: int, index: Any, source: Any) -> Spec:
     """self (*L, N, *R), index (K,), source (*L, K, *R) -> (*L, N, *R), at `dim`."""
     at = wrap_dim(dim, self._array.ndim)
@@ -323,7 +323,7 @@ def index_copy(self: Any, dim: int, index: Any, source: Any) -> Spec:
     return _like(self)
 
 
-@meta("index_fill.int_Scalar", "index_fill_.int_Scalar")
+@shape_rule("index_fill.int_Scalar", "index_fill_.int_Scalar")
 def index_fill(self: Any, dim: int, index: Any, value: Any) -> Spec:
     """self (*L, N, *R), index (K,) -> (*L, N, *R), at `dim`."""
     wrap_dim(dim, self._array.ndim)
@@ -344,7 +344,7 @@ def _require_mask(mask: Any, name: str) -> None:
         )
 
 
-@meta("masked_fill.Scalar")
+@shape_rule("masked_fill.Scalar")
 def masked_fill(self: Any, mask: Any, value: Any) -> Spec:
     """self (*), mask (*) of bool, broadcast -> the common shape."""
     _require_mask(mask, "masked_fill_")
@@ -364,7 +364,7 @@ def _check_overflow(value: float, d: Any) -> None:
         raise RuntimeError(f"value cannot be converted to type {d.name}_t without overflow")
 
 
-@meta("masked_fill.Tensor")
+@shape_rule("masked_fill.Tensor")
 def masked_fill_tensor(self: Any, mask: Any, value: Any) -> Spec:
     """self (*), mask (*) of bool, broadcast, value () -> the common shape."""
     if value._array.ndim:
@@ -385,7 +385,7 @@ def data_dependent(name: str, *tensors: Any) -> None:
         raise NoData(f"{name} on the meta device: the shape of the result depends on data")
 
 
-@meta("masked_select", reads_elements=True)
+@shape_rule("masked_select", reads_elements=True)
 def masked_select(self: Any, mask: Any) -> Spec:
     """self (*), mask (*) of bool, broadcast -> (K,), K the number of true elements."""
     if mask._dtype is not dtypes.bool:
@@ -396,7 +396,7 @@ def masked_select(self: Any, mask: Any) -> Spec:
     return Spec((true_count(mask) * repeated,), self._dtype)
 
 
-@meta("masked_scatter")
+@shape_rule("masked_scatter")
 def masked_scatter(self: Any, mask: Any, source: Any) -> Spec:
     """self (*), mask (*) of bool, broadcast, source (at least as many elements as are true) -> the common shape."""
     if mask._dtype is not dtypes.bool:
@@ -412,7 +412,7 @@ def masked_scatter(self: Any, mask: Any, source: Any) -> Spec:
     return Spec(broadcast_shapes([self._array.shape, mask._array.shape]), self._dtype)
 
 
-@meta("take")
+@shape_rule("take")
 def take(self: Any, index: Any) -> Spec:
     """self (any shape), index (*) into its flat elements -> (*)."""
     if index._dtype is not dtypes.int64:
@@ -422,7 +422,7 @@ def take(self: Any, index: Any) -> Spec:
     return Spec(index._array.shape, self._dtype)
 
 
-@meta("put")
+@shape_rule("put")
 def put(self: Any, index: Any, source: Any, accumulate: bool) -> Spec:
     """self (*), index (*I), source (as many elements as index) -> (*)."""
     if index._dtype is not dtypes.int64:
@@ -442,21 +442,21 @@ def put(self: Any, index: Any, source: Any, accumulate: bool) -> Spec:
     return _like(self)
 
 
-@meta("nonzero", reads_elements=True)
+@shape_rule("nonzero", reads_elements=True)
 def nonzero(self: Any) -> Spec:
     """self (*S) -> (K, len(S)) of int64, K the number of nonzero elements."""
     data_dependent("nonzero", self)
     return Spec((true_count(self), self._array.ndim), dtypes.int64)
 
 
-@meta("count_nonzero.dim_IntList", "count_nonzero")
+@shape_rule("count_nonzero.dim_IntList", "count_nonzero")
 def count_nonzero(self: Any, dim: Any) -> Spec:
     """self (*S) -> S without the counted dimensions, int64."""
     shape = self._array.shape
     return Spec(reduced_shape(shape, reduced_dims(dim, len(shape)), False), dtypes.int64)
 
 
-@meta("embedding")
+@shape_rule("embedding")
 def embedding(weight: Any, indices: Any, padding_idx: int, scale_grad_by_freq: bool, sparse: bool) -> Spec:
     """weight (V, E), indices (*) -> (*, E)."""
     if weight._array.ndim != 2:
@@ -469,7 +469,7 @@ def embedding(weight: Any, indices: Any, padding_idx: int, scale_grad_by_freq: b
     return Spec((*indices._array.shape, weight._array.shape[1]), weight._dtype)
 
 
-@meta("embedding_dense_backward")
+@shape_rule("embedding_dense_backward")
 def embedding_dense_backward(
     grad_output: Any, indices: Any, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
 ) -> Spec:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..dispatch.registry import register_meta as meta
+from ..dispatch.registry import register_shape_rule as shape_rule
 from ..dtypes import bfloat16, dtype, float16, float32, float64, scalar_type_name
 from ..layout import broadcast_shapes, output_strides
 from ..spec import Spec
@@ -19,14 +19,14 @@ def require_float(d: dtype, kernel: str) -> None:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{scalar_type_name(d)}'")
 
 
-@meta("log_sigmoid_forward")
+@shape_rule("log_sigmoid_forward")
 def log_sigmoid_forward(self: Any) -> tuple[Spec, Spec]:
     """self (*) -> result (*), buffer (*): what backward needs, e^-|self|."""
     require_float(self.dtype, "log_sigmoid_cpu")
     return Spec(self.shape, self.dtype), Spec(self.shape, self.dtype)
 
 
-@meta("_prelu_kernel_backward")
+@shape_rule("_prelu_kernel_backward")
 def prelu_backward(grad_output: Any, self: Any, weight: Any) -> tuple[Spec, Spec]:
     """grad_output (*), self (*), weight (*), broadcast -> gradients of self and of weight, both of the common shape."""
     require_float(self.dtype, "prelu_backward_cpu")
@@ -47,7 +47,7 @@ def _halved(self: Any, dim: int) -> tuple[int, ...]:
     return (*self.shape[:at], size // 2, *self.shape[at + 1 :])
 
 
-@meta("glu")
+@shape_rule("glu")
 def glu(self: Any, dim: int) -> Spec:
     """self (*, 2 N, *) -> (*, N, *), halved along `dim`."""
     shape = _halved(self, dim)
@@ -55,7 +55,7 @@ def glu(self: Any, dim: int) -> Spec:
     return Spec(shape, self.dtype, output_strides(shape, [self.stride()]))
 
 
-@meta("glu_backward")
+@shape_rule("glu_backward")
 def glu_backward(grad_output: Any, self: Any, dim: int) -> Spec:
     """grad_output (*, N, *), self (*, 2 N, *) -> (*, 2 N, *)."""
     _halved(self, dim)

@@ -8,7 +8,7 @@ from collections.abc import Collection
 from typing import Any
 
 from .. import dtypes
-from ..dispatch.registry import register_meta as meta
+from ..dispatch.registry import register_shape_rule as shape_rule
 from ..dtypes import dtype, scalar_type_name
 from ..layout import broadcast_shapes
 from ..spec import Spec
@@ -35,7 +35,7 @@ def _require(d: dtype, supported: Collection[dtype], kernel: str) -> None:
 # Filling a tensor
 
 
-@meta("uniform_")
+@shape_rule("uniform_")
 def uniform(self: Tensor, from_: float, to: float, generator: Any) -> None:
     """self (*) -> (*), filled."""
     d = self._dtype.to_real()
@@ -53,7 +53,7 @@ def uniform(self: Tensor, from_: float, to: float, generator: Any) -> None:
         )
 
 
-@meta("normal_")
+@shape_rule("normal_")
 def normal(self: Tensor, mean: float, std: float, generator: Any) -> None:
     """self (*) -> (*), filled."""
     check_std(std)
@@ -71,7 +71,7 @@ def check_std(std: float) -> None:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
 
 
-@meta("log_normal_")
+@shape_rule("log_normal_")
 def log_normal(self: Tensor, mean: float, std: float, generator: Any) -> None:
     """self (*) -> (*), filled."""
     if not std > 0:
@@ -79,7 +79,7 @@ def log_normal(self: Tensor, mean: float, std: float, generator: Any) -> None:
     _require(self._dtype, _FLOATING, "log_normal_cpu")
 
 
-@meta("exponential_")
+@shape_rule("exponential_")
 def exponential(self: Tensor, lambd: float, generator: Any) -> None:
     """self (*) -> (*), filled."""
     if not lambd > 0:
@@ -88,7 +88,7 @@ def exponential(self: Tensor, lambd: float, generator: Any) -> None:
     _require(self._dtype, _FLOATING, "exponential_cpu")
 
 
-@meta("cauchy_")
+@shape_rule("cauchy_")
 def cauchy(self: Tensor, median: float, sigma: float, generator: Any) -> None:
     """self (*) -> (*), filled."""
     if not sigma > 0:
@@ -105,7 +105,7 @@ def _require_continuous(d: dtype, distribution: str, type_name: str) -> None:
         )
 
 
-@meta("geometric_")
+@shape_rule("geometric_")
 def geometric(self: Tensor, p: float, generator: Any) -> None:
     """self (*) -> (*), filled."""
     if not 0 < p < 1:
@@ -113,7 +113,7 @@ def geometric(self: Tensor, p: float, generator: Any) -> None:
     _require(self._dtype, (*_FLOATING, *_INTEGERS), "geometric_cpu")
 
 
-@meta("bernoulli_.float")
+@shape_rule("bernoulli_.float")
 def bernoulli(self: Tensor, p: float, generator: Any) -> None:
     """self (*) -> (*), filled."""
     if not 0 <= p <= 1:
@@ -121,7 +121,7 @@ def bernoulli(self: Tensor, p: float, generator: Any) -> None:
     _require(self._dtype, (*_FLOATING, *_INTEGERS, dtypes.bool), "bernoulli_scalar_cpu_")
 
 
-@meta("bernoulli_.Tensor")
+@shape_rule("bernoulli_.Tensor")
 def bernoulli_tensor(self: Tensor, p: Tensor, generator: Any) -> None:
     """self (*), p broadcast to it -> (*), filled."""
     _require(self._dtype, (*_FLOATING, *_INTEGERS, dtypes.bool), "bernoulli_tensor_cpu_self_")
@@ -132,19 +132,19 @@ def bernoulli_tensor(self: Tensor, p: Tensor, generator: Any) -> None:
 # Random integers
 
 
-@meta("random_")
+@shape_rule("random_")
 def random(self: Tensor, generator: Any) -> None:
     """self (*) -> (*), filled."""
     _require(self._dtype, (*_FLOATING, *_INTEGERS, dtypes.bool), "random_kernel_cpu")
 
 
-@meta("random_.to")
+@shape_rule("random_.to")
 def random_to(self: Tensor, to: int, generator: Any) -> None:
     """self (*) -> (*), filled."""
     random_from(self, 0, to, generator)
 
 
-@meta("random_.from")
+@shape_rule("random_.from")
 def random_from(self: Tensor, from_: int, to: int | None, generator: Any) -> None:
     """self (*) -> (*), filled."""
     d = self._dtype
@@ -190,7 +190,7 @@ _LARGEST_PERMUTATION = {
 _C_INTEGERS = {"uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int"}
 
 
-@meta("randperm")
+@shape_rule("randperm")
 def randperm(n: int, dtype: Any, *options: Any) -> Spec:
     """-> (n,) of int64."""
     d = dtype or dtypes.int64
@@ -205,7 +205,7 @@ def randperm(n: int, dtype: Any, *options: Any) -> Spec:
     return Spec((n,), d)
 
 
-@meta("randperm.generator")
+@shape_rule("randperm.generator")
 def randperm_generator(n: int, generator: Any, *options: Any) -> Spec:
     """-> (n,) of int64."""
     return randperm(n, *options)
@@ -214,7 +214,7 @@ def randperm_generator(n: int, generator: Any, *options: Any) -> Spec:
 # Drawing from distributions
 
 
-@meta("multinomial")
+@shape_rule("multinomial")
 def multinomial(self: Tensor, num_samples: int, replacement: bool, generator: Any) -> Spec:
     """self (N, C) or (C,) of weights -> (N, num_samples) or (num_samples,) of int64."""
     shape, d = self._array.shape, self._dtype
@@ -233,14 +233,14 @@ def multinomial(self: Tensor, num_samples: int, replacement: bool, generator: An
     return Spec((*shape[:-1], num_samples), dtypes.int64)
 
 
-@meta("poisson")
+@shape_rule("poisson")
 def poisson(self: Tensor, generator: Any) -> Spec:
     """self (*) of rates -> (*)."""
     _require(self._dtype, _FLOATING, "poisson_cpu")
     return Spec(self._array.shape, self._dtype)
 
 
-@meta("binomial")
+@shape_rule("binomial")
 def binomial(count: Tensor, prob: Tensor, generator: Any) -> Spec:
     """count (*), prob (*), broadcast -> the common shape."""
     for name, tensor in (("count", count), ("prob", prob)):

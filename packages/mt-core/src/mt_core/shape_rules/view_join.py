@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..dispatch.registry import register_meta as meta
+from ..dispatch.registry import register_shape_rule as shape_rule
 from ..formats import channels_last
 from ..layout import output_strides
 from ..promotion import result_type_of
@@ -19,7 +19,7 @@ def counted(tensors: list[Any]) -> list[Any]:
     return [t for t in tensors if t._array.shape != (0,)]
 
 
-@meta("cat")
+@shape_rule("cat")
 def cat(tensors: list[Any], dim: int) -> Spec:
     """tensors (*L, N_i, *R) -> (*L, sum of N_i, *R), at `dim`; tensors (0,) are passed over."""
     if not tensors:
@@ -60,7 +60,7 @@ def _common_strides(tensors: list[Any], shape: Ints) -> Ints | None:
     return None
 
 
-@meta("stack")
+@shape_rule("stack")
 def stack(tensors: list[Any], dim: int) -> Spec:
     """K tensors (*L, *R) -> (*L, K, *R), at `dim`."""
     if not tensors:
@@ -76,7 +76,7 @@ def stack(tensors: list[Any], dim: int) -> Spec:
     return Spec((*first[:at], len(tensors), *first[at:]), result_type_of(tensors))
 
 
-@meta("repeat")
+@shape_rule("repeat")
 def repeat(self: Any, repeats: Ints) -> Spec:
     """self (*S) -> (repeats[i] S[i], ...), S preceded by as many ones as it lacks."""
     shape = self._array.shape
@@ -88,7 +88,7 @@ def repeat(self: Any, repeats: Ints) -> Spec:
     return Spec([n * r for n, r in zip(padded, repeats, strict=True)], self._dtype)
 
 
-@meta("flip")
+@shape_rule("flip")
 def flip(self: Any, dims: Ints) -> Spec:
     """self (*) -> (*)."""
     named = [wrap_dim(d, self.dim()) for d in dims]
@@ -99,7 +99,7 @@ def flip(self: Any, dims: Ints) -> Spec:
     return Spec(self._array.shape, self._dtype, output_strides(tuple(self._array.shape), [self.stride()]))
 
 
-@meta("roll")
+@shape_rule("roll")
 def roll(self: Any, shifts: Ints, dims: Ints) -> Spec:
     """self (*) -> (*)."""
     if not shifts:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import dtypes
-from ..dispatch.registry import register_meta as meta
+from ..dispatch.registry import register_shape_rule as shape_rule
 from ..dtypes import scalar_type_name
 from ..keys import CONJUGATE, NEGATIVE
 from ..layout import broadcast_shapes, broadcast_strides, output_strides
@@ -14,7 +14,7 @@ from ..promotion import FLOAT, result_type_of
 from ..spec import Spec, View
 
 
-@meta("frexp.Tensor")
+@shape_rule("frexp.Tensor")
 def frexp(self: Any) -> tuple[Spec, Spec]:
     """self (*) -> mantissa (*), exponent (*) of int32."""
     if not self.dtype.is_floating_point:
@@ -23,7 +23,7 @@ def frexp(self: Any) -> tuple[Spec, Spec]:
     return Spec(self.shape, self.dtype, strides), Spec(self.shape, dtypes.int32, strides)
 
 
-@meta("ldexp.Tensor")
+@shape_rule("ldexp.Tensor")
 def ldexp(self: Any, other: Any) -> Spec:
     """self (*), other (*), broadcast -> the common shape."""
     common = self.dtype
@@ -39,7 +39,7 @@ def ldexp(self: Any, other: Any) -> Spec:
     )
 
 
-@meta("view_as_real")
+@shape_rule("view_as_real")
 def view_as_real(self: Any) -> View:
     """self (*) of complex -> view (*, 2) of its real dtype."""
     if not self.dtype.is_complex:
@@ -54,7 +54,7 @@ def view_as_real(self: Any) -> View:
     return View((*self.shape, 2), strides, 2 * self.storage_offset(), self.dtype.to_real())
 
 
-@meta("_conj")
+@shape_rule("_conj")
 def _conj(self: Any) -> View:
     """self (*) of complex -> view (*), read conjugated; read plainly where it was conjugated."""
     if not self.dtype.is_complex:
@@ -62,13 +62,13 @@ def _conj(self: Any) -> View:
     return View(self.shape, self.stride(), self.storage_offset(), toggled=CONJUGATE)
 
 
-@meta("_neg_view")
+@shape_rule("_neg_view")
 def _neg_view(self: Any) -> View:
     """self (*) -> view (*), read negated; read plainly where it was negated."""
     return View(self.shape, self.stride(), self.storage_offset(), toggled=NEGATIVE)
 
 
-@meta("view_as_complex")
+@shape_rule("view_as_complex")
 def view_as_complex(self: Any) -> View:
     """self (*, 2) of a real dtype -> view (*) of its complex dtype."""
     if self.dtype not in (dtypes.float16, dtypes.float32, dtypes.float64):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from .. import dtypes
-from ..dispatch.registry import register_meta as meta
+from ..dispatch.registry import register_shape_rule as shape_rule
 from ..spec import Spec
 from ..tensor import wrap_dim
 from .activation import require_float
 
 
 def _rule(name: str) -> None:
-    @meta(f"_{name}")
+    @shape_rule(f"_{name}")
     def forward(self: Any, dim: int, half_to_float: bool) -> Spec:
         """self (*) -> (*), normalized along `dim`."""
         at = wrap_dim(dim, self.dim())
@@ -21,7 +21,7 @@ def _rule(name: str) -> None:
         require_float(self.dtype, _kernel(name, at, self.dim()))
         return Spec(self.shape, self.dtype)
 
-    @meta(f"_{name}_backward_data")
+    @shape_rule(f"_{name}_backward_data")
     def backward(grad_output: Any, output: Any, dim: int, input_dtype: Any) -> Spec:
         """grad_output (*), output (*) -> (*)."""
         if grad_output.shape != output.shape:
@@ -44,7 +44,7 @@ _rule("softmax")
 _rule("log_softmax")
 
 
-@meta("_masked_softmax")
+@shape_rule("_masked_softmax")
 def masked_softmax(self: Any, mask: Any, dim: int | None, mask_type: int | None) -> Spec:
     """self (*), mask (*) of bool -> (*); for self (B, H, L, L) mask may be (L, L) or (B, L), as `mask_type` says."""
     if mask.dtype is not dtypes.bool:
@@ -66,7 +66,7 @@ def check_mask(self: Any, mask: Any, mask_type: int) -> None:
         raise RuntimeError("For mask_type == 1 mask shape should be (B, L)")
 
 
-@meta("_masked_softmax_backward")
+@shape_rule("_masked_softmax_backward")
 def masked_softmax_backward(grad_output: Any, output: Any, mask: Any, dim: int | None) -> Spec:
     """grad_output (*), output (*), mask -> (*)."""
     return Spec(output.shape, output.dtype)

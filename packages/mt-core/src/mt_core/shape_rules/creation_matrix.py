@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import dtypes
-from ..dispatch.registry import register_meta as meta
+from ..dispatch.registry import register_shape_rule as shape_rule
 from ..spec import Spec
 
 
@@ -21,7 +21,7 @@ def _sequence_dtype(requested: Any, *numbers: Any) -> Any:
     return requested or default
 
 
-@meta("linspace")
+@shape_rule("linspace")
 def linspace(start: Any, end: Any, steps: int, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Spec:
     """-> (steps,); the default dtype, its complex one for complex ends."""
     if steps < 0:
@@ -29,7 +29,7 @@ def linspace(start: Any, end: Any, steps: int, dtype: Any, layout: Any, device: 
     return Spec((steps,), _sequence_dtype(dtype, start, end))
 
 
-@meta("logspace")
+@shape_rule("logspace")
 def logspace(
     start: Any, end: Any, steps: int, base: float, dtype: Any, layout: Any, device: Any, pin_memory: Any
 ) -> Spec:
@@ -39,13 +39,13 @@ def logspace(
     return Spec((steps,), _sequence_dtype(dtype, start, end))
 
 
-@meta("eye")
+@shape_rule("eye")
 def eye(n: int, dtype: Any, *options: Any) -> Spec:
     """-> (n, n)."""
     return eye_m(n, n, dtype, *options)
 
 
-@meta("eye.m")
+@shape_rule("eye.m")
 def eye_m(n: int, m: int, dtype: Any, *options: Any) -> Spec:
     """-> (n, m)."""
     for name, size in (("n", n), ("m", m)):
@@ -71,8 +71,8 @@ def _indices(lower: bool) -> Any:
     return rule
 
 
-meta("tril_indices")(_indices(True))
-meta("triu_indices")(_indices(False))
+shape_rule("tril_indices")(_indices(True))
+shape_rule("triu_indices")(_indices(False))
 
 
 def _triangle(name: str) -> Any:
@@ -85,5 +85,5 @@ def _triangle(name: str) -> Any:
     return rule
 
 
-meta("tril")(_triangle("tril"))
-meta("triu")(_triangle("triu"))
+shape_rule("tril")(_triangle("tril"))
+shape_rule("triu")(_triangle("triu"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..dispatch.registry import register_meta as meta
+from ..dispatch.registry import register_shape_rule as shape_rule
 from ..dtypes import c_type_name, scalar_type_name
 from ..spec import Spec
 
@@ -17,7 +17,7 @@ def _one_dtype(first: Any, second: Any, words: str) -> None:
 _MISMATCH = "expected m1 and m2 to have the same dtype, but got: {} != {}"
 
 
-@meta("mm")
+@shape_rule("mm")
 def mm(self: Any, mat2: Any) -> Spec:
     """self (M, K), mat2 (K, N) -> (M, N)."""
     a, b = self._array.shape, mat2._array.shape
@@ -37,7 +37,7 @@ def _check_product_dtype(d: Any, name: str) -> None:
         raise NotImplementedError(f"\"{name}\" not implemented for 'Bool'")
 
 
-@meta("bmm")
+@shape_rule("bmm")
 def bmm(self: Any, mat2: Any) -> Spec:
     """self (B, M, K), mat2 (B, K, N) -> (B, M, N)."""
     a, b = self._array.shape, mat2._array.shape
@@ -54,7 +54,7 @@ def bmm(self: Any, mat2: Any) -> Spec:
     return Spec((a[0], a[1], b[2]), self._dtype)
 
 
-@meta("mv")
+@shape_rule("mv")
 def mv(self: Any, vec: Any) -> Spec:
     """self (M, K), vec (K,) -> (M,)."""
     a, b = self._array.shape, vec._array.shape
@@ -66,7 +66,7 @@ def mv(self: Any, vec: Any) -> Spec:
     return Spec((a[0],), self._dtype)
 
 
-@meta("dot", "vdot")
+@shape_rule("dot", "vdot")
 def dot(self: Any, tensor: Any) -> Spec:
     """self (K,), tensor (K,) -> ()."""
     a, b = self._array.shape, tensor._array.shape
@@ -110,7 +110,7 @@ def _scalars_fit(d: Any, *scalars: Any) -> None:
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
 
 
-@meta("addmm")
+@shape_rule("addmm")
 def addmm(self: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> Spec:
     """self broadcast to (M, N), mat1 (M, K), mat2 (K, N) -> (M, N)."""
     a, b = mat1._array.shape, mat2._array.shape
@@ -132,7 +132,7 @@ def addmm(self: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> Spec:
     return Spec((a[0], b[1]), self._dtype)
 
 
-@meta("addmv")
+@shape_rule("addmv")
 def addmv(self: Any, mat: Any, vec: Any, beta: Any, alpha: Any) -> Spec:
     """self broadcast to (M,), mat (M, K), vec (K,) -> (M,)."""
     a, b, c = mat._array.shape, vec._array.shape, self._array.shape
@@ -145,7 +145,7 @@ def addmv(self: Any, mat: Any, vec: Any, beta: Any, alpha: Any) -> Spec:
     return Spec((a[0],), self._dtype)
 
 
-@meta("baddbmm")
+@shape_rule("baddbmm")
 def baddbmm(self: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any) -> Spec:
     """self broadcast to (B, M, N), batch1 (B, M, K), batch2 (B, K, N) -> (B, M, N)."""
     spec = bmm(batch1, batch2)
@@ -159,7 +159,7 @@ def baddbmm(self: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any) -> Spec:
     return spec
 
 
-@meta("linear")
+@shape_rule("linear")
 def linear(input: Any, weight: Any, bias: Any) -> Spec:
     """input (*, K), weight (N, K), bias (N,) -> (*, N); weight (K,), bias () -> (*)."""
     x, w = input._array.shape, weight._array.shape
