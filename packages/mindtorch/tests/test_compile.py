@@ -96,9 +96,78 @@ def test_backends_that_do_not_exist(module):
             compile(module, backend="foo")
 
 
-def test_functions_as_backends_are_not_supported(module):
-    with pytest.raises(NotImplementedError, match="without a graph"):
-        torch.compile(module, backend=lambda graph, inputs: graph)
+@pytest.fixture
+def of_graphs():
+    """A backend that wants a graph, and its name; it is forgotten afterwards."""
+
+    def of_graphs(graph, inputs):
+        raise AssertionError("there is no graph")
+
+    registry = torch._dynamo.backends.registry
+    before = dict(registry._registered)
+    yield of_graphs
+    registry._registered.clear()
+    registry._registered.update(before)
+
+
+def test_functions_of_graphs_are_not_supported(module, of_graphs):
+    torch._dynamo.register_backend(of_graphs, name="named")
+    for backend in of_graphs, "named":
+        with pytest.raises(NotImplementedError, match="backend 'of_graphs', a function of a graph, is not supported"):
+            torch.compile(module, backend=backend)
+        with pytest.raises(NotImplementedError, match="without a graph"):
+            torch._dynamo.optimize(backend)
+        assert torch.compile(module, backend=backend, disable=True) is module
+
+
+def test_registered_backends_are_listed_by_their_tags(of_graphs):
+    registry = torch._dynamo.backends.registry
+    assert torch._dynamo.register_backend(of_graphs) is of_graphs
+    assert registry.register_debug_backend(name="slow")(of_graphs) is of_graphs
+    registry.register_experimental_backend(of_graphs, "young")
+    for list_backends in torch._dynamo.list_backends, torch.compiler.list_backends:
+        assert list_backends() == ["inductor", "of_graphs"]
+        assert list_backends(exclude_tags=("debug",)) == ["inductor", "of_graphs", "young"]
+        assert list_backends(None) == ["aot_eager", "eager", "inductor", "of_graphs", "slow", "young"]
+    assert torch._dynamo.lookup_backend("slow") is of_graphs
+
+
+@pytest.mark.parametrize("name", ["eager", "inductor", "of_graphs"])
+def test_a_name_is_taken_once(of_graphs, name):
+    torch._dynamo.register_backend(of_graphs)
+    with pytest.raises(AssertionError, match=f"duplicate name: {name}"):
+        torch._dynamo.register_backend(of_graphs, name)
+    with pytest.raises(AssertionError, match="compiler_fn must be callable, got <class 'int'>"):
+        torch._dynamo.register_backend(3, "three")
+
+
+def test_backends_that_were_looked_up(module):
+    eager = torch._dynamo.lookup_backend("eager")
+    assert torch.compile(module, backend=eager)._orig_mod is module
+    assert eager(module, [torch.ones(2)]) == module.forward
+    with pytest.raises(NotImplementedError, match="Calling the backend 'inductor' with a graph"):
+        torch._dynamo.lookup_backend("inductor")(module, [torch.ones(2)])
+    with pytest.raises(torch._dynamo.exc.InvalidBackend, match="Invalid backend: 'nope', see `torch._dynamo"):
+        torch._dynamo.lookup_backend("nope")
+
+
+def test_the_default_backend(module, of_graphs):
+    try:
+        torch.compiler.set_default_backend(of_graphs)
+        assert torch.compiler.get_default_backend() is of_graphs
+        with pytest.raises(NotImplementedError, match="'of_graphs'"):
+            torch.compile(module)
+    finally:
+        torch.compiler.set_default_backend("inductor")
+    with pytest.raises(TypeError, match="backend must be a string or callable, got <class 'int'>"):
+        torch.compiler.set_default_backend(3)
+
+
+def test_shapes(module):
+    with pytest.raises(AssertionError, match="Expected enable to be a bool, got <class 'int'>"):
+        torch.compile(module, dynamic=1)
+    with pytest.raises(NotImplementedError, match="shapes_spec"):
+        torch.compile(module, shapes_spec={"x": None})
 
 
 @pytest.mark.parametrize("wrap", [torch.compile, torch.compiler.compile, lambda module, **k: module.compile(**k)])
@@ -140,9 +209,11 @@ COMPILER = """
         contract = CONTRACT
         calls = []
 
-        def compile(self, function, *, fullgraph, dynamic, mode, options):
+        def compile(self, function, *, fullgraph, dynamic, mode, options, recompile_limit=8):
             if options not in (None, {}):
                 raise RuntimeError(f"options {options} are not known to counting")
+            if recompile_limit == 0:
+                raise RuntimeError("counting compiles once at least")
             self.calls.append("compile")
             def run(*args, **kwargs):
                 self.calls.append("run")
@@ -171,7 +242,11 @@ def test_a_backend_of_another_distribution(make_distribution, run_python):
         with torch.no_grad():
             again.weight.fill_(0); again.bias.fill_(0)
         print(again(torch.ones(2)).tolist(), bool(module(torch.ones(2)).abs().sum() > 0))
-        for options in {"backend": "counting", "options": {"x": 1}}, {"backend": "broken"}, {"backend": "nope"}:
+        looked_up = torch._dynamo.lookup_backend("counting")
+        for options in (
+            {"backend": looked_up, "options": {"x": 1}}, {"backend": "counting", "recompile_limit": 0},
+            {"backend": "broken"}, {"backend": "nope"},
+        ):
             try:
                 torch.compile(abs, **options)(1)
             except RuntimeError as error:
@@ -183,6 +258,7 @@ def test_a_backend_of_another_distribution(make_distribution, run_python):
         "['compile', 'run', 'run', 'compile', 'run'] torch.Size([2, 2])",
         "[0.0, 0.0] True",
         "RuntimeError options {'x': 1} are not known to counting",
+        "RuntimeError counting compiles once at least",
         "PluginError the compiler 'broken' from toy failed to load: AttributeError",
         "InvalidBackend Invalid backend: 'nope', see `torch",
     ]

@@ -316,6 +316,132 @@ def test_graphs_of_the_accelerator():
         torch.accelerator.Graph(keep_graph=True)
 
 
+# Graphed callables
+
+
+class Scaled(torch.nn.Module):
+    """exp(x) * weight, and its double, with the kernels that simulated devices have."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.full((3,), 2.0).to(KIND))
+        self.register_buffer("shift", torch.ones(3).to(KIND))
+        self.calls = 0
+
+    def forward(self, x):
+        self.calls += 1
+        y = (x + self.shift).exp() * self.weight
+        return {"once": y, "twice": (y + y,)}
+
+
+def sample(value: float = 0.0, requires_grad: bool = True) -> torch.Tensor:
+    return torch.full((3,), float(value)).to(KIND).requires_grad_(requires_grad)
+
+
+def step(program, value: float) -> list[list[float]]:
+    """The results of a call and the gradients that it leads to, and none of it computed before it is asked for."""
+    x = sample(value)
+    program.weight.grad = None
+    results = program(x)
+    results["twice"][0].backward(torch.full((3,), 0.5).to(KIND))
+    return [t.cpu().tolist() for t in (results["once"], *results["twice"], x.grad, program.weight.grad)]
+
+
+def test_a_graphed_module_computes_what_the_module_does():
+    expected = [step(Scaled(), value) for value in (0.0, 1.0, -2.0)]
+    module = Scaled()
+    assert MODULE.make_graphed_callables(module, (sample(),), num_warmup_iters=2) is module
+    assert module.calls == 3, "each warm-up is a call, and so is the recording"
+    assert [step(module, value) for value in (0.0, 1.0, -2.0)] == expected
+    assert module.calls == 3
+    with torch.no_grad():
+        module.weight.mul_(3)
+    assert step(module, 1.0)[0] == pytest.approx([3 * v for v in expected[1][0]])
+    assert not module(sample(1.0, requires_grad=False).detach())["once"].cpu().isnan().any()
+
+
+def test_a_graphed_module_replays_in_its_mode_only():
+    module = MODULE.make_graphed_callables(Scaled(), (sample(),), 1)
+    calls = module.calls
+    module.eval()
+    step(module, 1.0)
+    assert module.calls == calls + 1
+    module.train()
+    step(module, 1.0)
+    assert module.calls == calls + 1
+    seen = []
+    module.register_forward_hook(lambda *given: seen.append(given))
+    step(module, 1.0)
+    assert len(seen) == 1 and module.calls == calls + 1
+
+
+def test_several_graphed_callables_share_a_pool(monkeypatch):
+    module, pool, graphs = Scaled(), MODULE.graph_pool_handle(), []
+    kind = type(BACKEND.runtime.graph())
+    begin = kind.capture_begin
+
+    def capture_begin(graph, pool, mode):
+        graphs.append(pool)
+        begin(graph, pool, mode)
+
+    monkeypatch.setattr(kind, "capture_begin", capture_begin)
+    samples = (sample(1), sample(2)), (sample(),)
+    first, second = MODULE.make_graphed_callables((lambda x, y: x * y, module), samples, pool=pool)
+    assert second is module and graphs == [pool] * 4
+    for value in 1.0, 0.25:
+        x, y = sample(value), sample(3.0, requires_grad=True)
+        result = first(x, y)
+        assert type(result) is torch.Tensor and result.cpu().tolist() == [3 * value] * 3
+        second(result)["once"].backward(torch.ones(3).to(KIND))
+        grad = (second(first(sample(value), sample(3.0)))["once"] * 3).cpu()
+        assert torch.equal(x.grad.cpu(), grad)
+
+
+def test_results_without_gradients_have_no_backward():
+    graphed = MODULE.make_graphed_callables(lambda x: x * 2, (sample(1, requires_grad=False),), 0)
+    result = graphed(sample(4, requires_grad=False))
+    assert not result.requires_grad and result.cpu().tolist() == [8, 8, 8]
+
+
+def test_unused_inputs_of_graphed_callables():
+    with pytest.raises(RuntimeError, match="The differentiated Tensor at index 1 appears to not have been used"):
+        MODULE.make_graphed_callables(lambda x, y: x * 2, (sample(), sample()))
+    assert not MODULE.is_current_stream_capturing()
+    graphed = MODULE.make_graphed_callables(lambda x, y: x * 2, (sample(), sample()), allow_unused_input=True)
+    x, y = sample(1), sample(1)
+    graphed(x, y).backward(torch.ones(3).to(KIND))
+    assert x.grad.cpu().tolist() == [2, 2, 2] and y.grad is None
+
+
+def test_graphed_callables_cannot_be_differentiated_twice():
+    graphed, x = MODULE.make_graphed_callables(lambda x: x * x, (sample(1),)), sample(3)
+    ones = torch.ones(3).to(KIND)
+    (grad,) = torch.autograd.grad(graphed(x), x, ones.requires_grad_(), create_graph=True)
+    assert grad.cpu().tolist() == [6, 6, 6]
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        torch.autograd.grad(grad, ones, torch.ones(3).to(KIND))
+
+
+def refused_for_graphs() -> Iterator[tuple]:
+    """Callable and arguments that cannot be recorded, and what PyTorch says about them."""
+    hooked, trainable = Scaled(), Scaled()
+    hooked.register_forward_pre_hook(lambda *given: None)
+    trainable.shift.requires_grad_()
+    yield hooked, (sample(),), "Modules must not have hooks registered at the time they are passed"
+    yield trainable, (sample(),), "only parameters may be trainable. All buffers must have ``requires_grad=False``"
+    yield Scaled(), ([sample(), 3],), "sample_args for each callable must contain only Tensors"
+
+
+def test_what_cannot_be_graphed(monkeypatch):
+    for program, arguments, text in refused_for_graphs():
+        with pytest.raises(AssertionError, match=text.replace(".", "[.]")):
+            MODULE.make_graphed_callables(program, arguments)
+    amp = importlib.import_module("mindtorch.amp.autocast_mode")
+    monkeypatch.setattr(amp, "is_autocast_enabled", lambda: True)
+    with pytest.raises(RuntimeError, match="does not support the autocast caching"):
+        MODULE.make_graphed_callables(Scaled(), (sample(),))
+
+
 # The accelerator
 
 
@@ -385,11 +511,11 @@ def test_types_of_cuda_tensors():
 FREE = {
     "device", "device_count", "device_of", "is_available", "is_initialized", "init", "manual_seed", "manual_seed_all",
     "seed", "seed_all", "initial_seed", "get_rng_state", "get_rng_state_all", "set_rng_state", "set_rng_state_all",
-    "stream", "StreamContext", "host_memory_stats", "host_memory_stats_as_nested_dict", "make_graphed_callables",
+    "stream", "StreamContext", "host_memory_stats", "host_memory_stats_as_nested_dict",
 }  # fmt: skip
 CALLS = {"can_device_access_peer": (0, 1), "set_device": (0,), "get_stream_from_external": (0,), "graph": (None,),
          "set_stream": (torch.Stream("cpu"),), "set_per_process_memory_fraction": (0.5,),
-         "ExternalStream": (0,)}  # fmt: skip
+         "ExternalStream": (0,), "make_graphed_callables": (abs, ())}  # fmt: skip
 
 
 def functions_that_need_a_runtime() -> list[str]:

@@ -14,18 +14,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from mt_core.plugins.discovery import find_compiler, names_in
+from mt_core.plugins.discovery import find_compiler
 from mt_nn.modules.module import Module
 
+from ._dynamo.backends.registry import Backend, lookup_backend, usable_backend
 from ._dynamo.eval_frame import CompiledOnce, OptimizedModule
-from ._dynamo.exc import InvalidBackend
 from ._unsupported import refusal
 
-__all__ = ["BACKENDS", "check_backend", "compile", "provided_backends"]
+__all__ = ["compile"]
 
-#: Backend -> whether it is for debugging. All of them compute the same, and here they do it in the same way.
-BACKENDS = {"aot_eager": True, "eager": True, "inductor": False}
-default_backend = "inductor"
+default_backend: str | Callable[..., Any] = "inductor"
 _MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
 _TYPES: dict[str, type] = {kind.__name__: kind for kind in (bool, int, float, str, tuple, list)}
 
@@ -49,80 +47,74 @@ def compile(
     """Wrap a module or function as ``torch.compile`` does; it runs operator by operator as it would without.
 
     Without `model` it returns a decorator. With ``disable=True`` it returns `model` itself. The other arguments say how
-    to make and keep graphs, of which there are none. Only a backend of another distribution is given them.
+    to make and keep graphs, of which there are none; a backend of another distribution is given those that are set.
 
     Raises
     ------
     InvalidBackend
         When there is no backend of that name.
     NotImplementedError
-        When the backend is a function: there is no graph to call it with.
+        When the backend is a function: there is no graph to call it with. When there are `shapes_spec`: calls are not
+        compared with them.
     RuntimeError
         For a mode that does not exist, an option that does not exist or has another type, or a mode together with
         options.
+    AssertionError
+        When `dynamic` is no bool, or `model` cannot be called.
     """
     settings: dict[str, Any] = {"fullgraph": fullgraph, "dynamic": dynamic, "mode": mode, "options": options}
+    limits: dict[str, Any] = {"recompile_limit": recompile_limit, "isolate_recompiles": isolate_recompiles}
     if model is None:
         return functools.partial(
-            compile,
-            backend=backend,
-            name=name,
-            disable=disable,
-            recompile_limit=recompile_limit,
-            isolate_recompiles=isolate_recompiles,
-            shapes_spec=shapes_spec,
-            **settings,
+            compile, backend=backend, name=name, disable=disable, shapes_spec=shapes_spec, **limits, **settings
         )
     if mode is not None and options is not None:
         raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
-    chosen = check_backend(default_backend if backend is None else backend)
-    _check_settings(chosen, mode, options)
+    found = lookup_backend(default_backend if backend is None else backend)
+    _check_settings(found, mode, options)
+    _check_shapes(dynamic, shapes_spec)
     if disable:
         return model
-    compiler = find_compiler(chosen) if chosen not in BACKENDS else None
+    chosen = usable_backend(found)
+    compile_program = None
+    if chosen.provided:
+        given = {
+            key: value for key, value in {"name": name, **limits}.items() if value is not None and value is not False
+        }
+        compile_program = functools.partial(find_compiler(chosen.__name__).compile, **settings, **given)
     if isinstance(model, Module):
-        return OptimizedModule(model, compiler and functools.partial(compiler.compile, **settings))
+        return OptimizedModule(model, compile_program)
     if not callable(model):
         raise AssertionError(f"A callable function is expected, but {type(model)} is provided.")
     if isinstance(model, type):
         return model
-    return _wrapped(model, compiler and functools.partial(compiler.compile, **settings))
+    return _wrapped(model, compile_program)
 
 
-def provided_backends() -> list[str]:
-    """Names of the backends that other distributions provide."""
-    return names_in("mindtorch.compilers")
+def _check_shapes(dynamic: bool | None, shapes_spec: Any) -> None:
+    if not isinstance(dynamic, (bool, type(None))):
+        raise AssertionError(f"Expected enable to be a bool, got {type(dynamic)}")
+    if shapes_spec is not None:
+        raise refusal("torch.compile(shapes_spec=...)", "Shapes of calls are not compared with it.")
 
 
-def check_backend(backend: str | Callable[..., Any]) -> str:
-    """The name of a backend that there is.
-
-    Raises
-    ------
-    InvalidBackend, NotImplementedError
-        As `compile`.
-    """
-    if callable(backend):
-        raise refusal(
-            "A function as the backend of torch.compile", "Programs run operator by operator, without a graph."
-        )
-    if not isinstance(backend, str) or (backend not in BACKENDS and backend not in provided_backends()):
-        raise InvalidBackend(name=backend)
-    return backend
-
-
-def _check_settings(backend: str, mode: str | None, options: dict[str, Any] | None) -> None:
+def _check_settings(backend: Callable[..., Any], mode: str | None, options: dict[str, Any] | None) -> None:
     """As PyTorch, the backend for production checks what it is given, and those for debugging say that they do not.
 
-    Backends of other distributions check for themselves.
+    Others check for themselves.
     """
-    if backend == "inductor":
+    if not isinstance(backend, Backend) or backend.provided:
+        return
+    if backend.__name__ == "inductor":
         _check_mode(mode)
         _check_options(options)
-    elif backend in BACKENDS:
-        given = {key: value for key, value in (("mode", mode), ("options", options)) if value}
-        if given:
-            _log.warning("%s backend ignoring extra kwargs %s", backend, given)
+    else:
+        _say_ignored(backend, {key: value for key, value in (("mode", mode), ("options", options)) if value})
+
+
+def _say_ignored(backend: Backend, given: dict[str, Any]) -> None:
+    if given:
+        _log.warning("%s backend ignoring extra kwargs %s", backend.__name__, given)
 
 
 def _check_mode(mode: str | None) -> None:

@@ -85,30 +85,30 @@ def substitute_in_graph(
 
 def list_backends(exclude_tags: Sequence[str] | None = ("debug", "experimental")) -> list[str]:
     """The backends that ``torch.compile`` takes, those for debugging if `exclude_tags` does not leave them out."""
-    from ._compile import BACKENDS, provided_backends  # lazy: it loads torch.nn
+    from ._dynamo.backends import registry  # late: torch._dynamo takes names from this module
 
-    own = [name for name, debugging in BACKENDS.items() if not (debugging and "debug" in (exclude_tags or ()))]
-    return sorted({*own, *provided_backends()})
+    return registry.list_backends(exclude_tags)
 
 
-def get_default_backend() -> str:
+def get_default_backend() -> str | Callable[..., Any]:
     """The backend that ``torch.compile`` uses unless it is told another."""
     from . import _compile  # lazy: it loads torch.nn
 
     return _compile.default_backend
 
 
-def set_default_backend(backend: str) -> None:
-    """Change `get_default_backend`.
+def set_default_backend(backend: str | Callable[..., Any]) -> None:
+    """Change `get_default_backend`; as in PyTorch, it is looked up when ``torch.compile`` uses it.
 
     Raises
     ------
-    InvalidBackend
-        When there is no backend of that name.
+    TypeError
+        When it is neither a name nor a function.
     """
     from . import _compile  # lazy: it loads torch.nn
 
-    _compile.check_backend(backend)
+    if not isinstance(backend, str) and not callable(backend):
+        raise TypeError(f"backend must be a string or callable, got {type(backend)}")
     _compile.default_backend = backend
 
 

@@ -51,14 +51,53 @@ class Graphs(Streams, Memory):
             raise self.absence.dummy_error(_HANDLES.get(self.device_type, f"_{prefix}graph_pool_handle"))
         return self.runtime(_PART, "graph_pool_handle").graph_pool()
 
-    def make_graphed_callables(self, callables: Any, sample_args: Any, **options: Any) -> Any:
-        """Capture callables and their gradients as graphs: not supported, raises NotImplementedError."""
+    def make_graphed_callables(
+        self,
+        callables: Any,
+        sample_args: Any,
+        num_warmup_iters: int = 3,
+        allow_unused_input: bool = False,
+        pool: Any = None,
+    ) -> Any:
+        """Versions of callables whose forward, and whose backward, is each one graph that is replayed.
+
+        They cannot be differentiated twice. What they return is in the same memory at every call.
+
+        Parameters
+        ----------
+        callables
+            A module or function, or a tuple of them in the order in which they will run. Modules are changed and
+            returned; they replay in the mode, training or not, that they are in now.
+        sample_args
+            The tuple of tensors that it is recorded with, or a tuple of such tuples. Later calls have arguments of the
+            same shapes, dtypes and ``requires_grad``; keyword arguments there are none.
+        num_warmup_iters
+            How often forward and backward run before they are recorded.
+        allow_unused_input
+            Accept that results do not depend on an input that requires grad.
+        pool
+            Where the graphs' memory comes from, as for ``graph``.
+
+        Raises
+        ------
+        AssertionError
+            For modules with hooks or buffers that require grad, and sample arguments that are not tensors.
+        RuntimeError
+            Under autocast that keeps its casts.
+        NotImplementedError
+            When the device runtime has no graphs.
+        """
+        from . import graphed_callables  # lazy: it loads torch.nn, and few programs call it
+
+        single = not isinstance(callables, tuple)
+        programs, samples = ((callables,), (sample_args,)) if single else (callables, sample_args)
+        graphed_callables.refuse_unfit(programs, samples)
         if not self.device_count():
             raise self.absence.dummy_error(self.Graph.__name__)
-        raise NotImplementedError(
-            f"torch.{self.device_type}.make_graphed_callables is not supported by mindtorch. Capture a whole step with "
-            f"torch.{self.device_type}.graph instead."
-        )
+        self.runtime(_PART, "make_graphed_callables")
+        recorder = graphed_callables.Recorder(self, pool)
+        made = recorder.graphed(programs, samples, num_warmup_iters, allow_unused_input)
+        return made[0] if single else made
 
 
 _HANDLES = {"mtia": "graph_pool_handle"}

@@ -11,12 +11,15 @@ from ..compiler import allow_in_graph as allow_in_graph
 from ..compiler import assume_constant_result as assume_constant_result
 from ..compiler import disable as disable
 from ..compiler import is_compiling as is_compiling
-from ..compiler import list_backends as list_backends
 from ..compiler import reset as reset
 from ..compiler import substitute_in_graph as substitute_in_graph
 from . import exc as exc
+from .backends.registry import list_backends as list_backends
+from .backends.registry import lookup_backend as lookup_backend
+from .backends.registry import register_backend as register_backend
+from .backends.registry import usable_backend
 
-__getattr__, __dir__ = lazy_submodules(__name__, "_trace_wrapped_higher_order_op config eval_frame")
+__getattr__, __dir__ = lazy_submodules(__name__, "_trace_wrapped_higher_order_op backends config eval_frame")
 
 explain = _unsupported.unsupported_function("torch._dynamo.explain", "Nothing is compiled.")
 export = _unsupported.unsupported_function("torch._dynamo.export", "Nothing is compiled.")
@@ -57,7 +60,7 @@ def optimize(
     dynamic: bool | None = None,
 ) -> Callable[..., Any]:
     """The decorator ``torch.compile(backend=...)``; guards are of graphs, and there are none."""
-    from .._compile import check_backend, compile  # lazy: it loads torch.nn
+    from .._compile import compile  # lazy: it loads torch.nn
 
-    check_backend(backend)
+    usable_backend(lookup_backend(backend))
     return compile(backend=backend, fullgraph=nopython, dynamic=dynamic, disable=disable)

@@ -24,8 +24,8 @@ class Compiler(Protocol):
         function
             The function; for a module, what calls its ``forward`` and hooks.
         settings
-            ``fullgraph``, ``dynamic``, ``mode`` and ``options`` as ``torch.compile`` got them. It refuses those that it
-            does not know.
+            ``fullgraph``, ``dynamic``, ``mode`` and ``options`` as ``torch.compile`` got them; ``name``,
+            ``recompile_limit`` and ``isolate_recompiles`` when they were given. It refuses those that it does not know.
         """
         ...
 
