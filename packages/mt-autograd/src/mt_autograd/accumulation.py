@@ -38,12 +38,12 @@ def accumulate(variable: Tensor, grads: Sequence[Any]) -> None:
     if grads[0] is None or not variable._keys & AUTOGRAD:
         return
     with _lock:
-        meta = variable._autograd
-        old = meta.grad  # type: ignore[union-attr]
+        state = variable._autograd
+        old = state.grad  # type: ignore[union-attr]
         if old is None:
-            meta.grad = _first_gradient(variable, grads)  # type: ignore[union-attr]
+            state.grad = _first_gradient(variable, grads)  # type: ignore[union-attr]
         elif is_grad_enabled():
-            meta.grad = old + grads[0]  # type: ignore[union-attr]
+            state.grad = old + grads[0]  # type: ignore[union-attr]
         else:
             old += grads[0]
 

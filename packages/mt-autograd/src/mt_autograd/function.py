@@ -377,7 +377,7 @@ class _Outputs:
         if is_view:
             value._keys = value._keys & ~NO_GRAD_VIEW | MULTI_VIEW
             if sum(self.differentiable) == 1:
-                value._autograd.creation_meta = Creation.IN_CUSTOM_FUNCTION  # type: ignore[union-attr]
+                value._autograd.creation = Creation.IN_CUSTOM_FUNCTION  # type: ignore[union-attr]
 
     def _change(self, nr: int, value: Tensor, is_input: bool) -> None:
         """Give an input that forward wrote to its new history."""

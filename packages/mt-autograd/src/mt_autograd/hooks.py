@@ -45,10 +45,10 @@ def register_tensor_hook(tensor: Tensor, hook: Callable[..., Any]) -> RemovableH
 
 def register_post_accumulate_grad_hook(leaf: Tensor, hook: Callable[[Tensor], None]) -> RemovableHandle:
     """``Tensor.register_post_accumulate_grad_hook`` for a leaf that requires grad."""
-    meta = leaf._autograd
-    if meta.post_accumulate_grad_hooks is None:  # type: ignore[union-attr]
-        meta.post_accumulate_grad_hooks = OrderedDict()  # type: ignore[union-attr]
-    registry = meta.post_accumulate_grad_hooks  # type: ignore[union-attr]
+    state = leaf._autograd
+    if state.post_accumulate_grad_hooks is None:  # type: ignore[union-attr]
+        state.post_accumulate_grad_hooks = OrderedDict()  # type: ignore[union-attr]
+    registry = state.post_accumulate_grad_hooks  # type: ignore[union-attr]
     handle = RemovableHandle(registry)
     registry[handle.id] = hook
     return handle
@@ -56,11 +56,11 @@ def register_post_accumulate_grad_hook(leaf: Tensor, hook: Callable[[Tensor], No
 
 def retain_grad(tensor: Tensor) -> None:
     """``Tensor.retain_grad`` for a tensor that requires grad and is no leaf."""
-    meta = tensor._autograd
-    if not meta.retains_grad:  # type: ignore[union-attr]
+    state = tensor._autograd
+    if not state.retains_grad:  # type: ignore[union-attr]
         node, output_nr = node_of(tensor)
         node._own_hooks().retains[output_nr] = ref(tensor)
-        meta.retains_grad = True  # type: ignore[union-attr]
+        state.retains_grad = True  # type: ignore[union-attr]
 
 
 # Running
@@ -94,10 +94,10 @@ def _replaced(hooks: Iterable[Callable[..., Any]], grad: Any) -> Any:
 
 
 def _retain(tensor: Tensor, grad: Tensor) -> None:
-    meta = tensor._autograd
-    present = meta.grad  # type: ignore[union-attr]
+    state = tensor._autograd
+    present = state.grad  # type: ignore[union-attr]
     with no_grad() if not grad.requires_grad else _nothing:
-        meta.grad = grad.clone(memory_format=contiguous_format) if present is None else present + grad  # type: ignore[union-attr]
+        state.grad = grad.clone(memory_format=contiguous_format) if present is None else present + grad  # type: ignore[union-attr]
 
 
 class _Nothing:

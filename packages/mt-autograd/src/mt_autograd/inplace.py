@@ -11,7 +11,7 @@ from typing import Any
 from weakref import ref
 
 from mt_core.api import _functions as ops
-from mt_core.autograd_state import AutogradMeta
+from mt_core.autograd_state import AutogradState
 from mt_core.keys import AUTOGRAD
 from mt_core.tensor import Tensor
 
@@ -99,19 +99,19 @@ def set_history(tensor: Tensor, node: Node, output_nr: int = 0) -> None:
         return
     _give_history(base, CopySlices(base, tensor, node))
     if tensor._autograd is None:
-        tensor._autograd = AutogradMeta()
+        tensor._autograd = AutogradState()
     tensor._autograd.attr_version = -1
     tensor._keys |= AUTOGRAD
 
 
 def _give_history(base: Tensor, node: Node, output_nr: int = 0) -> None:
     had_none = not base._keys & AUTOGRAD
-    meta = base._autograd
-    if meta is None:
-        meta = base._autograd = AutogradMeta()
-    old = meta.grad_fn
-    meta.grad_fn, meta.output_nr = node, output_nr
-    move_retained(old, meta)
+    state = base._autograd
+    if state is None:
+        state = base._autograd = AutogradState()
+    old = state.grad_fn
+    state.grad_fn, state.output_nr = node, output_nr
+    move_retained(old, state)
     base._keys |= AUTOGRAD
     if had_none:
         mark_stale(base)
@@ -175,8 +175,8 @@ class CopySlices(Node):
             base = _empty(shape, self._strides, dtype, keys)
         with recording():
             view = self._geometry.replay(with_history(base, (self, 0)))
-        meta = view._autograd
-        return meta.grad_fn, meta.output_nr
+        state = view._autograd
+        return state.grad_fn, state.output_nr
 
 
 def _overwrite(window: Tensor, value: Any) -> None:

@@ -22,7 +22,7 @@ from .operator_node import OperatorNode, node_class
 from .recompute import record_recomputed, record_recomputed_inplace, record_view
 from .recording import DIFFERENTIABLE, make_output, recorder
 from .rules import Rule, find_rule, plan_for, zero
-from .views import current_meta, edge_of, follow_base
+from .views import current_state, edge_of, follow_base
 
 __all__ = ["AutogradLayer", "layer"]
 
@@ -74,8 +74,8 @@ class AutogradLayer:
     @staticmethod
     def grad_fn_of_view(view: Tensor) -> Node | None:
         """The node of a view that requires grad, up to date with what happened to its base."""
-        meta = current_meta(view)
-        return None if meta is None else meta.grad_fn
+        state = current_state(view)
+        return None if state is None else state.grad_fn
 
 
 def writes_first(schema: Schema) -> bool:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 from weakref import ref
 
-from mt_core.autograd_state import AutogradMeta
+from mt_core.autograd_state import AutogradState
 from mt_core.devices import device, device_type_of
 from mt_core.dtypes import dtype
 from mt_core.hooks import RemovableHandle
@@ -304,10 +304,10 @@ class AccumulateGrad(Node):
         return ()
 
     def tensor_hooks(self, output_nr: int) -> OrderedDict[int, Any]:
-        meta = self.variable._autograd
-        if meta.hooks is None:
-            meta.hooks = OrderedDict()
-        return meta.hooks  # type: ignore[no-any-return]
+        state = self.variable._autograd
+        if state.hooks is None:
+            state.hooks = OrderedDict()
+        return state.hooks  # type: ignore[no-any-return]
 
 
 #: Threads that run graphs with common leaves must find one accumulator for each.
@@ -316,21 +316,21 @@ _making = threading.Lock()
 
 def accumulator_of(leaf: Any) -> AccumulateGrad:
     """The one living `AccumulateGrad` of a leaf, made if there is none."""
-    meta = leaf._autograd
-    reference = None if meta is None else meta.accumulator
+    state = leaf._autograd
+    reference = None if state is None else state.accumulator
     node = None if reference is None else reference()
     return _new_accumulator(leaf) if node is None else node
 
 
 def _new_accumulator(leaf: Any) -> AccumulateGrad:
     with _making:
-        meta = leaf._autograd
-        if meta is None:  # detached since it was used
-            meta = leaf._autograd = AutogradMeta()
-        node = None if meta.accumulator is None else meta.accumulator()
+        state = leaf._autograd
+        if state is None:  # detached since it was used
+            state = leaf._autograd = AutogradState()
+        node = None if state.accumulator is None else state.accumulator()
         if node is None:
             node = AccumulateGrad(leaf)
-            meta.accumulator = ref(node)
+            state.accumulator = ref(node)
         return node
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any
 
-from mt_core.autograd_state import AutogradMeta
+from mt_core.autograd_state import AutogradState
 from mt_core.dtypes import ALL_DTYPES
 from mt_core.keys import AUTOGRAD, MULTI_VIEW, NO_GRAD_VIEW, STRIDED
 from mt_core.schema import Schema
@@ -114,9 +114,9 @@ def record_unary(cls: type[OperatorNode], below: Callee) -> Callee:
         result = below(self)
         node = cls()
         if self._base is None:
-            meta = self._autograd
-            grad_fn = meta.grad_fn
-            node.edges = (self, LEAF) if grad_fn is None else (grad_fn, meta.output_nr)
+            state = self._autograd
+            grad_fn = state.grad_fn
+            node.edges = (self, LEAF) if grad_fn is None else (grad_fn, state.output_nr)
         else:
             node.edges = edge_of(self)
         node.sequence_nr = next_sequence_nr()
@@ -132,8 +132,8 @@ def record_unary(cls: type[OperatorNode], below: Callee) -> Callee:
         node.dtype = result._dtype
         node.keys = result._keys
         node.more_outputs = ()
-        meta = result._autograd = AutogradMeta()
-        meta.grad_fn = node
+        state = result._autograd = AutogradState()
+        state.grad_fn = node
         result._keys |= AUTOGRAD
         return result
 
@@ -154,12 +154,12 @@ def record_binary(cls: type[OperatorNode], below: Callee) -> Callee:
         if getattr(self, "_keys", 0) & AUTOGRAD:
             wanted = 1
             if self._base is None:
-                meta = self._autograd
-                first = meta.grad_fn
+                state = self._autograd
+                first = state.grad_fn
                 if first is None:
                     first, first_nr = self, LEAF
                 else:
-                    first_nr = meta.output_nr
+                    first_nr = state.output_nr
             else:
                 first, first_nr = edge_of(self)
                 if first is None:
@@ -167,12 +167,12 @@ def record_binary(cls: type[OperatorNode], below: Callee) -> Callee:
         if getattr(other, "_keys", 0) & AUTOGRAD:
             wanted |= 2
             if other._base is None:
-                meta = other._autograd
-                second = meta.grad_fn
+                state = other._autograd
+                second = state.grad_fn
                 if second is None:
                     second, second_nr = other, LEAF
                 else:
-                    second_nr = meta.output_nr
+                    second_nr = state.output_nr
             else:
                 second, second_nr = edge_of(other)
                 if second is None:
@@ -204,8 +204,8 @@ def record_binary(cls: type[OperatorNode], below: Callee) -> Callee:
         node.dtype = result._dtype
         node.keys = result._keys
         node.more_outputs = ()
-        meta = result._autograd = AutogradMeta()
-        meta.grad_fn = node
+        state = result._autograd = AutogradState()
+        state.grad_fn = node
         result._keys |= AUTOGRAD
         return result
 
@@ -224,12 +224,12 @@ def record_binary_with_parameter(cls: type[OperatorNode], below: Callee) -> Call
         if getattr(self, "_keys", 0) & AUTOGRAD:
             wanted = 1
             if self._base is None:
-                meta = self._autograd
-                first = meta.grad_fn
+                state = self._autograd
+                first = state.grad_fn
                 if first is None:
                     first, first_nr = self, LEAF
                 else:
-                    first_nr = meta.output_nr
+                    first_nr = state.output_nr
             else:
                 first, first_nr = edge_of(self)
                 if first is None:
@@ -237,12 +237,12 @@ def record_binary_with_parameter(cls: type[OperatorNode], below: Callee) -> Call
         if getattr(other, "_keys", 0) & AUTOGRAD:
             wanted |= 2
             if other._base is None:
-                meta = other._autograd
-                second = meta.grad_fn
+                state = other._autograd
+                second = state.grad_fn
                 if second is None:
                     second, second_nr = other, LEAF
                 else:
-                    second_nr = meta.output_nr
+                    second_nr = state.output_nr
             else:
                 second, second_nr = edge_of(other)
                 if second is None:
@@ -257,8 +257,8 @@ def record_binary_with_parameter(cls: type[OperatorNode], below: Callee) -> Call
         node.dtype = result._dtype
         node.keys = result._keys
         node.more_outputs = ()
-        meta = result._autograd = AutogradMeta()
-        meta.grad_fn = node
+        state = result._autograd = AutogradState()
+        state.grad_fn = node
         result._keys |= AUTOGRAD
         return result
 
@@ -280,9 +280,9 @@ def record_first(cls: type[OperatorNode], below: Callee) -> Callee:
             return result
         node = cls()
         if self._base is None:
-            meta = self._autograd
-            grad_fn = meta.grad_fn
-            node.edges = (self, LEAF) if grad_fn is None else (grad_fn, meta.output_nr)
+            state = self._autograd
+            grad_fn = state.grad_fn
+            node.edges = (self, LEAF) if grad_fn is None else (grad_fn, state.output_nr)
         else:
             node.edges = edge_of(self)
         node.sequence_nr = next_sequence_nr()
@@ -302,10 +302,10 @@ def record_first(cls: type[OperatorNode], below: Callee) -> Callee:
         node.dtype = result._dtype
         node.keys = result._keys
         node.more_outputs = ()
-        meta = result._autograd = AutogradMeta()
-        meta.grad_fn = node
+        state = result._autograd = AutogradState()
+        state.grad_fn = node
         if is_view:
-            meta.attr_version = result._cell.version
+            state.attr_version = result._cell.version
         result._keys |= AUTOGRAD
         return result
 
@@ -337,8 +337,8 @@ def edges_and_mask(plan: Plan, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], 
                 edges += NO_EDGE
                 continue
             if tensor._base is None:
-                meta = tensor._autograd
-                edge = (tensor, LEAF) if meta.grad_fn is None else (meta.grad_fn, meta.output_nr)
+                state = tensor._autograd
+                edge = (tensor, LEAF) if state.grad_fn is None else (state.grad_fn, state.output_nr)
             else:
                 edge = edge_of(tensor)
             edges += edge
@@ -398,11 +398,11 @@ def saved_outputs(plan: Plan, outputs: Sequence[Any], wanted: int) -> list[Any]:
 
 def make_output(result: Any, node: Any, output_nr: int, is_view: bool) -> None:
     """Give a tensor the history that an operator just made."""
-    meta = result._autograd = AutogradMeta()
-    meta.grad_fn = node
-    meta.output_nr = output_nr
+    state = result._autograd = AutogradState()
+    state.grad_fn = node
+    state.output_nr = output_nr
     if is_view:
-        meta.attr_version = result._cell.version
+        state.attr_version = result._cell.version
     result._keys |= AUTOGRAD
 
 
@@ -430,7 +430,7 @@ def record_any(cls: type[OperatorNode], below: Callee, watched: bool) -> Callee:
             node.more_outputs = ()
             make_output(result, node, 0, is_view)
             if is_view and args[0]._autograd is not None:
-                result._autograd.creation_meta = args[0]._autograd.creation_meta
+                result._autograd.creation = args[0]._autograd.creation
         return result
 
     return record

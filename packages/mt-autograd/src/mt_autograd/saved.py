@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from mt_core.autograd_state import AutogradMeta, no_grad
+from mt_core.autograd_state import AutogradState, no_grad
 from mt_core.cell import Cell, cell_of
 from mt_core.keys import AUTOGRAD, INFERENCE
 from mt_core.tensor import Tensor, new_tensor
@@ -77,9 +77,9 @@ class SavedOutput:
 def with_history(tensor: Tensor, edge: Edge) -> Tensor:
     """Give a fresh tensor the history that an edge stands for."""
     if edge[0] is not None:
-        meta = tensor._autograd = AutogradMeta()
-        meta.grad_fn, meta.output_nr = edge
-        meta.requires_grad = True
+        state = tensor._autograd = AutogradState()
+        state.grad_fn, state.output_nr = edge
+        state.requires_grad = True
         tensor._keys |= AUTOGRAD
     return tensor
 

@@ -8,7 +8,7 @@ the base then is.
 from __future__ import annotations
 
 from mt_core import view_as_complex, view_as_real
-from mt_core.autograd_state import AutogradMeta, Creation
+from mt_core.autograd_state import AutogradState, Creation
 from mt_core.dtypes import dtype
 from mt_core.keys import AUTOGRAD, CONJUGATE, MULTI_VIEW, NEGATIVE, NO_GRAD_VIEW
 from mt_core.tensor import Tensor
@@ -16,7 +16,7 @@ from mt_core.tensor import Tensor
 from .modes import recording
 from .node import LEAF, NO_EDGE, Edge, Node, operation_name
 
-__all__ = ["ViewGeometry", "current_meta", "edge_of", "follow_base", "mark_stale", "refuse_rebase"]
+__all__ = ["ViewGeometry", "current_state", "edge_of", "follow_base", "mark_stale", "refuse_rebase"]
 
 
 class ViewGeometry:
@@ -95,17 +95,17 @@ def edge_of(tensor: Tensor) -> Edge:
     """Where the gradient of a tensor goes: nowhere if it requires none, or is a view that was cut off from its base."""
     if not tensor._keys & AUTOGRAD:
         return NO_EDGE
-    meta = tensor._autograd
-    if meta is None:
+    state = tensor._autograd
+    if state is None:
         return NO_EDGE
-    if tensor._base is not None and meta.attr_version != tensor._cell.version:
-        meta = current_meta(tensor)
-    if meta.grad_fn is not None:
-        return meta.grad_fn, meta.output_nr
-    return (tensor, LEAF) if meta.requires_grad else NO_EDGE
+    if tensor._base is not None and state.attr_version != tensor._cell.version:
+        state = current_state(tensor)
+    if state.grad_fn is not None:
+        return state.grad_fn, state.output_nr
+    return (tensor, LEAF) if state.requires_grad else NO_EDGE
 
 
-def current_meta(view: Tensor) -> AutogradMeta | None:
+def current_state(view: Tensor) -> AutogradState | None:
     """The autograd slots of a view, its history made anew if the base's memory was written to since.
 
     Raises
@@ -113,17 +113,17 @@ def current_meta(view: Tensor) -> AutogradMeta | None:
     RuntimeError
         In PyTorch's words, where a view made without grad mode, or one of several made at once, would need new history.
     """
-    meta = view._autograd
-    if meta is None or meta.attr_version == view._cell.version:
-        return meta
-    if meta.grad_fn is None and not view._base._keys & AUTOGRAD:
-        return meta
+    state = view._autograd
+    if state is None or state.attr_version == view._cell.version:
+        return state
+    if state.grad_fn is None and not view._base._keys & AUTOGRAD:
+        return state
     refuse_rebase(view, indirect=True)
-    old = meta.grad_fn
-    meta.grad_fn, meta.output_nr = _replayed_edge(view)
-    meta.attr_version = view._cell.version
-    move_retained(old, meta)
-    return meta
+    old = state.grad_fn
+    state.grad_fn, state.output_nr = _replayed_edge(view)
+    state.attr_version = view._cell.version
+    move_retained(old, state)
+    return state
 
 
 def _replayed_edge(view: Tensor) -> Edge:
@@ -131,19 +131,19 @@ def _replayed_edge(view: Tensor) -> Edge:
     severed = not base._keys & AUTOGRAD  # by `detach_`
     source = base.detach().requires_grad_() if severed else base
     with recording():
-        meta = ViewGeometry(view, base).replay(source)._autograd
+        state = ViewGeometry(view, base).replay(source)._autograd
     if severed:
-        meta.grad_fn.edges = NO_EDGE
-    return meta.grad_fn, meta.output_nr
+        state.grad_fn.edges = NO_EDGE
+    return state.grad_fn, state.output_nr
 
 
-def move_retained(old: Node | None, meta: AutogradMeta) -> None:
+def move_retained(old: Node | None, state: AutogradState) -> None:
     """Let the node that now makes a tensor fill its ``.grad``, where the old one was to (``retain_grad``)."""
-    if meta.retains_grad and old is not None and old.hooks is not None:
-        kept = {nr: r for nr, r in old.hooks.retains.items() if (t := r()) is not None and t._autograd is meta}
+    if state.retains_grad and old is not None and old.hooks is not None:
+        kept = {nr: r for nr, r in old.hooks.retains.items() if (t := r()) is not None and t._autograd is state}
         for nr, reference in kept.items():
             del old.hooks.retains[nr]
-            meta.grad_fn._own_hooks().retains[meta.output_nr] = reference
+            state.grad_fn._own_hooks().retains[state.output_nr] = reference
 
 
 def mark_stale(base: Tensor) -> None:
@@ -154,7 +154,7 @@ def mark_stale(base: Tensor) -> None:
     for tensor in cell.tensors():
         if tensor._base is base and not tensor._keys & AUTOGRAD:
             if tensor._autograd is None:
-                tensor._autograd = AutogradMeta()
+                tensor._autograd = AutogradState()
             tensor._autograd.attr_version = -1
             tensor._keys |= AUTOGRAD
 
@@ -165,13 +165,13 @@ def follow_base(base: Tensor) -> None:
     for view in base._cell.tensors() if base._cell is not None else ():
         if view._base is not base:
             continue
-        meta = view._autograd
+        state = view._autograd
         if requires_grad and not view._keys & AUTOGRAD and view._dtype.category == base._dtype.category:
-            if meta is None:
-                meta = view._autograd = AutogradMeta()
-            meta.attr_version = base._cell.version
+            if state is None:
+                state = view._autograd = AutogradState()
+            state.attr_version = base._cell.version
             view._keys |= AUTOGRAD
-        elif not requires_grad and meta is not None and meta.grad_fn is None and not meta.requires_grad:
+        elif not requires_grad and state is not None and state.grad_fn is None and not state.requires_grad:
             view._keys &= ~AUTOGRAD
 
 
@@ -204,22 +204,22 @@ def refuse_rebase(view: Tensor, *, indirect: bool) -> None:
     flags = view._keys & (NO_GRAD_VIEW | MULTI_VIEW)
     if not flags:
         return
-    meta = view._autograd
-    creation = meta.creation_meta if meta is not None else None
-    grad_fn = meta.grad_fn if meta is not None else None
+    state = view._autograd
+    creation = state.creation if state is not None else None
+    grad_fn = state.grad_fn if state is not None else None
     modified = (
         " and its base or another view of its base has been modified inplace"
         if indirect
         else " and is being modified inplace"
     )
-    raise RuntimeError(_subject(grad_fn, meta, flags, creation) + modified + _reason(grad_fn, flags, creation))
+    raise RuntimeError(_subject(grad_fn, state, flags, creation) + modified + _reason(grad_fn, flags, creation))
 
 
-def _subject(grad_fn: Node | None, meta: AutogradMeta | None, flags: int, creation: Creation | None) -> str:
+def _subject(grad_fn: Node | None, state: AutogradState | None, flags: int, creation: Creation | None) -> str:
     mode = _mode_of(flags, creation)
-    if grad_fn is None or meta is None:
+    if grad_fn is None or state is None:
         return f"A view was created in {mode or 'no_grad mode'}"
-    subject = f"Output {meta.output_nr} of {operation_name(grad_fn)} is a view"
+    subject = f"Output {state.output_nr} of {operation_name(grad_fn)} is a view"
     return f"{subject} of a view which was created in {mode}" if mode else subject
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from .state import tls
 
 __all__ = [
-    "AutogradMeta",
+    "AutogradState",
     "Creation",
     "enable_grad",
     "inference_mode",
@@ -21,19 +21,19 @@ __all__ = [
 
 
 class Creation(Enum):
-    """How a view came to be, where that forbids to change it in place (`AutogradMeta.creation_meta`)."""
+    """How a view came to be, where that forbids to change it in place (`AutogradState.creation`)."""
 
     IN_INFERENCE_MODE = "in inference mode"
     #: A custom Function returned it; its flag is that of several views.
     IN_CUSTOM_FUNCTION = "in a custom Function"
 
 
-class AutogradMeta:
+class AutogradState:
     """What a tensor that takes part in differentiation knows; tensors that do not have None in its place."""
 
     __slots__ = (
         "requires_grad", "grad", "grad_fn", "output_nr", "hooks", "retains_grad", "post_accumulate_grad_hooks",
-        "accumulator", "creation_meta", "attr_version", "__weakref__",
+        "accumulator", "creation", "attr_version", "__weakref__",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class AutogradMeta:
         self.retains_grad = False
         self.post_accumulate_grad_hooks: Any = None
         self.accumulator: Any = None
-        self.creation_meta: Creation | None = None
+        self.creation: Creation | None = None
         self.attr_version = 0
 
 

@@ -9,7 +9,7 @@ _dtype
 _keys
     Dispatch keys and flags (`mt_core.keys`).
 _autograd
-    `AutogradMeta`, or None for a tensor that takes no part in differentiation.
+    `AutogradState`, or None for a tensor that takes no part in differentiation.
 _cell
     What it shares with its views (`mt_core.cell`), or None as long as there are none.
 _base
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import device_methods, dtypes
-from .autograd_state import AutogradMeta
+from .autograd_state import AutogradState
 from .block import block_of, rebind, share_block
 from .cell import Cell
 from .devices import device, device_type_of
@@ -76,7 +76,7 @@ class Tensor(_Members):
     _array: Any
     _dtype: dtype
     _keys: int
-    _autograd: AutogradMeta | None
+    _autograd: AutogradState | None
     _cell: Cell | None
     _base: Tensor | None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from .autograd_state import AutogradMeta
+from .autograd_state import AutogradState
 from .block import block_of
 from .cell import Cell
 from .dispatch.dispatcher import layer_for
@@ -30,7 +30,7 @@ class AutogradMembers:
 
     __slots__ = ()
 
-    _autograd: AutogradMeta | None
+    _autograd: AutogradState | None
     _keys: int
 
     @property
@@ -80,7 +80,7 @@ class AutogradMembers:
             return
         _check_grad(self, value)
         if state is None:
-            state = self._autograd = AutogradMeta()
+            state = self._autograd = AutogradState()
         state.grad = value
 
     @grad.deleter
@@ -180,7 +180,7 @@ class AutogradMembers:
                 )
         layer = layer_for(AUTOGRAD)
         if self._autograd is None:
-            self._autograd = AutogradMeta()
+            self._autograd = AutogradState()
         self._autograd.requires_grad = requires_grad
         if requires_grad:
             self._keys |= AUTOGRAD

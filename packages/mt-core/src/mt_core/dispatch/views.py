@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 from weakref import ref
 
-from ..autograd_state import AutogradMeta, Creation
+from ..autograd_state import AutogradState, Creation
 from ..block import block_of, mark_layout, set_geometry
 from ..cell import Cell, cell_of
 from ..keys import AUTOGRAD, CONJUGATE, INFERENCE, MULTI_VIEW, NEGATIVE, NO_GRAD_VIEW, OTHER_INDEX, STRIDED
@@ -68,14 +68,14 @@ def _is_unrecorded(coded: int) -> bool:
 
 def _cut_off(make: Callee, coded: int) -> Callee:
     """Views, made without recording, of a tensor that requires grad: they remember the version they were made at."""
-    creation_meta = Creation.IN_INFERENCE_MODE if mode_triple(coded)[2] & INFERENCE else None
+    creation = Creation.IN_INFERENCE_MODE if mode_triple(coded)[2] & INFERENCE else None
 
     def run(self: Tensor, *args: Any) -> Any:
         made = make(self, *args)
         for view in made if isinstance(made, (list, tuple)) else (made,):
-            state = view._autograd = AutogradMeta()
+            state = view._autograd = AutogradState()
             state.attr_version = view._cell.version
-            state.creation_meta = creation_meta
+            state.creation = creation
         return made
 
     return run

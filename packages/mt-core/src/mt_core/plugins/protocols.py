@@ -235,7 +235,7 @@ class Layer(Protocol):
 class AutogradLayer(Layer, Protocol):
     """What the layer of the key ``AUTOGRAD`` has besides: the differentiation members of a tensor.
 
-    The slots are the core's (`mt_core.autograd_state.AutogradMeta`), and so are grad mode, `detach` and the base of a
+    The slots are the core's (`mt_core.autograd_state.AutogradState`), and so are grad mode, `detach` and the base of a
     view. A tensor requires grad exactly when it has the key; what a layer records, and how it runs backwards, is its
     own affair.
     """
