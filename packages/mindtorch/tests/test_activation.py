@@ -29,11 +29,11 @@ LAYER = """
         contract = CONTRACT
         dispatch_key = keys.NAMES[key]
 
-        def build(self, overload, coded, below):
+        def build(self, overload, call_keys, below):
             seen.append(overload.name)
             return FALLTHROUGH
 
-        def fallback(self, overload, coded, below, composite):
+        def fallback(self, overload, call_keys, below, composite):
             return FALLTHROUGH
 
     layer = Counting()

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import mt_core
-from mt_core.dispatch.registry import KernelCache, find_overload, register_handler, register_kernel
+from mt_core.dispatch.registry import KernelCache, find_overload, register_interceptor, register_kernel
 from mt_core.keys import AUTOGRAD, BACKENDS, CPU, META, NAMES, WIDTH, describe
-from mt_core.state import effective_keys, excluding, including, mode_code, mode_triple, tls
+from mt_core.state import effective_keys, excluding, including, intern_mode, mode_triple, tls
 
 
 def test_device_beats_cpu_and_layers_beat_devices() -> None:
@@ -25,11 +25,11 @@ def test_describe_lists_highest_first() -> None:
 
 
 def test_modes_add_and_remove_keys() -> None:
-    coded = mode_code(META, AUTOGRAD) | CPU | AUTOGRAD
-    assert effective_keys(coded) == META | CPU
-    assert mode_triple(coded) == (META, AUTOGRAD, 0)
-    assert mode_code(META, AUTOGRAD) == mode_code(META, AUTOGRAD)
-    assert mode_code(0, 0) == 0
+    call_keys = intern_mode(META, AUTOGRAD) | CPU | AUTOGRAD
+    assert effective_keys(call_keys) == META | CPU
+    assert mode_triple(call_keys) == (META, AUTOGRAD, 0)
+    assert intern_mode(META, AUTOGRAD) == intern_mode(META, AUTOGRAD)
+    assert intern_mode(0, 0) == 0
 
 
 def test_switches_nest_and_end() -> None:
@@ -62,20 +62,20 @@ def test_registration_drops_what_was_resolved() -> None:
     x = mt_core.ones(2)
     mt_core.neg(x)
     assert len(overload.cache) > 0
-    register_handler(CPU, "neg", lambda coded: lambda self: "handled")
+    register_interceptor(CPU, "neg", lambda call_keys: lambda self: "handled")
     try:
         assert mt_core.neg(x) == "handled"
     finally:
-        register_handler(CPU, "neg", None)
+        register_interceptor(CPU, "neg", None)
     assert mt_core.neg(x).tolist() == [-1, -1]
 
 
 def test_a_handler_may_leave_an_operator_alone() -> None:
-    register_handler(CPU, "neg", lambda coded: None)
+    register_interceptor(CPU, "neg", lambda call_keys: None)
     try:
         assert mt_core.neg(mt_core.ones(1)).item() == -1
     finally:
-        register_handler(CPU, "neg", None)
+        register_interceptor(CPU, "neg", None)
 
 
 def test_missing_kernel_names_operator_keys_and_what_there_is() -> None:

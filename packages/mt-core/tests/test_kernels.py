@@ -273,10 +273,10 @@ def test_an_operator_that_nothing_handles_can_still_be_handled_above(registered:
         contract = CONTRACT
         dispatch_key = "BATCHED"
 
-        def build(self, overload: Any, keys: int, below: Any) -> Any:
+        def build(self, overload: Any, call_keys: int, below: Any) -> Any:
             return lambda *args: overload.name
 
-        def fallback(self, overload: Any, keys: int, below: Any, composite: Any) -> Any:
+        def fallback(self, overload: Any, call_keys: int, below: Any, composite: Any) -> Any:
             raise AssertionError
 
     mt_core.erf(mt_core.ones(1))

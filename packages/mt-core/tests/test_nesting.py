@@ -75,9 +75,9 @@ def test_modes_interned_in_many_threads_are_what_was_asked(often: bool) -> None:
 
     def work(number: int) -> None:
         for flags in range(base, base + 300):
-            code = state.mode_code(0, 0, flags << 1)
-            assert state.mode_triple(code) == (0, 0, flags << 1)
-            found[number][flags] = code
+            mode = state.intern_mode(0, 0, flags << 1)
+            assert state.mode_triple(mode) == (0, 0, flags << 1)
+            found[number][flags] = mode
 
     with switching_often() if often else contextlib.nullcontext():
         in_threads(8, work)

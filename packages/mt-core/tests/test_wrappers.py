@@ -31,8 +31,8 @@ class Recorder(dict[int, Any]):
         super().__init__()
         self.name = name
 
-    def __missing__(self, keys: int) -> Callable[..., Any]:
-        return lambda *args: Reached(self.name, keys & KEY_MASK & ~STRIDED, _plain(args))
+    def __missing__(self, call_keys: int) -> Callable[..., Any]:
+        return lambda *args: Reached(self.name, call_keys & KEY_MASK & ~STRIDED, _plain(args))
 
 
 class Reached:

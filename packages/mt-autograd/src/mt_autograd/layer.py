@@ -30,12 +30,12 @@ Callee = Callable[..., Any]
 
 
 class AutogradLayer:
-    """Builds, per operator and key set, the closure that records it, and serves the tensor's autograd members."""
+    """Builds, per operator and call keys, the closure that records it, and serves the tensor's autograd members."""
 
     contract = CONTRACT
     dispatch_key = "AUTOGRAD"
 
-    def build(self, overload: Overload, keys: int, below: Callable[[], Callee]) -> Callee | None:
+    def build(self, overload: Overload, call_keys: int, below: Callable[[], Callee]) -> Callee | None:
         """The recording closure; None for an operator without a rule."""
         if overload.declaration.form == "out":
             return refuse_out(overload)
@@ -45,13 +45,15 @@ class AutogradLayer:
         writes = writes_first(overload.schema)
         if not rule.formulas and not writes:
             return below()
-        watched = is_watched(keys) or bool(keys & INFERENCE)
+        watched = is_watched(call_keys) or bool(call_keys & INFERENCE)
         cls = class_for(overload)
         if writes:
             return record_inplace(cls, below(), watched, overload.declaration.kind == "view")
-        return recorder(cls, below(), keys, watched)
+        return recorder(cls, below(), call_keys, watched)
 
-    def fallback(self, overload: Overload, keys: int, below: Callable[[], Callee], composite: Callee | None) -> Callee:
+    def fallback(
+        self, overload: Overload, call_keys: int, below: Callable[[], Callee], composite: Callee | None
+    ) -> Callee:
         """An operator without a rule, carried out whole: it is differentiated through its composite, if it has one."""
         if composite is not None:
             if writes_first(overload.schema):

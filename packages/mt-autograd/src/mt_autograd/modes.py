@@ -61,9 +61,9 @@ def watch_everywhere(enabled: bool) -> None:
             overload.cache.clear()
 
 
-def is_watched(keys: int) -> bool:
-    """Whether the closure for a coded key set is one that looks for packing hooks and anomaly mode."""
-    return _watched_everywhere or bool(mode_triple(keys)[0] & INSTRUMENTED)
+def is_watched(call_keys: int) -> bool:
+    """Whether the closure for these call keys is one that looks for packing hooks and anomaly mode."""
+    return _watched_everywhere or bool(mode_triple(call_keys)[0] & INSTRUMENTED)
 
 
 def is_instrumented() -> bool:

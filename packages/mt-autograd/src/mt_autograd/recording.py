@@ -1,4 +1,4 @@
-"""Recording closures: one is built per operator and key set, and does the least that this operator needs.
+"""Recording closures: one is built per operator and call keys, and does the least that this operator needs.
 
 Each runs the operator below autograd and makes the node of its result. The short ones repeat the same few lines instead
 of sharing a function: a Python call costs as much as they do.
@@ -44,7 +44,7 @@ _CONTIGUOUS = (None,)
 DIFFERENTIABLE = frozenset(d for d in ALL_DTYPES if d.is_floating_point or d.is_complex)
 
 
-def recorder(cls: type[OperatorNode], below: Callee, keys: int, watched: bool) -> Callee:
+def recorder(cls: type[OperatorNode], below: Callee, call_keys: int, watched: bool) -> Callee:
     """The closure that records an operator which makes new tensors or views.
 
     Parameters
@@ -53,8 +53,8 @@ def recorder(cls: type[OperatorNode], below: Callee, keys: int, watched: bool) -
         The operator's node class.
     below
         The operator without autograd; takes all of the schema's arguments.
-    keys
-        The key set that the closure is for.
+    call_keys
+        The keys of the calls that the closure is for.
     watched
         Whether packing hooks or anomaly mode may be on in this thread, or an inference tensor be among the arguments.
     """
@@ -63,7 +63,7 @@ def recorder(cls: type[OperatorNode], below: Callee, keys: int, watched: bool) -
     if len(schema.returns) != 1 or schema.returns[0].is_list:
         return record_outputs(cls, below, watched)
     # Views of views that may not be written to are watched; the general form hands the reason on.
-    if not watched and not keys & (NO_GRAD_VIEW | MULTI_VIEW):
+    if not watched and not call_keys & (NO_GRAD_VIEW | MULTI_VIEW):
         if _is_unary(plan, schema):
             return record_unary(cls, below)
         if _is_binary(plan, schema, 2) and not plan.values:

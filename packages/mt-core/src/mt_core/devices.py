@@ -150,9 +150,9 @@ def device_type_of(key: int) -> str:
     return _TYPE_OF_KEY[key]
 
 
-def describe_keys(coded: int) -> str:
+def describe_keys(key_set: int) -> str:
     """The names of a key set, the highest priority first, third parties' with their device type: ``PRIVATE (toy)``."""
-    types = coded & keys.PRIVATE_TYPES
-    text = keys.describe(coded & ~keys.FLAGS & ~types)
+    types = key_set & keys.PRIVATE_TYPES
+    text = keys.describe(key_set & ~keys.FLAGS & ~types)
     known = [name for key, name in _TYPE_OF_KEY.items() if key & types and key & keys.PRIVATE]
     return text.replace("PRIVATE", f"PRIVATE ({', '.join(known)})") if known else text

@@ -44,14 +44,14 @@ class FunctionLayer:
 
     contract = CONTRACT
 
-    def build(self, overload: Any, keys: int, below: Callable[[], Callable[..., Any]]) -> Callable[..., Any]:
+    def build(self, overload: Any, call_keys: int, below: Callable[[], Callable[..., Any]]) -> Callable[..., Any]:
         def run(*args: Any) -> Any:
             raise Overridden(overload.name)
 
         return run
 
-    def fallback(self, overload: Any, keys: int, below: Any, composite: Any) -> Callable[..., Any]:
-        return self.build(overload, keys, below)
+    def fallback(self, overload: Any, call_keys: int, below: Any, composite: Any) -> Callable[..., Any]:
+        return self.build(overload, call_keys, below)
 
 
 # What is switched off
@@ -173,9 +173,9 @@ def must_ask(values: Iterable[Any]) -> bool:
     )
 
 
-def is_overridden(keys: int) -> bool:
-    """Whether a coded key set holds `TORCH_FUNCTION` for this thread."""
-    return (keys & TORCH_FUNCTION or keys >> WIDTH) != 0 and effective_keys(keys) & TORCH_FUNCTION != 0
+def is_overridden(call_keys: int) -> bool:
+    """Whether the keys of a call hold `TORCH_FUNCTION` for this thread."""
+    return (call_keys & TORCH_FUNCTION or call_keys >> WIDTH) != 0 and effective_keys(call_keys) & TORCH_FUNCTION != 0
 
 
 def _ordered(values: Iterable[Any]) -> list[Any]:

@@ -1,8 +1,9 @@
 """What a thread has switched on: dispatch mode, grad mode, inference mode, default device.
 
-A *mode* is a triple (included keys, excluded keys, flags of new tensors). Each distinct triple is interned to a small
-number which stands above the key bits, so that an operator call joins it to its tensors' keys by one ``|`` and needs no
-thread-local arithmetic; 0 is the ordinary mode.
+A *key set* is an int of the bits in `mt_core.keys`. A *mode* is the number of a triple (included keys, excluded keys,
+flags of new tensors); it stands above the key bits, and 0 is the ordinary mode. *Call keys* are both in one int: the
+keys of a call's tensors and the thread's mode, joined by one ``|`` without any thread-local arithmetic. They are what
+`Overload.cache` is looked up by; `effective_keys` gives the key set that they stand for.
 """
 
 from __future__ import annotations
@@ -18,42 +19,42 @@ from .keys import AUTOGRAD, INFERENCE, KEY_MASK, MODE_WIDTH, WIDTH
 
 Triple = tuple[int, int, int]
 
-_MODES = (1 << MODE_WIDTH) - 1
+_MODE_MASK = (1 << MODE_WIDTH) - 1
 _triples: list[Triple] = [(0, 0, 0)]
-_codes: dict[Triple, int] = {(0, 0, 0): 0}
+_modes: dict[Triple, int] = {(0, 0, 0): 0}
 _interning = threading.Lock()
 
 
-def mode_code(include: int, exclude: int, flags: int = 0) -> int:
-    """The interned code of a mode, ready to be joined to a key set.
+def intern_mode(include: int, exclude: int, flags: int = 0) -> int:
+    """The mode of a triple, ready to be joined to a key set.
 
-    A mode, once interned, keeps its code for the life of the process. The lock is taken for new ones only: a code is
-    entered after its triple, so that whoever finds it may use it.
+    A triple, once interned, keeps its number for the life of the process. The lock is taken for new ones only: a number
+    is entered after its triple, so that whoever finds it may use it.
     """
     triple = (include, exclude, flags)
-    code = _codes.get(triple)
-    return _intern(triple) if code is None else code
+    mode = _modes.get(triple)
+    return _intern(triple) if mode is None else mode
 
 
 def _intern(triple: Triple) -> int:
     with _interning:
-        code = _codes.get(triple)
-        if code is None:
-            code = len(_triples) << WIDTH
+        mode = _modes.get(triple)
+        if mode is None:
+            mode = len(_triples) << WIDTH
             _triples.append(triple)
-            _codes[triple] = code
-        return code
+            _modes[triple] = mode
+        return mode
 
 
-def mode_triple(code: int) -> Triple:
-    """(included keys, excluded keys, flags) of a mode code or of a coded key set."""
-    return _triples[code >> WIDTH & _MODES]
+def mode_triple(call_keys: int) -> Triple:
+    """(included keys, excluded keys, flags) of a mode or of call keys."""
+    return _triples[call_keys >> WIDTH & _MODE_MASK]
 
 
-def effective_keys(coded: int) -> int:
-    """The key set that a coded key set stands for: its own bits, plus included, minus excluded ones."""
-    include, exclude, _ = _triples[coded >> WIDTH & _MODES]
-    return (coded & KEY_MASK | include) & ~exclude
+def effective_keys(call_keys: int) -> int:
+    """The key set that call keys stand for: its own bits, plus included, minus excluded ones."""
+    include, exclude, _ = _triples[call_keys >> WIDTH & _MODE_MASK]
+    return (call_keys & KEY_MASK | include) & ~exclude
 
 
 # Floating-point warnings. NumPy 2 keeps its error state in a context variable, NumPy 1.26 per thread. A backend's own
@@ -145,7 +146,7 @@ class ThreadState(threading.local):
     def refresh(self) -> None:
         """Recompute `mode` after any switch has changed."""
         exclude = self.exclude if self.grad_enabled and not self.inference else self.exclude | AUTOGRAD
-        self.mode = mode_code(self.include, exclude, INFERENCE if self.inference else 0)
+        self.mode = intern_mode(self.include, exclude, INFERENCE if self.inference else 0)
 
 
 tls = ThreadState()

@@ -60,7 +60,7 @@ class IndexingMembers:
         view, indices = applied(self, key)
         if indices:
             indices = _beside(view, indices)
-            return _index[_keys_of(indices, view)](view, indices)
+            return _index[_call_keys_of(indices, view)](view, indices)
         return _alias[self._keys | tls.mode](self) if view is self else view
 
     def __setitem__(self: Any, key: Any, value: Any) -> None:
@@ -77,7 +77,7 @@ class IndexingMembers:
             return
         source = _value_for_put(view, value)
         indices = _beside(view, indices)
-        _index_put[_keys_of(indices, view) | source._keys](view, indices, source, False)
+        _index_put[_call_keys_of(indices, view) | source._keys](view, indices, source, False)
 
     def __delitem__(self, key: Any) -> None:
         raise TypeError("Tensor does not support deleting items")
@@ -100,7 +100,7 @@ def _beside(view: Any, indices: list[Any]) -> list[Any]:
     return [index.to(where) if index is not None and index._keys & CPU else index for index in indices]
 
 
-def _keys_of(indices: list[Any], view: Any) -> int:
+def _call_keys_of(indices: list[Any], view: Any) -> int:
     keys = view._keys | tls.mode
     for index in indices:
         if index is not None:

@@ -105,7 +105,7 @@ def core_keys(name: str) -> list[int]:
     return [backend_key(_FOREIGN[name])] if name in _FOREIGN else _backends_named(name)
 
 
-def keys_by_priority(key: int, coded: int, registered: set[str]) -> list[str]:
+def keys_by_priority(key: int, call_keys: int, registered: set[str]) -> list[str]:
     """The dispatch keys whose kernels count at one of the core's keys, the first before the next.
 
     At a device: its own kernel, one for all third parties if it is one, one for all devices, one written in other
@@ -113,11 +113,11 @@ def keys_by_priority(key: int, coded: int, registered: set[str]) -> list[str]:
     device's autograd kernel; one written in other operators, unless the device has a kernel of its own; one for all
     autograd keys.
     """
-    backend = _backend_name(backend_key_of(coded))
+    backend = _backend_name(backend_key_of(call_keys))
     own = [backend] if backend in _BACKEND_NAMES.values() else [backend, THIRD_PARTY]
     autograd = [_AUTOGRAD + name for name in own]
     if key != AUTOGRAD:
-        is_below_autograd = mode_triple(coded)[1] & AUTOGRAD
+        is_below_autograd = mode_triple(call_keys)[1] & AUTOGRAD
         return [*own, ANY_DEVICE, COMPOSITE, *([] if is_below_autograd else [*autograd, _AUTOGRAD])]
     has_own = ANY_DEVICE in registered or any(name in registered for name in own)
     return [*autograd, *([] if has_own else [COMPOSITE]), _AUTOGRAD]

@@ -10,7 +10,7 @@ from mt_core import Tensor
 from mt_core.declarations._declare import Declaration
 from mt_core.devices import describe_keys
 from mt_core.dispatch.dispatcher import without
-from mt_core.dispatch.registry import DECLARATIONS, OVERLOADS, Overload, find_overload, register_handler
+from mt_core.dispatch.registry import DECLARATIONS, OVERLOADS, Overload, find_overload, register_interceptor
 from mt_core.dispatch.registry import define as declare
 from mt_core.keys import AUTOGRAD, BACKENDS
 from mt_core.schema import Schema
@@ -73,26 +73,26 @@ class Operator:
 
     def _refresh(self, key: str) -> None:
         for core_key in core_keys(key):
-            register_handler(core_key, self.overload.name, self._builder(core_key))
+            register_interceptor(core_key, self.overload.name, self._builder(core_key))
 
     def _builder(self, core_key: int) -> Callable[[int], Kernel | None]:
-        return lambda coded: self._handler(core_key, coded)
+        return lambda call_keys: self._at_key(core_key, call_keys)
 
-    def _handler(self, core_key: int, coded: int) -> Kernel | None:
-        """What handles a call at one of the core's keys."""
+    def _at_key(self, core_key: int, call_keys: int) -> Kernel | None:
+        """What intercepts a call at one of the core's keys."""
         registered = {key for key, kernels in self.kernels.items() if kernels}
-        for key in keys_by_priority(core_key, coded, registered):
+        for key in keys_by_priority(core_key, call_keys, registered):
             kernel = self.kernel(key)
             if kernel is fallthrough_kernel and core_key == AUTOGRAD:
-                return self._below_autograd(coded)
+                return self._below_autograd(call_keys)
             if kernel is not None and kernel is not fallthrough_kernel:
                 return self._adapted(kernel, below_autograd=core_key != AUTOGRAD and not self.defined_here)
         if not self.defined_here:
             return None
         if core_key == AUTOGRAD:
-            return self._unregistered_autograd(coded)
+            return self._unregistered_autograd(call_keys)
         raise NotImplementedError(
-            f"could not find kernel for op {self.schema.name} with keys {describe_keys(effective_keys(coded))}. "
+            f"could not find kernel for op {self.schema.name} with keys {describe_keys(effective_keys(call_keys))}. "
             f"It is registered for: {', '.join(sorted(registered)) or 'nothing'}"
         )
 
@@ -115,12 +115,12 @@ class Operator:
             return run_unrecorded
         return run if names else kernel
 
-    def _below_autograd(self, coded: int) -> Kernel:
-        return self.overload.cache[without(coded, AUTOGRAD)]
+    def _below_autograd(self, call_keys: int) -> Kernel:
+        return self.overload.cache[without(call_keys, AUTOGRAD)]
 
-    def _unregistered_autograd(self, coded: int) -> Kernel:
+    def _unregistered_autograd(self, call_keys: int) -> Kernel:
         """As in PyTorch, the kernel's own parts are recorded, with a warning when a gradient passes."""
-        below, name = self._below_autograd(coded), self.schema.name
+        below, name = self._below_autograd(call_keys), self.schema.name
 
         def run(*args: Any) -> Any:
             result = below(*args)
@@ -185,7 +185,7 @@ def define(schema: Schema, tags: tuple[Tag, ...] = ()) -> Operator:
     operator = Operator(declare(Declaration(schema, _FAMILY, "composite")), True, tags)
     _operators[name] = operator
     for key in (*BACKENDS, AUTOGRAD):
-        register_handler(key, name, operator._builder(key))
+        register_interceptor(key, name, operator._builder(key))
     return operator
 
 
@@ -193,7 +193,7 @@ def undefine(operator: Operator) -> None:
     """Forget an operator that was defined here."""
     name = operator.overload.name
     for key in (*BACKENDS, AUTOGRAD):
-        register_handler(key, name, None)
+        register_interceptor(key, name, None)
     del _operators[name], DECLARATIONS[name], OVERLOADS[name]
 
 

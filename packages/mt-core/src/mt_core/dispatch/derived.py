@@ -28,7 +28,7 @@ __all__ = ["form_of", "inplace_of_composite"]
 Callee = Callable[..., Any]
 
 
-def form_of(overload: Overload, key: int, coded: int) -> Callee | None:
+def form_of(overload: Overload, key: int, call_keys: int) -> Callee | None:
     """The form of an operator that a backend has no kernel for, made from another form; None where there is none."""
     declaration = overload.declaration
     if declaration.form == "functional":
@@ -39,11 +39,11 @@ def form_of(overload: Overload, key: int, coded: int) -> Callee | None:
     functional = find_overload(declaration.functional or "")
     kernels = kernels_of(functional, key)
     if declaration.form == "out":
-        return _out_form(overload, functional, kernels, key, coded)
+        return _out_form(overload, functional, kernels, key, call_keys)
     if declaration.kind == "view":
         return _inplace_view(functional)
     if declaration.kind == "elementwise" and (kernels or key == META):
-        return _elementwise_inplace(overload, functional, kernels, key, coded)
+        return _elementwise_inplace(overload, functional, kernels, key, call_keys)
     if declaration.kind == "elementwise" and composite_of(functional) is None:
         return None
     return _inplace_from_functional(functional)
@@ -53,9 +53,9 @@ def form_of(overload: Overload, key: int, coded: int) -> Callee | None:
 
 
 def _elementwise_inplace(
-    overload: Overload, functional: Overload, kernels: list[Kernel], key: int, coded: int
+    overload: Overload, functional: Overload, kernels: list[Kernel], key: int, call_keys: int
 ) -> Callee:
-    return elementwise.build_inplace(overload, functional, kernels, backend_for(key), coded)
+    return elementwise.build_inplace(overload, functional, kernels, backend_for(key), call_keys)
 
 
 def _inplace_view(functional: Overload) -> Callee | None:
@@ -112,9 +112,9 @@ def _functional_from_inplace(inplace: Overload) -> Callee:
 # out=
 
 
-def _out_form(overload: Overload, functional: Overload, kernels: list[Kernel], key: int, coded: int) -> Callee:
+def _out_form(overload: Overload, functional: Overload, kernels: list[Kernel], key: int, call_keys: int) -> Callee:
     general = _out_from_functional(overload, functional)
-    if not kernels or coded & STRIDED:
+    if not kernels or call_keys & STRIDED:
         return general
     if overload.declaration.kind == "elementwise":
         return elementwise.build_out(overload, functional, kernels, backend_for(key), general)

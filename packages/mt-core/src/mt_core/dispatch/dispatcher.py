@@ -1,6 +1,6 @@
-"""From a key set to the callable that handles it.
+"""From the keys of a call to the callable that handles it.
 
-Resolution happens once per operator and key set, from the highest key down, and what it returns is kept in the
+Resolution happens once per operator and call keys, from the highest key down, and what it returns is kept in the
 overload's cache until something is registered. A key with a layer asks the layer; a key without one is an error, unless
 it is listed as transparent. The lowest key is a backend's. This is the only place that knows about composites:
 
@@ -36,13 +36,13 @@ from ..keys import (
 )
 from ..plugins.discovery import find_layer
 from ..plugins.protocols import FALLTHROUGH
-from ..state import effective_keys, excluding, mode_code, mode_triple, tls
+from ..state import effective_keys, excluding, intern_mode, mode_triple, tls
 from . import derived, executors
 from .lookup import backend_for, composite_of, kernels_of
 from .registry import (
     COMPOSITES,
     CONTRACT_KERNELS,
-    HANDLERS,
+    INTERCEPTORS,
     KERNELS,
     Overload,
     Resolver,
@@ -53,7 +53,7 @@ from .registry import (
 )
 from .several_devices import has_several_devices, on_one_device, two_third_parties
 
-__all__ = ["backend_for", "backend_key_of", "keys_of", "layer_for", "register_layer", "resolve"]
+__all__ = ["backend_for", "backend_key_of", "call_keys_of", "layer_for", "register_layer", "resolve"]
 
 Callee = Callable[..., Any]
 
@@ -77,8 +77,8 @@ def layer_for(key: int) -> Any:
     return layer
 
 
-def keys_of(overload: Overload, args: tuple[Any, ...]) -> int:
-    """The coded key set of a call whose arguments are bound to the schema.
+def call_keys_of(overload: Overload, args: tuple[Any, ...]) -> int:
+    """The call keys of arguments that are bound to the schema.
 
     A number or None in a tensor's place counts as `STRIDED`: executors then leave their shortest path.
     """
@@ -113,12 +113,12 @@ def backend_key_for(requested: device | None) -> int:
     return default_backend_key() if requested is None else backend_key(requested.type)
 
 
-def resolve(overload: Overload, coded: int) -> Callee:
-    """Find, build and cache the callable for a coded key set."""
-    found = _resolve(overload, coded)
-    if coded & INFERENCE and not mode_triple(coded)[2] & INFERENCE and overload.schema.is_mutable:
+def resolve(overload: Overload, call_keys: int) -> Callee:
+    """Find, build and cache the callable for the keys of a call."""
+    found = _resolve(overload, call_keys)
+    if call_keys & INFERENCE and not mode_triple(call_keys)[2] & INFERENCE and overload.schema.is_mutable:
         found = _guarded(overload, found)
-    overload.cache[coded] = found
+    overload.cache[call_keys] = found
     return found
 
 
@@ -138,19 +138,19 @@ def _guarded(overload: Overload, callee: Callee) -> Callee:
     return check
 
 
-def _resolve(overload: Overload, coded: int) -> Callee:
-    effective = effective_keys(coded)
+def _resolve(overload: Overload, call_keys: int) -> Callee:
+    effective = effective_keys(call_keys)
     keys = effective & ~FLAGS & _ONE_BIT
     while keys:
         top = 1 << (keys.bit_length() - 1)
         backend = backend_of(effective, top) if top & BACKEND_MASK else top
         for slot in (backend,) if backend == top else (backend, top):
-            build = HANDLERS.get(slot, _NOTHING).get(overload.name)
-            if build is not None and (handler := build(coded)) is not None:
-                return handler
+            build = INTERCEPTORS.get(slot, _NOTHING).get(overload.name)
+            if build is not None and (intercepting := build(call_keys)) is not None:
+                return intercepting
         if top & BACKEND_MASK:
-            return _backend_slot(overload, backend, coded)
-        if not top & TRANSPARENT and (handled := _layer_slot(overload, top, coded)) is not None:
+            return _backend_slot(overload, backend, call_keys)
+        if not top & TRANSPARENT and (handled := _layer_slot(overload, top, call_keys)) is not None:
             return handled
         keys &= ~top
     raise missing_kernel(overload, effective)
@@ -172,24 +172,24 @@ def backend_of(keys: int, top: int) -> int:
     return top | types
 
 
-def backend_key_of(coded: int) -> int:
-    """The backend key that a coded key set comes down to."""
-    keys = effective_keys(coded)
+def backend_key_of(call_keys: int) -> int:
+    """The backend key that the keys of a call come down to."""
+    keys = effective_keys(call_keys)
     backends = keys & BACKEND_MASK & _ONE_BIT
     return backend_of(keys, 1 << (backends.bit_length() - 1))
 
 
-def without(coded: int, key: int) -> int:
-    """A coded key set less one key, whether a tensor or the mode brought it."""
-    include, exclude, flags = mode_triple(coded)
-    mode = mode_code(include & ~key, exclude, flags)
-    return mode | (coded & KEY_MASK & ~key)
+def without(call_keys: int, key: int) -> int:
+    """Call keys less one key, whether a tensor or the mode brought it."""
+    include, exclude, flags = mode_triple(call_keys)
+    mode = intern_mode(include & ~key, exclude, flags)
+    return mode | (call_keys & KEY_MASK & ~key)
 
 
 # Layers
 
 
-def _layer_slot(overload: Overload, key: int, coded: int) -> Callee | None:
+def _layer_slot(overload: Overload, key: int, call_keys: int) -> Callee | None:
     """What happens at a layer's key; None where the call passes on unchanged."""
     layer = layer_for(key)
     if layer is None:
@@ -199,18 +199,18 @@ def _layer_slot(overload: Overload, key: int, coded: int) -> Callee | None:
         )
 
     def below() -> Callee:
-        return overload.cache[without(coded, key)]
+        return overload.cache[without(call_keys, key)]
 
-    handled = layer.build(overload, coded, below)
+    handled = layer.build(overload, call_keys, below)
     if handled is None:
-        composite = _parts(overload, coded)
-        if composite is not None and not _has_kernel(overload, coded):
+        composite = _parts(overload, call_keys)
+        if composite is not None and not _has_kernel(overload, call_keys):
             return composite
-        handled = layer.fallback(overload, coded, below, composite)
+        handled = layer.fallback(overload, call_keys, below, composite)
     return None if handled is FALLTHROUGH else handled
 
 
-def _parts(overload: Overload, coded: int) -> Callee | None:
+def _parts(overload: Overload, call_keys: int) -> Callee | None:
     """An implicit composite, or the in-place form of one, as the operators it is made of."""
     found = composite_of(overload)
     if found is not None:
@@ -223,11 +223,11 @@ def _parts(overload: Overload, coded: int) -> Callee | None:
     return None
 
 
-def _has_kernel(overload: Overload, coded: int) -> bool:
-    """Whether the backend of a key set has a kernel for the whole operator, fused forms for inference aside."""
-    if not effective_keys(coded) & BACKEND_MASK:
+def _has_kernel(overload: Overload, call_keys: int) -> bool:
+    """Whether the backend of a call has a kernel for the whole operator, fused forms for inference aside."""
+    if not effective_keys(call_keys) & BACKEND_MASK:
         return False
-    key = backend_key_of(coded)
+    key = backend_key_of(call_keys)
     functional = overload.declaration.functional
     names = [overload.name] if functional is None or overload.declaration.form == "out" else [overload.name, functional]
     return any(kernel.recorded for name in names for kernel in kernels_of(find_overload(name), key))
@@ -236,25 +236,25 @@ def _has_kernel(overload: Overload, coded: int) -> bool:
 # Backends
 
 
-def _backend_slot(overload: Overload, key: int, coded: int) -> Callee:
+def _backend_slot(overload: Overload, key: int, call_keys: int) -> Callee:
     kernels = kernels_of(overload, key)
     otherwise = _made_of_operators(overload)
     if otherwise is not None and not kernels:
         return otherwise
-    several = has_several_devices(coded) and key != META
+    several = has_several_devices(call_keys) and key != META
     own_kernel_writes = bool(kernels) and overload.schema.is_mutable
     as_numbers = several and overload.declaration.kind == "elementwise" and not own_kernel_writes
     if as_numbers:
-        coded |= STRIDED  # the short paths take arrays of the backend only
+        call_keys |= STRIDED  # the short paths take arrays of the backend only
     if otherwise is None:
-        otherwise = derived.form_of(overload, key, coded)
-    built = executors.build(overload, kernels, otherwise, backend_for(key), key, coded) if kernels else otherwise
+        otherwise = derived.form_of(overload, key, call_keys)
+    built = executors.build(overload, kernels, otherwise, backend_for(key), key, call_keys) if kernels else otherwise
     if built is None:
-        built = executors.build(overload, [], None, backend_for(key), key, coded)
+        built = executors.build(overload, [], None, backend_for(key), key, call_keys)
     if built is None:
-        raise missing_kernel(overload, effective_keys(coded))
+        raise missing_kernel(overload, effective_keys(call_keys))
     # The meta device has no kernels that would meet another device's arrays; its rules accept what PyTorch's accept.
-    if several or coded & OTHER_INDEX and key != META:
+    if several or call_keys & OTHER_INDEX and key != META:
         return on_one_device(overload, key, backend_for(key), built, as_numbers)
     return built
 
@@ -305,4 +305,4 @@ def _backend_name(key: int) -> str:
 
 
 Resolver.resolve = staticmethod(resolve)  # type: ignore[assignment]
-Resolver.keys_of = staticmethod(keys_of)  # type: ignore[assignment]
+Resolver.call_keys_of = staticmethod(call_keys_of)  # type: ignore[assignment]

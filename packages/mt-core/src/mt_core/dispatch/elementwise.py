@@ -400,12 +400,12 @@ def _parameters_are_checked(operator: Elementwise) -> bool:
 
 
 def build(
-    overload: Overload, kernels: list[Kernel], otherwise: Callee | None, backend: Any, keys: int, coded: int
+    overload: Overload, kernels: list[Kernel], otherwise: Callee | None, backend: Any, keys: int, call_keys: int
 ) -> Callee:
     """The executor for one operator."""
     operator = Elementwise(overload, kernels, otherwise, backend, keys)
     operands, tensors = operator.operands_at, overload.tensor_positions
-    if not kernels or coded & STRIDED or operands != tuple(range(len(operands))):
+    if not kernels or call_keys & STRIDED or operands != tuple(range(len(operands))):
         return operator.general
     direct = Direct(operator)
     if direct.runner is None:
@@ -617,11 +617,13 @@ def _ternary(direct: Direct, keys: int) -> Callee:
 # In place
 
 
-def build_inplace(overload: Overload, functional: Overload, kernels: list[Kernel], backend: Any, coded: int) -> Callee:
+def build_inplace(
+    overload: Overload, functional: Overload, kernels: list[Kernel], backend: Any, call_keys: int
+) -> Callee:
     """The executor of the in-place form, from the functional kernels."""
     operator = Elementwise(overload, kernels, None, backend, 0)
     general = operator.general_inplace
-    if not kernels or coded & STRIDED:
+    if not kernels or call_keys & STRIDED:
         return general
     direct = Direct(operator)
     filling = {k.function for k in kernels if k.out == "fills"}

@@ -1,6 +1,6 @@
 """Callables that carry an operator out on one backend, by the kind of its declaration.
 
-`build` is called once per operator and key set; what it returns is the end of every dispatch: it takes the schema's
+`build` is called once per operator and call keys; what it returns is the end of every dispatch: it takes the schema's
 arguments positionally, hands arrays to a kernel, and wraps what comes back. Where an operator has several kernels, the
 first that accepts the call runs; where none does, what the dispatcher would use without them.
 """
@@ -37,7 +37,7 @@ _FACTORY_OPTIONS = frozenset(("dtype", "layout", "device", "pin_memory"))
 
 
 def build(
-    overload: Overload, kernels: list[Kernel], otherwise: Callee | None, backend: Any, key: int, coded: int
+    overload: Overload, kernels: list[Kernel], otherwise: Callee | None, backend: Any, key: int, call_keys: int
 ) -> Callee | None:
     """The executor of an operator on a backend; None where the backend lacks what it needs.
 
@@ -47,22 +47,22 @@ def build(
         What carries the operator out where no kernel accepts the call.
     key
         The backend's dispatch key.
-    coded
-        The key set that was looked up.
+    call_keys
+        What was looked up (`mt_core.state`).
     """
     declaration = overload.declaration
     if not kernels and key != META and declaration.kind != "view":
         return None
     if overload.schema.is_mutable:
-        return _mutating(overload, kernels, otherwise, backend, key, coded)
+        return _mutating(overload, kernels, otherwise, backend, key, call_keys)
     if declaration.kind == "elementwise":
-        return elementwise.build(overload, kernels, otherwise, backend, result_keys(key, coded), coded)
+        return elementwise.build(overload, kernels, otherwise, backend, result_keys(key, call_keys), call_keys)
     if declaration.kind == "view":
-        return views.build(overload, rule_of(overload), kernels, otherwise, backend, key, coded)
+        return views.build(overload, rule_of(overload), kernels, otherwise, backend, key, call_keys)
     rule = rule_of(overload)
     if not kernels:
-        return None if rule is None else shapes_only(rule, backend, result_keys(key, coded))
-    return _plain(overload, kernels, otherwise, backend, key, coded)
+        return None if rule is None else shapes_only(rule, backend, result_keys(key, call_keys))
+    return _plain(overload, kernels, otherwise, backend, key, call_keys)
 
 
 def rule_of(overload: Overload) -> Callee | None:
@@ -71,9 +71,9 @@ def rule_of(overload: Overload) -> Callee | None:
     return SHAPE_RULES.get(overload.name)
 
 
-def result_keys(key: int, coded: int) -> int:
+def result_keys(key: int, call_keys: int) -> int:
     """The key bits of a fresh result: the backend's, and what the mode gives new tensors."""
-    return key | mode_triple(coded)[2] | coded & OTHER_INDEX
+    return key | mode_triple(call_keys)[2] | call_keys & OTHER_INDEX
 
 
 # The description of results
@@ -123,16 +123,16 @@ def describer(overload: Overload) -> Callee:
 
 
 def _plain(
-    overload: Overload, kernels: list[Kernel], otherwise: Callee | None, backend: Any, key: int, coded: int
+    overload: Overload, kernels: list[Kernel], otherwise: Callee | None, backend: Any, key: int, call_keys: int
 ) -> Callee:
     """An operator that makes new tensors: rule, kernel, and the results laid out as the rule says."""
-    keys = result_keys(key, coded)
+    keys = result_keys(key, call_keys)
     specs = describer(overload)
     if len(overload.schema.returns) == 1 and overload.schema.returns[0].alias is not None:
-        return _kernel_of_view(overload, kernels, otherwise, backend, key, coded)
+        return _kernel_of_view(overload, kernels, otherwise, backend, key, call_keys)
     prepare = Preparation(overload, kernels, specs, backend, keys, otherwise)
     reads = READS_ELEMENTS.get(overload.name) if rule_of(overload) is not None else None
-    by_description = planned(overload, prepare, bool(coded & STRIDED))
+    by_description = planned(overload, prepare, bool(call_keys & STRIDED))
     if prepare.is_factory and not key & (CPU | META):
         return _on_default_device(overload, by_description)
     if reads is None:
@@ -142,7 +142,7 @@ def _plain(
 
 
 def _on_default_device(overload: Overload, run: Callee) -> Callee:
-    """A factory that is told the default device, whose index is no part of the key set, where it is told none."""
+    """A factory that is told the default device, whose index is no part of the call keys, where it is told none."""
     at = next(i for i, a in enumerate(overload.schema.arguments) if a.type == "Device")
 
     def place(*args: Any) -> Any:
@@ -183,7 +183,7 @@ class Call:
 
 
 class Preparation:
-    """Makes the `Call` for given arguments of one operator, backend and key set."""
+    """Makes the `Call` for given arguments of one operator, backend and call keys."""
 
     def __init__(
         self, overload: Overload, kernels: list[Kernel], specs: Callee, backend: Any, keys: int, otherwise: Any
@@ -456,11 +456,11 @@ def shapes_only(rule: Any, backend: Any, keys: int) -> Callee:
 
 
 def _kernel_of_view(
-    overload: Overload, kernels: list[Kernel], otherwise: Callee | None, backend: Any, key: int, coded: int
+    overload: Overload, kernels: list[Kernel], otherwise: Callee | None, backend: Any, key: int, call_keys: int
 ) -> Callee:
     """A kernel for a composite that gives views (``narrow``, ``chunk``): its arrays are views of its first array."""
     functions = [(kernel, quiet(kernel, backend)) for kernel in kernels]
-    keys = views.view_keys(key, coded)
+    keys = views.view_keys(key, call_keys)
     schema, handed_over = overload.schema, result_type(overload.declaration)
     many = schema.returns[0].is_list
 
@@ -482,7 +482,7 @@ def _kernel_of_view(
 
 
 def _mutating(
-    overload: Overload, kernels: list[Kernel], otherwise: Callee | None, backend: Any, key: int, coded: int
+    overload: Overload, kernels: list[Kernel], otherwise: Callee | None, backend: Any, key: int, call_keys: int
 ) -> Callee | None:
     """Kernels that write into arguments; each written tensor's version is counted, and the first is returned."""
     if not kernels:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Overload", "Packet", "define", "find_overload", "forget_all", "kernels_for", "load_family", "overload", "packet",
-    "refuse_while_loading", "register_composite", "register_contract_kernel", "register_handler", "register_kernel",
+    "refuse_while_loading", "register_composite", "register_contract_kernel", "register_interceptor", "register_kernel",
     "register_shape_rule",
     "unregister_kernel",
 ]  # fmt: skip
@@ -42,8 +42,9 @@ CONTRACT_KERNELS: dict[str, Callable[..., Any]] = {}
 READS_ELEMENTS: dict[str, Callable[..., bool]] = {}
 #: Backend key -> overload name -> kernels, of which the first that accepts a call carries it out.
 KERNELS: dict[int, dict[str, list[Kernel]]] = {}
-#: Dispatch key -> overload name -> ``build(coded key set)``, asked before the layer or the kernels of that key.
-HANDLERS: dict[int, dict[str, Callable[[int], Callable[..., Any] | None]]] = {}
+#: What intercepts one operator at one key, asked before the layer or the kernels of that key: dispatch key ->
+#: overload name -> ``build(call_keys)``.
+INTERCEPTORS: dict[int, dict[str, Callable[[int], Callable[..., Any] | None]]] = {}
 
 
 class Composite:
@@ -60,24 +61,24 @@ class Resolver:
     """What an overload asks of the modules above this one; each enters its part when it is imported."""
 
     resolve: Callable[[Overload, int], Callable[..., Any]]
-    keys_of: Callable[[Overload, tuple[Any, ...]], int]
+    call_keys_of: Callable[[Overload, tuple[Any, ...]], int]
     bind: Callable[[Schema, tuple[Any, ...], dict[str, Any]], list[Any]]
 
 
 class KernelCache(dict[int, Callable[..., Any]]):
-    """Coded key set -> callable for one overload; a miss resolves, once."""
+    """Call keys (`mt_core.state`) -> callable for one overload; a miss resolves, once."""
 
     __slots__ = ("_overload",)
 
     def __init__(self, overload: Overload) -> None:
         self._overload = overload
 
-    def __missing__(self, coded: int) -> Callable[..., Any]:
-        return Resolver.resolve(self._overload, coded)
+    def __missing__(self, call_keys: int) -> Callable[..., Any]:
+        return Resolver.resolve(self._overload, call_keys)
 
 
 class Overload:
-    """One operator. ``cache[keys]`` is the callable for a coded key set; it takes all arguments positionally."""
+    """One operator. ``cache[call_keys]`` is the callable for such calls; it takes all arguments positionally."""
 
     __slots__ = (
         "name",
@@ -144,7 +145,7 @@ class Overload:
 
     def call(self, *args: Any) -> Any:
         """Dispatch on arguments that are already bound: all of the schema's, in order."""
-        return self.cache[Resolver.keys_of(self, args)](*args)
+        return self.cache[Resolver.call_keys_of(self, args)](*args)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Call by the schema's own names, as ``torch.ops.aten.add.Tensor(...)`` is called."""
@@ -348,16 +349,16 @@ def kernels_for(name: str, key: int) -> list[Kernel]:
     return KERNELS.get(key, {}).get(name, [])
 
 
-def register_handler(key: int, name: str, build: Callable[[int], Callable[..., Any] | None] | None) -> None:
-    """Enter what handles an operator at a dispatch key in place of its layer or kernels; None takes it away.
+def register_interceptor(key: int, name: str, build: Callable[[int], Callable[..., Any] | None] | None) -> None:
+    """Enter what intercepts an operator at a dispatch key, before its layer or kernels; None takes it away.
 
     Parameters
     ----------
     build
-        Called once per coded key set. The callable it returns takes all arguments of the schema, tensors as tensors;
+        Called once for each call keys. The callable it returns takes all arguments of the schema, tensors as tensors;
         None leaves the operator to the layer or the kernels.
     """
-    table = HANDLERS.setdefault(key, {})
+    table = INTERCEPTORS.setdefault(key, {})
     if build is None:
         table.pop(name, None)
     else:

@@ -14,9 +14,9 @@ from .registry import Overload
 __all__ = ["has_several_devices", "on_one_device", "two_third_parties"]
 
 
-def has_several_devices(coded: int) -> bool:
-    """Whether the tensors behind a coded key set are on more than one device type."""
-    backends = coded & KEY_MASK & BACKEND_MASK & ~PRIVATE_TYPES
+def has_several_devices(call_keys: int) -> bool:
+    """Whether the tensors behind a call's keys are on more than one device type."""
+    backends = call_keys & KEY_MASK & BACKEND_MASK & ~PRIVATE_TYPES
     return backends & (backends - 1) != 0
 
 

@@ -25,14 +25,14 @@ new_object = object.__new__
 
 def build(
     overload: Overload, rule: Callee | None, kernels: list[Kernel], otherwise: Callee | None, backend: Any, key: int,
-    coded: int,
+    call_keys: int,
 ) -> Callee | None:  # fmt: skip
     """The executor of a view; None where there is neither a shape rule nor a kernel."""
-    kernels = [k for k in kernels if not (coded & STRIDED and k.accepts.layout == "row_major")]
+    kernels = [k for k in kernels if not (call_keys & STRIDED and k.accepts.layout == "row_major")]
     if rule is None and not kernels:
         return None
-    make = _maker(overload, rule or otherwise or _no_rule(overload), kernels, backend, view_keys(key, coded))
-    return _cut_off(make, coded) if _is_unrecorded(coded) else make
+    make = _maker(overload, rule or otherwise or _no_rule(overload), kernels, backend, view_keys(key, call_keys))
+    return _cut_off(make, call_keys) if _is_unrecorded(call_keys) else make
 
 
 def _no_rule(overload: Overload) -> Callee:
@@ -42,33 +42,33 @@ def _no_rule(overload: Overload) -> Callee:
     return refuse
 
 
-def view_keys(key: int, coded: int) -> int:
+def view_keys(key: int, call_keys: int) -> int:
     """Key bits of a view: the flags of what it is a view of, and whether it was made without recording.
 
     How elements are read (conjugate, negative) passes on. A view made without recording still requires grad if its base
     does, as in PyTorch; only its gradient goes nowhere.
     """
     passed_on = INFERENCE | NO_GRAD_VIEW | MULTI_VIEW | OTHER_INDEX | CONJUGATE | NEGATIVE
-    keys = key | coded & passed_on
-    return keys | NO_GRAD_VIEW | coded & AUTOGRAD if mode_triple(coded)[1] & AUTOGRAD else keys
+    keys = key | call_keys & passed_on
+    return keys | NO_GRAD_VIEW | call_keys & AUTOGRAD if mode_triple(call_keys)[1] & AUTOGRAD else keys
 
 
-def _is_unrecorded(coded: int) -> bool:
+def _is_unrecorded(call_keys: int) -> bool:
     """Whether a view is cut off from the history of its base.
 
     That is so where recording is switched off and there would be something to record, or where inference mode makes a
     view of a tensor that was made outside of it.
     """
-    _, excluded, flags = mode_triple(coded)
+    _, excluded, flags = mode_triple(call_keys)
     if not excluded & AUTOGRAD:
         return False
-    normal_in_inference = flags & INFERENCE and not coded & INFERENCE
-    return bool(coded & AUTOGRAD or normal_in_inference)
+    normal_in_inference = flags & INFERENCE and not call_keys & INFERENCE
+    return bool(call_keys & AUTOGRAD or normal_in_inference)
 
 
-def _cut_off(make: Callee, coded: int) -> Callee:
+def _cut_off(make: Callee, call_keys: int) -> Callee:
     """Views, made without recording, of a tensor that requires grad: they remember the version they were made at."""
-    creation = Creation.IN_INFERENCE_MODE if mode_triple(coded)[2] & INFERENCE else None
+    creation = Creation.IN_INFERENCE_MODE if mode_triple(call_keys)[2] & INFERENCE else None
 
     def run(self: Tensor, *args: Any) -> Any:
         made = make(self, *args)

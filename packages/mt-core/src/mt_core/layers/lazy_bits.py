@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..dispatch.dispatcher import without
-from ..dispatch.registry import Overload, find_overload, overload, register_handler
+from ..dispatch.registry import Overload, find_overload, overload, register_interceptor
 from ..formats import preserve_format
 from ..keys import BACKEND_MASK, CONJUGATE, NAMES, NEGATIVE, OTHER_INDEX, STRIDED
 from ..plugins.protocols import CONTRACT, FALLTHROUGH
@@ -47,14 +47,16 @@ class LazyBit:
         self.dispatch_key = NAMES[key]
         self.called = called
         self._operator = operator
-        register_handler(key, "clone", self._cloning)
-        register_handler(key, "copy_", self._copying)
+        register_interceptor(key, "clone", self._cloning)
+        register_interceptor(key, "copy_", self._copying)
 
-    def build(self, overload: Overload, keys: int, below: Callable[[], Callee]) -> Callee | None:
-        """None: no operator is told apart here; `clone` and ``copy_`` have handlers, which go before the layer."""
+    def build(self, overload: Overload, call_keys: int, below: Callable[[], Callee]) -> Callee | None:
+        """None: no operator is told apart here; `clone` and ``copy_`` have interceptors, which go before the layer."""
         return None
 
-    def fallback(self, overload: Overload, keys: int, below: Callable[[], Callee], composite: Callee | None) -> Callee:
+    def fallback(
+        self, overload: Overload, call_keys: int, below: Callable[[], Callee], composite: Callee | None
+    ) -> Callee:
         """Views pass unchanged; what reads gets the elements read, what writes is written back."""
         schema = overload.schema
         if overload.declaration.kind == "view":
@@ -127,8 +129,8 @@ class LazyBit:
 
         return run
 
-    def _cloning(self, coded: int) -> Callee:
-        below = overload("clone", "creation").cache[without(coded, self.key)]
+    def _cloning(self, call_keys: int) -> Callee:
+        below = overload("clone", "creation").cache[without(call_keys, self.key)]
 
         def clone(self_: Tensor, memory_format: Any) -> Tensor:
             fresh = self.read(self_)
@@ -137,9 +139,9 @@ class LazyBit:
 
         return clone
 
-    def _copying(self, coded: int) -> Callee:
+    def _copying(self, call_keys: int) -> Callee:
         """Elements are copied as they lie; they are turned where only one of the two has the key."""
-        below = overload("copy_", "creation").cache[without(coded, self.key)]
+        below = overload("copy_", "creation").cache[without(call_keys, self.key)]
 
         def copy_(target: Tensor, source: Any, non_blocking: bool) -> Tensor:
             below(target, source, non_blocking)

@@ -16,7 +16,7 @@ from ..dispatch.registry import (
     COMPOSITES,
     CONTRACT_KERNELS,
     DECLARATIONS,
-    HANDLERS,
+    INTERCEPTORS,
     PACKETS,
     SHAPE_RULES,
     find_overload,
@@ -83,7 +83,7 @@ class _Table:
     def _handlers(self, name: str) -> Iterator[Callable[..., Any]]:
         """The function that ``torch.library`` has for an operator on the device, if there is one."""
         for slot in dict.fromkeys((self.key, self.key & ~PRIVATE_TYPES)):  # third parties share one
-            build = HANDLERS.get(slot, {}).get(name)
+            build = INTERCEPTORS.get(slot, {}).get(name)
             try:
                 found = build(self.key) if build is not None else None
             except NotImplementedError:  # its way to say that there is none

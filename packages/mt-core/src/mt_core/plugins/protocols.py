@@ -191,24 +191,27 @@ class Backend(Protocol):
 class Layer(Protocol):
     """A dispatch layer: wraps operators in something that happens before the kernel, such as recording for autograd.
 
-    The dispatcher asks it once for each operator and key set, and keeps the answer. `build` speaks for the operator
-    itself. Where it has nothing of its own, the operator is taken apart if it is written in other operators and the
-    backend has no kernel for the whole; each part then comes by again. What remains is `fallback`'s.
+    The dispatcher asks it once for each operator and call keys (the keys of the tensors and the thread's mode), and
+    keeps the answer. `build` speaks for the operator itself. Where it has nothing of its own, the operator is taken
+    apart if it is written in other operators and the backend has no kernel for the whole; each part then comes by
+    again. What remains is `fallback`'s.
     """
 
     contract: int
     #: Name of the dispatch key in `mt_core.keys` that the layer serves: ``"AUTOGRAD"``.
     dispatch_key: str
 
-    def build(self, overload: Any, keys: int, below: Callable[[], Callable[..., Any]]) -> Callable[..., Any] | None:
-        """The callable for one operator and key set.
+    def build(
+        self, overload: Any, call_keys: int, below: Callable[[], Callable[..., Any]]
+    ) -> Callable[..., Any] | None:
+        """The callable for one operator and call keys.
 
         Parameters
         ----------
         overload
             The `mt_core.dispatch.registry.Overload`.
-        keys
-            The coded key set that was looked up, this layer's key included: `mt_core.state.effective_keys` gives its
+        call_keys
+            What was looked up, this layer's key included: `mt_core.state.effective_keys` gives its
             keys, `mt_core.state.mode_triple` the thread's mode.
         below
             Gives what handles the remaining keys, when it is called: a layer that never goes on needs nothing below.
@@ -222,7 +225,11 @@ class Layer(Protocol):
         ...
 
     def fallback(
-        self, overload: Any, keys: int, below: Callable[[], Callable[..., Any]], composite: Callable[..., Any] | None
+        self,
+        overload: Any,
+        call_keys: int,
+        below: Callable[[], Callable[..., Any]],
+        composite: Callable[..., Any] | None,
     ) -> Callable[..., Any]:
         """The callable for an operator that `build` had nothing for, and that is not taken apart.
 
