@@ -21,7 +21,8 @@ from mt_core.dispatch.kernel import Kernel
 from mt_core.dispatch.lookup import kernels_of
 from mt_core.dispatch.registry import KERNELS, OVERLOADS, find_overload
 from mt_core.plugins.errors import PluginError
-from mt_core.plugins.native import ABI, DLDataType, DLTensor, NativeKernel, header_folder, load_native
+from mt_core.plugins.native import ABI, NativeKernel, header_folder, load_native
+from mt_core.plugins.native_abi import DLDataType, DLTensor
 
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="there is no C compiler")
@@ -37,7 +38,9 @@ def compiled(source: Path, folder: Path, *options: str) -> Path:
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return compiled(SOURCE, tmp_path_factory.mktemp("native"), "-Wall", "-Werror", "-Wno-unused-parameter", "-std=c11")
+    return compiled(
+        SOURCE, tmp_path_factory.mktemp("native"), "-Wall", "-Werror", "-Wno-unused-parameter", "-std=c11", "-lm"
+    )
 
 
 @pytest.fixture
@@ -47,7 +50,9 @@ def load(library: Path) -> Iterator[Callable[..., list[str]]]:
     touched: dict[str, list[Kernel]] = {}
 
     def load(**kernels: NativeKernel) -> list[str]:
-        named = {name.replace("__", "."): kernel for name, kernel in kernels.items()}
+        named = {
+            ".".join(part for part in name.rpartition("__")[::2] if part): kernel for name, kernel in kernels.items()
+        }
         for name in named:
             touched.setdefault(name, kernels_of(find_overload(name), backend_key("cpu")))
         return load_native(library, named)
@@ -133,6 +138,134 @@ def test_a_status_is_an_error_with_its_message(load) -> None:
     assert x.sum(1).tolist() == [3.0, 3.0]
 
 
+# Kernels that write into what is there
+
+
+ADD_IN_PLACE = NativeKernel("toy_add_in_place_f32", dtypes=("float32",))
+MUL_OUT = NativeKernel("toy_mul_out_f32", dtypes=("float32",), layout="row_major")
+INDEX_ADD = NativeKernel(
+    "toy_index_add_f32",
+    dtypes={"self": ("float32",), "index": ("int64",), "source": ("float32",)},
+    layout="row_major",
+)
+SUB = NativeKernel("toy_sub_f32", dtypes=("float32",))
+
+
+def test_a_kernel_for_the_in_place_form(load, library) -> None:
+    load(add___Tensor=ADD_IN_PLACE)
+    before = count(library, 4)
+    x, y = mt.arange(6.0).reshape(2, 3), mt.tensor([10.0, 20.0, 30.0])
+    version = x._version
+    assert x.add_(y) is x and x._version == version + 1
+    assert x.tolist() == [[10.0, 21.0, 32.0], [13.0, 24.0, 35.0]]
+    assert x.t().add_(x[:, :1].t().clone(), alpha=2).tolist() == [[30.0, 39.0], [41.0, 50.0], [52.0, 61.0]]
+    y += 1
+    assert y.add_(y).tolist() == [22.0, 42.0, 62.0], "each element is read before it is written"
+    assert count(library, 4) == before + 4
+    assert (y + y).tolist() == [44.0, 84.0, 124.0] and count(library, 4) == before + 4
+
+
+def test_what_a_kernel_for_the_in_place_form_is_not_asked(load, library) -> None:
+    load(add___Tensor=ADD_IN_PLACE)
+    before = count(library, 4)
+    x = mt.arange(9.0).reshape(3, 3)
+    assert mt.ones(2, dtype=mt.int32).add_(1).tolist() == [2, 2]
+    for other, self in (x[:-1], x[1:]), (x.t(), x):
+        with pytest.raises(RuntimeError, match="some elements of the input tensor and the written-to tensor refer to"):
+            self.add_(other)
+    assert count(library, 4) == before
+    for wrong, text in (
+        (lambda: mt.ones(3).expand(2, 3).add_(1), "more than one element of the written-to tensor"),
+        (lambda: mt.ones(3).add_(mt.ones(2, 3)), r"output with shape \[3\] doesn't match the broadcast shape \[2, 3\]"),
+    ):
+        with pytest.raises(RuntimeError, match=text):
+            wrong()
+    assert count(library, 4) == before
+
+
+def test_a_kernel_for_the_out_form(load, library) -> None:
+    load(mul__out=MUL_OUT)
+    before = count(library, 5)
+    x, y, out = mt.arange(6.0).reshape(2, 3), mt.tensor([1.0, 10.0, 100.0]), mt.empty(2, 3)
+    address = out.data_ptr()
+    assert mt.mul(x, y, out=out) is out and out.data_ptr() == address
+    assert out.tolist() == [[0.0, 10.0, 200.0], [3.0, 40.0, 500.0]]
+    strided = mt.zeros(3, 2).t()
+    assert mt.mul(x, y, out=strided).tolist() == out.tolist()
+    small = mt.empty(0)
+    assert mt.mul(x, y, out=small).shape == (2, 3) and mt.mul(x, x, out=x).tolist()[1] == [9.0, 16.0, 25.0]
+    assert count(library, 5) == before + 4
+    wide = mt.empty(2, 3, dtype=mt.float64)
+    assert mt.mul(x, y, out=wide).tolist()[0] == [0.0, 10.0, 400.0]
+    assert (x * y).tolist() == wide.tolist() and count(library, 5) == before + 4
+    with pytest.raises(RuntimeError, match="result type Float can't be cast to the desired output type Long"):
+        mt.mul(x, y, out=mt.empty(2, 3, dtype=mt.int64))
+
+
+def test_a_kernel_of_the_functional_form_fills_given_memory(load, library) -> None:
+    load(sub__Tensor=SUB)
+    x, y, out = mt.tensor([5.0, 7.0]), mt.tensor([1.0, 2.0]), mt.empty(2)
+    mt.sub(x, y, out=out)
+    assert out.tolist() == [4.0, 5.0] and count(library, 10) == out.data_ptr()
+    x.sub_(y, alpha=2)
+    assert x.tolist() == [3.0, 3.0]
+    assert x.sub_(1).tolist() == [2.0, 2.0]
+    column = mt.zeros(3, 2)[:, 0]
+    assert mt.sub(mt.ones(3), 3, out=column).tolist() == [-2.0, -2.0, -2.0]
+    load(sum__dim_IntList=ROW_SUM)
+    sums = mt.empty(2)
+    assert mt.sum(mt.ones(2, 3), 1, out=sums) is sums and sums.tolist() == [3.0, 3.0]
+
+
+def test_a_failing_kernel_leaves_what_it_was_to_write(load, library) -> None:
+    load(index_add_=INDEX_ADD)
+    x = mt.zeros(4)
+    assert x.index_add_(0, mt.tensor([1, 3, 1]), mt.ones(3), alpha=2).tolist() == [0.0, 4.0, 0.0, 2.0]
+    strided = mt.zeros(4, 2)[:, 1]
+    assert strided.index_add_(0, mt.tensor([0]), mt.ones(1)).tolist() == [1.0, 0.0, 0.0, 0.0]
+    version = x._version
+    with pytest.raises(IndexError, match="index 4 is out of range"):
+        x.index_add_(0, mt.tensor([0, 4]), mt.ones(2))
+    assert x.tolist() == [0.0, 4.0, 0.0, 2.0] and x._version == version
+    before = count(library, 7)
+    assert x.index_add_(0, mt.arange(4), x).tolist() == [0.0, 8.0, 0.0, 4.0]
+    assert count(library, 7) == before, "what is read must lie elsewhere"
+
+
+# Composites, and several results
+
+
+def test_a_kernel_for_a_whole_composite_with_several_results(load, library) -> None:
+    load(sort=NativeKernel("toy_sort_f32", dtypes=("float32",), layout="row_major"))
+    before = count(library, 6)
+    result = mt.sort(mt.tensor([3.0, 1.0, 2.0]))
+    assert result.values.tolist() == [1.0, 2.0, 3.0] and result.indices.tolist() == [1, 2, 0]
+    values, indices = mt.tensor([3.0, 1.0, 2.0]).sort(descending=True)
+    assert (values.tolist(), indices.tolist(), indices.dtype) == ([3.0, 2.0, 1.0], [0, 2, 1], mt.int64)
+    assert count(library, 6) == before + 2
+    with pytest.raises(NotImplementedError, match="toy_sort_f32 sorts vectors"):
+        mt.sort(mt.ones(2, 2))
+
+
+def test_a_kernel_for_a_composite_is_differentiated_by_its_parts(load, library) -> None:
+    load(softmax__int=NativeKernel("toy_softmax_f32", dtypes=("float32",), layout="row_major"))
+    before = count(library, 8)
+    x = mt.arange(6.0).reshape(3, 2)
+    expected = mt.softmax(x.double(), 1).float()
+    assert mt.allclose(mt.softmax(x, -1), expected) and mt.allclose(
+        x.t().softmax(1), mt.softmax(x.double(), 0).t().float()
+    )
+    assert count(library, 8) == before + 2
+    with pytest.raises(ValueError, match="toy_softmax_f32 takes no dimension 0"):
+        x.softmax(0)
+    pytest.importorskip("mt_autograd")
+    x.requires_grad_()
+    y = x.softmax(1)
+    (y * mt.tensor([1.0, 0.0])).sum().backward()
+    p = expected[:, 0] * expected[:, 1]
+    assert mt.allclose(x.grad, mt.stack([p, -p], 1)) and count(library, 8) == before + 4
+
+
 def test_lists_of_tensors_and_dtypes_by_argument(load, library) -> None:
     dtypes = {"self": ("float32",), "index": ("int64",)}
     load(
@@ -152,8 +285,14 @@ def test_what_cannot_be_loaded(library, tmp_path) -> None:
         load_native(library, {"neg": NativeKernel("toy_nothing", dtypes=("float32",))})
     with pytest.raises(PluginError, match="there is no operator nonsense"):
         load_native(library, {"nonsense": ADD})
-    with pytest.raises(PluginError, match="view: native kernels are for elementwise and plain operators"):
-        load_native(library, {"transpose.int": ADD})
+    for name, kind in ("transpose.int", "view"), ("zeros", "factory"):
+        with pytest.raises(PluginError, match=f"{kind}: native kernels are for operators that compute elements"):
+            load_native(library, {name: ADD})
+    for name in "narrow", "equal":
+        with pytest.raises(PluginError, match=f"{name} returns something else than new tensors"):
+            load_native(library, {name: ADD})
+    with pytest.raises(PluginError, match="bernoulli takes a Generator .generator., which the C interface has no way"):
+        load_native(library, {"bernoulli": ADD})
     with pytest.raises(PluginError, match="add.Tensor has no tensor argument nope"):
         load_native(library, {"add.Tensor": NativeKernel("toy_add_f32", dtypes={"nope": ("float32",)})})
     with pytest.raises(ValueError, match="'any' or 'row_major'"):
@@ -208,12 +347,14 @@ def test_the_page_about_native_kernels(load, tmp_path, monkeypatch) -> None:
     page = Path(__file__).parents[3] / "docs" / "native-kernels.md"
     if not page.exists():
         pytest.skip("the documents are part of the repository, not of the distribution")
-    load(add__Tensor=ADD, sum__dim_IntList=ROW_SUM)  # so that the fixture takes the page's kernels away
-    blocks = dict(re.findall(r"^```(c|pycon)\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE))
+    touched = {"add__Tensor": ADD, "sum__dim_IntList": ROW_SUM, "mul___Tensor": ADD_IN_PLACE}
+    load(**touched)  # so that the fixture takes the page's kernels away
+    text = page.read_text()
     source = tmp_path / "page.c"
-    source.write_text(blocks["c"])
+    source.write_text("".join(re.findall(r"^```c\n(.*?)^```", text, re.DOTALL | re.MULTILINE)))
     compiled(source, tmp_path, "-Wall", "-Werror").rename(tmp_path / "page.so")
     monkeypatch.chdir(tmp_path)
-    test = doctest.DocTestParser().get_doctest(blocks["pycon"], {}, page.name, str(page), 0)
+    program = "".join(re.findall(r"^```pycon\n(.*?)^```", text, re.DOTALL | re.MULTILINE))
+    test = doctest.DocTestParser().get_doctest(program, {}, page.name, str(page), 0)
     results = doctest.DocTestRunner().run(test)
-    assert results.attempted > 5 and results.failed == 0
+    assert results.attempted > 7 and results.failed == 0

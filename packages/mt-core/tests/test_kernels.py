@@ -164,6 +164,16 @@ def test_what_a_kernel_writes_to_widened_memory_arrives(registered: Register, d:
     assert x.tolist() == [3, 3] and x._version == 1
 
 
+def test_an_in_place_kernel_reads_no_part_of_what_it_writes(registered: Register) -> None:
+    calls = []
+    registered("mul_.Tensor", lambda self, other: calls.append(np.multiply(self, other, out=self)))
+    x = mt_core.tensor([1.0, 2.0, 3.0])
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="some elements of the input tensor and the written-to tensor"):
+            x[1:].mul_(x[:-1])
+    assert not calls and x.mul_(x).tolist() == [1, 4, 9] and len(calls) == 1
+
+
 def test_kernels_get_dimensions_counted_from_the_front(registered: Register) -> None:
     seen = []
 

@@ -24,7 +24,7 @@ from ..tensor_types import TENSORS
 from . import elementwise, views
 from .call_plans import checked_once, planned, unplanned
 from .kernel import Kernel, are_alike, quiet, runner_for
-from .memory import check_no_internal_overlap
+from .memory import check_no_internal_overlap, check_no_partial_overlap
 from .registry import READS_ELEMENTS, SHAPE_RULES, Overload, find_overload, load_family
 from .writing import check_inplace_result, fit_out, out_elsewhere
 
@@ -497,6 +497,8 @@ def _mutating(
     if len(kernels) == 1 and kernels[0].accepts.alike and otherwise is not None and not overload.list_positions:
         return _into_first(kernels[0], otherwise, backend)
     ways = [(kernel, _written(overload, rule, kernel, backend)) for kernel in kernels]
+    if overload.declaration.kind == "elementwise":
+        ways = [(kernel, _reading_no_part(overload, way)) for kernel, way in ways]
     if len(ways) == 1 and ways[0][0].accepts.everything():
         return ways[0][1]
     schema = overload.schema
@@ -609,6 +611,21 @@ def _writing_first(rule: Callee | None, function: Callee) -> Callee:
         return self
 
     return run
+
+
+def _reading_no_part(overload: Overload, run: Callee) -> Callee:
+    """Refuses to read a part of what is written, which no description of the tensors shows."""
+    arguments = [(i, overload.schema.arguments[i].writes) for i in overload.tensor_positions]
+    written = next(i for i, writes in arguments if writes)
+    others = [i for i, writes in arguments if not writes]
+
+    def check(*args: Any) -> Any:
+        for i in others:
+            if isinstance(args[i], Tensor):
+                check_no_partial_overlap(args[written], args[i])
+        return run(*args)
+
+    return check
 
 
 def _inplace_rule(overload: Overload) -> Callee | None:

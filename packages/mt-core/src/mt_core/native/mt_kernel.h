@@ -16,13 +16,20 @@
  *   An optional number (int?, float?, Scalar?, bool?) is a pointer, NULL for None. An optional list that is None has the
  *   pointer NULL and the count 0.
  *
- * After them come one DLTensor * for each result, whose memory is allocated, row-major, and to be filled; then
+ * A tensor that the schema says is written (Tensor(a!) of in-place and out= forms) is a DLTensor * without const: its
+ * memory is read and written, with its own shape and strides. Such a function has no other results.
+ *
+ * Otherwise one DLTensor * comes for each result after the arguments, whose memory is allocated, row-major, and to be
+ * filled; NULL for a result that is not wanted. That memory may be what a program gave as out=; where it gave an input
+ * of the same shape and strides to be overwritten (in-place forms of elementwise operators), result and input have the
+ * same data, and else no memory in common. Last come
  *
  *   char *message, size_t message_size               where to write a text that ends in 0, if the status is not MT_OK
  *
  * and the function returns a status. It is called without Python's global lock, from any thread, and must not keep a
  * pointer that it was given. Inputs are read only, and may have any strides, 0 among them, unless the kernel was
- * registered for row-major ones.
+ * registered for row-major ones. The inputs of an elementwise operator have the shape of the result. A function that
+ * fails has written nothing: what it refuses, it refuses first.
  */
 #ifndef MT_KERNEL_H
 #define MT_KERNEL_H
@@ -51,6 +58,8 @@
 #define MT_OK 0
 #define MT_ERROR 1           /* RuntimeError with the message */
 #define MT_NOT_IMPLEMENTED 2 /* NotImplementedError with the message */
+#define MT_INDEX_ERROR 3     /* IndexError with the message: an index among the elements is out of range */
+#define MT_VALUE_ERROR 4     /* ValueError with the message */
 
 /* DLPack's structures, for those who do not include <dlpack/dlpack.h> before this file. */
 #ifndef DLPACK_DLPACK_H_
