@@ -30,6 +30,17 @@ def check_classes(labels: np.ndarray, classes: int) -> None:
         refuse_classes(labels[(labels < 0) | (labels >= classes)][0])
 
 
+def _flat_positions(labels: np.ndarray, classes: int) -> np.ndarray:
+    """Where in row-major (rows, classes) each row's class stands."""
+    positions = np.arange(0, labels.size * classes, classes)
+    return np.add(positions, labels, positions)
+
+
+def _none_ignored(labels: np.ndarray, classes: int, ignore_index: int) -> bool:
+    """Whether every label is a class, and none the one that counts for nothing; the labels are read once."""
+    return not 0 <= ignore_index < classes and within(labels, classes)
+
+
 def _picked(self: np.ndarray, target: np.ndarray, weight: Any, ignore_index: int) -> tuple[Any, Any, Any]:
     """(rows of log probabilities, class of each row with 0 for ignored ones, weight of each row)."""
     rows, labels = self.reshape(-1, self.shape[-1]), target.reshape(-1)
@@ -44,6 +55,8 @@ def _picked(self: np.ndarray, target: np.ndarray, weight: Any, ignore_index: int
 def nll_loss_forward(
     self: np.ndarray, target: np.ndarray, weight: Any, reduction: int, ignore_index: int
 ) -> tuple[np.ndarray, np.ndarray]:
+    if weight is None and target.size and _none_ignored(target, self.shape[-1], ignore_index):
+        return _losses_of_all(self, target, reduction)
     rows, labels, weights = _picked(self, target, weight, ignore_index)
     picked = rows[np.arange(labels.size), labels]
     # 0 * inf must not become NaN where a row is ignored.
@@ -55,11 +68,33 @@ def nll_loss_forward(
     return (np.asarray(value / total) if reduction == _MEAN else value), total
 
 
+def _losses_of_all(self: np.ndarray, target: np.ndarray, reduction: int) -> tuple[np.ndarray, np.ndarray]:
+    """No row is ignored and none has a weight: self (N, C) or (C,), target (N,) or ()."""
+    if self.flags.c_contiguous:
+        losses = self.take(_flat_positions(target.reshape(-1), self.shape[-1]))
+    else:
+        rows = self.reshape(-1, self.shape[-1])
+        losses = rows[np.arange(rows.shape[0]), target.reshape(-1)]
+    np.negative(losses, losses)
+    if reduction == _NONE:
+        return losses.reshape(target.shape), np.zeros((), self.dtype)
+    count = np.array(losses.size, self.dtype)
+    value = accurate_sum(losses, (0,))
+    return (np.true_divide(value, count) if reduction == _MEAN else value), count
+
+
 @kernel("nll_loss_backward")
 def nll_loss_backward(
     grad_output: np.ndarray, self: np.ndarray, target: np.ndarray, weight: Any, reduction: int, ignore_index: int,
     total_weight: np.ndarray,
 ) -> np.ndarray:  # fmt: skip
+    if weight is None and target.size and _none_ignored(target, self.shape[-1], ignore_index):
+        values = np.negative(grad_output)
+        if reduction == _MEAN:
+            values = values / total_weight
+        out = np.zeros(self.shape, self.dtype)
+        out.put(_flat_positions(target.reshape(-1), self.shape[-1]), values)
+        return out
     rows, labels, weights = _picked(self, target, weight, ignore_index)
     values = -weights * grad_output.reshape(-1) if reduction == _NONE else -weights * grad_output
     if reduction == _MEAN:
@@ -78,17 +113,20 @@ _LOGITS_AND_CLASSES = Accepts(
 @fused("cross_entropy_loss", _LOGITS_AND_CLASSES)
 def cross_entropy(self: np.ndarray, target: np.ndarray, reduction: int, ignore_index: int) -> Any:
     """Rows of logits and their class indices, without weights: one pass, no array of log probabilities."""
-    counted: Any = self.shape[0]
+    count, classes = self.shape
+    counted: Any = count
     kept = None
-    if np.minimum.reduce(target) < 0 or np.maximum.reduce(target) >= self.shape[1] or 0 <= ignore_index < self.shape[1]:
+    if not _none_ignored(target, classes, ignore_index):
         kept = target != ignore_index
         target = np.where(kept, target, 0)
         counted = np.count_nonzero(kept)
-        check_classes(target, self.shape[1])
-    shifted = self - np.maximum.reduce(self, 1, None, None, True)
-    picked = shifted[np.arange(self.shape[0]), target]
+        check_classes(target, classes)
+    shifted = np.subtract(self, np.maximum.reduce(self, 1, None, None, True))
+    picked = shifted.take(_flat_positions(target, classes))
     np.exp(shifted, shifted)
-    losses = np.subtract(np.log(np.add.reduce(shifted, 1)), picked)
+    losses = np.add.reduce(shifted, 1)
+    np.log(losses, losses)
+    np.subtract(losses, picked, losses)
     if kept is not None:
         losses = np.where(kept, losses, losses.dtype.type(0))
     if reduction == _NONE:

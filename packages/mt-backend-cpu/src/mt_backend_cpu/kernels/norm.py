@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -9,40 +10,47 @@ import numpy as np
 
 from mt_core.dispatch.kernel import Accepts
 
+from ..blocks import constant
 from ..registry import FLOATS, fused, kernel
 from .reduction import accurate_sum, extent
 
 Ints = tuple[int, ...]
 
 
-def _rows(array: np.ndarray, normalized_shape: Ints) -> np.ndarray:
+def _row_by_row(array: np.ndarray, normalized_shape: Ints) -> np.ndarray:
     """The array as (rows, elements normalized together)."""
+    if array.ndim == 2 and len(normalized_shape) == 1 and array.flags.c_contiguous:
+        return array
     width = math.prod(normalized_shape)
     return np.ascontiguousarray(array).reshape(-1, width) if width else array.reshape(0, 0)
 
 
+#: (rows, n), (rows, n) -> (rows,); the ufunc is NumPy 2's, and einsum's parsing costs as much as it.
+_dot_of_rows = getattr(np, "vecdot", None) or functools.partial(np.einsum, "ij,ij->i")
+
+
 def _statistics(rows: np.ndarray, eps: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(rows less their mean, mean, reciprocal standard deviation), the last two as columns."""
-    width = rows.dtype.type(rows.shape[1])
-    mean = np.add.reduce(rows, 1, keepdims=True)
+    width = constant(rows.shape[1], rows.dtype)
+    mean = np.add.reduce(rows, 1, None, None, True)
     np.divide(mean, width, mean)
-    centered = rows - mean
-    variance = np.einsum("ij,ij->i", centered, centered)[:, None]
+    centered = np.subtract(rows, mean)
+    variance = _dot_of_rows(centered, centered)
     np.divide(variance, width, variance)
-    variance += rows.dtype.type(eps)
+    np.add(variance, constant(eps, rows.dtype), variance)
     np.sqrt(variance, variance)
-    return centered, mean, np.reciprocal(variance, variance)
+    return centered, mean, np.reciprocal(variance, variance)[:, None]
 
 
 def _normalized(input: np.ndarray, normalized_shape: Ints, weight: Any, bias: Any, eps: float) -> tuple[Any, Any, Any]:
-    rows = _rows(input, normalized_shape)
+    rows = _row_by_row(input, normalized_shape)
     centered, mean, rstd = _statistics(rows, eps)
     np.multiply(centered, rstd, centered)
     if weight is not None:
-        np.multiply(centered, weight.reshape(-1), centered)
+        np.multiply(centered, weight if weight.ndim == 1 else weight.reshape(-1), centered)
     if bias is not None:
-        np.add(centered, bias.reshape(-1), centered)
-    return centered.reshape(input.shape), mean, rstd
+        np.add(centered, bias if bias.ndim == 1 else bias.reshape(-1), centered)
+    return (centered if rows is input else centered.reshape(input.shape)), mean, rstd
 
 
 @kernel("native_layer_norm")
@@ -136,7 +144,7 @@ def native_layer_norm_backward(
     if not input.size:
         zeros = np.zeros(normalized_shape, input.dtype)
         return np.zeros_like(input) if wanted_input else None, zeros, zeros.copy()
-    grad, rows = _rows(grad_out, normalized_shape), _rows(input, normalized_shape)
+    grad, rows = _row_by_row(grad_out, normalized_shape), _row_by_row(input, normalized_shape)
     scale = rstd.reshape(-1, 1)
     normalized = (rows - mean.reshape(-1, 1)) * scale
     grad_input = grad_weight = grad_bias = None

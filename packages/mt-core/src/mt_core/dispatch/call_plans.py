@@ -16,19 +16,20 @@ from functools import cache
 from typing import Any
 
 from ..state import nested
-from ..tensor import new_tensor
+from ..tensor import Tensor
 from .registry import Overload
 from .views import contiguity_of
 
-__all__ = ["checked_once", "planned", "unplanned"]
+__all__ = ["changes", "checked_once", "choosing", "kinds_of", "leading", "planned", "unplanned"]
 
 Callee = Callable[..., Any]
 
 #: An executor forgets its plans when it has so many: shapes that change with every call must not fill the memory.
 MOST = 512
 
-#: Kind of argument -> how a call describes it, how the kernel gets it. Numbers whose class decides a dtype are
-#: described with it, for 1, 1.0 and True are equal.
+#: Kind of argument -> how a call describes it, and what of it may change while the description stays (None: nothing,
+#: the plan keeps it). Numbers whose class decides a dtype are described with it, for 1, 1.0 and True are equal; floats
+#: are handed over as they are given, for -0.0 and 0.0 are equal, too.
 _KINDS = {
     "tensor": ("{0}._array.shape, {0}._dtype", "{0}._array"),
     "strided": ("{0}._array.shape, {0}._dtype, {0}._array.strides", "{0}._array"),
@@ -38,13 +39,20 @@ _KINDS = {
         "None if {0} is None else {0}._array",
     ),
     "number or tensor": ("describe({0})", "array_of({0})"),
-    "list": ("describe({0})", "array_of({0})"),
+    "tensors": ("tuple([(t._array.shape, t._dtype) for t in {0}])", "[t._array for t in {0}]"),
+    "strided tensors": (
+        "tuple([(t._array.shape, t._dtype, t._array.strides) for t in {0}])", "[t._array for t in {0}]",
+    ),
+    "optional tensors": ("describe({0})", "array_of({0})"),
     "number": ("{0}.__class__, {0}", "{0}"),
-    "plain": ("{0}", "{0}"),
-}
+    "numbers": ("describe({0})", "{0}"),
+    "float": ("{0}", "{0}"),
+    "plain": ("{0}", None),
+}  # fmt: skip
 
 _TEMPLATE = """
-def make(prepare, plans, describe, array_of, keep, nested, is_contiguous, new_tensor, keys):
+def make(prepare, plans, describe, array_of, keep, nested, backend, is_contiguous, new_object, Tensor, keys):
+    array_type, as_array = backend.array_type, backend.as_array
     def run({arguments}):
         description = ({description},)
         try:
@@ -72,23 +80,36 @@ def make(rule, seen, describe, remember):
 """
 
 _UNPLANNED = """
-def make(prepare, array_of, nested, is_contiguous, new_tensor, keys):
+def make(prepare, array_of, nested, backend, is_contiguous, new_object, Tensor, keys):
+    array_type, as_array = backend.array_type, backend.as_array
     def run({arguments}):
         call = prepare.plan(({arguments},))
 {carry_out}
     return run
 """
 
+#: What `new_tensor` does is written out: a call costs as much as it.
 _CARRY_OUT = """
         if call.otherwise is not None:
             return call.otherwise({arguments})
+{unpack}
         try:
             value = call.runner.run_kernel(call.function, {arrays})
         except RuntimeError as error:
             value = nested(error, call.function, {arrays})
-        if value.__class__ is call.array_type and value.dtype is call.stored and is_contiguous(value):
-            return new_tensor(value, call.dtype, keys)
-        return call.finish(value)
+        stored = call.stored
+        if stored is None:
+            return call.finish(value)
+        if value.__class__ is not array_type:
+            value = as_array(value)
+        if value.dtype is not stored or not is_contiguous(value):
+            return call.finish(value)
+        made = new_object(Tensor)
+        made._array = value
+        made._dtype = call.dtype
+        made._keys = keys
+        made._autograd = made._cell = made._base = None
+        return made
 """
 
 
@@ -97,15 +118,47 @@ def _maker(template: str, kinds: tuple[str, ...]) -> Callee:
     """The function of a template that makes executors for arguments of these kinds."""
     names = [f"a{i}" for i in range(len(kinds))]
     arguments = ", ".join(names)
-    arrays = ", ".join(_KINDS[kind][1].format(name) for kind, name in zip(kinds, names, strict=True))
+    lead = leading(kinds)
+    kept = [name for name, kind in zip(names[:lead], kinds, strict=False) if not changes(kind)]
+    given = [(_KINDS[kind][1] or "{0}").format(name) for name, kind in zip(names[:lead], kinds, strict=False)]
     source = template.format(
         arguments=arguments,
         description=", ".join(_KINDS[kind][0].format(name) for kind, name in zip(kinds, names, strict=True)),
-        carry_out=_CARRY_OUT.format(arguments=arguments, arrays=arrays),
+        carry_out=_CARRY_OUT.format(
+            arguments=arguments,
+            unpack=f"        {', '.join(kept)}, = call.between" if kept else "",
+            arrays=", ".join([*given, "*call.rest"]),
+        ),
     )
     space: dict[str, Any] = {}
     exec(compile(source, f"<executor of {', '.join(kinds) or 'nothing'}>", "exec"), space)  # noqa: S102 - our template
     return space["make"]
+
+
+def changes(kind: str) -> bool:
+    """Whether an argument of a kind may change from call to call while the description stays."""
+    return _KINDS[kind][1] is not None
+
+
+def leading(kinds: tuple[str, ...]) -> int:
+    """How many arguments there are up to the last one that changes from call to call; a plan keeps those after it."""
+    return max((i + 1 for i, kind in enumerate(kinds) if changes(kind)), default=0)
+
+
+@cache
+def choosing(count: int, kept: tuple[int, ...]) -> Callee:
+    """``choose(function)``: a function of `count` arguments, and any after them, that hands some of them on."""
+    arguments = [f"a{i}" for i in range(count)]
+    chosen = ", ".join([*(arguments[i] for i in kept), "*rest"])
+    space: dict[str, Any] = {}
+    source = f"def choose(function):\n    return lambda {', '.join([*arguments, '*rest'])}: function({chosen})"
+    exec(compile(source, f"<{len(kept)} of {count} arguments>", "exec"), space)  # noqa: S102 - our template
+    return space["choose"]
+
+
+def kinds_of(overload: Overload, strided: bool) -> tuple[str, ...]:
+    """The kind of each argument, a key of `_KINDS`; `strided` where a tensor may be other than row-major."""
+    return tuple(_kind(argument, overload, strided) for argument in overload.schema.arguments)
 
 
 def planned(overload: Overload, prepare: Any, strided: bool) -> Callee:
@@ -118,32 +171,34 @@ def planned(overload: Overload, prepare: Any, strided: bool) -> Callee:
     strided
         Whether a tensor may be other than row-major; strides then belong to the description.
     """
-    kinds = tuple(_kind(argument, overload, strided) for argument in overload.schema.arguments)
+    kinds = kinds_of(overload, strided)
     describe = _description_with_strides if strided else _description
     return _maker(_TEMPLATE, kinds)(prepare, {}, describe, _array_of, _keep, *_ends(prepare))
 
 
 def checked_once(overload: Overload, rule: Callee) -> Callee:
     """The checks of an operator that writes into arguments, made once for calls that agree in their description."""
-    kinds = tuple(_kind(argument, overload, True) for argument in overload.schema.arguments)
+    kinds = kinds_of(overload, True)
     return _maker(_CHECKED, kinds)(rule, set(), _description_with_strides, _remember)
 
 
 def unplanned(overload: Overload, prepare: Any) -> Callee:
     """The executor of an operator whose shape rule reads elements: every call is planned anew."""
-    kinds = tuple(_kind(argument, overload, True) for argument in overload.schema.arguments)
+    kinds = kinds_of(overload, True)
     return _maker(_UNPLANNED, kinds)(prepare, _array_of, *_ends(prepare))
 
 
 def _ends(prepare: Any) -> tuple[Any, ...]:
     """What executors end with: a plain result becomes a tensor at once."""
-    return nested, contiguity_of(prepare.backend), new_tensor, prepare.keys
+    return nested, prepare.backend, contiguity_of(prepare.backend), object.__new__, Tensor, prepare.keys
 
 
 def _kind(argument: Any, overload: Overload, strided: bool) -> str:
     if argument.is_tensor:
         if argument.is_list:
-            return "list"
+            if argument.optional or argument.optional_items:
+                return "optional tensors"
+            return "strided tensors" if strided else "tensors"
         if argument.name in overload.declaration.numbers or any(
             argument.name in names.split() for names in overload.declaration.number_signatures
         ):
@@ -151,7 +206,9 @@ def _kind(argument: Any, overload: Overload, strided: bool) -> str:
         if argument.optional:
             return "optional strided" if strided else "optional"
         return "strided" if strided else "tensor"
-    return "number" if argument.type == "Scalar" and not argument.is_list else "plain"
+    if argument.type == "Scalar":
+        return "numbers" if argument.is_list else "number"
+    return "float" if argument.type == "float" else "plain"
 
 
 def _description(value: Any) -> Any:

@@ -22,7 +22,7 @@ from ..state import excluding, mode_triple, nested, tls
 from ..tensor import Tensor, new_tensor
 from ..tensor_types import TENSORS
 from . import elementwise, views
-from .call_plans import checked_once, planned, unplanned
+from .call_plans import changes, checked_once, choosing, kinds_of, leading, planned, unplanned
 from .kernel import Kernel, are_alike, quiet, runner_for
 from .memory import check_no_internal_overlap, check_no_partial_overlap
 from .registry import READS_ELEMENTS, SHAPE_RULES, Overload, find_overload, load_family
@@ -160,24 +160,29 @@ class Call:
     function, runner
         What takes the schema's arguments in order, with arrays in place of tensors, and what runs it
         (`mt_core.dispatch.kernel.runner_for`).
+    between, rest
+        The arguments that are the same in all these calls: those that stand between tensors and numbers, and those
+        after the last of them.
     finish
         Makes tensors of what the function returns.
-    array_type, stored, dtype
-        Of a single row-major result: arrays of this class and NumPy dtype need no finishing.
+    stored, dtype
+        Of a single row-major result: arrays of this NumPy dtype need no finishing.
     otherwise
         Where no kernel accepts the call: what takes its arguments as they are. The others are None then.
     """
 
-    __slots__ = ("function", "runner", "finish", "array_type", "stored", "dtype", "otherwise")
+    __slots__ = ("function", "runner", "between", "rest", "finish", "stored", "dtype", "otherwise")
 
     def __init__(
-        self, function: Callee | None, runner: Any, finish: Callee | None, otherwise: Callee | None = None
-    ) -> None:
+        self, function: Callee | None, runner: Any, finish: Callee | None, otherwise: Callee | None = None,
+        between: tuple[Any, ...] = (), rest: tuple[Any, ...] = (),
+    ) -> None:  # fmt: skip
         self.function = function
         self.runner = runner
+        self.between = between
+        self.rest = rest
         self.finish = finish
         self.otherwise = otherwise
-        self.array_type: Any = None
         self.stored: Any = None
         self.dtype: Any = None
 
@@ -200,6 +205,11 @@ class Preparation:
         self.several = len(self.schema.returns) != 1 or self.schema.returns[0].is_list
         self.is_factory = overload.declaration.kind == "factory"
         self.wrap = wrapper(backend, keys)
+        kinds = kinds_of(overload, True)
+        #: Arguments up to the last that changes from call to call; positions of those that change, and of the others.
+        self.lead = leading(kinds)
+        self.changing = tuple(i for i in range(self.lead) if changes(kinds[i]))
+        self.between = tuple(i for i in range(self.lead) if not changes(kinds[i]))
 
     def plan(self, args: tuple[Any, ...]) -> Call:
         """How a call with these arguments is carried out.
@@ -220,35 +230,43 @@ class Preparation:
         first = specs[0] if isinstance(specs, (list, tuple)) and specs else specs
         if self.is_factory and specs is not None:
             specs.device = args[self.names["device"]]
-        normalized = getattr(first, "arguments", None) or {}
-        replaced = tuple((self.names[name], value) for name, value in normalized.items())
-        function = self.adapted(kernel, args, replaced, specs)
-        call = Call(function, runner_for(kernel, self.backend), self.finisher(specs, args))
+        given = list(args)
+        for name, value in (getattr(first, "arguments", None) or {}).items():
+            given[self.names[name]] = value
+        call = self.call(kernel, args, given, specs)
         index_is_known = not self.is_factory or self.keys & (CPU | META)
         if (
             index_is_known
             and isinstance(specs, Spec)
             and (specs.strides is None or is_contiguous(specs.shape, specs.strides))
         ):
-            call.array_type, call.stored, call.dtype = self.backend.array_type, specs.dtype.numpy_dtype, specs.dtype
+            call.stored, call.dtype = specs.dtype.numpy_dtype, specs.dtype
         return call
 
-    def adapted(
-        self, kernel: Kernel, args: tuple[Any, ...], replaced: tuple[tuple[int, Any], ...], specs: Any
-    ) -> Callee:
-        """The kernel as a function of all arguments in order.
+    def call(self, kernel: Kernel, args: tuple[Any, ...], given: list[Any], specs: Any) -> Call:
+        """The call of a kernel: half types are widened, and arguments that the kernel does not get are left out.
 
-        Half types are widened, what the rule normalized takes the place of what the caller gave, and arguments that the
-        kernel does not get are left out.
+        Parameters
+        ----------
+        given
+            The arguments as the rule normalized them.
         """
-        function = kernel.function
-        casts = self.casts(kernel, args)
         dropped = kernel.accepts.defaults | (_FACTORY_OPTIONS if self.is_factory else frozenset())
         kept = [i for name, i in self.names.items() if name not in dropped]
-        everything = len(kept) == len(self.names)
-        if not casts and not replaced and everything and not self.is_factory:
-            return function
-        last = (specs,) if self.is_factory else ()
+        lead = self.lead
+        function, casts = kernel.function, self.casts(kernel, args)
+        kept_leading = tuple(i for i in kept if i < lead)
+        if len(kept_leading) < lead:
+            function = choosing(lead, kept_leading)(function)
+        replaced = [(i, given[i]) for i in self.changing if given[i] is not args[i]]
+        if casts or replaced:
+            function = self.converting(function, casts, replaced)
+        rest = tuple(given[i] for i in kept if i >= lead) + ((specs,) if self.is_factory else ())
+        between = tuple(given[i] for i in self.between)
+        return Call(function, runner_for(kernel, self.backend), self.finisher(specs, args), None, between, rest)
+
+    def converting(self, function: Callee, casts: list[tuple[int, Any]], replaced: list[tuple[int, Any]]) -> Callee:
+        """The function of arrays in the dtypes that it computes in, and of what the rule gives in place of others."""
 
         def run(*arrays: Any) -> Any:
             given = list(arrays)
@@ -256,7 +274,7 @@ class Preparation:
                 given[i] = value
             for i, compute in casts:
                 given[i] = self.widened(given[i], compute)
-            return function(*(given if everything else [given[i] for i in kept]), *last)
+            return function(*given)
 
         return run
 
