@@ -265,6 +265,40 @@ def test_fork_rng_keeps_all_devices(monkeypatch):
     assert [g.initial_seed() for g in MODULE.default_generators] == [5, 5]
 
 
+def test_the_states_of_the_devices_of_tensors():
+    checkpoint = torch.utils.checkpoint
+    torch.manual_seed(3)
+    x, y = torch.ones(2, device=on(1)), torch.ones(2, device=on(0))
+    devices, states = checkpoint.get_device_states(1, torch.ones(2), [x, {"y": (y,)}], torch.ones(2, device="meta"))
+    assert devices == [1, 0] and all(torch.equal(a, b) for a, b in zip(states, (MODULE.get_rng_state(1),) * 2))
+    drawn = [torch.rand(2, device=on(index)).cpu() for index in devices]
+    checkpoint.set_device_states(devices, states, device_type=KIND)
+    assert [torch.rand(2, device=on(index)).tolist() for index in devices] == [t.tolist() for t in drawn]
+    checkpoint.set_device_states(devices[:1], states[:1])
+    assert torch.equal(torch.rand(2, device=on(1)).cpu(), drawn[0])
+    assert not torch.equal(torch.rand(2, device=on(0)).cpu(), drawn[1])
+    with pytest.raises(RuntimeError, match="invalid device ordinal"):
+        checkpoint.set_device_states([2], states, device_type=KIND)
+
+
+def test_the_device_type_that_checkpoints_take_by_default(monkeypatch):
+    checkpoint = torch.utils.checkpoint
+    default = checkpoint.DefaultDeviceType
+    monkeypatch.setattr(default, "_default_device_type", None)
+    assert default.get_device_type() == torch.accelerator.current_accelerator().type
+    assert checkpoint.get_device_states(torch.ones(2), 3) == ([], [])
+    default.set_device_type("cpu")
+    assert default.get_device_type() == "cpu" and checkpoint.set_device_states([], []) is None
+    with pytest.raises(AttributeError, match="module 'torch.cpu' has no attribute 'device'"):
+        checkpoint.set_device_states([0], [torch.get_rng_state()])
+    default.set_device_type()
+    assert default.get_device_type() == "cuda"
+    with simulated_devices("other"):
+        two = torch.ones(2, device=on(1)), torch.ones(2, device="other")
+        with pytest.warns(UserWarning, match="on at least two types of devices"):
+            assert checkpoint.get_device_states(*two)[0] == [1]
+
+
 def test_dropout_of_a_network_on_the_device():
     torch.manual_seed(1)
     expected = torch.nn.functional.dropout(torch.ones(40), 0.25)

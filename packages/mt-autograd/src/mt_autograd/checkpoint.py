@@ -18,7 +18,8 @@ from weakref import ref
 from mt_core import random
 from mt_core.api import _functions as ops
 from mt_core.autograd_state import enable_grad, no_grad
-from mt_core.random.devices import device_states, restore_device_states
+from mt_core.plugins.runtime_access import accelerator_type
+from mt_core.random.devices import default_generator_of, device_states, restore_device_states
 from mt_core.tensor import Tensor
 
 from .api import backward
@@ -30,13 +31,16 @@ from .variable import ExecutionEngine
 __all__ = [
     "CheckpointError",
     "CheckpointFunction",
+    "DefaultDeviceType",
     "check_backward_validity",
     "checkpoint",
     "checkpoint_sequential",
     "detach_variable",
+    "get_device_states",
     "noop_context_fn",
     "set_checkpoint_debug_enabled",
     "set_checkpoint_early_stop",
+    "set_device_states",
 ]
 
 Contexts = tuple[AbstractContextManager[Any], AbstractContextManager[Any]]
@@ -182,6 +186,81 @@ def _random_states() -> tuple[Tensor, dict[Any, Tensor]]:
 def _restore_random(states: tuple[Tensor, dict[Any, Tensor]]) -> None:
     random.set_rng_state(states[0])
     restore_device_states(states[1])
+
+
+class DefaultDeviceType:
+    """The device type whose random states `get_device_states` and `set_device_states` mean when no tensor says it.
+
+    `checkpoint` itself keeps the states of all devices that are in use.
+    """
+
+    _default_device_type: str | None = None
+
+    @staticmethod
+    def set_device_type(device: str = "cuda") -> None:
+        """Choose it."""
+        DefaultDeviceType._default_device_type = device
+
+    @staticmethod
+    def get_device_type() -> str:
+        """The one that was chosen, else the accelerator's, else ``"cpu"``."""
+        return DefaultDeviceType._default_device_type or accelerator_type() or "cpu"
+
+
+def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
+    """(indices, random states) of the devices of all tensors among the arguments but those of the CPU and of meta.
+
+    Where they are on devices of two types, it is one type's, with a warning.
+    """
+    places = [t.device for t in _leaves(args) if t.device.type not in ("cpu", "meta")]
+    kinds = {place.type for place in places}
+    if len(kinds) > 1:
+        warnings.warn(
+            "Tensor arguments, excluding CPU tensors, are detected on at least two types of devices. Device state will "
+            "only be saved for devices of a single device type, and the remaining devices will be ignored. "
+            "Consequently, if any checkpointed functions involve randomness, this may result in incorrect gradients. "
+            "(Note that if CUDA devices are among the devices detected, it will be prioritized; otherwise, the first "
+            f"device encountered will be selected.)\nDevice types: {sorted(kinds)} first device type: {places[0].type}",
+            stacklevel=2,
+        )
+    kind = "cuda" if "cuda" in kinds else next((place.type for place in places), "")
+    indices = [place.index or 0 for place in places if place.type == kind]
+    return indices, [default_generator_of(kind, index).get_state() for index in indices]
+
+
+def _leaves(value: Any) -> Iterator[Tensor]:
+    """The tensors in nested lists, tuples and dicts."""
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, (list, tuple, dict)):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _leaves(item)
+
+
+def set_device_states(devices: Sequence[int], states: Sequence[Tensor], *, device_type: str | None = None) -> None:
+    """Continue the default streams of the devices of a type from states, as `get_device_states` returned them.
+
+    Parameters
+    ----------
+    devices, states
+        Indices, and a state for each.
+    device_type
+        Their type, by default `DefaultDeviceType`'s.
+
+    Raises
+    ------
+    RuntimeError, AssertionError
+        When there is no such device.
+    AttributeError
+        When the type has no devices of its own, as the CPU.
+    """
+    kind = DefaultDeviceType.get_device_type() if device_type is None else device_type
+    if kind == "meta":
+        return
+    if kind == "cpu" and devices:
+        raise AttributeError("module 'torch.cpu' has no attribute 'device'")
+    for index, state in zip(devices, states, strict=False):
+        default_generator_of(kind, index).set_state(state)
 
 
 # Without reentrance

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -17,7 +17,7 @@ from . import hooks
 from .api import backward
 from .inplace import check_inplace, record_inplace, set_history
 from .modes import is_watched
-from .node import Node, output_spec
+from .node import Node, Underivable, output_spec
 from .operator_node import OperatorNode, node_class
 from .recompute import record_recomputed, record_recomputed_inplace, record_view
 from .recording import DIFFERENTIABLE, make_output, recorder
@@ -61,8 +61,7 @@ class AutogradLayer:
             if any(result.alias is not None for result in overload.schema.returns):
                 return record_view(below())
             return record_recomputed(overload, below(), composite)
-        cls = type("NotImplemented", (NotImplementedNode,), {"__slots__": (), "operator": overload.name})
-        return record_not_implemented(cls, overload, below())
+        return record_not_implemented(overload, below())
 
     # Members of a tensor (mt_core.tensor_autograd)
 
@@ -72,6 +71,11 @@ class AutogradLayer:
     retain_grad = staticmethod(hooks.retain_grad)
 
     follow_base = staticmethod(follow_base)
+
+    @staticmethod
+    def record_undifferentiable(name: str, tensor: Tensor, read: Tensor | None, change: Callable[[], Any]) -> Any:
+        """Carry out a change that has no derivative; see `record_undifferentiable`."""
+        return record_undifferentiable(name, tensor, read, change)
 
     @staticmethod
     def grad_fn_of_view(view: Tensor) -> Node | None:
@@ -122,22 +126,13 @@ def refuse_out(overload: Overload) -> Callee:
     return refuse
 
 
-class NotImplementedNode(Node):
-    """Stands in the graph where an operator has no derivative, and says so when a gradient arrives."""
-
-    __slots__ = ()
-    operator = ""
-
-    def apply(self, grads: Sequence[Any], needed: Sequence[bool] | None) -> Sequence[Any]:
-        raise NotImplementedError(
-            f"the derivative for 'aten::{self.operator}' is not implemented: declare it with "
-            "mt_autograd.rules.derivative, or call the operator under torch.no_grad()"
-        )
-
-
-def record_not_implemented(cls: type[NotImplementedNode], overload: Overload, below: Callee) -> Callee:
+def record_not_implemented(overload: Overload, below: Callee) -> Callee:
     """Run the operator, and give its results a node that refuses to be differentiated."""
     writes = writes_first(overload.schema)
+    error = NotImplementedError(
+        f"the derivative for 'aten::{overload.name}' is not implemented: declare it with mt_autograd.rules.derivative, "
+        "or call the operator under torch.no_grad()"
+    )
 
     def record(*args: Any) -> Any:
         edges = [edge_of(t) for t in tensors_in(args) if t.requires_grad]
@@ -145,7 +140,7 @@ def record_not_implemented(cls: type[NotImplementedNode], overload: Overload, be
             check_inplace(args[0])
         result = below(*args)
         outputs = [t for t in tensors_in((result,)) if t._dtype in DIFFERENTIABLE]
-        node = cls().attach(edges, [output_spec(t) for t in outputs])
+        node = Underivable(error).attach(edges, [output_spec(t) for t in outputs])
         for nr, output in enumerate(outputs):
             if writes and output is args[0]:
                 set_history(output, node)
@@ -154,6 +149,16 @@ def record_not_implemented(cls: type[NotImplementedNode], overload: Overload, be
         return result
 
     return record
+
+
+def record_undifferentiable(name: str, tensor: Tensor, read: Tensor | None, change: Callable[[], Any]) -> Any:
+    """`mt_core.plugins.protocols.AutogradLayer.record_undifferentiable`."""
+    check_inplace(tensor)
+    edges = [edge_of(t) for t in (tensor, read) if t is not None and t.requires_grad]
+    result = change()
+    node = Underivable(RuntimeError(f"derivative for {name} is not implemented"))
+    set_history(tensor, node.attach(edges, [output_spec(tensor)]))
+    return result
 
 
 layer = AutogradLayer()

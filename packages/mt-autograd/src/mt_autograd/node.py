@@ -34,6 +34,7 @@ __all__ = [
     "LEAF",
     "NO_EDGE",
     "Node",
+    "Underivable",
     "accumulator_of",
     "device_of_keys",
     "next_sequence_nr",
@@ -337,3 +338,21 @@ def _new_accumulator(leaf: Any) -> AccumulateGrad:
 def is_leaf(tensor: Any) -> bool:
     """Whether no recorded operation made the tensor."""
     return not tensor._keys & AUTOGRAD or tensor._autograd is None or tensor._autograd.grad_fn is None
+
+
+class Underivable(Node):
+    """Stands in the graph where an operator has no derivative, and raises `error` when a gradient arrives."""
+
+    __slots__ = ("error",)
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    def name(self) -> str:
+        return "torch::autograd::NotImplemented"
+
+    def apply(self, grads: Sequence[Any], needed: Sequence[bool] | None) -> Sequence[Any]:
+        raise type(self.error)(*self.error.args)
+
+
+Underivable.__name__ = Underivable.__qualname__ = "NotImplemented"  # as in PyTorch

@@ -14,7 +14,7 @@ from mt_core.keys import AUTOGRAD, CONJUGATE, MULTI_VIEW, NEGATIVE, NO_GRAD_VIEW
 from mt_core.tensor import Tensor
 
 from .modes import recording
-from .node import LEAF, NO_EDGE, Edge, Node, operation_name
+from .node import LEAF, NO_EDGE, Edge, Node, Underivable, operation_name, output_spec
 
 __all__ = ["ViewGeometry", "current_state", "edge_of", "follow_base", "mark_stale", "refuse_rebase"]
 
@@ -128,6 +128,8 @@ def current_state(view: Tensor) -> AutogradState | None:
 
 def _replayed_edge(view: Tensor) -> Edge:
     base = view._base
+    if view._cell is not base._cell:
+        return _edge_of_moved(view, base)
     severed = not base._keys & AUTOGRAD  # by `detach_`
     source = base.detach().requires_grad_() if severed else base
     with recording():
@@ -135,6 +137,12 @@ def _replayed_edge(view: Tensor) -> Edge:
     if severed:
         state.grad_fn.edges = NO_EDGE
     return state.grad_fn, state.output_nr
+
+
+def _edge_of_moved(view: Tensor, base: Tensor) -> Edge:
+    """The history of a view whose base lies on other memory since (``set_``): none that a gradient could pass."""
+    node = Underivable(RuntimeError("derivative for set_ is not implemented"))
+    return node.attach([edge_of(base)], [output_spec(view)]), 0
 
 
 def move_retained(old: Node | None, state: AutogradState) -> None:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
 from .block import Block, block_of, resize_block
 from .cell import Cell, cell_of
+from .dispatch.dispatcher import layer_for, written_outside_inference
 from .dtypes import cpp_type_name, dtype, scalar_type_name
-from .keys import AUTOGRAD, BACKEND_MASK, STRIDED
+from .keys import AUTOGRAD, BACKEND_MASK, INFERENCE, STRIDED
 from .meta_array import contiguous_strides
 from .schema import MISSING
 from .spec import is_contiguous
-from .state import tls
+from .state import mode_triple, tls
 from .storage import UntypedStorage
 from .tensor import Tensor, new_tensor
 from .typed_storage import TypedStorage
@@ -100,13 +102,24 @@ def set_tensor(self: Any, source: Any, storage_offset: Any, size: Any, stride: A
 
     Its version counts on; what was a view is none any more.
 
+    Where it is recorded, the tensor's history is from then on a node that no gradient passes.
+
     Raises
     ------
     TypeError, RuntimeError
         For arguments that fit none of the forms, for a source of another dtype or device, for geometries that make no
         sense, and for leaves that require grad, in PyTorch's words.
     """
-    _refuse_recorded(self, source)
+    if self._keys & INFERENCE and not mode_triple(tls.mode)[2] & INFERENCE:
+        raise written_outside_inference()
+    read = source if isinstance(source, Tensor) else None
+    if tls.grad_enabled and (self._keys | (read._keys if read is not None else 0)) & AUTOGRAD:
+        move = functools.partial(_move, self, source, storage_offset, size, stride)
+        return layer_for(AUTOGRAD).record_undifferentiable("set_", self, read, move)
+    return _move(self, source, storage_offset, size, stride)
+
+
+def _move(self: Any, source: Any, storage_offset: Any, size: Any, stride: Any) -> Any:
     if source is MISSING and storage_offset is MISSING and size is MISSING:
         source, storage_offset, size, stride = UntypedStorage(device=self.device), 0, (0,), (1,)
     elif not isinstance(source, (Tensor, UntypedStorage, TypedStorage)) or (storage_offset is MISSING) != (
@@ -126,16 +139,6 @@ def set_tensor(self: Any, source: Any, storage_offset: Any, size: Any, stride: A
     if needed > block.nbytes:
         resize_block(block, needed)
     return _laid_out(self, block, storage_offset, size, steps)
-
-
-def _refuse_recorded(tensor: Any, source: Any) -> None:
-    if not tls.grad_enabled:
-        return
-    if tensor._keys & AUTOGRAD and tensor._base is None and tensor.is_leaf:
-        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
-    if tensor._keys & AUTOGRAD or isinstance(source, Tensor) and source._keys & AUTOGRAD:
-        # PyTorch says so when it comes to the backward pass.
-        raise NotImplementedError("derivative for set_ is not implemented")
 
 
 def _no_such_form(*values: Any) -> TypeError:

@@ -128,14 +128,18 @@ def _guarded(overload: Overload, callee: Callee) -> Callee:
 
     def check(*args: Any) -> Any:
         if any(getattr(args[i], "_keys", 0) & INFERENCE for i in written):
-            raise RuntimeError(
-                "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to "
-                "get a normal tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for "
-                "more details."
-            )
+            raise written_outside_inference()
         return callee(*args)
 
     return check
+
+
+def written_outside_inference() -> RuntimeError:
+    """The error for writing to an inference tensor outside of inference mode."""
+    return RuntimeError(
+        "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal "
+        "tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
+    )
 
 
 def _resolve(overload: Overload, call_keys: int) -> Callee:

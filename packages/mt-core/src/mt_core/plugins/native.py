@@ -126,7 +126,7 @@ def _open(path: str | os.PathLike[str]) -> ctypes.CDLL:
     return library
 
 
-def _kernel(library: ctypes.CDLL, path: str, name: str, entry: NativeKernel, key: int) -> _Call:
+def _kernel(library: ctypes.CDLL, path: str, name: str, entry: NativeKernel, key: int) -> _Fresh | _Writing:
     overload = _overload(name)
     return (_Writing if overload.schema.is_mutable else _Fresh)(library, path, overload, entry, key)
 

@@ -273,3 +273,11 @@ class AutogradLayer(Layer, Protocol):
     def grad_fn_of_view(self, view: Any) -> Any:
         """``Tensor.grad_fn`` of a view, up to date with what happened to its base."""
         ...
+
+    def record_undifferentiable(self, name: str, tensor: Any, read: Any, change: Callable[[], Any]) -> Any:
+        """Carry out `change`, which changes a tensor and has no derivative; returns what it returns.
+
+        The tensor's history is from then on something that raises when a gradient arrives, naming the operator `name`.
+        `read` is another tensor that it depends on, or None. It raises first for leaves that require grad.
+        """
+        ...
