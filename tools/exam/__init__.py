@@ -10,7 +10,8 @@ from typing import NamedTuple
 from mt_autograd.testing import DerivativeExam, check_recording
 from mt_core.testing import BackendExam, DeviceReference, StoredReference, read_gaps
 from mt_core.testing.exam import APPLIES
-from mt_core.testing.gaps import Gaps
+from mt_core.testing.gaps import Gaps, merge_gaps
+from mt_core.testing.proofs import NAMES, Proof, registered_proof
 from mt_core.testing.sample import declared_operators
 
 __all__ = ["Check", "Exams", "make_exams"]
@@ -29,22 +30,21 @@ class Check(NamedTuple):
 
 
 class Exams(NamedTuple):
-    """What a device is asked: results, and derivatives."""
+    """What a device is asked: results, and derivatives where it calculates."""
 
     results: BackendExam
-    derivatives: DerivativeExam
+    derivatives: DerivativeExam | None
 
     def checks(self, operators: Iterable[str] | None = None) -> Iterator[Check]:
         """All checks, or those of some operators."""
         wanted = None if operators is None else set(operators)
-        for name, applies in APPLIES.items():
-            for overload in declared_operators():
-                chosen = wanted is None or overload.name in wanted
-                if chosen and applies(overload) and self.results._has(name):
-                    yield _check(self.results, name, overload.name)
+        for name in APPLIES:
+            for operator in self.results.operators(name):
+                if wanted is None or operator in wanted:
+                    yield _check(self.results, name, operator)
         if isinstance(self.results.reference, StoredReference):
             yield from self._recordings(wanted)
-        for operator in self.derivatives.operators():
+        for operator in [] if self.derivatives is None else self.derivatives.operators():
             if wanted is None or operator in wanted:
                 yield _check(self.derivatives, "test_first_derivative", operator)
                 yield _check(self.derivatives, "test_second_derivative", operator)
@@ -66,15 +66,24 @@ def _check(exam: BackendExam | DerivativeExam, name: str, operator: str) -> Chec
 
 
 def make_exams(device_type: str, gaps: Path | None = None) -> Exams:
-    """The exams of a device; its gaps are those of the distribution that brings it, unless told."""
-    found = gaps or PACKAGES / f"mt-backend-{device_type}" / "tests" / "gaps.toml"
-    known = read_gaps(found) if found.is_file() else {}
-    derivative_gaps = read_gaps(PACKAGES / "mt-autograd" / "tests" / "derivative_gaps.toml")
+    """The exams of a device, or of a proof; its gaps are those of the distribution that brings it, unless told."""
+    proof = registered_proof(device_type) if device_type in NAMES else Proof(None)
+    known = merge_gaps(*(read_gaps(path) for path in ([gaps] if gaps else gaps_of(device_type)) if path.is_file()))
     reference = StoredReference(STORED, "run make_samples.py") if device_type == "cpu" else DeviceReference("cpu")
-    results = type("Results", (BackendExam,), _facts(device_type, known, reference=reference))
-    derivatives = type("Derivatives", (DerivativeExam,), _facts(device_type, {**derivative_gaps, **known}, share=1))
-    return Exams(results(), derivatives())
+    facts = {"device_type": device_type, "gaps": known, "reference": reference, "calculates": proof.calculates}
+    results = type("Results", (*proof.bases, BackendExam), facts)()
+    return Exams(results, _derivatives(device_type, proof, known) if proof.calculates else None)
 
 
-def _facts(device_type: str, gaps: Gaps, **others: object) -> dict[str, object]:
-    return {"device_type": device_type, "gaps": gaps, **others}
+def gaps_of(device_type: str) -> list[Path]:
+    """Where the known gaps of a device are listed, if it has any."""
+    if device_type in NAMES:
+        tests = PACKAGES / "mt-core" / "tests"
+        return [tests / "proof_gaps.toml", tests / f"{device_type}_gaps.toml"]
+    return [PACKAGES / f"mt-backend-{device_type}" / "tests" / "gaps.toml"]
+
+
+def _derivatives(device_type: str, proof: Proof, known: Gaps) -> DerivativeExam:
+    general = read_gaps(PACKAGES / "mt-autograd" / "tests" / "derivative_gaps.toml")
+    facts = {"device_type": device_type, "gaps": merge_gaps(general, known), "share": 1}
+    return type("Derivatives", (*proof.bases, DerivativeExam), facts)()

@@ -11,11 +11,11 @@ import pytest
 
 import mindtorch as torch
 from mt_core.api import _functions
-from mt_core.dispatch.lookup import composite_of
+from mt_core.dispatch.lookup import composite_of, kernels_of
 from mt_core.dispatch.registry import PACKETS, Overload, find_overload, forget_all, register_kernel, unregister_kernel
 from mt_core.keys import CPU
 from mt_core.testing.arguments import Arguments
-from mt_core.testing.sample import TensorMaker, declared_operators, sample_functions
+from mt_core.testing.sample import Sample, TensorMaker, declared_operators, sample_functions
 
 OPERATORS = [overload.name for overload in declared_operators()]
 
@@ -44,58 +44,73 @@ def outside_kernel(*names: str) -> Iterator[None]:
             unregister_kernel(CPU, name, kernel)
 
 
-def accepted_sample(overload: Overload) -> Callable[[], Any]:
+def accepted_sample(overload: Overload) -> Callable[[], Sample]:
     """A maker of a sample that the operator takes."""
     for generate in sample_functions(overload):
         count = len(list(generate(TensorMaker())))
         for position in range(count):
 
-            def make(generate: Any = generate, position: int = position) -> Any:
+            def make(generate: Any = generate, position: int = position) -> Sample:
                 return list(generate(TensorMaker()))[position]
 
-            try:
-                with torch.no_grad(), warnings.catch_warnings():
-                    warnings.simplefilter("ignore")
-                    overload.call(*Arguments(overload, make()).bound)
-            except (RuntimeError, TypeError, ValueError, IndexError, NotImplementedError):
-                continue
-            return make
-    pytest.skip(f"{overload.name} has no samples of its own that run on the CPU (out= forms have none)")
-    raise AssertionError
+            if results(overload, Arguments(overload, make()).bound) is not None:
+                return make
+    raise AssertionError(f"no sample of {overload.name} is accepted")
+
+
+def results(overload: Overload, bound: list[Any]) -> list[Any] | None:
+    """What the operator returns, or None where it refuses the arguments."""
+    try:
+        with torch.no_grad(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            made = overload.call(*bound)
+    except (RuntimeError, TypeError, ValueError, IndexError, NotImplementedError):
+        return None
+    return list(made) if isinstance(made, (list, tuple)) else [made]
+
+
+def accepted_arguments(overload: Overload) -> Callable[[], list[Any]]:
+    """A maker of arguments, in the schema's order, that the operator takes.
+
+    An ``out=`` form gets those of its functional form, and tensors like its results.
+    """
+    if overload.declaration.form != "out":
+        make = accepted_sample(overload)
+        return lambda: list(Arguments(overload, make()).bound)
+    functional = find_overload(overload.declaration.functional or "")
+    given = accepted_arguments(functional)
+
+    def with_outs() -> list[Any]:
+        made, rest = results(functional, given()), iter(given())
+        outs = iter([out.clone() for out in made or ()])
+        return [next(outs) if a.writes else next(rest) for a in overload.schema.arguments]
+
+    return with_outs
 
 
 def differentiable(value: Any) -> bool:
     return isinstance(value, torch.Tensor) and (value.dtype.is_floating_point or value.dtype.is_complex)
 
 
+def requiring_grad(overload: Overload, bound: list[Any]) -> list[Any]:
+    """The arguments as leaves that require grad; what is written stays without, as PyTorch demands."""
+    written = [a.writes for a in overload.schema.arguments]
+    return [v.detach().requires_grad_() if differentiable(v) and not w else v for v, w in zip(bound, written)]
+
+
 @pytest.mark.parametrize("name", OPERATORS)
 def test_it_is_entered(name: str) -> None:
     overload = find_overload(name)
-    make = accepted_sample(overload)
-
-    def call(*, grad: bool = False) -> None:
-        arguments = Arguments(overload, make())
-        bound = list(arguments.bound)
-        if grad:
-            # Of in-place forms the first argument stays a leaf without gradient, as PyTorch demands.
-            writes = {i for i, a in enumerate(overload.schema.arguments) if a.writes}
-            bound = [
-                v.detach().requires_grad_() if differentiable(v) and i not in writes else v for i, v in enumerate(bound)
-            ]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            overload.call(*bound)
-
-    with outside_kernel(name):
+    make = accepted_arguments(overload)
+    with outside_kernel(name), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         for enter in (torch.enable_grad, torch.no_grad, torch.inference_mode):
             with enter(), pytest.raises(Entered):
-                call()
-        if overload.declaration.form != "out":
+                overload.call(*make())
+        if overload.declaration.form != "out":  # autograd refuses those that require grad
             with pytest.raises(Entered):
-                call(grad=True)
-    # And gone again.
-    with torch.no_grad():
-        call()
+                overload.call(*requiring_grad(overload, make()))
+    assert results(overload, make()) is not None, "the kernel is gone again"
 
 
 @pytest.mark.parametrize("name", OPERATORS)
@@ -134,13 +149,64 @@ WITH_OUT = [name for name in OPERATORS if derives(name)]
 
 
 @pytest.mark.parametrize("name", WITH_OUT)
-def test_the_out_form_enters_it(name: str) -> None:
+def test_the_out_form_enters_the_kernel_of_its_functional_form(name: str) -> None:
+    out_form = find_overload(find_overload(name).declaration.out or "")
+    arguments = accepted_arguments(out_form)()
+    with outside_kernel(name), warnings.catch_warnings(), torch.no_grad(), pytest.raises(Entered):
+        warnings.simplefilter("ignore")
+        out_form.call(*arguments)
+
+
+def derives_in_place(name: str) -> bool:
+    """Whether an operator has an in-place form that is made from it, and no kernel or composite of its own."""
+    inplace = find_overload(name).declaration.inplace
+    if inplace is None or find_overload(name).declaration.kind == "view":
+        return False
+    return composite_of(find_overload(inplace)) is None and not kernels_of(find_overload(inplace), CPU)
+
+
+@pytest.mark.parametrize("name", [name for name in OPERATORS if derives_in_place(name)])
+def test_the_in_place_form_enters_the_kernel_of_its_functional_form(name: str) -> None:
     overload = find_overload(name)
-    out_form = find_overload(overload.declaration.out or "")
-    bound = Arguments(overload, accepted_sample(overload)()).bound
-    rest = iter(bound)
-    arguments = [torch.empty(0) if a.writes else next(rest) for a in out_form.schema.arguments]
-    with outside_kernel(name), warnings.catch_warnings(), torch.no_grad():
+    inplace = find_overload(overload.declaration.inplace or "")
+    make = accepted_arguments(inplace)
+    with outside_kernel(name), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for enter in (torch.enable_grad, torch.no_grad, torch.inference_mode):
+            with enter(), pytest.raises(Entered):
+                inplace.call(*make())
+
+
+OUT_FORMS = [name for name in OPERATORS if find_overload(name).declaration.form == "out"]
+
+
+@pytest.mark.parametrize("name", OUT_FORMS)
+def test_python_functions_enter_the_kernel_of_the_out_form(name: str) -> None:
+    """``torch.add(x, y, out=z)``, and the operator in ``torch.ops``. Python may choose another overload of the name."""
+    overload = find_overload(name)
+    make = accepted_arguments(overload)
+    operator = getattr(getattr(torch.ops.aten, overload.packet_name), overload.overload_name)
+    schema_like, public = split(overload, make()), as_public(overload, make())
+    forget_all()
+    siblings = [name for name in OUT_FORMS if find_overload(name).packet_name == overload.packet_name]
+    with outside_kernel(*siblings), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with pytest.raises(Entered):
-            out_form.call(*arguments)
+            operator(*schema_like[0], **schema_like[1])
+        if "function" in overload.declaration.variants:
+            with pytest.raises(Entered):
+                getattr(_functions, overload.packet_name)(*public[0], **public[1])
+
+
+def split(overload: Overload, bound: list[Any]) -> tuple[list[Any], dict[str, Any]]:
+    """Arguments by position, and those that the schema takes by name alone."""
+    pairs = list(zip(overload.schema.arguments, bound, strict=True))
+    return [v for a, v in pairs if not a.kwarg_only], {a.name: v for a, v in pairs if a.kwarg_only}
+
+
+def as_public(overload: Overload, bound: list[Any]) -> tuple[list[Any], dict[str, Any]]:
+    """The same arguments as Python's functions take them: what is written as ``out=``, several as a tuple."""
+    pairs = list(zip(overload.schema.arguments, bound, strict=True))
+    outs = [v for a, v in pairs if a.writes]
+    named = {a.name: v for a, v in pairs if a.kwarg_only and not a.writes}
+    return [v for a, v in pairs if not a.kwarg_only], {**named, "out": outs[0] if len(outs) == 1 else tuple(outs)}

@@ -6,10 +6,27 @@ from pathlib import Path
 
 from mt_autograd.testing import DerivativeExam, is_chosen
 from mt_core.testing import read_gaps
+from mt_core.testing.proofs import AsksNothingElse, registered_proof
+
+for _name in ("boxed", "strict"):
+    registered_proof(_name)
 
 
 class TestDerivatives(DerivativeExam):
     gaps = read_gaps(Path(__file__).with_name("derivative_gaps.toml"))
+
+
+class TestBoxedDerivatives(TestDerivatives):
+    """On immutable buffers."""
+
+    device_type = "boxed"
+    share = 0.02
+
+
+class TestStrictDerivatives(AsksNothingElse, TestBoxedDerivatives):
+    """On a backend with the contract's attributes only."""
+
+    device_type = "strict"
 
 
 def test_the_share_is_the_same_everywhere() -> None:

@@ -12,19 +12,17 @@ import pytest
 import mt_core
 from mt_core.dispatch.registry import KERNELS, find_overload, register_kernel
 from mt_core.keys import CPU
-from mt_core.plugins.discovery import register_backend
 from mt_core.testing import BackendExam, TensorMaker, read_gaps
-from mt_core.testing.gaps import run_unless_known
-from mt_core.testing.null_backend import NullBackend
+from mt_core.testing.gaps import merge_gaps, run_unless_known
+from mt_core.testing.proofs import registered_proof
 
-NULL = NullBackend(devices=2)
-register_backend(NULL)
+NULL = registered_proof("null").backend
 
 
 class TestNullBackend(BackendExam):
     device_type = "null"
     calculates = False
-    gaps = read_gaps(Path(__file__).with_name("null_gaps.toml"))
+    gaps = merge_gaps(*(read_gaps(Path(__file__).with_name(f"{which}_gaps.toml")) for which in ("proof", "null")))
 
 
 def test_null_backend_records_its_kernels() -> None:

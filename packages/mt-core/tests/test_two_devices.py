@@ -5,15 +5,19 @@ That the results of every operator stay is shown by the exam of the null backend
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 import mt_core
+from mt_core.dispatch.registry import Overload, find_overload
 from mt_core.keys import OTHER_INDEX
 from mt_core.plugins.discovery import register_backend
 from mt_core.tensor import Tensor
+from mt_core.testing.arguments import REFUSALS, Arguments, samples_on
 from mt_core.testing.null_backend import NullBackend
+from mt_core.testing.sample import declared_operators
 
 register_backend(NullBackend("duo", devices=2))
 DIFFERENT = "Expected all tensors to be on the same device"
@@ -94,3 +98,104 @@ def test_two_devices_in_one_call_are_refused(expression: str, first: Tensor, sec
 def test_out_on_another_device_is_refused(call: str, first: Tensor, second: Tensor) -> None:
     with pytest.raises(RuntimeError, match="Expected out tensor to have device duo:1, but got duo:0 instead"):
         eval(call, {"torch": mt_core, "x": second, "y": first})  # noqa: S307
+
+
+#: Operators that take tensors of several devices as PyTorch does, with the reason.
+TAKES_SEVERAL = {
+    "copy_": "copies from one device to another",
+    "fill.Tensor": "copies the number",
+    "fill_.Tensor": "copies the number",
+    "expand_as": "reads the shape of `other` alone",
+    "reshape_as": "reads the shape of `other` alone",
+    "view_as": "reads the shape of `other` alone",
+    "as_strided_scatter": "copies `src` into its place",
+    "diagonal_scatter": "copies `src` into its place",
+    "select_scatter": "copies `src` into its place",
+    "slice_scatter": "copies `src` into its place",
+    "rrelu_with_noise_backward": "reads the noise in training alone, and the input out of it alone",
+}
+#: PyTorch's own words for a few.
+OTHERWISE = "Expected query, key, and value to have the same device type"
+
+
+def of_form(form: str) -> list[str]:
+    """Operators of a form that take more than one tensor."""
+
+    def applies(overload: Overload) -> bool:
+        tensors = len(overload.tensor_positions) + 2 * len(overload.list_positions)
+        return tensors > 1 and overload.declaration.form == form
+
+    return [o.name for o in declared_operators() if applies(o)]
+
+
+def mixed(overload: Overload) -> Iterator[list[Any]]:
+    """Arguments of samples on the second device but for one tensor, or one of a list, that is on the first."""
+    samples = zip(samples_on(overload, "duo", index=1), samples_on(overload, "duo", index=0), strict=True)
+    for ours, theirs in samples:
+        bound, other = Arguments(overload, ours).bound, Arguments(overload, theirs).bound
+        given = [i for i in overload.tensor_positions if isinstance(bound[i], Tensor)]
+        several = [i for i in overload.list_positions if sum(isinstance(t, Tensor) for t in bound[i] or ()) > 1]
+        for i in given if len(given) > 1 else []:
+            yield [*bound[:i], other[i], *bound[i + 1 :]]
+        for i in several:
+            yield [*bound[:i], [*bound[i][:-1], other[i][-1]], *bound[i + 1 :]]
+
+
+def is_taken_on_one(overload: Overload, bound: list[Any]) -> bool:
+    """Whether the operator takes these arguments where all of their tensors are on the second device."""
+    try:
+        overload.call(*[on_second(value) for value in bound])
+    except REFUSALS:
+        return False
+    return True
+
+
+def on_second(value: Any) -> Any:
+    if isinstance(value, list):
+        return [on_second(item) for item in value]
+    return value.to(SECOND) if isinstance(value, Tensor) else value
+
+
+@pytest.mark.parametrize("name", [name for name in of_form("functional") if name not in TAKES_SEVERAL])
+def test_no_operator_takes_two_devices(name: str) -> None:
+    overload = find_overload(name)
+    for bound in mixed(overload):
+        if is_taken_on_one(overload, bound):
+            with pytest.raises(RuntimeError, match=f"{DIFFERENT}|{OTHERWISE}"):
+                overload.call(*bound)
+
+
+@pytest.mark.parametrize("name", sorted(TAKES_SEVERAL))
+def test_operators_take_two_devices_where_pytorch_does(name: str) -> None:
+    """Of all of its mixed samples at least one; the others are refused in the words for two devices."""
+    overload, taken = find_overload(name), 0
+    for bound in mixed(overload):
+        if is_taken_on_one(overload, bound):
+            try:
+                assert overload.call(*bound).device == bound[0].device
+                taken += 1
+            except RuntimeError as refusal:
+                assert DIFFERENT in str(refusal)
+    assert taken
+
+
+@pytest.mark.parametrize("name", of_form("out"))
+def test_no_out_form_writes_to_another_device(name: str) -> None:
+    overload = find_overload(name)
+    functional = find_overload(overload.declaration.functional or "")
+    for sample in samples_on(functional, "duo", index=1):
+        bound = Arguments(functional, sample).bound
+        try:
+            with SECOND:
+                made = overload_outs(functional.call(*bound))
+        except REFUSALS:
+            continue
+        rest = iter(bound)
+        elsewhere = iter([t.to(FIRST) for t in made])
+        arguments = [next(elsewhere) if a.writes else next(rest) for a in overload.schema.arguments]
+        with SECOND, pytest.raises(RuntimeError, match=f"{DIFFERENT}|Expected out tensor to have device duo:1"):
+            overload.call(*arguments)
+
+
+def overload_outs(result: Any) -> list[Tensor]:
+    return list(result) if isinstance(result, (list, tuple)) else [result]

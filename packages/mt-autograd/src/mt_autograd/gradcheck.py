@@ -202,9 +202,7 @@ class _Check:
             seed[index] = 1j if imaginary else 1
             for column, g in zip(columns, self._backward(output, seed, retain_graph=True), strict=True):
                 column.append(g.reshape(-1))
-        return [
-            ops.stack(c, 1) if c else ops.zeros([x.numel(), 0], dtype=x.dtype) for c, x in zip(columns, self.checked)
-        ]
+        return [ops.stack(c, 1) if c else x.new_zeros([x.numel(), 0]) for c, x in zip(columns, self.checked)]
 
     def _backward(self, output: Tensor, seed: Tensor, retain_graph: bool = False) -> list[Tensor]:
         found = grad([output], self.checked, [seed], retain_graph=retain_graph, allow_unused=True)
@@ -217,7 +215,7 @@ class _Check:
             if x.dtype.is_complex:
                 row = ops.complex(row, self._difference(x, index, self.eps * 1j, output_nr, imaginary))
             rows.append(row)
-        return ops.stack(rows) if rows else ops.zeros([0, self.outputs()[output_nr].numel()], dtype=x.dtype)
+        return ops.stack(rows) if rows else x.new_zeros([0, self.outputs()[output_nr].numel()])
 
     def _difference(self, x: Tensor, index: tuple[int, ...], step: complex, output_nr: int, imaginary: bool) -> Tensor:
         """Change of the output, per unit, along one element of an input."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..api import _functions as ops
+from ..dispatch.elementwise import check_same_device
 from ..dispatch.registry import register_composite as composite
 from ..dtypes import bfloat16, float32, float64, scalar_type_name
 
@@ -75,6 +76,7 @@ def rrelu(self: Any, lower: Any, upper: Any, training: bool, generator: Any) -> 
 @composite("rrelu_with_noise", explicit=True)
 def rrelu_with_noise(self: Any, noise: Any, lower: Any, upper: Any, training: bool, generator: Any) -> Any:
     """Slopes are drawn, in double precision, for the elements that are not positive, in their order."""
+    check_same_device([self, noise])
     if not training:
         return ops.leaky_relu(self, (lower + upper) / 2)
     if self.dtype not in (bfloat16, float32, float64):

@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import dtypes
 from ..api import _functions as ops
+from ..dispatch.elementwise import check_same_device
 from ..dispatch.registry import register_composite as composite
 from ..dtypes import scalar_type_name
 from ..promotion import dtype_of_number
@@ -45,6 +46,7 @@ def allclose(self: Any, other: Any, rtol: float, atol: float, equal_nan: bool) -
 
 @composite("equal")
 def equal(self: Any, other: Any) -> bool:
+    check_same_device([self, other])
     return self.shape == other.shape and ops.eq(self, other).all().item()
 
 

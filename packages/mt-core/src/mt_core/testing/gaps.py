@@ -11,7 +11,7 @@ if sys.version_info >= (3, 11):
 else:  # pytest brings it on older Pythons
     import tomli as tomllib
 
-__all__ = ["Gaps", "read_gaps", "run_unless_known"]
+__all__ = ["Gaps", "merge_gaps", "read_gaps", "run_unless_known"]
 
 #: Check -> operator -> reason.
 Gaps = dict[str, dict[str, str]]
@@ -21,6 +21,12 @@ def read_gaps(path: Path) -> Gaps:
     """The tables of a ``gaps.toml``: one per check, ``"operator" = "reason"`` in each."""
     with path.open("rb") as file:
         return tomllib.load(file)
+
+
+def merge_gaps(*lists: Gaps) -> Gaps:
+    """All gaps of several lists."""
+    checks = {check for gaps in lists for check in gaps}
+    return {check: {k: v for gaps in lists for k, v in gaps.get(check, {}).items()} for check in sorted(checks)}
 
 
 def run_unless_known(gaps: Gaps, check: str, operator: str, run: Callable[[], None]) -> None:

@@ -18,7 +18,7 @@ from ..plugins.contract import members
 from ..plugins.protocols import CONTRACT, Backend, BackendArray
 from .borrowed_kernels import borrow_kernels
 
-__all__ = ["OPTIONAL", "StrictArray", "StrictBackend"]
+__all__ = ["OPTIONAL", "StrictArray", "StrictBackend", "asked_for", "forget_asked", "names_of_contract"]
 
 #: What a backend may have besides; this one has none of it.
 OPTIONAL = (
@@ -26,13 +26,24 @@ OPTIONAL = (
     "dlpack_type", "to_dlpack", "from_dlpack",
 )  # fmt: skip
 
+#: What was asked of arrays and backends, and is not in the contract.
+_asked: set[str] = set()
+
+
+def asked_for() -> list[str]:
+    """What was asked for since `forget_asked` that the contract does not list."""
+    return sorted(_asked)
+
+
+def forget_asked() -> None:
+    """Begin to note afresh."""
+    _asked.clear()
+
 
 class StrictArray:
     """A NumPy array of which only the contract's attributes can be seen."""
 
     __slots__ = ("_hidden",)
-    #: What else was asked for.
-    asked: set[str] = set()
 
     def __init__(self, hidden: np.ndarray) -> None:
         self._hidden = hidden
@@ -45,20 +56,25 @@ class StrictArray:
     size = property(lambda self: self._hidden.size)
 
     def __getattr__(self, name: str) -> Any:
-        self.asked.add(f"array.{name}")
+        _asked.add(f"array.{name}")
         raise AttributeError(f"the contract lists no attribute {name} of a backend's array")
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        self.asked.add("array.__array__")
+        _asked.add("array.__array__")
         raise TypeError("the contract makes no NumPy array of a backend's array but by to_host")
 
     def __len__(self) -> int:
-        self.asked.add("array.__len__")
+        _asked.add("array.__len__")
         raise TypeError("the contract lists no length of a backend's array")
 
 
 def reveal(array: Any) -> Any:
     return array._hidden if isinstance(array, StrictArray) else array
+
+
+def hide(elements: Any) -> StrictArray:
+    """The array of what a kernel returned, which may be a scalar of NumPy's."""
+    return StrictArray(np.asarray(elements))
 
 
 #: Methods that take arrays and give arrays.
@@ -69,7 +85,7 @@ class StrictBackend:
     """Follows `mt_core.plugins.protocols.Backend` to the letter."""
 
     def __init__(self, device_type: str = "strict") -> None:
-        vars(self).update(contract=CONTRACT, device_type=device_type, array_type=StrictArray, asked=set())
+        vars(self).update(contract=CONTRACT, device_type=device_type, array_type=StrictArray)
 
     def device_count(self) -> int:
         return 1
@@ -78,7 +94,7 @@ class StrictBackend:
         if name in members(Backend):
             return self._answer(name)
         if name not in OPTIONAL:
-            vars(self)["asked"].add(f"backend.{name}")
+            _asked.add(f"backend.{name}")
         raise AttributeError(f"the contract lists no attribute {name} of a backend")
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -104,7 +120,7 @@ class StrictBackend:
         return 0
 
     def load(self, family: str) -> None:
-        borrow_kernels(backend_key(self.device_type), family, reveal, StrictArray, views=True)
+        borrow_kernels(backend_key(self.device_type), family, reveal, hide, views=True)
 
 
 def _unchanged(value: Any) -> Any:

@@ -10,8 +10,10 @@ FLOATS = (dtypes.float32, dtypes.float64, dtypes.bfloat16)
 NUMERIC = (*FLOATS, dtypes.int64, dtypes.uint8)
 
 unary(
-    "neg abs sign sgn positive angle conj_physical _conj_physical conj resolve_conj resolve_neg real square reciprocal"
+    "neg abs sign sgn positive angle conj_physical _conj_physical conj resolve_conj resolve_neg real square reciprocal "
+    "_conj"
 )
+unary("_neg_view", dtypes=(*NUMERIC, dtypes.complex64))
 unary("ceil floor trunc round frac exp exp2 expm1 sin cos tan atan sinh cosh asinh deg2rad rad2deg bitwise_not")
 unary("sqrt rsqrt log log2 log10 log1p", low=0.25)
 unary("asin acos atanh", low=-0.9, high=0.9)

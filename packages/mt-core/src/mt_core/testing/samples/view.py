@@ -25,6 +25,7 @@ def _on_cpu(values: Any) -> Tensor:
     return TensorMaker().of(values, dtypes.int64)
 
 
+unary("_conj_copy _neg_view_copy", dtypes=(dtypes.float32, dtypes.bfloat16, dtypes.int64, dtypes.complex64))
 view(both("transpose.int"), (0, 1), (-1, 0))
 view(both("permute"), ([2, 0, 1],), ([-1, -2, -3],))
 view(both("unsqueeze"), (0,), (-1,), (1,))

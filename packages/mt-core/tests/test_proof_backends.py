@@ -1,51 +1,68 @@
-"""A backend of immutable buffers, and one that shows the contract's attributes only, take the exam in part.
+"""Backends that prove the contract take the exam: one of immutable buffers, one with the contract's attributes only.
 
-Both have every kernel; `./dev exam` takes an exam whole.
+Both have every kernel. Of each family some operators are examined here, all of them by ``./dev exam boxed`` and
+``./dev exam strict``.
 """
 
 from __future__ import annotations
 
+import collections
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import mt_core
-from mt_core.plugins.discovery import register_backend
-from mt_core.testing import BackendExam
-from mt_core.testing.boxed_backend import BoxedBackend
-from mt_core.testing.strict_backend import StrictArray, StrictBackend, names_of_contract
+from mt_core.dispatch.registry import find_overload
+from mt_core.testing import BackendExam, read_gaps
+from mt_core.testing.proofs import AsksNothingElse, registered_proof
+from mt_core.testing.strict_backend import asked_for, forget_asked, names_of_contract
 
-BOXED, STRICT = BoxedBackend(), StrictBackend()
-register_backend(BOXED)
-register_backend(STRICT)
-#: One operator in so many is examined by default.
-SHARE = 40
+for _name in ("boxed", "strict"):
+    registered_proof(_name)
+#: Of an operator family, one operator in so many is examined by default, and at least one.
+SHARE = 5
+
+
+def share_of(operators: list[str], check: str) -> list[str]:
+    """Of each family every so manieth operator; which ones differs from check to check."""
+    families = collections.defaultdict(list)
+    for name in operators:
+        families[find_overload(name).family].append(name)
+    return [name for members in families.values() for name in members[len(check) % min(SHARE, len(members)) :: SHARE]]
 
 
 class Share(BackendExam):
-    """Every so manieth operator; which ones differs from check to check."""
+    gaps = read_gaps(Path(__file__).with_name("proof_gaps.toml"))
 
-    def pytest_generate_tests(self, metafunc: Any) -> None:
-        super().pytest_generate_tests(metafunc)
-        metafunc._calls[:] = [
-            call
-            for number, call in enumerate(metafunc._calls)
-            if (number + len(metafunc.function.__name__)) % SHARE == 0 or len(metafunc._calls) < SHARE
-        ]
+    def operators(self, check: str) -> list[str]:
+        return share_of(super().operators(check), check)
 
 
 class TestBoxedBackend(Share):
     device_type = "boxed"
 
 
-class TestStrictBackend(Share):
+class TestStrictBackend(AsksNothingElse, Share):
     device_type = "strict"
 
-    def _check(self, *args: Any) -> None:
-        StrictArray.asked.clear()
-        vars(STRICT)["asked"].clear()
-        super()._check(*args)
-        assert not StrictArray.asked and not vars(STRICT)["asked"]
+
+def test_every_family_is_examined() -> None:
+    found = {find_overload(name).family for name in Share().operators("test_agrees_with_reference")}
+    assert found == {find_overload(name).family for name in BackendExam().operators("test_agrees_with_reference")}
+    assert len(found) >= 18
+
+
+def test_what_the_contract_does_not_list_is_noticed() -> None:
+    class Curious:
+        def _check(self, *args: Any) -> None:
+            assert getattr(mt_core.ones(2, device="strict")._array, "nbytes", None) is None
+
+    class Examined(AsksNothingElse, Curious):
+        pass
+
+    with pytest.raises(AssertionError, match=r"does not list array\.nbytes"):
+        Examined()._check()
 
 
 def test_writing_through_a_view_replaces_the_buffer() -> None:
@@ -79,10 +96,9 @@ def test_everyday_use(device: str) -> None:
             x.bfloat16().add(1).tolist(), x.view(mt_core.int32).tolist(), x.storage_offset(), x[1].storage_offset(),
         ]  # fmt: skip
 
-    StrictArray.asked.clear()
-    vars(STRICT)["asked"].clear()
+    forget_asked()
     assert use(device) == use("cpu")
-    assert not StrictArray.asked and not vars(STRICT)["asked"]
+    assert not asked_for()
 
 
 def test_the_contract_describes_what_it_lists() -> None:
