@@ -15,7 +15,7 @@ from ..return_types import result_type
 from ..spec import Spec, is_contiguous
 from ..state import excluding
 from ..tensor import Tensor
-from . import elementwise
+from . import composed, elementwise
 from .executors import chosen, describer, widened_dtype
 from .kernel import Kernel, quiet
 from .lookup import backend_for, composite_of, kernels_of
@@ -44,6 +44,9 @@ def form_of(overload: Overload, key: int, call_keys: int) -> Callee | None:
         return _inplace_view(functional)
     if declaration.kind == "elementwise" and (kernels or key == META):
         return _elementwise_inplace(overload, functional, kernels, key, call_keys)
+    stand_in = composed.standing_in(functional)
+    if declaration.kind == "elementwise" and stand_in is not None:
+        return composed.build_inplace(overload, stand_in, backend_for(key))
     if declaration.kind == "elementwise" and composite_of(functional) is None:
         return None
     return _inplace_from_functional(functional)

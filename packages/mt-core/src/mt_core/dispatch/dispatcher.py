@@ -5,7 +5,8 @@ overload's cache until something is registered. A key with a layer asks the laye
 it is listed as transparent. The lowest key is a backend's. This is the only place that knows about composites:
 
 * in a backend's slot, the first that exists of: a direct kernel, a kernel on the backend contract, an explicit
-  composite, an implicit composite, what derives from another form of the operator;
+  composite (held to the operator's rule, where it has one; the meta device asks the rule alone), an implicit composite,
+  what derives from another form of the operator;
 * in a layer's slot: what the layer has for the operator itself, else an implicit composite, unless the backend has a
   kernel for the whole, else what the layer does for any operator.
 
@@ -19,7 +20,6 @@ from typing import Any
 
 from ..devices import backend_key, describe_keys, device, device_type_of
 from ..keys import (
-    AUTOGRAD,
     BACKEND_MASK,
     CPU,
     FLAGS,
@@ -36,8 +36,8 @@ from ..keys import (
 )
 from ..plugins.discovery import find_layer
 from ..plugins.protocols import FALLTHROUGH
-from ..state import effective_keys, excluding, intern_mode, mode_triple, tls
-from . import derived, executors
+from ..state import effective_keys, intern_mode, mode_triple, tls
+from . import composed, derived, executors
 from .lookup import backend_for, composite_of, kernels_of
 from .registry import (
     COMPOSITES,
@@ -251,7 +251,7 @@ def _backend_slot(overload: Overload, key: int, call_keys: int) -> Callee:
     if as_numbers:
         call_keys |= STRIDED  # the short paths take arrays of the backend only
     if otherwise is None:
-        otherwise = derived.form_of(overload, key, call_keys)
+        otherwise = _under_rule(overload, key, call_keys)
     built = executors.build(overload, kernels, otherwise, backend_for(key), key, call_keys) if kernels else otherwise
     if built is None:
         built = executors.build(overload, [], None, backend_for(key), key, call_keys)
@@ -263,27 +263,25 @@ def _backend_slot(overload: Overload, key: int, call_keys: int) -> Callee:
     return built
 
 
+def _under_rule(overload: Overload, key: int, call_keys: int) -> Callee | None:
+    """What carries an operator out without a kernel, but under its rule: an explicit composite, or another form."""
+    composite = composed.standing_in(overload)
+    if composite is not None and key != META:
+        return composed.build(overload, composite, backend_for(key), key, call_keys)
+    return derived.form_of(overload, key, call_keys)
+
+
 def _made_of_operators(overload: Overload) -> Callee | None:
-    """What carries an operator out on any backend, by the contract or by other operators; None where nothing does."""
+    """What carries an operator out on any backend, by the contract or by other operators alone; None: nothing does."""
     load_family("mt_core.contract_kernels", overload.family)
     on_contract = CONTRACT_KERNELS.get(overload.name)
     if on_contract is not None:
         return on_contract
     composite = composite_of(overload)
-    if composite is None:
+    if composite is None or composed.standing_in(overload) is not None:
         return None
     function = executors.with_named_results(overload, composite.function)
-    return unrecorded(function) if composite.explicit else function
-
-
-def unrecorded(function: Callee) -> Callee:
-    """An explicit composite: autograd has recorded the whole, so its parts are not recorded again."""
-
-    def run(*args: Any) -> Any:
-        with excluding(AUTOGRAD):
-            return function(*args)
-
-    return run
+    return composed.unrecorded(function) if composite.explicit else function
 
 
 def missing_kernel(overload: Overload, keys: int) -> NotImplementedError:

@@ -1,0 +1,60 @@
+"""Products for backends that have a kernel for ``mm`` alone."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..api import _functions as ops
+from ..dispatch.registry import register_composite as composite
+from .matmul import combine
+
+
+@composite("bmm", explicit=True)
+def bmm(self: Any, mat2: Any) -> Any:
+    """self (B, M, K), mat2 (B, K, N) -> (B, M, N): one `mm` after the other."""
+    (count, rows, _), columns = self._array.shape, mat2._array.shape[2]
+    result = self.new_empty((count, rows, columns))
+    for one, left, right in zip(result.unbind(0), self.unbind(0), mat2.unbind(0), strict=True):
+        one.copy_(ops.mm(left, right))
+    return result
+
+
+@composite("mv", explicit=True)
+def mv(self: Any, vec: Any) -> Any:
+    """self (M, K), vec (K,) -> (M,)."""
+    return ops.mm(self, vec.unsqueeze(1)).squeeze(1)
+
+
+@composite("dot", explicit=True)
+def dot(self: Any, tensor: Any) -> Any:
+    """self (K,), tensor (K,) -> ()."""
+    return ops.mm(self.unsqueeze(0), tensor.unsqueeze(1)).view(())
+
+
+@composite("addmm", explicit=True)
+def addmm(self: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> Any:
+    """self broadcast to (M, N), mat1 (M, K), mat2 (K, N) -> (M, N)."""
+    return combine(self, ops.mm(mat1, mat2), beta, alpha)
+
+
+@composite("addmv", explicit=True)
+def addmv(self: Any, mat: Any, vec: Any, beta: Any, alpha: Any) -> Any:
+    """self broadcast to (M,), mat (M, K), vec (K,) -> (M,)."""
+    return combine(self, ops.mv(mat, vec), beta, alpha)
+
+
+@composite("baddbmm", explicit=True)
+def baddbmm(self: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any) -> Any:
+    """self broadcast to (B, M, N), batch1 (B, M, K), batch2 (B, K, N) -> (B, M, N)."""
+    return combine(self, ops.bmm(batch1, batch2), beta, alpha)
+
+
+@composite("linear", explicit=True)
+def linear(input: Any, weight: Any, bias: Any) -> Any:
+    """input (*, K), weight (N, K), bias (N,) -> (*, N); weight (K,), bias () -> (*)."""
+    shape, sizes = input._array.shape, weight._array.shape
+    rows = input.reshape(math.prod(shape[:-1]), shape[-1])
+    columns = weight.reshape(math.prod(sizes[:-1]), sizes[-1]).t()
+    product = ops.mm(rows, columns).view((*shape[:-1], *sizes[:-1]))
+    return product if bias is None else ops.add(product, bias)

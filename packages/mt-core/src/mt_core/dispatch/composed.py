@@ -1,0 +1,126 @@
+"""Executors of explicit composites: operators that stand in for a backend's kernel, under the same rule.
+
+What is refused, and the shape, dtype and strides of results, do not depend on how an operator is carried out. So the
+shape rule, or the promotion of an elementwise operator, speaks first, and an explicit composite is held to it. It is
+written like a kernel, with tensors in place of arrays: it gets arguments that are promoted and normalized, half types
+widened to what they are computed in; its result is rounded once, and laid out as the rule says. It may return what
+shares memory with an argument. One for a factory makes its tensor itself, on the device that it is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..dtypes import dtype
+from ..keys import AUTOGRAD, META
+from ..state import excluding
+from ..tensor import Tensor
+from ..tensor_types import tensors_in
+from .elementwise import Elementwise
+from .executors import Preparation, result_keys, rule_of
+from .kernel import Kernel
+from .lookup import composite_of
+from .memory import share_memory
+from .registry import CONTRACT_KERNELS, Overload, load_family
+
+__all__ = ["build", "build_inplace", "standing_in", "unrecorded"]
+
+Callee = Callable[..., Any]
+
+
+def standing_in(overload: Overload) -> Callee | None:
+    """The explicit composite of an operator that has a rule besides; None for others, and where the contract does."""
+    composite = composite_of(overload)
+    load_family("mt_core.contract_kernels", overload.family)
+    if composite is None or overload.name in CONTRACT_KERNELS or not composite.explicit or overload.schema.is_mutable:
+        return None
+    kind = overload.declaration.kind
+    ruled = kind == "elementwise" or kind in ("plain", "factory") and rule_of(overload) is not None
+    return composite.function if ruled else None
+
+
+def unrecorded(function: Callee) -> Callee:
+    """An explicit composite: autograd has recorded the whole, so its parts are not recorded again."""
+
+    def run(*args: Any) -> Any:
+        with excluding(AUTOGRAD):
+            return function(*args)
+
+    return run
+
+
+def build(overload: Overload, function: Callee, backend: Any, key: int, call_keys: int) -> Callee:
+    """The executor of an operator whose explicit composite is `function`, on a backend with elements."""
+    assert key != META, "the meta device asks the rule alone"
+    keys = result_keys(key, call_keys)
+    if overload.declaration.kind == "elementwise":
+        return _Elementwise(overload, function, backend, keys).general
+    if overload.declaration.kind == "factory":
+        return unrecorded(function)
+    return _plain(overload, function, backend, keys)
+
+
+def build_inplace(overload: Overload, function: Callee, backend: Any) -> Callee:
+    """The in-place form of an elementwise operator whose explicit composite is `function`."""
+    return _Elementwise(overload, function, backend, 0).general_inplace
+
+
+class _Elementwise(Elementwise):
+    """An elementwise operator whose kernel is written in operators."""
+
+    def __init__(self, overload: Overload, function: Callee, backend: Any, keys: int) -> None:
+        composite = unrecorded(function)
+        super().__init__(overload, [Kernel(composite)], None, backend, keys)
+        self.composite = composite
+
+    def write(self, kernel: Kernel, out: Any, result: dtype, args: tuple[Any, ...], compute: dtype) -> None:
+        made = self.composite(*self.given(args, compute.compute))
+        self.backend.copy(out, made._array)
+
+    def given(self, args: tuple[Any, ...], compute: dtype) -> list[Any]:
+        """The arguments as the composite takes them: tensors of the computation dtype, numbers as they are."""
+        given = list(args)
+        for i in self.operands_at:
+            value = args[i]
+            if not isinstance(value, Tensor):
+                continue
+            if not isinstance(value._array, self.backend.array_type):
+                given[i] = value.item()  # of no dimensions, on the CPU (`several_devices`)
+            else:
+                given[i] = _converted(value, compute if i in self.promoting else value._dtype.compute)
+        return given
+
+
+def _plain(overload: Overload, function: Callee, backend: Any, keys: int) -> Callee:
+    """Rule, composite, and the results as the rule says."""
+    rule, composite = rule_of(overload), unrecorded(function)
+    prepare = Preparation(overload, [], rule, backend, keys, None)  # type: ignore[arg-type]
+
+    def run(*args: Any) -> Any:
+        specs = rule(*args)  # type: ignore[misc]
+        first = specs[0] if isinstance(specs, (list, tuple)) and specs else specs
+        given = [_widened(value) for value in args]
+        for name, value in (getattr(first, "arguments", None) or {}).items():
+            given[prepare.names[name]] = value
+        return prepare.finisher(specs, args)(_arrays(composite(*given), list(tensors_in(args))))
+
+    return run
+
+
+def _widened(value: Any) -> Any:
+    """An argument, half types in the dtype that they are computed in."""
+    if isinstance(value, Tensor):
+        return _converted(value, value._dtype.compute)
+    return [_widened(item) for item in value] if isinstance(value, list) else value
+
+
+def _converted(tensor: Tensor, d: dtype) -> Tensor:
+    return tensor if tensor._dtype is d else tensor.to(d)
+
+
+def _arrays(made: Any, given: list[Tensor]) -> Any:
+    """The arrays of a composite's results, none of which is an argument's memory."""
+    if isinstance(made, Tensor):
+        return (made.clone() if any(share_memory(made, tensor) for tensor in given) else made)._array
+    return None if made is None else [_arrays(item, given) for item in made]
