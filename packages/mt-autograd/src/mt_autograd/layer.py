@@ -20,7 +20,8 @@ from .modes import is_watched
 from .node import Node, Underivable, output_spec
 from .operator_node import OperatorNode, node_class
 from .recompute import record_recomputed, record_recomputed_inplace, record_view
-from .recording import DIFFERENTIABLE, make_output, recorder
+from .recorders import recorder
+from .recording import DIFFERENTIABLE, make_output
 from .rules import Rule, find_rule, plan_for, zero
 from .views import current_state, edge_of, follow_base
 
@@ -49,7 +50,7 @@ class AutogradLayer:
         cls = class_for(overload)
         if writes:
             return record_inplace(cls, below(), watched, overload.declaration.kind == "view")
-        return recorder(cls, below(), call_keys, watched)
+        return recorder(cls, overload, below(), call_keys, watched)
 
     def fallback(
         self, overload: Overload, call_keys: int, below: Callable[[], Callee], composite: Callee | None

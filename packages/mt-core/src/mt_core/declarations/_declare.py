@@ -131,6 +131,11 @@ class Declaration:
     def name(self) -> str:
         return self.schema.full_name
 
+    @property
+    def take_numbers(self) -> frozenset[str]:
+        """The tensor arguments in whose place a call may have a number."""
+        return frozenset(self.numbers).union(*[names.split() for names in self.number_signatures])
+
 
 #: See ``out`` of `Family`.
 Out = bool | str | tuple[str, ...] | tuple[str, tuple[str, ...]]

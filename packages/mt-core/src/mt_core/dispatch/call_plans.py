@@ -199,9 +199,7 @@ def _kind(argument: Any, overload: Overload, strided: bool) -> str:
             if argument.optional or argument.optional_items:
                 return "optional tensors"
             return "strided tensors" if strided else "tensors"
-        if argument.name in overload.declaration.numbers or any(
-            argument.name in names.split() for names in overload.declaration.number_signatures
-        ):
+        if argument.name in overload.declaration.take_numbers:
             return "number or tensor"
         if argument.optional:
             return "optional strided" if strided else "optional"
