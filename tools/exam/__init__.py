@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
 from mt_autograd.testing import DerivativeExam, check_recording
 from mt_core.testing import BackendExam, DeviceReference, StoredReference, read_gaps
+from mt_core.testing.altered import Differences, StoredCalls, check_altered, has_altered_calls
 from mt_core.testing.exam import APPLIES
 from mt_core.testing.gaps import Gaps, merge_gaps
 from mt_core.testing.proofs import NAMES, Proof, registered_proof
@@ -17,6 +18,7 @@ from mt_core.testing.sample import declared_operators
 __all__ = ["Check", "Exams", "make_exams"]
 
 PACKAGES = Path(__file__).parents[2] / "packages"
+ALTERED = PACKAGES / "mt-backend-cpu" / "tests" / "altered_differences.toml"
 STORED = PACKAGES / "mt-backend-cpu" / "tests" / "snapshots" / "samples"
 
 
@@ -44,6 +46,7 @@ class Exams(NamedTuple):
                     yield _check(self.results, name, operator)
         if isinstance(self.results.reference, StoredReference):
             yield from self._recordings(wanted)
+            yield from _altered_calls(wanted)
         for operator in [] if self.derivatives is None else self.derivatives.operators():
             if wanted is None or operator in wanted:
                 yield _check(self.derivatives, "test_first_derivative", operator)
@@ -60,19 +63,36 @@ class Exams(NamedTuple):
                 )
 
 
+@cache
+def _stored_calls() -> tuple[StoredCalls, Differences]:
+    """What PyTorch said to altered calls, and what is known to differ; both take long to read."""
+    return StoredCalls(STORED.with_name("altered")), read_gaps(ALTERED)
+
+
+def _altered_calls(wanted: set[str] | None) -> Iterator[Check]:
+    """Calls with one argument altered, where PyTorch's answers are stored."""
+    stored, known = _stored_calls()
+    for overload in declared_operators():
+        if has_altered_calls(overload) and (wanted is None or overload.name in wanted):
+            yield Check("altered calls", overload.name, partial(check_altered, overload.name, stored, known))
+
+
 def _check(exam: BackendExam | DerivativeExam, name: str, operator: str) -> Check:
     reason = exam.gaps.get(name.removeprefix("test_"), {}).get(operator, "")
     return Check(name.removeprefix("test_"), operator, partial(getattr(exam, name), operator), reason)
 
 
-def make_exams(device_type: str, gaps: Path | None = None) -> Exams:
-    """The exams of a device, or of a proof; its gaps are those of the distribution that brings it, unless told."""
+def make_exams(device_type: str, gaps: Path | None = None, share: float = 1) -> Exams:
+    """The exams of a device, or of a proof; its gaps are those of the distribution that brings it, unless told.
+
+    Of the derivatives, a `share` of the samples is checked.
+    """
     proof = registered_proof(device_type) if device_type in NAMES else Proof(None)
     known = merge_gaps(*(read_gaps(path) for path in ([gaps] if gaps else gaps_of(device_type)) if path.is_file()))
     reference = StoredReference(STORED, "run make_samples.py") if device_type == "cpu" else DeviceReference("cpu")
     facts = {"device_type": device_type, "gaps": known, "reference": reference, "calculates": proof.calculates}
     results = type("Results", (*proof.bases, BackendExam), facts)()
-    return Exams(results, _derivatives(device_type, proof, known) if proof.calculates else None)
+    return Exams(results, _derivatives(device_type, proof, known, share) if proof.calculates else None)
 
 
 def gaps_of(device_type: str) -> list[Path]:
@@ -83,7 +103,7 @@ def gaps_of(device_type: str) -> list[Path]:
     return [PACKAGES / f"mt-backend-{device_type}" / "tests" / "gaps.toml"]
 
 
-def _derivatives(device_type: str, proof: Proof, known: Gaps) -> DerivativeExam:
+def _derivatives(device_type: str, proof: Proof, known: Gaps, share: float) -> DerivativeExam:
     general = read_gaps(PACKAGES / "mt-autograd" / "tests" / "derivative_gaps.toml")
-    facts = {"device_type": device_type, "gaps": merge_gaps(general, known), "share": 1}
+    facts = {"device_type": device_type, "gaps": merge_gaps(general, known), "share": share}
     return type("Derivatives", (*proof.bases, DerivativeExam), facts)()

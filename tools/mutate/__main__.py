@@ -1,21 +1,24 @@
 """Plant faults and count which are caught: ``./dev mutate [--count 300] [--seed 0] [--jobs 2]``.
 
-What is known of a fault is kept in ``.mutate/COMMIT`` as it becomes known: a run that was broken off goes on.
-Survivors are to be explained in ``tools/mutate/survivors.toml``, or better, caught by a new sample or test.
+What is known of a fault is kept in ``.mutate`` as it becomes known: a run that was broken off goes on. A fault that
+was caught stays so while its module does, unless ``--fresh`` is given; one that survived is planted again when samples
+or tests have changed. Survivors are to be explained in ``tools/mutate/survivors.toml``, or better, caught by a new
+sample or test.
 """
 
 from __future__ import annotations
 
 import argparse
-import functools
 import json
 import subprocess
 import sys
+import time
 import zlib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from .plan import ROOT, area_of, choose
+from .reach import STATE, read_reach, tree_digest
 from .sites import Fault
 
 if sys.version_info >= (3, 11):
@@ -23,7 +26,6 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-STATE = ROOT / ".mutate"
 SURVIVORS = Path(__file__).with_name("survivors.toml")
 #: Caught of all, in a hundred.
 WANTED = 95
@@ -31,31 +33,35 @@ WANTED = 95
 
 def key_of(fault: Fault) -> str:
     """A name that stays when lines move."""
-    return f"{Path(fault.path).name}: {fault.before[:80]} -> {fault.after[:80]}"
+    return f"{Path(fault.path).name} {fault.function}: {fault.before[:80]} -> {fault.after[:80]}"
 
 
-def verdict(fault: Fault, limit: float) -> str:
+def verdict(fault: Fault, limit: float, fresh: bool) -> str:
     """How the fault was caught, or "survived"; remembered with the text of the module."""
     digest = zlib.crc32((ROOT / fault.path).read_bytes() + repr(fault).encode())
-    memory = STATE / revision() / f"{digest:08x}.txt"
-    if memory.is_file():
-        return memory.read_text(encoding="utf-8")
-    command = [sys.executable, "-m", "tools.mutate.trial", json.dumps(fault)]
-    try:
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=limit, check=False)
-        lines = [line for line in done.stdout.splitlines() if line.startswith("caught by")]
-        found = "survived" if done.returncode == 0 else (lines or [f"caught by exit status {done.returncode}"])[-1]
-    except subprocess.TimeoutExpired:
-        found = f"caught by the clock, after {limit:.0f} s"
-    memory.write_text(found, encoding="utf-8")
+    memory = STATE / f"{digest:08x}.json"
+    if memory.is_file() and not fresh:
+        known = json.loads(memory.read_text(encoding="utf-8"))
+        if known["said"] != "survived" or known["tree"] == tree_digest():
+            return known["said"]
+    start = time.monotonic()
+    found = attempt(fault, limit)
+    took = round(time.monotonic() - start, 1)
+    memory.write_text(json.dumps({"said": found, "tree": tree_digest(), "seconds": took}), encoding="utf-8")
     return found
 
 
-@functools.cache
-def revision() -> str:
-    """The commit: other samples and tests may catch what survived."""
-    command = ["git", "rev-parse", "--short", "HEAD"]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+def attempt(fault: Fault, limit: float) -> str:
+    """Plant a fault in a process of its own."""
+    command = [sys.executable, "-m", "tools.mutate.trial", json.dumps(fault)]
+    try:
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=limit, check=False)
+    except subprocess.TimeoutExpired:
+        return f"caught by the clock, after {limit:.0f} s"
+    if done.returncode == 0:
+        return "survived"
+    lines = [line for line in done.stdout.splitlines() if line.startswith("caught by")]
+    return (lines or [f"caught by exit status {done.returncode}"])[-1]
 
 
 def main() -> int:
@@ -63,14 +69,18 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--limit", type=float, default=600, help="seconds for one fault")
+    # A fault that survives takes some 60 s on one core: who needs this long is caught in a loop.
+    parser.add_argument("--limit", type=float, default=1200, help="seconds for one fault")
+    parser.add_argument("--fresh", action="store_true", help="plant again what was caught before")
     options = parser.parse_args()
-    (STATE / revision()).mkdir(parents=True, exist_ok=True)
+    read_reach()
     faults = choose(options.count, options.seed)
     reasons = tomllib.loads(SURVIVORS.read_text(encoding="utf-8"))["survivors"]
     with ThreadPoolExecutor(options.jobs) as pool:
         found = []
-        for fault, said in zip(faults, pool.map(lambda f: verdict(f, options.limit), faults), strict=True):
+        for fault, said in zip(
+            faults, pool.map(lambda f: verdict(f, options.limit, options.fresh), faults), strict=True
+        ):
             found.append(said)
             print(f"{area_of(fault)} {fault.path}:{fault.line} {fault.kind}: {said}", flush=True)
     return summarize(faults, found, reasons)

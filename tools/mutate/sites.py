@@ -7,7 +7,10 @@ import copy
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-__all__ = ["Fault", "describe", "find_places", "plant"]
+__all__ = ["Fault", "Place", "describe", "find_places", "plant"]
+
+#: The function of what runs while a module is imported.
+MODULE = "<module>"
 
 #: Swapped operators.
 SWAPS: dict[type[ast.AST], type[ast.AST]] = {
@@ -20,7 +23,10 @@ SWAPS: dict[type[ast.AST], type[ast.AST]] = {
 
 
 class Fault(NamedTuple):
-    """A change of the `place`-th node of a module's tree, in the order of `ast.walk`."""
+    """A change of the `place`-th node of a module's tree, in the order of `ast.walk`.
+
+    `function` is the innermost that the node stands in, with those around it, and `start` the line it begins on.
+    """
 
     path: str
     place: int
@@ -28,21 +34,73 @@ class Fault(NamedTuple):
     line: int
     before: str
     after: str
+    function: str
+    start: int
 
 
-def find_places(source: str) -> list[tuple[int, str]]:
-    """Place and kind of all faults that a module has room for."""
+class Place(NamedTuple):
+    """A node that has room for a fault, and what it is told by when lines move."""
+
+    place: int
+    kind: str
+    function: str
+    text: str
+
+
+def find_places(source: str) -> list[Place]:
+    """Every fault that a module has room for."""
     tree = ast.parse(source)
-    silent = _without_effect(tree)
-    nodes = enumerate(ast.walk(tree))
-    return [(place, kind) for place, node in nodes if id(node) not in silent for kind, _ in _changes(node)]
+    silent, owners = _without_effect(tree), _functions_around(tree)
+    return [
+        Place(place, kind, owners[id(node)][0], _text(node))
+        for place, node in enumerate(ast.walk(tree))
+        if id(node) not in silent
+        for kind, _ in _changes(node)
+    ]
 
 
 def describe(path: str, source: str, place: int, kind: str) -> Fault:
-    """A fault with its line, and the code before and after."""
-    node = list(ast.walk(ast.parse(source)))[place]
+    """A fault with its line, its function, and the code before and after."""
+    tree = ast.parse(source)
+    node = list(ast.walk(tree))[place]
     changed = dict(_changes(node))[kind](copy.deepcopy(node))
-    return Fault(path, place, kind, getattr(node, "lineno", 0), _text(node), _text(changed))
+    function, start = _functions_around(tree)[id(node)]
+    return Fault(path, place, kind, getattr(node, "lineno", 0), _text(node), _text(changed), function, start)
+
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+
+def _functions_around(tree: ast.Module) -> dict[int, tuple[str, int]]:
+    """Of every node, by id, the innermost function whose body it stands in: name and first line."""
+    found: dict[int, tuple[str, int]] = {}
+
+    def visit(node: ast.AST, owner: tuple[str, int]) -> None:
+        # Operators and contexts (`Add`, `Load`) are one object wherever they occur; they are no places.
+        found[id(node)] = owner
+        if isinstance(node, Function):
+            body = node.body if isinstance(node.body, list) else [node.body]
+            inner = (_inner_name(owner[0], node), _first_line(node))
+            for child in ast.iter_child_nodes(node):
+                visit(child, inner if any(child is part for part in body) else owner)
+        else:
+            within = (f"{owner[0]}.{node.name}", owner[1]) if isinstance(node, ast.ClassDef) else owner
+            for child in ast.iter_child_nodes(node):
+                visit(child, within)
+
+    visit(tree, (MODULE, 0))
+    return found
+
+
+def _inner_name(outer: str, node: Function) -> str:
+    name = "<lambda>" if isinstance(node, ast.Lambda) else node.name
+    return f"{outer}.{name}" if outer != MODULE else name
+
+
+def _first_line(node: Function) -> int:
+    """The line that the interpreter calls the function's first: that of its first decorator."""
+    decorators = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(d.lineno for d in decorators)])
 
 
 def plant(source: str, place: int, kind: str) -> ast.Module:

@@ -1,6 +1,7 @@
-"""One fault, in this process: ``python -m tools.mutate.trial FAULT`` exits with 0 when it survives, and 1 when not.
+"""One fault, in this process: ``python -m tools.mutate.trial FAULT`` exits with 0 if it survives, with 1 if not.
 
-FAULT is a `sites.Fault` in JSON. The exam of the operators concerned comes first, then the unit tests of the area.
+FAULT is a `sites.Fault` in JSON. First come those operators and test files
+that enter the function of the fault, quickest first; then what looks at its family. The first failure ends the trial.
 """
 
 from __future__ import annotations
@@ -9,16 +10,26 @@ import importlib.abc
 import importlib.machinery
 import importlib.util
 import json
+import resource
+import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
 
-from .plan import ROOT, files_for, operators_for
-from .sites import Fault, plant
+from .plan import ROOT, area_of, files_for, operators_for
+from .reach import Reach, read_reach
+from .sites import MODULE, Fault, plant
 
 CAUGHT = 1
+#: A fault may ask for any memory and any time. It gets this much, and seconds for a check beyond what it takes.
+MEMORY = 8 << 30
+PATIENCE = 30
+#: Of very many operators that enter a function, those that are asked before its tests.
+FIRST = 60
 
 
 class FaultyLoader(importlib.machinery.SourceFileLoader):
@@ -48,37 +59,76 @@ class FaultyFinder(importlib.abc.MetaPathFinder):
         return importlib.util.spec_from_file_location(fullname, self.file, loader=loader)
 
 
-def exam_catches(fault: Fault) -> str:
-    """What the exam says first, or nothing."""
-    # Not before the fault is in place: these import what it may be planted in.
-    from mt_core.testing.sample import declared_operators
+def exam_catches(fault: Fault, operators: list[str], reach: Reach) -> str:
+    """What the exam of some operators says first, or nothing."""
+    # Not before the fault is in place: it imports what that may be planted in.
     from tools.exam import make_exams
 
-    chosen = operators_for(fault, [(o.name, o.family) for o in declared_operators()])
-    for check in make_exams("cpu").checks(chosen):
-        try:
-            check.run()
-        except Exception as error:  # noqa: BLE001 - a fault may raise anything
-            return f"{check.name} {check.operator}: {type(error).__name__}"
+    exams = make_exams("cpu")
+    for operator in operators:
+        checks = list(exams.checks([operator]))
+        # A fault of a formula shows where derivatives are compared, and hardly anywhere else.
+        for check in reversed(checks) if area_of(fault) == "derivatives" else checks:
+            signal.alarm(PATIENCE + int(5 * reach.seconds.get(operator, 0)))
+            try:
+                check.run()
+            except Exception as error:  # noqa: BLE001 - a fault may raise anything
+                return f"{check.name} {check.operator}: {type(error).__name__}"
+            finally:
+                signal.alarm(0)
     return ""
+
+
+def out_of_time(number: int, frame: FrameType | None) -> None:
+    raise TimeoutError("the clock")
+
+
+def tests_catch(files: list[str]) -> str:
+    """The first of some test files that fails, or nothing."""
+    options = ["-x", "-q", "--no-header", "-p", "no:cacheprovider", "--timeout=120"]
+    return next((f"tests of {file}" for file in files if pytest.main([*options, file]) != pytest.ExitCode.OK), "")
+
+
+def verdicts(fault: Fault) -> Iterator[str]:
+    """What catches the fault, in the order in which it is asked; empty words for what does not."""
+    reach = read_reach()
+    # With the fault in place.
+    from mt_core.testing.sample import declared_operators
+
+    families = [(o.name, o.family) for o in declared_operators()]
+    checks = (
+        reach.checks_of(fault.path, fault.function.rpartition(".")[2], fault.start) if fault.function != MODULE else []
+    )
+    files = [name for name in checks if name.endswith(".py")]
+    operators = spread([name for name in checks if not name.endswith(".py")])
+    wider = [name for name in operators_for(fault, families) if name not in operators and name in reach.seconds]
+    yield exam_catches(fault, operators[:FIRST], reach)
+    if not checks:
+        yield exam_catches(fault, wider, reach)
+        files = [file for file in files_for(fault) if file in reach.seconds]
+    yield tests_catch(files)
+    yield exam_catches(fault, operators[FIRST:], reach)
+    if checks:
+        yield exam_catches(fault, wider, reach)
+
+
+def spread(operators: list[str]) -> list[str]:
+    """Quick ones first, but from everywhere: of many, every n-th before the rest."""
+    step = max(1, len(operators) // FIRST)
+    return [name for start in range(step) for name in operators[start::step]]
 
 
 def main() -> int:
     fault = Fault(*json.loads(sys.argv[1]))
     sys.meta_path.insert(0, FaultyFinder(fault))
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    signal.signal(signal.SIGALRM, out_of_time)
     try:
-        said = exam_catches(fault)
+        said = next((words for words in verdicts(fault) if words), "")
     except Exception as error:  # noqa: BLE001 - nothing could be imported any more
         said = f"import: {type(error).__name__}: {error}"
-    if said:
-        print(f"caught by {said}")
-        return CAUGHT
-    files = files_for(fault)
-    options = ["-x", "-q", "--no-header", "-p", "no:cacheprovider", "--timeout=120"]
-    if files and pytest.main([*options, *files]) != pytest.ExitCode.OK:
-        print("caught by the unit tests")
-        return CAUGHT
-    return 0
+    print(f"caught by {said}" if said else "survived")
+    return CAUGHT if said else 0
 
 
 if __name__ == "__main__":

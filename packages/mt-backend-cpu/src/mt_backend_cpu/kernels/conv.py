@@ -50,8 +50,8 @@ def _correlate(x: np.ndarray, w: np.ndarray, stride: Ints, dilation: Ints, group
     order = (0, *range(2, 2 + spatial), 1, *range(2 + spatial, 2 + 2 * spatial))
     for g in range(groups):
         part = view[:, g * per_group : (g + 1) * per_group]
-        rows = part.transpose(order).reshape(n * math.prod(sizes), -1)
-        product = rows @ w[g * outputs : (g + 1) * outputs].reshape(outputs, -1).T
+        rows = part.transpose(order).reshape(n * math.prod(sizes), per_group * math.prod(kernel_size))
+        product = rows @ w[g * outputs : (g + 1) * outputs].reshape(outputs, rows.shape[1]).T
         out[:, g] = product.reshape(n, math.prod(sizes), outputs).transpose(0, 2, 1)
     return out.reshape(n, w.shape[0], *sizes)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..api import _functions as ops
 from ..dispatch.registry import register_composite as composite
+from ..shape_rules.conv import check_bias_dtype
 
 Ints = tuple[int, ...]
 
@@ -31,6 +32,7 @@ def _declare(spatial: int) -> None:
 
     def conv(input: Any, weight: Any, bias: Any, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> Any:
         batch, had = _batched(input, spatial, name)
+        check_bias_dtype(input, bias)
         result = ops.convolution(
             batch,
             weight,
@@ -101,7 +103,11 @@ for _spatial in (1, 2, 3):
 @composite("conv_tbc")
 def conv_tbc(self: Any, weight: Any, bias: Any, pad: int) -> Any:
     """self (T, N, C), weight (K, C, O), bias (O,) -> (T + 2 pad - K + 1, N, O)."""
-    if self.dim() != 3 or weight.dim() != 3 or bias.dim() != 1:
+    if self.dim() != 3:
         raise RuntimeError("Input must have 3 dims: time, batch, in_channel")
+    if weight.dim() != 3:
+        raise RuntimeError("Weight tensor must have 3 dims: kernel_width, in_channels, out_channels.")
+    if bias.dim() != 1:
+        raise RuntimeError("Bias must be 1-D")
     result = ops.conv1d(self.permute((1, 2, 0)), weight.permute((2, 1, 0)), bias, 1, pad)
     return result.permute((2, 0, 1))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..dispatch.registry import register_shape_rule as shape_rule
-from ..dtypes import c_type_name, scalar_type_name
+from ..dtypes import bfloat16, cpp_type_name, dtype, float16, float32, scalar_type_name
+from ..dtypes import bool as bool_
 from ..spec import Spec
 
 Ints = tuple[int, ...]
@@ -21,15 +22,45 @@ def transposed_size(n: int, kernel: int, stride: int, padding: int, dilation: in
     return (n - 1) * stride - 2 * padding + dilation * (kernel - 1) + output_padding + 1
 
 
-def _same_dtype(input: Any, weight: Any, bias: Any) -> None:
-    if input._dtype is not weight._dtype:
-        raise RuntimeError(f"Input type ({_c_name(input)}) and weight type ({_c_name(weight)}) should be the same")
+def check_bias_dtype(input: Any, bias: Any) -> None:
+    """What the convolutions of a number of dimensions look at before any other."""
     if bias is not None and bias._dtype is not input._dtype:
-        raise RuntimeError(f"Input type ({_c_name(input)}) and bias type ({_c_name(bias)}) should be the same")
+        names = cpp_type_name(input._dtype), cpp_type_name(bias._dtype)
+        raise RuntimeError(f"Input type ({names[0]}) and bias type ({names[1]}) should be the same")
 
 
-def _c_name(tensor: Any) -> str:
-    return c_type_name(tensor._dtype) if tensor._dtype.native else scalar_type_name(tensor._dtype)
+def _same_dtype(input: Any, weight: Any, bias: Any) -> None:
+    for name, other in (("weight", weight), ("bias", bias)):
+        if other is not None and other._dtype is not input._dtype:
+            raise RuntimeError(_unlike(input._dtype, other._dtype, name))
+
+
+def _type_name(d: dtype) -> str:
+    """What PyTorch calls the type of CPU tensors; the younger dtypes have no class in Python."""
+    name = scalar_type_name(d)
+    return f"CPU{name}Type" if d.is_complex or d in (bfloat16, bool_) else f"torch.{name}Tensor"
+
+
+def _unlike(input: dtype, other: dtype, name: str) -> str:
+    """PyTorch's words, which depend on the kernel that would run: of networks' dtypes, of complex ones, of the rest."""
+    words = f"Input type ({_type_name(input)}) and {name} type ({_type_name(other)}) should be the same"
+    if input in (float32, float16, bfloat16):
+        return f"{words} or input should be a MKLDNN tensor and {name} is a dense tensor"
+    if input.is_complex or other.is_complex:
+        return words
+    return f"expected scalar type {scalar_type_name(input)} but found {scalar_type_name(other)}"
+
+
+def _per_dimension(name: str, values: Ints, spatial: int) -> Ints:
+    """One value for each spatial dimension; a single one is that of all."""
+    if len(values) == 1:
+        return tuple(values) * spatial
+    if len(values) != spatial:
+        raise RuntimeError(
+            f"expected {name} to be a single integer value or a list of {spatial} values to match the convolution "
+            f"dimensions, but got {name}={list(values)}"
+        )
+    return tuple(values)
 
 
 @shape_rule("convolution")
@@ -46,48 +77,95 @@ def convolution(
 ) -> Spec:
     """input (N, C, *S), weight (O, C/groups, *K), bias (O,) -> (N, O, *T); transposed: weight (C, O/groups, *K)."""
     x, w = tuple(input._array.shape), tuple(weight._array.shape)
-    spatial = len(w) - 2
-    _check_parameters(stride, padding, dilation, output_padding, groups)
     if len(w) < 3:
         raise RuntimeError("weight should have at least three dimensions")
+    spatial = len(w) - 2
+    stride = _per_dimension("stride", stride, spatial)
+    padding = _per_dimension("padding", padding, spatial)
+    dilation = _per_dimension("dilation", dilation, spatial)
+    output_padding = _per_dimension("output_padding", output_padding, spatial)
+    _check_parameters(stride, padding, dilation, output_padding, groups)
     if len(x) != len(w):
         raise RuntimeError(
             f"Expected {len(w)}-dimensional input for {len(w)}-dimensional weight {list(w)}, but got "
             f"{len(x)}-dimensional input of size {list(x)} instead"
         )
-    _same_dtype(input, weight, bias)
     _check_channels(x, w, bias, transposed, groups)
+    _same_dtype(input, weight, bias)
+    if 0 in dilation:
+        raise RuntimeError("non-positive dilation is not supported")
     if transposed:
-        sizes = [
-            transposed_size(x[i + 2], w[i + 2], stride[i], padding[i], dilation[i], output_padding[i])
-            for i in range(spatial)
-        ]
-        if any(n <= 0 for n in sizes):
-            raise RuntimeError(
-                f"Given input size per channel: ({' x '.join(map(str, x[2:]))}). Calculated output size per "
-                f"channel: ({' x '.join(map(str, sizes))}). Output size is too small"
-            )
-        return Spec((x[0], w[1] * groups, *sizes), input._dtype)
-    padded = [x[i + 2] + 2 * padding[i] for i in range(spatial)]
-    extent = [dilation[i] * (w[i + 2] - 1) + 1 for i in range(spatial)]
+        sizes = _transposed_sizes(x, w, stride, padding, dilation, output_padding)
+        result = (x[0], w[1] * groups, *sizes)
+    else:
+        result = (x[0], w[0], *_sizes(x, w, stride, padding, dilation))
+    normalized = {"stride": stride, "padding": padding, "dilation": dilation, "output_padding": output_padding}
+    return Spec(result, input._dtype, arguments=normalized)
+
+
+def _sizes(x: Ints, w: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Ints:
+    """Spatial sizes (*T) of a convolution of x (N, C, *S) by w (O, C/groups, *K)."""
+    spatial = range(len(w) - 2)
+    padded = [x[i + 2] + 2 * padding[i] for i in spatial]
+    extent = [dilation[i] * (w[i + 2] - 1) + 1 for i in spatial]
     if any(p < e for p, e in zip(padded, extent, strict=True)):
         raise RuntimeError(
             f"Calculated padded input size per channel: ({' x '.join(map(str, padded))}). Kernel size: "
             f"({' x '.join(map(str, extent))}). "
             "Kernel size can't be greater than actual input size"
         )
-    sizes = [conv_size(x[i + 2], w[i + 2], stride[i], padding[i], dilation[i]) for i in range(spatial)]
-    return Spec((x[0], w[0], *sizes), input._dtype)
+    _check_elements(x, w)
+    return tuple(conv_size(x[i + 2], w[i + 2], stride[i], padding[i], dilation[i]) for i in spatial)
+
+
+def _transposed_sizes(x: Ints, w: Ints, stride: Ints, padding: Ints, dilation: Ints, output_padding: Ints) -> Ints:
+    """Spatial sizes (*T) of a transposed convolution of x (N, C, *S) by w (C, O/groups, *K)."""
+    spatial = range(len(w) - 2)
+    _check_elements(x, w)
+    if any(output_padding[i] >= max(stride[i], dilation[i]) for i in spatial):
+        raise RuntimeError(
+            "output padding must be smaller than either stride or dilation, but got "
+            + " ".join(
+                f"{name}_{side}: {value}"
+                for name, values in (("output_padding", output_padding), ("stride", stride), ("dilation", dilation))
+                for side, value in zip(_SIDES[-max(len(w) - 2, 2) :], _two(values, name), strict=True)
+            )
+        )
+    sizes = tuple(
+        transposed_size(x[i + 2], w[i + 2], stride[i], padding[i], dilation[i], output_padding[i]) for i in spatial
+    )
+    if any(n <= 0 for n in sizes):
+        raise RuntimeError(
+            f"Given input size per channel: ({' x '.join(map(str, x[2:]))}). Calculated output size per "
+            f"channel: ({' x '.join(map(str, sizes))}). Output size is too small"
+        )
+    return sizes
+
+
+_SIDES = ("depth", "height", "width")
+
+
+def _two(values: Ints, name: str) -> Ints:
+    """A single dimension is the width of two, whose height does nothing."""
+    return (int(name != "output_padding"), *values) if len(values) == 1 else values
+
+
+def _check_elements(x: Ints, w: Ints) -> None:
+    if 0 in x[2:]:
+        raise RuntimeError(f"Only zero batch or zero channel inputs are supported, but got input shape: {list(x)}")
+    if 0 in w[2:]:
+        raise RuntimeError(f"a weight of size {list(w)} has no window")
 
 
 def _check_parameters(stride: Ints, padding: Ints, dilation: Ints, output_padding: Ints, groups: int) -> None:
+    """Dilations of zero are refused later, as in PyTorch."""
     if any(p < 0 for p in padding):
         raise RuntimeError("negative padding is not supported")
     if any(p < 0 for p in output_padding):
         raise RuntimeError("negative output_padding is not supported")
     if any(s <= 0 for s in stride):
         raise RuntimeError("non-positive stride is not supported")
-    if any(d <= 0 for d in dilation):
+    if any(d < 0 for d in dilation):
         raise RuntimeError("dilation should be greater than zero")
     if groups <= 0:
         raise RuntimeError("non-positive groups is not supported")
@@ -119,9 +197,10 @@ def _check_channels(x: Ints, w: Ints, bias: Any, transposed: bool, groups: int) 
             )
         outputs = w[0]
     if bias is not None and tuple(bias._array.shape) != (outputs,):
+        given = "Given transposed=1, weight" if transposed else "Given weight"
         raise RuntimeError(
-            f"Given transposed={int(transposed)}, weight of size {list(w)}, expected bias to be 1-dimensional with "
-            f"{outputs} elements, but got bias of size {list(bias.shape)} instead"
+            f"{given} of size {list(w)}, expected bias to be 1-dimensional with {outputs} elements, but got bias of "
+            f"size {list(bias.shape)} instead"
         )
 
 
@@ -129,18 +208,38 @@ def _blocks(size: Ints, kernel: Ints, dilation: Ints, padding: Ints, stride: Int
     return tuple(conv_size(size[i], kernel[i], stride[i], padding[i], dilation[i]) for i in range(2))
 
 
+def _check_window(
+    name: str, self: Any, output_size: Any, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints
+) -> None:
+    """Two positive values of each argument; paddings may be zero."""
+    given = {
+        "output_size": output_size,
+        "kernel_size": kernel,
+        "dilation": dilation,
+        "padding": padding,
+        "stride": stride,
+    }
+    for argument, values in given.items():
+        if values is not None and len(values) != 2:
+            raise RuntimeError(f"It is expected {argument} equals to 2, but got size {len(values)}")
+    _check_pair("kernel size should be greater than zero", "kernel", kernel, 1)
+    _check_pair("dilation should be greater than zero", "dilation", dilation, 1)
+    _check_pair("padding should be non-negative", "pad", padding, 0)
+    _check_pair("stride should be greater than zero", "stride", stride, 1)
+    if self._dtype.is_integral:
+        raise NotImplementedError(f'"{name}" not implemented for {scalar_type_name(self._dtype)!r}')
+
+
+def _check_pair(words: str, name: str, values: Ints, least: int) -> None:
+    if min(values) < least:
+        raise RuntimeError(f"{words}, but got {name}_height: {values[0]} {name}_width: {values[1]}")
+
+
 @shape_rule("im2col")
 def im2col(self: Any, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Spec:
     """self (N, C, H, W) or (C, H, W) -> (N, C KH KW, L) or (C KH KW, L); L counts the places of the window."""
     shape = tuple(self._array.shape)
-    for name, values, least in (("kernel", kernel_size, 1), ("dilation", dilation, 1), ("stride", stride, 1)):
-        if min(values) < least:
-            raise RuntimeError(
-                f"{name} should be greater than zero, but got {name}_height: {values[0]} {name}_width: {values[1]}"
-                if name != "kernel"
-                else f"kernel size should be greater than zero, but got kernel_height: {values[0]} kernel_width: "
-                f"{values[1]}"
-            )
+    _check_window("im2col_out_cpu", self, None, kernel_size, dilation, padding, stride)
     if len(shape) not in (3, 4) or 0 in shape[-3:]:
         raise RuntimeError(
             "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for "
@@ -150,9 +249,8 @@ def im2col(self: Any, kernel_size: Ints, dilation: Ints, padding: Ints, stride: 
     if min(blocks) < 1:
         raise RuntimeError(
             f"Given input with spatial size {tuple(shape[-2:])}, kernel_size={tuple(kernel_size)}, "
-            f"dilation={tuple(dilation)}, padding={tuple(padding)}, "
-            f"stride={tuple(stride)}, calculated shape of the array of sliding blocks as {blocks}, but its "
-            "components must be at least one."
+            f"dilation={tuple(dilation)}, padding={tuple(padding)}, calculated shape of the array of sliding blocks as "
+            f"{blocks}, but its components must be at least one."
         )
     return Spec((*shape[:-3], shape[-3] * kernel_size[0] * kernel_size[1], blocks[0] * blocks[1]), self._dtype)
 
@@ -161,6 +259,7 @@ def im2col(self: Any, kernel_size: Ints, dilation: Ints, padding: Ints, stride: 
 def col2im(self: Any, output_size: Ints, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Spec:
     """self (N, C KH KW, L) or (C KH KW, L) -> (N, C, H, W) or (C, H, W), where (H, W) is `output_size`."""
     shape = tuple(self._array.shape)
+    _check_window("col2im_out_cpu", self, output_size, kernel_size, dilation, padding, stride)
     if len(shape) not in (2, 3) or 0 in shape[-2:]:
         raise RuntimeError(
             "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions "

@@ -6,6 +6,7 @@ tensors on any device and in any memory layout, which is how results are compare
 
 from __future__ import annotations
 
+import functools
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator
@@ -127,7 +128,12 @@ class TensorMaker:
         self.strided = strided
         self.precise = precise
         self.index = index
-        self.random = np.random.RandomState(seed)  # a stream that stays the same across NumPy versions
+        self.seed = seed
+
+    @functools.cached_property
+    def random(self) -> np.random.RandomState:
+        """A stream that stays the same across NumPy versions; not every sample draws, and it takes long to make."""
+        return np.random.RandomState(self.seed)
 
     def __call__(self, *shape: int, dtype: dtype = dtypes.float32, low: float = -2, high: float = 2) -> Tensor:
         """Elements between `low` and `high`; truncated for integers, true and false alike for bool."""
