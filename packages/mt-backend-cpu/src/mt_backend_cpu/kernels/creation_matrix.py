@@ -17,16 +17,18 @@ def _spaced(start: Any, end: Any, steps: int, spec: Spec) -> np.ndarray:
     Counted from the nearer end, so that both are exact.
     """
     d = spec.dtype.compute
-    kind = np.complex128 if d.is_complex else d.numpy_dtype if d.is_floating_point else np.float64
+    floating = d.is_floating_point
+    kind = np.complex128 if d.is_complex else d.numpy_dtype.type if floating else np.float64
     if steps == 1:
         return np.full(1, start).astype(d.numpy_dtype)
-    if kind is np.float64 and d.numpy_dtype is not np.float64:
+    if not floating and not d.is_complex:
         # PyTorch rounds the ends first.
         start, end = int(start), int(end)
-    first, last = np.asarray(start, kind)[()], np.asarray(end, kind)[()]
-    step = (last - first) / np.asarray(max(steps - 1, 1), first.real.dtype)
+    first, last = kind(start), kind(end)
+    real = np.float64 if d.is_complex else kind
+    step = (last - first) / real(max(steps - 1, 1))
     half = steps // 2
-    distances = step * np.arange(steps - half).astype(first.real.dtype)
+    distances = np.multiply(np.arange(steps - half, dtype=real), step)
     values = np.empty(steps, kind)
     np.add(distances[:half], first, values[:half])
     np.subtract(last, distances[::-1], values[half:])
@@ -35,7 +37,8 @@ def _spaced(start: Any, end: Any, steps: int, spec: Spec) -> np.ndarray:
 
 @kernel("linspace", half="native")
 def linspace(start: Any, end: Any, steps: int, spec: Spec) -> np.ndarray:
-    return _spaced(start, end, steps, spec).astype(spec.dtype.compute.numpy_dtype, copy=False)
+    values, wanted = _spaced(start, end, steps, spec), spec.dtype.compute.numpy_dtype
+    return values if values.dtype is wanted else values.astype(wanted)
 
 
 @kernel("logspace", half="native")

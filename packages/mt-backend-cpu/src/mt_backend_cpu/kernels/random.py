@@ -115,7 +115,7 @@ _LIKE = Accepts(layout="row_major", defaults=(*_OPTIONS, "memory_format"))
 @kernel("rand", accepts=_FACTORY, half="native")
 def rand(size: tuple[int, ...], spec: Spec) -> Array:
     out = np.empty(size, spec.dtype.numpy_dtype)
-    uniform(out, 0.0, 1.0, None)
+    streams.fill_uniform(_parts(out) if spec.dtype.is_complex else out, 0.0, 1.0, default_generator.engine)
     return out
 
 
@@ -127,7 +127,10 @@ def rand_like(self: Array, spec: Spec) -> Array:
 @kernel("randn", accepts=_FACTORY, half="native")
 def randn(size: tuple[int, ...], spec: Spec) -> Array:
     out = np.empty(size, spec.dtype.numpy_dtype)
-    normal(out, 0.0, 1.0, None)
+    if spec.dtype.is_complex:
+        normal(out, 0.0, 1.0, None)
+    else:
+        streams.fill_normal(out, 0.0, 1.0, default_generator.engine)
     return out
 
 

@@ -127,7 +127,8 @@ def fill_normal(out: Array, mean: float, std: float, engine: MersenneTwister) ->
     """Normal numbers in floating dtypes: sixteen at a time in contiguous arrays of that size or more, else in pairs."""
     with engine.lock:
         if out.size < _SIXTEEN and std == 1.0 and out.dtype.itemsize >= 4 and out.flags.c_contiguous:
-            np.add(np.array(_few_normals(engine, out.size)).reshape(out.shape), mean, out)
+            normals = np.array(_few_normals(engine, out.size), out.dtype if mean == 0.0 else np.float64)
+            out[...] = (normals if mean == 0.0 else normals + mean).reshape(out.shape)
         elif out.size >= _SIXTEEN and out.flags.c_contiguous:
             _fill_by_sixteens(out.reshape(-1), mean, std, engine)
         else:
@@ -151,6 +152,7 @@ def _fill_by_sixteens(flat: Array, mean: float, std: float, engine: MersenneTwis
         flat[-_SIXTEEN:] = transform(draw(_SIXTEEN), mean, std)
 
 
+_TWO_PI = 2.0 * math.pi
 _TWO_PI_SINGLE = float(np.float32(2 * math.pi))
 
 
@@ -199,11 +201,12 @@ def _few_normals(engine: MersenneTwister, count: int) -> list[float]:
         normals.append(engine.next_double_normal)
         engine.next_double_normal = None
     uniform = iter(engine.uniform_double(count - len(normals) + (count - len(normals)) % 2).tolist())
+    sqrt, log1p, cos, sin, add = math.sqrt, math.log1p, math.cos, math.sin, normals.append
     for angle, radius in zip(uniform, uniform, strict=True):
-        radius = math.sqrt(-2.0 * math.log1p(-radius))
-        angle = 2.0 * math.pi * angle
-        normals.append(radius * math.cos(angle))
-        normals.append(radius * math.sin(angle))
+        radius = sqrt(-2.0 * log1p(-radius))
+        angle *= _TWO_PI
+        add(radius * cos(angle))
+        add(radius * sin(angle))
     if len(normals) > count:
         engine.next_double_normal = normals.pop()
     return normals
@@ -315,6 +318,11 @@ def fill_random_range(out: Array, low: int, span: int, engine: MersenneTwister) 
 
 def _fill_remainders(out: Array, low: int, span: int, engine: MersenneTwister, wide: bool) -> None:
     words = engine.words64 if wide else engine.words
+    if out.dtype.char == "l" and out.size <= _BLOCK and span < _WIDE_RANGE and out.flags.c_contiguous:
+        # The remainder of a word of 32 bits fits int64, and so does its sum with a bound of int64.
+        with engine.lock:
+            np.add(np.remainder(words(out.size), span).view(np.int64).reshape(out.shape), low, out)
+        return
     base = np.uint64(0 if span == 2**64 else low % 2**64)
 
     def drawn(count: int) -> Array:
