@@ -427,7 +427,13 @@ def _finisher(backend: Any, keys: int) -> Callable[[Any, dtype], Tensor]:
             value = as_array(value)
         if value.dtype is not d.numpy_dtype:
             value = cast(value, d)
-        return new_tensor(value, d, keys)
+        # What `new_tensor` does, here and below written out: a call costs as much as it.
+        made = new_object(Tensor)
+        made._array = value
+        made._dtype = d
+        made._keys = keys
+        made._autograd = made._cell = made._base = None
+        return made
 
     return finish
 
@@ -446,9 +452,14 @@ def _unary(direct: Direct, keys: int) -> Callee:
             value = runner.run_kernel(function, self._array)
         except RuntimeError as error:
             value = nested(error, function, self._array)
-        if value.__class__ is array_type and value.dtype is result.numpy_dtype:
-            return new_tensor(value, result, keys)
-        return finish(value, result)
+        if value.__class__ is not array_type or value.dtype is not result.numpy_dtype:
+            return finish(value, result)
+        made = new_object(Tensor)
+        made._array = value
+        made._dtype = result
+        made._keys = keys
+        made._autograd = made._cell = made._base = None
+        return made
 
     if not direct.parameters:
         return run
@@ -466,8 +477,6 @@ def _unary(direct: Direct, keys: int) -> Callee:
             value = runner.run_kernel(function, self._array, *parameters)
         except RuntimeError as error:
             value = nested(error, function, self._array, *parameters)
-        if value.__class__ is array_type and value.dtype is result.numpy_dtype:
-            return new_tensor(value, result, keys)
         return finish(value, result)
 
     return run_parameters
@@ -549,7 +558,6 @@ def _binary_at_defaults(direct: Direct, keys: int, only: Any) -> Callee:
             value = nested(error, function, array, operand)
         if value.__class__ is not array_type or value.dtype is not stored:
             return finish(value, result)
-        # What `new_tensor` does, written out: a call costs as much as it.
         made = new_object(Tensor)
         made._array = value
         made._dtype = result
