@@ -143,7 +143,7 @@ class Wrapper:
         first, *rest = call
         if not factory:
             return [f"return {first}", *rest]
-        return [f"made = {first}", *rest, "return made.requires_grad_() if requires_grad is True else made"]
+        return [f"made = {first}", *rest, "return requiring_grad(made) if requires_grad is True else made"]
 
     @staticmethod
     def _tried(lines: list[str], indent: str) -> list[str]:
@@ -318,6 +318,7 @@ IMPORTS = """
 from ..keys import AUTOGRAD, CPU
 from ..dtypes import dtype as dtype_class
 from ..dtypes import int64
+from ..factories import requiring_grad
 from ..formats import contiguous_format, preserve_format
 from ..formats import layout as layout_class
 from ..formats import memory_format as memory_format_class

@@ -14,6 +14,7 @@ from .api.arguments import _dtype as to_dtype
 from .devices import device, index_flag
 from .dispatch.dispatcher import backend_for, backend_key_for
 from .dtypes import dtype, from_numpy_dtype
+from .factories import check_flag, requiring_grad
 from .keys import CPU
 from .overriding import overridable_by_modes
 from .pinned import pinned_factory_result
@@ -36,6 +37,8 @@ def tensor(
     ValueError, TypeError, RuntimeError
         For ragged sequences and for what is no number, in PyTorch's words.
     """
+    check_flag("tensor", "requires_grad", requires_grad)
+    check_flag("tensor", "pin_memory", pin_memory)
     if isinstance(data, Tensor):
         warnings.warn(
             "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
@@ -47,7 +50,7 @@ def tensor(
         result = from_data(data, _dtype(dtype), _as_device(device))
     if pin_memory:
         result = pinned_factory_result(result)
-    return result.requires_grad_(True) if requires_grad else result
+    return requiring_grad(result) if requires_grad else result
 
 
 def _dtype(value: Any) -> dtype | None:

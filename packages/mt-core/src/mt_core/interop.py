@@ -12,6 +12,7 @@ from .block import block_of
 from .construct import tensor
 from .devices import backend_key, device
 from .dtypes import dtype
+from .factories import check_flag, requiring_grad
 from .keys import CPU, STRIDED
 from .overriding import overridable_by_modes
 from .spec import is_contiguous
@@ -133,7 +134,7 @@ def frombuffer(buffer: Any, *, dtype: dtype, count: int = -1, offset: int = 0, r
             f"buffer length ({length} bytes)"
         )
     tensor = tensor_on(data[offset : offset + count * size].view(dtype.numpy_dtype), dtype)
-    return tensor.requires_grad_() if requires_grad else tensor
+    return requiring_grad(tensor) if requires_grad else tensor
 
 
 def _buffer_bytes(buffer: Any) -> np.ndarray:
@@ -232,6 +233,7 @@ def asarray(
     ValueError
         If `copy` is False and the memory cannot be shared.
     """
+    check_flag("asarray", "requires_grad", requires_grad)
     shared = _aliased(obj, dtype)
     if shared is None:
         if copy is False:
@@ -240,7 +242,7 @@ def asarray(
     result = _delivered(shared, dtype, tls.default_device if device is None else device, copy)
     if requires_grad is None or result.requires_grad == requires_grad:
         return result
-    return result.requires_grad_() if requires_grad else result.detach()
+    return requiring_grad(result) if requires_grad else result.detach()
 
 
 def _aliased(obj: Any, d: dtype | None) -> Tensor | None:

@@ -9,6 +9,7 @@ from typing import Any
 from . import functional
 from .api import _functions as ops
 from .construct import tensor
+from .factories import check_flag
 from .functional_linalg import lu, norm
 from .tensor import Tensor
 
@@ -52,17 +53,14 @@ class HandwrittenMembers:
         """Packed LU factors and pivots of matrices, as ``torch.lu``."""
         return lu(self, pivot, get_infos)
 
-    def new_tensor(
-        self: Any, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
-        pin_memory: bool = False,
-    ) -> Any:  # fmt: skip
+    def new_tensor(self: Any, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
         """A new tensor with a copy of the data, in the dtype and on the device of this one unless others are given."""
+        check_flag("new_tensor", "requires_grad", requires_grad)
         return tensor(
             data,
             dtype=self.dtype if dtype is None else dtype,
             device=self.device if device is None else device,
             requires_grad=requires_grad,
-            pin_memory=pin_memory,
         )
 
     @property

@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from mt_core.dispatch.registry import DECLARATIONS, PACKETS, Overload, find_overload, load_family
+from mt_core.factories import call_factory, pin_position
 from mt_core.overriding import Overridden, handed_over, must_ask
 
 from . import registrations
@@ -27,15 +28,19 @@ class OpOverload:
         self._overloadname = overload.overload_name
         self._namespace, _, self._opname = self._schema.name.partition("::")
         self._numbers = overload.declaration.numbers
+        self._pin_at = pin_position(overload.schema)
         self.__name__ = f"{self._opname}.{self._overloadname}"
         self.__qualname__ = self.__name__
         self.__module__ = f"torch._ops.{self._namespace}"
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         try:
-            return self._overload.call(*bind(self._schema, args, kwargs, self._numbers))
+            return self._call(bind(self._schema, args, kwargs, self._numbers))
         except Overridden:
             return handed_over(self, args, kwargs)
+
+    def _call(self, bound: list[Any]) -> Any:
+        return call_factory(self._overload.call, bound, self._pin_at)
 
     def name(self) -> str:
         """Namespace, name and, unless default, overload: ``aten::add.Tensor``."""
@@ -124,7 +129,7 @@ class OpOverloadPacket:
             except RuntimeError as error:
                 errors.append(str(error))
                 continue
-            return overload._overload.call(*bound)
+            return overload._call(bound)
         details = "\n\n".join(errors)
         raise RuntimeError(f"Overloaded torch operator invoked from Python failed to match any schema:\n{details}\n")
 

@@ -10,6 +10,7 @@ from ..dispatch.registry import overload, packet
 from ..keys import AUTOGRAD, CPU
 from ..dtypes import dtype as dtype_class
 from ..dtypes import int64
+from ..factories import requiring_grad
 from ..formats import contiguous_format, preserve_format
 from ..formats import layout as layout_class
 from ..formats import memory_format as memory_format_class
@@ -4049,7 +4050,7 @@ def _to_copy(_input=MISSING, /, more=MISSING, dtype=MISSING, layout=MISSING, dev
                     False if non_blocking is MISSING else non_blocking,
                     None if memory_format is MISSING else memory_format,
                 )
-                return made.requires_grad_() if requires_grad is True else made
+                return requiring_grad(made) if requires_grad is True else made
         except Overridden:
             pass
     return call_packet_as_given(
@@ -5315,7 +5316,7 @@ def arange(_start=MISSING, _end=MISSING, _step=MISSING, /, more=MISSING, end=MIS
                     where_,
                     None if pin_memory is MISSING else pin_memory,
                 )
-                return made.requires_grad_() if requires_grad is True else made
+                return requiring_grad(made) if requires_grad is True else made
             if (
                 step is MISSING
                 and out is MISSING
@@ -5335,7 +5336,7 @@ def arange(_start=MISSING, _end=MISSING, _step=MISSING, /, more=MISSING, end=MIS
                     where_,
                     None if pin_memory is MISSING else pin_memory,
                 )
-                return made.requires_grad_() if requires_grad is True else made
+                return requiring_grad(made) if requires_grad is True else made
             if (
                 out is MISSING
                 and _start.__class__ in NUMBERS
@@ -5356,7 +5357,7 @@ def arange(_start=MISSING, _end=MISSING, _step=MISSING, /, more=MISSING, end=MIS
                     where_,
                     None if pin_memory is MISSING else pin_memory,
                 )
-                return made.requires_grad_() if requires_grad is True else made
+                return requiring_grad(made) if requires_grad is True else made
         except Overridden:
             pass
     return call_packet_as_given(
@@ -6436,7 +6437,7 @@ def bartlett_window(_window_length=MISSING, _periodic=MISSING, /, more=MISSING, 
                     where_,
                     None if pin_memory is MISSING else pin_memory,
                 )
-                return made.requires_grad_() if requires_grad is True else made
+                return requiring_grad(made) if requires_grad is True else made
             if (
                 _window_length.__class__ is int
                 and periodic.__class__ is bool
@@ -6454,7 +6455,7 @@ def bartlett_window(_window_length=MISSING, _periodic=MISSING, /, more=MISSING, 
                     where_,
                     None if pin_memory is MISSING else pin_memory,
                 )
-                return made.requires_grad_() if requires_grad is True else made
+                return requiring_grad(made) if requires_grad is True else made
         except Overridden:
             pass
     return call_packet_as_given(
@@ -6962,7 +6963,7 @@ def blackman_window(_window_length=MISSING, _periodic=MISSING, /, more=MISSING, 
                     where_,
                     None if pin_memory is MISSING else pin_memory,
                 )
-                return made.requires_grad_() if requires_grad is True else made
+                return requiring_grad(made) if requires_grad is True else made
             if (
                 _window_length.__class__ is int
                 and periodic.__class__ is bool
@@ -6980,7 +6981,7 @@ def blackman_window(_window_length=MISSING, _periodic=MISSING, /, more=MISSING, 
                     where_,
                     None if pin_memory is MISSING else pin_memory,
                 )
-                return made.requires_grad_() if requires_grad is True else made
+                return requiring_grad(made) if requires_grad is True else made
         except Overridden:
             pass
     return call_packet_as_given(
@@ -10103,7 +10104,7 @@ def empty(*args, dtype=MISSING, layout=MISSING, device=MISSING, pin_memory=MISSI
                     None if pin_memory is MISSING else pin_memory,
                     None,
                 )
-                return made.requires_grad_() if requires_grad is True else made
+                return requiring_grad(made) if requires_grad is True else made
             except Overridden:
                 pass
     if dtype is not MISSING: kwargs['dtype'] = dtype
@@ -10137,7 +10138,7 @@ def empty_like(_input=MISSING, /, more=MISSING, dtype=MISSING, layout=MISSING, d
                     None if pin_memory is MISSING else pin_memory,
                     None if memory_format is MISSING else memory_format,
                 )
-                return made.requires_grad_() if requires_grad is True else made
+                return requiring_grad(made) if requires_grad is True else made
         except Overridden:
             pass
     return call_packet_as_given(
@@ -10175,7 +10176,7 @@ def empty_permuted(_size=MISSING, _physical_layout=MISSING, /, more=MISSING, phy
                     where_,
                     None if pin_memory is MISSING else pin_memory,
                 )
-                return made.requires_grad_() if requires_grad is True else made
+                return requiring_grad(made) if requires_grad is True else made
         except Overridden:
             pass
     return call_packet_as_given(
@@ -10213,7 +10214,7 @@ def empty_strided(_size=MISSING, _stride=MISSING, /, more=MISSING, stride=MISSIN
                     where_,
                     None if pin_memory is MISSING else pin_memory,
                 )
-                return made.requires_grad_() if requires_grad is True else made
+                return requiring_grad(made) if requires_grad is True else made
         except Overridden:
             pass
     return call_packet_as_given(
@@ -10543,7 +10544,7 @@ def eye(_n=MISSING, _m=MISSING, /, more=MISSING, m=MISSING, dtype=MISSING, layou
                     where_,
                     None if pin_memory is MISSING else pin_memory,
                 )
-                return made.requires_grad_() if requires_grad is True else made
+                return requiring_grad(made) if requires_grad is True else made
             if (
                 out is MISSING
                 and _n.__class__ is int
@@ -10562,7 +10563,7 @@ def eye(_n=MISSING, _m=MISSING, /, more=MISSING, m=MISSING, dtype=MISSING, layou
                     where_,
                     None if pin_memory is MISSING else pin_memory,
                 )
-                return made.requires_grad_() if requires_grad is True else made
+                return requiring_grad(made) if requires_grad is True else made
         except Overridden:
             pass
     return call_packet_as_given(
@@ -10796,7 +10797,7 @@ def fft_fftfreq(_n=MISSING, _d=MISSING, /, more=MISSING, d=MISSING, dtype=MISSIN
                     where_,
                     None if pin_memory is MISSING else pin_memory,
                 )
-                return made.requires_grad_() if requires_grad is True else made
+                return requiring_grad(made) if requires_grad is True else made
         except Overridden:
             pass
     return call_packet_as_given(
@@ -11588,7 +11589,7 @@ def fft_rfftfreq(_n=MISSING, _d=MISSING, /, more=MISSING, d=MISSING, dtype=MISSI
                     where_,
                     None if pin_memory is MISSING else pin_memory,
                 )
-                return made.requires_grad_() if requires_grad is True else made
+                return requiring_grad(made) if requires_grad is True else made
         except Overridden:
             pass
     return call_packet_as_given(
@@ -12151,7 +12152,7 @@ def full(_size=MISSING, _fill_value=MISSING, /, more=MISSING, fill_value=MISSING
                     where_,
                     None if pin_memory is MISSING else pin_memory,
                 )
-                return made.requires_grad_() if requires_grad is True else made
+                return requiring_grad(made) if requires_grad is True else made
         except Overridden:
             pass
     return call_packet_as_given(
@@ -12189,7 +12190,7 @@ def full_like(_input=MISSING, _fill_value=MISSING, /, more=MISSING, fill_value=M
                     None if pin_memory is MISSING else pin_memory,
                     None if memory_format is MISSING else memory_format,
                 )
-                return made.requires_grad_() if requires_grad is True else made
+                return requiring_grad(made) if requires_grad is True else made
         except Overridden:
             pass
     return call_packet_as_given(
@@ -12997,7 +12998,7 @@ def hamming_window(_window_length=MISSING, _periodic=MISSING, /, more=MISSING, p
                     where_,
                     None if pin_memory is MISSING else pin_memory,
                 )
-                return made.requires_grad_() if requires_grad is True else made
+                return requiring_grad(made) if requires_grad is True else made
             if (
                 _window_length.__class__ is int
                 and periodic.__class__ is bool
@@ -13015,7 +13016,7 @@ def hamming_window(_window_length=MISSING, _periodic=MISSING, /, more=MISSING, p
                     where_,
                     None if pin_memory is MISSING else pin_memory,
                 )
-                return made.requires_grad_() if requires_grad is True else made
+                return requiring_grad(made) if requires_grad is True else made
         except Overridden:
             pass
     return call_packet_as_given(
@@ -13051,7 +13052,7 @@ def hann_window(_window_length=MISSING, _periodic=MISSING, /, more=MISSING, peri
                     where_,
                     None if pin_memory is MISSING else pin_memory,
                 )
-                return made.requires_grad_() if requires_grad is True else made
+                return requiring_grad(made) if requires_grad is True else made
             if (
                 _window_length.__class__ is int
                 and periodic.__class__ is bool
@@ -13069,7 +13070,7 @@ def hann_window(_window_length=MISSING, _periodic=MISSING, /, more=MISSING, peri
                     where_,
                     None if pin_memory is MISSING else pin_memory,
                 )
-                return made.requires_grad_() if requires_grad is True else made
+                return requiring_grad(made) if requires_grad is True else made
         except Overridden:
             pass
     return call_packet_as_given(
@@ -16557,7 +16558,7 @@ def linspace(_start=MISSING, _end=MISSING, _steps=MISSING, /, more=MISSING, end=
                     where_,
                     None if pin_memory is MISSING else pin_memory,
                 )
-                return made.requires_grad_() if requires_grad is True else made
+                return requiring_grad(made) if requires_grad is True else made
             if (
                 out is MISSING
                 and _start.__class__ in TENSORS
@@ -16578,7 +16579,7 @@ def linspace(_start=MISSING, _end=MISSING, _steps=MISSING, /, more=MISSING, end=
                     where_,
                     None if pin_memory is MISSING else pin_memory,
                 )
-                return made.requires_grad_() if requires_grad is True else made
+                return requiring_grad(made) if requires_grad is True else made
             if (
                 out is MISSING
                 and _start.__class__ in TENSORS
@@ -16599,7 +16600,7 @@ def linspace(_start=MISSING, _end=MISSING, _steps=MISSING, /, more=MISSING, end=
                     where_,
                     None if pin_memory is MISSING else pin_memory,
                 )
-                return made.requires_grad_() if requires_grad is True else made
+                return requiring_grad(made) if requires_grad is True else made
             if (
                 out is MISSING
                 and _start.__class__ in NUMBERS
@@ -16620,7 +16621,7 @@ def linspace(_start=MISSING, _end=MISSING, _steps=MISSING, /, more=MISSING, end=
                     where_,
                     None if pin_memory is MISSING else pin_memory,
                 )
-                return made.requires_grad_() if requires_grad is True else made
+                return requiring_grad(made) if requires_grad is True else made
         except Overridden:
             pass
     return call_packet_as_given(
@@ -17211,7 +17212,7 @@ def logspace(_start=MISSING, _end=MISSING, _steps=MISSING, _base=MISSING, /, mor
                     where_,
                     None if pin_memory is MISSING else pin_memory,
                 )
-                return made.requires_grad_() if requires_grad is True else made
+                return requiring_grad(made) if requires_grad is True else made
             if (
                 out is MISSING
                 and _start.__class__ in TENSORS
@@ -17234,7 +17235,7 @@ def logspace(_start=MISSING, _end=MISSING, _steps=MISSING, _base=MISSING, /, mor
                     where_,
                     None if pin_memory is MISSING else pin_memory,
                 )
-                return made.requires_grad_() if requires_grad is True else made
+                return requiring_grad(made) if requires_grad is True else made
             if (
                 out is MISSING
                 and _start.__class__ in TENSORS
@@ -17257,7 +17258,7 @@ def logspace(_start=MISSING, _end=MISSING, _steps=MISSING, _base=MISSING, /, mor
                     where_,
                     None if pin_memory is MISSING else pin_memory,
                 )
-                return made.requires_grad_() if requires_grad is True else made
+                return requiring_grad(made) if requires_grad is True else made
             if (
                 out is MISSING
                 and _start.__class__ in NUMBERS
@@ -17280,7 +17281,7 @@ def logspace(_start=MISSING, _end=MISSING, _steps=MISSING, _base=MISSING, /, mor
                     where_,
                     None if pin_memory is MISSING else pin_memory,
                 )
-                return made.requires_grad_() if requires_grad is True else made
+                return requiring_grad(made) if requires_grad is True else made
         except Overridden:
             pass
     return call_packet_as_given(
@@ -20090,7 +20091,7 @@ def normal(_mean=MISSING, _std=MISSING, _size=MISSING, /, more=MISSING, std=MISS
                     where_,
                     None if pin_memory is MISSING else pin_memory,
                 )
-                return made.requires_grad_() if requires_grad is True else made
+                return requiring_grad(made) if requires_grad is True else made
         except Overridden:
             pass
     return call_packet_as_given(
@@ -20178,7 +20179,7 @@ def ones(*args, dtype=MISSING, layout=MISSING, device=MISSING, pin_memory=MISSIN
                     where_,
                     None if pin_memory is MISSING else pin_memory,
                 )
-                return made.requires_grad_() if requires_grad is True else made
+                return requiring_grad(made) if requires_grad is True else made
             except Overridden:
                 pass
     if dtype is not MISSING: kwargs['dtype'] = dtype
@@ -20212,7 +20213,7 @@ def ones_like(_input=MISSING, /, more=MISSING, dtype=MISSING, layout=MISSING, de
                     None if pin_memory is MISSING else pin_memory,
                     None if memory_format is MISSING else memory_format,
                 )
-                return made.requires_grad_() if requires_grad is True else made
+                return requiring_grad(made) if requires_grad is True else made
         except Overridden:
             pass
     return call_packet_as_given(
@@ -21019,7 +21020,7 @@ def rand(*args, dtype=MISSING, layout=MISSING, device=MISSING, pin_memory=MISSIN
                     where_,
                     None if pin_memory is MISSING else pin_memory,
                 )
-                return made.requires_grad_() if requires_grad is True else made
+                return requiring_grad(made) if requires_grad is True else made
             except Overridden:
                 pass
     if dtype is not MISSING: kwargs['dtype'] = dtype
@@ -21055,7 +21056,7 @@ def rand_like(_input=MISSING, /, more=MISSING, generator=MISSING, dtype=MISSING,
                     None if pin_memory is MISSING else pin_memory,
                     None if memory_format is MISSING else memory_format,
                 )
-                return made.requires_grad_() if requires_grad is True else made
+                return requiring_grad(made) if requires_grad is True else made
         except Overridden:
             pass
     return call_packet_as_given(
@@ -21102,7 +21103,7 @@ def randint(_low=MISSING, _high=MISSING, _size=MISSING, /, more=MISSING, high=MI
                     where_,
                     None if pin_memory is MISSING else pin_memory,
                 )
-                return made.requires_grad_() if requires_grad is True else made
+                return requiring_grad(made) if requires_grad is True else made
             ints_of_size = int_tuple(size)
             if (
                 generator is MISSING
@@ -21125,7 +21126,7 @@ def randint(_low=MISSING, _high=MISSING, _size=MISSING, /, more=MISSING, high=MI
                     where_,
                     None if pin_memory is MISSING else pin_memory,
                 )
-                return made.requires_grad_() if requires_grad is True else made
+                return requiring_grad(made) if requires_grad is True else made
         except Overridden:
             pass
     return call_packet_as_given(
@@ -21172,7 +21173,7 @@ def randint_like(_input=MISSING, _low=MISSING, _high=MISSING, /, more=MISSING, l
                     None if pin_memory is MISSING else pin_memory,
                     None if memory_format is MISSING else memory_format,
                 )
-                return made.requires_grad_() if requires_grad is True else made
+                return requiring_grad(made) if requires_grad is True else made
             if (
                 _low is low
                 and high is MISSING
@@ -21195,7 +21196,7 @@ def randint_like(_input=MISSING, _low=MISSING, _high=MISSING, /, more=MISSING, l
                     None if pin_memory is MISSING else pin_memory,
                     None if memory_format is MISSING else memory_format,
                 )
-                return made.requires_grad_() if requires_grad is True else made
+                return requiring_grad(made) if requires_grad is True else made
         except Overridden:
             pass
     return call_packet_as_given(
@@ -21229,7 +21230,7 @@ def randn(*args, dtype=MISSING, layout=MISSING, device=MISSING, pin_memory=MISSI
                     where_,
                     None if pin_memory is MISSING else pin_memory,
                 )
-                return made.requires_grad_() if requires_grad is True else made
+                return requiring_grad(made) if requires_grad is True else made
             except Overridden:
                 pass
     if dtype is not MISSING: kwargs['dtype'] = dtype
@@ -21265,7 +21266,7 @@ def randn_like(_input=MISSING, /, more=MISSING, generator=MISSING, dtype=MISSING
                     None if pin_memory is MISSING else pin_memory,
                     None if memory_format is MISSING else memory_format,
                 )
-                return made.requires_grad_() if requires_grad is True else made
+                return requiring_grad(made) if requires_grad is True else made
         except Overridden:
             pass
     return call_packet_as_given(
@@ -21299,7 +21300,7 @@ def randperm(_n=MISSING, /, more=MISSING, generator=MISSING, dtype=MISSING, layo
                     where_,
                     None if pin_memory is MISSING else pin_memory,
                 )
-                return made.requires_grad_() if requires_grad is True else made
+                return requiring_grad(made) if requires_grad is True else made
         except Overridden:
             pass
     return call_packet_as_given(
@@ -21340,7 +21341,7 @@ def range(_start=MISSING, _end=MISSING, _step=MISSING, /, more=MISSING, end=MISS
                     where_,
                     None if pin_memory is MISSING else pin_memory,
                 )
-                return made.requires_grad_() if requires_grad is True else made
+                return requiring_grad(made) if requires_grad is True else made
         except Overridden:
             pass
     return call_packet_as_given(
@@ -22537,7 +22538,7 @@ def scalar_tensor(_s=MISSING, /, more=MISSING, dtype=MISSING, layout=MISSING, de
                     where_,
                     None if pin_memory is MISSING else pin_memory,
                 )
-                return made.requires_grad_() if requires_grad is True else made
+                return requiring_grad(made) if requires_grad is True else made
         except Overridden:
             pass
     return call_packet_as_given(
@@ -26822,7 +26823,7 @@ def tril_indices(_row=MISSING, _col=MISSING, _offset=MISSING, /, more=MISSING, c
                     where_,
                     None if pin_memory is MISSING else pin_memory,
                 )
-                return made.requires_grad_() if requires_grad is True else made
+                return requiring_grad(made) if requires_grad is True else made
         except Overridden:
             pass
     return call_packet_as_given(
@@ -26957,7 +26958,7 @@ def triu_indices(_row=MISSING, _col=MISSING, _offset=MISSING, /, more=MISSING, c
                     where_,
                     None if pin_memory is MISSING else pin_memory,
                 )
-                return made.requires_grad_() if requires_grad is True else made
+                return requiring_grad(made) if requires_grad is True else made
         except Overridden:
             pass
     return call_packet_as_given(
@@ -28138,7 +28139,7 @@ def zeros(*args, dtype=MISSING, layout=MISSING, device=MISSING, pin_memory=MISSI
                     where_,
                     None if pin_memory is MISSING else pin_memory,
                 )
-                return made.requires_grad_() if requires_grad is True else made
+                return requiring_grad(made) if requires_grad is True else made
             except Overridden:
                 pass
     if dtype is not MISSING: kwargs['dtype'] = dtype
@@ -28172,7 +28173,7 @@ def zeros_like(_input=MISSING, /, more=MISSING, dtype=MISSING, layout=MISSING, d
                     None if pin_memory is MISSING else pin_memory,
                     None if memory_format is MISSING else memory_format,
                 )
-                return made.requires_grad_() if requires_grad is True else made
+                return requiring_grad(made) if requires_grad is True else made
         except Overridden:
             pass
     return call_packet_as_given(

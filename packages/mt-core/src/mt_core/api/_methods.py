@@ -997,6 +997,7 @@ from ._functions import (
 from ..keys import AUTOGRAD, CPU
 from ..dtypes import dtype as dtype_class
 from ..dtypes import int64
+from ..factories import requiring_grad
 from ..formats import contiguous_format, preserve_format
 from ..formats import layout as layout_class
 from ..formats import memory_format as memory_format_class
@@ -8216,7 +8217,7 @@ class TensorBase:
                         where_,
                         None if pin_memory is MISSING else pin_memory,
                     )
-                    return made.requires_grad_() if requires_grad is True else made
+                    return requiring_grad(made) if requires_grad is True else made
                 except Overridden:
                     pass
         if dtype is not MISSING: kwargs['dtype'] = dtype
@@ -8259,7 +8260,7 @@ class TensorBase:
                         where_,
                         None if pin_memory is MISSING else pin_memory,
                     )
-                    return made.requires_grad_() if requires_grad is True else made
+                    return requiring_grad(made) if requires_grad is True else made
             except Overridden:
                 pass
         return call_method_as_given(
@@ -8300,7 +8301,7 @@ class TensorBase:
                         where_,
                         None if pin_memory is MISSING else pin_memory,
                     )
-                    return made.requires_grad_() if requires_grad is True else made
+                    return requiring_grad(made) if requires_grad is True else made
             except Overridden:
                 pass
         return call_method_as_given(
@@ -8334,7 +8335,7 @@ class TensorBase:
                         where_,
                         None if pin_memory is MISSING else pin_memory,
                     )
-                    return made.requires_grad_() if requires_grad is True else made
+                    return requiring_grad(made) if requires_grad is True else made
                 except Overridden:
                     pass
         if dtype is not MISSING: kwargs['dtype'] = dtype
@@ -8369,7 +8370,7 @@ class TensorBase:
                         where_,
                         None if pin_memory is MISSING else pin_memory,
                     )
-                    return made.requires_grad_() if requires_grad is True else made
+                    return requiring_grad(made) if requires_grad is True else made
                 except Overridden:
                     pass
         if dtype is not MISSING: kwargs['dtype'] = dtype

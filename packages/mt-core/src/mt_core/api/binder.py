@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..dispatch.registry import Overload, Packet, Resolver, find_overload
+from ..factories import call_factory, check_out_options, pin_position, requiring_grad
 from ..overriding import handed_over, must_ask
-from ..pinned import pinned_factory_result
 from ..schema import MISSING, Argument, Schema, Type
 from ..state import tls
 from ..tensor_types import TENSORS
@@ -49,6 +49,9 @@ def _default_text(value: Any) -> str:
     return repr(value) if not isinstance(value, str) else f'"{value}"'
 
 
+#: The classes of what ``requires_grad=`` may be.
+_BOOL = (bool, type(None))
+
 #: What messages say of the options of factories, which always come last.
 _OPTION_DEFAULTS = {"dtype": "None", "layout": "None", "device": "None", "pin_memory": "False"}
 
@@ -80,7 +83,7 @@ class Signature:
         self.required = sum(p.default is MISSING for p in self.positional)
         self.out = find_overload(declaration.out) if declaration.out is not None and not method and takes_out else None
         self.out_count = len(self.out.schema.returns) if self.out is not None else 0
-        self.pin_at = next((i for i, a in enumerate(arguments) if a.name == "pin_memory"), -1)
+        self.pin_at = pin_position(declaration.schema)
         self.is_factory = self.pin_at >= 0
         self.varargs = len(self.positional) == 1 and self._takes_ints(self.positional[0])
 
@@ -150,22 +153,28 @@ class Signature:
         count = 0
         if "out" in kwargs and (self.out is not None or kwargs["out"] is None):
             count += 1
-        if "requires_grad" in kwargs and self.is_factory:
+        if self.is_factory and kwargs.get("requires_grad", MISSING).__class__ in _BOOL:
             count += 1
         return count
 
     def call(self, bound: list[Any], kwargs: dict[str, Any]) -> Any:
         out = kwargs.get("out")
         if out is not None and self.out is not None:
+            if self.is_factory:
+                return self._call_factory_out(bound, out, kwargs)
             return self._call_out(bound, out)
-        if self.is_factory and bound[self.pin_at]:
-            bound[self.pin_at] = None
-            result = pinned_factory_result(self.overload.call(*bound))
-        else:
-            result = self.overload.call(*bound)
-        if self.is_factory and kwargs.get("requires_grad"):
-            result.requires_grad_(True)
-        return result
+        result = call_factory(self.overload.call, bound, self.pin_at)
+        return requiring_grad(result) if self.is_factory and kwargs.get("requires_grad") else result
+
+    def _call_factory_out(self, bound: list[Any], out: Any, kwargs: dict[str, Any]) -> Any:
+        """The options of a factory are those of `out` then; ``pin_memory=`` says nothing, as in PyTorch."""
+        if out.__class__ in TENSORS:
+            at = {p.name: i for i, p in enumerate(self.parameters)}
+            check_out_options(out, {name: bound[i] for name, i in at.items() if name in kwargs})
+            bound[at["dtype"]], bound[at["device"]] = out._dtype, out.device
+        bound[self.pin_at] = None
+        result = self._call_out(bound, out)
+        return requiring_grad(result) if kwargs.get("requires_grad") else result
 
     def _call_out(self, bound: list[Any], out: Any) -> Any:
         assert self.out is not None
@@ -420,8 +429,13 @@ def _single_mismatch(name: str, signature: Signature, args: tuple[Any, ...], kwa
             continue
         if value is None and parameter.default is None:
             continue
+        if position == 0 and signature.varargs and type(value) is int:
+            value = args
         if parameter.convert(value) is REJECTED:
             return TypeError(_bad_argument(name, parameter, value, position if given_by_position else None))
+    if signature.is_factory and kwargs.get("requires_grad").__class__ not in _BOOL:
+        kind = type(kwargs["requires_grad"]).__name__
+        return TypeError(f"{name}(): argument 'requires_grad' must be bool, not {kind}")
     for key in kwargs:
         if all(key != p.name and key not in p.second_names for p in signature.parameters):
             return TypeError(f"{name}() got an unexpected keyword argument '{key}'")

@@ -13,7 +13,8 @@ from ..dispatch.dispatcher import backend_for, backend_key_for
 from ..dispatch.memory import check_no_internal_overlap, is_dense
 from ..dispatch.registry import register_contract_kernel as contract_kernel
 from ..dtypes import dtype
-from ..formats import channels_last, channels_last_3d, layout, memory_format, preserve_format, strided
+from ..factories import check_options
+from ..formats import channels_last, channels_last_3d, memory_format, preserve_format
 from ..keys import BACKEND_MASK, CPU, META, OTHER_INDEX, STRIDED
 from ..layout import channels_last_strides, output_strides
 from ..pinned import can_pin, is_pinned, pinned_array
@@ -60,21 +61,6 @@ def allocate(
     if key != CPU:
         flags |= index_flag(backend, array)
     return new_tensor(array, d, key | flags)
-
-
-def check_options(requested: layout | None, pin_memory: bool | None) -> None:
-    """Refuse layouts that do not exist here, and pinning, which is done around a factory (`mt_core.api.binder`).
-
-    Raises
-    ------
-    NotImplementedError
-    """
-    if requested is not None and requested is not strided:
-        raise NotImplementedError(f"tensors of layout {requested!r} are not supported: only torch.strided is")
-    if pin_memory:
-        raise NotImplementedError(
-            "pin_memory=True is for factories as Python functions: call Tensor.pin_memory() instead"
-        )
 
 
 def strides_for(format_: memory_format | None, shape: Ints) -> Ints | None:

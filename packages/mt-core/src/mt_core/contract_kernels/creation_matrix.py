@@ -6,8 +6,9 @@ from typing import Any
 
 from .. import dtypes
 from ..dispatch.registry import register_contract_kernel as contract_kernel
+from ..factories import check_options
 from ..tensor import Tensor
-from .creation import allocate, check_options
+from .creation import allocate
 
 Ints = tuple[int, ...]
 

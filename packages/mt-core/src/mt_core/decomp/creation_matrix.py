@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 from .. import dtypes
 from ..api import _functions as ops
 from ..dispatch.registry import register_composite as composite
+from ..factories import check_options
 from ..tensor_types import TENSORS
 
 
@@ -24,6 +26,7 @@ def _number(value: Any) -> Any:
 
 @composite("linspace.Tensor_Tensor", "linspace.Tensor_Scalar", "linspace.Scalar_Tensor")
 def linspace(start: Any, end: Any, steps: int, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Any:
+    check_options(layout, pin_memory)
     return ops.linspace(_number(start), _number(end), steps, dtype=dtype, device=device)
 
 
@@ -31,17 +34,28 @@ def linspace(start: Any, end: Any, steps: int, dtype: Any, layout: Any, device: 
 def logspace(
     start: Any, end: Any, steps: int, base: float, dtype: Any, layout: Any, device: Any, pin_memory: Any
 ) -> Any:
+    check_options(layout, pin_memory)
     return ops.logspace(_number(start), _number(end), steps, base, dtype=dtype, device=device)
 
 
 @composite("range")
 def range_(start: Any, end: Any, step: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Any:
     """-> (floor((end - start) / step) + 1,): the end is included."""
+    warnings.warn(
+        "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
+        "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).",
+        stacklevel=3,
+    )
+    check_options(layout, pin_memory)
     if step == 0:
         raise RuntimeError("step must be nonzero")
     count = math.floor((end - start) / step) + 1
     return ops.arange(
-        start, start + step * (count - 0.5), step, dtype=dtype or dtypes.get_default_dtype(), device=device
+        start,
+        start + step * (count - 0.5),
+        step,
+        dtype=dtype or dtypes.get_default_dtype(),
+        device=device,
     )
 
 
@@ -145,6 +159,7 @@ _WEIGHTS = {"hann": (0.5, -0.5), "hamming": (0.54, -0.46), "blackman": (0.42, -0
 
 def _declare_window(name: str, weights: tuple[float, ...]) -> None:
     def periodic(window_length: int, periodic: bool, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Any:
+        check_options(layout, pin_memory)
         return _cosines(window_length, periodic, weights, dtype, device)
 
     def default(window_length: int, *options: Any) -> Any:
@@ -160,6 +175,7 @@ for _name, _weights in _WEIGHTS.items():
 
 @composite("bartlett_window.periodic")
 def bartlett_window(window_length: int, periodic: bool, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Any:
+    check_options(layout, pin_memory)
     n, intervals = _points(window_length, periodic, dtype, device)
     d = dtype or dtypes.get_default_dtype()
     if window_length == 1:

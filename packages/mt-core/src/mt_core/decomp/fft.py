@@ -8,6 +8,7 @@ from .. import dtypes
 from ..api import _functions as ops
 from ..dispatch.registry import find_overload
 from ..dispatch.registry import register_composite as composite
+from ..factories import check_options
 from ..tensor import wrap_dim
 
 Ints = tuple[int, ...]
@@ -247,6 +248,7 @@ for _name, _function in (
 @composite("fft_fftfreq")
 def fftfreq(n: int, d: float, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Any:
     """-> (n,): the frequencies of `fft`'s results, for samples `d` apart."""
+    check_options(layout, pin_memory)
     _frequency_dtype(dtype)
     count = ops.arange(n, dtype=dtype or dtypes.get_default_dtype(), device=device)
     half = (n + 1) // 2
@@ -263,8 +265,10 @@ def _frequency_dtype(dtype: Any) -> None:
 @composite("fft_rfftfreq")
 def rfftfreq(n: int, d: float, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Any:
     """-> (n // 2 + 1,): the frequencies of `rfft`'s results, for samples `d` apart."""
+    check_options(layout, pin_memory)
     _frequency_dtype(dtype)
-    return ops.arange(n // 2 + 1, dtype=dtype or dtypes.get_default_dtype(), device=device) * (1.0 / (n * d))
+    count = ops.arange(n // 2 + 1, dtype=dtype or dtypes.get_default_dtype(), device=device)
+    return count * (1.0 / (n * d))
 
 
 def _shifted(self: Any, dim: Any, towards_middle: bool) -> Any:

@@ -14,6 +14,7 @@ from ..cell import Cell, cell_of
 from ..devices import device, index_flag
 from ..dtypes import dtype, from_numpy_dtype
 from ..errors import NoElements
+from ..factories import check_options
 from ..keys import BACKEND_MASK, CPU, FLAGS, META, OTHER_INDEX, STRIDED, WIDTH
 from ..meta_array import MetaArray
 from ..return_types import result_type
@@ -226,6 +227,8 @@ class Preparation:
             if self.otherwise is None:
                 raise unaccepted(self.overload, args)
             return Call(None, None, None, self.otherwise)
+        if self.is_factory:
+            check_options(args[self.names["layout"]], args[self.names["pin_memory"]])
         specs = self.specs(*args)
         first = specs[0] if isinstance(specs, (list, tuple)) and specs else specs
         if self.is_factory and specs is not None:

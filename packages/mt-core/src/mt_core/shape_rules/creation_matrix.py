@@ -61,11 +61,15 @@ def _count(row: int, col: int, offset: int, lower: bool) -> int:
 
 
 def _indices(lower: bool) -> Any:
+    name = f"tri{'l' if lower else 'u'}_indices"
+
     def rule(row: int, col: int, offset: int, dtype: Any, *options: Any) -> Spec:
-        """-> (2, L): row and column of the L elements of a triangle of a (row, col) matrix, int64."""
-        for name, size in (("row", row), ("col", col)):
+        """-> (2, L): row and column of the L elements of a triangle of a (row, col) matrix, int64 or int32."""
+        if dtype not in (None, dtypes.int64, dtypes.int32):
+            raise NotImplementedError(f"\"{name}\" not implemented for '{dtypes.scalar_type_name(dtype)}'")
+        for side, size in (("row", row), ("col", col)):
             if size < 0:
-                raise RuntimeError(f"{name} must be non-negative, got{size}")
+                raise RuntimeError(f"{side} must be non-negative, got{size}")
         return Spec((2, _count(row, col, offset, lower)), dtype or dtypes.int64)
 
     return rule
