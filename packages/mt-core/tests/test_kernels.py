@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -11,10 +13,19 @@ import pytest
 import mt_core
 from mt_core import dtypes
 from mt_core.dispatch import call_plans
+from mt_core.dispatch.executors import rule_of
 from mt_core.dispatch.kernel import Accepts, Kernel
-from mt_core.dispatch.registry import SHAPE_RULES, find_overload, forget_all, register_kernel, unregister_kernel
+from mt_core.dispatch.registry import (
+    SHAPE_RULES,
+    WARNS,
+    find_overload,
+    forget_all,
+    register_kernel,
+    unregister_kernel,
+)
 from mt_core.keys import BATCHED, CPU
 from mt_core.state import including
+from mt_core.testing.slots import declared_operators
 
 Register = Callable[..., Kernel]
 
@@ -262,6 +273,61 @@ def test_masks_are_counted_at_every_call() -> None:
 
 
 # Keys
+
+
+# Warnings, and what else a rule does beside answering
+
+
+def warned(call: Any) -> list[str]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        call()
+    return [str(warning.message) for warning in caught]
+
+
+def test_each_call_is_warned_of() -> None:
+    x, condition = mt_core.ones(3), mt_core.ones(3, dtype=dtypes.uint8)
+    for call, text in (
+        (lambda: x.random_(0, 2**24 + 3), "to - 1 is out of bounds"),
+        (lambda: x.random_(2**25), "to - 1 is out of bounds"),
+        (lambda: x.random_(-(2**24) - 2, 5), "from is out of bounds"),
+        (lambda: mt_core.where(condition, x, x), "uint8 condition tensor"),
+        (lambda: mt_core.add(x, x, out=mt_core.ones(2)), "was resized since it had shape"),
+        (lambda: mt_core.cumsum(x, 0, out=mt_core.ones(2)), "was resized since it had shape"),
+        (lambda: mt_core.range(0, 2), "torch.range is deprecated"),
+    ):
+        for _ in range(3):
+            assert [text in message for message in warned(call)] == [True], text
+
+
+def test_rules_that_warn_say_so() -> None:
+    """What a rule calls in its own package is looked through, too."""
+
+    def warns(function: Any, seen: set[Any]) -> bool:
+        if not isinstance(function, FunctionType) or function in seen:
+            return False
+        seen.add(function)
+        code, names = function.__code__, function.__globals__
+        cells = [cell.cell_contents for cell in function.__closure__ or ()]
+        called = [names.get(name) for name in code.co_names] + cells
+        if warnings in called:
+            return True
+        return any(warns(f, seen) for f in called if getattr(f, "__module__", "").startswith("mt_core.shape_rules"))
+
+    for overload in declared_operators():
+        rule_of(overload)
+    found = {name for name, rule in SHAPE_RULES.items() if warns(rule, set())}
+    assert found == WARNS == {"random_.from", "random_.to"}
+
+
+def test_an_out_kernel_gets_outputs_of_the_right_shape_every_time(registered: Register) -> None:
+    shapes = []
+    registered("mul.out", lambda self, other, out: shapes.append(np.multiply(self, other, out=out).shape))
+    for _ in range(3):
+        assert mt_core.mul(mt_core.ones(2, 3), 2, out=mt_core.empty(0)).tolist() == [[2.0] * 3] * 2
+        message = "was resized since it had shape [4]"
+        assert message in warned(lambda: mt_core.mul(mt_core.ones(2), mt_core.ones(2), out=mt_core.ones(4)))[0]
+    assert shapes == [(2, 3), (2,)] * 3
 
 
 def test_a_key_without_a_layer_is_an_error() -> None:

@@ -40,6 +40,7 @@ class Reached:
 
     #: As of a meta tensor, which ``pin_memory=True`` leaves alone.
     _keys = META
+    _dtype = mt_core.float32
 
     def __init__(self, *facts: Any) -> None:
         self.facts = list(facts)

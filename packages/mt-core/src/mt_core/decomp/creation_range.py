@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..construct import tensor
-from ..contract_kernels.creation import check_options
 from ..dispatch.registry import register_composite as composite
+from ..factories import check_options
 from ..shape_rules import creation as rules
 
 

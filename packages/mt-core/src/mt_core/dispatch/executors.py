@@ -26,7 +26,7 @@ from . import elementwise, views
 from .call_plans import changes, checked_once, choosing, kinds_of, leading, planned, unplanned
 from .kernel import Kernel, are_alike, quiet, runner_for
 from .memory import check_no_internal_overlap, check_no_partial_overlap
-from .registry import READS_ELEMENTS, SHAPE_RULES, Overload, find_overload, load_family
+from .registry import READS_ELEMENTS, SHAPE_RULES, WARNS, Overload, find_overload, load_family
 from .writing import check_inplace_result, fit_out, out_elsewhere
 
 __all__ = ["build", "infer", "rule_of", "with_named_results"]
@@ -133,6 +133,8 @@ def _plain(
         return _kernel_of_view(overload, kernels, otherwise, backend, key, call_keys)
     prepare = Preparation(overload, kernels, specs, backend, keys, otherwise)
     reads = READS_ELEMENTS.get(overload.name) if rule_of(overload) is not None else None
+    if overload.name in WARNS:
+        return unplanned(overload, prepare)
     by_description = planned(overload, prepare, bool(call_keys & STRIDED))
     if prepare.is_factory and not key & (CPU | META):
         return _on_default_device(overload, by_description)
@@ -567,7 +569,7 @@ def _written(overload: Overload, rule: Callee | None, kernel: Kernel | None, bac
     written = [i for i, a in enumerate(schema.arguments) if a.writes]
     singles, lists = overload.tensor_positions, overload.list_positions
     results = len(schema.returns)
-    if rule is not None and overload.name not in READS_ELEMENTS:
+    if rule is not None and _can_be_checked_once(overload):
         rule = checked_once(overload, rule)
     stored = kernel is not None and kernel.half == "native" and not kernel.accepts.defaults
     if kernel is not None and stored and written == [0] and results == 1:
@@ -632,6 +634,19 @@ def _writing_first(rule: Callee | None, function: Callee) -> Callee:
         return self
 
     return run
+
+
+def _can_be_checked_once(overload: Overload) -> bool:
+    """Whether the checks of an operator that writes follow from its arguments' description, and do nothing else.
+
+    Those of an ``out=`` form give the output its shape, and may warn of that.
+    """
+    declaration = overload.declaration
+    return (
+        declaration.form != "out"
+        and overload.name not in READS_ELEMENTS
+        and not WARNS.intersection((overload.name, declaration.functional))
+    )
 
 
 def _reading_no_part(overload: Overload, run: Callee) -> Callee:

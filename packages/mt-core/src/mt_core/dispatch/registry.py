@@ -40,6 +40,8 @@ COMPOSITES: dict[str, Composite] = {}
 CONTRACT_KERNELS: dict[str, Callable[..., Any]] = {}
 #: Shape rules whose result may depend on the elements of a tensor, not on its description alone -> for which arguments.
 READS_ELEMENTS: dict[str, Callable[..., bool]] = {}
+#: Operators whose shape rule may warn: it is asked at every call, for each call is to be warned of.
+WARNS: set[str] = set()
 #: Backend key -> overload name -> kernels, of which the first that accepts a call carries it out.
 KERNELS: dict[int, dict[str, list[Kernel]]] = {}
 #: What intercepts one operator at one key, asked before the layer or the kernels of that key: dispatch key ->
@@ -384,7 +386,7 @@ def _always(*args: Any) -> bool:
 
 
 def register_shape_rule(
-    *names: str, reads_elements: bool | Callable[..., bool] = False
+    *names: str, reads_elements: bool | Callable[..., bool] = False, warns: bool = False
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorator: the function is the shape rule (arguments -> `Spec`, `View`, or a tuple) of these operators.
 
@@ -393,6 +395,8 @@ def register_shape_rule(
     reads_elements
         Whether the result depends on what is in a tensor, or which arguments make it so. Otherwise it follows from
         shapes, strides, dtypes and the other arguments alone, and is kept for calls that agree in them.
+    warns
+        Whether it gives warnings: then it is asked at every call.
     """
 
     def enter(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -400,6 +404,8 @@ def register_shape_rule(
             _enter(SHAPE_RULES, name, function, function)
             if reads_elements:
                 READS_ELEMENTS[name] = reads_elements if callable(reads_elements) else _always
+            if warns:
+                WARNS.add(name)
         return function
 
     return enter

@@ -138,13 +138,13 @@ def random(self: Tensor, generator: Any) -> None:
     _require(self._dtype, (*_FLOATING, *_INTEGERS, dtypes.bool), "random_kernel_cpu")
 
 
-@shape_rule("random_.to")
+@shape_rule("random_.to", warns=True)
 def random_to(self: Tensor, to: int, generator: Any) -> None:
     """self (*) -> (*), filled."""
     random_from(self, 0, to, generator)
 
 
-@shape_rule("random_.from")
+@shape_rule("random_.from", warns=True)
 def random_from(self: Tensor, from_: int, to: int | None, generator: Any) -> None:
     """self (*) -> (*), filled."""
     d = self._dtype
