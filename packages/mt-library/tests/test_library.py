@@ -25,7 +25,7 @@ def scale(lib):
     return ops.lib_tests.scale
 
 
-def by_factor(x, factor, *, negate=False):
+def by_factor(x, factor=2.0, *, negate=False):
     return x * (-factor if negate else factor)
 
 
@@ -88,10 +88,45 @@ def test_arguments_are_converted(lib):
     ops.lib_tests.f((x,), 3, 1, "cpu", 2.5, mt.half)
     ops.lib_tests.f([x], (3, 4))
     assert seen[0] == ([x], [3, 3], 1.0, mt.device("cpu"), 2.5, mt.half)
-    assert seen[1] == ([x], [3, 4], None, None, 1, None)
+    assert seen[1] == ([x], [3, 4])
     for wrong in (([x, None], 3), ([x], "a"), ([x], [1.5]), ([x], 3, None, None, mt.ones(()))):
         with pytest.raises(RuntimeError, match="Expected a value of type"):
             ops.lib_tests.f(*wrong)
+
+
+#: Arguments after the tensor -> what a kernel is handed after it, as PyTorch 2.13 does.
+HANDED_ON = [
+    ((), {}, (), {}),
+    ((2, 1.0, [1, 2]), {"b": False, "m": "q", "t": None, "a": 1}, (), {}),
+    ((3,), {}, (3,), {}),
+    ((2, 1), {}, (), {}),
+    ((2, 2.0), {}, (2, 2.0), {}),
+    ((2, 1, [1, 3]), {}, (2, 1.0, [1, 3]), {}),
+    ((), {"s": (2, 2)}, (2, 1.0, [2, 2]), {}),
+    ((), {"b": True, "a": 1.0, "m": "z"}, (), {"b": True, "m": "z", "a": 1.0}),
+    ((), {"a": True, "d": mt.float32}, (), {"d": mt.float32, "a": True}),
+]
+
+
+@pytest.mark.parametrize(("args", "kwargs", "positional", "named"), HANDED_ON)
+def test_arguments_at_their_defaults_are_not_handed_to_kernels(lib, args, kwargs, positional, named):
+    seen = []
+    lib.define(
+        "f(Tensor x, int n=2, float e=1, int[2] s=[1,2], *, bool b=False, str m='q', Tensor? t=None, "
+        "ScalarType? d=None, Scalar a=1) -> Tensor"
+    )
+    lib.impl("f", lambda x, *args, **kwargs: seen.append((args, kwargs)) or x, "CPU")
+    ops.lib_tests.f(mt.ones(1), *args, **kwargs)
+    assert seen == [(positional, named)]
+    assert [type(v) for v in seen[0][1].values()] == [type(v) for v in named.values()]
+
+
+def test_kernels_of_built_in_operators_need_not_know_of_defaults():
+    with _scoped_library("aten", "IMPL") as overriding:
+        overriding.impl("add.Tensor", lambda a, b: a * 10, "CPU")
+        assert (mt.ones(2) + 3).tolist() == [10, 10]
+        with pytest.raises(TypeError, match="alpha"):
+            mt.add(mt.ones(2), 3, alpha=2)
 
 
 # Keys
@@ -106,16 +141,16 @@ def test_an_implicit_composite_differentiates_and_has_shapes_by_its_parts(lib, s
 
 
 def test_a_kernel_of_the_device_comes_before_composites(lib, scale):
-    lib.impl("scale", lambda x, factor, negate: x + 100, "CompositeExplicitAutograd")
+    lib.impl("scale", lambda x, *_: x + 100, "CompositeExplicitAutograd")
     assert scale(mt.zeros(1)).item() == 100
-    lib.impl("scale", lambda x, factor, negate: x + 1, "CPU")
+    lib.impl("scale", lambda x, *_: x + 1, "CPU")
     assert scale(mt.zeros(1)).item() == 1
     assert scale(mt.zeros(1, device="meta")).shape == (1,)
 
 
 def test_an_autograd_kernel_records_what_it_likes(lib, scale):
     lib.impl("scale", by_factor, "CPU")
-    lib.impl("scale", lambda x, factor, negate: x * 7, "Autograd")
+    lib.impl("scale", lambda x, *_: x * 7, "Autograd")
     assert scale(mt.ones(1).requires_grad_()).item() == 7
     lib.impl("scale", library.fallthrough_kernel, "AutogradCPU")
     assert scale(mt.ones(1).requires_grad_()).item() == 2
@@ -141,7 +176,7 @@ def test_a_replaced_kernel_comes_back(lib, scale):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with _scoped_library("lib_tests", "IMPL", "CPU") as other:
-            other.impl("scale", lambda x, factor, negate: x + 50)
+            other.impl("scale", lambda x, *_: x + 50)
             assert scale(mt.zeros(1)).item() == 50
     assert scale(mt.ones(1)).item() == 2
 

@@ -8,6 +8,7 @@ from typing import Any
 from mt_autograd.function import Function
 from mt_core import Tensor
 
+from .defaults import defaults_filled
 from .registrations import Operator, tensors_in
 
 __all__ = ["autograd_kernel", "check_differentiable"]
@@ -79,7 +80,7 @@ def autograd_kernel(
     function: Any = type(name, (Function,), members)
 
     def kernel(*args: Any, **keyword_only_args: Any) -> Any:
-        call = _Call((*args, *keyword_only_args.values()))
+        call = _Call(defaults_filled(overload.schema, args, keyword_only_args))
         recorded = function.apply(call, *tensors_in(call.args[:count]))
         return _with_tensors(call.output, iter(recorded))
 

@@ -172,7 +172,7 @@ class CustomOpDef:
         return kernel
 
     def _argument(self, position: int, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        return args[position] if position < len(args) else kwargs[self._arguments[position].name]
+        return args[position] if position < len(args) else kwargs.get(self._arguments[position].name)
 
     def _check_aliases(self, arguments: Sequence[Any], result: Any) -> None:
         """Refuse outputs that share memory with an input or with each other."""

@@ -13,9 +13,10 @@ from mt_core.dispatch.dispatcher import without
 from mt_core.dispatch.registry import DECLARATIONS, OVERLOADS, Overload, find_overload, register_interceptor
 from mt_core.dispatch.registry import define as declare
 from mt_core.keys import AUTOGRAD, BACKENDS
-from mt_core.schema import Schema
+from mt_core.schema import MISSING, Schema
 from mt_core.state import effective_keys, excluding
 
+from .defaults import defaults_left_out
 from .dispatch_keys import core_keys, keys_by_priority
 from .function_schema import FunctionSchema
 from .tags import Tag
@@ -97,15 +98,16 @@ class Operator:
         )
 
     def _adapted(self, kernel: Kernel, below_autograd: bool) -> Kernel:
-        """A kernel that takes all arguments by position.
+        """A kernel that takes all arguments by position, and hands on those that are not at their defaults.
 
         For an operator that records itself, what its kernel calls is not recorded once more.
         """
-        names = [argument.name for argument in self.overload.schema.arguments if argument.kwarg_only]
-        count = len(self.overload.schema.arguments) - len(names)
+        arguments = self.overload.schema.arguments
+        split = defaults_left_out(self.overload.schema)
 
         def run(*args: Any) -> Any:
-            return kernel(*args[:count], **dict(zip(names, args[count:])))
+            positional, named = split(args)
+            return kernel(*positional, **named)
 
         def run_unrecorded(*args: Any) -> Any:
             with excluding(AUTOGRAD):
@@ -113,7 +115,8 @@ class Operator:
 
         if below_autograd:
             return run_unrecorded
-        return run if names else kernel
+        plain = all(a.default is MISSING and not a.kwarg_only for a in arguments)
+        return kernel if plain else run
 
     def _below_autograd(self, call_keys: int) -> Kernel:
         return self.overload.cache[without(call_keys, AUTOGRAD)]
