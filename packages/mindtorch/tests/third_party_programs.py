@@ -1,4 +1,4 @@
-"""What a third party does with `torch.library` for its device: ``third_party_programs.py NAME`` renames the private type.
+"""What third parties do with `torch.library` for a device; ``third_party_programs.py NAME`` renames the private one.
 
 Each program takes the device type, and asserts what comes out. The device is `mt_core.testing.boxed_backend`'s.
 """
