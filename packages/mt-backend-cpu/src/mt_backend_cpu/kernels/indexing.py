@@ -445,7 +445,7 @@ def add_rows(out: np.ndarray, rows: np.ndarray, values: np.ndarray) -> None:
     order = np.argsort(rows, kind="stable")
     ordered = rows[order]
     starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
-    out[ordered[starts]] += np.add.reduceat(values[order], starts, 0)
+    out[ordered[starts]] += np.add.reduceat(values[order], starts, 0, dtype=values.dtype)
 
 
 @fused("one_hot", Accepts(dtypes=(int64,), also=lambda self, num_classes: self._array.size > 0))

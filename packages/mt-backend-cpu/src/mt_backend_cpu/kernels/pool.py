@@ -77,12 +77,16 @@ def _average(spatial: int) -> Any:
         ]
         total = view.sum(axis=tuple(range(-spatial, 0)))
         count = _divisors(self.shape[-spatial:], sizes, k, s, p, count_include_pad, divisor_override)
-        if self.dtype.kind in "fc":
-            return total / count.astype(self.dtype)
-        # C++ rounds the quotient of integers towards zero.
-        return np.sign(total) * np.sign(count) * (np.abs(total) // np.abs(count))
+        return _quotient(total, count)
 
     return avg_pool
+
+
+def _quotient(total: np.ndarray, count: np.ndarray) -> np.ndarray:
+    """In the dtype of the first; C++ rounds the quotient of integers towards zero."""
+    if total.dtype.kind == "f":
+        return total / count.astype(total.dtype)
+    return (np.sign(total) * np.sign(count) * (np.abs(total) // np.abs(count))).astype(total.dtype)
 
 
 def _average_backward(spatial: int) -> Any:
@@ -98,7 +102,7 @@ def _average_backward(spatial: int) -> Any:
     ) -> np.ndarray:
         sizes, (k, s, p, d) = _geometry(self, spatial, ceil_mode, kernel_size, stride, padding)
         count = _divisors(self.shape[-spatial:], sizes, k, s, p, count_include_pad, divisor_override)
-        share = grad_output / count.astype(grad_output.dtype)
+        share = _quotient(grad_output, count)
         whole = np.zeros_like(_extended(self, sizes, k, s, p, d, 0), dtype=grad_output.dtype)
         for offset in itertools.product(*[range(n) for n in k]):
             at = tuple(slice(o, o + (n - 1) * step + 1, step) for o, n, step in zip(offset, sizes, s, strict=True))

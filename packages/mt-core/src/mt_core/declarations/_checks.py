@@ -9,8 +9,8 @@ from .. import dtypes
 from ..dtypes import dtype, scalar_type_name
 
 __all__ = [
-    "BOOL", "COMPLEX", "COMPLEX_HALF", "EXACT_OUT", "FLOAT8", "FLOATS", "INTEGERS", "REAL", "UNSIGNED", "Refusal", "Supported",
-    "check_fits",
+    "BOOL", "COMPLEX", "COMPLEX_HALF", "EXACT_OUT", "FLOAT8", "FLOATS", "INTEGERS", "LAPACK", "NUMBERS", "REAL",
+    "UNSIGNED", "Refusal", "Supported", "check_fits",
 ]  # fmt: skip
 
 BOOL = frozenset({dtypes.bool})
@@ -24,6 +24,10 @@ FLOAT8 = frozenset(
 )
 #: What real arithmetic covers.
 REAL = BOOL | INTEGERS | FLOATS
+#: What has a sum and a product.
+NUMBERS = frozenset(dtypes.ALL_DTYPES) - BOOL
+#: What LAPACK has routines for.
+LAPACK = COMPLEX | {dtypes.float32, dtypes.float64}
 
 
 #: What C++ calls the integer types, for the message about numbers that do not fit.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from ..dispatch.registry import DECLARATIONS, define
 from ..promotion import ARITHMETIC, FLOAT, Promotion
 from ..schema import Schema, parse_schema
+from ._checks import Supported
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -45,6 +46,10 @@ class Declaration:
         Elementwise only: called with (arguments, common dtype) off the fast path, raises for what PyTorch refuses. Its
         attribute ``unchecked``, where it has one, holds the dtypes for which it refuses nothing (else: real floating
         ones), as long as all parameters have their defaults, or its attribute ``also`` is None.
+    dtypes : Supported or None
+        All other kinds: the dtypes that the operator is written for, and what is said of others. It is the first tensor
+        argument that is asked, or all together where a promotion is declared; a shape rule asks after its own errors, a
+        composite before it begins.
     alias_of : str or None
         The overload that this one is a second name of.
     exact_out : str
@@ -66,6 +71,7 @@ class Declaration:
         "number_signatures",
         "promotes",
         "check",
+        "dtypes",
         "doc",
         "inplace",
         "out",
@@ -89,6 +95,7 @@ class Declaration:
         number_signatures: dict[str, bool] | None = None,
         promotes: frozenset[str] = frozenset(),
         check: Callable[..., None] | None = None,
+        dtypes: Supported | None = None,
         doc: str = "",
         alias_of: str | None = None,
         exact_out: bool | str = False,
@@ -106,11 +113,14 @@ class Declaration:
         self.number_signatures = number_signatures or {}
         self.promotes = promotes or frozenset(a.name for a in schema.arguments if a.is_tensor)
         self.check = check
+        self.dtypes = dtypes
         self.doc = doc
         self.alias_of = alias_of
         self.exact_out = _EXACT_OUT if exact_out is True else exact_out or ""
         self.inplace: str | None = None
         self.out: str | None = None
+        if (check if kind != "elementwise" else dtypes) is not None:
+            raise ValueError(f"{self.name}: elementwise operators have check=, all others dtypes=")
         self._refuse_unknown_words()
 
     def _refuse_unknown_words(self) -> None:
@@ -153,6 +163,7 @@ class Facts(TypedDict, total=False):
     python_name: str
     number_signatures: dict[str, bool]
     check: Callable[..., None] | None
+    dtypes: Supported | None
     doc: str
     alias_of: str
     exact_out: bool | str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ._checks import FLOATS, Supported
 from ._declare import Family
 
 family = Family("activation")
@@ -17,5 +18,7 @@ for _name, _doc in (
 family.plain("_masked_softmax(Tensor self, Tensor mask, int? dim=None, int? mask_type=None) -> Tensor", variants="function",
           doc="`softmax` over the elements whose mask is false; the others become zero.")  # fmt: skip
 family.plain(
-    "_masked_softmax_backward(Tensor grad_output, Tensor output, Tensor mask, int? dim=None) -> Tensor", variants=""
+    "_masked_softmax_backward(Tensor grad_output, Tensor output, Tensor mask, int? dim=None) -> Tensor",
+    variants="",
+    dtypes=Supported("masked_softmax_backward", FLOATS),
 )

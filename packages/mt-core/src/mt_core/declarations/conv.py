@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from ..dtypes import int64
+from ._checks import BOOL, COMPLEX, FLOATS, NUMBERS, Supported
 from ._declare import Family
 
 family = Family("conv")
 
+
+def _convolved(args: tuple[Any, ...]) -> str | None:
+    """What PyTorch calls the kernel; None where it takes the input's dtype. Integers of all sizes are convolved, but not transposed."""
+    weight, transposed = args[1], args[6]
+    volumes = weight.dim() == 5
+    if transposed:
+        return f"slow_conv_transpose{3 if volumes else 2}d_out_cpu"
+    if args[0]._dtype not in BOOL:
+        return None
+    return "compute_columns3d" if volumes else "slow_conv2d_cpu"
+
+
 family.plain(
     "convolution(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, bool "
     "transposed, int[] output_padding, int groups) -> Tensor", variants="function",
+    dtypes=Supported(_convolved, FLOATS | COMPLEX | {int64}),
     doc=(
         "Cross-correlation of (n, c, *) with weights (o, c / groups, *), or its adjoint with weights (c, o / "
         "groups, *)."
@@ -35,11 +52,13 @@ for _n in (1, 2, 3):
     )
 family.composite(
     "conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor",
+    dtypes=Supported("addmm_impl_cpu_", NUMBERS),
     variants="function",
     doc="1-d convolution of (time, batch, channel) input; `pad` zeros on both ends of time.",
 )
 family.plain(
     "im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
+    dtypes=Supported("im2col_out_cpu", FLOATS | COMPLEX | BOOL),
     variants="function",
     namespace="torch._C._nn",
     doc="Sliding blocks of (n, c, h, w) as columns: (n, c * kh * kw, blocks).",
@@ -47,6 +66,7 @@ family.plain(
 family.plain(
     "col2im(Tensor self, int[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> "
     "Tensor",
+    dtypes=Supported("col2im_out_cpu", FLOATS | COMPLEX | BOOL),
     variants="function",
     namespace="torch._C._nn",
     doc="Columns of blocks added up where they overlap: the adjoint of `im2col`.",

@@ -5,12 +5,14 @@ All else is written in them.
 
 from __future__ import annotations
 
+from ._checks import COMPLEX, COMPLEX_HALF, REAL, Refusal, Supported
 from ._declare import Family
 
 family = Family("fft")
 
 family.plain(
     "_fft_c2c(Tensor self, int[] dim, int normalization, bool forward) -> Tensor",
+    dtypes=Supported("_fft_c2c", COMPLEX | COMPLEX_HALF, Refusal(REAL, "Only supports complex dtypes, but found: {}")),
     variants="",
     doc="Complex transform over some dimensions, scaled by 1 (0), 1/sqrt(n) (1) or 1/n (2).",
 )
@@ -21,6 +23,7 @@ family.plain(
 )
 family.plain(
     "_fft_c2r(Tensor self, int[] dim, int normalization, int last_dim_size) -> Tensor",
+    dtypes=Supported("_fft_c2r", COMPLEX | COMPLEX_HALF, Refusal(REAL, "Only supports complex dtypes, but found: {}")),
     variants="",
     doc="Real output of Hermitian input.",
 )

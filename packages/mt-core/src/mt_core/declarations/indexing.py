@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ..dtypes import int32, int64
+from ._checks import Supported
 from ._declare import Family
 
 family = Family("indexing")
@@ -185,6 +187,7 @@ family.composite(
 )
 family.composite(
     "repeat_interleave.Tensor(Tensor repeats, *, int? output_size=None) -> Tensor",
+    dtypes=Supported("repeat_interleave_cpu", frozenset({int32, int64})),
     variants="function",
     doc="Index i, repeats[i] times each; of a tensor, its elements.",
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._checks import BOOL, LAPACK, NUMBERS, Refusal, Supported
 from ._declare import Family
 
 family = Family("linalg")
@@ -62,12 +63,14 @@ _composite(
 )
 _composite(
     "linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor",
+    dtypes=Supported("cross", NUMBERS),
     out=True,
     doc="Cross product of vectors of length 3.",
     exact_out=True,
 )
 family.composite(
     "cross(Tensor self, Tensor other, int? dim=None) -> Tensor",
+    dtypes=Supported("cross", NUMBERS),
     out=True,
     exact_out=True,
     doc="Cross product along `dim`, or along the first dimension of size 3.",
@@ -90,7 +93,15 @@ _composite(
     doc="Integer powers of square matrices; negative ones invert.",
 )
 family.composite("matrix_power(Tensor self, int n) -> Tensor", out=True, doc="Second name of `linalg_matrix_power`.")
-_composite("linalg_vander(Tensor x, *, int? N=None) -> Tensor", doc="x^0 ... x^(N-1) along a new last dimension.")
+_composite(
+    "linalg_vander(Tensor x, *, int? N=None) -> Tensor",
+    dtypes=Supported(
+        "vander",
+        NUMBERS,
+        Refusal(BOOL, "linalg.vander supports floating point, complex, and integer tensors, but got {}"),
+    ),
+    doc="x^0 ... x^(N-1) along a new last dimension.",
+)
 _plain(
     "linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)",
     out=("inverse", "info"),
@@ -132,6 +143,7 @@ _composite(
 )
 family.composite(
     "cholesky(Tensor self, bool upper=False) -> Tensor",
+    dtypes=Supported("cholesky_cpu", LAPACK),
     out=True,
     doc="Cholesky factors of positive definite matrices; lower, unless `upper`.",
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ._checks import LAPACK, Supported
 from .linalg import _composite, _plain, family
 
 _plain(
@@ -83,16 +84,19 @@ family.plain(
 )
 _composite(
     "linalg_householder_product(Tensor input, Tensor tau) -> Tensor",
+    dtypes=Supported("orgqr_cpu", LAPACK),
     out=True,
     doc="First n columns of the product H_1 ... H_k of reflectors, as from `geqrf`.",
 )
 family.composite(
     "orgqr(Tensor self, Tensor input2) -> Tensor",
+    dtypes=Supported("orgqr_cpu", LAPACK),
     out=True,
     doc="Second name of `linalg_householder_product`.",
 )
 family.composite(
     "ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor",
+    dtypes=Supported("ormqr_cpu", LAPACK),
     out=True,
     doc="Q C, C Q, Q^H C or C Q^H, where Q is the full product of reflectors.",
 )
@@ -107,11 +111,13 @@ family.composite(
 )
 family.composite(
     "cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor",
+    dtypes=Supported("cholesky_solve_cpu", LAPACK),
     out=True,
     doc="Solutions of A X = B from Cholesky factors of A.",
 )
 family.composite(
     "cholesky_inverse(Tensor self, bool upper=False) -> Tensor",
+    dtypes=Supported("cholesky_inverse_out_cpu", LAPACK),
     out=True,
     doc="Inverses from Cholesky factors.",
 )

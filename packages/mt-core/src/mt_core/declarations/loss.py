@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..promotion import ARITHMETIC
+from ._checks import BOOL, COMPLEX, FLOATS, INTEGERS, Refusal, Supported
 from ._declare import Family
 
 family = Family("loss")
@@ -12,24 +14,33 @@ _NN: dict[str, Any] = {"variants": "function", "namespace": "torch._C._nn"}
 _TOP: dict[str, Any] = {"variants": "function"}
 
 family.composite(
-    "mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", **_NN, doc="(self - target)^2, reduced."
+    "mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
+    dtypes=Supported("mse_cpu", FLOATS),
+    promotion=ARITHMETIC,
+    **_NN,
+    doc="(self - target)^2, reduced.",
 )
 family.composite(
     "l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", **_NN, doc="|self - target|, reduced."
 )
 family.composite(
     "smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor",
+    dtypes=Supported("smooth_l1_cpu", FLOATS),
+    promotion=ARITHMETIC,
     **_NN,
     doc="Quadratic below a distance of beta, linear above (Girshick 2015).",
 )
 family.composite(
     "huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor",
+    dtypes=Supported("huber_cpu", FLOATS),
+    promotion=ARITHMETIC,
     **_NN,
     doc="Quadratic below a distance of delta, linear above (Huber 1964).",
 )
 family.plain(
     "nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, int ignore_index) -> (Tensor "
     "output, Tensor total_weight)",
+    dtypes=Supported("nll_loss_out_frame", FLOATS),
     variants="function",
     namespace="torch._C._nn",
     doc="Negative log likelihood of class indices: log probabilities (n, c) or (c), targets (n) or ().",
@@ -38,11 +49,17 @@ family.plain(
     "nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, int "
     "ignore_index, Tensor total_weight) -> Tensor",
     variants="",
+    dtypes=Supported("nll_loss_backward_out_frame", FLOATS),
 )
-for _name in ("nll_loss", "nll_loss2d", "nll_loss_nd"):
+for _name, _dtypes in (
+    ("nll_loss", None),
+    ("nll_loss2d", Supported("nll_loss2d_forward_out_frame", FLOATS)),
+    ("nll_loss_nd", None),
+):
     family.composite(
         f"{_name}(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, int ignore_index=-100) -> Tensor",
         doc="Negative log likelihood of target classes, from log-probabilities (N, C, *).",
+        dtypes=_dtypes,
         **_NN,
     )
 family.composite(
@@ -53,6 +70,7 @@ family.composite(
 )
 family.composite(
     "binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor",
+    dtypes=Supported("binary_cross_entropy", FLOATS),
     **_NN,
     doc="-(t log x + (1 - t) log(1 - x)), logarithms not below -100.",
 )
@@ -64,22 +82,35 @@ family.composite(
 )
 family.composite(
     "kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor",
+    dtypes=Supported(
+        "kl_div",
+        FLOATS,
+        Refusal(BOOL | INTEGERS, "kl_div: Integral inputs not supported."),
+        Refusal(COMPLEX, "kl_div: Complex inputs not supported."),
+    ),
     **_TOP,
     doc="target * (log target - self), reduced; self holds log probabilities.",
 )
 family.composite(
     "soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
+    dtypes=Supported(
+        "soft_margin_loss",
+        FLOATS | COMPLEX | BOOL,
+        Refusal(INTEGERS, "result type Float can't be cast to the desired output type {}"),
+    ),
     **_NN,
     doc="log(1 + exp(-target * self)), reduced.",
 )
 family.composite(
     "multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int "
     "reduction=1) -> Tensor",
+    dtypes=Supported("multi_margin_loss_cpu_kernel", FLOATS),
     **_NN,
     doc="Hinge loss over classes: max(0, margin - self[target] + self[i]) ** p.",
 )
 family.composite(
     "multilabel_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
+    dtypes=Supported("multilabel_margin_loss_forward_out_frame", FLOATS),
     **_NN,
     doc="Hinge loss of every target class against every other; targets end at -1.",
 )

@@ -2,27 +2,44 @@
 
 from __future__ import annotations
 
+from ._checks import NUMBERS, Supported
 from ._declare import Family
 
 family = Family("matmul")
 
 family.plain(
     "mm(Tensor self, Tensor mat2) -> Tensor",
+    dtypes=Supported("addmm_impl_cpu_", NUMBERS),
     out=True,
     doc="Matrix product (n, k) @ (k, m) -> (n, m).",
     exact_out=True,
 )
 family.plain(
     "bmm(Tensor self, Tensor mat2) -> Tensor",
+    dtypes=Supported("bmm", NUMBERS),
     out=True,
     doc="Batched matrix product (b, n, k) @ (b, k, m) -> (b, n, m).",
     exact_out=True,
 )
 family.plain(
-    "mv(Tensor self, Tensor vec) -> Tensor", out=True, doc="Matrix times vector (n, k) @ (k) -> (n).", exact_out=True
+    "mv(Tensor self, Tensor vec) -> Tensor",
+    dtypes=Supported("addmv_impl_cpu", NUMBERS),
+    out=True,
+    doc="Matrix times vector (n, k) @ (k) -> (n).",
+    exact_out=True,
 )
-family.plain("dot(Tensor self, Tensor tensor) -> Tensor", out=True, doc="Inner product of two vectors of one length.")
-family.plain("vdot(Tensor self, Tensor other) -> Tensor", out=True, doc="`dot` with the first vector conjugated.")
+family.plain(
+    "dot(Tensor self, Tensor tensor) -> Tensor",
+    dtypes=Supported("dot", NUMBERS),
+    out=True,
+    doc="Inner product of two vectors of one length.",
+)
+family.plain(
+    "vdot(Tensor self, Tensor other) -> Tensor",
+    dtypes=Supported("dot", NUMBERS),
+    out=True,
+    doc="`dot` with the first vector conjugated.",
+)
 family.composite(
     "matmul(Tensor self, Tensor other) -> Tensor",
     out=True,
@@ -33,6 +50,7 @@ family.composite("outer(Tensor self, Tensor vec2) -> Tensor", out=True, doc="(n)
 family.composite("ger(Tensor self, Tensor vec2) -> Tensor", out=True, doc="Second name of `outer`.")
 family.plain(
     "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    dtypes=Supported("addmm_impl_cpu_", NUMBERS),
     inplace=True,
     out=True,
     doc="beta * self + alpha * (mat1 @ mat2), self broadcast.",
@@ -40,6 +58,7 @@ family.plain(
 )
 family.plain(
     "addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    dtypes=Supported("addmv_impl_cpu", NUMBERS),
     inplace=True,
     out=True,
     exact_out=True,
@@ -47,6 +66,7 @@ family.plain(
 )
 family.plain(
     "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    dtypes=Supported("baddbmm", NUMBERS),
     inplace=True,
     out=True,
     doc="beta * self + alpha * bmm(batch1, batch2), self broadcast.",
@@ -54,6 +74,7 @@ family.plain(
 )
 family.composite(
     "addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    dtypes=Supported("addmm_impl_cpu_", NUMBERS),
     inplace=True,
     out=True,
     doc="beta * self + alpha * the sum of the products batch1[i] @ batch2[i].",
@@ -66,6 +87,7 @@ family.composite(
 )
 family.plain(
     "linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
+    dtypes=Supported("addmm_impl_cpu_", NUMBERS),
     variants="function",
     namespace="torch._C._nn",
     out=True,

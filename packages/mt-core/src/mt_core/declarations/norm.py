@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ._checks import COMPLEX, FLOATS, Supported
 from ._declare import Family
 
 family = Family("norm")
@@ -13,6 +14,7 @@ family.plain(
 family.plain(
     "native_layer_norm_backward(Tensor grad_out, Tensor input, int[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, "
     "Tensor? bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)", variants="",
+    dtypes=Supported("LayerNormBackwardKernelImpl", FLOATS),
 )  # fmt: skip
 family.composite(
     "layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, "
@@ -20,15 +22,15 @@ family.composite(
     doc="(x - mean) / sqrt(var + eps) * weight + bias over the trailing dimensions `normalized_shape`; var is biased.",
 )  # fmt: skip
 family.composite(
-    "rms_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor", variants="function",
+    "rms_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor", dtypes=Supported("rms_norm", FLOATS | COMPLEX), variants="function",
     doc="x / sqrt(mean(x^2) + eps) * weight over the trailing dimensions (Zhang and Sennrich 2019); eps defaults to the dtype's.",
 )  # fmt: skip
 family.composite(
-    "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, int N, int C, int HxW, int group, float eps) -> (Tensor, Tensor, Tensor)",
+    "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, int N, int C, int HxW, int group, float eps) -> (Tensor, Tensor, Tensor)", dtypes=Supported("GroupNormKernelImpl", FLOATS),
     variants="function", doc="Group normalization with the mean and reciprocal standard deviation of each group (Wu and He 2018).",
 )  # fmt: skip
 family.composite(
-    "group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> Tensor",
+    "group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> Tensor", dtypes=Supported("GroupNormKernelImpl", FLOATS),
     variants="function", doc="Normalization over groups of channels of (N, C, *).",
 )  # fmt: skip
 family.plain(

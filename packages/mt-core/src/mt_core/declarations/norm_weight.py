@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._checks import FLOATS, Supported
 from ._declare import Family
 
 family = Family("norm")
@@ -17,6 +18,7 @@ family.composite(
 )
 family.composite(
     "_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor",
+    dtypes=Supported("weight_norm_kernel", FLOATS),
     **_TOP,
     doc="v scaled to the norms g (Salimans and Kingma 2016).",
 )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..dtypes import int64, uint8
+from ._checks import FLOATS, INTEGERS, Supported
 from ._declare import Family
 
 family = Family("pool")
@@ -11,7 +13,16 @@ family = Family("pool")
 _NN: dict[str, Any] = {"variants": "function", "namespace": "torch._C._nn"}
 _TOP: dict[str, Any] = {"variants": "function"}
 
+_NEAREST_2D = "upsample_nearest2d_channels_last"
+_RESAMPLED = {
+    "linear1d": Supported("compute_indices_weights_linear", FLOATS),
+    "bilinear2d": Supported("upsample_bilinear2d_channels_last", FLOATS | {uint8}),
+    "trilinear3d": Supported("compute_indices_weights_linear", FLOATS),
+    "bicubic2d": Supported("compute_indices_weights_cubic", FLOATS | {uint8}),
+}
+
 for _n, _place in ((1, _TOP), (2, _NN), (3, _NN)):
+    _adaptive = "3d_cpu" if _n == 3 else "2d"
     _window = f"int[{_n}] kernel_size, int[{_n}] stride=[], int[{_n}] padding=0"
     if _n == 1:
         family.composite(
@@ -23,6 +34,7 @@ for _n, _place in ((1, _TOP), (2, _NN), (3, _NN)):
         family.plain(
             f"avg_pool{_n}d(Tensor self, {_window}, bool ceil_mode=False, bool count_include_pad=True, int? "
             "divisor_override=None) -> Tensor",
+            dtypes=Supported("avg_pool2d" if _n == 2 else "avg_pool3d_out_frame", FLOATS | {int64}),
             **_NN,
             out=True,
             doc="Means of sliding windows.",
@@ -31,25 +43,35 @@ for _n, _place in ((1, _TOP), (2, _NN), (3, _NN)):
             f"avg_pool{_n}d_backward(Tensor grad_output, Tensor self, int[{_n}] kernel_size, int[{_n}] stride, "
             f"int[{_n}] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor",
             variants="",
+            dtypes=Supported(f"avg_pool{_n}d_backward" + ("" if _n == 2 else "_out_frame"), FLOATS | {int64}),
         )
     _dilated = f"{_window}, int[{_n}] dilation=1, bool ceil_mode=False"
     family.plain(
         f"max_pool{_n}d_with_indices(Tensor self, {_dilated}) -> (Tensor, Tensor)",
+        dtypes=Supported(f"max_pool{max(_n, 2)}d", INTEGERS | FLOATS),
         **_place,
         doc="Largest elements of sliding windows and their flat indices.",
     )
-    family.composite(f"max_pool{_n}d(Tensor self, {_dilated}) -> Tensor", **_TOP, doc="Largest elements of windows.")
+    family.composite(
+        f"max_pool{_n}d(Tensor self, {_dilated}) -> Tensor",
+        dtypes=Supported("max_pool1d_impl", FLOATS) if _n == 1 else None,
+        **_TOP,
+        doc="Largest elements of windows.",
+    )
     family.composite(
         f"adaptive_avg_pool{_n}d(Tensor self, int[{_n}] output_size) -> Tensor",
+        dtypes=Supported(f"adaptive_avg_pool{_adaptive}", FLOATS),
         **_place,
         doc="Means of as many windows as the output has elements.",
     )
     family.plain(f"adaptive_max_pool{_n}d(Tensor self, int[{_n}] output_size) -> (Tensor, Tensor)", **_place,
+              dtypes=Supported(f"adaptive_max_pool{_adaptive}", FLOATS),
               doc="Largest elements of as many windows as asked for, and their indices.")  # fmt: skip
 for _n in (2, 3):
     _extra = "" if _n == 2 else ", int[3] stride, int[3] padding"
     family.composite(
         f"max_unpool{_n}d(Tensor self, Tensor indices, int[{_n}] output_size{_extra}) -> Tensor",
+        dtypes=Supported(f"max_unpool{_n}d", FLOATS),
         **_NN,
         doc="Elements put back where `max_pool` found them, zeros elsewhere.",
     )
@@ -60,36 +82,42 @@ for _name, _dims in (("nearest", (1, 2, 3)), ("_nearest_exact", (1, 2, 3))):
             if _n > 1
             else "float? scales=None"
         )
+        _dtypes = Supported(_NEAREST_2D if _n == 2 else "compute_indices_weights_nearest", FLOATS | {uint8})
         _full = f"upsample_nearest{_n}d" if _name == "nearest" else f"_upsample_nearest_exact{_n}d"
-        family.composite(f"{_full}.vec(Tensor input, int[]? output_size, float[]? scale_factors) -> Tensor", **_NN,
+        family.composite(f"{_full}.vec(Tensor input, int[]? output_size, float[]? scale_factors) -> Tensor", **_NN, dtypes=_dtypes,
                       doc="Every output element is the nearest input element.")  # fmt: skip
-        family.composite(f"{_full}(Tensor self, int[{_n}] output_size, {_scales}) -> Tensor", **_NN)
+        family.composite(f"{_full}(Tensor self, int[{_n}] output_size, {_scales}) -> Tensor", **_NN, dtypes=_dtypes)
 family.composite(
     "upsample_linear1d(Tensor self, int[1] output_size, bool align_corners, float? scales=None) -> Tensor",
+    dtypes=_RESAMPLED["linear1d"],
     **_NN,
     doc="Signals resampled linearly.",
 )
 family.composite(
     "upsample_bilinear2d(Tensor self, int[2] output_size, bool align_corners, float? scales_h=None, float? "
     "scales_w=None) -> Tensor",
+    dtypes=_RESAMPLED["bilinear2d"],
     **_NN,
     doc="Images resampled linearly in both dimensions.",
 )
 family.composite(
     "upsample_trilinear3d(Tensor self, int[3] output_size, bool align_corners, float? scales_d=None, float? "
     "scales_h=None, float? scales_w=None) -> Tensor",
+    dtypes=_RESAMPLED["trilinear3d"],
     **_NN,
     doc="Volumes resampled linearly in three dimensions.",
 )
 family.composite(
     "upsample_bicubic2d(Tensor self, int[2] output_size, bool align_corners, float? scales_h=None, float? "
     "scales_w=None) -> Tensor",
+    dtypes=_RESAMPLED["bicubic2d"],
     **_NN,
     doc="Images resampled by cubic convolution.",
 )
-for _name in ("linear1d", "bilinear2d", "trilinear3d", "bicubic2d"):
+for _name, _dtypes in _RESAMPLED.items():
     family.composite(
         f"upsample_{_name}.vec(Tensor input, int[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
+        dtypes=_dtypes,
         **_NN,
     )
 family.composite(
@@ -115,18 +143,23 @@ family.composite(
 )
 family.composite(
     "grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
+    dtypes=Supported(
+        lambda args: "grid_sampler3d_cpu" if args[0].dim() == 5 else "grid_sampler_2d_cpu_kernel_impl", FLOATS
+    ),
     **_TOP,
     doc="Values of an image at the positions of a grid in [-1, 1].",
 )
 family.composite(
     "grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> "
     "Tensor",
+    dtypes=Supported("grid_sampler_2d_cpu_kernel_impl", FLOATS),
     **_TOP,
     doc="`grid_sampler` of images (N, C, H, W).",
 )
 family.composite(
     "grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> "
     "Tensor",
+    dtypes=Supported("grid_sampler3d_cpu", FLOATS),
     **_TOP,
     doc="`grid_sampler` of volumes (N, C, D, H, W).",
 )

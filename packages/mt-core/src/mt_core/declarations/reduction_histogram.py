@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ._checks import FLOATS, Supported
 from .reduction import family
 
 _BINNED = "float[]? range=None, Tensor? weight=None, bool density=False"
@@ -16,6 +17,7 @@ family.plain(
 family.plain(
     "histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor "
     "bin_edges)",
+    dtypes=Supported("histogram_cpu", FLOATS),
     out=("bins_tensor_out", _PAIR),
     doc="The same for bins between given ascending edges.",
 )
@@ -26,6 +28,7 @@ family.plain(
 )
 family.plain(
     "_histogramdd_from_bin_tensors(Tensor self, Tensor[] bins, *, Tensor? weight=None, bool density=False) -> Tensor",
+    dtypes=Supported("histogram_cpu", FLOATS),
     variants="function",
     doc="Counts of points (*, d) in the boxes between the edges of d coordinates.",
 )

@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from ..dtypes import dtype
+from ._checks import BOOL, NUMBERS, Supported
 from .reduction import family
+
+
+def _integrable(name: str, which: str) -> Supported:
+    """Numbers, as values and as places."""
+
+    def refuse_bool(args: tuple[Any, ...], common: dtype) -> None:
+        if any(getattr(value, "_dtype", None) in BOOL for value in args):
+            raise RuntimeError(f"{name}: received a bool input for {which}, but bool is not supported")
+
+    return Supported(name, NUMBERS, also=refuse_bool)
+
 
 for _name, _what in (("cumsum", "Sums"), ("cumprod", "Products")):
     family.plain(
@@ -56,21 +71,36 @@ for _name in ("quantile", "nanquantile"):
         "Tensor",
         out="scalar_out",
     )
-family.composite("trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", variants="function")
+family.composite(
+    "trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
+    variants="function",
+    dtypes=_integrable("trapezoid", "`x` or `y`"),
+)
 family.composite(
     "trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor",
+    dtypes=_integrable("trapezoid", "`y`"),
     variants="function",
     doc="Integral along `dim` by the trapezoidal rule.",
 )
-family.composite("trapz.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", variants="function")
+family.composite(
+    "trapz.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
+    variants="function",
+    dtypes=_integrable("trapezoid", "`x` or `y`"),
+)
 family.composite(
     "trapz.dx(Tensor y, *, float dx=1, int dim=-1) -> Tensor",
+    dtypes=_integrable("trapezoid", "`y`"),
     variants="function",
     doc="Second name of `trapezoid`.",
 )
-family.composite("cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", variants="function")
+family.composite(
+    "cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
+    variants="function",
+    dtypes=_integrable("cumulative_trapezoid", "`x` or `y`"),
+)
 family.composite(
     "cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor",
+    dtypes=_integrable("cumulative_trapezoid", "`y`"),
     variants="function",
     doc="Running integral along `dim` by the trapezoidal rule.",
 )

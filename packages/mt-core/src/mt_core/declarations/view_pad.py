@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ._checks import NUMBERS, Supported
 from .view import family
 
 family.plain(
@@ -13,6 +14,7 @@ for _n in (1, 2, 3):
     for _mode in ("reflection", "replication"):
         family.composite(
             f"{_mode}_pad{_n}d(Tensor self, int[{2 * _n}] padding) -> Tensor",
+            dtypes=Supported(f"{_mode}_pad{_n}d", NUMBERS),
             doc=f"Padding of the last {_n} dimensions by {_mode}.",
             variants="function",
             namespace="torch._C._nn",

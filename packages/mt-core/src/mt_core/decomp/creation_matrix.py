@@ -117,7 +117,8 @@ def vander(x: Any, N: int | None, increasing: bool) -> Any:
     if N is not None and N < 0:
         raise RuntimeError("N must be non-negative.")
     count = x.shape[0] if N is None else N
-    powers = ops.linalg_vander(x, N=max(count, 1)).narrow(-1, 0, count)
+    numbers = x.to(dtypes.int64) if x.dtype is dtypes.bool else x
+    powers = ops.linalg_vander(numbers, N=max(count, 1)).narrow(-1, 0, count)
     return powers if increasing else powers.flip((-1,))
 
 

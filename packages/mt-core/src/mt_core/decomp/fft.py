@@ -94,9 +94,9 @@ def _several(self: Any, s: Any, dim: Any, last_scale: bool = False) -> tuple[Int
     return dims, tuple(sizes)
 
 
-def _real_input(self: Any, name: str) -> Any:
+def _real_input(self: Any, words: str) -> Any:
     if self.is_complex():
-        raise RuntimeError(f"{name} expects a real input tensor, but got {dtypes.scalar_type_name(self.dtype)}")
+        raise RuntimeError(f"{words} {dtypes.scalar_type_name(self.dtype)}")
     return _floating(self, False)
 
 
@@ -124,7 +124,7 @@ def ifft(self: Any, n: Any, dim: int, norm: Any) -> Any:
 @composite("fft_rfft")
 def rfft(self: Any, n: Any, dim: int, norm: Any) -> Any:
     """self (*, N, *) of real -> (*, n // 2 + 1, *) of complex, along `dim`."""
-    source = _real_input(self, "rfft")
+    source = _real_input(self, "rfft expects a real input tensor, but got")
     size, dims = _one(self, n, dim)
     return find_overload("_fft_r2c").call(_resized(source, dims, (size,)), dims, _normalization(norm, True), True)
 
@@ -153,7 +153,7 @@ def hfft(self: Any, n: Any, dim: int, norm: Any) -> Any:
 @composite("fft_ihfft")
 def ihfft(self: Any, n: Any, dim: int, norm: Any) -> Any:
     """self (*, N, *) of real -> (*, n // 2 + 1, *) of complex, along `dim`."""
-    source = _real_input(self, "ihfft")
+    source = _real_input(self, "ihfft expects a real input tensor, but got")
     size, dims = _one(self, n, dim)
     return (
         find_overload("_fft_r2c").call(_resized(source, dims, (size,)), dims, _normalization(norm, False), True).conj()
@@ -182,7 +182,7 @@ def ifftn(self: Any, s: Any, dim: Any, norm: Any) -> Any:
 @composite("fft_rfftn")
 def rfftn(self: Any, s: Any, dim: Any, norm: Any) -> Any:
     """self (*) of real -> (*, s, *) of complex, along `dim`; s[-1] // 2 + 1 along the last of them."""
-    source = _real_input(self, "rfftn")
+    source = _real_input(self, "rfftn expects a real-valued input tensor, but got")
     dims, sizes = _several(self, s, dim)
     if not dims:
         raise RuntimeError("rfftn must transform at least one axis")
@@ -224,7 +224,7 @@ def hfftn(self: Any, s: Any, dim: Any, norm: Any) -> Any:
 @composite("fft_ihfftn")
 def ihfftn(self: Any, s: Any, dim: Any, norm: Any) -> Any:
     """self (*) of real -> (*, s, *) of complex, along `dim`; s[-1] // 2 + 1 along the last of them."""
-    source = _real_input(self, "ihfftn")
+    source = _real_input(self, "Only supports floating-point dtypes, but found:")
     dims, sizes = _several(self, s, dim)
     if not dims:
         raise RuntimeError("ihfftn must transform at least one axis")

@@ -86,7 +86,7 @@ def argwhere(self: Any) -> Any:
 def one_hot(self: Any, num_classes: int) -> Any:
     """self (*) of int64 -> (*, num_classes)."""
     if self.dtype is not dtypes.int64:
-        raise RuntimeError(f"one_hot is only applicable to index tensor of type LongTensor, got {self.dtype}.")
+        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
     if not self.numel():
         if num_classes <= 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")

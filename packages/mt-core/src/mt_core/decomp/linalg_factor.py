@@ -49,7 +49,7 @@ def lu_with_info(self: Any, pivot: bool, check_errors: bool) -> Any:
 
 
 def _check_lu_solve(LU: Any, pivots: Any, B: Any, left: bool) -> None:
-    floating(LU, "torch.linalg.lu_solve")
+    floating(LU, "torch.linalg.lu_solve", "linalg.lu_solve_cpu")
     if LU.dtype is not B.dtype:
         raise RuntimeError(
             "linalg.lu_solve: Expected LU and B to have the same dtype, but found LU of type "

@@ -9,6 +9,7 @@ from .. import dtypes
 from ..api import _functions as ops
 from ..construct import tensor
 from ..dispatch.registry import register_composite as composite
+from ..dtypes import scalar_type_name
 
 _NONE, _MEAN, _SUM = range(3)
 
@@ -72,8 +73,7 @@ def _check(log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any
     if log_probs.numel() == 0:
         raise RuntimeError("log_probs tensor must not be empty")
     if log_probs.dtype is not dtypes.float32 and log_probs.dtype is not dtypes.float64:
-        kind = {"float16": "Half", "bfloat16": "BFloat16"}.get(log_probs.dtype.name, log_probs.dtype.name)
-        raise NotImplementedError(f"\"ctc_loss_cpu\" not implemented for '{kind}'")
+        raise NotImplementedError(f"\"ctc_loss_cpu\" not implemented for '{scalar_type_name(log_probs.dtype)}'")
     steps, batch, classes = log_probs.shape
     if not 0 <= blank < classes:
         raise RuntimeError("blank must be in label range")

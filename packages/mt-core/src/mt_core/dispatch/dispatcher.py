@@ -38,12 +38,14 @@ from ..plugins.discovery import find_layer
 from ..plugins.protocols import FALLTHROUGH
 from ..state import effective_keys, intern_mode, mode_triple, tls
 from . import composed, derived, executors
+from .dtype_checks import asked_before
 from .lookup import backend_for, composite_of, kernels_of
 from .registry import (
     COMPOSITES,
     CONTRACT_KERNELS,
     INTERCEPTORS,
     KERNELS,
+    Composite,
     Overload,
     Resolver,
     find_overload,
@@ -218,7 +220,7 @@ def _parts(overload: Overload, call_keys: int) -> Callee | None:
     """An implicit composite, or the in-place form of one, as the operators it is made of."""
     found = composite_of(overload)
     if found is not None:
-        return None if found.explicit else executors.with_named_results(overload, found.function)
+        return None if found.explicit else _carried_out(overload, found)
     functional = overload.declaration.functional
     if overload.declaration.form == "inplace" and functional is not None:
         made_of = composite_of(find_overload(functional))
@@ -280,8 +282,13 @@ def _made_of_operators(overload: Overload) -> Callee | None:
     composite = composite_of(overload)
     if composite is None or composed.standing_in(overload) is not None:
         return None
-    function = executors.with_named_results(overload, composite.function)
+    function = _carried_out(overload, composite)
     return composed.unrecorded(function) if composite.explicit else function
+
+
+def _carried_out(overload: Overload, composite: Composite) -> Callee:
+    """A composite that refuses what its declaration does, and hands over what its schema says."""
+    return executors.with_named_results(overload, asked_before(overload, composite.function))
 
 
 def missing_kernel(overload: Overload, keys: int) -> NotImplementedError:

@@ -24,6 +24,7 @@ from ..tensor import Tensor, new_tensor
 from ..tensor_types import TENSORS
 from . import elementwise, views
 from .call_plans import changes, checked_once, choosing, kinds_of, leading, planned, unplanned
+from .dtype_checks import asked_after
 from .kernel import Kernel, are_alike, quiet, runner_for
 from .memory import check_no_internal_overlap, check_no_partial_overlap
 from .registry import READS_ELEMENTS, SHAPE_RULES, WARNS, Overload, find_overload, load_family
@@ -67,9 +68,10 @@ def build(
 
 
 def rule_of(overload: Overload) -> Callee | None:
-    """The shape rule of an operator, its family loaded first."""
+    """The shape rule of an operator, its family loaded first; it refuses dtypes that are not declared."""
     load_family("mt_core.shape_rules", overload.family)
-    return SHAPE_RULES.get(overload.name)
+    rule = SHAPE_RULES.get(overload.name)
+    return None if rule is None else asked_after(overload, rule)
 
 
 def result_keys(key: int, call_keys: int) -> int:

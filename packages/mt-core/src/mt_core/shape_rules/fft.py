@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..dispatch.registry import register_shape_rule as shape_rule
+from ..dtypes import scalar_type_name
 from ..spec import Spec
 
 Ints = tuple[int, ...]
@@ -19,6 +20,8 @@ def c2c(self: Any, dim: Ints, normalization: int, forward: bool) -> Spec:
 @shape_rule("_fft_r2c")
 def r2c(self: Any, dim: Ints, normalization: int, onesided: bool) -> Spec:
     """self (*, N, *) of real -> (*, N, *) of complex; one-sided: N // 2 + 1 along the last of `dim`."""
+    if not self._dtype.is_floating_point:
+        raise RuntimeError(f"Only supports floating-point dtypes, but found: {scalar_type_name(self._dtype)}")
     shape = list(self._array.shape)
     if onesided:
         shape[dim[-1]] = shape[dim[-1]] // 2 + 1

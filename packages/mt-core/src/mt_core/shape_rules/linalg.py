@@ -54,7 +54,7 @@ def vector_norm(self: Any, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Spe
     return Spec(reduced_shape(shape, dims, keepdim), (dtype or d).to_real(), arguments={"dim": dims})
 
 
-def square(self: Any, name: str) -> Ints:
+def square(self: Any, name: str, kernel: str | None = None) -> Ints:
     """Shape of square matrices of a floating dtype.
 
     Raises
@@ -62,30 +62,46 @@ def square(self: Any, name: str) -> Ints:
     RuntimeError
         In PyTorch's words.
     """
-    shape = self._array.shape
+    shape = square_shape(self, name)
+    floating(self, name, kernel)
+    return shape
+
+
+def square_shape(self: Any, name: str) -> Ints:
+    """Shape of square matrices whose dtype the caller checks itself."""
+    shape = tuple(self._array.shape)
     if len(shape) < 2:
         raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
     if shape[-1] != shape[-2]:
         raise RuntimeError(
             f"{name}: A must be batches of square matrices, but they are {shape[-2]} by {shape[-1]} matrices"
         )
-    floating(self, name)
-    return tuple(shape)
+    return shape
 
 
-def floating(self: Any, name: str) -> None:
+def lapack(self: Any, kernel: str) -> None:
+    """Refuse a dtype that LAPACK lacks, as PyTorch's kernel does."""
+    d = self._dtype
+    if d.category < 2 or not d.native:
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{scalar_type_name(d)}'")
+
+
+def floating(self: Any, name: str, kernel: str | None = None) -> None:
+    """Refuse integers, and dtypes that LAPACK lacks: in the words of PyTorch's kernel, where it has come that far."""
     d = self._dtype
     if d.category < 2:
         raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {scalar_type_name(d)}")
     if not d.native:
+        if kernel is not None:
+            lapack(self, kernel)
         raise RuntimeError(f"{name}: Low precision dtypes not supported. Got {scalar_type_name(d)}")
 
 
-def matrices(self: Any, name: str) -> Ints:
+def matrices(self: Any, name: str, kernel: str) -> Ints:
     shape = self._array.shape
     if len(shape) < 2:
         raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
-    floating(self, name)
+    floating(self, name, kernel)
     return tuple(shape)
 
 
@@ -117,7 +133,7 @@ def is_vector(A: Any, B: Any) -> bool:
 @shape_rule("linalg_solve_ex")
 def solve_ex(A: Any, B: Any, left: bool, check_errors: bool) -> tuple[Spec, Spec]:
     """A (*, N, N), B (*, N, K) or (*, N) -> result like B, info (*) of int32; B (*, K, N) from the right."""
-    shape = square(A, "linalg.solve")
+    shape = square(A, "linalg.solve", "lu_cpu")
     if A._dtype is not B._dtype:
         raise RuntimeError(
             "linalg.solve: Expected A and B to have the same dtype, but found A of type "
@@ -147,7 +163,7 @@ def solve_ex(A: Any, B: Any, left: bool, check_errors: bool) -> tuple[Spec, Spec
 @shape_rule("_linalg_det")
 def det(A: Any) -> Spec:
     """A (*, N, N) -> (*)."""
-    return Spec(square(A, "linalg.det")[:-2], A._dtype)
+    return Spec(square(A, "linalg.det", "lu_cpu")[:-2], A._dtype)
 
 
 @shape_rule("linalg_slogdet")
@@ -160,14 +176,14 @@ def slogdet(A: Any) -> tuple[Spec, Spec]:
 @shape_rule("linalg_cholesky_ex")
 def cholesky_ex(self: Any, upper: bool, check_errors: bool) -> tuple[Spec, Spec]:
     """self (*, N, N) -> L (*, N, N), info (*) of int32."""
-    shape = square(self, "linalg.cholesky")
+    shape = square(self, "linalg.cholesky", "cholesky_cpu")
     return Spec(shape, self._dtype, columns(shape)), Spec(shape[:-2], dtypes.int32)
 
 
 @shape_rule("linalg_qr")
 def qr(A: Any, mode: str) -> tuple[Spec, Spec]:
     """A (*, M, N) -> Q (*, M, K), R (*, K, N), K = min(M, N); complete: K = M; mode r: Q (0,)."""
-    shape = matrices(A, "linalg.qr")
+    shape = matrices(A, "linalg.qr", "geqrf_cpu")
     if mode not in ("reduced", "complete", "r"):
         raise RuntimeError(
             f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'"
@@ -182,16 +198,17 @@ def qr(A: Any, mode: str) -> tuple[Spec, Spec]:
 @shape_rule("linalg_eigh")
 def eigh(self: Any, UPLO: str) -> tuple[Spec, Spec]:
     """self (*, N, N) -> eigenvalues (*, N) of real, eigenvectors (*, N, N)."""
-    shape = square(self, "linalg.eigh")
+    shape = square_shape(self, "linalg.eigh")
     if UPLO.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
+    lapack(self, "linalg_eigh_cpu")
     return Spec(shape[:-1], self._dtype.to_real()), Spec(shape, self._dtype, columns(shape))
 
 
 @shape_rule("linalg_svd")
 def svd(A: Any, full_matrices: bool, driver: str | None) -> tuple[Spec, Spec, Spec]:
     """A (*, M, N) -> U (*, M, K), S (*, K) of real, Vh (*, K, N), K = min(M, N); full: U (*, M, M), Vh (*, N, N)."""
-    shape = matrices(A, "linalg.svd")
+    shape = matrices(A, "linalg.svd", "linalg_svd_cpu")
     if driver is not None:
         raise RuntimeError(
             "torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend."
@@ -206,7 +223,7 @@ def svd(A: Any, full_matrices: bool, driver: str | None) -> tuple[Spec, Spec, Sp
 @shape_rule("linalg_solve_triangular")
 def solve_triangular(self: Any, B: Any, upper: bool, left: bool, unitriangular: bool) -> Spec:
     """self (*, N, N), B (*, N, K) -> (*, N, K); B (*, K, N) from the right."""
-    shape, b = square(self, "linalg.solve_triangular"), tuple(B._array.shape)
+    shape, b = square_shape(self, "linalg.solve_triangular"), tuple(B._array.shape)
     if len(b) < 2:
         raise RuntimeError("linalg.solve_triangular: The input tensor B must have at least 2 dimensions.")
     if b[-2 if left else -1] != shape[-1]:
@@ -214,4 +231,5 @@ def solve_triangular(self: Any, B: Any, upper: bool, left: bool, unitriangular: 
             "linalg.solve_triangular: Incompatible shapes of A and B for the equation "
             f"{'AX = B' if left else 'XA = B'} ({shape[-2]}x{shape[-1]} and {b[-2]}x{b[-1]})"
         )
+    lapack(self, "triangular_solve_cpu")
     return Spec((*broadcast_shapes([shape[:-2], b[:-2]]), *b[-2:]), B._dtype)

@@ -9,28 +9,9 @@ from ..dispatch.registry import register_shape_rule as shape_rule
 from ..dtypes import scalar_type_name
 from ..layout import broadcast_shapes
 from ..spec import Spec
-from .linalg import columns, floating, is_vector, square
+from .linalg import columns, floating, is_vector, lapack, square, square_shape
 
 Ints = tuple[int, ...]
-
-
-def _square(A: Any, name: str) -> Ints:
-    """Shape of square matrices whose dtype the caller checks itself."""
-    shape = tuple(A._array.shape)
-    if len(shape) < 2:
-        raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
-    if shape[-1] != shape[-2]:
-        raise RuntimeError(
-            f"{name}: A must be batches of square matrices, but they are {shape[-2]} by {shape[-1]} matrices"
-        )
-    return shape
-
-
-def lapack(A: Any, name: str) -> None:
-    """Refuse a dtype that LAPACK lacks, as PyTorch's kernel `name` does."""
-    d = A._dtype
-    if d.category < 2 or not d.native:
-        raise NotImplementedError(f"\"{name}\" not implemented for '{scalar_type_name(d)}'")
 
 
 @shape_rule("linalg_eig")
@@ -48,7 +29,7 @@ def eigvals(self: Any) -> Spec:
 
 
 def _complex_square(self: Any) -> tuple[Ints, Any]:
-    shape = _square(self, "linalg.eig")
+    shape = square_shape(self, "linalg.eig")
     if self._dtype.category < 2:
         raise RuntimeError(f"Unknown Complex ScalarType for {scalar_type_name(self._dtype)}")
     lapack(self, "linalg_eig_out_cpu")
@@ -94,14 +75,14 @@ def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool, unpack_pivots: bo
 @shape_rule("linalg_ldl_factor_ex")
 def ldl_factor_ex(self: Any, hermitian: bool, check_errors: bool) -> tuple[Spec, Spec, Spec]:
     """self (*, N, N) -> LD (*, N, N), pivots (*, N) of int32, info (*) of int32."""
-    shape = square(self, "torch.linalg.ldl_factor_ex")
+    shape = square(self, "torch.linalg.ldl_factor_ex", "ldl_factor_kernel_cpu")
     return Spec(shape, self._dtype, columns(shape)), Spec(shape[:-1], dtypes.int32), Spec(shape[:-2], dtypes.int32)
 
 
 @shape_rule("linalg_ldl_solve")
 def ldl_solve(LD: Any, pivots: Any, B: Any, hermitian: bool) -> Spec:
     """LD (*, N, N), pivots (*, N), B (*, N, K) -> (*, N, K)."""
-    shape, b = square(LD, "torch.linalg.ldl_solve"), tuple(B._array.shape)
+    shape, b = square(LD, "torch.linalg.ldl_solve", "ldl_solve_kernel_cpu"), tuple(B._array.shape)
     if len(b) < 2:
         raise RuntimeError(
             f"torch.linalg.ldl_solve: Expected B to have at least 2 dimensions, but it has {len(b)} dimensions instead"
@@ -192,14 +173,14 @@ def pinv(self: Any, atol: Any, rtol: Any, hermitian: bool) -> Spec:
             "float, double, cfloat or cdouble types"
         )
     if hermitian:
-        _square(self, "linalg.pinv")
+        square_shape(self, "linalg.pinv")
     return Spec((*shape[:-2], shape[-1], shape[-2]), d)
 
 
 @shape_rule("linalg_matrix_exp")
 def matrix_exp(self: Any) -> Spec:
     """self (*, N, N) -> (*, N, N)."""
-    shape = _square(self, "linalg.matrix_exp")
+    shape = square_shape(self, "linalg.matrix_exp")
     if self._dtype.category < 2:
         raise RuntimeError(
             "linalg.matrix_exp: Expected a floating point or complex tensor as input. Got "

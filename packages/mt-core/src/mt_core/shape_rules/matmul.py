@@ -28,13 +28,7 @@ def mm(self: Any, mat2: Any) -> Spec:
     if a[1] != b[0]:
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({a[0]}x{a[1]} and {b[0]}x{b[1]})")
     _one_dtype(self, mat2, _MISMATCH)
-    _check_product_dtype(self._dtype, "addmm_impl_cpu_")
     return Spec((a[0], b[1]), self._dtype)
-
-
-def _check_product_dtype(d: Any, name: str) -> None:
-    if d.name == "bool":
-        raise NotImplementedError(f"\"{name}\" not implemented for 'Bool'")
 
 
 @shape_rule("bmm")
@@ -127,7 +121,6 @@ def addmm(self: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> Spec:
             f"{scalar_type_name(mat2._dtype)}"
         )
     _scalars_fit(self._dtype, alpha, beta)
-    _check_product_dtype(self._dtype, "addmm_impl_cpu_")
     _expandable(self, (a[0], b[1]))
     return Spec((a[0], b[1]), self._dtype)
 

@@ -107,7 +107,6 @@ def _check_line_weight(self: Any, weight: Any) -> None:
 @shape_rule("histogram.bins_tensor")
 def histogram_edges(self: Any, bins: Any, weight: Any, density: bool) -> tuple[Spec, Spec]:
     """self (any shape), bins (B + 1,), weight like self -> counts (B,), edges (B + 1,)."""
-    _check_dtype(self)
     _check_edges([bins], self)
     _check_line_weight(self, weight)
     return Spec((bins._array.size - 1,), self._dtype), Spec(bins._array.shape, self._dtype)
@@ -125,7 +124,6 @@ def bin_edges(self: Any, bins: Ints, range: Any, weight: Any, density: bool) -> 
 @shape_rule("_histogramdd_from_bin_tensors")
 def histogramdd(self: Any, bins: list[Any], weight: Any, density: bool) -> Spec:
     """self (*, D), D bins (B_d + 1,), weight (*) -> (B_1, ..., B_D)."""
-    _check_dtype(self)
     _check_points(tuple(self._array.shape), len(bins), weight, self)
     _check_edges(bins, self)
     return Spec([edges._array.size - 1 for edges in bins], self._dtype)
