@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
+import keyword
+import pickle
+import pydoc
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -142,7 +146,7 @@ def public(name: str, method: bool) -> Any:
 
 
 def overloads_seen(packet: Packet, method: bool) -> list[Overload]:
-    return [signature.overload for signature in binder._signatures(packet, method)]
+    return [signature.overload for signature in binder.signatures_of(packet, method)]
 
 
 @pytest.mark.parametrize("method", [False, True], ids=["functions", "methods"])
@@ -287,3 +291,42 @@ def test_docstrings_say_how_to_call(owner: Any) -> None:
         doc = getattr(owner, name).__doc__ or ""
         assert re.match(r"\w+\(.*\) -> .+", doc), name
     assert "alpha=1" in (mt_core.add.__doc__ or "") and "In place" in (Tensor.add_.__doc__ or "")
+
+
+# What people and libraries read
+
+
+def generated(method: bool) -> list[Any]:
+    members = vars(_methods.TensorBase if method else _functions).values()
+    signed = [f for f in members if "__signature__" in getattr(f, "__dict__", {})]
+    return [(function.__signature__._packet, function) for function in signed]
+
+
+@pytest.mark.parametrize("method", [False, True], ids=["functions", "methods"])
+def test_signatures_are_those_of_the_forms(method: bool) -> None:
+    """What a form takes by name, the signature takes too, and it shows nothing of the wrapper's own parameters."""
+    assert len(generated(method)) > 400
+    for packet, function in generated(method):
+        signature = inspect.signature(function)
+        assert "MISSING" not in str(signature) and not any(name.startswith("_") for name in signature.parameters)
+        first = (X,) if method else ()
+        for form in binder.signatures_of(packet, method):
+            names = [p.name + "_" * keyword.iskeyword(p.name) for p in form.parameters]
+            signature.bind(*first, **dict.fromkeys(names))
+            if form.out is not None:
+                signature.bind(*first, **dict.fromkeys([*names, "out"]))
+            signature.bind(*first, *form.positional[: form.required])
+
+
+def test_a_signature_is_one() -> None:
+    signature = inspect.signature(mt_core.add)
+    assert str(signature) == "(input, other, *, alpha=1, out=None)"
+    assert (
+        signature
+        == pickle.loads(pickle.dumps(signature))
+        == signature.replace(return_annotation=inspect.Signature.empty)
+    )
+    assert str(inspect.signature(Tensor.add)) == "(self, other, *, alpha=1)"
+    assert str(inspect.signature(mt_core.ones(1).add)) == "(other, *, alpha=1)"
+    assert signature.bind(1, other=2).arguments == {"input": 1, "other": 2}
+    assert "add(input, other, *, alpha=1, out=None)\n    add(input, other" in pydoc.plain(pydoc.render_doc(mt_core.add))

@@ -14,8 +14,8 @@ from types import FunctionType
 from typing import Any
 
 import mindtorch as torch
-from mt_core.api import _functions, _methods, binder
-from mt_core.dispatch.registry import PACKETS, Packet
+from mt_core.api import _functions, _methods
+from mt_core.api.signatures import LazySignature, widest_signature
 from mt_core.overrides import BaseTorchFunctionMode as BaseTorchFunctionMode
 from mt_core.overrides import TorchFunctionMode as TorchFunctionMode
 from mt_core.overrides import pop_mode, push_mode, unwrapped
@@ -27,7 +27,6 @@ from mt_core.overriding import (
     handed_over_from_python,
     must_ask,
 )
-from mt_core.schema import MISSING
 from mt_core.state import tls
 from mt_core.tensor import Tensor
 
@@ -305,35 +304,7 @@ def _returns_minus_one(signature: inspect.Signature) -> Callable[..., Any]:
 def _signature(function: Callable[..., Any]) -> inspect.Signature:
     if not isinstance(function, FunctionType):  # the `__get__` of a property
         return inspect.Signature([inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)])
-    if function in _generated():
-        method = function.__module__ == _methods.__name__ or function.__qualname__.startswith("TensorBase.")
-        packet = PACKETS.get(function.__name__) or PACKETS.get(function.__name__.removesuffix("_"))
-        if packet is not None:
-            function.__signature__ = _declared_signature(packet, method)  # type: ignore[attr-defined]
-    return inspect.signature(function)
-
-
-def _declared_signature(packet: Packet, method: bool) -> inspect.Signature:
-    """One signature for all overloads: what some need not be given has a default."""
-    forms = binder._signatures(packet, method)
-    widest = max(forms, key=lambda s: len(s.positional))
-    required = min(s.required for s in forms)
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    parameters = [inspect.Parameter("self", kind)] if method else []
-    for position, p in enumerate(widest.positional):
-        default = inspect.Parameter.empty if position < required else None if p.default is MISSING else p.default
-        parameters.append(inspect.Parameter(_identifier(p.name), kind, default=default))
-    seen = {p.name for p in parameters}
-    by_name = [p for s in forms for p in s.parameters if p.kwarg_only]
-    options = {_identifier(p.name): None if p.default is MISSING else p.default for p in by_name}
-    options |= {"out": None} if any(s.out is not None for s in forms) else {}
-    options |= {"requires_grad": False} if any(s.is_factory for s in forms) else {}
-    parameters += [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
-        for name, default in options.items() if name not in seen
-    ]  # fmt: skip
-    return inspect.Signature(parameters)
-
-
-def _identifier(name: str) -> str:
-    return name + "_" if name in ("from", "lambda") else name
+    found = inspect.signature(function)
+    if isinstance(found, LazySignature):
+        return widest_signature(found._packet, found._method)
+    return found

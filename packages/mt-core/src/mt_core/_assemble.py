@@ -9,9 +9,11 @@ from __future__ import annotations
 from types import FunctionType
 from typing import Any
 
+from .api import _functions
 from .api._methods import TensorBase
 from .api._quick import REFLECTED
 from .api.reflected import FORMULAS
+from .api.signatures import LazyMethodSignature, LazySignature, sign
 from .construct import legacy_tensor
 from .devices import device
 from .dispatch.dispatcher import register_layer
@@ -88,6 +90,8 @@ _IN_PYTHON = frozenset(
     register_post_accumulate_grad_hook share_memory_ split storage unique unique_consecutive""".split()
 )
 
+sign(vars(_functions), _functions.__name__, LazySignature)
+sign(vars(TensorBase), TensorBase.__module__, LazyMethodSignature)
 _attach_members()
 REFLECTED.update(FORMULAS)
 _register_members()

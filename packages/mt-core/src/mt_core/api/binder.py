@@ -17,7 +17,7 @@ from ..state import tls
 from ..tensor_types import TENSORS
 from .arguments import REJECTED, converter, default_of, type_name
 
-__all__ = ["bind_schema", "call_method", "call_method_as_given", "call_packet", "call_packet_as_given"]
+__all__ = ["bind_schema", "call_method", "call_method_as_given", "call_packet", "call_packet_as_given", "signatures_of"]
 
 #: Second names that NumPy users write.
 _NUMPY_NAMES = {"dim": ("axis",), "keepdim": ("keepdims",), "input": ("x", "a", "x1"), "other": ("x2",)}
@@ -204,7 +204,8 @@ def check_no_grad_for_out(overload: Overload, values: list[Any]) -> None:
                 )
 
 
-def _signatures(packet: Packet, method: bool) -> list[Signature]:
+def signatures_of(packet: Packet, method: bool) -> list[Signature]:
+    """The forms in which a packet is called as a function or method, in the order in which they are tried."""
     cached = packet._signatures
     if cached is None:
         cached = packet._signatures = {}
@@ -239,7 +240,7 @@ def call_packet(function: Any, packet: Packet, args: tuple[Any, ...], kwargs: di
     """
     if must_ask((*args, *kwargs.values())):
         return handed_over(function, args, kwargs or None)
-    signatures = _signatures(packet, False)
+    signatures = signatures_of(packet, False)
     for signature in signatures:
         bound = signature.try_bind(args, kwargs)
         if bound is not None:
@@ -251,7 +252,7 @@ def call_method(function: Any, packet: Packet, self: Any, args: tuple[Any, ...],
     """Call a packet as a method of `self`; errors as `call_packet`."""
     if must_ask((self, *args, *kwargs.values())):
         return handed_over(function, (self, *args), kwargs or None)
-    signatures = _signatures(packet, True)
+    signatures = signatures_of(packet, True)
     for signature in signatures:
         bound = signature.try_bind(args, kwargs)
         if bound is not None:
