@@ -9,11 +9,14 @@ import numpy as np
 import pytest
 
 import mt_autograd
+from mt_core.plugins.discovery import register_backend
 from mt_core.testing.namespace import namespace
+from mt_core.testing.null_backend import NullBackend
 
 torch = namespace(autograd=mt_autograd)
 
 LONG = 100_000
+register_backend(NullBackend("pair", devices=2))
 
 
 class Scale(torch.autograd.Function):
@@ -274,3 +277,14 @@ def test_threads_build_graphs_of_their_own():
         assert x.grad.tolist() == [51.0] * 4
 
     in_threads(4, work)
+
+
+@pytest.mark.parametrize(("source", "target"), [("pair:0", "pair:1"), ("pair:1", "pair:0")])
+def test_gradients_of_copies_return_to_their_device(source, target):
+    for copied in (lambda x: x.to(target), lambda x: torch.empty(2, device=target).copy_(x)):
+        x = torch.empty(2, device=source).requires_grad_()
+        y = copied(x * x)
+        assert y.device == torch.device(target)
+        (slope,) = torch.autograd.grad(y, x, torch.empty(2, device=target), create_graph=True)
+        slope.sum().backward()
+        assert slope.device == x.grad.device == x.device

@@ -37,6 +37,8 @@ def keep_spec(value: Any, kind: str) -> Any:
         return None
     if kind == "offset":
         return value.storage_offset()
+    if kind == "device":
+        return value.device
     strides = value._array.strides if value._keys & STRIDED else None
     return strides if kind == "strides" else (value._array.shape, value._dtype, value._keys, strides)
 
@@ -143,7 +145,7 @@ class OperatorNode(Node):
         return [self._spec(kept, position, kind) for kept, (_, position, kind) in zip(self.specs, self.plan.specs)]
 
     def _spec(self, kept: Any, position: int, kind: str) -> Any:
-        if kind == "offset":
+        if kind in ("offset", "device"):
             return kept
         if kind != "strides":
             return as_spec(kept, kind == "list")

@@ -10,6 +10,7 @@ A rule gives one formula per differentiable argument. The names of a formula's p
                         Python accepts a number may arrive as that number
 ``<argument>_spec``     shape, dtype, strides and device of a tensor argument (`mt_core.spec.Spec`), without its memory
 ``<argument>_offset``   storage offset of a tensor argument, in elements
+``<argument>_device``   device of a tensor argument with its index, which specs do not know
 ``result``, ``resultN`` the only output, output number N
 ======================  ===============================================================================================
 
@@ -195,9 +196,9 @@ class Plan:
         One per differentiable argument; with `joint`, one in all.
     saved : tuple of SavedSlot
         Tensors to save; `values` are (name, position) of other arguments to keep, `specs` (name, position, kind) of
-        tensors whose layout to keep: its ``"spec"``, the specs of a ``"list"``, its ``"offset"``, or, where only the
-        argument's own formula asks, the ``"strides"``: the rest of the spec is known from where the argument's gradient
-        goes.
+        tensors whose layout to keep: its ``"spec"``, the specs of a ``"list"``, its ``"offset"``, its ``"device"``, or,
+        where only the argument's own formula asks, the ``"strides"``: the rest of the spec is known from where the
+        argument's gradient goes.
 
     `inputs`, `saved_inputs`, `saved_outputs`, `has_lists` and `several` (arguments) say the same again for recording.
     """
@@ -272,6 +273,8 @@ class Plan:
                 specs.append((name, index[name[:-5]], self._spec_kind(index[name[:-5]], mask)))
             elif name.endswith("_offset") and name[:-7] in index:
                 specs.append((name, index[name[:-7]], "offset"))
+            elif name.endswith("_device") and name[:-7] in index:
+                specs.append((name, index[name[:-7]], "device"))
             elif name.startswith("result") and (name == "result" or name[6:].isdecimal()):
                 saved.append(SavedSlot(name, int(name[6:] or 0), mask, True, False))
             else:

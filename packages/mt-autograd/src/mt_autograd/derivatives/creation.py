@@ -6,10 +6,8 @@ from ..rules import derivative, non_differentiable, zero
 
 derivative("clone", self=lambda grad: grad)
 # The engine converts a gradient to the dtype of the argument, not to its device.
-derivative("_to_copy", self=lambda grad, self_spec: grad.to(self_spec.device))
-derivative(
-    "copy_", node="torch::autograd::CopyBackwards", self=zero, src=lambda grad, src_spec: grad.to(src_spec.device)
-)
+derivative("_to_copy", self=lambda grad, self_device: grad.to(self_device))
+derivative("copy_", node="torch::autograd::CopyBackwards", self=zero, src=lambda grad, src_device: grad.to(src_device))
 derivative("fill_.Scalar", node="FillBackward2", self=zero)
 derivative("fill_.Tensor", node="FillBackward3", self=zero, value=lambda grad: grad.sum())
 derivative("zero_", self=zero)
