@@ -26,3 +26,16 @@ def test_no_kernel_takes_an_error_for_an_answer(path: Path) -> None:
     """
     handled = [ast.unparse(h.type) for h in ast.walk(ast.parse(path.read_text())) if isinstance(h, ast.ExceptHandler)]
     assert set(handled) <= {"np.linalg.LinAlgError", "IndexError"}
+
+
+def registered(tree: ast.AST) -> list[ast.FunctionDef]:
+    """The functions under a decorator that registers a kernel."""
+    words = ("kernel(", "fused(", "short_view(")
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    return [f for f in functions if any(ast.unparse(d).startswith(words) for d in f.decorator_list)]
+
+
+@pytest.mark.parametrize("path", sorted(ROOM.glob("*.py")), ids=lambda path: path.stem)
+def test_every_kernel_says_its_shapes(path: Path) -> None:
+    silent = [f.name for f in registered(ast.parse(path.read_text())) if "->" not in (ast.get_docstring(f) or "")]
+    assert silent == []

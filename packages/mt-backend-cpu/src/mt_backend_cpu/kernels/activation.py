@@ -21,6 +21,7 @@ GELU_SCALE, GELU_CUBIC = math.sqrt(2 / math.pi), 0.044715
 
 @kernel("relu")
 def relu(self: Any) -> Any:
+    """self (*) -> (*)."""
     return at_least(self, 0)
 
 
@@ -35,12 +36,14 @@ def exp_of_minus_plus_1(self: Any) -> Any:
 
 @kernel("sigmoid")
 def sigmoid(self: Any) -> Any:
+    """self (*) -> (*)."""
     denominator = exp_of_minus_plus_1(self)
     return np.reciprocal(denominator, denominator)
 
 
 @kernel("silu")
 def silu(self: Any) -> Any:
+    """self (*) -> (*)."""
     denominator = exp_of_minus_plus_1(self)
     return np.divide(self, denominator, denominator)
 
@@ -50,6 +53,7 @@ def silu(self: Any) -> Any:
 
 @kernel("gelu")
 def gelu(self: Any, approximate: str) -> Any:
+    """self (*) -> (*)."""
     if approximate == "tanh":
         return gelu_tanh(self)
     return gelu_erf(self) if self.size > TINY else tiny(_gelu_of_number, self)
@@ -83,33 +87,39 @@ def gelu_tanh(x: Any) -> Any:
 
 @kernel("mish")
 def mish(self: Any) -> Any:
+    """self (*) -> (*)."""
     return self * np.tanh(np.log1p(np.exp(self)))
 
 
 @kernel("softplus")
 def softplus(self: Any, beta: Any, threshold: Any) -> Any:
+    """self (*) -> (*)."""
     scaled = self * beta
     return np.where(scaled > threshold, self, np.log1p(np.exp(scaled)) / beta)
 
 
 @kernel("elu")
 def elu(self: Any, alpha: Any, scale: Any, input_scale: Any) -> Any:
+    """self (*) -> (*)."""
     return np.where(self <= 0, np.expm1(self * input_scale) * (alpha * scale), self * scale)
 
 
 @kernel("celu")
 def celu(self: Any, alpha: Any) -> Any:
+    """self (*) -> (*)."""
     return elu(self, alpha, 1, 1 / alpha)
 
 
 @kernel("log_sigmoid_forward")
 def log_sigmoid_forward(self: Any) -> tuple[Any, Any]:
+    """self (*) -> result (*), buffer (*): what backward needs, e^-|self|."""
     decay = np.exp(-np.abs(self))
     return np.minimum(self, 0) - np.log1p(decay), decay
 
 
 @kernel("logit")
 def logit(self: Any, eps: float | None) -> Any:
+    """self (*) -> (*)."""
     if eps is not None and eps >= 0:
         self = np.where(self < eps, eps, np.where(self > 1 - eps, 1 - eps, self)).astype(self.dtype)
     return np.log(self / (1 - self))
@@ -125,6 +135,7 @@ def converted(number: Any, like: Any) -> Any:
 
 @kernel("hardtanh")
 def hardtanh(self: Any, min_val: Any, max_val: Any) -> Any:
+    """self (*) -> (*)."""
     low, high = converted(min_val, self), converted(max_val, self)
     return np.minimum(np.maximum(self, low), high)
 
@@ -136,16 +147,19 @@ def _ramp(self: Any) -> Any:
 
 @kernel("hardsigmoid")
 def hardsigmoid(self: Any) -> Any:
+    """self (*) -> (*)."""
     return _ramp(self) / 6
 
 
 @kernel("hardswish")
 def hardswish(self: Any) -> Any:
+    """self (*) -> (*)."""
     return self * _ramp(self) / 6
 
 
 @kernel("leaky_relu")
 def leaky_relu(self: Any, negative_slope: Any) -> Any:
+    """self (*) -> (*)."""
     if 0 < negative_slope <= 1:
         return np.maximum(self, self * negative_slope)
     return np.where(self > 0, self, self * negative_slope)
@@ -153,25 +167,30 @@ def leaky_relu(self: Any, negative_slope: Any) -> Any:
 
 @kernel("threshold")
 def threshold(self: Any, threshold: Any, value: Any) -> Any:
+    """self (*) -> (*)."""
     return np.where(self <= converted(threshold, self), converted(value, self), self)
 
 
 @kernel("softshrink")
 def softshrink(self: Any, lambd: Any) -> Any:
+    """self (*) -> (*)."""
     return np.where(self > lambd, self - lambd, np.where(self < -lambd, self + lambd, self * 0))
 
 
 @kernel("hardshrink")
 def hardshrink(self: Any, lambd: Any) -> Any:
+    """self (*) -> (*)."""
     return np.where((self >= -lambd) & (self <= lambd), self.dtype.type(0), self)
 
 
 @kernel("_prelu_kernel")
 def prelu(self: Any, weight: Any) -> Any:
+    """self (*), weight (*), broadcast -> the common shape."""
     return np.where(self > 0, self, weight * self)
 
 
 @kernel("glu")
 def glu(self: Any, dim: int) -> Any:
+    """self (*, 2 N, *) -> (*, N, *), halved along `dim`."""
     value, gate = np.split(self, 2, axis=dim)
     return value * sigmoid(gate)

@@ -111,11 +111,13 @@ def along_last(of_rows: Any, along: Any, self: Any, dim: int) -> Any:
 
 @kernel("_softmax")
 def softmax(self: Any, dim: int, half_to_float: bool) -> Any:
+    """self (*) -> (*), normalized along `dim`."""
     return along_last(softmax_of_rows, softmax_along, self, dim)
 
 
 @kernel("_log_softmax")
 def log_softmax(self: Any, dim: int, half_to_float: bool) -> Any:
+    """self (*) -> (*), normalized along `dim`."""
     return along_last(log_softmax_of_rows, log_softmax_along, self, dim)
 
 
@@ -124,11 +126,13 @@ _IN_ITS_DTYPE = Accepts(dtypes=FLOATS, defaults=("dtype",))
 
 @fused("softmax.int", _IN_ITS_DTYPE)
 def softmax_whole(self: Any, dim: int) -> Any:
+    """self (*) -> (*), normalized along `dim`."""
     return along_last(softmax_of_rows, softmax_along, self, dim)
 
 
 @fused("log_softmax.int", _IN_ITS_DTYPE)
 def log_softmax_whole(self: Any, dim: int) -> Any:
+    """self (*) -> (*), normalized along `dim`."""
     return along_last(log_softmax_of_rows, log_softmax_along, self, dim)
 
 
@@ -137,6 +141,7 @@ def log_softmax_whole(self: Any, dim: int) -> Any:
 
 @kernel("_softmax_backward_data")
 def softmax_backward(grad: Any, output: Any, dim: int, input_dtype: Any) -> Any:
+    """grad (*), output (*) -> (*)."""
     if not output.ndim:
         return (grad - grad * output) * output
     result = grad * output
@@ -145,6 +150,7 @@ def softmax_backward(grad: Any, output: Any, dim: int, input_dtype: Any) -> Any:
 
 @kernel("_log_softmax_backward_data")
 def log_softmax_backward(grad: Any, output: Any, dim: int, input_dtype: Any) -> Any:
+    """grad (*), output (*) -> (*)."""
     if not output.ndim:
         return grad - np.exp(output) * grad
     raised = _exp(output)
@@ -163,6 +169,7 @@ def expanded(mask: Any, shape: tuple[int, ...], mask_type: int | None) -> Any:
 
 @kernel("_masked_softmax")
 def masked_softmax(self: Any, mask: Any, dim: int | None, mask_type: int | None) -> Any:
+    """self (*), mask (*) of bool -> (*); for self (B, H, L, L) mask may be (L, L) or (B, L), as `mask_type` says."""
     masked = expanded(mask, self.shape, mask_type)
     at = -1 if dim is None else dim
     result = softmax_along(np.where(masked, -np.inf, self).astype(self.dtype), at)
@@ -171,4 +178,5 @@ def masked_softmax(self: Any, mask: Any, dim: int | None, mask_type: int | None)
 
 @kernel("_masked_softmax_backward")
 def masked_softmax_backward(grad: Any, output: Any, mask: Any, dim: int | None) -> Any:
+    """grad (*), output (*), mask -> (*)."""
     return np.where(mask, 0, softmax_backward(grad, output, -1 if dim is None else dim, None))

@@ -29,6 +29,7 @@ _PLAIN = Accepts(dtypes=FLOATS, also=_are_batches_of_one_shape)
 
 @fused("_plain_attention", _PLAIN)
 def plain_attention(query: Array, key: Array, value: Array, is_causal: bool, scale: float | None) -> Array:
+    """query (*, L, E), key (*, S, E), value (*, S, V) -> (*, L, V)."""
     # The root of the scale on either side, as the composite has it.
     number = query.dtype.type
     root = math.sqrt(1 / math.sqrt(query.shape[-1]) if scale is None else abs(scale))

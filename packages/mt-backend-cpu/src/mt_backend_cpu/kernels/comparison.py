@@ -36,16 +36,19 @@ for _name, _function in (
 
 @kernel("isfinite")
 def isfinite(self: Any) -> Any:
+    """self (*) -> (*) of bool; a complex number is finite if both parts are."""
     return np.isfinite(self) if self.dtype.kind in "fc" else np.ones(self.shape, np.bool_)
 
 
 @kernel("isreal")
 def isreal(self: Any) -> Any:
+    """self (*) -> (*) of bool."""
     return self.imag == 0 if self.dtype.kind == "c" else np.ones(self.shape, np.bool_)
 
 
 @kernel("signbit")
 def signbit(self: Any) -> Any:
+    """self (*) -> (*) of bool."""
     return np.signbit(self) if self.dtype.kind == "f" else self < 0
 
 
@@ -71,28 +74,33 @@ def at_least(array: Any, number: Any) -> Any:
 
 @kernel("clamp_min")
 def clamp_min(self: Any, low: Any) -> Any:
+    """self (*) -> (*)."""
     return beside_number(np.maximum, self, low)
 
 
 @kernel("clamp_max")
 def clamp_max(self: Any, high: Any) -> Any:
+    """self (*) -> (*)."""
     return beside_number(np.minimum, self, high)
 
 
 @kernel("clamp")
 def clamp(self: Any, low: Any, high: Any) -> Any:
+    """self (*), low and high numbers or None -> (*); NaN where self or a limit is."""
     result = self if low is None else beside_number(np.maximum, self, low)
     return result if high is None else beside_number(np.minimum, result, high)
 
 
 @kernel("clamp.Tensor")
 def clamp_by_tensors(self: Any, low: Any, high: Any) -> Any:
+    """self (*), low (*) and high (*) or None, broadcast -> the common shape; NaN where self or a limit is."""
     result = self if low is None else np.maximum(self, low)
     return result if high is None else np.minimum(result, high)
 
 
 @kernel("nan_to_num", half="native")
 def nan_to_num(self: Any, nan: float | None, posinf: float | None, neginf: float | None) -> Any:
+    """self (*) -> (*)."""
     if self.dtype.kind in "iub":
         return self.copy()
     result = self.copy()
@@ -117,14 +125,17 @@ def _largest(element_type: np.dtype) -> Any:
 
 @kernel("heaviside")
 def heaviside(self: Any, values: Any) -> Any:
+    """self (*), values (*), broadcast -> the common shape."""
     return np.where(self == 0, values, (self > 0).astype(self.dtype))
 
 
 @kernel("where.self", half="native")
 def where(condition: Any, self: Any, other: Any) -> Any:
+    """condition (*), self (*), other (*), broadcast -> the common shape."""
     return np.where(condition, self, other)
 
 
 @kernel("isin.Tensor_Tensor")
 def isin(elements: Any, test_elements: Any, assume_unique: bool, invert: bool) -> Any:
+    """elements (*), test_elements (any shape) -> (*) of bool."""
     return np.isin(elements, test_elements, assume_unique=assume_unique, invert=invert)

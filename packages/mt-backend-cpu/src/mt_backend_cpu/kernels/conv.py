@@ -103,6 +103,7 @@ def convolution(
     input: np.ndarray, weight: np.ndarray, bias: Any, stride: Ints, padding: Ints, dilation: Ints, transposed: bool,
     output_padding: Ints, groups: int,
 ) -> np.ndarray:  # fmt: skip
+    """input (N, C, *S), weight (O, C/groups, *K), bias (O,) -> (N, O, *T); transposed: weight (C, O/groups, *K)."""
     if transposed:
         out = _adjoint(input, weight, stride, padding, dilation, output_padding, groups)
     else:
@@ -114,6 +115,7 @@ def convolution(
 
 @kernel("im2col", half="native")
 def im2col(self: np.ndarray, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints) -> np.ndarray:
+    """self (N, C, H, W) or (C, H, W) -> (N, C KH KW, L) or (C KH KW, L); L counts the places of the window."""
     batch = self if self.ndim == 4 else self[None]
     view = windows(padded(batch, padding), kernel_size, stride, dilation)
     n, channels = batch.shape[:2]
@@ -125,6 +127,7 @@ def im2col(self: np.ndarray, kernel_size: Ints, dilation: Ints, padding: Ints, s
 def col2im(
     self: np.ndarray, output_size: Ints, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints
 ) -> np.ndarray:
+    """self (N, C KH KW, L) or (C KH KW, L) -> (N, C, H, W) or (C, H, W), where (H, W) is `output_size`."""
     batch = self if self.ndim == 3 else self[None]
     n, area = batch.shape[0], math.prod(kernel_size)
     channels = batch.shape[1] // area

@@ -13,6 +13,7 @@ from ..registry import kernel
 
 @kernel("arange.start_step", half="native")
 def arange_step(start: Any, end: Any, step: Any, spec: Spec) -> np.ndarray:
+    """-> (ceil((end - start) / step),); int64 where all three are integers, else the default dtype."""
     d = spec.dtype.compute
     if d.is_integral:
         first, by = int(start), int(step)
@@ -25,9 +26,11 @@ def arange_step(start: Any, end: Any, step: Any, spec: Spec) -> np.ndarray:
 
 @kernel("arange.start", half="native")
 def arange_start(start: Any, end: Any, spec: Spec) -> np.ndarray:
+    """-> (ceil(end - start),); dtype as for a step."""
     return arange_step(start, end, 1, spec)
 
 
 @kernel("arange", half="native")
 def arange(end: Any, spec: Spec) -> np.ndarray:
+    """-> (ceil(end),); dtype as for a step."""
     return arange_step(0, end, 1, spec)

@@ -37,12 +37,14 @@ def _spaced(start: Any, end: Any, steps: int, spec: Spec) -> np.ndarray:
 
 @kernel("linspace", half="native")
 def linspace(start: Any, end: Any, steps: int, spec: Spec) -> np.ndarray:
+    """-> (steps,); the default dtype, its complex one for complex ends."""
     values, wanted = _spaced(start, end, steps, spec), spec.dtype.compute.numpy_dtype
     return values if values.dtype is wanted else values.astype(wanted)
 
 
 @kernel("logspace", half="native")
 def logspace(start: Any, end: Any, steps: int, base: float, spec: Spec) -> np.ndarray:
+    """-> (steps,); dtype as for `linspace`."""
     d = spec.dtype.compute
     if not (d.is_complex or d.is_floating_point):
         first, last = float(start), float(end)
@@ -53,11 +55,13 @@ def logspace(start: Any, end: Any, steps: int, base: float, spec: Spec) -> np.nd
 
 @kernel("eye", half="native")
 def eye(n: int, spec: Spec) -> np.ndarray:
+    """-> (n, n)."""
     return eye_m(n, n, spec)
 
 
 @kernel("eye.m", half="native")
 def eye_m(n: int, m: int, spec: Spec) -> np.ndarray:
+    """-> (n, m)."""
     out = np.zeros((n, m), spec.dtype.compute.numpy_dtype)
     out.reshape(-1)[: min(n, m) * m : m + 1] = 1
     return out
@@ -65,11 +69,13 @@ def eye_m(n: int, m: int, spec: Spec) -> np.ndarray:
 
 @kernel("tril_indices", half="native")
 def tril_indices(row: int, col: int, offset: int, spec: Spec) -> np.ndarray:
+    """-> (2, L): row and column of the L elements of a triangle of a (row, col) matrix, int64 or int32."""
     return np.stack(np.tril_indices(row, offset, col)).astype(spec.dtype.numpy_dtype)
 
 
 @kernel("triu_indices", half="native")
 def triu_indices(row: int, col: int, offset: int, spec: Spec) -> np.ndarray:
+    """-> (2, L): row and column of the L elements of a triangle of a (row, col) matrix, int64 or int32."""
     return np.stack(np.triu_indices(row, offset, col)).astype(spec.dtype.numpy_dtype)
 
 
@@ -81,9 +87,11 @@ def _below(self: np.ndarray, diagonal: int) -> np.ndarray:
 
 @kernel("tril", half="native")
 def tril(self: np.ndarray, diagonal: int) -> np.ndarray:
+    """self (*, M, N) -> (*, M, N)."""
     return np.where(_below(self, diagonal), self, np.zeros((), self.dtype))
 
 
 @kernel("triu", half="native")
 def triu(self: np.ndarray, diagonal: int) -> np.ndarray:
+    """self (*, M, N) -> (*, M, N)."""
     return np.where(_below(self, diagonal - 1), np.zeros((), self.dtype), self)

@@ -25,11 +25,13 @@ def subtract_scaled_into(self: Any, other: Any, alpha: Any) -> None:
 
 @kernel("add.Tensor")
 def add(self: Any, other: Any, alpha: Any) -> Any:
+    """self (*), other (*), broadcast -> the common shape."""
     return self + scaled(other, alpha)
 
 
 @kernel("sub.Tensor")
 def sub(self: Any, other: Any, alpha: Any) -> Any:
+    """self (*), other (*), broadcast -> the common shape."""
     return self - scaled(other, alpha)
 
 
@@ -43,6 +45,7 @@ into_first(
 
 @kernel("rsub.Scalar")
 def rsub(self: Any, other: Any, alpha: Any) -> Any:
+    """self (*) -> (*)."""
     return np.subtract(other, scaled(self, alpha))
 
 
@@ -67,6 +70,7 @@ def refuse_zero(dividend: Any, divisor: Any) -> None:
 
 @kernel("floor_divide")
 def floor_divide(self: Any, other: Any) -> Any:
+    """self (*), other (*), broadcast -> the common shape."""
     if self.dtype.kind in "iu":
         refuse_zero(self, other)
     return np.floor_divide(self, other)
@@ -75,6 +79,7 @@ def floor_divide(self: Any, other: Any) -> Any:
 # PyTorch rounds the quotient of half types before it truncates it, so it is computed in the storage type.
 @kernel("div.Tensor_mode", half="native")
 def div(self: Any, other: Any, rounding_mode: str | None) -> Any:
+    """self (*), other (*), broadcast -> the common shape."""
     if rounding_mode is None:
         return np.true_divide(self, other)
     if rounding_mode == "floor":
@@ -87,6 +92,7 @@ def div(self: Any, other: Any, rounding_mode: str | None) -> Any:
 
 @kernel("remainder.Tensor", "remainder.Scalar", "remainder.Scalar_Tensor")
 def remainder(self: Any, other: Any) -> Any:
+    """self (*), other (*), broadcast -> the common shape."""
     if self.dtype.kind in "iu":
         refuse_zero(self, other)
         return np.remainder(self, other)
@@ -97,6 +103,7 @@ def remainder(self: Any, other: Any) -> Any:
 
 @kernel("fmod.Tensor", "fmod.Scalar")
 def fmod(self: Any, other: Any) -> Any:
+    """self (*), other (*), broadcast -> the common shape."""
     if self.dtype.kind in "iu":
         refuse_zero(self, other)
     return np.fmod(self, other)
@@ -107,6 +114,7 @@ def fmod(self: Any, other: Any) -> Any:
 
 @kernel("sign")
 def sign(self: Any) -> Any:
+    """self (*) -> (*)."""
     if self.dtype.kind == "b":
         return self.copy()
     return np.subtract(self > 0, self < 0, dtype=np.int8).astype(self.dtype)
@@ -114,6 +122,7 @@ def sign(self: Any) -> Any:
 
 @kernel("sgn")
 def sgn(self: Any) -> Any:
+    """self (*) -> (*)."""
     if self.dtype.kind != "c":
         return sign(self)
     modulus = np.abs(self)
@@ -150,17 +159,22 @@ def lerp_into(self: Any, end: Any, weight: Any) -> None:
 
 @kernel("addcmul")
 def addcmul(self: Any, tensor1: Any, tensor2: Any, value: Any) -> Any:
+    """self (*), tensor1 (*), tensor2 (*), broadcast -> the common shape."""
     return self + scaled(tensor1, value) * tensor2
 
 
 @kernel("addcdiv")
 def addcdiv(self: Any, tensor1: Any, tensor2: Any, value: Any) -> Any:
+    """self (*), tensor1 (*), tensor2 (*), broadcast -> the common shape."""
     return self + scaled(tensor1, value) / tensor2
 
 
 @kernel("lerp.Scalar", "lerp.Tensor")
 def lerp(self: Any, end: Any, weight: Any) -> Any:
-    """From whichever end is nearer, so that weights 0 and 1 give the ends themselves."""
+    """self (*), end (*), weight (*) or a number, broadcast -> the common shape.
+
+    From whichever end is nearer, so that weights 0 and 1 give the ends themselves.
+    """
     step = end - self
     if np.ndim(weight):
         return np.where(np.abs(weight) < 0.5, self + weight * step, end - step * (1 - weight))

@@ -21,11 +21,15 @@ def _out_of_range(shift: Any, d: np.dtype) -> Any:
 
 @kernel("bitwise_left_shift.Tensor")
 def left_shift(self: Any, other: Any) -> Any:
+    """self (*), other (*), broadcast -> the common shape."""
     return np.where(_out_of_range(other, self.dtype), self.dtype.type(0), np.left_shift(self, other))
 
 
 @kernel("bitwise_right_shift.Tensor")
 def right_shift(self: Any, other: Any) -> Any:
-    """Moves copies of the sign bit in, all of them when the shift is out of range."""
+    """self (*), other (*), broadcast -> the common shape.
+
+    Moves copies of the sign bit in, all of them when the shift is out of range.
+    """
     sign = np.where(self < 0, self.dtype.type(-1), self.dtype.type(0)) if self.dtype.kind == "i" else self.dtype.type(0)
     return np.where(_out_of_range(other, self.dtype), sign, np.right_shift(self, other))

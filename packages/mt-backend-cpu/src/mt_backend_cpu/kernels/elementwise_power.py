@@ -14,12 +14,14 @@ kernels({"sqrt": np.sqrt, "reciprocal": np.reciprocal, "hypot": np.hypot})
 
 @kernel("rsqrt")
 def rsqrt(self: Any) -> Any:
+    """self (*) -> (*)."""
     root = np.sqrt(self)
     return np.reciprocal(root, out=root) if root.ndim else np.reciprocal(root)
 
 
 @kernel("pow.Tensor_Tensor", "pow.Scalar")
 def power(self: Any, exponent: Any) -> Any:
+    """self (*), exponent (*), broadcast -> the common shape."""
     self, exponent = np.asarray(self), np.asarray(exponent)
     if self.dtype.kind == "c":
         return complex_power(self, exponent)
@@ -42,7 +44,10 @@ def complex_power(base: Any, exponent: Any) -> Any:
 
 @kernel("pow.Tensor_Scalar")
 def power_of_number(self: Any, exponent: Any) -> Any:
-    """Small exponents are products and roots, as in PyTorch: faster, and exact where ``x * x`` is."""
+    """self (*), exponent a number -> (*).
+
+    Small exponents are products and roots, as in PyTorch: faster, and exact where ``x * x`` is.
+    """
     shortcut = _SHORTCUTS.get(exponent.item() if exponent.__class__ is np.ndarray else exponent)
     if shortcut is not None and self.dtype.kind in "fc":
         return shortcut(self)
@@ -64,6 +69,7 @@ _SHORTCUTS: dict[Any, Callable[[Any], Any]] = {
 # As in PyTorch, the power of two is rounded to the exponents' own dtype before it multiplies.
 @kernel("ldexp.Tensor", half="native")
 def ldexp(self: Any, other: Any) -> Any:
+    """self (*), other (*), broadcast -> the common shape."""
     self, stored = in_single(self), other.dtype
     if self.dtype.kind == "f" and stored.kind in "iu":
         return np.ldexp(self, np.clip(other, -10_000, 10_000).astype(np.int32))

@@ -24,6 +24,7 @@ for _name, _function in (("ceil", np.ceil), ("floor", np.floor), ("trunc", np.tr
 
 @kernel("round.decimals")
 def round_decimals(self: Any, decimals: int) -> Any:
+    """self (*) -> (*)."""
     if decimals == 0:
         return np.rint(self)
     scale = self.dtype.type(10.0 ** abs(decimals))
@@ -32,11 +33,13 @@ def round_decimals(self: Any, decimals: int) -> Any:
 
 @kernel("frac")
 def frac(self: Any) -> Any:
+    """self (*) -> (*)."""
     return self - np.trunc(self)
 
 
 @kernel("frexp.Tensor")
 def frexp(self: Any) -> Any:
+    """self (*) -> mantissa (*), exponent (*) of int32."""
     mantissa, exponent = np.frexp(self)
     return mantissa, np.where(np.isfinite(self), exponent, 0)
 

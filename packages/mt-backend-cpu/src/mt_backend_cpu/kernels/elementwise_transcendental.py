@@ -18,6 +18,7 @@ kernels({
 
 @kernel("logaddexp")
 def logaddexp(self: Any, other: Any) -> Any:
+    """self (*), other (*), broadcast -> the common shape."""
     if self.dtype.kind != "c":
         return np.logaddexp(self, other)
     larger = np.where(self.real >= other.real, self, other)

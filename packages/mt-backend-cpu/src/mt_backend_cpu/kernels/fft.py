@@ -16,6 +16,7 @@ _BACKWARD = ("forward", "ortho", "backward")
 
 @kernel("_fft_c2c")
 def c2c(self: np.ndarray, dim: Any, normalization: int, forward: bool) -> np.ndarray:
+    """self (*) of complex -> (*)."""
     if not self.size:
         return self.copy()
     if forward:
@@ -25,6 +26,7 @@ def c2c(self: np.ndarray, dim: Any, normalization: int, forward: bool) -> np.nda
 
 @kernel("_fft_r2c")
 def r2c(self: np.ndarray, dim: Any, normalization: int, onesided: bool) -> np.ndarray:
+    """self (*, N, *) of real -> (*, N, *) of complex; one-sided: N // 2 + 1 along the last of `dim`."""
     if onesided:
         return np.fft.rfftn(self, axes=dim, norm=_FORWARD[normalization])
     return np.fft.fftn(self, axes=dim, norm=_FORWARD[normalization])
@@ -32,6 +34,7 @@ def r2c(self: np.ndarray, dim: Any, normalization: int, onesided: bool) -> np.nd
 
 @kernel("_fft_c2r")
 def c2r(self: np.ndarray, dim: Any, normalization: int, last_dim_size: int) -> np.ndarray:
+    """self (*, N // 2 + 1, *) of complex -> (*, last_dim_size, *) of real, along the last of `dim`."""
     sizes = [*[self.shape[d] for d in dim[:-1]], last_dim_size]
     if not self.size:
         shape = list(self.shape)

@@ -53,6 +53,7 @@ def _refuse_beyond(self: np.ndarray, where: tuple[Any, ...]) -> None:
 
 @kernel("index.Tensor", half="native")
 def index(self: np.ndarray, indices: list[Any]) -> np.ndarray:
+    """self (*L, *I, *R), indices (*B) broadcast -> (*L, *B, *R); (*B, *L, *R) where None stands between indices."""
     where = _numpy_index(indices)
     try:
         return self[where]
@@ -87,11 +88,13 @@ def _add_at(target: np.ndarray, where: Any, values: Any) -> None:
 
 @kernel("index_put", half="native")
 def index_put(self: np.ndarray, indices: list[Any], values: np.ndarray, accumulate: bool) -> np.ndarray:
+    """self (*), indices, values broadcast to the shape of self[indices] -> (*)."""
     return index_put_(self.copy(), indices, values, accumulate)
 
 
 @kernel("index_put_", half="native")
 def index_put_(self: np.ndarray, indices: list[Any], values: np.ndarray, accumulate: bool) -> np.ndarray:
+    """self (*), indices, values broadcast to the shape of self[indices] -> (*); written into self."""
     if len(indices) == 1 and not accumulate and not values.ndim and indices[0].dtype.char == "?":
         mask = indices[0]
         np.copyto(self, values, where=mask.reshape(mask.shape + (1,) * (self.ndim - mask.ndim)))
@@ -130,6 +133,7 @@ def _first(index: np.ndarray, least: int, size: int) -> int:
 
 @kernel("index_select", half="native")
 def index_select(self: np.ndarray, dim: int, index: np.ndarray) -> np.ndarray:
+    """self (*L, N, *R), index (K,) -> (*L, K, *R), at `dim`."""
     if not self.ndim:
         if not within(index, 1):
             refuse_selected()
@@ -151,6 +155,7 @@ def _bounded(index: np.ndarray, size: int, dim: int) -> None:
 
 @kernel("gather", half="native")
 def gather(self: np.ndarray, dim: int, index: np.ndarray, sparse_grad: bool) -> np.ndarray:
+    """self (*S), index (*I) of the same rank -> (*I); I is at most S but along `dim`."""
     if not index.size:
         return np.empty(index.shape, self.dtype)
     source, where = _one_dim(self), _one_dim(index)
@@ -188,6 +193,7 @@ def _number(value: Any, d: np.dtype) -> Any:
 
 @kernel("scatter_.src", half="native")
 def scatter_(self: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray) -> np.ndarray:
+    """self (*S), index (*I), src (at least I), of one rank -> self, written into; I is at most S but along `dim`."""
     if index.size:
         target, where = _target(self, dim, _apart(index, self))
         target[where] = _source(_apart(src, self), index)
@@ -196,6 +202,7 @@ def scatter_(self: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray) -> 
 
 @kernel("scatter_.value", half="native")
 def scatter_value_(self: np.ndarray, dim: int, index: np.ndarray, value: Any) -> np.ndarray:
+    """self (*S), index (*I) of the same rank -> (*S); I is at most S but along `dim`; written into self."""
     if index.size:
         target, where = _target(self, dim, _apart(index, self))
         target[where] = _number(value, self.dtype)
@@ -204,6 +211,7 @@ def scatter_value_(self: np.ndarray, dim: int, index: np.ndarray, value: Any) ->
 
 @kernel("scatter_add_", half="native")
 def scatter_add_(self: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray) -> np.ndarray:
+    """self (*S), index (*I), src (at least I), of one rank -> self, written into; I is at most S but along `dim`."""
     if index.size:
         target, where = _target(self, dim, _apart(index, self))
         _add_at(target, where, _source(_apart(src, self), index))
@@ -212,16 +220,19 @@ def scatter_add_(self: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray)
 
 @kernel("scatter.src", half="native")
 def scatter(self: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray) -> np.ndarray:
+    """self (*S), index (*I), src (at least I), of one rank -> (*S); I is at most S but along `dim`."""
     return scatter_(self.copy(), dim, index, src)
 
 
 @kernel("scatter.value", half="native")
 def scatter_value(self: np.ndarray, dim: int, index: np.ndarray, value: Any) -> np.ndarray:
+    """self (*S), index (*I) of the same rank -> (*S); I is at most S but along `dim`."""
     return scatter_value_(self.copy(), dim, index, value)
 
 
 @kernel("scatter_add", half="native")
 def scatter_add(self: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray) -> np.ndarray:
+    """self (*S), index (*I), src (at least I), of one rank -> (*S); I is at most S but along `dim`."""
     return scatter_add_(self.copy(), dim, index, src)
 
 
@@ -273,6 +284,7 @@ def _combine_at(
 def scatter_reduce(
     self: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray, reduce: str, include_self: bool
 ) -> np.ndarray:
+    """self (*S), index (*I), src (at least I), of one rank -> (*S)."""
     if not index.size:
         return self.copy()
     out = self.copy()
@@ -297,6 +309,7 @@ def _slices(
 
 @kernel("index_add_", half="native")
 def index_add_(self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, alpha: Any) -> np.ndarray:
+    """self (*L, N, *R), index (K,), source (*L, K, *R) -> (*L, N, *R), at `dim`; written into self."""
     target, where = _slices(self, dim, _apart(index, self))
     source = _one_dim(_apart(source, self))
     if alpha != 1:
@@ -309,6 +322,7 @@ def index_add_(self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray
 
 @kernel("index_add", half="native")
 def index_add(self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, alpha: Any) -> np.ndarray:
+    """self (*L, N, *R), index (K,), source (*L, K, *R) -> (*L, N, *R), at `dim`."""
     return index_add_(self.copy(), dim, index, source, alpha)
 
 
@@ -316,6 +330,7 @@ def index_add(self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray,
 def index_reduce(
     self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, reduce: str, include_self: bool
 ) -> np.ndarray:
+    """self (*L, N, *R), index (K,), source (*L, K, *R) -> (*L, N, *R), at `dim`."""
     out = self.copy()
     target, where = _slices(out, dim, index)
     return _combine_at(out, target, where, _one_dim(source), reduce, include_self)
@@ -323,6 +338,7 @@ def index_reduce(
 
 @kernel("index_copy_", half="native")
 def index_copy_(self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) -> np.ndarray:
+    """self (*L, N, *R), index (K,), source (*L, K, *R) -> (*L, N, *R), at `dim`; written into self."""
     target, where = _slices(self, dim, _apart(index, self), refuse=refuse_copied)
     target[where] = _one_dim(_apart(source, self))
     return self
@@ -330,11 +346,13 @@ def index_copy_(self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarra
 
 @kernel("index_copy", half="native")
 def index_copy(self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray) -> np.ndarray:
+    """self (*L, N, *R), index (K,), source (*L, K, *R) -> (*L, N, *R), at `dim`."""
     return index_copy_(self.copy(), dim, index, source)
 
 
 @kernel("index_fill_.int_Scalar", half="native")
 def index_fill_(self: np.ndarray, dim: int, index: np.ndarray, value: Any) -> np.ndarray:
+    """self (*L, N, *R), index (K,) -> (*L, N, *R), at `dim`; written into self."""
     target, where = _slices(self, dim, _apart(index, self), _within_counted_back)
     target[where] = _number(value, self.dtype)
     return self
@@ -342,28 +360,33 @@ def index_fill_(self: np.ndarray, dim: int, index: np.ndarray, value: Any) -> np
 
 @kernel("index_fill.int_Scalar", half="native")
 def index_fill(self: np.ndarray, dim: int, index: np.ndarray, value: Any) -> np.ndarray:
+    """self (*L, N, *R), index (K,) -> (*L, N, *R), at `dim`."""
     return index_fill_(self.copy(), dim, index, value)
 
 
 @kernel("masked_fill.Scalar", half="native")
 def masked_fill(self: np.ndarray, mask: np.ndarray, value: Any) -> np.ndarray:
+    """self (*), mask (*) of bool, broadcast -> the common shape."""
     number = np.asarray(value).astype(self.dtype) if self.dtype.kind not in "f" else self.dtype.type(value)
     return np.where(mask, number, self)
 
 
 @kernel("masked_fill.Tensor", half="native")
 def masked_fill_tensor(self: np.ndarray, mask: np.ndarray, value: np.ndarray) -> np.ndarray:
+    """self (*), mask (*) of bool, broadcast, value () -> the common shape."""
     return np.where(mask, value.astype(self.dtype), self)
 
 
 @kernel("masked_select", half="native")
 def masked_select(self: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """self (*), mask (*) of bool, broadcast -> (K,), K the number of true elements."""
     self, mask = np.broadcast_arrays(self, mask)
     return self[mask]
 
 
 @kernel("masked_scatter", half="native")
 def masked_scatter(self: np.ndarray, mask: np.ndarray, source: np.ndarray) -> np.ndarray:
+    """self (*), mask (*) of bool, broadcast, source (at least as many elements as are true) -> the common shape."""
     self, mask = np.broadcast_arrays(self, mask)
     out = self.copy()
     count = int(np.count_nonzero(mask))
@@ -381,11 +404,13 @@ def _flat_index(self: np.ndarray, index: np.ndarray) -> np.ndarray:
 
 @kernel("take", half="native")
 def take(self: np.ndarray, index: np.ndarray) -> np.ndarray:
+    """self (any shape), index (*) into its flat elements -> (*)."""
     return self.reshape(-1)[_flat_index(self, index)]
 
 
 @kernel("put", half="native")
 def put(self: np.ndarray, index: np.ndarray, source: np.ndarray, accumulate: bool) -> np.ndarray:
+    """self (*), index (*I), source (as many elements as index) -> (*)."""
     out = np.ascontiguousarray(self).copy()
     where = _flat_index(self, index).reshape(-1)
     flat = out.reshape(-1)
@@ -398,6 +423,7 @@ def put(self: np.ndarray, index: np.ndarray, source: np.ndarray, accumulate: boo
 
 @kernel("nonzero", half="native")
 def nonzero(self: np.ndarray) -> np.ndarray:
+    """self (*S) -> (K, len(S)) of int64, K the number of nonzero elements."""
     if not self.ndim:
         return np.empty((int(bool(self)), 0), np.int64)
     found = self.nonzero()
@@ -409,6 +435,7 @@ def nonzero(self: np.ndarray) -> np.ndarray:
 
 @kernel("count_nonzero.dim_IntList", "count_nonzero", half="native")
 def count_nonzero(self: np.ndarray, dim: Any) -> Any:
+    """self (*S) -> S without the counted dimensions, int64."""
     axes = None if dim is None or not isinstance(dim, int) and not len(dim) else dim
     return np.asarray(np.count_nonzero(self, axis=axes if self.ndim else None))
 
@@ -417,6 +444,7 @@ def count_nonzero(self: np.ndarray, dim: Any) -> Any:
 def embedding(
     weight: np.ndarray, indices: np.ndarray, padding_idx: int, scale_grad_by_freq: bool, sparse: bool
 ) -> np.ndarray:
+    """weight (V, E), indices (*) -> (*, E)."""
     if not within(indices, weight.shape[0]):
         refuse_selected()
     return weight.take(indices, 0)
@@ -426,6 +454,7 @@ def embedding(
 def embedding_dense_backward(
     grad_output: np.ndarray, indices: np.ndarray, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
 ) -> np.ndarray:
+    """grad_output (*, E), indices (*) -> (num_weights, E)."""
     rows = indices.reshape(-1)
     grads = grad_output.reshape(rows.size, grad_output.shape[-1])
     if padding_idx >= 0:
@@ -450,6 +479,7 @@ def add_rows(out: np.ndarray, rows: np.ndarray, values: np.ndarray) -> None:
 
 @fused("one_hot", Accepts(dtypes=(int64,), also=lambda self, num_classes: self._array.size > 0))
 def one_hot(self: np.ndarray, num_classes: int) -> np.ndarray:
+    """self (*) of int64 -> (*, num_classes)."""
     least, greatest = int(np.minimum.reduce(self, None)), int(np.maximum.reduce(self, None))
     classes = class_count(least, greatest, num_classes)
     out = np.zeros((self.size, classes), np.int64)

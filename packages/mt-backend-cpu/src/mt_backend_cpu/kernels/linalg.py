@@ -15,6 +15,7 @@ from .reduction import _keep, accurate_sum
 
 @kernel("linalg_vector_norm")
 def vector_norm(self: np.ndarray, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
+    """self (*S) -> S without the dimensions `dim`, or 1 there with `keepdim`; real."""
     if dtype is not None:
         self = self.astype(dtype.compute.numpy_dtype)
     order = float(ord)
@@ -82,6 +83,7 @@ def _checked(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 @kernel("linalg_inv_ex")
 @_checked("linalg.inv_ex")
 def inv_ex(A: np.ndarray, check_errors: bool) -> tuple[np.ndarray, np.ndarray]:
+    """A (*, N, N) -> inverse (*, N, N), info (*) of int32."""
     try:
         return np.linalg.inv(A), _info(A)
     except np.linalg.LinAlgError:
@@ -91,6 +93,7 @@ def inv_ex(A: np.ndarray, check_errors: bool) -> tuple[np.ndarray, np.ndarray]:
 @kernel("linalg_solve_ex")
 @_checked("torch.linalg.solve_ex")
 def solve_ex(A: np.ndarray, B: np.ndarray, left: bool, check_errors: bool) -> tuple[np.ndarray, np.ndarray]:
+    """A (*, N, N), B (*, N, K) or (*, N) -> result like B, info (*) of int32; B (*, K, N) from the right."""
     vector = B.ndim == 1 or A.ndim - 1 == B.ndim and A.shape[:-1] == B.shape
     right = B[..., None] if vector else B
     if not left:
@@ -110,11 +113,13 @@ def solve_ex(A: np.ndarray, B: np.ndarray, left: bool, check_errors: bool) -> tu
 
 @kernel("_linalg_det")
 def det(A: np.ndarray) -> Any:
+    """A (*, N, N) -> (*)."""
     return np.asarray(np.linalg.det(A))
 
 
 @kernel("linalg_slogdet")
 def slogdet(A: np.ndarray) -> tuple[Any, Any]:
+    """A (*, N, N) -> sign (*), logabsdet (*) of real."""
     sign, logs = np.linalg.slogdet(A)
     return np.asarray(sign), np.asarray(logs)
 
@@ -122,6 +127,7 @@ def slogdet(A: np.ndarray) -> tuple[Any, Any]:
 @kernel("linalg_cholesky_ex")
 @_checked("linalg.cholesky_ex")
 def cholesky_ex(self: np.ndarray, upper: bool, check_errors: bool) -> tuple[np.ndarray, np.ndarray]:
+    """self (*, N, N) -> L (*, N, N), info (*) of int32."""
     matrix = np.conj(self.swapaxes(-2, -1)) if upper else self
     try:
         factor, info = np.linalg.cholesky(matrix), _info(self)
@@ -144,6 +150,7 @@ def _not_definite(matrix: np.ndarray) -> int:
 
 @kernel("linalg_qr")
 def qr(A: np.ndarray, mode: str) -> tuple[np.ndarray, np.ndarray]:
+    """A (*, M, N) -> Q (*, M, K), R (*, K, N), K = min(M, N); complete: K = M; mode r: Q (0,)."""
     if mode == "r":
         return np.empty(0, A.dtype), cast(np.ndarray, np.linalg.qr(A, "r"))
     q, r = np.linalg.qr(A, "complete" if mode == "complete" else "reduced")
@@ -152,17 +159,20 @@ def qr(A: np.ndarray, mode: str) -> tuple[np.ndarray, np.ndarray]:
 
 @kernel("linalg_eigh")
 def eigh(self: np.ndarray, UPLO: str) -> tuple[np.ndarray, np.ndarray]:
+    """self (*, N, N) -> eigenvalues (*, N) of real, eigenvectors (*, N, N)."""
     values, vectors = np.linalg.eigh(self, UPLO.upper())
     return values, vectors
 
 
 @kernel("linalg_svd")
 def svd(A: np.ndarray, full_matrices: bool, driver: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A (*, M, N) -> U (*, M, K), S (*, K) of real, Vh (*, K, N), K = min(M, N); full: U (*, M, M), Vh (*, N, N)."""
     return tuple(np.linalg.svd(A, full_matrices))  # type: ignore[return-value]
 
 
 @kernel("linalg_solve_triangular")
 def solve_triangular(self: np.ndarray, B: np.ndarray, upper: bool, left: bool, unitriangular: bool) -> np.ndarray:
+    """self (*, N, N), B (*, N, K) -> (*, N, K); B (*, K, N) from the right."""
     matrix = np.triu(self) if upper else np.tril(self)
     if unitriangular:
         diagonal = np.arange(matrix.shape[-1])

@@ -16,6 +16,7 @@ Array = np.ndarray
 
 @kernel("linalg_eig")
 def eig(self: Array) -> tuple[Array, Array]:
+    """self (*, N, N) -> eigenvalues (*, N), eigenvectors (*, N, N), both of complex."""
     _check_finite(self)
     values, vectors = np.linalg.eig(self)
     return values, vectors
@@ -23,6 +24,7 @@ def eig(self: Array) -> tuple[Array, Array]:
 
 @kernel("linalg_eigvals")
 def eigvals(self: Array) -> Array:
+    """self (*, N, N) -> (*, N) of complex."""
     _check_finite(self)
     return np.linalg.eigvals(self)
 
@@ -37,6 +39,7 @@ def _check_finite(matrix: Array) -> None:
 
 @kernel("linalg_lu_factor_ex")
 def lu_factor_ex(A: Array, pivot: bool, check_errors: bool) -> tuple[Array, Array, Array]:
+    """A (*, M, N) -> LU (*, M, N), pivots (*, min(M, N)) of int32, info (*) of int32."""
     batch, (m, n) = A.shape[:-2], A.shape[-2:]
     LU = np.array(A).reshape(math.prod(batch), m, n)
     pivots = np.empty((LU.shape[0], min(m, n)), np.int32)
@@ -87,6 +90,7 @@ def _solve_unit_lower(lower: Array, right: Array) -> None:
 
 @kernel("lu_unpack")
 def lu_unpack(LU_data: Array, LU_pivots: Array, unpack_data: bool, unpack_pivots: bool) -> tuple[Array, Array, Array]:
+    """LU_data (*, M, N) -> P (*, M, M), L (*, M, K), U (*, K, N), K = min(M, N); (0,) for what is not wanted."""
     m, n = LU_data.shape[-2:]
     k = min(m, n)
     nothing = np.empty(0, LU_data.dtype)
@@ -118,6 +122,7 @@ _GROWTH = (1 + 17**0.5) / 8
 
 @kernel("linalg_ldl_factor_ex")
 def ldl_factor_ex(self: Array, hermitian: bool, check_errors: bool) -> tuple[Array, Array, Array]:
+    """self (*, N, N) -> LD (*, N, N), pivots (*, N) of int32, info (*) of int32."""
     batch, n = self.shape[:-2], self.shape[-1]
     LD = np.tril(self).reshape(math.prod(batch), n, n)
     pivots = np.empty((LD.shape[0], n), np.int32)
@@ -194,6 +199,7 @@ def _block(A: Array, k: int, width: int, conjugate: bool) -> Array:
 
 @kernel("linalg_ldl_solve")
 def ldl_solve(LD: Array, pivots: Array, B: Array, hermitian: bool) -> Array:
+    """LD (*, N, N), pivots (*, N), B (*, N, K) -> (*, N, K)."""
     batch = np.broadcast_shapes(LD.shape[:-2], B.shape[:-2])
     out = np.array(np.broadcast_to(B, (*batch, *B.shape[-2:])))
     factors, swaps = np.broadcast_to(LD, (*batch, *LD.shape[-2:])), np.broadcast_to(pivots, (*batch, LD.shape[-1]))
@@ -234,6 +240,7 @@ def _swap_rows(x: Array, a: int, b: int) -> None:
 
 @kernel("geqrf")
 def geqrf(self: Array) -> tuple[Array, Array]:
+    """self (*, M, N) -> reflectors (*, M, N), tau (*, min(M, N))."""
     if not self.size:
         return self.copy(), np.zeros((*self.shape[:-2], min(self.shape[-2:])), self.dtype)
     transposed, tau = np.linalg.qr(self, "raw")
@@ -260,6 +267,7 @@ def _inverse_values(values: Array, cutoff: Array) -> Array:
 
 @kernel("linalg_pinv.atol_rtol_tensor")
 def pinv(self: Array, atol: Any, rtol: Any, hermitian: bool) -> Array:
+    """self (*, M, N) -> (*, N, M)."""
     if not self.size:
         return np.zeros((*self.shape[:-2], self.shape[-1], self.shape[-2]), self.dtype)
     if hermitian:
@@ -273,6 +281,7 @@ def pinv(self: Array, atol: Any, rtol: Any, hermitian: bool) -> Array:
 
 @kernel("linalg_lstsq")
 def lstsq(self: Array, b: Array, rcond: float | None, driver: str | None) -> tuple[Array, Array, Array, Array]:
+    """self (*, M, N), b (*, M, K) -> solution (*, N, K), residuals (*, K), rank (*), singular values (*, min(M, N))."""
     vector = b.ndim == 1 or self.ndim - 1 == b.ndim and self.shape[:-1] == b.shape
     right = b[..., None] if vector else b
     m, n = self.shape[-2:]
@@ -307,6 +316,7 @@ _RADIUS = 5.371920351148152
 
 @kernel("linalg_matrix_exp")
 def matrix_exp(self: Array) -> Array:
+    """self (*, N, N) -> (*, N, N)."""
     if not self.size:
         return self.copy()
     A = self.astype(np.complex128 if self.dtype.kind == "c" else np.float64)

@@ -55,6 +55,7 @@ def _picked(self: np.ndarray, target: np.ndarray, weight: Any, ignore_index: int
 def nll_loss_forward(
     self: np.ndarray, target: np.ndarray, weight: Any, reduction: int, ignore_index: int
 ) -> tuple[np.ndarray, np.ndarray]:
+    """self (N, C) or (C,), target (N,) or (), weight (C,) -> loss () or (N,), total weight ()."""
     if weight is None and target.size and _none_ignored(target, self.shape[-1], ignore_index):
         return _losses_of_all(self, target, reduction)
     rows, labels, weights = _picked(self, target, weight, ignore_index)
@@ -88,6 +89,7 @@ def nll_loss_backward(
     grad_output: np.ndarray, self: np.ndarray, target: np.ndarray, weight: Any, reduction: int, ignore_index: int,
     total_weight: np.ndarray,
 ) -> np.ndarray:  # fmt: skip
+    """grad_output () or (N,), self (N, C) or (C,), target (N,) or (), weight (C,) -> like self."""
     if weight is None and target.size and _none_ignored(target, self.shape[-1], ignore_index):
         values = np.negative(grad_output)
         if reduction == _MEAN:
@@ -112,7 +114,7 @@ _LOGITS_AND_CLASSES = Accepts(
 
 @fused("cross_entropy_loss", _LOGITS_AND_CLASSES)
 def cross_entropy(self: np.ndarray, target: np.ndarray, reduction: int, ignore_index: int) -> Any:
-    """Rows of logits and their class indices, without weights: one pass, no array of log probabilities."""
+    """self (N, C) of logits, target (N,) of classes, without weights -> () or (N,): no array of log probabilities."""
     count, classes = self.shape
     counted: Any = count
     kept = None

@@ -15,16 +15,19 @@ kernels({"mm": np.dot})
 
 @kernel("bmm")
 def bmm(self: np.ndarray, mat2: np.ndarray) -> np.ndarray:
+    """self (B, M, K), mat2 (B, K, N) -> (B, M, N)."""
     return np.matmul(self, mat2)
 
 
 @kernel("mv", "dot")
 def mv(self: np.ndarray, vec: np.ndarray) -> Any:
+    """self (M, K) or (K,), vec (K,) -> (M,) or ()."""
     return np.dot(self, vec)
 
 
 @kernel("vdot")
 def vdot(self: np.ndarray, other: np.ndarray) -> Any:
+    """self (K,), other (K,) -> ()."""
     return np.vdot(self, other)
 
 
@@ -39,16 +42,19 @@ def _scaled_sum(self: np.ndarray, product: Any, beta: Any, alpha: Any) -> np.nda
 
 @kernel("addmm", "addmv")
 def addmm(self: np.ndarray, mat1: np.ndarray, mat2: np.ndarray, beta: Any, alpha: Any) -> np.ndarray:
+    """self broadcast to (M, N), mat1 (M, K), mat2 (K, N) -> (M, N)."""
     return _scaled_sum(self, np.dot(mat1, mat2), beta, alpha)
 
 
 @kernel("baddbmm")
 def baddbmm(self: np.ndarray, batch1: np.ndarray, batch2: np.ndarray, beta: Any, alpha: Any) -> np.ndarray:
+    """self broadcast to (B, M, N), batch1 (B, M, K), batch2 (B, K, N) -> (B, M, N)."""
     return _scaled_sum(self, np.matmul(batch1, batch2), beta, alpha)
 
 
 @kernel("linear")
 def linear(input: np.ndarray, weight: np.ndarray, bias: Any) -> np.ndarray:
+    """input (*, K), weight (N, K), bias (N,) -> (*, N); weight (K,), bias () -> (*)."""
     out = np.dot(input, weight.T)
     out = out.reshape(*input.shape[:-1], *weight.shape[:-1])
     return out if bias is None else out + bias
@@ -59,6 +65,7 @@ def linear(input: np.ndarray, weight: np.ndarray, bias: Any) -> np.ndarray:
 
 @kernel("linear", accepts=Accepts(ranks={"input": (2,), "weight": (2,), "bias": (1,)}))
 def linear_of_rows(input: np.ndarray, weight: np.ndarray, bias: Any) -> np.ndarray:
+    """input (M, K), weight (N, K), bias (N,) -> (M, N)."""
     out = input.dot(weight.T)
     return out if bias is None else np.add(out, bias, out)
 
@@ -68,5 +75,6 @@ def linear_of_rows(input: np.ndarray, weight: np.ndarray, bias: Any) -> np.ndarr
     accepts=Accepts(ranks={"input": (3, 4, 5), "weight": (2,), "bias": (1,)}, also=lambda i, w, b: i._array.size > 0),
 )
 def linear_of_batches(input: np.ndarray, weight: np.ndarray, bias: Any) -> np.ndarray:
+    """input (*, K), weight (N, K), bias (N,) -> (*, N); weight (K,), bias () -> (*)."""
     out = input.reshape(-1, weight.shape[1]).dot(weight.T).reshape(*input.shape[:-1], weight.shape[0])
     return out if bias is None else np.add(out, bias, out)

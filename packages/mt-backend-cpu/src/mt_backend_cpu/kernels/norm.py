@@ -57,6 +57,7 @@ def _normalized(input: np.ndarray, normalized_shape: Ints, weight: Any, bias: An
 def native_layer_norm(
     input: np.ndarray, normalized_shape: Ints, weight: Any, bias: Any, eps: float
 ) -> tuple[Any, Any, Any]:
+    """input (*L, *S), weight (*S), bias (*S) -> result (*L, *S), mean and 1/deviation (*L, 1, ..., 1)."""
     lead = input.ndim - len(normalized_shape)
     statistics = input.shape[:lead] + (1,) * len(normalized_shape)
     if not input.size:
@@ -71,6 +72,7 @@ def native_layer_norm(
 def layer_norm(
     input: np.ndarray, normalized_shape: Ints, weight: Any, bias: Any, eps: float, cudnn_enable: bool
 ) -> Any:
+    """input (*L, *S), weight (*S), bias (*S) -> (*L, *S)."""
     return _normalized(input, normalized_shape, weight, bias, eps)[0]
 
 
@@ -87,6 +89,7 @@ def _batch_axes(input: np.ndarray) -> Ints:
 def batch_norm(
     input: np.ndarray, weight: Any, bias: Any, mean: Any, variance: Any, eps: float
 ) -> tuple[Any, Any, Any, Any]:
+    """input (N, C, *), all others (C,) -> result (N, C, *), mean, 1/deviation (or (0,) where given), variance (C,)."""
     given = mean is not None
     if given:
         centered = input - _along(mean, input)
@@ -112,6 +115,7 @@ def batch_norm_backward(
     grad_out: np.ndarray, input: np.ndarray, weight: Any, mean: np.ndarray, rstd: np.ndarray, training: bool,
     output_mask: Any,
 ) -> tuple[Any, Any, Any]:  # fmt: skip
+    """grad_out and input (N, C, *), all others (C,) -> gradients of input, weight (C,), bias (C,)."""
     wanted_input, wanted_weight, wanted_bias = output_mask
     axes = _batch_axes(input)
     grad_weight = grad_bias = result = None
@@ -140,6 +144,7 @@ def native_layer_norm_backward(
     bias: Any,
     output_mask: Any,
 ) -> tuple[Any, Any, Any]:  # fmt: skip
+    """grad_out and input (*L, *S), mean and rstd (*L, 1, ..., 1) -> gradients of input, weight (*S), bias (*S)."""
     wanted_input, wanted_weight, wanted_bias = output_mask
     if not input.size:
         zeros = np.zeros(normalized_shape, input.dtype)

@@ -16,6 +16,7 @@ _MANY = 25
 
 @kernel("_cdist_forward")
 def cdist_forward(x1: np.ndarray, x2: np.ndarray, p: float, compute_mode: Any) -> np.ndarray:
+    """x1 (*, P, M), x2 (*, R, M) -> (*, P, R), batches broadcast."""
     if p == 2 and (compute_mode == 1 or compute_mode in (None, 0) and max(x1.shape[-2], x2.shape[-2]) > _MANY):
         return _by_product(x1, x2)
     batch = np.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])

@@ -44,11 +44,13 @@ def _is_complex(array: Array) -> bool:
 
 @kernel("uniform_", half="native")
 def uniform(self: Array, low: float, high: float, generator: Generator | None) -> None:
+    """self (*) -> (*), filled."""
     streams.fill_uniform(_parts(self) if _is_complex(self) else self, low, high, _engine(generator))
 
 
 @kernel("normal_", half="native")
 def normal(self: Array, mean: float, std: float, generator: Generator | None) -> None:
+    """self (*) -> (*), filled."""
     if _is_complex(self):
         streams.fill_normal(_parts(self), mean, std / math.sqrt(2), _engine(generator))
     else:
@@ -57,31 +59,37 @@ def normal(self: Array, mean: float, std: float, generator: Generator | None) ->
 
 @kernel("log_normal_", half="native")
 def log_normal(self: Array, mean: float, std: float, generator: Generator | None) -> None:
+    """self (*) -> (*), filled."""
     streams.fill_log_normal(self, mean, std, _engine(generator))
 
 
 @kernel("exponential_", half="native")
 def exponential(self: Array, rate: float, generator: Generator | None) -> None:
+    """self (*) -> (*), filled."""
     streams.fill_exponential(self, rate, _engine(generator))
 
 
 @kernel("cauchy_", half="native")
 def cauchy(self: Array, median: float, sigma: float, generator: Generator | None) -> None:
+    """self (*) -> (*), filled."""
     streams.fill_cauchy(self, median, sigma, _engine(generator))
 
 
 @kernel("geometric_", half="native")
 def geometric(self: Array, p: float, generator: Generator | None) -> None:
+    """self (*) -> (*), filled."""
     streams.fill_geometric(self, p, _engine(generator))
 
 
 @kernel("bernoulli_.float", half="native")
 def bernoulli(self: Array, p: float, generator: Generator | None) -> None:
+    """self (*) -> (*), filled."""
     streams.fill_bernoulli(self, p, _engine(generator))
 
 
 @kernel("bernoulli_.Tensor", half="native")
 def bernoulli_tensor(self: Array, p: Array, generator: Generator | None) -> None:
+    """self (*), p broadcast to it -> (*), filled."""
     if not ((p >= 0) & (p <= 1)).all():
         refuse_probability()
     streams.fill_bernoulli_from(self, p, _engine(generator))
@@ -89,16 +97,19 @@ def bernoulli_tensor(self: Array, p: Array, generator: Generator | None) -> None
 
 @kernel("random_", half="native")
 def random(self: Array, generator: Generator | None) -> None:
+    """self (*) -> (*), filled."""
     streams.fill_random(self, _engine(generator))
 
 
 @kernel("random_.to", half="native")
 def random_to(self: Array, high: int, generator: Generator | None) -> None:
+    """self (*) -> (*), filled."""
     random_from(self, 0, high, generator)
 
 
 @kernel("random_.from", half="native")
 def random_from(self: Array, low: int, high: int | None, generator: Generator | None) -> None:
+    """self (*) -> (*), filled."""
     if high is None:
         high = streams.random_limit(self.dtype) + 1
     low, high = streams.exact_bounds(low, high, self.dtype)
@@ -114,6 +125,7 @@ _LIKE = Accepts(layout="row_major", defaults=(*_OPTIONS, "memory_format"))
 
 @kernel("rand", accepts=_FACTORY, half="native")
 def rand(size: tuple[int, ...], spec: Spec) -> Array:
+    """-> size."""
     out = np.empty(size, spec.dtype.numpy_dtype)
     streams.fill_uniform(_parts(out) if spec.dtype.is_complex else out, 0.0, 1.0, default_generator.engine)
     return out
@@ -121,11 +133,13 @@ def rand(size: tuple[int, ...], spec: Spec) -> Array:
 
 @kernel("rand_like", accepts=_LIKE, half="native")
 def rand_like(self: Array, spec: Spec) -> Array:
+    """self (*) -> (*)."""
     return rand(self.shape, spec)
 
 
 @kernel("randn", accepts=_FACTORY, half="native")
 def randn(size: tuple[int, ...], spec: Spec) -> Array:
+    """-> size."""
     out = np.empty(size, spec.dtype.numpy_dtype)
     if spec.dtype.is_complex:
         normal(out, 0.0, 1.0, None)
@@ -136,16 +150,19 @@ def randn(size: tuple[int, ...], spec: Spec) -> Array:
 
 @kernel("randn_like", accepts=_LIKE, half="native")
 def randn_like(self: Array, spec: Spec) -> Array:
+    """self (*) -> (*)."""
     return randn(self.shape, spec)
 
 
 @kernel("randint", accepts=_FACTORY, half="native")
 def randint(high: int, size: tuple[int, ...], spec: Spec) -> Array:
+    """-> size."""
     return randint_low(0, high, size, spec)
 
 
 @kernel("randint.low", accepts=_FACTORY, half="native")
 def randint_low(low: int, high: int, size: tuple[int, ...], spec: Spec) -> Array:
+    """-> size."""
     out = np.empty(size, spec.dtype.numpy_dtype)
     random_from(out, low, high, None)
     return out
@@ -153,16 +170,19 @@ def randint_low(low: int, high: int, size: tuple[int, ...], spec: Spec) -> Array
 
 @kernel("randperm")
 def randperm(n: int, spec: Any) -> Array:
+    """-> (n,) of int64."""
     return randperm_generator(n, None, spec)
 
 
 @kernel("randperm.generator")
 def randperm_generator(n: int, generator: Generator | None, spec: Any) -> Array:
+    """-> (n,) of int64."""
     return sampling.permutation(n, _engine(generator))
 
 
 @kernel("multinomial", half="native")
 def multinomial(self: Array, count: int, replacement: bool, generator: Generator | None) -> Array:
+    """self (N, C) or (C,) of weights -> (N, num_samples) or (count,) of int64."""
     engine = _engine(generator)
     weights = np.atleast_2d(self)
     if replacement and count > 1:
@@ -200,6 +220,7 @@ def _check_sums(weights: Array) -> None:
 
 @kernel("poisson")
 def poisson(self: Array, generator: Generator | None) -> Array:
+    """self (*) of rates -> (*)."""
     if not (self >= 0).all():
         refuse_negative_rate()
     if np.isinf(self).any():
@@ -209,5 +230,6 @@ def poisson(self: Array, generator: Generator | None) -> Array:
 
 @kernel("binomial")
 def binomial(count: Array, probability: Array, generator: Generator | None) -> Array:
+    """count (*), probability (*), broadcast -> the common shape."""
     counts, probabilities = np.broadcast_arrays(count, probability)
     return sampling.binomial(counts, probabilities, _engine(generator))

@@ -20,6 +20,7 @@ def _four(gates: Array) -> tuple[Array, Array, Array, Array]:
 
 @kernel("_lstm_gates")
 def lstm_gates(gates: Array, cell: Array) -> tuple[Array, Array, Array]:
+    """gates (*, 4 H), cell (*, H) -> hidden (*, H), next cell (*, H), activated gates (*, 4 H)."""
     activated = sigmoid(gates)
     keep_input, forget, new, output = _four(activated)
     np.tanh(_four(gates)[2], new)
@@ -33,6 +34,7 @@ def lstm_gates(gates: Array, cell: Array) -> tuple[Array, Array, Array]:
 def lstm_gates_backward(
     grad_hidden: Any, grad_cell: Any, activated: Array, cell: Array, next_cell: Array
 ) -> tuple[Array, Array]:
+    """grad_hidden, grad_cell, cell, next_cell (*, H), activated (*, 4 H) -> gradients (*, 4 H) and (*, H)."""
     keep_input, forget, new, output = _four(activated)
     # The derivative of the sigmoid at s = sigmoid(x) is s - s^2, that of tanh at t = tanh(x) is 1 - t^2.
     grad_gates = activated - activated * activated

@@ -98,16 +98,19 @@ _PAIRWISE = {"dtypes": FLOATS, "layout": "row_major", "defaults": ("dtype",)}
 
 @kernel("sum")
 def sum_all(self: np.ndarray, dtype: Any) -> Any:
+    """self (*) -> (); int64 for integers and bool."""
     return accurate_sum(_widened(self, dtype), tuple(range(self.ndim)))
 
 
 @kernel("sum", accepts=Accepts(**_PAIRWISE))
 def sum_pairwise(self: np.ndarray) -> Any:
+    """self (*) -> (); int64 for integers and bool."""
     return _add_reduce(self, None)
 
 
 @kernel("sum.dim_IntList")
 def sum_dims(self: np.ndarray, dim: Any, keepdim: bool, dtype: Any) -> Any:
+    """self (*S) -> S without the dimensions `dim`, or 1 there with `keepdim`; int64 for integers and bool."""
     return accurate_sum(_widened(self, dtype), dim, None, keepdim)
 
 
@@ -119,22 +122,26 @@ def _is_last(self: Any, dim: Any, keepdim: bool, dtype: Any) -> bool:
 
 @kernel("sum.dim_IntList", accepts=Accepts(**_PAIRWISE, also=_is_last))
 def sum_rows(self: np.ndarray, dim: Any, keepdim: bool) -> Any:
+    """self (*S) -> S without the dimensions `dim`, or 1 there with `keepdim`; int64 for integers and bool."""
     return _add_reduce(self, -1, None, None, keepdim)
 
 
 @kernel("mean")
 def mean_all(self: np.ndarray, dtype: Any) -> Any:
+    """self (*) -> ()."""
     return mean_dims(self, tuple(range(self.ndim)), False, dtype)
 
 
 @kernel("mean.dim")
 def mean_dims(self: np.ndarray, dim: Any, keepdim: bool, dtype: Any) -> Any:
+    """self (*S) -> S without the dimensions `dim`, or 1 there with `keepdim`."""
     array = _widened(self, dtype)
     return np.true_divide(accurate_sum(array, dim, None, keepdim), array.dtype.type(extent(self.shape, dim)))
 
 
 @kernel("mean.dim", accepts=Accepts(**_PAIRWISE, also=_is_last))
 def mean_rows(self: np.ndarray, dim: Any, keepdim: bool) -> Any:
+    """self (*S) -> S without the dimensions `dim`, or 1 there with `keepdim`."""
     total = _add_reduce(self, -1, None, None, keepdim)
     return (
         np.true_divide(total, self.shape[-1])
@@ -145,11 +152,13 @@ def mean_rows(self: np.ndarray, dim: Any, keepdim: bool) -> Any:
 
 @kernel("prod")
 def prod_all(self: np.ndarray, dtype: Any) -> Any:
+    """self (*) -> (); int64 for integers and bool."""
     return np.multiply.reduce(_widened(self, dtype), None)
 
 
 @kernel("prod.dim_int")
 def prod_dim(self: np.ndarray, dim: Any, keepdim: bool, dtype: Any) -> Any:
+    """self (*S) -> S without the dimensions `dim`, or 1 there with `keepdim`; int64 for integers and bool."""
     return _keep(np.multiply.reduce(_widened(self, dtype), dim), self, dim, keepdim)
 
 
@@ -158,21 +167,25 @@ _largest, _smallest = np.maximum.reduce, np.minimum.reduce
 
 @kernel("amax")
 def amax(self: np.ndarray, dim: Any, keepdim: bool) -> Any:
+    """self (*S) -> S without the dimensions `dim`, or 1 there with `keepdim`."""
     return _largest(self, dim, None, None, keepdim)
 
 
 @kernel("amin")
 def amin(self: np.ndarray, dim: Any, keepdim: bool) -> Any:
+    """self (*S) -> S without the dimensions `dim`, or 1 there with `keepdim`."""
     return _smallest(self, dim, None, None, keepdim)
 
 
 @kernel("max")
 def max_all(self: np.ndarray) -> Any:
+    """self (*) with at least one element -> ()."""
     return np.maximum.reduce(self, None)
 
 
 @kernel("min")
 def min_all(self: np.ndarray) -> Any:
+    """self (*) with at least one element -> ()."""
     return np.minimum.reduce(self, None)
 
 
@@ -188,11 +201,13 @@ def _with_index(array: np.ndarray, index: np.ndarray, dim: int, keepdim: bool) -
 
 @kernel("max.dim")
 def max_dim(self: np.ndarray, dim: int, keepdim: bool) -> tuple[Any, Any]:
+    """self (*S) -> values and indices (int64), S without the dimension `dim`, or 1 there with `keepdim`."""
     return _with_index(self, self.argmax(dim) if self.ndim else np.zeros((), np.int64), dim, keepdim)
 
 
 @kernel("min.dim")
 def min_dim(self: np.ndarray, dim: int, keepdim: bool) -> tuple[Any, Any]:
+    """self (*S) -> values and indices (int64), S without the dimension `dim`, or 1 there with `keepdim`."""
     return _with_index(self, self.argmin(dim) if self.ndim else np.zeros((), np.int64), dim, keepdim)
 
 
@@ -206,31 +221,37 @@ def _arg(self: np.ndarray, find: Any, dim: int | None, keepdim: bool) -> Any:
 
 @kernel("argmax")
 def argmax(self: np.ndarray, dim: int | None, keepdim: bool) -> Any:
+    """self (*S) -> S without the dimension `dim` (() for None), or 1 there with `keepdim`; int64."""
     return _arg(self, np.ndarray.argmax, dim, keepdim)
 
 
 @kernel("argmin")
 def argmin(self: np.ndarray, dim: int | None, keepdim: bool) -> Any:
+    """self (*S) -> S without the dimension `dim` (() for None), or 1 there with `keepdim`; int64."""
     return _arg(self, np.ndarray.argmin, dim, keepdim)
 
 
 @kernel("any")
 def any_all(self: np.ndarray) -> Any:
+    """self (*) -> () of bool; uint8 for uint8."""
     return np.logical_or.reduce(self, None)
 
 
 @kernel("all")
 def all_all(self: np.ndarray) -> Any:
+    """self (*) -> () of bool; uint8 for uint8."""
     return np.logical_and.reduce(self, None)
 
 
 @kernel("any.dim", "any.dims")
 def any_dims(self: np.ndarray, dim: Any, keepdim: bool) -> Any:
+    """self (*S) -> S without the dimensions `dim`, or 1 there with `keepdim`; bool, uint8 for uint8."""
     return np.logical_or.reduce(self, dim, keepdims=keepdim)
 
 
 @kernel("all.dim", "all.dims")
 def all_dims(self: np.ndarray, dim: Any, keepdim: bool) -> Any:
+    """self (*S) -> S without the dimensions `dim`, or 1 there with `keepdim`; bool, uint8 for uint8."""
     return np.logical_and.reduce(self, dim, keepdims=keepdim)
 
 
@@ -246,16 +267,19 @@ def variance(self: np.ndarray, axes: tuple[int, ...], correction: Any, keepdim: 
 
 @kernel("var.correction")
 def var(self: np.ndarray, dim: Any, correction: Any, keepdim: bool) -> Any:
+    """self (*S) -> S without the dimensions `dim`, or 1 there with `keepdim`; real."""
     return variance(self, dim, correction, keepdim)
 
 
 @kernel("std.correction")
 def std(self: np.ndarray, dim: Any, correction: Any, keepdim: bool) -> Any:
+    """self (*S) -> S without the dimensions `dim`, or 1 there with `keepdim`; real."""
     return np.sqrt(variance(self, dim, correction, keepdim))
 
 
 @kernel("logsumexp")
 def logsumexp(self: np.ndarray, dim: Any, keepdim: bool) -> Any:
+    """self (*S) -> S without the dimensions `dim`, or 1 there with `keepdim`; floating."""
     if self.dtype.kind in "iub":
         self = self.astype(np.float32)
     if not self.size:

@@ -70,6 +70,7 @@ def _density(total: Array, edges: Sequence[Array]) -> Array:
 
 @kernel("histogram.bin_ct")
 def histogram(self: Array, bins: int, range: Any, weight: Any, density: bool) -> tuple[Array, Array]:
+    """self (any shape), weight like it -> counts (bins,), edges (bins + 1,)."""
     points = self.reshape(-1, 1)
     edges = _edges(points, (bins,), range)
     return _counts(points, edges, weight, density), edges[0]
@@ -77,6 +78,7 @@ def histogram(self: Array, bins: int, range: Any, weight: Any, density: bool) ->
 
 @kernel("histogram.bins_tensor")
 def histogram_edges(self: Array, bins: Array, weight: Any, density: bool) -> tuple[Array, Array]:
+    """self (any shape), bins (B + 1,), weight like self -> counts (B,), edges (B + 1,)."""
     return _counts(self.reshape(-1, 1), [bins], weight, density), bins.copy()
 
 
@@ -86,9 +88,11 @@ def _points(self: Array) -> Array:
 
 @kernel("_histogramdd_bin_edges")
 def bin_edges(self: Array, bins: Sequence[int], range: Any, weight: Any, density: bool) -> list[Array]:
+    """self (*, D), weight (*) -> D tensors of edges, (bins[d] + 1,) each."""
     return _edges(_points(self), bins, range)
 
 
 @kernel("_histogramdd_from_bin_tensors")
 def histogramdd(self: Array, bins: list[Array], weight: Any, density: bool) -> Array:
+    """self (*, D), D bins (B_d + 1,), weight (*) -> (B_1, ..., B_D)."""
     return _counts(_points(self), bins, weight, density)

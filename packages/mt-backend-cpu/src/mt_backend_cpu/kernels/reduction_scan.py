@@ -24,11 +24,13 @@ def _scan(self: np.ndarray, accumulate: Any, dim: int, dtype: Any) -> np.ndarray
 
 @kernel("cumsum")
 def cumsum(self: np.ndarray, dim: int, dtype: Any) -> np.ndarray:
+    """self (*) -> (*); int64 for integers and bool."""
     return _scan(self, np.add.accumulate, dim, dtype)
 
 
 @kernel("cumprod")
 def cumprod(self: np.ndarray, dim: int, dtype: Any) -> np.ndarray:
+    """self (*) -> (*); int64 for integers and bool."""
     return _scan(self, np.multiply.accumulate, dim, dtype)
 
 
@@ -48,16 +50,19 @@ def _extreme_scan(self: np.ndarray, ufunc: Any, dim: int) -> tuple[np.ndarray, n
 
 @kernel("cummax")
 def cummax(self: np.ndarray, dim: int) -> tuple[np.ndarray, np.ndarray]:
+    """self (*) -> values (*), indices (*) of int64."""
     return _extreme_scan(self, np.maximum, dim)
 
 
 @kernel("cummin")
 def cummin(self: np.ndarray, dim: int) -> tuple[np.ndarray, np.ndarray]:
+    """self (*) -> values (*), indices (*) of int64."""
     return _extreme_scan(self, np.minimum, dim)
 
 
 @kernel("logcumsumexp")
 def logcumsumexp(self: np.ndarray, dim: int) -> np.ndarray:
+    """self (*) -> (*)."""
     if not self.ndim:
         return self.copy()
     if self.dtype.kind != "c":
@@ -81,6 +86,7 @@ def _log_add_exp(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 @kernel("bincount")
 def bincount(self: np.ndarray, weights: Any, minlength: int) -> np.ndarray:
+    """self (N,) of integers, weights (N,) -> (max(largest + 1, minlength),), known after counting."""
     if self.size and self.min() < 0:
         refuse_negative_counted()
     return np.bincount(self.astype(np.int64), weights, minlength)
@@ -88,6 +94,7 @@ def bincount(self: np.ndarray, weights: Any, minlength: int) -> np.ndarray:
 
 @kernel("histc")
 def histc(self: np.ndarray, bins: int, min: Any, max: Any) -> np.ndarray:
+    """self (any shape) -> (bins,)."""
     low, high = float(min), float(max)
     if low == high and self.size:
         low, high = float(self.min()), float(self.max())

@@ -25,6 +25,7 @@ def _scalar_pair(self: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @kernel("sort.stable")
 def sort(self: np.ndarray, stable: Any, dim: int, descending: bool) -> tuple[np.ndarray, np.ndarray]:
+    """self (*) -> values (*), indices (*) of int64."""
     if not self.ndim:
         return _scalar_pair(self)
     order = order_of(self, dim, descending)
@@ -33,6 +34,7 @@ def sort(self: np.ndarray, stable: Any, dim: int, descending: bool) -> tuple[np.
 
 @kernel("topk")
 def topk(self: np.ndarray, k: int, dim: int, largest: bool, sorted: bool) -> tuple[np.ndarray, np.ndarray]:
+    """self (*L, N, *R) -> values and indices (int64), (*L, k, *R), at `dim`."""
     if not self.ndim:
         return _scalar_pair(self) if k else (np.empty((), self.dtype), np.empty((), np.int64))
     if not k:
@@ -49,6 +51,7 @@ def _at(self: np.ndarray, index: np.ndarray, dim: int, keepdim: bool) -> tuple[n
 
 @kernel("kthvalue")
 def kthvalue(self: np.ndarray, k: int, dim: int, keepdim: bool) -> tuple[np.ndarray, np.ndarray]:
+    """self (*S) -> values and indices (int64), S without the dimension `dim`, or 1 there with `keepdim`."""
     if not self.ndim:
         return _scalar_pair(self)
     return _at(self, order_of(self, dim, False).take([k - 1], dim), dim, keepdim)
@@ -78,26 +81,31 @@ def _median(self: np.ndarray, skip_nan: bool) -> np.ndarray:
 
 @kernel("median")
 def median(self: np.ndarray) -> np.ndarray:
+    """self (*) -> ()."""
     return _median(self, False)
 
 
 @kernel("nanmedian")
 def nanmedian(self: np.ndarray) -> np.ndarray:
+    """self (*) -> ()."""
     return _median(self, True)
 
 
 @kernel("median.dim")
 def median_dim(self: np.ndarray, dim: int, keepdim: bool) -> tuple[np.ndarray, np.ndarray]:
+    """self (*S) -> values and indices (int64), S without the dimension `dim`, or 1 there with `keepdim`."""
     return _at(self, _median_index(self, dim, False), dim, keepdim) if self.ndim else _scalar_pair(self)
 
 
 @kernel("nanmedian.dim")
 def nanmedian_dim(self: np.ndarray, dim: int, keepdim: bool) -> tuple[np.ndarray, np.ndarray]:
+    """self (*S) -> values and indices (int64), S without the dimension `dim`, or 1 there with `keepdim`."""
     return _at(self, _median_index(self, dim, True), dim, keepdim) if self.ndim else _scalar_pair(self)
 
 
 @kernel("mode")
 def mode(self: np.ndarray, dim: int, keepdim: bool) -> tuple[np.ndarray, np.ndarray]:
+    """self (*S) -> values and indices (int64), S without the dimension `dim`, or 1 there with `keepdim`."""
     if not self.ndim:
         return _scalar_pair(self)
     rows = np.moveaxis(self, dim, -1)
@@ -117,6 +125,7 @@ def mode(self: np.ndarray, dim: int, keepdim: bool) -> tuple[np.ndarray, np.ndar
 def searchsorted(
     sorted_sequence: np.ndarray, self: np.ndarray, out_int32: bool, right: bool, side: str | None, sorter: Any
 ) -> np.ndarray:
+    """sorted_sequence (*, N) or (N,), self (*, K) -> (*, K) of int64, or int32 with `out_int32`."""
     if sorter is not None:
         sorted_sequence = np.take_along_axis(sorted_sequence, sorter, -1)
     which = "right" if right or side == "right" else "left"
@@ -138,6 +147,7 @@ def _answers(values: np.ndarray, inverse: Any, counts: Any, wants: tuple[bool, b
 
 @kernel("_unique2", half="native")
 def unique2(self: np.ndarray, sorted: bool, return_inverse: bool, return_counts: bool) -> tuple[Any, Any, Any]:
+    """self (any shape S) -> values (U,), inverse (*S) and counts (U,) of int64, or (0,) for what is not wanted."""
     if not return_inverse and not return_counts:
         return _distinct(self.reshape(-1)), _NOTHING, _NOTHING
     values, inverse, counts = np.unique(self.reshape(-1), return_inverse=True, return_counts=True, equal_nan=False)
@@ -158,13 +168,17 @@ def _distinct(elements: np.ndarray) -> np.ndarray:
 def unique_dim(
     self: np.ndarray, dim: int, sorted: bool, return_inverse: bool, return_counts: bool
 ) -> tuple[Any, Any, Any]:
-    """As PyTorch's kernel on the CPU, which counts and inverts whether asked or not."""
+    """self (*L, N, *R) -> values (*L, U, *R), inverse (N,) and counts (U,) of int64, at `dim`.
+
+    As PyTorch's kernel on the CPU, which counts and inverts whether asked or not.
+    """
     values, inverse, counts = np.unique(self, return_inverse=True, return_counts=True, axis=dim)
     return values, inverse.reshape(-1), counts
 
 
 @kernel("unique_consecutive", half="native")
 def unique_consecutive(self: np.ndarray, return_inverse: bool, return_counts: bool, dim: Any) -> tuple[Any, Any, Any]:
+    """self (any shape S) -> values (U,), inverse (*S) and counts (U,) of int64; along `dim` as `unique_dim`."""
     rows = self.reshape(-1) if dim is None else np.moveaxis(self, dim, 0)
     if not rows.shape[0]:
         return self.copy(), _NOTHING, _NOTHING

@@ -34,17 +34,20 @@ kernels({f"special_{name}{overload}": function for name,
 
 @kernel("polygamma")
 def polygamma(n: int, self: Any) -> Any:
+    """self (*) -> (*)."""
     return gamma.polygamma(n, self)
 
 
 @kernel("sinc")
 def sinc(self: Any) -> Any:
+    """self (*) -> (*)."""
     product = np.asarray(self * np.pi)
     return np.where(self == 0, product.dtype.type(1), np.sin(product) / product)
 
 
 @kernel("special_entr")
 def entr(self: Any) -> Any:
+    """self (*) -> (*)."""
     return np.where(self > 0, -self * np.log(self), np.where(self == 0, 0, np.where(np.isnan(self), self, -np.inf)))
 
 

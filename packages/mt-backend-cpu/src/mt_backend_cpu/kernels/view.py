@@ -17,6 +17,7 @@ from ..registry import short_view
 
 @short_view("view", row_major=True)
 def view(self: Any, size: Any) -> Any:
+    """self (*S) -> view of another shape of as many elements; -1 stands for what is left."""
     # NumPy invents strides for arrays without elements, and reads every negative size as -1.
     elements = self.size
     if not elements:
@@ -33,6 +34,7 @@ def view(self: Any, size: Any) -> Any:
 
 @short_view("unsqueeze", row_major=True)
 def unsqueeze(self: Any, dim: int) -> Any:
+    """self (*L, *R) -> view (*L, 1, *R), at `dim`."""
     ndim = self.ndim
     if not self.size or not -ndim - 1 <= dim <= ndim:
         return None
@@ -43,6 +45,7 @@ def unsqueeze(self: Any, dim: int) -> Any:
 
 @short_view("squeeze.dim", row_major=True)
 def squeeze_dim(self: Any, dim: int) -> Any:
+    """self (*S) -> view without the dimension `dim` where its size is 1."""
     ndim = self.ndim
     if not self.size or not -ndim <= dim < ndim:
         return None
@@ -51,17 +54,20 @@ def squeeze_dim(self: Any, dim: int) -> Any:
 
 @short_view("transpose.int")
 def transpose(self: Any, dim0: int, dim1: int) -> Any:
+    """self (*S) -> view with two dimensions exchanged."""
     ndim = self.ndim
     return self.swapaxes(dim0, dim1) if -ndim <= dim0 < ndim and -ndim <= dim1 < ndim else None
 
 
 @short_view("t")
 def t(self: Any) -> Any:
+    """self (M, N) -> view (N, M); (N,) and () stay."""
     return self.T if self.ndim <= 2 else None
 
 
 @short_view("permute")
 def permute(self: Any, dims: Any) -> Any:
+    """self (*S) -> view whose dimension i is S[dims[i]]."""
     ndim = self.ndim
     if len(dims) != ndim or len({d % ndim for d in dims if -ndim <= d < ndim}) != ndim:
         return None
@@ -73,6 +79,7 @@ _ALL = slice(None)
 
 @short_view("select.int")
 def select(self: Any, dim: int, index: int) -> Any:
+    """self (*L, N, *R) -> view (*L, *R), at `dim`."""
     shape = self.shape
     if dim < 0:
         dim += len(shape)
@@ -83,6 +90,7 @@ def select(self: Any, dim: int, index: int) -> Any:
 
 @short_view("slice.Tensor")
 def slice_(self: Any, dim: int, start: Any, end: Any, step: int) -> Any:
+    """self (*L, N, *R) -> view (*L, ceil((end - start) / step), *R), at `dim`; ends beyond it are moved inside."""
     ndim = self.ndim
     if dim < 0:
         dim += ndim
@@ -95,6 +103,7 @@ def slice_(self: Any, dim: int, start: Any, end: Any, step: int) -> Any:
 
 @short_view("expand")
 def expand(self: Any, size: Any, implicit: bool) -> Any:
+    """self (*S) -> view of `size`, with stride 0 where S has 1 or nothing; -1 keeps what S has."""
     shape = self.shape
     if size == shape:
         return self[...]
@@ -114,6 +123,7 @@ def expand(self: Any, size: Any, implicit: bool) -> Any:
 
 @short_view("unbind.int")
 def unbind(self: Any, dim: int) -> Any:
+    """self (*L, N, *R) -> N views (*L, *R), at `dim`."""
     ndim = self.ndim
     if not self.size or not -ndim <= dim < ndim:
         return None
@@ -123,6 +133,7 @@ def unbind(self: Any, dim: int) -> Any:
 
 @short_view("split.Tensor")
 def split(self: Any, split_size: int, dim: int) -> Any:
+    """self (*L, N, *R) -> views (*L, split_size, *R), at `dim`; the last may be smaller."""
     ndim = self.ndim
     if split_size <= 0 or not self.size or not -ndim <= dim < ndim:
         return None
@@ -132,6 +143,7 @@ def split(self: Any, split_size: int, dim: int) -> Any:
 
 @short_view("split_with_sizes")
 def split_with_sizes(self: Any, split_sizes: Any, dim: int) -> Any:
+    """self (*L, N, *R) -> views (*L, size, *R), at `dim`; the sizes add up to N."""
     ndim = self.ndim
     if not self.size or not -ndim <= dim < ndim or min(split_sizes, default=-1) < 0:
         return None

@@ -16,6 +16,7 @@ from ..registry import kernel
 
 @kernel("cat", half="native")
 def cat(tensors: list[np.ndarray], dim: int) -> np.ndarray:
+    """tensors (*L, N_i, *R) -> (*L, sum of N_i, *R), at `dim`; tensors (0,) are passed over."""
     taking_part = [t for t in tensors if t.shape != (0,)]
     if not taking_part:
         return tensors[0].copy()
@@ -29,29 +30,35 @@ def _of_one_dtype(tensors: Any, dim: int) -> bool:
 
 @kernel("cat", half="native", accepts=Accepts(also=_of_one_dtype))
 def cat_of_one_dtype(tensors: list[np.ndarray], dim: int) -> np.ndarray:
+    """tensors (*L, N_i, *R) -> (*L, sum of N_i, *R), at `dim`; tensors (0,) are passed over."""
     return np.concatenate(tensors, dim)
 
 
 @kernel("stack", half="native")
 def stack(tensors: list[np.ndarray], dim: int) -> np.ndarray:
+    """K tensors (*L, *R) -> (*L, K, *R), at `dim`."""
     return np.stack(tensors, dim)
 
 
 @kernel("stack", half="native", accepts=Accepts(also=lambda tensors, dim: dim == 0 and _of_one_dtype(tensors, dim)))
 def stack_first(tensors: list[np.ndarray], dim: int) -> np.ndarray:
+    """K tensors (*L, *R) -> (*L, K, *R), at `dim`."""
     return np.array(tensors, tensors[0].dtype)
 
 
 @kernel("repeat", half="native")
 def repeat(self: np.ndarray, repeats: Any) -> np.ndarray:
+    """self (*S) -> (repeats[i] S[i], ...), S preceded by as many ones as it lacks."""
     return np.tile(self, repeats)
 
 
 @kernel("flip", half="native")
 def flip(self: np.ndarray, dims: Any) -> np.ndarray:
+    """self (*) -> (*)."""
     return np.flip(self, tuple(dims)).copy() if dims else self.copy()
 
 
 @kernel("roll", half="native")
 def roll(self: np.ndarray, shifts: Any, dims: Any) -> np.ndarray:
+    """self (*) -> (*)."""
     return np.roll(self, shifts, dims if dims else None) if dims else np.roll(self, shifts[0]).reshape(self.shape)

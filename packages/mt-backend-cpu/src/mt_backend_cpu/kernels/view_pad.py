@@ -11,6 +11,7 @@ from ..registry import kernel
 
 @kernel("constant_pad_nd", half="native")
 def constant_pad_nd(self: np.ndarray, pad: Any, value: Any) -> np.ndarray:
+    """self (*S) -> S + pad before + pad after, for the last len(pad) / 2 dimensions, last first."""
     shape = list(self.shape)
     to, source = [slice(None)] * self.ndim, [slice(None)] * self.ndim
     for i in range(len(pad) // 2):

@@ -82,6 +82,7 @@ def strides_like(tensor: Tensor, format_: memory_format | None) -> Ints | None:
 
 @contract_kernel("empty.memory_format")
 def empty(size: Ints, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Tensor:
+    """-> size, whose elements mean nothing; strides of the memory format."""
     if layout is not None or pin_memory:
         check_options(layout, pin_memory)
     if memory_format is None:
@@ -93,6 +94,7 @@ def empty(size: Ints, dtype: Any, layout: Any, device: Any, pin_memory: Any, mem
 
 @contract_kernel("empty_strided")
 def empty_strided(size: Ints, stride: Ints, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Tensor:
+    """-> size, whose elements mean nothing, with these strides."""
     if layout is not None or pin_memory:
         check_options(layout, pin_memory)
     if len(size) != len(stride):
@@ -187,6 +189,7 @@ def _c_name(d: dtype) -> str:
 
 @contract_kernel("zeros")
 def zeros(size: Ints, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Tensor:
+    """-> size."""
     if layout is not None or pin_memory:
         check_options(layout, pin_memory)
     return _filled_anew(size, dtype or dtypes.get_default_dtype(), device, None, 0)
@@ -194,6 +197,7 @@ def zeros(size: Ints, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> 
 
 @contract_kernel("ones")
 def ones(size: Ints, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Tensor:
+    """-> size."""
     if layout is not None or pin_memory:
         check_options(layout, pin_memory)
     return _filled_anew(size, dtype or dtypes.get_default_dtype(), device, None, 1)
@@ -201,6 +205,7 @@ def ones(size: Ints, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> T
 
 @contract_kernel("full")
 def full(size: Ints, fill_value: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Tensor:
+    """-> size; the dtype of `fill_value` unless told."""
     if layout is not None or pin_memory:
         check_options(layout, pin_memory)
     return _filled(allocate(size, dtype or dtype_of_number(fill_value), device), fill_value)
@@ -208,11 +213,13 @@ def full(size: Ints, fill_value: Any, dtype: Any, layout: Any, device: Any, pin_
 
 @contract_kernel("scalar_tensor")
 def scalar_tensor(s: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Tensor:
+    """-> ()."""
     return full((), s, dtype or dtypes.get_default_dtype(), layout, device, pin_memory)
 
 
 @contract_kernel("empty_like")
 def empty_like(self: Tensor, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Tensor:
+    """self (*) -> (*), laid out like self unless told; elements mean nothing."""
     if layout is not None or pin_memory:
         check_options(layout, pin_memory)
     return allocate(self._array.shape, dtype or self._dtype, device, strides_like(self, memory_format), like=self)
@@ -220,6 +227,7 @@ def empty_like(self: Tensor, dtype: Any, layout: Any, device: Any, pin_memory: A
 
 @contract_kernel("zeros_like")
 def zeros_like(self: Tensor, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Tensor:
+    """self (*) -> (*), laid out like self unless told."""
     if layout is None and not pin_memory and memory_format is None and not self._keys & STRIDED:
         return _filled_anew(self._array.shape, dtype or self._dtype, device, self, 0)
     return _filled(empty_like(self, dtype, layout, device, pin_memory, memory_format), 0)
@@ -227,6 +235,7 @@ def zeros_like(self: Tensor, dtype: Any, layout: Any, device: Any, pin_memory: A
 
 @contract_kernel("ones_like")
 def ones_like(self: Tensor, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Tensor:
+    """self (*) -> (*), laid out like self unless told."""
     if layout is None and not pin_memory and memory_format is None and not self._keys & STRIDED:
         return _filled_anew(self._array.shape, dtype or self._dtype, device, self, 1)
     return _filled(empty_like(self, dtype, layout, device, pin_memory, memory_format), 1)
@@ -234,11 +243,13 @@ def ones_like(self: Tensor, dtype: Any, layout: Any, device: Any, pin_memory: An
 
 @contract_kernel("full_like")
 def full_like(self: Tensor, fill_value: Any, *options: Any) -> Tensor:
+    """self (*) -> (*), laid out like self unless told."""
     return _filled(empty_like(self, *options), fill_value)
 
 
 @contract_kernel("new_empty")
 def new_empty(self: Tensor, size: Ints, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Tensor:
+    """-> size, of self's dtype and device unless told; elements mean nothing."""
     if layout is not None or pin_memory:
         check_options(layout, pin_memory)
     return allocate(size, dtype or self._dtype, device, like=self)
@@ -248,6 +259,7 @@ def new_empty(self: Tensor, size: Ints, dtype: Any, layout: Any, device: Any, pi
 def new_empty_strided(
     self: Tensor, size: Ints, stride: Ints, dtype: Any, layout: Any, device: Any, pin_memory: Any
 ) -> Tensor:
+    """-> size with these strides, of self's dtype and device unless told; elements mean nothing."""
     if layout is not None or pin_memory:
         check_options(layout, pin_memory)
     return allocate(size, dtype or self._dtype, device, stride, like=self)
@@ -255,6 +267,7 @@ def new_empty_strided(
 
 @contract_kernel("new_zeros")
 def new_zeros(self: Tensor, size: Ints, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Tensor:
+    """-> size, of self's dtype and device unless told."""
     if layout is not None or pin_memory:
         check_options(layout, pin_memory)
     return _filled_anew(size, dtype or self._dtype, device, self, 0)
@@ -262,6 +275,7 @@ def new_zeros(self: Tensor, size: Ints, dtype: Any, layout: Any, device: Any, pi
 
 @contract_kernel("new_ones")
 def new_ones(self: Tensor, size: Ints, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Tensor:
+    """-> size, of self's dtype and device unless told."""
     if layout is not None or pin_memory:
         check_options(layout, pin_memory)
     return _filled_anew(size, dtype or self._dtype, device, self, 1)
@@ -269,11 +283,13 @@ def new_ones(self: Tensor, size: Ints, dtype: Any, layout: Any, device: Any, pin
 
 @contract_kernel("new_full")
 def new_full(self: Tensor, size: Ints, fill_value: Any, *options: Any) -> Tensor:
+    """-> size, of self's dtype and device unless told."""
     return _filled(new_empty(self, size, *options), fill_value)
 
 
 @contract_kernel("clone")
 def clone(self: Tensor, memory_format: Any) -> Tensor:
+    """self (*) -> (*), laid out like self unless told."""
     keys = self._keys
     backend = backend_for(keys & BACKEND_MASK)
     strides = None
@@ -291,6 +307,7 @@ def clone(self: Tensor, memory_format: Any) -> Tensor:
 def to_copy(
     self: Tensor, dtype: Any, layout: Any, device: Any, pin_memory: Any, non_blocking: bool, memory_format: Any
 ) -> Tensor:
+    """self (*) -> (*), of another dtype, device or layout."""
     if layout is not None or pin_memory:
         check_options(layout, pin_memory)
     keys = self._keys
@@ -365,6 +382,7 @@ def copy_behind(target: Tensor, source: Tensor) -> bool:
 
 @contract_kernel("copy_")
 def copy_(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
+    """self (*), src broadcast to it -> self, written into."""
     if self._keys & STRIDED:
         check_no_internal_overlap(self)
     if src._array.shape != self._array.shape:
@@ -377,6 +395,7 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
 
 @contract_kernel("fill_.Scalar")
 def fill_(self: Tensor, value: Any) -> Tensor:
+    """self (*) -> self, written into."""
     # One value for all: it may be written where several indices reach one element.
     write_number(self, value)
     cell_of(self).version += 1
@@ -385,6 +404,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
 
 @contract_kernel("fill_.Tensor")
 def fill_tensor_(self: Tensor, value: Tensor) -> Tensor:
+    """self (*), value () -> self, written into."""
     if value._array.ndim:
         raise RuntimeError(
             f"fill_ only supports 0-dimension value tensor but got tensor with {value._array.ndim} dimensions."
@@ -394,4 +414,5 @@ def fill_tensor_(self: Tensor, value: Tensor) -> Tensor:
 
 @contract_kernel("zero_")
 def zero_(self: Tensor) -> Tensor:
+    """self (*) -> self, written into."""
     return fill_(self, 0)

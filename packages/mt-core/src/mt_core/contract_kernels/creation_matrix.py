@@ -15,6 +15,7 @@ Ints = tuple[int, ...]
 
 @contract_kernel("empty_permuted")
 def empty_permuted(size: Ints, physical_layout: Ints, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Tensor:
+    """-> size, laid out in the order of `physical_layout`; elements mean nothing."""
     check_options(layout, pin_memory)
     if len(size) != len(physical_layout):
         raise RuntimeError(

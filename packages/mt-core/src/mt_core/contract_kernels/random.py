@@ -117,6 +117,7 @@ for _name in (
 
 @register_contract_kernel("randperm")
 def randperm(n: int, *options: Any) -> Tensor:
+    """-> (n,), drawn on the host."""
     # The overload without a generator names none that could be the device's.
     return ops.randperm(
         n, generator=None, **dict(zip(("dtype", "layout", "device", "pin_memory"), options, strict=True))
