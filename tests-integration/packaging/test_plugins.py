@@ -54,6 +54,37 @@ def test_backend_differentiates_with_the_shared_formulas(with_plugins) -> None:
     """)
 
 
+def test_backend_takes_the_exam(with_plugins) -> None:
+    """Nothing fails but for want of a kernel; what is made of its four kernels and the contract is a quarter."""
+    with_plugins.run("""
+        import warnings
+
+        from mt_core.dispatch.registry import find_overload
+        from mt_core.testing import BackendExam
+        from mt_core.testing.exam import APPLIES
+
+        on_host = "the lengths of sequences are on the CPU, as in PyTorch"
+
+        class Exam(BackendExam):
+            device_type = "toy"
+            partial = True
+            gaps = {"stays_on_its_device": {"_pack_padded_sequence": on_host}}
+
+        exam, failed = Exam(), []
+        warnings.simplefilter("ignore")
+        taken = [name for name in exam.operators("test_agrees_with_meta") if not exam.lacks(find_overload(name))]
+        assert len(taken) > 200, len(taken)
+        for check in APPLIES:
+            for name in exam.operators(check):
+                if (find_overload(name).declaration.functional or name) in taken:
+                    try:
+                        getattr(exam, check)(name)
+                    except Exception as error:
+                        failed.append((check, name, repr(error)))
+        assert not failed, failed
+    """)
+
+
 def test_missing_kernel_names_the_operator_and_the_device(with_plugins) -> None:
     with_plugins.run("""
         import mindtorch as torch

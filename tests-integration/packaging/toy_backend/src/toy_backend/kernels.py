@@ -20,7 +20,8 @@ calls: Counter[str] = Counter()
 
 
 def add(self: Any, other: Any, alpha: float) -> ToyArray:
-    return ToyArray(np.asarray(block_of(self) + alpha * block_of(other)))
+    addend = block_of(other)
+    return ToyArray(np.asarray(block_of(self) + np.asarray(alpha).astype(addend.dtype) * addend))
 
 
 def mul(self: Any, other: Any) -> ToyArray:
