@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,12 @@ def test_every_expression_is_recorded():
     assert list(RECORDED) == evaluation.expressions()
 
 
-@pytest.mark.parametrize("text", evaluation.expressions())
+#: Of these the error is Python's own, in words that 3.11 has changed.
+SINCE_PYTHON_3_11 = {'delattr(nn.Linear(2, 3), "nope")'}
+EXPRESSIONS = [e for e in evaluation.expressions() if e not in SINCE_PYTHON_3_11 or sys.version_info >= (3, 11)]
+
+
+@pytest.mark.parametrize("text", EXPRESSIONS)
 def test_as_pytorch(text):
     found = evaluation.outcome(lambda: eval(text, dict(SCOPE)))  # noqa: S307
     assert found == RECORDED[text]
