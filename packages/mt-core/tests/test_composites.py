@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import mt_core as torch
 import mt_core.decomp
 from mt_core.dispatch.registry import DECLARATIONS
 from mt_core.testing.sample import declared_operators
@@ -55,3 +56,12 @@ def test_a_factory_without_a_place_is_seen() -> None:
     assert homeless("ops.zeros((3,), dtype=d)\nops.ones((3,), device=x.device)\nops.full(*made)") == [
         "ops.zeros((3,), dtype=d)"
     ]
+
+
+@pytest.mark.parametrize("d", [torch.float32, torch.float16])
+def test_what_draws_or_looks_at_elements_has_a_shape_without_any(d: torch.dtype) -> None:
+    x = torch.ones(2, 3, dtype=d, device="meta")
+    assert torch.rrelu(x, training=True).shape == x.shape and torch.rrelu(x, training=True).dtype is d
+    assert torch.rrelu_(x, training=True) is x and x._version == 1
+    indices = torch.zeros(4, dtype=torch.int64, device="meta")
+    assert torch.embedding_renorm_(x, indices, 1.0, 2.0) is x and x._version == 2

@@ -79,6 +79,8 @@ def rrelu_with_noise(self: Any, noise: Any, lower: Any, upper: Any, training: bo
     check_same_device([self, noise])
     if not training:
         return ops.leaky_relu(self, (lower + upper) / 2)
+    if self.is_meta:
+        return self * noise
     if self.dtype not in (bfloat16, float32, float64):
         raise NotImplementedError(f"\"rrelu_with_noise_out_cpu\" not implemented for '{scalar_type_name(self.dtype)}'")
     falling = self <= 0

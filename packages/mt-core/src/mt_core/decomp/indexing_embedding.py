@@ -152,6 +152,8 @@ def embedding_renorm_(self: Any, indices: Any, max_norm: float, norm_type: float
             "Expected tensor for argument #2 'indices' to have one of the following scalar types: Long, Int; but got "
             f"{indices.type()} instead (while checking arguments for embedding_renorm_)"
         )
+    if self.is_meta:
+        return self.mul_(1)  # nothing but written to
     chosen = ops._unique2(indices, True, False, False)[0]
     rows = self[chosen]
     norms = ops.linalg_vector_norm(rows, norm_type, [1], keepdim=True)
