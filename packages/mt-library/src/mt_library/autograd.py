@@ -7,9 +7,10 @@ from typing import Any
 
 from mt_autograd.function import Function
 from mt_core import Tensor
+from mt_core.tensor_types import tensors_in
 
 from .defaults import defaults_filled
-from .registrations import Operator, tensors_in
+from .registrations import Operator
 
 __all__ = ["autograd_kernel", "check_differentiable"]
 

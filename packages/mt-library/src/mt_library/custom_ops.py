@@ -11,12 +11,12 @@ from typing import Any, NoReturn
 from mt_core import Tensor
 from mt_core.cell import cell_of
 from mt_core.schema import Argument, parse_schema
+from mt_core.tensor_types import tensors_in
 
 from . import fake
 from .autograd import autograd_kernel, check_differentiable
 from .library import Library, find_operator, kernel_keys
 from .ops import OpOverload, ops
-from .registrations import tensors_in
 from .schema_inference import infer_schema
 from .tags import Tag, as_tags
 

@@ -8,11 +8,12 @@ from typing import Any
 import mt_core
 from mt_core import Tensor
 from mt_core.cell import cell_of
+from mt_core.tensor_types import tensors_in
 
 from .binding import bind
 from .custom_ops import CustomOpDef
 from .ops import OpOverload, OpOverloadPacket
-from .registrations import find, tensors_in
+from .registrations import find
 
 __all__ = ["OpCheckError", "opcheck"]
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-from mt_core import Tensor
 from mt_core.declarations._declare import Declaration
 from mt_core.devices import describe_keys
 from mt_core.dispatch.dispatcher import without
@@ -15,13 +14,14 @@ from mt_core.dispatch.registry import define as declare
 from mt_core.keys import AUTOGRAD, BACKENDS
 from mt_core.schema import MISSING, Schema
 from mt_core.state import effective_keys, excluding
+from mt_core.tensor_types import tensors_in
 
 from .defaults import defaults_left_out
 from .dispatch_keys import core_keys, keys_by_priority
 from .function_schema import FunctionSchema
 from .tags import Tag
 
-__all__ = ["Operator", "define", "fallthrough_kernel", "find", "known_operators", "tensors_in", "undefine"]
+__all__ = ["Operator", "define", "fallthrough_kernel", "find", "known_operators", "undefine"]
 
 Kernel = Callable[..., Any]
 
@@ -160,15 +160,6 @@ def _warn_unregistered(name: str) -> None:
         "DispatchKey::Autograd.",
         stacklevel=2,
     )
-
-
-def tensors_in(value: Any) -> Iterator[Tensor]:
-    """The tensors of a result or argument, in lists and tuples too."""
-    if isinstance(value, Tensor):
-        yield value
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from tensors_in(item)
 
 
 def define(schema: Schema, tags: tuple[Tag, ...] = ()) -> Operator:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..api import _functions as ops
@@ -9,6 +10,8 @@ from ..dispatch.registry import register_composite as composite
 from ..shape_rules.conv import check_bias_dtype
 
 Ints = tuple[int, ...]
+#: input (N, C, *S) or (C, *S), weight, bias (O,) or None, and the numbers of the schema -> (N, O, *T) or (O, *T).
+Convolution = Callable[..., Any]
 
 
 def _batched(input: Any, spatial: int, name: str) -> tuple[Any, bool]:
@@ -27,11 +30,11 @@ def _spread(values: Ints, spatial: int) -> Ints:
     return tuple(values) * spatial if len(values) == 1 else tuple(values)
 
 
-def _declare(spatial: int) -> None:
-    name = f"conv{spatial}d"
+def _plain(spatial: int) -> Convolution:
+    """``conv1d`` and its kin, padded by numbers of elements."""
 
     def conv(input: Any, weight: Any, bias: Any, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> Any:
-        batch, had = _batched(input, spatial, name)
+        batch, had = _batched(input, spatial, f"conv{spatial}d")
         check_bias_dtype(input, bias)
         result = ops.convolution(
             batch,
@@ -45,6 +48,12 @@ def _declare(spatial: int) -> None:
             groups,
         )
         return result if had else result.squeeze(0)
+
+    return conv
+
+
+def _named(spatial: int, conv: Convolution) -> Convolution:
+    """``conv1d`` and its kin, padded as a word says: ``"valid"`` not at all, ``"same"`` to the input's size."""
 
     def conv_named(input: Any, weight: Any, bias: Any, stride: Ints, padding: str, dilation: Ints, groups: int) -> Any:
         if padding == "valid":
@@ -66,6 +75,12 @@ def _declare(spatial: int) -> None:
             widths = [w for extra in reversed(uneven) for w in (0, extra)]
             input = ops.constant_pad_nd(input, widths, 0)
         return conv(input, weight, bias, stride, tuple(t // 2 for t in total), dilation, groups)
+
+    return conv_named
+
+
+def _transposed(spatial: int) -> Convolution:
+    """``conv_transpose1d`` and its kin."""
 
     def transposed(
         input: Any,
@@ -91,13 +106,14 @@ def _declare(spatial: int) -> None:
         )
         return result if had else result.squeeze(0)
 
-    composite(name)(conv)
-    composite(f"{name}.padding")(conv_named)
-    composite(f"conv_transpose{spatial}d" + ("" if spatial == 1 else ".input"))(transposed)
+    return transposed
 
 
 for _spatial in (1, 2, 3):
-    _declare(_spatial)
+    _conv = _plain(_spatial)
+    composite(f"conv{_spatial}d")(_conv)
+    composite(f"conv{_spatial}d.padding")(_named(_spatial, _conv))
+    composite(f"conv_transpose{_spatial}d" + ("" if _spatial == 1 else ".input"))(_transposed(_spatial))
 
 
 @composite("conv_tbc")

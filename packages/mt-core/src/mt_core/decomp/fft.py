@@ -368,6 +368,24 @@ def istft(
     """self (F, T) or (B, F, T) of complex -> (L,) or (B, L)."""
     hop = n_fft // 4 if hop_length is None else hop_length
     win = n_fft if win_length is None else win_length
+    spectrum, half = _spectrum(self, n_fft, onesided)
+    _check_windows(n_fft, hop, win, window)
+    real = self.real if not self.is_conj() else self.conj().real
+    shape = _full_window(
+        window if window is not None else ops.ones((win,), dtype=real.dtype, device=real.device), win, n_fft, real
+    )
+    norm = "ortho" if normalized else None
+    if return_complex:
+        frames = ifft(spectrum, None, -1, norm)
+    else:
+        source = spectrum if half else spectrum.narrow(-1, 0, n_fft // 2 + 1)
+        frames = irfft(source, n_fft, -1, norm)
+    result = _synthesized(frames, shape, n_fft, hop, center, length)
+    return result if self.dim() == 3 else result.squeeze(0)
+
+
+def _spectrum(self: Any, n_fft: int, onesided: Any) -> tuple[Any, bool]:
+    """(frames (B, T, F), whether they hold half of the frequencies)."""
     if not self.is_complex():
         raise RuntimeError(
             "istft requires a complex-valued input tensor matching the output from stft with return_complex=True."
@@ -384,22 +402,20 @@ def istft(
             "istft: expected the frequency dimension (3rd to the last) of the input tensor to match n_fft / 2 + "
             f"1 when onesided=True, but got {bins}"
         )
+    return spectrum, half
+
+
+def _check_windows(n_fft: int, hop: int, win: int, window: Any) -> None:
     if not 0 < hop <= win:
         raise RuntimeError(f"istft: expected 0 < hop_length <= win_length, but got hop_length={hop}")
     if not 0 < win <= n_fft:
         raise RuntimeError(f"istft: expected 0 < win_length <= n_fft, but got win_length={win}")
     if window is not None and (window.dim() != 1 or window.shape[0] != win):
         raise RuntimeError(f"istft: Invalid window shape. window has to be 1D and length of `win_length`={win}")
-    real = self.real if not self.is_conj() else self.conj().real
-    shape = _full_window(
-        window if window is not None else ops.ones((win,), dtype=real.dtype, device=real.device), win, n_fft, real
-    )
-    norm = "ortho" if normalized else None
-    if return_complex:
-        frames = ifft(spectrum, None, -1, norm)
-    else:
-        source = spectrum if half else spectrum.narrow(-1, 0, n_fft // 2 + 1)
-        frames = irfft(source, n_fft, -1, norm)
+
+
+def _synthesized(frames: Any, shape: Any, n_fft: int, hop: int, center: bool, length: Any) -> Any:
+    """The signals (B, L) of frames (B, T, n_fft) that a window of this shape was laid on."""
     count = frames.shape[1]
     total = n_fft + hop * (count - 1)
     signal = _overlap_add(frames * shape, total, n_fft, hop)
@@ -415,7 +431,7 @@ def istft(
     result = signal / envelope
     if end > total:
         result = ops.constant_pad_nd(result, (0, end - total), 0)
-    return result if self.dim() == 3 else result.squeeze(0)
+    return result
 
 
 def _overlap_add(frames: Any, total: int, n_fft: int, hop: int) -> Any:

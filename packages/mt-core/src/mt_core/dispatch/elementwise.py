@@ -38,7 +38,6 @@ new_object = object.__new__
 
 #: Classes of Python numbers that stand for 0-dim tensors.
 NUMBERS = frozenset((bool, int, float, complex))
-REAL_NUMBERS = frozenset((bool, int, float))
 #: The dtypes that no operator's check refuses.
 REAL_FLOATS = frozenset((bfloat16, float16, float32, float64))
 #: What a backend computes in that does not say: NumPy's dtypes.
