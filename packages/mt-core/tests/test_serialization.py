@@ -257,7 +257,7 @@ def test_damaged_archives_load_or_raise(data):
         damaged[data.draw(st.integers(max(start, 0), len(ZIP) - 1))] = data.draw(st.integers(0, 255))
     try:
         loaded(bytes(damaged))
-    except (RuntimeError, pickle.UnpicklingError, EOFError, ValueError, TypeError, LookupError):
+    except (RuntimeError, pickle.UnpicklingError, EOFError):
         pass
 
 
@@ -296,7 +296,7 @@ def test_archives_of_other_kinds(records, message):
 
 
 def test_unknown_byte_order():
-    with pytest.raises(ValueError, match="Unknown endianness type: middle"):
+    with pytest.raises(RuntimeError, match="Unknown endianness type: middle .record byteorder"):
         loaded(archive_of(a__version="3", a__byteorder="middle", **{"a__data.pkl": PICKLE}))
 
 
@@ -308,7 +308,7 @@ def test_a_compressed_record_cannot_claim_any_size():
     data = bytearray(buffer.getvalue())
     entry = data.rindex(b"archive/data/0") - 46
     data[entry + 24 : entry + 28] = struct.pack("<I", 0x7FFFFFFF)
-    with pytest.raises(RuntimeError, match="record size|invalid header or archive is corrupted"):
+    with pytest.raises(RuntimeError, match="compressed records expand to"):
         loaded(bytes(data))
 
 

@@ -7,11 +7,11 @@ import functools
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pickle import UnpicklingError
 from typing import Any
 
 from ..dtypes import ALL_DTYPES
 from . import names
+from .signatures import SIGNATURES, Signature, check_key
 
 __all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "safe_globals"]
 
@@ -90,34 +90,13 @@ def _names_of(item: Any) -> Iterator[str]:
 
 
 def _encode(text: str, encoding: str) -> bytes:
-    """What Python's pickler stands in for ``bytes`` under protocol 2; no other codec may be asked for."""
-    if type(text) is not str or encoding not in ("latin1", "latin-1"):
-        raise TypeError("_codecs.encode may only turn a str into bytes by the codec latin1 in a weights_only load")
+    """What Python's pickler stands in for ``bytes`` under protocol 2."""
     return _codecs.encode(text, "latin1")
 
 
 def _bytearray(*args: Any) -> bytearray:
-    """``bytearray`` as pickles call it; a bare size could ask for any amount of memory."""
-    if args and type(args[0]) not in (bytes, str):
-        raise TypeError(f"bytearray may be called with str or bytes in a weights_only load, got {type(args[0])}")
-    return bytearray(*args)
-
-
-def check_key(key: Any, depth: int = 0) -> None:
-    """Refuse what cannot be a key, and tuples nested so deep that hashing them would exhaust the interpreter's stack.
-
-    Raises
-    ------
-    pickle.UnpicklingError
-        If the value is one of these.
-    """
-    if type(key) is tuple:
-        if depth == _MAX_KEY_DEPTH:
-            raise UnpicklingError("a key of tuples nested too deep: the file is corrupt or hostile")
-        for item in key:
-            check_key(item, depth + 1)
-    elif type(key).__hash__ is None:
-        raise UnpicklingError(f"unhashable type: '{type(key).__name__}' as a key: the file is corrupt")
+    """``bytearray`` as pickles call it, from bytes or from the characters that stand for them."""
+    return bytearray(source.encode("latin1") if isinstance(source := args[0], str) else source) if args else bytearray()
 
 
 def _set(items: Any = ()) -> set[Any]:
@@ -142,8 +121,6 @@ def _filled(target: Any, items: Any) -> Any:
     return target
 
 
-_MAX_KEY_DEPTH = 32
-
 #: Full name -> (what a file gets for it, what REDUCE calls in its place).
 _PYTHON_GLOBALS: dict[str, tuple[Any, Any]] = {
     "_codecs.encode": (_codecs.encode, _encode),
@@ -153,17 +130,11 @@ _PYTHON_GLOBALS: dict[str, tuple[Any, Any]] = {
     "collections.Counter": (Counter, _counter),
     "collections.OrderedDict": (OrderedDict, _ordered_dict),
 }
-#: PyTorch's names of ours that a weights file may call or build.
-_CALLABLES = frozenset({
-    "torch.Size", "torch.device", "torch._tensor._rebuild_from_type_v2", "torch.serialization._get_layout",
-    "torch._utils._rebuild_parameter", "torch._utils._rebuild_parameter_with_state", "torch.nn.parameter.Parameter",
-    *(f"torch._utils.{name}" for name in names._REBUILDERS),
-})  # fmt: skip
 
 
 def is_callable_name(name: str) -> bool:
     """Whether a weights file may call what it names so; the rest of the allowed names are data (dtypes, classes)."""
-    return name in _CALLABLES or name in _PYTHON_GLOBALS
+    return name in SIGNATURES
 
 
 @functools.cache
@@ -177,6 +148,11 @@ def _data_names() -> frozenset[str]:
 def is_allowed_name(name: str) -> bool:
     """Whether a weights file may name this without the user's leave."""
     return is_callable_name(name) or name in _data_names()
+
+
+def signature_of(name: str) -> Signature:
+    """What the arguments must be of what `is_callable_name`."""
+    return SIGNATURES[name]
 
 
 def find_allowed(name: str) -> tuple[Any, Any]:

@@ -11,6 +11,7 @@ import io
 import struct
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Callable
 from typing import IO, Any
 
@@ -25,6 +26,9 @@ _END_OF_CENTRAL_DIRECTORY_SIZE = 22
 _ZIP64_EXTRA_SIZE = 20
 #: No deflate stream expands further than this; a directory that claims more is lying about sizes.
 _MAX_DEFLATE_RATIO = 1032
+#: ``torch.save`` does not compress. What others compressed may expand to so many times the file's size, plus 64 MiB.
+_MAX_EXPANSION = 8
+_SMALL = 1 << 26
 
 _CORRUPT = (
     "If you are seeing this error, there is a high likelihood that your checkpoint file is corrupted. This can "
@@ -133,9 +137,21 @@ class ArchiveReader:
         entries = _read_directory(file, self._size)
         self._name = _archive_name(entries)
         self._records = {info.filename: info for info in entries}
+        self._check_directory(entries)
+        self._check_version()
+
+    def _check_directory(self, entries: list[zipfile.ZipInfo]) -> None:
+        if len(self._records) < len(entries):
+            twice = Counter(info.filename for info in entries).most_common(1)[0][0]
+            raise RuntimeError(f"the archive has two records {twice}, of which one would hide the other. {_CORRUPT}")
         if sum(info.compress_size for info in entries) > self._size:
             raise _unreadable("invalid header or archive is corrupted")
-        self._check_version()
+        expanded = sum(info.file_size for info in entries if info.compress_type != zipfile.ZIP_STORED)
+        if expanded > _MAX_EXPANSION * self._size + _SMALL:
+            raise _unreadable(
+                f"its compressed records expand to {expanded} bytes, more than {_MAX_EXPANSION} times the file; if it "
+                "is to be trusted, write the archive again without compression"
+            )
 
     def _check_version(self) -> None:
         name = next((n for n in (".data/version", "version") if n in self), None)
@@ -183,16 +199,18 @@ class ArchiveReader:
         return self._data_offset(info)
 
     def _data_offset(self, info: zipfile.ZipInfo) -> int:
+        if not 0 <= info.header_offset <= self._size - _LOCAL_HEADER.size:
+            raise _unreadable("invalid header or archive is corrupted", info.filename)
         self._file.seek(info.header_offset)
         header = self._file.read(_LOCAL_HEADER.size)
         if len(header) < _LOCAL_HEADER.size or header[:4] != b"PK\x03\x04":
-            raise _unreadable("invalid header or archive is corrupted")
+            raise _unreadable("invalid header or archive is corrupted", info.filename)
         name_length, extra_length = _LOCAL_HEADER.unpack(header)[-2:]
         offset = info.header_offset + _LOCAL_HEADER.size + name_length + extra_length
         if offset + info.compress_size > self._size:
-            raise _unreadable("invalid header or archive is corrupted")
+            raise _unreadable("invalid header or archive is corrupted", info.filename)
         if info.compress_type == zipfile.ZIP_STORED and info.compress_size != info.file_size:
-            raise _unreadable("invalid header or archive is corrupted")
+            raise _unreadable("invalid header or archive is corrupted", info.filename)
         return offset
 
     def read(self, name: str) -> bytes:
@@ -201,7 +219,7 @@ class ArchiveReader:
         self._file.seek(self._data_offset(info))
         data = self._file.read(info.compress_size)
         if len(data) != info.compress_size:
-            raise _unreadable("file read failed")
+            raise _unreadable("file read failed", info.filename)
         return data if info.compress_type == zipfile.ZIP_STORED else _inflate(info, data)
 
     def read_into(self, name: str, target: np.ndarray) -> None:
@@ -215,12 +233,13 @@ class ArchiveReader:
         while filled < target.nbytes:
             count = self._file.readinto(view[filled:])
             if not count:
-                raise _unreadable("file read failed")
+                raise _unreadable("file read failed", info.filename)
             filled += count
 
 
-def _unreadable(reason: str) -> RuntimeError:
-    return RuntimeError(f"PytorchStreamReader failed reading zip archive: {reason}. {_CORRUPT}")
+def _unreadable(reason: str, record: str = "") -> RuntimeError:
+    where = f" (record {record})" if record else ""
+    return RuntimeError(f"PytorchStreamReader failed reading zip archive: {reason}{where}. {_CORRUPT}")
 
 
 def _read_directory(file: IO[bytes], size: int) -> list[zipfile.ZipInfo]:
@@ -252,23 +271,23 @@ def _archive_name(entries: list[zipfile.ZipInfo]) -> str:
 
 def _inflate(info: zipfile.ZipInfo, data: bytes) -> bytes:
     if info.compress_type != zipfile.ZIP_DEFLATED:
-        raise _unreadable("unsupported method")
+        raise _unreadable("unsupported method", info.filename)
     if info.file_size > _MAX_DEFLATE_RATIO * (len(data) + 1):
-        raise _unreadable("invalid header or archive is corrupted")
+        raise _unreadable("invalid header or archive is corrupted", info.filename)
     try:
         inflated = zlib.decompressobj(-zlib.MAX_WBITS).decompress(data, max(1, info.file_size + 1))
     except zlib.error as error:
-        raise _unreadable("decompression failed or archive is corrupted") from error
+        raise _unreadable("decompression failed or archive is corrupted", info.filename) from error
     if len(inflated) != info.file_size:
-        raise _unreadable("decompression failed or archive is corrupted")
+        raise _unreadable("decompression failed or archive is corrupted", info.filename)
     return inflated
 
 
-def expected_size_error(record_size: int, nbytes: int) -> RuntimeError:
+def expected_size_error(record: str, record_size: int, nbytes: int) -> RuntimeError:
     """The error for a storage whose record does not have the size that the pickle says."""
     return RuntimeError(
         f"record size ({record_size} bytes) does not match expected size ({nbytes} bytes = {nbytes} elements * 1 "
-        "bytes/element) for dtype Byte"
+        f"bytes/element) for dtype Byte (record {record})"
     )
 
 

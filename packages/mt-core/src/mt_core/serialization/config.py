@@ -157,12 +157,12 @@ def is_byteswapped(recorded: bytes | None) -> bool:
 
     Raises
     ------
-    ValueError
+    RuntimeError
         If the record names no byte order.
     """
     if recorded is not None:
         if recorded not in (b"little", b"big"):
-            raise ValueError("Unknown endianness type: " + recorded.decode(errors="replace"))
+            raise RuntimeError(f"Unknown endianness type: {recorded.decode(errors='replace'):.40} (record byteorder)")
         return recorded.decode() != sys.byteorder
     if load.endianness in (None, LoadEndianness.NATIVE):
         return False

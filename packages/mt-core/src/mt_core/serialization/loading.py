@@ -119,7 +119,7 @@ def _load_archive(f: Any, file: IO[bytes], reader: Reader, mmap: bool) -> Any:
         raise _torchscript_error(reader.weights_only)
     storages = _ArchiveStorages(archive, reader, _mapped(f) if mmap else None)
     pickled = io.BytesIO(archive.read("data.pkl"))
-    return reader.unpickle(pickled, storages.persistent_load)
+    return reader.unpickle(pickled, storages.persistent_load, "data.pkl")
 
 
 def _torchscript_error(weights_only: bool) -> RuntimeError:
@@ -165,7 +165,7 @@ class _ArchiveStorages:
         if discards_data(self._reader.map_location, location):
             return UntypedStorage(nbytes, device="meta")
         if self._archive.size(record) != nbytes:
-            raise expected_size_error(self._archive.size(record), nbytes)
+            raise expected_size_error(record, self._archive.size(record), nbytes)
         storage = UntypedStorage._over_numpy(self._bytes(record, nbytes))
         if self._byteswapped:
             storage.byteswap(d)

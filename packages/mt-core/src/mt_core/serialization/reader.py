@@ -31,12 +31,12 @@ class Reader:
         self.restore = restorer(map_location)
         self._arguments = pickle_load_args
 
-    def unpickle(self, file: IO[bytes], persistent_load: Any) -> Any:
-        """The object that the pickle at the file's position describes."""
+    def unpickle(self, file: IO[bytes], persistent_load: Any, record: str = "the file") -> Any:
+        """The object that the pickle at the file's position describes; errors call the file `record`."""
         if not self.weights_only:
             return unpickler_class(self.pickle_module, persistent_load)(file, **self._arguments).load()
         try:
-            return WeightsUnpickler(file, persistent_load, **self._arguments).load()
+            return WeightsUnpickler(file, persistent_load, record, **self._arguments).load()
         except pickle.UnpicklingError as error:
             raise explain(error) from None
 

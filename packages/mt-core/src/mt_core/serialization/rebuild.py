@@ -18,7 +18,10 @@ from ..storage_tensors import checked_geometry, rebuild_tensor
 from ..tensor import Tensor
 from ..typed_storage import TypedStorage
 
-__all__ = ["set_object_state"]
+__all__ = ["LAYOUTS", "TENSOR_BUILDERS", "set_object_state"]
+
+#: Printed name -> layout.
+LAYOUTS = {repr(v): v for v in vars(formats).values() if isinstance(v, formats.layout)}
 
 
 def _bytes_and_dtype(storage: Any, d: Any = None) -> tuple[UntypedStorage, dtype]:
@@ -120,7 +123,9 @@ def _rebuild_wrapper_subclass(cls: Any, *args: Any) -> Tensor:
 
 def _get_layout(name: str) -> Any:
     """``torch.layout`` by its printed name, as files write it."""
-    return {repr(v): v for v in vars(formats).values() if isinstance(v, formats.layout)}[name]
+    if type(name) is not str or name not in LAYOUTS:
+        raise RuntimeError(f"the file names an unknown layout of tensors: {name!s:.100}")
+    return LAYOUTS[name]
 
 
 class _QuantizationScheme:
@@ -140,7 +145,7 @@ per_channel_symmetric = _QuantizationScheme("per_channel_symmetric")
 per_channel_affine_float_qparams = _QuantizationScheme("per_channel_affine_float_qparams")
 
 #: What `_rebuild_from_type_v2` may be told to call: a file chooses the function.
-_TENSOR_BUILDERS = frozenset({
+TENSOR_BUILDERS = frozenset({
     _rebuild_tensor, _rebuild_tensor_v2, _rebuild_tensor_v3, _rebuild_meta_tensor_no_storage,
     _rebuild_device_tensor_from_numpy, _rebuild_device_tensor_from_cpu_tensor, _rebuild_sparse_tensor,
     _rebuild_nested_tensor, _rebuild_qtensor, _rebuild_wrapper_subclass,
@@ -149,7 +154,7 @@ _TENSOR_BUILDERS = frozenset({
 
 def _rebuild_from_type_v2(func: Any, new_type: Any, args: Any, state: Any) -> Tensor:
     """A tensor of a subclass, or one with attributes: made by `func`, given its class, then its state."""
-    if not callable(func) or func not in _TENSOR_BUILDERS:
+    if not callable(func) or func not in TENSOR_BUILDERS:
         raise TypeError(
             f"_rebuild_from_type_v2 may only call functions that rebuild tensors, got {type(func).__name__}"
         )
@@ -174,16 +179,16 @@ def set_object_state(obj: Any, state: Any) -> Any:
     Raises
     ------
     RuntimeError
-        If the state has another form, or a slot is one of the tensor's own.
+        If the state has another form, or names what every tensor has: it would hide a method.
     """
     attributes, slots = state if isinstance(state, tuple) and len(state) == 2 else (state, None)
     for part in (attributes, slots):
         if part is not None and not isinstance(part, dict):
             raise RuntimeError(f"Invalid serialized state: {type(state)}")
-    if attributes:
-        obj.__dict__.update(attributes)
-    for name, value in (slots or {}).items():
+    for name in (*(attributes or ()), *(slots or ())):
         if type(name) is not str or hasattr(Tensor, name):
-            raise RuntimeError(f"the state of a {type(obj).__name__} may not set its attribute {name!r}")
+            raise RuntimeError(f"the state of a {type(obj).__name__} may not set its attribute {name!s:.100}")
+    obj.__dict__.update(attributes or {})
+    for name, value in (slots or {}).items():
         setattr(obj, name, value)
     return obj

@@ -7,13 +7,14 @@ what `allowlist` allows, and changes only containers that the file itself made.
 
 from __future__ import annotations
 
+import dataclasses
 import pickle
 import pickletools
 import struct
 import warnings
 from _compat_pickle import IMPORT_MAPPING, NAME_MAPPING
 from collections import Counter, OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pickle import UnpicklingError
 from typing import IO, Any
 
@@ -24,6 +25,8 @@ from . import allowlist, rebuild
 __all__ = ["WeightsUnpickler", "unsafe_globals"]
 
 _DEFAULT_PROTOCOL = 2
+#: The most bytes that are asked of the file at once.
+_PIECE = 1 << 20
 _MARK = object()
 _MAPPINGS = (dict, OrderedDict, Counter)
 #: What NEWOBJ may make without arguments besides what the user allows.
@@ -54,6 +57,15 @@ class _Instruction:
         return method
 
 
+@dataclasses.dataclass(slots=True)
+class _Callee:
+    """What a file has named and may call."""
+
+    named: Any
+    called: Any
+    name: Any = None  #: its full name, if the arguments are held to a signature; not for what the user allows
+
+
 class WeightsUnpickler:
     """Reads one pickle from `file`.
 
@@ -63,6 +75,8 @@ class WeightsUnpickler:
         Anything with ``read`` and ``readline``. It is left just behind the pickle.
     persistent_load
         Given the tuple that stands for a storage in the file, returns the storage.
+    record
+        What errors call the file.
     encoding
         How the bytes of a Python 2 ``str`` become text.
 
@@ -70,7 +84,12 @@ class WeightsUnpickler:
     early.
     """
 
-    def __init__(self, file: IO[bytes], persistent_load: Callable[[Any], Any], *, encoding: str = "ASCII") -> None:
+    def __init__(
+        self, file: IO[bytes], persistent_load: Callable[[Any], Any], record: str = "the file", *,
+        encoding: str = "ASCII",
+    ) -> None:  # fmt: skip
+        self._record = record
+        self._tell = file.tell
         self._file_read = file.read
         self._file_readline = file.readline
         self._persistent_load = persistent_load
@@ -79,11 +98,21 @@ class WeightsUnpickler:
         self._memo: dict[int, Any] = {}
         self._user = allowlist.user_globals()
         self._user_values = list(self._user.values())
-        #: What the file has named and may call, by identity, and what is called in its place.
-        self._calls: dict[int, tuple[Any, Any]] = {}
+        #: What the file has named and may call, by identity.
+        self._calls: dict[int, _Callee] = {}
 
     def load(self) -> Any:
         """The object that the pickle describes."""
+        try:
+            return self._run()
+        except (UnpicklingError, EOFError) as error:
+            raise type(error)(f"{error} ({self._place()})") from None
+
+    def _place(self) -> str:
+        """Where in the file reading stands."""
+        return f"{self._record}, before byte {self._tell()}"
+
+    def _run(self) -> Any:
         table = _Instruction.table
         while True:
             opcode = self._read(1)[0]
@@ -97,10 +126,16 @@ class WeightsUnpickler:
     # Reading
 
     def _read(self, count: int) -> bytes:
-        data = self._file_read(count)
+        data = self._file_read(count) if count <= _PIECE else b"".join(self._pieces(count))
         if len(data) != count:
             raise EOFError("the pickle ends in the middle of an instruction: the file is truncated")
         return data
+
+    def _pieces(self, count: int) -> Iterator[bytes]:
+        """Up to `count` bytes, asked for as they come: a file may announce more than it has."""
+        while count and (piece := self._file_read(min(count, _PIECE))):
+            count -= len(piece)
+            yield piece
 
     def _read_number(self, form: str) -> Any:
         return struct.unpack(form, self._read(struct.calcsize(form)))[0]
@@ -148,7 +183,7 @@ class WeightsUnpickler:
             )
         if full_name in self._user:
             found = self._user[full_name]
-            self._calls[id(found)] = found, found
+            self._calls[id(found)] = _Callee(found, found)
             return found
         if allowlist.is_allowed_name(full_name):
             try:
@@ -159,7 +194,7 @@ class WeightsUnpickler:
                     + from_a_clone("mindtorch")
                 ) from None
             if allowlist.is_callable_name(full_name):
-                self._calls[id(found)] = found, function
+                self._calls[id(found)] = _Callee(found, function, full_name)
             return found
         raise _UnsupportedGlobalError(_unsupported_global(full_name))
 
@@ -175,10 +210,19 @@ class WeightsUnpickler:
     def _reduce(self) -> None:
         args = self._pop_tuple("the arguments of a call")
         function = self._pop()
-        named, called = self._calls.get(id(function), (None, None))
-        if named is not function:
+        callee = self._calls.get(id(function))
+        if callee is None or callee.named is not function:
             raise UnpicklingError(f"Trying to call reduce for unrecognized function {_described(function)}")
-        self._stack.append(called(*args))
+        self._stack.append(callee.called(*args) if callee.name is None else self._call_known(callee, args))
+
+    def _call_known(self, callee: _Callee, args: tuple[Any, ...]) -> Any:
+        allowlist.signature_of(callee.name).check(callee.name, args)
+        try:
+            return callee.called(*args)
+        except RuntimeError as error:
+            if type(error) not in (RuntimeError, NotImplementedError):
+                raise
+            raise type(error)(f"{error} ({self._place()})") from error
 
     @_Instruction(pickle.NEWOBJ)
     def _new_object(self) -> None:
@@ -207,10 +251,9 @@ class WeightsUnpickler:
             _set_state(instance, state)
         elif cls is Tensor:
             # The form of PyTorch's first releases: a tensor is made empty, then put on its storage.
-            if type(state) is not tuple or len(state) != 4:
-                raise UnpicklingError(
-                    f"the state of a tensor must be four values, got {type(state)}: the file is corrupt"
-                )
+            if type(state) is not tuple:
+                raise UnpicklingError(f"the state of a tensor must be a tuple, got {type(state)}: the file is corrupt")
+            allowlist.signature_of("torch._utils._rebuild_tensor").check("the state of a tensor", state)
             instance.data = rebuild._rebuild_tensor(*state)
         else:
             raise UnpicklingError(
@@ -436,9 +479,16 @@ def _set_state(instance: Any, state: Any) -> None:
     slots = None
     if isinstance(state, tuple) and len(state) == 2:
         state, slots = state
+    for part in (state, slots):
+        if part is not None and type(part) is not dict:
+            raise UnpicklingError(
+                f"the state of a {type(instance).__name__} must be a dict, got {type(part)}: the file is corrupt"
+            )
     if state:
         instance.__dict__.update(state)
     for name, value in (slots or {}).items():
+        if type(name) is not str:
+            raise UnpicklingError(f"the state of a {type(instance).__name__} has a slot that is no name")
         setattr(instance, name, value)
 
 
