@@ -71,8 +71,9 @@ def _rebuild_tensor_v3(
 def _finish(tensor: Tensor, requires_grad: bool, backward_hooks: Any, metadata: Any) -> Tensor:
     for bit, flag in (("conj", CONJUGATE), ("neg", NEGATIVE)):
         if isinstance(metadata, dict) and metadata.get(bit) is True:
-            if bit == "conj" and not tensor._dtype.is_complex:
-                raise RuntimeError(f"the file marks a tensor of dtype {tensor._dtype!r} as conjugated")
+            d = tensor._dtype
+            if not (d.is_complex if bit == "conj" else d.is_complex or d.is_floating_point):
+                raise RuntimeError(f"the file marks a tensor of dtype {d!r} as '{bit}', which it cannot be")
             tensor._keys |= flag
     if requires_grad:
         tensor.requires_grad_()

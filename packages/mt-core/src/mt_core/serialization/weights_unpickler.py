@@ -21,6 +21,7 @@ from typing import IO, Any
 from ..plugins.remedies import from_a_clone
 from ..tensor import Tensor
 from . import allowlist, rebuild
+from .signatures import check_key
 
 __all__ = ["WeightsUnpickler", "unsafe_globals"]
 
@@ -306,7 +307,7 @@ class WeightsUnpickler:
         if len(items) % 2:
             raise UnpicklingError("a key without a value: the file is corrupt")
         for key, value in zip(items[::2], items[1::2], strict=True):
-            allowlist.check_key(key)
+            check_key(key)
             target[key] = value
 
     @_Instruction(pickle.MARK)
