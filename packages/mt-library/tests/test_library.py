@@ -121,6 +121,31 @@ def test_arguments_at_their_defaults_are_not_handed_to_kernels(lib, args, kwargs
     assert [type(v) for v in seen[0][1].values()] == [type(v) for v in named.values()]
 
 
+@pytest.mark.parametrize(
+    ("given", "taken"),
+    [
+        ({"n": True}, 1), ({"s": [True, 2]}, [1, 2]), ({"b": 1}, True), ({"b": 2.5}, True), ({"b": mt.ones(1)}, True),
+        ({"c": 0.0}, False), ({"e": mt.tensor(4)}, 4.0), ({"n": mt.tensor(4)}, 4),
+    ],
+)  # fmt: skip
+def test_arguments_are_cast(lib, given, taken):
+    """As PyTorch 2.13 casts them for operators, other than for its functions."""
+    seen = []
+    lib.define("f(Tensor x, *, int n=2, float e=1, bool b=False, int[] s=[], bool? c=None) -> Tensor")
+    lib.impl("f", lambda x, **named: seen.append(named) or x, "CPU")
+    ops.lib_tests.f(mt.ones(1), **given)
+    (found,) = seen[0].values()
+    assert found == taken and type(found) is type(taken)
+
+
+@pytest.mark.parametrize("given", [{"b": "a"}, {"b": [1]}, {"b": mt.ones(2)}, {"e": mt.ones(2)}, {"e": 3j}, {"n": 2.0}])
+def test_other_arguments_are_refused(lib, given):
+    lib.define("f(Tensor x, *, int n=2, float e=1, bool b=False) -> Tensor")
+    lib.impl("f", lambda x, **named: x, "CPU")
+    with pytest.raises(RuntimeError, match="Expected a value of type"):
+        ops.lib_tests.f(mt.ones(1), **given)
+
+
 def test_kernels_of_built_in_operators_need_not_know_of_defaults():
     with _scoped_library("aten", "IMPL") as overriding:
         overriding.impl("add.Tensor", lambda a, b: a * 10, "CPU")

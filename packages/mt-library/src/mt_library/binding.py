@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from mt_core.api.arguments import REJECTED, converter
 from mt_core.schema import MISSING, Argument
+from mt_core.tensor import Tensor
 
 from .function_schema import FunctionSchema, default_value, type_text
 
@@ -50,7 +53,7 @@ def _value(schema: FunctionSchema, position: int, argument: Argument, given: dic
                 f"{schema.name}() is missing value for argument '{argument.name}'. Declaration: {schema}"
             )
         return default
-    value = given[argument.name]
+    value = _as_cast(argument, given[argument.name])
     try:
         converted = converter(argument, number_ok)(value)
     except TypeError:  # an element of a list of tensors is none
@@ -62,3 +65,22 @@ def _value(schema: FunctionSchema, position: int, argument: Argument, given: dic
             f"Declaration: {schema}\nCast error details: Unable to cast {value!r} to {type_text(argument)}"
         )
     return list(converted) if argument.is_list and converted is not None else converted
+
+
+def _as_cast(argument: Argument, value: Any) -> Any:
+    """The value as ``torch.ops`` casts it, which takes more than functions do: bools for int, numbers for bool."""
+    if argument.is_list:
+        return [_cast(argument.type, item) for item in value] if isinstance(value, (list, tuple)) else value
+    return value if value is None and argument.optional else _cast(argument.type, value)
+
+
+def _cast(kind: str, value: Any) -> Any:
+    if isinstance(value, Tensor) and value._array.size != 1:  # asked of the array: a subclass is not told of it
+        return value
+    if kind == "int" and isinstance(value, (bool, np.bool_)):
+        return int(value)
+    if kind == "float" and isinstance(value, Tensor) and not value._dtype.is_complex:
+        return float(value)
+    if kind == "bool" and (value is None or hasattr(type(value), "__bool__")):
+        return bool(value)
+    return value
