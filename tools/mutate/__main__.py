@@ -9,6 +9,7 @@ sample or test.
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import subprocess
 import sys
@@ -18,7 +19,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from .plan import ROOT, area_of, choose
-from .reach import STATE, read_reach, tree_digest
 from .sites import Fault
 
 if sys.version_info >= (3, 11):
@@ -26,6 +26,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+STATE = ROOT / ".mutate"
 SURVIVORS = Path(__file__).with_name("survivors.toml")
 #: Caught of all, in a hundred.
 WANTED = 95
@@ -64,6 +65,16 @@ def attempt(fault: Fault, limit: float) -> str:
     return (lines or [f"caught by exit status {done.returncode}"])[-1]
 
 
+@functools.cache
+def tree_digest() -> str:
+    """What faults, samples and tests are like: a number of every file under `packages`."""
+    kinds = ("*.py", "*.toml", "*.npz", "*.json", "*.gz")
+    number = 0
+    for path in sorted(path for kind in kinds for path in (ROOT / "packages").rglob(kind)):
+        number = zlib.crc32(path.read_bytes(), zlib.crc32(str(path.relative_to(ROOT)).encode(), number))
+    return f"{number:08x}"
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="./dev mutate", description=__doc__)
     parser.add_argument("--count", type=int, default=300)
@@ -73,7 +84,7 @@ def main() -> int:
     parser.add_argument("--limit", type=float, default=1200, help="seconds for one fault")
     parser.add_argument("--fresh", action="store_true", help="plant again what was caught before")
     options = parser.parse_args()
-    read_reach()
+    STATE.mkdir(exist_ok=True)
     faults = choose(options.count, options.seed)
     reasons = tomllib.loads(SURVIVORS.read_text(encoding="utf-8"))["survivors"]
     with ThreadPoolExecutor(options.jobs) as pool:

@@ -1,4 +1,4 @@
-"""Which faults are planted, and which tests look at those of no function."""
+"""Which faults are planted, and which tests look at them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from .sites import Fault, describe, find_places
 
-__all__ = ["AREAS", "area_of", "choose", "files_for", "operators_for", "test_files"]
+__all__ = ["AREAS", "area_of", "choose", "files_for", "operators_for"]
 
 ROOT = Path(__file__).parents[2]
 
@@ -21,11 +21,9 @@ AREAS = {
     "derivatives": "packages/mt-autograd/src/mt_autograd/derivatives",
     "executors": "packages/mt-core/src/mt_core/dispatch",
 }
-#: Distributions whose tests are asked, beside the exam.
-TESTED = ("mt-core", "mt-backend-cpu", "mt-autograd", "mt-nn")
 #: Tests that look at nothing that faults here could change, or that the exam repeats.
-LEFT_OUT = ("exam", "doctor", "weights_only", "documents", "random_expressions", "import", "schema")
-#: Tests of an area's faults that no function is entered for (tables, decorators).
+LEFT_OUT = ("exam", "altered", "doctor", "weights_only", "documents", "random_expressions", "import", "schema")
+#: Distributions whose tests look at an area, beside the exam.
 TESTS = {
     "kernels": ["mt-backend-cpu"],
     "rules": ["mt-core"],
@@ -76,27 +74,24 @@ def family_of(path: str) -> str | None:
 
 
 def operators_for(fault: Fault, operators: Iterable[tuple[str, str]]) -> list[str]:
-    """Of all operators (name, family), those that the exam asks about a fault, whether or not they enter it."""
+    """Of all operators (name, family), those that the exam asks about a fault."""
     family = None if area_of(fault) == "executors" else family_of(fault.path)
     if family is None:
         return [name for name, _ in operators if zlib.crc32(name.encode()) % 100 < SPREAD]
     return [name for name, of in operators if of == family]
 
 
-def test_files() -> list[str]:
-    """The test files that may be asked about faults."""
-    files = [path for package in TESTED for path in sorted((ROOT / "packages" / package / "tests").glob("test_*.py"))]
-    return [str(p.relative_to(ROOT)) for p in files if not any(word in p.stem for word in LEFT_OUT)]
-
-
 def files_for(fault: Fault) -> list[str]:
     """The test files of an area: those that are named after a family are left to that family."""
     area = area_of(fault)
     family = None if area == "executors" else family_of(fault.path)
-    folders = tuple(f"packages/{package}/" for package in TESTS[area])
-    return [file for file in test_files() if file.startswith(folders) and _looks_at(Path(file), family)]
+    folders = [ROOT / "packages" / package / "tests" for package in TESTS[area]]
+    files = [path for folder in folders for path in sorted(folder.glob("test_*.py"))]
+    return [str(path.relative_to(ROOT)) for path in files if _looks_at(path, family)]
 
 
 def _looks_at(path: Path, family: str | None) -> bool:
+    if any(word in path.stem for word in LEFT_OUT):
+        return False
     named_after = family_of(path.stem.removeprefix("test_").removeprefix("derivatives_"))
     return named_after is None or family is None or named_after == family

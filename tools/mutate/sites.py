@@ -7,7 +7,7 @@ import copy
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-__all__ = ["Fault", "Place", "describe", "find_places", "plant"]
+__all__ = ["Fault", "Place", "describe", "find_places", "first_line", "plant"]
 
 #: The function of what runs while a module is imported.
 MODULE = "<module>"
@@ -80,7 +80,7 @@ def _functions_around(tree: ast.Module) -> dict[int, tuple[str, int]]:
         found[id(node)] = owner
         if isinstance(node, Function):
             body = node.body if isinstance(node.body, list) else [node.body]
-            inner = (_inner_name(owner[0], node), _first_line(node))
+            inner = (_inner_name(owner[0], node), first_line(node))
             for child in ast.iter_child_nodes(node):
                 visit(child, inner if any(child is part for part in body) else owner)
         else:
@@ -97,10 +97,15 @@ def _inner_name(outer: str, node: Function) -> str:
     return f"{outer}.{name}" if outer != MODULE else name
 
 
-def _first_line(node: Function) -> int:
+def first_line(node: ast.AST) -> int:
     """The line that the interpreter calls the function's first: that of its first decorator."""
     decorators = getattr(node, "decorator_list", [])
-    return min([node.lineno, *(d.lineno for d in decorators)])
+    return min(
+        [
+            node.lineno,  # type: ignore[attr-defined]
+            *(d.lineno for d in decorators),
+        ]
+    )
 
 
 def plant(source: str, place: int, kind: str) -> ast.Module:

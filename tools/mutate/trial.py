@@ -1,11 +1,12 @@
 """One fault, in this process: ``python -m tools.mutate.trial FAULT`` exits with 0 if it survives, with 1 if not.
 
-FAULT is a `sites.Fault` in JSON. First come those operators and test files
-that enter the function of the fault, quickest first; then what looks at its family. The first failure ends the trial.
+FAULT is a `sites.Fault` in JSON. First comes the exam of the operators that the statement around the fault names, then
+that of its family, then the unit tests of its area. The first failure ends the trial.
 """
 
 from __future__ import annotations
 
+import ast
 import importlib.abc
 import importlib.machinery
 import importlib.util
@@ -21,15 +22,12 @@ from typing import Any
 import pytest
 
 from .plan import ROOT, area_of, files_for, operators_for
-from .reach import Reach, read_reach
-from .sites import MODULE, Fault, plant
+from .sites import Fault, first_line, plant
 
 CAUGHT = 1
-#: A fault may ask for any memory and any time. It gets this much, and seconds for a check beyond what it takes.
+#: A fault may ask for any memory and any time: it gets this much, and seconds for a check; the longest takes some 5.
 MEMORY = 8 << 30
-PATIENCE = 30
-#: Of very many operators that enter a function, those that are asked before its tests.
-FIRST = 60
+PATIENCE = 120
 
 
 class FaultyLoader(importlib.machinery.SourceFileLoader):
@@ -59,7 +57,7 @@ class FaultyFinder(importlib.abc.MetaPathFinder):
         return importlib.util.spec_from_file_location(fullname, self.file, loader=loader)
 
 
-def exam_catches(fault: Fault, operators: list[str], reach: Reach) -> str:
+def exam_catches(fault: Fault, operators: list[str]) -> str:
     """What the exam of some operators says first, or nothing."""
     # Not before the fault is in place: it imports what that may be planted in.
     from tools.exam import make_exams
@@ -69,7 +67,7 @@ def exam_catches(fault: Fault, operators: list[str], reach: Reach) -> str:
         checks = list(exams.checks([operator]))
         # A fault of a formula shows where derivatives are compared, and hardly anywhere else.
         for check in reversed(checks) if area_of(fault) == "derivatives" else checks:
-            signal.alarm(PATIENCE + int(5 * reach.seconds.get(operator, 0)))
+            signal.alarm(PATIENCE)
             try:
                 check.run()
             except Exception as error:  # noqa: BLE001 - a fault may raise anything
@@ -91,31 +89,31 @@ def tests_catch(files: list[str]) -> str:
 
 def verdicts(fault: Fault) -> Iterator[str]:
     """What catches the fault, in the order in which it is asked; empty words for what does not."""
-    reach = read_reach()
     # With the fault in place.
     from mt_core.testing.sample import declared_operators
 
     families = [(o.name, o.family) for o in declared_operators()]
-    checks = (
-        reach.checks_of(fault.path, fault.function.rpartition(".")[2], fault.start) if fault.function != MODULE else []
-    )
-    files = [name for name in checks if name.endswith(".py")]
-    operators = spread([name for name in checks if not name.endswith(".py")])
-    wider = [name for name in operators_for(fault, families) if name not in operators and name in reach.seconds]
-    yield exam_catches(fault, operators[:FIRST], reach)
-    if not checks:
-        yield exam_catches(fault, wider, reach)
-        files = [file for file in files_for(fault) if file in reach.seconds]
-    yield tests_catch(files)
-    yield exam_catches(fault, operators[FIRST:], reach)
-    if checks:
-        yield exam_catches(fault, wider, reach)
+    first = mentioned_in(ROOT / fault.path, fault.line, {name for name, _ in families})
+    yield exam_catches(fault, first)
+    yield exam_catches(fault, [name for name in operators_for(fault, families) if name not in first])
+    yield tests_catch(files_for(fault))
 
 
-def spread(operators: list[str]) -> list[str]:
-    """Quick ones first, but from everywhere: of many, every n-th before the rest."""
-    step = max(1, len(operators) // FIRST)
-    return [name for start in range(step) for name in operators[start::step]]
+def mentioned_in(path: Path, line: int, operators: set[str]) -> list[str]:
+    """The operators that the statement around a line names: those that it declares something for."""
+    for statement in ast.parse(path.read_text(encoding="utf-8")).body:
+        if first_line(statement) <= line <= (statement.end_lineno or 0):
+            return [name for name in strings_in(statement) if name in operators]
+    return []
+
+
+def strings_in(statement: ast.stmt) -> Iterator[str]:
+    """The words of all strings, as decorators, calls and tables name operators, and the names of functions."""
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield from node.value.split()
+        elif isinstance(node, ast.FunctionDef):
+            yield node.name
 
 
 def main() -> int:
