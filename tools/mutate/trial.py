@@ -57,24 +57,27 @@ class FaultyFinder(importlib.abc.MetaPathFinder):
         return importlib.util.spec_from_file_location(fullname, self.file, loader=loader)
 
 
-def exam_catches(fault: Fault, operators: list[str]) -> str:
-    """What the exam of some operators says first, or nothing."""
+def exam_catches(fault: Fault, operators: list[str], kinds: str = "results derivatives") -> str:
+    """What the exam of some operators says first, or nothing; of its results, its derivatives, or both."""
     # Not before the fault is in place: it imports what that may be planted in.
     from tools.exam import make_exams
 
-    exams = make_exams("cpu")
-    for operator in operators:
-        checks = list(exams.checks([operator]))
-        # A fault of a formula shows where derivatives are compared, and hardly anywhere else.
-        for check in reversed(checks) if area_of(fault) == "derivatives" else checks:
-            signal.alarm(PATIENCE)
-            try:
-                check.run()
-            except Exception as error:  # noqa: BLE001 - a fault may raise anything
-                return f"{check.name} {check.operator}: {type(error).__name__}"
-            finally:
-                signal.alarm(0)
+    checks = [check for check in make_exams("cpu").checks(operators) if kind_of(check.name) in kinds]
+    # A fault of a formula shows where derivatives are compared, and hardly anywhere else.
+    checks.sort(key=lambda check: (kind_of(check.name) == "results") == (area_of(fault) == "derivatives"))
+    for check in checks:
+        signal.alarm(PATIENCE)
+        try:
+            check.run()
+        except Exception as error:  # noqa: BLE001 - a fault may raise anything
+            return f"{check.name} {check.operator}: {type(error).__name__}"
+        finally:
+            signal.alarm(0)
     return ""
+
+
+def kind_of(check: str) -> str:
+    return "derivatives" if check.endswith("derivative") else "results"
 
 
 def out_of_time(number: int, frame: FrameType | None) -> None:
@@ -95,8 +98,12 @@ def verdicts(fault: Fault) -> Iterator[str]:
     families = [(o.name, o.family) for o in declared_operators()]
     first = mentioned_in(ROOT / fault.path, fault.line, {name for name, _ in families})
     yield exam_catches(fault, first)
-    yield exam_catches(fault, [name for name in operators_for(fault, families) if name not in first])
+    others = [name for name in operators_for(fault, families) if name not in first]
+    # Derivatives take longest, and are asked last where they are not what the fault is in.
+    kinds = ("derivatives", "results") if area_of(fault) == "derivatives" else ("results", "derivatives")
+    yield exam_catches(fault, others, kinds[0])
     yield tests_catch(files_for(fault))
+    yield exam_catches(fault, others, kinds[1])
 
 
 def mentioned_in(path: Path, line: int, operators: set[str]) -> list[str]:
