@@ -86,8 +86,11 @@ def files_for(fault: Fault) -> list[str]:
     area = area_of(fault)
     family = None if area == "executors" else family_of(fault.path)
     folders = [ROOT / "packages" / package / "tests" for package in TESTS[area]]
-    files = [path for folder in folders for path in sorted(folder.glob("test_*.py"))]
-    return [str(path.relative_to(ROOT)) for path in files if _looks_at(path, family)]
+    files = [path for folder in folders for path in sorted(folder.glob("test_*.py")) if _looks_at(path, family)]
+    words = {Path(fault.path).stem, fault.function.rpartition(".")[2]}
+    # Those that mention the module or the function come first.
+    files.sort(key=lambda path: -sum(path.read_text(encoding="utf-8").count(word) for word in words))
+    return [str(path.relative_to(ROOT)) for path in files]
 
 
 def _looks_at(path: Path, family: str | None) -> bool:

@@ -57,7 +57,7 @@ class FaultyFinder(importlib.abc.MetaPathFinder):
         return importlib.util.spec_from_file_location(fullname, self.file, loader=loader)
 
 
-def exam_catches(fault: Fault, operators: list[str], kinds: str = "results derivatives") -> str:
+def exam_catches(fault: Fault, operators: list[str], kinds: str = "results first second") -> str:
     """What the exam of some operators says first, or nothing; of its results, its derivatives, or both."""
     # Not before the fault is in place: it imports what that may be planted in.
     from tools.exam import make_exams
@@ -77,7 +77,7 @@ def exam_catches(fault: Fault, operators: list[str], kinds: str = "results deriv
 
 
 def kind_of(check: str) -> str:
-    return "derivatives" if check.endswith("derivative") else "results"
+    return check.removesuffix("_derivative") if check.endswith("_derivative") else "results"
 
 
 def out_of_time(number: int, frame: FrameType | None) -> None:
@@ -100,7 +100,7 @@ def verdicts(fault: Fault) -> Iterator[str]:
     yield exam_catches(fault, first)
     others = [name for name in operators_for(fault, families) if name not in first]
     # Derivatives take longest, and are asked last where they are not what the fault is in.
-    kinds = ("derivatives", "results") if area_of(fault) == "derivatives" else ("results", "derivatives")
+    kinds = ("first second", "results") if area_of(fault) == "derivatives" else ("results", "first")
     yield exam_catches(fault, others, kinds[0])
     yield tests_catch(files_for(fault))
     yield exam_catches(fault, others, kinds[1])

@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from make_samples import families, find_operator, run
+from make_samples import find_operator, run
 
 from mt_core.dispatch.registry import Overload
 from mt_core.testing.altered import altered_calls, has_altered_calls, outcome_in_words
+from mt_core.testing.sample import declared_operators
 
 FOLDER = Path(__file__).with_name("altered")
 
@@ -70,9 +71,11 @@ def main() -> int:
     torch.set_num_threads(2)  # with a single one, PyTorch chooses other kernels, which call themselves otherwise
     FOLDER.mkdir(exist_ok=True)
     status = 0
-    for family, overloads in families().items():
-        chosen = [o for o in overloads if has_altered_calls(o) and find_operator(o) is not None]
-        found = {overload.name: record(overload) for overload in chosen}
+    families = [a for a in sys.argv[1:] if not a.startswith("-")]
+    chosen = [o for o in declared_operators() if has_altered_calls(o) and find_operator(o) is not None]
+    for family in families or sorted({overload.family for overload in chosen}):
+        found = {overload.name: record(overload) for overload in chosen if overload.family == family}
+        found = {name: said for name, said in found.items() if said}
         path = FOLDER / f"{family}.json.gz"
         if "--check" not in sys.argv:
             path.write_bytes(gzip.compress(json.dumps(found, separators=(",", ":")).encode(), mtime=0))

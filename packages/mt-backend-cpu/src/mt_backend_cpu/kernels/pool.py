@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -207,7 +208,7 @@ def _adaptive_maximum(spatial: int) -> Any:
             ]
             part = self[(..., *[slice(a, b) for a, b in bounds])]
             extent = part.shape[-spatial:]
-            flat = part.reshape(*part.shape[:-spatial], -1)
+            flat = part.reshape(*part.shape[:-spatial], math.prod(extent))
             chosen = np.argmax(flat, -1)
             values[(..., *cell)] = np.take_along_axis(flat, chosen[..., None], -1)[..., 0]
             place: Any = 0

@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import dtypes
 from ..api import _functions as ops
+from ..checks.dtypes import require_same_dtype
 from ..checks.linalg import refuse_singular
 from ..dispatch.registry import register_composite as composite
 from ..dtypes import scalar_type_name
@@ -109,6 +110,11 @@ def vecdot(x: Any, y: Any, dim: int) -> Any:
         raise RuntimeError(
             f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {scalar_type_name(x.dtype)}"
         )
+    if x.dtype is not y.dtype:
+        raise RuntimeError(
+            f"linalg.vecdot: Expected x and y to have the same dtype, but found x of type {scalar_type_name(x.dtype)} "
+            f"and y of type {scalar_type_name(y.dtype)} instead"
+        )
     return ((x.conj() if x.is_complex() else x) * y).sum(dim)
 
 
@@ -121,6 +127,7 @@ def linalg_cross(self: Any, other: Any, dim: int) -> Any:
         raise RuntimeError(
             f"linalg.cross: inputs dimension {dim} must have length 3. Got {self.size(dim)} and {other.size(dim)}"
         )
+    require_same_dtype(self, other)
 
     def part(i: int) -> Any:
         j, k = (i + 1) % 3, (i + 2) % 3

@@ -7,8 +7,10 @@ from typing import Any
 
 from .. import dtypes
 from ..api import _functions as ops
+from ..checks.dtypes import require_same_dtype
 from ..dispatch.registry import register_composite as composite
 from ..layout import broadcast_shapes
+from ..promotion import result_type_of
 
 _NONE, _MEAN, _SUM = range(3)
 
@@ -20,9 +22,18 @@ def reduced(loss: Any, reduction: int) -> Any:
     return loss.sum() if reduction == _SUM else loss
 
 
+def _of_one_dtype(self: Any, target: Any) -> tuple[Any, Any]:
+    """Both in the dtype that they promote to."""
+    if self._dtype is not target._dtype:
+        common = result_type_of((self, target))
+        self, target = self.to(common), target.to(common)
+    return self, target
+
+
 @composite("mse_loss")
 def mse_loss(self: Any, target: Any, reduction: int) -> Any:
     """self (*), target (*), broadcast -> (), or the common shape unreduced."""
+    self, target = _of_one_dtype(self, target)
     difference = self - target
     return reduced(difference * difference, reduction)
 
@@ -36,10 +47,11 @@ def l1_loss(self: Any, target: Any, reduction: int) -> Any:
 @composite("smooth_l1_loss")
 def smooth_l1_loss(self: Any, target: Any, reduction: int, beta: float) -> Any:
     """self (*), target (*), broadcast -> (), or the common shape unreduced."""
-    if beta < 0:
+    if not beta >= 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     if beta == 0:
         return l1_loss(self, target, reduction)
+    self, target = _of_one_dtype(self, target)
     difference = self - target
     distance = difference.abs()
     loss = ops.where(distance < beta, 0.5 * difference * difference / beta, distance - 0.5 * beta)
@@ -49,12 +61,29 @@ def smooth_l1_loss(self: Any, target: Any, reduction: int, beta: float) -> Any:
 @composite("huber_loss")
 def huber_loss(self: Any, target: Any, reduction: int, delta: float) -> Any:
     """self (*), target (*), broadcast -> (), or the common shape unreduced."""
-    if delta <= 0:
+    if not delta > 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    d = self._dtype
+    self, target = _of_one_dtype(self, target)
+    _require_cast(self._dtype, d)
     difference = self - target
     distance = difference.abs()
     loss = ops.where(distance <= delta, 0.5 * difference * difference, delta * (distance - 0.5 * delta))
-    return reduced(loss, reduction)
+    return reduced(loss, reduction).to(d)
+
+
+def _require_cast(found: dtypes.dtype, result: dtypes.dtype) -> None:
+    """Losses that PyTorch writes into a tensor like one argument refuse what that does not hold."""
+    if not dtypes.can_cast(found, result):
+        names = dtypes.scalar_type_name(found), dtypes.scalar_type_name(result)
+        raise RuntimeError(f"result type {names[0]} can't be cast to the desired output type {names[1]}")
+
+
+def _require_shape_of_result(self: Any, *others: Any) -> None:
+    """Losses that PyTorch writes into a tensor like the first argument refuse others that are larger."""
+    shape = broadcast_shapes([tuple(self.shape), *(tuple(other.shape) for other in others if other is not None)])
+    if tuple(shape) != tuple(self.shape):
+        raise RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(shape)}")
 
 
 @composite("nll_loss")
@@ -176,10 +205,17 @@ def _smoothed_loss(
 @composite("binary_cross_entropy")
 def binary_cross_entropy(self: Any, target: Any, weight: Any, reduction: int) -> Any:
     """self (*), target (*), weight broadcast to it -> (), or (*) unreduced."""
+    if self._dtype is not target._dtype:
+        raise RuntimeError(
+            f"Found dtype {dtypes.scalar_type_name(target._dtype)} but expected {dtypes.scalar_type_name(self._dtype)}"
+        )
+    _require_shape_of_result(self, target, weight)
+    if weight is not None:
+        _require_cast(result_type_of((self, weight)), self._dtype)
     if self.numel() and not self.is_meta and bool(((self < 0) | (self > 1)).any()):
         raise RuntimeError("all elements of input should be between 0 and 1")
     loss = (target - 1) * _bounded_log(1 - self) - target * _bounded_log(self)
-    return reduced(loss if weight is None else loss * weight, reduction)
+    return reduced(loss if weight is None else (loss * weight).to(self._dtype), reduction)
 
 
 def _bounded_log(value: Any) -> Any:
@@ -204,14 +240,21 @@ def binary_cross_entropy_with_logits(self: Any, target: Any, weight: Any, pos_we
 @composite("kl_div")
 def kl_div(self: Any, target: Any, reduction: int, log_target: bool) -> Any:
     """self (*) of logarithms, target (*), broadcast -> (), or the common shape unreduced."""
+    if self.is_complex() or target.is_complex():
+        raise RuntimeError("kl_div: Complex inputs not supported.")
+    if self.dtype.is_integral or target.dtype.is_integral:
+        raise RuntimeError("kl_div: Integral inputs not supported.")
     loss = target.exp() * (target - self) if log_target else ops.xlogy(target, target) - target * self
     return reduced(loss, reduction)
 
 
 @composite("soft_margin_loss")
 def soft_margin_loss(self: Any, target: Any, reduction: int) -> Any:
-    """self (*), target (*), broadcast -> (), or the common shape unreduced."""
-    return reduced((-self * target).exp().log1p(), reduction)
+    """self (*), target (*) of no more elements -> (), or (*) unreduced."""
+    _require_shape_of_result(self, target)
+    product = -self * target
+    _require_cast(product._dtype if product._dtype.category > 1 else dtypes.get_default_dtype(), self._dtype)
+    return reduced(product.to(self._dtype).exp().log1p(), reduction)
 
 
 @composite("hinge_embedding_loss")
@@ -251,6 +294,7 @@ def multi_margin_loss(self: Any, target: Any, p: Any, margin: Any, weight: Any, 
     _require_labels(target)
     if not target.is_meta and bool(((labels < 0) | (labels >= rows.shape[1])).any()):
         raise RuntimeError("target out of range")
+    require_same_dtype(self, weight)
     own = rows.gather(1, labels.unsqueeze(1))
     terms = (margin - own + rows).clamp_min(0)
     if p == 2:
@@ -276,6 +320,8 @@ def multilabel_margin_loss(self: Any, target: Any, reduction: int) -> Any:
     if tuple(self.shape) != tuple(target.shape):
         raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(self.shape)}")
     _require_labels(target)
+    if target.numel() and not target.is_meta and int(target.min()) < -1:
+        raise RuntimeError("argument #2 'target' is out of range")
     if not self.dim():
         self, target, scalar = self.reshape(1, 1), target.reshape(1, 1), True
     else:
@@ -295,10 +341,14 @@ def multilabel_margin_loss(self: Any, target: Any, reduction: int) -> Any:
 @composite("cosine_similarity")
 def cosine_similarity(x1: Any, x2: Any, dim: int, eps: float) -> Any:
     """x1 (*, D, *), x2 (*, D, *), broadcast -> without `dim`."""
-    if not x1.dtype.is_floating_point and not x2.dtype.is_floating_point:
+    common = result_type_of((x1, x2))
+    if not common.is_floating_point:
         raise RuntimeError(
-            f"expected common dtype to be floating point, yet common dtype is {dtypes.scalar_type_name(x1.dtype)}"
+            f"expected common dtype to be floating point, yet common dtype is {dtypes.scalar_type_name(common)}"
         )
+    if not eps >= 0:
+        raise RuntimeError(f"eps must be non-negative, got: {eps:g}")
+    x1, x2 = x1.to(common), x2.to(common)
     shape = broadcast_shapes([tuple(x1.shape), tuple(x2.shape)])
     x1, x2 = x1.expand(shape), x2.expand(shape)
     first = ops.linalg_vector_norm(x1, 2, (dim,), True).clamp_min(eps)

@@ -7,9 +7,13 @@ from typing import Any
 
 from .. import dtypes
 from ..api import _functions as ops
+from ..checks.dtypes import require_number
 from ..dispatch.registry import overload
 from ..dispatch.registry import register_composite as composite
+from ..dtypes import scalar_type_name
 from ..layout import broadcast_shapes
+from ..promotion import result_type_of
+from ..shape_rules.matmul import check_expandable
 from ..state import tls
 
 _mm = overload("mm", "matmul").cache
@@ -63,7 +67,14 @@ def outer(self: Any, vec2: Any) -> Any:
 @composite("addbmm", explicit=True)
 def addbmm(self: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any) -> Any:
     """self broadcast to (M, N), batch1 (B, M, K), batch2 (B, K, N) -> (M, N), summed over B."""
+    if batch1._dtype is batch2._dtype and self._dtype is not batch1._dtype:
+        raise RuntimeError(
+            f"self and mat2 must have the same dtype, but got {scalar_type_name(self._dtype)} and "
+            f"{scalar_type_name(batch2._dtype)}"
+        )
+    require_number(self._dtype, beta, alpha)
     product = ops.bmm(batch1, batch2).sum(0)
+    check_expandable(self, tuple(product.shape))
     return combine(self, product, beta, alpha)
 
 
@@ -83,8 +94,13 @@ def addr(self: Any, vec1: Any, vec2: Any, beta: Any, alpha: Any) -> Any:
         which, tensor = ("vec1", vec1) if vec1._array.ndim != 1 else ("vec2", vec2)
         raise RuntimeError(f"addr: Expected 1-D argument {which}, but got {tensor._array.ndim}-D")
     product = outer(vec1, vec2)
+    check_expandable(self, tuple(product.shape))
+    require_number(result_type_of((self, product)), beta, alpha)
     if self.dtype is product.dtype is dtypes.bool:
         beta, alpha = bool(beta), bool(alpha)
+    for name, value in (("beta", beta), ("alpha", alpha)):
+        if isinstance(value, bool) and result_type_of((self, product)) is not dtypes.bool:
+            raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
     return combine(self, product, beta, alpha)
 
 

@@ -8,8 +8,8 @@ from typing import Any
 from ..api import _functions as ops
 from ..autograd_state import no_grad
 from ..dispatch.registry import register_composite as composite
-from ..dtypes import dtype, finfo, float32, scalar_type_name
-from ..shape_rules.norm import check_normalized
+from ..dtypes import finfo
+from ..shape_rules.norm import check_normalized, check_parameter_types
 
 Ints = tuple[int, ...]
 
@@ -80,6 +80,7 @@ def group_norm(input: Any, num_groups: int, weight: Any, bias: Any, eps: float, 
                 f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} "
                 f"of shape {list(parameter.shape)} and input of shape {list(shape)}"
             )
+    check_parameter_types(input._dtype, weight, bias)
     return ops.native_group_norm(input, weight, bias, n, channels, math.prod(shape[2:]), num_groups, eps)[0]
 
 
@@ -87,20 +88,6 @@ def _check_channels(channels: int, **parameters: Any) -> None:
     for name, parameter in parameters.items():
         if parameter is not None and parameter.numel() != channels:
             raise RuntimeError(f"{name} should contain {channels} elements not {parameter.numel()}")
-
-
-def _check_parameter_types(d: dtype, *parameters: Any) -> None:
-    """Parameters have the input's dtype; beside half types they may all be float32."""
-    given = [p._dtype for p in parameters if p is not None]
-    wrong = next((found for found in given if found is not d), None)
-    if wrong is None or not d.is_floating_point:
-        return
-    if given[0] is d:
-        raise RuntimeError(f"expected scalar type {scalar_type_name(d)} but found {scalar_type_name(wrong)}")
-    if any(found is not float32 for found in given):
-        raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
-    if d.compute is d:
-        raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
 
 
 @composite("native_batch_norm")
@@ -116,7 +103,8 @@ def native_batch_norm(
         raise IndexError(
             f"Dimension out of range (expected to be in range of [-{len(shape)}, {len(shape) - 1}], but got 1)"
         )
-    _check_parameter_types(input._dtype, weight, bias, running_mean, running_var)
+    if input._dtype.is_floating_point:  # the rule of `_batch_norm` refuses others
+        check_parameter_types(input._dtype, weight, bias, running_mean, running_var)
     if not training:
         if running_mean is None or running_var is None:
             raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
@@ -186,6 +174,8 @@ def batch_norm(
     cudnn_enabled: bool,
 ) -> Any:  # fmt: skip
     """input (N, C, *), all others (C,) -> (N, C, *); running statistics are brought up to date in place."""
+    if (running_mean is None) != (running_var is None) and training:
+        raise ValueError("running_mean and running_var must either both be None or neither be None")
     if input._array.ndim >= 2:
         _check_channels(
             input._array.shape[1], running_mean=running_mean, running_var=running_var, weight=weight, bias=bias
@@ -202,7 +192,7 @@ def instance_norm(
     """input (N, C, *), all others (C,) -> (N, C, *); running statistics are brought up to date in place."""
     if not use_input_stats and (running_mean is None or running_var is None):
         raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
-    n, channels = input._array.shape[:2]
+    n, channels = input.size(0), input.size(1)
     repeated: list[Any] = [None if p is None else p.repeat(n) for p in (weight, bias, running_mean, running_var)]
     flat = input.contiguous().view((1, n * channels, *input._array.shape[2:]))
     result = ops.batch_norm(

@@ -36,7 +36,7 @@ def pdist(self: Any, p: float) -> Any:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {self.dim()}D")
     if not self.is_floating_point():
         raise RuntimeError("pdist only supports floating-point dtypes")
-    if p < 0:
+    if not p >= 0:
         raise RuntimeError("pdist only supports non-negative p values")
     rows = self.shape[0]
     if rows < 2:

@@ -69,6 +69,12 @@ for _spatial in (1, 2, 3):
     )
 
 
+def _check_count(values: Ints, words: str) -> None:
+    if len(values) != (2 if words.startswith("two") else 3):
+        got = "got" if words.endswith("output_size") else "got:"
+        raise RuntimeError(f"There should be exactly {words}, but {got} {len(values)} elements.")
+
+
 def _unpool(self: Any, indices: Any, output_size: Ints, spatial: int) -> Any:
     if indices.dtype is not dtypes.int64:
         raise RuntimeError(
@@ -88,10 +94,10 @@ def _unpool(self: Any, indices: Any, output_size: Ints, spatial: int) -> Any:
     area = math.prod(output_size)
     if indices.numel() and not indices.is_meta:
         low, high = int(indices.min()), int(indices.max())
-        if low < 0 or high >= area:
+        if self.numel() and area and (low < 0 or high >= area):
             raise RuntimeError(
                 f"Found an invalid max index: {high if high >= area else low} (output volumes are of size "
-                f"{'x'.join(map(str, output_size))}"
+                f"{'x'.join(map(str, output_size))})"
             )
     flat = self.reshape((*lead, -1)) if self.numel() else self.reshape((*lead, 0))
     result = self.new_zeros((*lead, area)).scatter(-1, indices.reshape(flat.shape), flat)
@@ -101,12 +107,18 @@ def _unpool(self: Any, indices: Any, output_size: Ints, spatial: int) -> Any:
 @composite("max_unpool2d")
 def max_unpool2d(self: Any, indices: Any, output_size: Ints) -> Any:
     """self and indices (N, C, H, W) or (C, H, W) -> (N, C, *output_size) or (C, *output_size)."""
+    _check_count(output_size, "two elements (height, width) in output_size")
     return _unpool(self, indices, tuple(output_size), 2)
 
 
 @composite("max_unpool3d")
 def max_unpool3d(self: Any, indices: Any, output_size: Ints, stride: Ints, padding: Ints) -> Any:
     """self and indices (N, C, D, H, W) or (C, D, H, W) -> (N, C, *output_size) or (C, *output_size)."""
+    _check_count(output_size, "three elements (depth, height, width) in output_size")
+    _check_count(stride, "three elements (depth, height, width) in stride")
+    _check_count(padding, "three elements (depth, height, width) in padding")
+    if min(stride) <= 0:
+        raise RuntimeError(f"strides should be greater than zero, but got stride: {list(stride)}")
     return _unpool(self, indices, tuple(output_size), 3)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import dtypes
 from ..api import _functions as ops
+from ..checks.dtypes import require_same_dtype
 from ..construct import from_data
 from ..dispatch.registry import register_composite as composite
 
@@ -16,6 +17,7 @@ Ints = tuple[int, ...]
 
 
 def _check(self: Any, output_size: Ints, spatial: int) -> None:
+    output_size = tuple(output_size)
     if len(output_size) != spatial:
         raise RuntimeError(f"It is expected output_size equals to {spatial}, but got size {len(output_size)}")
     if self.dim() != spatial + 2:
@@ -93,7 +95,8 @@ def _along(self: Any, weights: list[float], dim: int) -> Any:
 
 
 def _linear(self: Any, output_size: Ints, align_corners: bool, scales: tuple[Any, ...]) -> Any:
-    _check(self, output_size, len(scales))
+    spatial = len(scales)
+    _check(self, output_size, spatial)
     result = self
     for i, (size, scale) in reversed(list(enumerate(zip(output_size, scales, strict=True)))):
         dim, n = i + 2, self.shape[i + 2]
@@ -313,4 +316,5 @@ def grid_sampler(input: Any, grid: Any, interpolation_mode: int, padding_mode: i
         )
     if input.dim() == 5 and interpolation_mode == 2:
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
+    require_same_dtype(input, grid)
     return _sampled(input, grid, interpolation_mode, padding_mode, align_corners)

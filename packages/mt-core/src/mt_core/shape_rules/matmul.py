@@ -79,7 +79,8 @@ def dot(self: Any, tensor: Any) -> Spec:
     return Spec((), self._dtype)
 
 
-def _expandable(self: Any, target: tuple[int, ...]) -> None:
+def check_expandable(self: Any, target: tuple[int, ...]) -> None:
+    """Refuse what does not expand to the shape of a product."""
     shape = self._array.shape
     fits = len(shape) <= len(target) and all(
         n in (1, t) for n, t in zip(reversed(shape), reversed(target), strict=False)
@@ -121,7 +122,7 @@ def addmm(self: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> Spec:
             f"{scalar_type_name(mat2._dtype)}"
         )
     _scalars_fit(self._dtype, alpha, beta)
-    _expandable(self, (a[0], b[1]))
+    check_expandable(self, (a[0], b[1]))
     return Spec((a[0], b[1]), self._dtype)
 
 
@@ -133,7 +134,11 @@ def addmv(self: Any, mat: Any, vec: Any, beta: Any, alpha: Any) -> Spec:
         raise RuntimeError(f"vector + matrix @ vector expected, got {len(c)}, {len(a)}, {len(b)}")
     if a[1] != b[0] or (c and c[0] not in (1, a[0])):
         raise RuntimeError(f"size mismatch, got input ({c[0] if c else 1}), mat ({a[0]}x{a[1]}), vec ({b[0]})")
-    _one_dtype(mat, vec, _MISMATCH)
+    if not self._dtype is mat._dtype is vec._dtype:
+        names = [scalar_type_name(tensor._dtype) for tensor in (self, mat, vec)]
+        raise RuntimeError(
+            f"addmv input tensors must have the same dtype, but got {names[0]}, {names[1]}, and {names[2]}"
+        )
     _scalars_fit(self._dtype, alpha, beta)
     return Spec((a[0],), self._dtype)
 
@@ -148,7 +153,7 @@ def baddbmm(self: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any) -> Spec:
             f"batch1: {c_type_name(batch1._dtype)}, batch2: {c_type_name(batch2._dtype)}"
         )
     _scalars_fit(self._dtype, alpha, beta)
-    _expandable(self, spec.shape)
+    check_expandable(self, spec.shape)
     return spec
 
 
@@ -175,5 +180,5 @@ def linear(input: Any, weight: Any, bias: Any) -> Spec:
             )
     shape = (*x[:-1], *w[:-1])
     if bias is not None:
-        _expandable(bias, shape)
+        check_expandable(bias, shape)
     return Spec(shape, input._dtype)

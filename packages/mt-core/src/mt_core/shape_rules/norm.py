@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..dispatch.registry import register_shape_rule as shape_rule
-from ..dtypes import scalar_type_name
+from ..dtypes import dtype, float32, scalar_type_name
 from ..keys import STRIDED
 from ..layout import output_strides
 from ..spec import Spec
@@ -37,12 +37,27 @@ def check_normalized(input: Any, normalized_shape: Ints, weight: Any, bias: Any)
         )
 
 
+def check_parameter_types(d: dtype, *parameters: Any) -> None:
+    """Parameters have the input's dtype; beside half types they may all be float32."""
+    given = [p._dtype for p in parameters if p is not None]
+    wrong = next((found for found in given if found is not d), None)
+    if wrong is None:
+        return
+    if given[0] is d:
+        raise RuntimeError(f"expected scalar type {scalar_type_name(d)} but found {scalar_type_name(wrong)}")
+    if any(found is not float32 for found in given):
+        raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
+    if d.compute is d:
+        raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
+
+
 @shape_rule("native_layer_norm")
 def native_layer_norm(
     input: Any, normalized_shape: Ints, weight: Any, bias: Any, eps: float
 ) -> tuple[Spec, Spec, Spec]:
     """input (*L, *S), weight (*S), bias (*S) -> result (*L, *S), mean and 1/deviation (*L, 1, ..., 1)."""
     check_normalized(input, normalized_shape, weight, bias)
+    check_parameter_types(input._dtype, weight, bias)
     _check_floating(input, "LayerNormKernelImpl")
     shape = input._array.shape
     lead = len(shape) - len(normalized_shape)

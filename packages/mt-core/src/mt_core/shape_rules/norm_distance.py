@@ -22,7 +22,7 @@ def cdist_forward(x1: Any, x2: Any, p: float, compute_mode: int | None) -> Spec:
     for name, x in (("X1", x1), ("X2", x2)):
         if not x._dtype.is_floating_point:
             raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {scalar_type_name(x._dtype)}")
-    if p < 0:
+    if not p >= 0:
         raise RuntimeError("cdist only supports non-negative p values")
     if x1._dtype is not x2._dtype:
         raise RuntimeError(

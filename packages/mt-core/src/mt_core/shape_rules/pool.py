@@ -201,10 +201,14 @@ def adaptive_shape(self: Any, output_size: Ints, spatial: int, name: str) -> Int
     result = (*shape[:-spatial], *output_size)
     for i in range(spatial):
         at = len(shape) - spatial + i
-        if shape[at] == 0 and not average:
+        if shape[at] == 0:
+            # PyTorch averages a line as a plane of height 1.
+            plane, sizes = (
+                (name.replace("1d", "2d"), (*shape[:-1], 1, 0)) if name.endswith("avg_pool1d") else (name, shape)
+            )
             raise RuntimeError(
-                f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
-                f"{list(shape)} with dimension {at} being empty"
+                f"{plane}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
+                f"{list(sizes)} with dimension {len(sizes) - len(shape) + at} being empty"
             )
     if any(n < 0 for n in output_size):
         if not average:

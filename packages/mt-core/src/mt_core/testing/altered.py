@@ -10,7 +10,7 @@ import gzip
 import json
 import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -22,7 +22,7 @@ from ..dispatch.registry import Overload, find_overload
 from ..dtypes import dtype
 from ..schema import Argument
 from ..tensor import Tensor
-from .arguments import Arguments, samples_on
+from .arguments import REFUSALS, Arguments, samples_on, tensors_in, written_positions
 from .oracle import Outcome, run_sample
 from .sample import Sample, TensorMaker, hidden_writes
 
@@ -60,19 +60,64 @@ class Altered(NamedTuple):
 def has_altered_calls(overload: Overload) -> bool:
     """Whether an operator's calls are altered: private ones do not check what their callers have checked.
 
-    Neither do derivatives of operators; and what reads memory by strides may read beyond it.
+    Neither do derivatives of operators; and what reads memory by strides may read beyond it. Of in-place and ``out=``
+    forms, what they write is altered alone.
     """
     name = overload.schema.name
     private = name.startswith(("_", "native_")) or "backward" in name or "as_strided" in name
-    return overload.declaration.form == "functional" and not private
+    return not private
 
 
 def altered_calls(overload: Overload, device_type: str) -> Iterator[Altered]:
-    """Every alteration of the operator's samples that `_bases` chooses."""
+    """Every alteration of the operator's samples that `_bases` chooses, or of what a form writes."""
+    if overload.declaration.form == "out":
+        return _altered_outs(overload, device_type)
+    if overload.declaration.form == "inplace":
+        return _altered(overload, device_type, _bases(overload)[:1], written_positions(overload))
+    return _altered(overload, device_type, _bases(overload), range(len(overload.schema.arguments)))
+
+
+def _altered_outs(overload: Overload, device_type: str) -> Iterator[Altered]:
+    """The first sample with an ``out=`` of another dtype, or of a dimension more; others are as the result is."""
+    functional = find_overload(overload.declaration.functional or "")
     arguments = overload.schema.arguments
-    for number in _bases(overload):
+    given = next(iter(samples_on(functional, "cpu")), None)
+    results = [] if given is None else _results(functional, given)
+    start = len(arguments) - len(results)
+    for place, result in enumerate(results):
+        for words, change in _of_outs(result):
+            bound = _bound(functional, device_type, 0)
+            named = dict(zip((a.name for a in functional.schema.arguments), bound, strict=True))
+            make = TensorMaker(device_type)
+            outs = [make(*r.shape, dtype=r.dtype) for r in results]
+            outs[place] = change(make, outs[place])
+            call = [named[a.name] for a in arguments[:start]] + outs
+            yield Altered(f"0 {arguments[start + place].name}: {words}", _as_sample(arguments, call))
+
+
+def _results(functional: Overload, sample: Sample) -> list[Tensor]:
+    """What a sample gives on the CPU; nothing where it is refused."""
+    with no_grad():
+        try:
+            return tensors_in(functional.call(*Arguments(functional, sample).bound))
+        except REFUSALS:
+            return []
+
+
+def _of_outs(result: Tensor) -> Iterator[Alteration]:
+    shape = tuple(result.shape)
+    yield f"shape {[2, *shape]}", partial(_elements, (2, *shape), result.dtype)
+    for d in OTHER_DTYPES:
+        if d is not result.dtype:
+            yield f"dtype {d}", partial(_elements, shape, d)
+
+
+def _altered(overload: Overload, device_type: str, bases: Iterable[int], positions: Iterable[int]) -> Iterator[Altered]:
+    arguments = overload.schema.arguments
+    for number in bases:
         plain = _bound(overload, device_type, number)
-        for position, argument in enumerate(arguments):
+        for position in positions:
+            argument = arguments[position]
             for words, change in _alterations(argument, plain[position]):
                 # Made anew where the call writes its arguments.
                 bound = _bound(overload, device_type, number) if _writes(overload) else list(plain)
