@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 
@@ -42,7 +42,7 @@ def read_block(file: IO[bytes], storage: UntypedStorage, d: dtype) -> None:
         storage.byteswap(d)
 
 
-def write_block(file: IO[bytes], storage: UntypedStorage, d: dtype) -> None:
+def write_block(file: Any, storage: UntypedStorage, d: dtype) -> None:
     """Write a storage as `read_block` reads it."""
     storage = storage.cpu()
     if sys.byteorder == "big":

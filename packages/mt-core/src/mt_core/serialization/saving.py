@@ -7,7 +7,7 @@ import os
 import pickle
 import sys
 from collections.abc import Iterator
-from typing import IO, Any
+from typing import Any
 
 from ..dtypes import dtype, uint8
 from ..storage import UntypedStorage, untyped
@@ -15,7 +15,7 @@ from ..typed_storage import TypedStorage, storage_class_of
 from . import config
 from .archive import ArchiveWriter, archive_name_of
 from .blocks import write_block
-from .files import is_path, written
+from .files import Output, is_path, written
 from .locations import location_tag
 from .pickler import pickler_class
 
@@ -42,7 +42,10 @@ def save(
     obj
         Anything picklable: a tensor, a ``state_dict``, a module.
     f
-        A path, or a file-like object with ``write``. A file at the path is replaced only when the new one is complete.
+        A path, or a file-like object with ``write``. A file at the path is replaced only when the new one is complete,
+        and hands over its mode and, where permitted, its owner; one with several hard links, or in a folder where no
+        file can be made, is written in place, with a warning. What processes left in the folder that were killed while
+        saving is removed.
     pickle_module
         Where the pickler comes from.
     pickle_protocol
@@ -53,7 +56,8 @@ def save(
     Raises
     ------
     RuntimeError
-        If the directory does not exist, or two tensors see the same storage as different dtypes.
+        If the directory does not exist, two tensors see the same storage as different dtypes, or ``write`` of a
+        file-like object says that it took less than it was given.
     """
     with written(f) as file:
         if _use_new_zipfile_serialization:
@@ -116,7 +120,7 @@ def _zeros(count: int) -> Iterator[bytes]:
         count -= len(_ZEROS)
 
 
-def _save_legacy(obj: Any, file: IO[bytes], pickle_module: Any, protocol: int) -> None:
+def _save_legacy(obj: Any, file: Output, pickle_module: Any, protocol: int) -> None:
     from .legacy import header  # lazy: files of before PyTorch 1.6 are rare
 
     table = StorageTable()
