@@ -244,7 +244,9 @@ def _has_kernel(overload: Overload, call_keys: int) -> bool:
 
 def _backend_slot(overload: Overload, key: int, call_keys: int) -> Callee:
     kernels = kernels_of(overload, key)
-    otherwise = _made_of_operators(overload)
+    # Where a kernel takes every call, what else there is need not even be loaded.
+    complete = any(kernel.accepts.everything() for kernel in kernels)
+    otherwise = None if complete else _made_of_operators(overload)
     if otherwise is not None and not kernels:
         return otherwise
     several = has_several_devices(call_keys) and key != META
@@ -252,7 +254,7 @@ def _backend_slot(overload: Overload, key: int, call_keys: int) -> Callee:
     as_numbers = several and overload.declaration.kind == "elementwise" and not own_kernel_writes
     if as_numbers:
         call_keys |= STRIDED  # the short paths take arrays of the backend only
-    if otherwise is None:
+    if otherwise is None and not complete:
         otherwise = _under_rule(overload, key, call_keys)
     built = executors.build(overload, kernels, otherwise, backend_for(key), key, call_keys) if kernels else otherwise
     if built is None:
