@@ -17,7 +17,9 @@ from mt_core.api import _functions as ops
 from mt_core.autograd_state import no_grad
 from mt_core.devices import backend_key
 from mt_core.dispatch import composed
+from mt_core.dispatch.lookup import kernels_of
 from mt_core.dispatch.registry import COMPOSITES, KERNELS, Overload, find_overload, forget_all
+from mt_core.keys import CPU
 from mt_core.plugins.coverage import coverage
 from mt_core.plugins.discovery import register_backend
 from mt_core.testing import BackendExam
@@ -72,6 +74,12 @@ def test_what_is_written_in_others_is_shown_as_composite() -> None:
     assert {states[o.name] for o in written() if o.name not in BASIS} == {"composite"}
     for name in ("log", "_softmax", "native_layer_norm", "gelu", "nll_loss_forward", "linear"):
         assert table[name] == ("composite", "mt-core") and states.get(f"{name}.out", "derived") == "derived"
+
+
+def test_the_cpu_needs_none_of_them() -> None:
+    """Its kernels take every call: a composite would be slower, and stand before what derives from another form."""
+    for overload in written():
+        assert any(kernel.accepts.everything() for kernel in kernels_of(overload, CPU)), overload.name
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..api import _functions as ops
 from ..dispatch.registry import register_composite as composite
-from ._stand_ins import not_for
+from ._stand_ins import beside, not_for
 from .elementwise_exponential import is_near_zero, tanh_near_zero
 
 
@@ -108,3 +108,77 @@ def leaky_relu(self: Any, negative_slope: Any) -> Any:
 @composite("leaky_relu_backward", explicit=True)
 def leaky_relu_backward(grad_output: Any, self: Any, negative_slope: Any, self_is_result: bool) -> Any:
     return ops.where(ops.gt(self, 0), grad_output, ops.mul(grad_output, negative_slope))
+
+
+@composite("hardtanh", explicit=True)
+def hardtanh(self: Any, min_val: Any, max_val: Any) -> Any:
+    return ops.minimum(ops.maximum(self, beside(min_val, self)), beside(max_val, self))
+
+
+@composite("hardtanh_backward", explicit=True)
+def hardtanh_backward(grad_output: Any, self: Any, min_val: Any, max_val: Any) -> Any:
+    limited = ops.logical_or(ops.le(self, min_val), ops.ge(self, max_val))
+    return ops.where(limited, 0, grad_output)
+
+
+@composite("elu", explicit=True)
+def elu(self: Any, alpha: Any, scale: Any, input_scale: Any) -> Any:
+    falling = ops.mul(ops.expm1(ops.mul(self, input_scale)), alpha * scale)
+    return ops.where(ops.le(self, 0), falling, ops.mul(self, scale))
+
+
+@composite("elu_backward", explicit=True)
+def elu_backward(
+    grad_output: Any, alpha: Any, scale: Any, input_scale: Any, is_result: bool, self_or_result: Any
+) -> Any:
+    height = alpha * scale
+    if is_result:
+        falling = ops.add(self_or_result, height)
+    else:
+        falling = ops.mul(ops.exp(ops.mul(self_or_result, input_scale)), height)
+    slope = ops.where(ops.le(self_or_result, 0), ops.mul(falling, input_scale), scale)
+    return ops.mul(grad_output, slope)
+
+
+# The logarithm of the logistic function, and gates
+
+
+@composite("log_sigmoid_forward", explicit=True)
+def log_sigmoid_forward(self: Any) -> tuple[Any, Any]:
+    """self (*) -> min(self, 0) - log(1 + exp(-abs(self))), and the exponential in it."""
+    decay = ops.exp(ops.neg(ops.abs(self)))
+    return ops.sub(ops.clamp_max(self, 0), ops.log1p(decay)), decay
+
+
+@composite("log_sigmoid_backward", explicit=True)
+def log_sigmoid_backward(grad_output: Any, self: Any, buffer: Any) -> Any:
+    rest = ops.div(buffer, ops.add(buffer, 1))
+    return ops.mul(grad_output, ops.where(ops.lt(self, 0), ops.rsub(rest, 1), rest))
+
+
+@composite("mish", explicit=True)
+def mish(self: Any) -> Any:
+    return ops.mul(self, ops.tanh(ops.log1p(ops.exp(self))))
+
+
+@composite("mish_backward", explicit=True)
+def mish_backward(grad_output: Any, self: Any) -> Any:
+    t = ops.tanh(ops.log1p(ops.exp(self)))
+    bend = ops.mul(ops.mul(self, ops.sigmoid(self)), ops.rsub(ops.mul(t, t), 1))
+    return ops.mul(grad_output, ops.add(t, bend))
+
+
+@composite("glu", explicit=True)
+def glu(self: Any, dim: int) -> Any:
+    """self (*L, 2N, *R) -> (*L, N, *R): the first half of `dim` times the sigmoid of the second."""
+    value, gate = self.chunk(2, dim)
+    return ops.mul(value, ops.sigmoid(gate))
+
+
+@composite("glu_backward", explicit=True)
+def glu_backward(grad_output: Any, self: Any, dim: int) -> Any:
+    """grad_output (*L, N, *R), self (*L, 2N, *R) -> like self."""
+    value, gate = self.chunk(2, dim)
+    s = ops.sigmoid(gate)
+    to_value = ops.mul(grad_output, s)
+    return ops.cat([to_value, ops.mul(ops.mul(to_value, value), ops.rsub(s, 1))], dim)

@@ -118,3 +118,18 @@ def lerp(self: Any, end: Any, weight: Any) -> Any:
     near = ops.add(self, ops.mul(step, weight))
     far = ops.sub(end, ops.mul(step, ops.rsub(weight, 1)))
     return ops.where(ops.lt(ops.abs(weight), 0.5), near, far)
+
+
+@composite("sgn", explicit=True)
+def sgn(self: Any) -> Any:
+    not_for("sgn", self.dtype, self.dtype.is_complex)
+    return ops.sign(self)
+
+
+@composite("_conj_physical", explicit=True)
+def conj_physical(self: Any) -> Any:
+    """The imaginary part negated."""
+    if not self.dtype.is_complex:
+        return self
+    real, imaginary = ops.view_as_real(self).split(1, -1)
+    return ops.view_as_complex(ops.cat([real, ops.neg(imaginary)], -1))

@@ -9,7 +9,7 @@ from .. import dtypes
 from ..api import _functions as ops
 from ..dispatch.registry import register_composite as composite
 from ..dtypes import dtype
-from ._stand_ins import not_for, truth
+from ._stand_ins import beside, not_for, truth
 
 
 class Binary(NamedTuple):
@@ -164,3 +164,11 @@ def expm1(self: Any) -> Any:
     t = tanh_near_zero(ops.mul(self, 0.5))
     near = ops.div(ops.mul(t, 2), ops.rsub(t, 1))
     return ops.where(is_near_zero(self, 1.0), near, ops.sub(ops.exp(self), 1))
+
+
+@composite("xlogy.Tensor", explicit=True)
+def xlogy(self: Any, other: Any) -> Any:
+    """self log(other), 0 where self is 0, unless other is NaN."""
+    other = beside(other, self)
+    nothing = ops.logical_and(ops.eq(self, 0), ops.logical_not(ops.isnan(other)))
+    return ops.where(nothing, 0, ops.mul(self, ops.log(other)))

@@ -28,21 +28,25 @@ def masked_fill_tensor(self: Any, mask: Any, value: Any) -> Any:
     return ops.where(mask, value.to(device=self.device, dtype=self.dtype), self)
 
 
-def _rows(index: Any, count: int) -> list[int]:
+def rows_within(index: Any, count: int) -> list[int]:
     """The indices, in order, none of them outside of 0 .. count - 1."""
-    rows = host_array(index).reshape(-1)
-    if rows.size and (rows.min() < 0 or rows.max() >= count):
+    rows: list[int] = host_array(index).reshape(-1).tolist()
+    if rows and (min(rows) < 0 or max(rows) >= count):
         refuse_selected()
-    return [int(row) for row in rows]
+    return rows
 
 
 @composite("index_select", explicit=True)
 def index_select(self: Any, dim: int, index: Any) -> Any:
     """self (*L, N, *R), index (K,) -> (*L, K, *R), at `dim`."""
     if not self._array.ndim:
-        _rows(index, 1)
+        rows_within(index, 1)
         return self
-    rows = _rows(index, self._array.shape[dim])
+    return copied(self, dim, rows_within(index, self._array.shape[dim]))
+
+
+def copied(self: Any, dim: int, rows: list[int]) -> Any:
+    """self (*L, N, *R) -> (*L, number of rows, *R), at `dim`."""
     shape = list(self._array.shape)
     shape[dim] = len(rows)
     result = self.new_empty(shape)
@@ -82,7 +86,7 @@ def gather(self: Any, dim: int, index: Any, sparse_grad: bool) -> Any:
     source, where = (t if t._array.ndim else t.reshape(1) for t in (self, index))
     dim %= source._array.ndim
     size = source._array.shape[dim]
-    _refuse_beyond(host_array(where), dim, size)
+    refuse_beyond(host_array(where), dim, size)
     for d, n in enumerate(where._array.shape):
         source = source if d == dim else source.narrow(d, 0, n)
     # (*I, size): every place's candidates, of which one is meant.
@@ -91,7 +95,8 @@ def gather(self: Any, dim: int, index: Any, sparse_grad: bool) -> Any:
     return ops.sum(ops.where(meant, candidates, 0), (-1,)).reshape(index._array.shape)
 
 
-def _refuse_beyond(index: np.ndarray, dim: int, size: int) -> None:
+def refuse_beyond(index: np.ndarray, dim: int, size: int) -> None:
+    """Refuse what is no place along a dimension."""
     wrong = index[(index < 0) | (index >= size)]
     if wrong.size:
         refuse_picked(int(wrong.flat[0]), dim, size)

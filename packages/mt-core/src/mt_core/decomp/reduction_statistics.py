@@ -165,3 +165,56 @@ def argmax(self: Any, dim: int | None, keepdim: bool) -> Any:
 @composite("argmin", explicit=True)
 def argmin(self: Any, dim: int | None, keepdim: bool) -> Any:
     return _index(self, dim, keepdim, ops.amin)
+
+
+# Norms
+
+
+@composite("linalg_vector_norm", explicit=True)
+def vector_norm(self: Any, ord: Any, dim: Ints, keepdim: bool, dtype: Any) -> Any:
+    """self (*S) -> S without the dimensions `dim`, or 1 there with `keepdim`."""
+    not_for("linalg_vector_norm", self.dtype, self.dtype.is_complex)
+    wide = self if dtype is None else self.to(dtype.compute)
+    if ord == 2:
+        return ops.sqrt(_sum(ops.mul(wide, wide), dim, keepdim))
+    size = ops.abs(wide)
+    if ord == 1:
+        return _sum(size, dim, keepdim)
+    if ord == 0:
+        return _sum(ops.ne(size, 0).to(size.dtype), dim, keepdim)
+    if math.isinf(ord):
+        return (ops.amax if ord > 0 else ops.amin)(size, dim, keepdim) if dim else size
+    return ops.pow(_sum(ops.pow(size, ord), dim, keepdim), 1 / ord)
+
+
+@composite("prod", explicit=True)
+def prod(self: Any, dtype: Any) -> Any:
+    """self (*) -> (); int64 for integers and bool."""
+    return _product(_factors(self, dtype).reshape(-1), 0)
+
+
+@composite("prod.dim_int", explicit=True)
+def prod_dim(self: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
+    """self (*S) -> S without the dimension `dim`, or 1 there with `keepdim`; int64 for integers and bool."""
+    factors = _factors(self, dtype)
+    if not factors._array.ndim:
+        return factors
+    (at,) = dim
+    product = _product(factors, at)
+    return product.unsqueeze(at) if keepdim else product
+
+
+def _factors(self: Any, dtype: Any) -> Any:
+    if dtype is None:
+        return self if self.dtype.category >= 2 else self.to(dtypes.int64)
+    return self.to(dtype.compute)
+
+
+def _product(self: Any, dim: int) -> Any:
+    """self (*L, N, *R) -> (*L, *R): one half times the other, until one is left."""
+    while (size := self._array.shape[dim]) > 1:
+        half = size // 2
+        halves = ops.mul(self.narrow(dim, 0, half), self.narrow(dim, half, half))
+        self = ops.cat([halves, self.narrow(dim, 2 * half, 1)], dim) if size % 2 else halves
+    shape = list(self._array.shape)
+    return self.select(dim, 0) if shape.pop(dim) else self.new_ones(shape)

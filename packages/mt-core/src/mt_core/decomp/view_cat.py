@@ -31,3 +31,22 @@ def cat(tensors: list[Any], dim: int) -> Any:
 def stack(tensors: list[Any], dim: int) -> Any:
     """tensors (*L, *R), all alike -> (*L, number of tensors, *R), at `dim`."""
     return ops.cat([tensor.unsqueeze(dim) for tensor in tensors], dim)
+
+
+@composite("repeat", explicit=True)
+def repeat(self: Any, repeats: tuple[int, ...]) -> Any:
+    """self (*S) -> (repeats[i] S[i], ...), S preceded by as many ones as it lacks."""
+    ndim = len(repeats)
+    sizes = (1,) * (ndim - self._array.ndim) + tuple(self._array.shape)
+    spread = self.reshape([n for size in sizes for n in (1, size)])
+    spread = spread.expand([n for size, times in zip(sizes, repeats, strict=True) for n in (times, size)])
+    return spread.reshape([size * times for size, times in zip(sizes, repeats, strict=True)])
+
+
+@composite("flip", explicit=True)
+def flip(self: Any, dims: tuple[int, ...]) -> Any:
+    """self (*) -> (*), the dimensions `dims` from their ends: slice after slice."""
+    for dim in dims if self._array.ndim else ():
+        slices = self.unbind(dim)[::-1]
+        self = ops.stack(slices, dim) if slices else self
+    return self
