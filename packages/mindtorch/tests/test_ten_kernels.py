@@ -192,3 +192,58 @@ def test_a_transformer_block_is_trained(name: str) -> None:
     assert ours[0] == pytest.approx(theirs[0], rel=1e-5) and ours[0][-1] < 0.9 * ours[0][0]
     for gradient, expected in zip(ours[1], theirs[1], strict=True):
         torch.testing.assert_close(gradient, expected, rtol=1e-3, atol=1e-5)
+
+
+def test_losses_of_every_kind() -> None:
+    x, y = drawn(3, 4), drawn(4, 3).t()
+    shares = torch.sigmoid(y).contiguous()
+    for loss in (F.l1_loss, F.smooth_l1_loss, F.huber_loss):
+        both(lambda a, b, loss=loss: loss(a, b.detach()), x, y)
+    both(lambda a, b: F.binary_cross_entropy_with_logits(a, b.detach()), x, shares, order=2)
+    both(lambda a, b: F.binary_cross_entropy(torch.sigmoid(a), b.detach()), x, shares)
+    both(lambda a, b: F.kl_div(a.log_softmax(1), b.detach(), reduction="batchmean"), x, shares)
+    both(lambda a: F.logsigmoid(a) + F.elu(a) + F.mish(a) + F.hardtanh(a, -0.5, 0.5), x, order=2)
+    both(lambda a: F.glu(a, 1), x, order=2)
+
+
+def test_indices_and_what_is_written_there() -> None:
+    x, rows = drawn(4, 5), torch.tensor([2, 0, 2])
+    both(lambda a, i: a[i], x, rows)
+    both(lambda a, i: a[:, i] * a[i, i].unsqueeze(0), x, rows)
+    both(lambda a: a[a.detach() > 0], x)
+    both(lambda a, i: a.index_add(0, i, a[:3] * 2), x, rows)
+    both(lambda a: a.max(1)[0] + a.amin(1) + a.prod(1), x)
+    both(lambda a: torch.where(a > 0, a, 0).tril() + a.triu(1).flip(0).repeat(1, 1), x)
+
+    def written(a: Any) -> Any:
+        b = a * 1
+        b[a.detach() < 0] = 0.5
+        b[1:, ::2] += 2
+        return b * F.one_hot(torch.arange(4, device=a.device), 5)
+
+    both(written, x)
+
+
+@pytest.mark.parametrize(
+    ("make", "shape"),
+    [
+        (lambda: nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True), (2, 3, 8)),
+        (lambda: nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, activation="gelu", norm_first=True), (3, 2, 8)),
+        (lambda: nn.Sequential(nn.BatchNorm1d(4), nn.Linear(4, 3), nn.ReLU(), nn.RMSNorm(3)), (6, 4)),
+        (lambda: nn.Sequential(nn.GroupNorm(2, 4), nn.SiLU(), nn.Flatten(), nn.Softplus()), (2, 4, 3)),
+        (lambda: nn.LSTM(4, 5), (3, 2, 4)), (lambda: nn.GRU(4, 5), (3, 2, 4)),
+    ],
+)  # fmt: skip
+def test_modules(make: Callable[[], Any], shape: tuple[int, ...]) -> None:
+    """Results, and gradients clipped to a norm."""
+    found = []
+    for place in ("cpu", "ten"):
+        torch.manual_seed(1)
+        module = make().to(place)
+        made = module(drawn(*shape).to(place))
+        made = made[0] if isinstance(made, tuple) else made
+        (made * made.detach().cpu().cos().to(place)).sum().backward()
+        norm = nn.utils.clip_grad_norm_(module.parameters(), 0.5)
+        found.append([made.detach(), norm.detach(), *[p.grad for p in module.parameters()]])
+    for theirs, ours in zip(*found, strict=True):
+        close(ours, theirs, 10)

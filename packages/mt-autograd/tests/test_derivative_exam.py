@@ -6,9 +6,10 @@ from pathlib import Path
 
 from mt_autograd.testing import DerivativeExam, is_chosen
 from mt_core.testing import read_gaps
+from mt_core.testing.basis_backend import OfTheBasis
 from mt_core.testing.proofs import AsksNothingElse, registered_proof
 
-for _name in ("boxed", "strict"):
+for _name in ("boxed", "strict", "basis"):
     registered_proof(_name)
 
 
@@ -27,6 +28,13 @@ class TestStrictDerivatives(AsksNothingElse, TestBoxedDerivatives):
     """On a backend with the contract's attributes only."""
 
     device_type = "strict"
+
+
+class TestBasisDerivatives(OfTheBasis, TestDerivatives):
+    """On ten kernels: derivatives are written in them too."""
+
+    device_type = "basis"
+    share = 0.02
 
 
 def test_the_share_is_the_same_everywhere() -> None:

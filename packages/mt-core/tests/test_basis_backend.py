@@ -16,49 +16,27 @@ import mt_core
 from mt_core.api import _functions as ops
 from mt_core.autograd_state import no_grad
 from mt_core.devices import backend_key
-from mt_core.dispatch import composed
 from mt_core.dispatch.lookup import kernels_of
 from mt_core.dispatch.registry import COMPOSITES, KERNELS, Overload, find_overload, forget_all
 from mt_core.keys import CPU
 from mt_core.plugins.coverage import coverage
-from mt_core.plugins.discovery import register_backend
 from mt_core.testing import BackendExam
 from mt_core.testing.arguments import REFUSALS, Arguments, samples_on
-from mt_core.testing.basis_backend import BASIS, BasisBackend
+from mt_core.testing.basis_backend import BASIS, OfTheBasis, written_operators
+from mt_core.testing.proofs import registered_proof
 from mt_core.testing.sample import declared_operators
 
-register_backend(BasisBackend())
+registered_proof("basis")
+#: Of the checks that say less, one operator in so many is examined by default.
+SHARE = 3
 
 
-def functional_of(name: str) -> Overload:
-    """The operator itself, of an in-place or out= form that derives from it."""
-    overload = find_overload(name)
-    return find_overload(overload.declaration.functional or name)
-
-
-def is_written(name: str) -> bool:
-    """Whether an operator is carried out by a composite under its rule, or is a form of such a one."""
-    return composed.standing_in(functional_of(name)) is not None
-
-
-def written() -> list[Overload]:
-    return [o for o in declared_operators() if o.declaration.form == "functional" and is_written(o.name)]
-
-
-class TestBasisBackend(BackendExam):
+class TestBasisBackend(OfTheBasis, BackendExam):
     device_type = "basis"
 
-    def pytest_generate_tests(self, metafunc: Any) -> None:
-        super().pytest_generate_tests(metafunc)
-        metafunc._calls[:] = [call for call in metafunc._calls if is_written(call.params["operator"])]
-
-    def _may_be_missing(self, got: Any, wanted: Any) -> bool:
-        """Only what a composite says of itself: a part that is missing is a mistake."""
-        return not wanted.refusal and "is not written in other operators" in got.refusal
-
-    def test_views_alias(self) -> None:
-        """No view needs a kernel."""
-        assert not any(o.declaration.kind == "view" for o in written())
+    def operators(self, check: str) -> list[str]:
+        found = super().operators(check)
+        return found if check in ("test_agrees_with_reference", "test_agrees_with_meta") else found[::SHARE]
 
 
 def test_the_backend_has_the_ten_kernels_and_no_others() -> None:
@@ -71,14 +49,14 @@ def test_what_is_written_in_others_is_shown_as_composite() -> None:
     table = coverage("basis")
     states = {name: found.state for name, found in table.items()}
     assert {name for name, state in states.items() if state == "native"} == BASIS
-    assert {states[o.name] for o in written() if o.name not in BASIS} == {"composite"}
+    assert {states[o.name] for o in written_operators() if o.name not in BASIS} == {"composite"}
     for name in ("log", "_softmax", "native_layer_norm", "gelu", "nll_loss_forward", "linear"):
         assert table[name] == ("composite", "mt-core") and states.get(f"{name}.out", "derived") == "derived"
 
 
 def test_the_cpu_needs_none_of_them() -> None:
     """Its kernels take every call: a composite would be slower, and stand before what derives from another form."""
-    for overload in written():
+    for overload in written_operators():
         assert any(kernel.accepts.everything() for kernel in kernels_of(overload, CPU)), overload.name
 
 
@@ -88,7 +66,7 @@ def composites() -> Iterator[Callable[[str, Callable[..., Any]], None]]:
     kept = {}
 
     def replace(name: str, function: Callable[..., Any]) -> None:
-        assert is_written(name)
+        assert name in {o.name for o in written_operators()}
         kept.setdefault(name, COMPOSITES[name].function)
         COMPOSITES[name].function = function
         forget_all()
@@ -116,9 +94,9 @@ def test_no_composite_comes_back_to_itself(composites: Any) -> None:
 
         return run
 
-    for overload in written():
+    for overload in written_operators():
         composites(overload.name, noting(overload.name, COMPOSITES[overload.name].function))
-    for overload in written():
+    for overload in written_operators():
         run_all(overload)
     assert len(calls) > 50 and "log" in calls["_log_softmax"]
     assert {name: called for name, called in calls.items() if name in called} == {}

@@ -18,8 +18,8 @@ def sigmoid(self: Any) -> Any:
 
 @composite("sigmoid_backward", explicit=True)
 def sigmoid_backward(grad_output: Any, output: Any) -> Any:
-    not_for("sigmoid_backward", output.dtype, output.dtype.is_complex)
-    return ops.mul(ops.mul(grad_output, ops.rsub(output, 1)), output)
+    slope = ops.mul(ops.rsub(output, 1), output)
+    return ops.mul(grad_output, ops._conj_physical(slope) if output.dtype.is_complex else slope)
 
 
 @composite("tanh", explicit=True)

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..api import _functions as ops
 from ..dispatch.registry import register_composite as composite
+from ..layout import broadcast_shapes
 from ._stand_ins import not_for, truth
 
 
@@ -76,11 +77,24 @@ def _whole_power(self: Any, exponent: int) -> Any:
 
 @composite("abs", explicit=True)
 def abs_(self: Any) -> Any:
+    if self.dtype.is_complex:
+        return _modulus(*map(_size, ops.view_as_real(self).unbind(-1)))
+    return _size(self) if self.dtype.is_signed else self
+
+
+def _size(self: Any) -> Any:
     """The larger of x and -x; 0 is added because of two zeros the larger may be -0."""
-    not_for("abs", self.dtype, self.dtype.is_complex)
-    if not self.dtype.is_signed:
-        return self
     return ops.add(ops.maximum(self, ops.neg(self)), 0)
+
+
+def _modulus(a: Any, b: Any) -> Any:
+    """sqrt(a^2 + b^2) of parts that are not negative, without overflow in between; infinite if one is."""
+    larger = ops.maximum(a, b)
+    p, q = ops.div(a, larger), ops.div(b, larger)
+    result = ops.mul(larger, ops.sqrt(ops.add(ops.mul(p, p), ops.mul(q, q))))
+    # 0 / 0 where both are zero, inf / inf where one is infinite.
+    result = ops.where(truth(ops.mul(ops.add(p, q), 0)), larger, result)
+    return ops.where(ops.logical_or(ops.isinf(a), ops.isinf(b)), math.inf, result)
 
 
 @composite("sign", explicit=True)
@@ -133,3 +147,10 @@ def conj_physical(self: Any) -> Any:
         return self
     real, imaginary = ops.view_as_real(self).split(1, -1)
     return ops.view_as_complex(ops.cat([real, ops.neg(imaginary)], -1))
+
+
+@composite("complex", explicit=True)
+def complex_(real: Any, imag: Any) -> Any:
+    """real (*), imag (*), broadcast -> (*): the parts next to each other in memory."""
+    shape = broadcast_shapes([real._array.shape, imag._array.shape])
+    return ops.view_as_complex(ops.stack([real.expand(shape), imag.expand(shape)], -1))

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import dtypes
 from ..api import _functions as ops
-from ..checks.indexing import refuse_index
+from ..checks.indexing import refuse_index, refuse_short_source
 from ..construct import tensor
 from ..dispatch.registry import register_composite as composite
 from ..host import host_array
@@ -132,3 +132,15 @@ def masked_select(self: Any, mask: Any) -> Any:
 def nonzero(self: Any) -> Any:
     """self (*), of N dimensions -> (K, N), the places of what is not zero: found on the host."""
     return tensor(np.argwhere(host_array(ops.ne(self, 0))), dtype=dtypes.int64, device=self.device)
+
+
+@composite("masked_scatter", explicit=True)
+def masked_scatter(self: Any, mask: Any, source: Any) -> Any:
+    """self (*S), mask (*) of bool, broadcast, source of as many elements as are true, or more -> the common shape."""
+    shape = broadcast_shapes([self._array.shape, mask._array.shape])
+    chosen = mask.expand(shape).reshape(-1)
+    count = int(np.count_nonzero(host_array(chosen)))
+    if count > source._array.size:
+        refuse_short_source()
+    given = source.reshape(-1).narrow(0, 0, count)
+    return ops.index_put(self.expand(shape).reshape(-1), [chosen], given, False).view(shape)

@@ -190,21 +190,22 @@ def vector_norm(self: Any, ord: Any, dim: Ints, keepdim: bool, dtype: Any) -> An
 @composite("prod", explicit=True)
 def prod(self: Any, dtype: Any) -> Any:
     """self (*) -> (); int64 for integers and bool."""
-    return _product(_factors(self, dtype).reshape(-1), 0)
+    return _product(factors(self, dtype).reshape(-1), 0)
 
 
 @composite("prod.dim_int", explicit=True)
 def prod_dim(self: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
     """self (*S) -> S without the dimension `dim`, or 1 there with `keepdim`; int64 for integers and bool."""
-    factors = _factors(self, dtype)
-    if not factors._array.ndim:
-        return factors
+    wide = factors(self, dtype)
+    if not wide._array.ndim:
+        return wide
     (at,) = dim
-    product = _product(factors, at)
+    product = _product(wide, at)
     return product.unsqueeze(at) if keepdim else product
 
 
-def _factors(self: Any, dtype: Any) -> Any:
+def factors(self: Any, dtype: Any) -> Any:
+    """self in what it is added up or multiplied in: what is asked for, int64 for integers and bool."""
     if dtype is None:
         return self if self.dtype.category >= 2 else self.to(dtypes.int64)
     return self.to(dtype.compute)

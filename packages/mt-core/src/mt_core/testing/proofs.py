@@ -6,6 +6,8 @@
     Arrays are mutable boxes around immutable buffers.
 ``strict``
     What the contract does not list is refused, and noted: a check fails in which the core asked for it.
+``basis``
+    Ten kernels, and what is written in them.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import functools
 from typing import Any, NamedTuple
 
 from ..plugins.discovery import register_backend
+from .basis_backend import BasisBackend, OfTheBasis
 from .boxed_backend import BoxedBackend
 from .null_backend import NullBackend
 from .strict_backend import StrictBackend, asked_for, forget_asked
@@ -38,7 +41,7 @@ class Proof(NamedTuple):
     calculates: bool = True
 
 
-NAMES = ("null", "boxed", "strict")
+NAMES = ("null", "boxed", "strict", "basis")
 
 
 @functools.cache
@@ -54,4 +57,6 @@ def _make(device_type: str) -> Proof:
         return Proof(NullBackend(devices=2), calculates=False)
     if device_type == "boxed":
         return Proof(BoxedBackend())
+    if device_type == "basis":
+        return Proof(BasisBackend(), (OfTheBasis,))
     return Proof(StrictBackend(), (AsksNothingElse,))
