@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from ..devices import backend_key
+from ..dispatch.composed import standing_in
 from ..dispatch.lookup import backend_for, kernels_of
 from ..dispatch.registry import (
     COMPOSITES,
@@ -76,9 +77,13 @@ class _Table:
             return "native", distribution_of_function(function, self.distribution)
         if name in CONTRACT_KERNELS:
             return "contract", distribution_of_function(CONTRACT_KERNELS[name], _CORE)
-        if name in COMPOSITES:
+        if name in COMPOSITES and not self._asks_rule_alone(name):
             return "composite", distribution_of_function(COMPOSITES[name].function, _CORE)
         return self._derived(name) or self._without_kernel(name)
+
+    def _asks_rule_alone(self, name: str) -> bool:
+        """The meta device needs no composite where there is a rule."""
+        return self.key == META and standing_in(find_overload(name)) is not None
 
     def _handlers(self, name: str) -> Iterator[Callable[..., Any]]:
         """The function that ``torch.library`` has for an operator on the device, if there is one."""
