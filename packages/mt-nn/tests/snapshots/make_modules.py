@@ -35,7 +35,9 @@ def main() -> None:
         np.savez_compressed(path, **found)
         return
     stored = np.load(path)
-    if set(stored) != set(found) or not all(np.allclose(stored[k], found[k], equal_nan=True) for k in found):
+    # The last bits of products differ from processor to processor: to the tolerance of the test.
+    same = (np.allclose(stored[k], found[k], rtol=2e-5, atol=2e-6, equal_nan=True) for k in found)
+    if set(stored) != set(found) or not all(same):
         sys.exit(f"{path} is not what PyTorch {torch.__version__} gives")
 
 
