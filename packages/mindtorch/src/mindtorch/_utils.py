@@ -1,0 +1,12 @@
+"""``torch._utils``: the functions that PyTorch's pickles call to make tensors and parameters."""
+
+from __future__ import annotations
+
+from mt_core.serialization import rebuild as _rebuild
+from mt_core.serialization.names import _REBUILDERS
+from mt_nn.parameter import _rebuild_parameter as _rebuild_parameter
+from mt_nn.parameter import _rebuild_parameter_with_state as _rebuild_parameter_with_state
+
+__all__: list[str] = []
+
+globals().update({name: getattr(_rebuild, name) for name in _REBUILDERS})
