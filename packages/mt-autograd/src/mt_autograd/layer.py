@@ -17,7 +17,7 @@ from . import hooks
 from .api import backward
 from .inplace import check_inplace, record_inplace, set_history
 from .modes import is_watched
-from .node import Node, Underivable, output_spec
+from .node import Node, output_spec, underivable
 from .operator_node import OperatorNode, node_class
 from .recompute import record_recomputed, record_recomputed_inplace, record_view
 from .recorders import recorder
@@ -141,7 +141,7 @@ def record_not_implemented(overload: Overload, below: Callee) -> Callee:
             check_inplace(args[0])
         result = below(*args)
         outputs = [t for t in tensors_in((result,)) if t._dtype in DIFFERENTIABLE]
-        node = Underivable(error).attach(edges, [output_spec(t) for t in outputs])
+        node = underivable(error).attach(edges, [output_spec(t) for t in outputs])
         for nr, output in enumerate(outputs):
             if writes and output is args[0]:
                 set_history(output, node)
@@ -157,7 +157,7 @@ def record_undifferentiable(name: str, tensor: Tensor, read: Tensor | None, chan
     check_inplace(tensor)
     edges = [edge_of(t) for t in (tensor, read) if t is not None and t.requires_grad]
     result = change()
-    node = Underivable(RuntimeError(f"derivative for {name} is not implemented"))
+    node = underivable(RuntimeError(f"derivative for {name} is not implemented"))
     set_history(tensor, node.attach(edges, [output_spec(tensor)]))
     return result
 

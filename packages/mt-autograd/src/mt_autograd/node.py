@@ -13,6 +13,7 @@ import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from typing import Any
 from weakref import ref
 
@@ -40,6 +41,7 @@ __all__ = [
     "next_sequence_nr",
     "output_spec",
     "pairs",
+    "underivable",
 ]
 
 #: In an edge: the first item is a leaf tensor, not a node.
@@ -355,4 +357,12 @@ class Underivable(Node):
         raise type(self.error)(*self.error.args)
 
 
-Underivable.__name__ = Underivable.__qualname__ = "NotImplemented"  # as in PyTorch
+@cache
+def _shown() -> type[Underivable]:
+    """The class under the name that programs see; no module has that name."""
+    return type("NotImplemented", (Underivable,), {"__slots__": ()})
+
+
+def underivable(error: Exception) -> Underivable:
+    """A node that no gradient passes: `error` is raised where one arrives."""
+    return _shown()(error)

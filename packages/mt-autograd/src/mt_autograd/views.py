@@ -14,7 +14,7 @@ from mt_core.keys import AUTOGRAD, CONJUGATE, MULTI_VIEW, NEGATIVE, NO_GRAD_VIEW
 from mt_core.tensor import Tensor
 
 from .modes import recording
-from .node import LEAF, NO_EDGE, Edge, Node, Underivable, operation_name, output_spec
+from .node import LEAF, NO_EDGE, Edge, Node, operation_name, output_spec, underivable
 
 __all__ = ["ViewGeometry", "current_state", "edge_of", "follow_base", "mark_stale", "refuse_rebase"]
 
@@ -141,7 +141,7 @@ def _replayed_edge(view: Tensor) -> Edge:
 
 def _edge_of_moved(view: Tensor, base: Tensor) -> Edge:
     """The history of a view whose base lies on other memory since (``set_``): none that a gradient could pass."""
-    node = Underivable(RuntimeError("derivative for set_ is not implemented"))
+    node = underivable(RuntimeError("derivative for set_ is not implemented"))
     return node.attach([edge_of(base)], [output_spec(view)]), 0
 
 
