@@ -36,7 +36,7 @@ def _head(declaration: Any, method: bool) -> str:
 
 
 def _parameter(parameter: Any) -> str:
-    default = parameter.argument.default
+    default = getattr(parameter.argument.default, "in_python", parameter.argument.default)
     if is_missing(default):
         return parameter.key
     shown = default if isinstance(default, str) and parameter.argument.type != "str" else repr(default)

@@ -50,6 +50,8 @@ class OperatorMethods:
         "__rand__": "bitwise_and", "__ror__": "bitwise_or", "__rxor__": "bitwise_xor", "__matmul__": "matmul",
         "__ne__": "ne", "__lt__": "lt", "__le__": "le", "__gt__": "gt", "__ge__": "ge",
     }  # fmt: skip
+    #: methods that take a NumPy array for a tensor
+    of_arrays = frozenset(("__eq__",))
     #: methods that PyTorch writes in Python: their overrides see a dictionary of no keywords, others see None
     in_python = frozenset(
         """__rsub__ __rtruediv__ __floordiv__ __rfloordiv__ __rmod__ __pow__ __rpow__ __ipow__ __rmatmul__ __rlshift__
@@ -86,6 +88,8 @@ class OperatorMethods:
 
     def _fallback(self, name: str) -> str:
         told = self.told.get(name, name)
+        if name in self.of_arrays:
+            return f"array_operator_fallback(TensorBase.{told}, self, other, '{name}', {name in self.in_python})"
         return f"operator_fallback(TensorBase.{told}, self, other, '{name}', {name in self.in_python})"
 
     def _binary(self, name: str, for_tensor: str, for_number: str, extra: str) -> str:

@@ -19,7 +19,7 @@ _CLASSES = {
 
 def literal(argument: Any) -> str:
     """The default of an argument as Python source."""
-    value = argument.default
+    value = getattr(argument.default, "in_python", argument.default)
     if isinstance(value, str) and argument.type != "str":
         if argument.type == "MemoryFormat":
             return value

@@ -156,7 +156,7 @@ def grad(
     if not allow_unused:
         _refuse_unused(results)
     if materialize_grads:
-        results = [_zeros_like(x) if g is None else g for g, x in zip(results, inputs, strict=True)]
+        results = [_zeros_like(x, create_graph) if g is None else g for g, x in zip(results, inputs, strict=True)]
     return tuple(results)
 
 
@@ -189,10 +189,11 @@ def _refuse_unused(results: Sequence[Any]) -> None:
             )
 
 
-def _zeros_like(target: Any) -> Tensor:
+def _zeros_like(target: Any, requires_grad: bool) -> Tensor:
+    """Zeros in place of a gradient that is not there; they can be differentiated where the others can."""
     if isinstance(target, GradientEdge):
         return zeros_for(target.node.output_spec(target.output_nr), ())  # type: ignore[no-any-return]
-    return ops.zeros_like(target)
+    return ops.zeros_like(target, requires_grad=requires_grad)
 
 
 # Arguments

@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 
+from mt_core.dtypes import saturated
 from mt_core.state import run_quietly
 
 __all__ = ["cast"]
@@ -14,8 +15,8 @@ __all__ = ["cast"]
 def cast(array: np.ndarray, target: np.dtype) -> np.ndarray:
     """The array in another element type; the array itself where it already has it.
 
-    Complex to real takes the real part without NumPy's warning; floating point goes to unsigned and small integers by
-    way of int64, so that values out of range wrap as in PyTorch instead of saturating by platform.
+    Complex to real takes the real part without NumPy's warning; floating point goes to small integers by way of larger
+    ones, as in PyTorch: what is out of their range, and NaN, is the least of them, and then loses its upper bits.
     """
     source = array.dtype
     if source == target:
@@ -30,13 +31,19 @@ def cast(array: np.ndarray, target: np.dtype) -> np.ndarray:
     # Infinity and NaN become whole numbers, numbers too large infinity, without a word.
     if wanted in "iu" and target.itemsize < 8 and kind in "fV":
         return run_quietly(_wrapped, array, np.float64 if kind == "V" else source, target)
+    if target.name == "float8_e4m3fn":
+        return run_quietly(saturated(array, target).astype, target)
     if kind == "f" and wanted in "fc" and target.itemsize > source.itemsize:
         return array.astype(target)
     return run_quietly(array.astype, target)
 
 
+#: Through which integers floating point goes to unsigned ones, where it is not int32.
+_ON_THE_WAY = {np.dtype(np.uint8): np.int64, np.dtype(np.uint32): np.int64}
+
+
 def _wrapped(array: np.ndarray, through: np.dtype, target: np.dtype) -> np.ndarray:
-    return array.astype(through).astype(np.int64).astype(target)
+    return array.astype(through).astype(_ON_THE_WAY.get(target, np.int32)).astype(target)
 
 
 def _cast_complex_half(array: np.ndarray, target: np.dtype) -> np.ndarray:

@@ -13,9 +13,10 @@ from .api.arguments import REJECTED
 from .api.arguments import _dtype as to_dtype
 from .devices import device, index_flag
 from .dispatch.dispatcher import backend_for, backend_key_for
-from .dtypes import dtype, from_numpy_dtype
+from .dtypes import dtype, from_numpy_dtype, saturated
 from .factories import check_flag, requiring_grad
 from .keys import CPU
+from .number_range import check_data, integers
 from .overriding import overridable_by_modes
 from .pinned import pinned_factory_result
 from .state import mode_triple, run_quietly, tls
@@ -66,8 +67,10 @@ def _as_device(value: Any) -> device | None:
 
 def from_data(data: Any, d: dtype | None, where: device | None) -> Tensor:
     """A tensor of Python data on a device; `d` None infers the dtype."""
-    array, inferred = host_elements(data)
+    array, inferred = host_elements(data, d)
     wanted = d or inferred
+    if wanted.is_integral and array.dtype != wanted.numpy_dtype and not isinstance(data, np.ndarray):
+        check_data(array, wanted)
     array = _converted(array, wanted)
     wanted_device = where or tls.default_device
     key = CPU if wanted_device is None else backend_key_for(wanted_device)
@@ -79,25 +82,28 @@ def from_data(data: Any, d: dtype | None, where: device | None) -> Tensor:
     return new_tensor(held, wanted, key | flags)
 
 
-def host_elements(data: Any) -> tuple[np.ndarray, dtype]:
-    """(a fresh row-major array of the data, the dtype PyTorch infers)."""
+def host_elements(data: Any, d: dtype | None = None) -> tuple[np.ndarray, dtype]:
+    """(a fresh row-major array of the data, the dtype PyTorch infers).
+
+    Where `d` is given, integers may be as large as it holds.
+    """
     if isinstance(data, (np.ndarray, np.generic)):
         return _copied_array(np.asarray(data))
     if isinstance(data, (bool, int, float, complex)):
-        return _from_numbers(data, type(data))
+        return _from_numbers(data, type(data), d)
     if (
         isinstance(data, (list, tuple, range))
         or hasattr(data, "__len__")
         and hasattr(data, "__getitem__")
         and not isinstance(data, str)
     ):
-        return _from_sequence(data)
+        return _from_sequence(data, d)
     if hasattr(data, "__array__"):
         return _copied_array(np.asarray(data))
     if hasattr(data, "__index__"):
-        return _from_numbers(data.__index__(), int)
+        return _from_numbers(data.__index__(), int, d)
     if hasattr(data, "__float__"):
-        return _from_numbers(float(data), float)
+        return _from_numbers(float(data), float, d)
     if isinstance(data, str):
         raise TypeError(f"new(): invalid data type '{type(data).__name__}'")
     raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
@@ -113,21 +119,18 @@ def _copied_array(array: np.ndarray) -> tuple[np.ndarray, dtype]:
     return np.array(array, found.numpy_dtype, order="C"), found
 
 
-def _from_numbers(data: Any, leaf: type) -> tuple[np.ndarray, dtype]:
+def _from_numbers(data: Any, leaf: type, d: dtype | None) -> tuple[np.ndarray, dtype]:
     if issubclass(leaf, bool):
         return np.asarray(data, np.bool_), dtypes.bool
     if issubclass(leaf, int):
-        try:
-            return np.asarray(data, np.int64), dtypes.int64
-        except OverflowError:
-            raise RuntimeError("Overflow when unpacking long long") from None
+        return integers(data, d or dtypes.int64), dtypes.int64
     default = dtypes.get_default_dtype()
     if issubclass(leaf, float):
         return np.asarray(data, np.float64), default
     return np.asarray(data, np.complex128), default.to_complex() if default.name != "bfloat16" else dtypes.complex64
 
 
-def _from_sequence(data: Any) -> tuple[np.ndarray, dtype]:
+def _from_sequence(data: Any, d: dtype | None) -> tuple[np.ndarray, dtype]:
     shape = _shape_of(data)
     leaves: list[Any] = []
     _collect(data, shape, 0, leaves)
@@ -139,10 +142,7 @@ def _from_sequence(data: Any) -> tuple[np.ndarray, dtype]:
     if not kinds <= _NUMBERS:
         values = [v.item() if isinstance(v, (Tensor, np.generic, np.ndarray)) else v for v in leaves]
     if inferred is dtypes.bool or inferred.is_integral:
-        try:
-            return np.array(values, np.uint64 if inferred is dtypes.uint64 else np.int64).reshape(shape), inferred
-        except OverflowError:
-            raise RuntimeError("Overflow when unpacking long long") from None
+        return integers(values, d or inferred).reshape(shape), inferred
     return np.array(values, np.complex128 if inferred.is_complex else np.float64).reshape(shape), inferred
 
 
@@ -219,8 +219,10 @@ def _kind_dtype(kind: type, leaves: list[Any]) -> dtype:
 def _converted(array: np.ndarray, d: dtype) -> np.ndarray:
     if array.dtype == d.numpy_dtype:
         return array
-    if array.dtype.kind == "c" and not d.is_complex:
-        raise TypeError("can't convert complex to float" if d.is_floating_point else "can't convert complex to int")
+    if array.dtype.kind == "c" and not d.is_complex and d is not dtypes.bool:
+        if d.is_floating_point:
+            raise TypeError("must be real number, not complex")
+        raise TypeError("'complex' object cannot be interpreted as an integer")
     return run_quietly(_astype, array, d)
 
 
@@ -229,7 +231,7 @@ def _astype(array: np.ndarray, d: dtype) -> np.ndarray:
         pairs = np.empty(array.shape, d.numpy_dtype)
         pairs["real"], pairs["imag"] = array.real, array.imag
         return pairs
-    return array.astype(d.numpy_dtype)
+    return saturated(array, d.numpy_dtype).astype(d.numpy_dtype)
 
 
 def legacy_tensor(cls: type, *args: Any, device: Any = None, **kwargs: Any) -> Any:

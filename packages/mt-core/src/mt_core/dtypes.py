@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 __all__ = [
-    "dtype", "finfo", "iinfo", "from_numpy_dtype", "get_default_dtype", "promote_types", "set_default_dtype",
+    "dtype", "finfo", "iinfo", "from_numpy_dtype", "get_default_dtype", "promote_types", "saturated",
+    "set_default_dtype",
     "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64", "bool", "float16", "float32",
     "float64", "complex32", "complex64", "complex128", "bfloat16", "float8_e4m3fn", "float8_e4m3fnuz",
     "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu", "float4_e2m1fn_x2", "quint8", "qint8", "qint32", "quint4x2",
@@ -217,6 +218,13 @@ def set_default_dtype(d: dtype) -> None:
 _BAREBONES = {uint16, uint32, uint64}
 _FLOAT8 = {float8_e4m3fn, float8_e4m3fnuz, float8_e5m2, float8_e5m2fnuz, float8_e8m0fnu, float4_e2m1fn_x2}
 _promotions: dict[tuple[dtype, dtype], dtype] = {}
+
+
+def saturated(array: np.ndarray, target: np.dtype) -> np.ndarray:
+    """The array before it is cast: float8_e4m3fn has no infinity, and takes what is too large as its largest number."""
+    if target.name != "float8_e4m3fn" or array.dtype.kind in "bV":
+        return array
+    return np.clip(array, -448, 448)
 
 
 def promote_types(type1: dtype, type2: dtype) -> dtype:

@@ -29,6 +29,21 @@ class SchemaError(ValueError):
     """A text is no operator schema, or one with a type that operators here cannot have."""
 
 
+class _NamedNumber(int):
+    """A default that schemas write as a name; Python's functions have another, `in_python`."""
+
+    in_python: int
+
+    def __new__(cls, value: int, in_python: int) -> _NamedNumber:
+        number = super().__new__(cls, value)
+        number.in_python = in_python
+        return number
+
+
+#: The default reduction of losses. In Python it is none: PyTorch's parser of arguments does not know the name.
+MEAN = _NamedNumber(1, 0)
+
+
 class Type(NamedTuple):
     """What a schema says of an argument or a result; the attributes are those of `Argument`."""
 
@@ -141,7 +156,13 @@ _KEYWORDS = frozenset(
     """.split()
 )
 #: Words that stand for numbers: reductions, layouts, memory formats, and dtypes that share a name with a Python type.
-_SYMBOLS = {"Mean": 1, "long": "long", "float": "float", "strided": "strided", "contiguous_format": "contiguous_format"}
+_SYMBOLS = {
+    "Mean": MEAN,
+    "long": "long",
+    "float": "float",
+    "strided": "strided",
+    "contiguous_format": "contiguous_format",
+}
 _DTYPES = frozenset(
     """
     bfloat16 bits16 bits1x8 bits2x4 bits4x2 bits8 bool cdouble cfloat chalf complex128 complex32 complex64 double float

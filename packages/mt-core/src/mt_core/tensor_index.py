@@ -6,6 +6,7 @@ one `index` or `index_put_`.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -194,14 +195,13 @@ def applied(self: Any, key: Any) -> tuple[Any, list[Any]]:
 
 
 def _as_items(key: Any) -> tuple[Any, ...]:
-    if key.__class__ is tuple:
-        items = key
-    elif isinstance(key, (list, np.ndarray)) and not _list_is_tuple(key):
-        items = (key,)
-    elif isinstance(key, tuple):
+    if isinstance(key, tuple):
+        items = key if key.__class__ is tuple else tuple(key)
+    elif isinstance(key, (list, range)) and _stands_for_tuple(key):
+        warnings.warn(_NO_TUPLE, UserWarning, stacklevel=4)
         items = tuple(key)
     else:
-        items = tuple(key) if isinstance(key, list) else (key,)
+        items = (key,)
     for item in items:
         if item.__class__ is not int and item.__class__ is not slice and isinstance(item, _SEQUENCES):
             return tuple(
@@ -210,10 +210,19 @@ def _as_items(key: Any) -> tuple[Any, ...]:
     return items
 
 
-def _list_is_tuple(key: Any) -> bool:
-    """Whether a list stands for a tuple of indices: when it holds a slice, None, Ellipsis (as NumPy once had it)."""
-    return (
-        isinstance(key, list) and len(key) < 32 and any(isinstance(k, slice) or k is None or k is Ellipsis for k in key)
+#: PyTorch's warning about a list that stands for a tuple.
+_NO_TUPLE = (
+    "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; use "
+    "x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, x[torch.tensor(seq)], "
+    "which will result either in an error or a different result"
+)
+
+
+def _stands_for_tuple(key: Any) -> bool:
+    """Whether a short list is a tuple of indices, as once in NumPy: where it holds any index but numbers."""
+    return len(key) < 32 and any(
+        item is None or item is Ellipsis or isinstance(item, (slice, *_SEQUENCES, str)) or item.__class__ in TENSORS
+        for item in key
     )
 
 

@@ -95,7 +95,7 @@ derivative(
 def _elu(
     grad: Any, grad_output: Any, alpha: Any, scale: Any, input_scale: Any, is_result: bool, self_or_result: Any
 ) -> Any:
-    falling = self_or_result <= 0
+    falling = self_or_result < 0
     if is_result:
         return chosen(grad * grad_output * input_scale, falling)
     curvature = ops.exp(self_or_result * input_scale) * (alpha * scale * input_scale * input_scale)

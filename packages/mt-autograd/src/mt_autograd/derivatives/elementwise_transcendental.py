@@ -39,10 +39,18 @@ def _acosh(grad: Any, self: Any) -> Any:
 
 
 derivative("acosh", self=_acosh)
+
+
+def _inverse_square(self: Any, other: Any) -> Any:
+    """1 / (self^2 + other^2), and 0 at the origin, where the angle has no derivative."""
+    square = self * self + other * other
+    return square.reciprocal().masked_fill(square == 0, 0)
+
+
 derivative(
     "atan2",
-    self=lambda grad, self, other: grad * other / (self * self + other * other),
-    other=lambda grad, self, other: grad * -self / (self * self + other * other),
+    self=lambda grad, self, other: grad * (other * _inverse_square(self, other)),
+    other=lambda grad, self, other: grad * (-self * _inverse_square(self, other)),
 )
 derivative(
     "logaddexp",

@@ -188,7 +188,7 @@ def _apart(array: np.ndarray, written: np.ndarray) -> np.ndarray:
 
 def _number(value: Any, d: np.dtype) -> Any:
     """A number that NumPy stores as PyTorch casts it: around the range of an integer type, not at its ends."""
-    return value if value.__class__ is float and d.kind == "f" else np.asarray(value).astype(d)
+    return value if value.__class__ is float and d.kind == "f" else cast(np.asarray(value), d)
 
 
 @kernel("scatter_.src", half="native")
@@ -367,14 +367,13 @@ def index_fill(self: np.ndarray, dim: int, index: np.ndarray, value: Any) -> np.
 @kernel("masked_fill.Scalar", half="native")
 def masked_fill(self: np.ndarray, mask: np.ndarray, value: Any) -> np.ndarray:
     """self (*), mask (*) of bool, broadcast -> the common shape."""
-    number = np.asarray(value).astype(self.dtype) if self.dtype.kind not in "f" else self.dtype.type(value)
-    return np.where(mask, number, self)
+    return np.where(mask, np.asarray(_number(value, self.dtype), self.dtype), self)
 
 
 @kernel("masked_fill.Tensor", half="native")
 def masked_fill_tensor(self: np.ndarray, mask: np.ndarray, value: np.ndarray) -> np.ndarray:
     """self (*), mask (*) of bool, broadcast, value () -> the common shape."""
-    return np.where(mask, value.astype(self.dtype), self)
+    return np.where(mask, cast(value, self.dtype), self)
 
 
 @kernel("masked_select", half="native")

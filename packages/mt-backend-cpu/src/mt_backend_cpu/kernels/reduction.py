@@ -50,7 +50,7 @@ def accurate_sum(array: np.ndarray, axes: tuple[int, ...], dtype: Any = None, ke
         array = np.ascontiguousarray(array)
     partial = _add_reduce(array, inner, None, None, keepdim) if inner else array
     if not outer:
-        return partial
+        return partial if inner else array.copy()
     if extent(array.shape, outer) <= _BLOCK:
         return _add_reduce(partial, outer, None, None, keepdim)
     summed = _sum_rows(_as_rows(partial, outer))

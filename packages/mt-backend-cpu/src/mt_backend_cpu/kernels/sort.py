@@ -121,6 +121,33 @@ def mode(self: np.ndarray, dim: int, keepdim: bool) -> tuple[np.ndarray, np.ndar
     return _at(self, index, dim, keepdim)
 
 
+def _places(row: np.ndarray, values: np.ndarray, which: Any) -> np.ndarray:
+    """Where values go in a sorted row. What is not less than, or not less or equal to, a NaN goes behind it.
+
+    PyTorch asks ``value > middle`` and ``value >= middle`` negated: NaN, in the row or sought, sends the search right.
+    """
+    found = np.asarray(np.searchsorted(row, values, which))
+    if not _has_nan(row) and not _has_nan(values):
+        return found
+    return _bisected(row, values, which == "right")
+
+
+def _has_nan(array: np.ndarray) -> bool:
+    return array.dtype.kind == "f" and bool(np.isnan(array).any())
+
+
+def _bisected(row: np.ndarray, values: np.ndarray, right: bool) -> np.ndarray:
+    """The binary search, for all values at once."""
+    low, high = np.zeros(values.shape, np.int64), np.full(values.shape, row.size, np.int64)
+    while (active := low < high).any():
+        middle = np.minimum(low + (high - low) // 2, max(row.size - 1, 0))
+        at = row[middle]
+        onward = active & ~((at > values) if right else (at >= values))
+        low = np.where(onward, middle + 1, low)
+        high = np.where(active & ~onward, middle, high)
+    return low
+
+
 @kernel("searchsorted.Tensor")
 def searchsorted(
     sorted_sequence: np.ndarray, self: np.ndarray, out_int32: bool, right: bool, side: str | None, sorter: Any
@@ -130,11 +157,11 @@ def searchsorted(
         sorted_sequence = np.take_along_axis(sorted_sequence, sorter, -1)
     which = "right" if right or side == "right" else "left"
     if sorted_sequence.ndim == 1:
-        return np.asarray(np.searchsorted(sorted_sequence, self, which))
+        return _places(sorted_sequence, self, which)
     if not self.size:
         return np.empty(self.shape, np.int64)
     rows, values = sorted_sequence.reshape(-1, sorted_sequence.shape[-1]), self.reshape(-1, self.shape[-1])
-    found = [np.searchsorted(row, value, which) for row, value in zip(rows, values, strict=True)]
+    found = [_places(row, value, which) for row, value in zip(rows, values, strict=True)]
     return np.array(found, np.int64).reshape(self.shape)
 
 

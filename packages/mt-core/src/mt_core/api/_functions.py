@@ -18,8 +18,8 @@ from ..overriding import Overridden
 from ..schema import MISSING
 from ..state import tls
 from ..tensor_types import TENSORS
-from ._quick import NUMBERS, as_device, factory_keys, int_tuple, operator_fallback, reflected
-from ._quick import tensors_keys, unary_operator
+from ._quick import NUMBERS, array_operator_fallback, as_device, factory_keys, int_tuple, operator_fallback
+from ._quick import reflected, tensors_keys, unary_operator
 from .binder import call_method, call_method_as_given, call_packet, call_packet_as_given
 
 __all__ = [
@@ -6620,7 +6620,7 @@ def bilinear(_input1=MISSING, _input2=MISSING, _weight=MISSING, _bias=MISSING, /
     )
 
 def binary_cross_entropy(_input=MISSING, _target=MISSING, _weight=MISSING, _reduction=MISSING, /, more=MISSING, target=MISSING, weight=MISSING, reduction=MISSING, *args, **kwargs):
-    """binary_cross_entropy(input, target, weight=None, reduction=1) -> Tensor
+    """binary_cross_entropy(input, target, weight=None, reduction=0) -> Tensor
 
     -(t log x + (1 - t) log(1 - x)), logarithms not below -100."""
     if _target is not MISSING:
@@ -6649,7 +6649,7 @@ def binary_cross_entropy(_input=MISSING, _target=MISSING, _weight=MISSING, _redu
                     _input,
                     target,
                     None if weight is MISSING else weight,
-                    1 if reduction is MISSING else reduction,
+                    0 if reduction is MISSING else reduction,
                 )
         except Overridden:
             pass
@@ -6660,7 +6660,7 @@ def binary_cross_entropy(_input=MISSING, _target=MISSING, _weight=MISSING, _redu
     )
 
 def binary_cross_entropy_with_logits(_input=MISSING, _target=MISSING, _weight=MISSING, _pos_weight=MISSING, _reduction=MISSING, /, more=MISSING, target=MISSING, weight=MISSING, pos_weight=MISSING, reduction=MISSING, *args, **kwargs):
-    """binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None, reduction=1) -> Tensor
+    """binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None, reduction=0) -> Tensor
 
     Binary cross entropy of sigmoid(self), computed without overflow."""
     if _target is not MISSING:
@@ -6695,7 +6695,7 @@ def binary_cross_entropy_with_logits(_input=MISSING, _target=MISSING, _weight=MI
                     target,
                     None if weight is MISSING else weight,
                     None if pos_weight is MISSING else pos_weight,
-                    1 if reduction is MISSING else reduction,
+                    0 if reduction is MISSING else reduction,
                 )
         except Overridden:
             pass
@@ -8667,7 +8667,7 @@ def cosh_(_input=MISSING, /, more=MISSING, *args, **kwargs):
     )
 
 def cosine_embedding_loss(_input1=MISSING, _input2=MISSING, _target=MISSING, _margin=MISSING, _reduction=MISSING, /, more=MISSING, input2=MISSING, target=MISSING, margin=MISSING, reduction=MISSING, *args, **kwargs):
-    """cosine_embedding_loss(input1, input2, target, margin=0.0, reduction=1) -> Tensor
+    """cosine_embedding_loss(input1, input2, target, margin=0.0, reduction=0) -> Tensor
 
     1 - cosine for pairs with target 1, max(0, cosine - margin) for target -1."""
     if _input2 is not MISSING:
@@ -8701,7 +8701,7 @@ def cosine_embedding_loss(_input1=MISSING, _input2=MISSING, _target=MISSING, _ma
                     input2,
                     target,
                     0.0 if margin is MISSING else margin,
-                    1 if reduction is MISSING else reduction,
+                    0 if reduction is MISSING else reduction,
                 )
         except Overridden:
             pass
@@ -8847,7 +8847,7 @@ def cross(_input=MISSING, _other=MISSING, _dim=MISSING, /, more=MISSING, other=M
     )
 
 def cross_entropy_loss(_input=MISSING, _target=MISSING, _weight=MISSING, _reduction=MISSING, _ignore_index=MISSING, _label_smoothing=MISSING, /, more=MISSING, target=MISSING, weight=MISSING, reduction=MISSING, ignore_index=MISSING, label_smoothing=MISSING, *args, **kwargs):
-    """cross_entropy_loss(input, target, weight=None, reduction=1, ignore_index=-100, label_smoothing=0.0) -> Tensor
+    """cross_entropy_loss(input, target, weight=None, reduction=0, ignore_index=-100, label_smoothing=0.0) -> Tensor
 
     Negative log of the softmax along the class dimension, of class indices or class probabilities."""
     if _target is not MISSING:
@@ -8884,7 +8884,7 @@ def cross_entropy_loss(_input=MISSING, _target=MISSING, _weight=MISSING, _reduct
                     _input,
                     target,
                     None if weight is MISSING else weight,
-                    1 if reduction is MISSING else reduction,
+                    0 if reduction is MISSING else reduction,
                     -100 if ignore_index is MISSING else ignore_index,
                     0.0 if label_smoothing is MISSING else label_smoothing,
                 )
@@ -8897,7 +8897,7 @@ def cross_entropy_loss(_input=MISSING, _target=MISSING, _weight=MISSING, _reduct
     )
 
 def ctc_loss(_log_probs=MISSING, _targets=MISSING, _input_lengths=MISSING, _target_lengths=MISSING, _blank=MISSING, _reduction=MISSING, _zero_infinity=MISSING, /, more=MISSING, targets=MISSING, input_lengths=MISSING, target_lengths=MISSING, blank=MISSING, reduction=MISSING, zero_infinity=MISSING, *args, **kwargs):
-    """ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction=1, zero_infinity=False) -> Tensor
+    """ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction=0, zero_infinity=False) -> Tensor
 
     Connectionist temporal classification (Graves et al. 2006): log probabilities (t, n, c), targets (n, s) or one after another."""
     if _targets is not MISSING:
@@ -8937,7 +8937,7 @@ def ctc_loss(_log_probs=MISSING, _targets=MISSING, _input_lengths=MISSING, _targ
                     ints_of_input_lengths,
                     ints_of_target_lengths,
                     0 if blank is MISSING else blank,
-                    1 if reduction is MISSING else reduction,
+                    0 if reduction is MISSING else reduction,
                     False if zero_infinity is MISSING else zero_infinity,
                 )
             if (
@@ -8961,7 +8961,7 @@ def ctc_loss(_log_probs=MISSING, _targets=MISSING, _input_lengths=MISSING, _targ
                     input_lengths,
                     target_lengths,
                     0 if blank is MISSING else blank,
-                    1 if reduction is MISSING else reduction,
+                    0 if reduction is MISSING else reduction,
                     False if zero_infinity is MISSING else zero_infinity,
                 )
         except Overridden:
@@ -13418,7 +13418,7 @@ def heaviside(_input=MISSING, _values=MISSING, /, more=MISSING, values=MISSING, 
     )
 
 def hinge_embedding_loss(_input=MISSING, _target=MISSING, _margin=MISSING, _reduction=MISSING, /, more=MISSING, target=MISSING, margin=MISSING, reduction=MISSING, *args, **kwargs):
-    """hinge_embedding_loss(input, target, margin=1.0, reduction=1) -> Tensor
+    """hinge_embedding_loss(input, target, margin=1.0, reduction=0) -> Tensor
 
     self for target 1, max(0, margin - self) for target -1."""
     if _target is not MISSING:
@@ -13442,7 +13442,7 @@ def hinge_embedding_loss(_input=MISSING, _target=MISSING, _margin=MISSING, _redu
                     _input,
                     target,
                     1.0 if margin is MISSING else margin,
-                    1 if reduction is MISSING else reduction,
+                    0 if reduction is MISSING else reduction,
                 )
         except Overridden:
             pass
@@ -13607,7 +13607,7 @@ def hstack(_tensors=MISSING, /, more=MISSING, out=MISSING, *args, **kwargs):
     )
 
 def huber_loss(_input=MISSING, _target=MISSING, _reduction=MISSING, _delta=MISSING, /, more=MISSING, target=MISSING, reduction=MISSING, delta=MISSING, *args, **kwargs):
-    """huber_loss(input, target, reduction=1, delta=1.0) -> Tensor
+    """huber_loss(input, target, reduction=0, delta=1.0) -> Tensor
 
     Quadratic below a distance of delta, linear above (Huber 1964)."""
     if _target is not MISSING:
@@ -13630,7 +13630,7 @@ def huber_loss(_input=MISSING, _target=MISSING, _reduction=MISSING, _delta=MISSI
                 return _huber_loss_kernels[_input._keys | target._keys | tls.mode](
                     _input,
                     target,
-                    1 if reduction is MISSING else reduction,
+                    0 if reduction is MISSING else reduction,
                     1.0 if delta is MISSING else delta,
                 )
         except Overridden:
@@ -14497,7 +14497,7 @@ def istft(_input=MISSING, _n_fft=MISSING, _hop_length=MISSING, _win_length=MISSI
     )
 
 def kl_div(_input=MISSING, _target=MISSING, _reduction=MISSING, /, more=MISSING, target=MISSING, reduction=MISSING, log_target=MISSING, *args, **kwargs):
-    """kl_div(input, target, reduction=1, *, log_target=False) -> Tensor
+    """kl_div(input, target, reduction=0, *, log_target=False) -> Tensor
 
     target * (log target - self), reduced; self holds log probabilities."""
     if _target is not MISSING:
@@ -14517,7 +14517,7 @@ def kl_div(_input=MISSING, _target=MISSING, _reduction=MISSING, /, more=MISSING,
                 return _kl_div_kernels[_input._keys | target._keys | tls.mode](
                     _input,
                     target,
-                    1 if reduction is MISSING else reduction,
+                    0 if reduction is MISSING else reduction,
                     False if log_target is MISSING else log_target,
                 )
         except Overridden:
@@ -14589,7 +14589,7 @@ def kthvalue(_input=MISSING, _k=MISSING, _dim=MISSING, _keepdim=MISSING, /, more
     )
 
 def l1_loss(_input=MISSING, _target=MISSING, _reduction=MISSING, /, more=MISSING, target=MISSING, reduction=MISSING, *args, **kwargs):
-    """l1_loss(input, target, reduction=1) -> Tensor
+    """l1_loss(input, target, reduction=0) -> Tensor
 
     |self - target|, reduced."""
     if _target is not MISSING:
@@ -14608,7 +14608,7 @@ def l1_loss(_input=MISSING, _target=MISSING, _reduction=MISSING, /, more=MISSING
                 return _l1_loss_kernels[_input._keys | target._keys | tls.mode](
                     _input,
                     target,
-                    1 if reduction is MISSING else reduction,
+                    0 if reduction is MISSING else reduction,
                 )
         except Overridden:
             pass
@@ -17598,7 +17598,7 @@ def lu_unpack(_LU_data=MISSING, _LU_pivots=MISSING, _unpack_data=MISSING, _unpac
     )
 
 def margin_ranking_loss(_input1=MISSING, _input2=MISSING, _target=MISSING, _margin=MISSING, _reduction=MISSING, /, more=MISSING, input2=MISSING, target=MISSING, margin=MISSING, reduction=MISSING, *args, **kwargs):
-    """margin_ranking_loss(input1, input2, target, margin=0.0, reduction=1) -> Tensor
+    """margin_ranking_loss(input1, input2, target, margin=0.0, reduction=0) -> Tensor
 
     max(0, -target * (input1 - input2) + margin)."""
     if _input2 is not MISSING:
@@ -17632,7 +17632,7 @@ def margin_ranking_loss(_input1=MISSING, _input2=MISSING, _target=MISSING, _marg
                     input2,
                     target,
                     0.0 if margin is MISSING else margin,
-                    1 if reduction is MISSING else reduction,
+                    0 if reduction is MISSING else reduction,
                 )
         except Overridden:
             pass
@@ -18618,7 +18618,7 @@ def movedim(_input=MISSING, _source=MISSING, _destination=MISSING, /, more=MISSI
     )
 
 def mse_loss(_input=MISSING, _target=MISSING, _reduction=MISSING, /, more=MISSING, target=MISSING, reduction=MISSING, *args, **kwargs):
-    """mse_loss(input, target, reduction=1) -> Tensor
+    """mse_loss(input, target, reduction=0) -> Tensor
 
     (self - target)^2, reduced."""
     if _target is not MISSING:
@@ -18637,7 +18637,7 @@ def mse_loss(_input=MISSING, _target=MISSING, _reduction=MISSING, /, more=MISSIN
                 return _mse_loss_kernels[_input._keys | target._keys | tls.mode](
                     _input,
                     target,
-                    1 if reduction is MISSING else reduction,
+                    0 if reduction is MISSING else reduction,
                 )
         except Overridden:
             pass
@@ -18699,7 +18699,7 @@ def mul(_input=MISSING, _other=MISSING, /, more=MISSING, other=MISSING, out=MISS
     )
 
 def multi_margin_loss(_input=MISSING, _target=MISSING, _p=MISSING, _margin=MISSING, _weight=MISSING, _reduction=MISSING, /, more=MISSING, target=MISSING, p=MISSING, margin=MISSING, weight=MISSING, reduction=MISSING, *args, **kwargs):
-    """multi_margin_loss(input, target, p=1, margin=1, weight=None, reduction=1) -> Tensor
+    """multi_margin_loss(input, target, p=1, margin=1, weight=None, reduction=0) -> Tensor
 
     Hinge loss over classes: max(0, margin - self[target] + self[i]) ** p."""
     if _target is not MISSING:
@@ -18738,7 +18738,7 @@ def multi_margin_loss(_input=MISSING, _target=MISSING, _p=MISSING, _margin=MISSI
                     1 if p is MISSING else p,
                     1 if margin is MISSING else margin,
                     None if weight is MISSING else weight,
-                    1 if reduction is MISSING else reduction,
+                    0 if reduction is MISSING else reduction,
                 )
         except Overridden:
             pass
@@ -18749,7 +18749,7 @@ def multi_margin_loss(_input=MISSING, _target=MISSING, _p=MISSING, _margin=MISSI
     )
 
 def multilabel_margin_loss(_input=MISSING, _target=MISSING, _reduction=MISSING, /, more=MISSING, target=MISSING, reduction=MISSING, *args, **kwargs):
-    """multilabel_margin_loss(input, target, reduction=1) -> Tensor
+    """multilabel_margin_loss(input, target, reduction=0) -> Tensor
 
     Hinge loss of every target class against every other; targets end at -1."""
     if _target is not MISSING:
@@ -18768,7 +18768,7 @@ def multilabel_margin_loss(_input=MISSING, _target=MISSING, _reduction=MISSING, 
                 return _multilabel_margin_loss_kernels[_input._keys | target._keys | tls.mode](
                     _input,
                     target,
-                    1 if reduction is MISSING else reduction,
+                    0 if reduction is MISSING else reduction,
                 )
         except Overridden:
             pass
@@ -19656,7 +19656,7 @@ def nextafter(_input=MISSING, _other=MISSING, /, more=MISSING, other=MISSING, ou
     )
 
 def nll_loss(_input=MISSING, _target=MISSING, _weight=MISSING, _reduction=MISSING, _ignore_index=MISSING, /, more=MISSING, target=MISSING, weight=MISSING, reduction=MISSING, ignore_index=MISSING, *args, **kwargs):
-    """nll_loss(input, target, weight=None, reduction=1, ignore_index=-100) -> Tensor
+    """nll_loss(input, target, weight=None, reduction=0, ignore_index=-100) -> Tensor
 
     Negative log likelihood of target classes, from log-probabilities (N, C, *)."""
     if _target is not MISSING:
@@ -19689,7 +19689,7 @@ def nll_loss(_input=MISSING, _target=MISSING, _weight=MISSING, _reduction=MISSIN
                     _input,
                     target,
                     None if weight is MISSING else weight,
-                    1 if reduction is MISSING else reduction,
+                    0 if reduction is MISSING else reduction,
                     -100 if ignore_index is MISSING else ignore_index,
                 )
         except Overridden:
@@ -19701,7 +19701,7 @@ def nll_loss(_input=MISSING, _target=MISSING, _weight=MISSING, _reduction=MISSIN
     )
 
 def nll_loss2d(_input=MISSING, _target=MISSING, _weight=MISSING, _reduction=MISSING, _ignore_index=MISSING, /, more=MISSING, target=MISSING, weight=MISSING, reduction=MISSING, ignore_index=MISSING, *args, **kwargs):
-    """nll_loss2d(input, target, weight=None, reduction=1, ignore_index=-100) -> Tensor
+    """nll_loss2d(input, target, weight=None, reduction=0, ignore_index=-100) -> Tensor
 
     Negative log likelihood of target classes, from log-probabilities (N, C, *)."""
     if _target is not MISSING:
@@ -19734,7 +19734,7 @@ def nll_loss2d(_input=MISSING, _target=MISSING, _weight=MISSING, _reduction=MISS
                     _input,
                     target,
                     None if weight is MISSING else weight,
-                    1 if reduction is MISSING else reduction,
+                    0 if reduction is MISSING else reduction,
                     -100 if ignore_index is MISSING else ignore_index,
                 )
         except Overridden:
@@ -19846,7 +19846,7 @@ def nll_loss_forward(_input=MISSING, _target=MISSING, _weight=MISSING, _reductio
     )
 
 def nll_loss_nd(_input=MISSING, _target=MISSING, _weight=MISSING, _reduction=MISSING, _ignore_index=MISSING, /, more=MISSING, target=MISSING, weight=MISSING, reduction=MISSING, ignore_index=MISSING, *args, **kwargs):
-    """nll_loss_nd(input, target, weight=None, reduction=1, ignore_index=-100) -> Tensor
+    """nll_loss_nd(input, target, weight=None, reduction=0, ignore_index=-100) -> Tensor
 
     Negative log likelihood of target classes, from log-probabilities (N, C, *)."""
     if _target is not MISSING:
@@ -19879,7 +19879,7 @@ def nll_loss_nd(_input=MISSING, _target=MISSING, _weight=MISSING, _reduction=MIS
                     _input,
                     target,
                     None if weight is MISSING else weight,
-                    1 if reduction is MISSING else reduction,
+                    0 if reduction is MISSING else reduction,
                     -100 if ignore_index is MISSING else ignore_index,
                 )
         except Overridden:
@@ -23498,7 +23498,7 @@ def slogdet(_input=MISSING, /, more=MISSING, out=MISSING, *args, **kwargs):
     )
 
 def smooth_l1_loss(_input=MISSING, _target=MISSING, _reduction=MISSING, _beta=MISSING, /, more=MISSING, target=MISSING, reduction=MISSING, beta=MISSING, *args, **kwargs):
-    """smooth_l1_loss(input, target, reduction=1, beta=1.0) -> Tensor
+    """smooth_l1_loss(input, target, reduction=0, beta=1.0) -> Tensor
 
     Quadratic below a distance of beta, linear above (Girshick 2015)."""
     if _target is not MISSING:
@@ -23521,7 +23521,7 @@ def smooth_l1_loss(_input=MISSING, _target=MISSING, _reduction=MISSING, _beta=MI
                 return _smooth_l1_loss_kernels[_input._keys | target._keys | tls.mode](
                     _input,
                     target,
-                    1 if reduction is MISSING else reduction,
+                    0 if reduction is MISSING else reduction,
                     1.0 if beta is MISSING else beta,
                 )
         except Overridden:
@@ -23533,7 +23533,7 @@ def smooth_l1_loss(_input=MISSING, _target=MISSING, _reduction=MISSING, _beta=MI
     )
 
 def soft_margin_loss(_input=MISSING, _target=MISSING, _reduction=MISSING, /, more=MISSING, target=MISSING, reduction=MISSING, *args, **kwargs):
-    """soft_margin_loss(input, target, reduction=1) -> Tensor
+    """soft_margin_loss(input, target, reduction=0) -> Tensor
 
     log(1 + exp(-target * self)), reduced."""
     if _target is not MISSING:
@@ -23552,7 +23552,7 @@ def soft_margin_loss(_input=MISSING, _target=MISSING, _reduction=MISSING, /, mor
                 return _soft_margin_loss_kernels[_input._keys | target._keys | tls.mode](
                     _input,
                     target,
-                    1 if reduction is MISSING else reduction,
+                    0 if reduction is MISSING else reduction,
                 )
         except Overridden:
             pass
@@ -26833,7 +26833,7 @@ def tril_indices(_row=MISSING, _col=MISSING, _offset=MISSING, /, more=MISSING, c
     )
 
 def triplet_margin_loss(_anchor=MISSING, _positive=MISSING, _negative=MISSING, _margin=MISSING, _p=MISSING, _eps=MISSING, _swap=MISSING, _reduction=MISSING, /, more=MISSING, positive=MISSING, negative=MISSING, margin=MISSING, p=MISSING, eps=MISSING, swap=MISSING, reduction=MISSING, *args, **kwargs):
-    """triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-06, swap=False, reduction=1) -> Tensor
+    """triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-06, swap=False, reduction=0) -> Tensor
 
     max(0, d(anchor, positive) - d(anchor, negative) + margin), d being `pairwise_distance`."""
     if _positive is not MISSING:
@@ -26882,7 +26882,7 @@ def triplet_margin_loss(_anchor=MISSING, _positive=MISSING, _negative=MISSING, _
                     2.0 if p is MISSING else p,
                     1e-06 if eps is MISSING else eps,
                     False if swap is MISSING else swap,
-                    1 if reduction is MISSING else reduction,
+                    0 if reduction is MISSING else reduction,
                 )
         except Overridden:
             pass

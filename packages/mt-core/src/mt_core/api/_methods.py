@@ -1005,8 +1005,8 @@ from ..overriding import Overridden
 from ..schema import MISSING
 from ..state import tls
 from ..tensor_types import TENSORS
-from ._quick import NUMBERS, as_device, factory_keys, int_tuple, operator_fallback, reflected
-from ._quick import tensors_keys, unary_operator
+from ._quick import NUMBERS, array_operator_fallback, as_device, factory_keys, int_tuple, operator_fallback
+from ._quick import reflected, tensors_keys, unary_operator
 from .binder import call_method, call_method_as_given, call_packet, call_packet_as_given
 
 
@@ -11935,7 +11935,7 @@ class TensorBase:
                 return _eq_Tensor_kernels[self._keys | tls.mode](self, other)
         except Overridden:
             pass
-        return operator_fallback(TensorBase.__eq__, self, other, '__eq__', False)
+        return array_operator_fallback(TensorBase.__eq__, self, other, '__eq__', False)
 
     def __ne__(self, other):
         kind = other.__class__

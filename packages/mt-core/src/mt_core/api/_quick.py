@@ -13,7 +13,8 @@ from ..state import tls
 from ..tensor_types import TENSORS
 
 __all__ = [
-    "NUMBERS", "REFLECTED", "as_device", "factory_keys", "int_tuple", "operator_fallback", "reflected", "tensors_keys",
+    "NUMBERS", "REFLECTED", "array_operator_fallback", "as_device", "factory_keys",
+    "int_tuple", "operator_fallback", "reflected", "tensors_keys",
     "unary_operator",
 ]  # fmt: skip
 
@@ -83,6 +84,20 @@ def operator_fallback(told: Any, self: Any, other: Any, name: str, in_python: bo
         number = other.item() if isinstance(other, np.generic) else _plain_number(other)
         return getattr(self, name)(number)
     return NotImplemented
+
+
+def array_operator_fallback(told: Any, self: Any, other: Any, name: str, in_python: bool) -> Any:
+    """`operator_fallback`, where a NumPy array counts as the tensor of its elements."""
+    import numpy as np  # lazy: of all operands, only these need it
+
+    if isinstance(other, np.ndarray) and not must_ask((self,)):
+        from ..interop import from_numpy  # lazy: it needs the tensors' members, which need this module
+
+        try:
+            return getattr(self, name)(from_numpy(other.copy()).to(self.device))
+        except TypeError:  # an array of objects or texts has no tensor
+            return NotImplemented
+    return operator_fallback(told, self, other, name, in_python)
 
 
 def _plain_number(value: Any) -> Any:

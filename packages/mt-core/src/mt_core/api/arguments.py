@@ -97,14 +97,15 @@ def _str(value: Any) -> Any:
     return value if isinstance(value, str) else REJECTED
 
 
-_PYTHON_DTYPES = {float: dtypes.float64, int: dtypes.int64, bool: dtypes.bool}
+#: The Python types that stand for dtypes.
+_PYTHON_DTYPES = {float: dtypes.float64, int: dtypes.int64, bool: dtypes.bool, complex: dtypes.complex128}
 
 
 def _dtype(value: Any) -> Any:
     if value.__class__ is dtype:
         return value
     if isinstance(value, type) and value in _PYTHON_DTYPES:
-        return dtypes.get_default_dtype() if value is float else _PYTHON_DTYPES[value]
+        return _PYTHON_DTYPES[value]
     return REJECTED
 
 

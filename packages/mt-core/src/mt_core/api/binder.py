@@ -32,7 +32,7 @@ class Parameter:
         self.name = name
         self.argument = argument
         self.convert = converter(argument, number_ok)
-        self.default = default_of(argument)
+        self.default = python_default(argument)
         self.kwarg_only = argument.kwarg_only
         self.second_names = _NUMPY_NAMES.get(name, ())
 
@@ -43,6 +43,11 @@ class Parameter:
         # ``float std=1`` is quoted as it is declared.
         written = self.argument.default if self.argument.type == "float" else self.default
         return f"{text} = {_default_text(written)}"
+
+
+def python_default(argument: Argument) -> Any:
+    """The default of a function's argument, where the operator's may be another (`schema.MEAN`)."""
+    return getattr(argument.default, "in_python", default_of(argument))
 
 
 def _default_text(value: Any) -> str:

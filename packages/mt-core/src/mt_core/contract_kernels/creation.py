@@ -12,16 +12,17 @@ from ..devices import BACKENDS, device, index_flag
 from ..dispatch.dispatcher import backend_for, backend_key_for
 from ..dispatch.memory import check_no_internal_overlap, is_dense
 from ..dispatch.registry import register_contract_kernel as contract_kernel
-from ..dtypes import dtype
+from ..dtypes import dtype, saturated
 from ..factories import check_options
 from ..formats import channels_last, channels_last_3d, memory_format, preserve_format
 from ..keys import BACKEND_MASK, CPU, META, OTHER_INDEX, STRIDED
 from ..layout import channels_last_strides, output_strides
+from ..number_range import check_number
 from ..pinned import can_pin, is_pinned, pinned_array
 from ..plugins.runtime_access import has_part, require
 from ..promotion import dtype_of_number
 from ..spec import is_contiguous
-from ..state import mode_triple, tls
+from ..state import mode_triple, run_quietly, tls
 from ..tensor import Tensor, new_tensor
 
 Ints = tuple[int, ...]
@@ -141,7 +142,7 @@ def write_number(tensor: Tensor, value: Any) -> None:
     d = tensor._dtype
     backend = tensor._backend
     fill = getattr(backend, "fill", None)
-    fits = value.__class__ is float and d.is_floating_point or value.__class__ is int and 0 <= value <= 1 and _is_one(d)
+    fits = _fits_at_once(value, d)
     if fill is not None and fits:
         fill(tensor._array, value, d)
         return
@@ -154,37 +155,22 @@ def write_number(tensor: Tensor, value: Any) -> None:
         backend.copy(tensor._array, backend.from_host(number, d, backend.index_of(tensor._array)))
 
 
+def _fits_at_once(value: Any, d: dtype) -> bool:
+    """Whether a number needs neither checks nor conversion: a float in the range of float32, or 0 or 1."""
+    if value.__class__ is float:
+        return d.native_real_float and -3e38 < value < 3e38
+    return value.__class__ is int and 0 <= value <= 1 and _is_one(d)
+
+
 def _element(value: Any, d: dtype) -> np.ndarray:
     """A number as a 0-dim host array; unsigned types take negative numbers modulo their range."""
     if d.is_complex and not d.native:
         return np.asarray((complex(value).real, complex(value).imag), d.numpy_dtype)
+    if not d.is_complex and isinstance(value, complex):
+        value = bool(value) if d is dtypes.bool else value.real
     if d.is_integral and not d.is_signed and value < 0:
         value = int(value) % (1 << d.itemsize * 8)
-    if not d.is_complex and isinstance(value, complex):
-        value = value.real
-    return np.asarray(value, d.numpy_dtype)
-
-
-def check_number(value: Any, d: dtype) -> None:
-    """Refuse a number that a dtype cannot hold."""
-    if isinstance(value, complex) and not d.is_complex:
-        if value.imag:
-            raise RuntimeError(f"value cannot be converted to type {_c_name(d)} without overflow")
-    elif d.is_integral and not isinstance(value, bool):
-        if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
-            raise RuntimeError(f"value cannot be converted to type {_c_name(d)} without overflow")
-        info = dtypes.iinfo(d)
-        if not info.min <= int(value) <= info.max and not (not d.is_signed and -info.max - 1 <= int(value) < 0):
-            raise RuntimeError(f"value cannot be converted to type {_c_name(d)} without overflow")
-
-
-_C_NAMES = {"int64": "int64_t", "int32": "int", "int16": "int16_t", "int8": "int8_t", "uint8": "uint8_t",
-            "float32": "float",
-            "float64": "double", "float16": "at::Half", "bfloat16": "at::BFloat16", "bool": "bool"}  # fmt: skip
-
-
-def _c_name(d: dtype) -> str:
-    return _C_NAMES.get(d.name, d.name)
+    return run_quietly(saturated(np.asarray(value), d.numpy_dtype).astype, d.numpy_dtype)
 
 
 @contract_kernel("zeros")

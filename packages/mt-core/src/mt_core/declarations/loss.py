@@ -14,24 +14,24 @@ _NN: dict[str, Any] = {"variants": "function", "namespace": "torch._C._nn"}
 _TOP: dict[str, Any] = {"variants": "function"}
 
 family.composite(
-    "mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
+    "mse_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor",
     dtypes=Supported("mse_cpu", FLOATS),
     promotion=ARITHMETIC,
     **_NN,
     doc="(self - target)^2, reduced.",
 )
 family.composite(
-    "l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", **_NN, doc="|self - target|, reduced."
+    "l1_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor", **_NN, doc="|self - target|, reduced."
 )
 family.composite(
-    "smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor",
+    "smooth_l1_loss(Tensor self, Tensor target, int reduction=Mean, float beta=1.) -> Tensor",
     dtypes=Supported("smooth_l1_cpu", FLOATS),
     promotion=ARITHMETIC,
     **_NN,
     doc="Quadratic below a distance of beta, linear above (Girshick 2015).",
 )
 family.composite(
-    "huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor",
+    "huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.) -> Tensor",
     dtypes=Supported("huber_cpu", FLOATS),
     promotion=ARITHMETIC,
     **_NN,
@@ -57,31 +57,31 @@ for _name, _dtypes in (
     ("nll_loss_nd", None),
 ):
     family.composite(
-        f"{_name}(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, int ignore_index=-100) -> Tensor",
+        f"{_name}(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, int ignore_index=-100) -> Tensor",
         doc="Negative log likelihood of target classes, from log-probabilities (N, C, *).",
         dtypes=_dtypes,
         **_NN,
     )
 family.composite(
-    "cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, int ignore_index=-100, "
+    "cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, int ignore_index=-100, "
     "float label_smoothing=0.0) -> Tensor",
     **_NN,
     doc="Negative log of the softmax along the class dimension, of class indices or class probabilities.",
 )
 family.composite(
-    "binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor",
+    "binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor",
     dtypes=Supported("binary_cross_entropy", FLOATS),
     **_NN,
     doc="-(t log x + (1 - t) log(1 - x)), logarithms not below -100.",
 )
 family.composite(
     "binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int "
-    "reduction=1) -> Tensor",
+    "reduction=Mean) -> Tensor",
     **_TOP,
     doc="Binary cross entropy of sigmoid(self), computed without overflow.",
 )
 family.composite(
-    "kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor",
+    "kl_div(Tensor self, Tensor target, int reduction=Mean, *, bool log_target=False) -> Tensor",
     dtypes=Supported(
         "kl_div",
         FLOATS,
@@ -92,7 +92,7 @@ family.composite(
     doc="target * (log target - self), reduced; self holds log probabilities.",
 )
 family.composite(
-    "soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
+    "soft_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor",
     dtypes=Supported(
         "soft_margin_loss",
         FLOATS | COMPLEX | BOOL,
@@ -103,24 +103,24 @@ family.composite(
 )
 family.composite(
     "multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int "
-    "reduction=1) -> Tensor",
+    "reduction=Mean) -> Tensor",
     dtypes=Supported("multi_margin_loss_cpu_kernel", FLOATS),
     **_NN,
     doc="Hinge loss over classes: max(0, margin - self[target] + self[i]) ** p.",
 )
 family.composite(
-    "multilabel_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
+    "multilabel_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor",
     dtypes=Supported("multilabel_margin_loss_forward_out_frame", FLOATS),
     **_NN,
     doc="Hinge loss of every target class against every other; targets end at -1.",
 )
 family.composite(
-    "hinge_embedding_loss(Tensor self, Tensor target, float margin=1.0, int reduction=1) -> Tensor",
+    "hinge_embedding_loss(Tensor self, Tensor target, float margin=1.0, int reduction=Mean) -> Tensor",
     **_TOP,
     doc="self for target 1, max(0, margin - self) for target -1.",
 )
 family.composite(
-    "margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=1) -> Tensor",
+    "margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=Mean) -> Tensor",
     **_TOP,
     doc="max(0, -target * (input1 - input2) + margin).",
 )
@@ -130,7 +130,7 @@ family.composite(
     doc="Inner product along a dimension over the product of norms, each at least eps.",
 )
 family.composite(
-    "cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=1) -> Tensor",
+    "cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=Mean) -> Tensor",
     **_TOP,
     doc="1 - cosine for pairs with target 1, max(0, cosine - margin) for target -1.",
 )
@@ -141,7 +141,7 @@ family.composite(
 )
 family.composite(
     "triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, float "
-    "eps=1e-06, bool swap=False, int reduction=1) -> Tensor",
+    "eps=1e-06, bool swap=False, int reduction=Mean) -> Tensor",
     **_TOP,
     doc="max(0, d(anchor, positive) - d(anchor, negative) + margin), d being `pairwise_distance`.",
 )

@@ -9,7 +9,7 @@ from ._declare import Family
 family = Family("loss")
 
 _HEAD = "Tensor log_probs, Tensor targets"
-_TAIL = "int blank=0, int reduction=1, bool zero_infinity=False) -> Tensor"
+_TAIL = "int blank=0, int reduction=Mean, bool zero_infinity=False) -> Tensor"
 _OPTIONS: dict[str, Any] = {
     "variants": "function",
     "doc": "Connectionist temporal classification (Graves et al. 2006): log probabilities (t, n, c), targets (n, s) or "

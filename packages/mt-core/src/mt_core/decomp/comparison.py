@@ -17,7 +17,9 @@ register_aliases("comparison")
 
 @composite("where")
 def where(condition: Any) -> tuple[Any, ...]:
-    return condition.nonzero().unbind(1)
+    # A number counts as a vector of one element.
+    whole = condition if condition.dim() else condition.reshape(1)
+    return whole.nonzero().unbind(1)
 
 
 @composite("isclose")

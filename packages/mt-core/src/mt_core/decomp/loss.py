@@ -9,6 +9,7 @@ from .. import dtypes
 from ..api import _functions as ops
 from ..checks.dtypes import require_same_dtype
 from ..dispatch.registry import register_composite as composite
+from ..dtypes import scalar_type_name
 from ..layout import broadcast_shapes
 from ..promotion import result_type_of
 
@@ -68,7 +69,8 @@ def huber_loss(self: Any, target: Any, reduction: int, delta: float) -> Any:
     _require_cast(self._dtype, d)
     difference = self - target
     distance = difference.abs()
-    loss = ops.where(distance <= delta, 0.5 * difference * difference, delta * (distance - 0.5 * delta))
+    # At the kink itself the second derivative is that of the linear part.
+    loss = ops.where(distance < delta, 0.5 * difference * difference, delta * (distance - 0.5 * delta))
     return reduced(loss, reduction).to(d)
 
 
@@ -260,6 +262,11 @@ def soft_margin_loss(self: Any, target: Any, reduction: int) -> Any:
 @composite("hinge_embedding_loss")
 def hinge_embedding_loss(self: Any, target: Any, margin: float, reduction: int) -> Any:
     """self (*), target (*), broadcast -> (), or the common shape unreduced."""
+    if reduction == 1 and not self.dtype.is_floating_point and not self.dtype.is_complex:
+        raise RuntimeError(
+            "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: "
+            f"{scalar_type_name(self.dtype)}"
+        )
     zeros = ops.zeros_like(self)
     far = ops.where(target != 1, (margin - self).clamp_min(0), zeros)
     near = ops.where(target != -1, self, zeros)

@@ -73,7 +73,7 @@ def addbmm(self: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any) -> Any:
             f"{scalar_type_name(batch2._dtype)}"
         )
     require_number(self._dtype, beta, alpha)
-    product = ops.bmm(batch1, batch2).sum(0)
+    product = ops.bmm(batch1, batch2).sum(0, dtype=batch1.dtype)
     check_expandable(self, tuple(product.shape))
     return combine(self, product, beta, alpha)
 

@@ -16,7 +16,7 @@ def bilinear(input1: Any, input2: Any, weight: Any, bias: Any) -> Any:
     outputs, rows, columns = weight.shape
     left = input1.reshape(-1, rows) @ weight.transpose(0, 1).reshape(rows, outputs * columns)
     products = left.view(-1, outputs, columns) * input2.reshape(-1, 1, columns)
-    result = products.sum(-1).view(*input1.shape[:-1], outputs)
+    result = products.sum(-1, dtype=products.dtype).view(*input1.shape[:-1], outputs)
     return result if bias is None else result + bias
 
 

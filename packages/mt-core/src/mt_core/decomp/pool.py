@@ -138,6 +138,8 @@ def pixel_shuffle(self: Any, upscale_factor: int) -> Any:
             "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of "
             f"upscale_factor, but input.size(-3)={c} is not divisible by {r * r}"
         )
+    if r == 1:
+        return self.clone().view(self.shape)
     n = len(lead)
     parts = self.reshape((*lead, c // (r * r), r, r, h, w))
     return parts.permute([*range(n), n, n + 3, n + 1, n + 4, n + 2]).reshape((*lead, c // (r * r), h * r, w * r))
@@ -161,6 +163,8 @@ def pixel_unshuffle(self: Any, downscale_factor: int) -> Any:
                 f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but "
                 f"input.size({at})={size} is not divisible by {r}"
             )
+    if r == 1:
+        return self.clone().view(self.shape)
     n = len(lead)
     parts = self.reshape((*lead, c, h // r, r, w // r, r))
     return parts.permute([*range(n), n, n + 2, n + 4, n + 1, n + 3]).reshape((*lead, c * r * r, h // r, w // r))
@@ -178,5 +182,7 @@ def channel_shuffle(self: Any, groups: int) -> Any:
         raise RuntimeError(
             f"Number of channels must be divisible by groups. Got {channels} channels and {groups} groups."
         )
+    if groups == 1:
+        return self.clone().view(self.shape)
     rest = tuple(self.shape[2:])
     return self.reshape((self.shape[0], groups, channels // groups, *rest)).transpose(1, 2).reshape(self.shape)

@@ -75,6 +75,8 @@ def logsumexp(self: Any, dim: Ints, keepdim: bool) -> Any:
 
 @composite("any.dims", "any.dim", explicit=True)
 def any_dims(self: Any, dim: Ints, keepdim: bool) -> Any:
+    if dim == ():
+        return truth(self)
     return truth(_sum(truth(self), dim, keepdim))
 
 

@@ -63,7 +63,11 @@ def build(
         return views.build(overload, rule_of(overload), kernels, otherwise, backend, key, call_keys)
     rule = rule_of(overload)
     if not kernels:
-        return None if rule is None else shapes_only(rule, backend, result_keys(key, call_keys))
+        return (
+            None
+            if rule is None
+            else with_named_results(overload, shapes_only(rule, backend, result_keys(key, call_keys)))
+        )
     return _plain(overload, kernels, otherwise, backend, key, call_keys)
 
 

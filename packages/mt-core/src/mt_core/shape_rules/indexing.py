@@ -11,6 +11,7 @@ from .. import dtypes
 from ..dispatch.registry import register_shape_rule as shape_rule
 from ..errors import NoData
 from ..layout import broadcast_shapes
+from ..number_range import check_number
 from ..spec import Spec
 from ..tensor import wrap_dim
 from .reduction import reduced_dims, reduced_shape
@@ -348,20 +349,12 @@ def _require_mask(mask: Any, name: str) -> None:
 def masked_fill(self: Any, mask: Any, value: Any) -> Spec:
     """self (*), mask (*) of bool, broadcast -> the common shape."""
     _require_mask(mask, "masked_fill_")
-    if isinstance(value, complex) and not self._dtype.is_complex:
-        raise RuntimeError("value cannot be converted to type float without overflow")
-    if self._dtype.is_integral and isinstance(value, float) and not value.is_integer():
-        _check_overflow(value, self._dtype)
+    check_number(value, self._dtype)
     shape = broadcast_shapes([self._array.shape, mask._array.shape])
     return Spec(shape, self._dtype)
 
 
 _C_NAMES = {dtypes.float32: "float", dtypes.float64: "double", dtypes.bool: "bool"}
-
-
-def _check_overflow(value: float, d: Any) -> None:
-    if value != value or abs(value) == float("inf"):
-        raise RuntimeError(f"value cannot be converted to type {d.name}_t without overflow")
 
 
 @shape_rule("masked_fill.Tensor")

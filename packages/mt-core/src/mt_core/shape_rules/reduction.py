@@ -192,7 +192,12 @@ def truth_all(self: Any) -> Spec:
 
 @shape_rule("any.dim", "all.dim", "any.dims", "all.dims")
 def truth_dims(self: Any, dim: Any, keepdim: bool) -> Spec:
-    """self (*S) -> S without the dimensions `dim`, or 1 there with `keepdim`; bool, uint8 for uint8."""
+    """self (*S) -> S without the dimensions `dim`, or 1 there with `keepdim`; bool, uint8 for uint8.
+
+    Unlike in other reductions, no dimensions are no dimensions: the shape stays.
+    """
+    if dim is not None and not isinstance(dim, int) and not dim:
+        return Spec(self._array.shape, _truth_dtype(self), arguments={"dim": ()})
     return reduced(self, dim, keepdim, _truth_dtype(self))
 
 

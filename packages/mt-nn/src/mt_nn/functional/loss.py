@@ -466,13 +466,15 @@ def huber_loss(
     delta
         Where the quadratic part ends.
     weight
-        A factor for each element, of the input's shape; the mean is a weighted one.
+        A factor for each element, of the input's shape; the mean is over the number of elements.
     """
     _warn_of_broadcast(input, target)
     input, target = mt.broadcast_tensors(input, target)
     if weight is None:
         return mt.huber_loss(input, target, _Reduction.get_enum(reduction), delta)
-    return _weighted(mt.huber_loss(input, target, 0, delta), input, weight, reduction)
+    if weight.size() != input.size():
+        raise ValueError("Weights and input must have the same size.")
+    return _reduced(mt.huber_loss(input, target, 0, delta) * weight, reduction)
 
 
 def l1_loss(
