@@ -58,10 +58,20 @@ def test_a_second_tensor_that_alone_requires_grad() -> None:
     assert out.grad_fn.next_functions[1][0].variable is weight
 
 
-def test_a_tensor_without_derivative_that_requires_grad_records_nothing() -> None:
+def test_a_tensor_without_derivative_may_not_require_grad() -> None:
     weight = mt.ones(3, requires_grad=True)
-    loss = mt.nll_loss_nd(mt.zeros(2, 3), mt.tensor([0, 1]), weight)
-    assert not loss.requires_grad
+    text = "The function 'nll_loss_forward' is not differentiable with respect to argument 'weight'"
+    for rows in (mt.zeros(2, 3), mt.zeros(2, 3, requires_grad=True)):
+        with pytest.raises(RuntimeError, match=text):
+            mt.nll_loss_nd(rows, mt.tensor([0, 1]), weight)
+    with mt.no_grad():
+        assert not mt.nll_loss_nd(mt.zeros(2, 3), mt.tensor([0, 1]), weight).requires_grad
+
+
+def test_what_is_wrong_with_a_call_is_said_before_what_may_not_require_grad() -> None:
+    condition = mt.ones(3, requires_grad=True)
+    with pytest.raises(RuntimeError, match="where expected condition to be a boolean tensor"):
+        mt.where(condition, mt.ones(3), mt.ones(3))
 
 
 def test_lists_have_an_edge_for_each_tensor() -> None:

@@ -178,7 +178,9 @@ class OperatorNode(Node):
     def _unpack_output(self, item: Any, version: int, output_nr: int) -> Any:
         if item is None:
             return None
-        edge = self.own_edge(output_nr) if is_grad_enabled() else NO_EDGE
+        chosen = self.plan.rule.differentiable_outputs
+        has_history = chosen is None or chosen[output_nr]
+        edge = self.own_edge(output_nr) if has_history and is_grad_enabled() else NO_EDGE
         if isinstance(item, Packed):
             return item.unpack(edge)
         alias = item.tensor(edge)

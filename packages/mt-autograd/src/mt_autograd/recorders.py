@@ -19,7 +19,7 @@ from mt_core.schema import Argument, Schema
 
 from .node import EMPTY_SPEC, LEAF, NO_EDGE, next_sequence_nr, output_spec
 from .operator_node import OperatorNode, keep_spec
-from .recording import DIFFERENTIABLE, edges_of_list, make_output, watch
+from .recording import DIFFERENTIABLE, edges_of_list, make_output, refuse_gradient, watch
 from .rules import Plan
 from .saved import SavedOutput, version_of
 from .views import edge_of
@@ -142,7 +142,8 @@ _NAMES: dict[str, Any] = {
     "AUTOGRAD": AUTOGRAD, "AutogradState": AutogradState, "DIFFERENTIABLE": DIFFERENTIABLE, "EMPTY_SPEC": EMPTY_SPEC,
     "LEAF": LEAF, "NO_EDGE": NO_EDGE, "STRIDED": STRIDED, "SavedOutput": SavedOutput, "edge_of": edge_of,
     "edges_of_list": edges_of_list, "keep_spec": keep_spec, "make_output": make_output,
-    "next_sequence_nr": next_sequence_nr, "output_spec": output_spec, "version_of": version_of, "watch": watch,
+    "next_sequence_nr": next_sequence_nr, "output_spec": output_spec, "refuse_gradient": refuse_gradient,
+    "version_of": version_of, "watch": watch,
 }  # fmt: skip
 
 
@@ -151,6 +152,7 @@ def _arguments(pattern: Pattern) -> str:
 
 
 def _lines(pattern: Pattern) -> Iterator[str]:
+    yield from _refusals(pattern)
     yield from _edges(pattern)
     yield f"result = below({_arguments(pattern)})"
     if pattern.single and not _is_surely_differentiable(pattern):
@@ -184,6 +186,15 @@ def _is_surely_differentiable(pattern: Pattern) -> bool:
 
 
 # Edges
+
+
+def _refusals(pattern: Pattern) -> Iterator[str]:
+    """Tensors without a derivative may not require grad; what else is wrong with a call is said first."""
+    for i, kind in enumerate(pattern.kinds):
+        if kind in ("tensor", "optional") and i not in pattern.inputs:
+            yield f"if {_requires_grad(i, pattern)}:"
+            yield f"    below({_arguments(pattern)})"
+            yield f"    refuse_gradient(cls.plan, {i})"
 
 
 def _edges(pattern: Pattern) -> Iterator[str]:

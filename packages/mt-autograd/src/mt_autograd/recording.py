@@ -27,6 +27,7 @@ __all__ = [
     "make_output",
     "new_node",
     "packed",
+    "refuse_gradient",
     "requires_grad",
     "saved_inputs",
     "saved_outputs",
@@ -66,6 +67,20 @@ def edges_of_list(tensors: Sequence[Any] | None) -> list[Any] | None:
             edges += edge
             leads_somewhere = leads_somewhere or edge[0] is not None
     return edges if leads_somewhere else None
+
+
+def refuse_gradient(plan: Plan, position: int) -> None:
+    """Refuse to record a call one of whose arguments requires grad and has no derivative.
+
+    Raises
+    ------
+    RuntimeError
+        In PyTorch's words.
+    """
+    raise RuntimeError(
+        f"The function '{plan.schema.name}' is not differentiable with respect to argument "
+        f"'{plan.schema.arguments[position].name}'. This input cannot have requires_grad True."
+    )
 
 
 def requires_grad(plan: Plan, args: tuple[Any, ...]) -> bool:

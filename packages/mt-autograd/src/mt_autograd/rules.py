@@ -39,6 +39,7 @@ __all__ = [
     "non_differentiable",
     "plan_for",
     "zero",
+    "zeros",
 ]
 
 Function = Callable[..., Any]
@@ -107,6 +108,11 @@ def non_differentiable(*names: str) -> None:
 def zero(grad: Any) -> Any:
     """The formula of an argument that the result does not follow: a step function's, the old value in ``fill_``."""
     return ops.zeros_like(grad)
+
+
+def zeros(grad: Any, self_spec: Any) -> Any:
+    """The formula of an argument ``self`` of another shape than the result, which does not follow its elements."""
+    return ops.zeros(self_spec.shape, dtype=self_spec.dtype, device=grad.device)
 
 
 def _enter(

@@ -6,8 +6,9 @@ from typing import Any
 
 from mt_core.api import _functions as ops
 from mt_core.dispatch.registry import find_overload
+from mt_core.dtypes import promote_types
 
-from ..rules import derivative
+from ..rules import derivative, zeros
 
 derivative("_bounded_log", self=lambda grad, self: grad / self.clamp_min(1e-12))
 
@@ -33,4 +34,94 @@ def _nll_twice(
     return forward / total_weight if reduction == _MEAN else forward
 
 
-derivative("nll_loss_backward", grad_output=_nll_twice)
+derivative("nll_loss_backward", grad_output=_nll_twice, self=zeros)
+
+
+# Losses of two tensors element by element. Each slope is written in operators, so that it has derivatives in its turn.
+
+
+def _spread(grad: Any, slope: Any, reduction: int) -> Any:
+    """The gradient of a reduced loss given the slope of every element, (*) -> (*); nothing has no mean."""
+    return grad * slope / slope.numel() if reduction == _MEAN and slope.numel() else grad * slope
+
+
+def _difference(self: Any, target: Any) -> Any:
+    common = promote_types(self.dtype, target.dtype)
+    return self.to(common) - target.to(common)
+
+
+def _mse(grad: Any, self: Any, target: Any, reduction: int) -> Any:
+    return _spread(grad, _difference(self, target) * 2, reduction)
+
+
+derivative("mse_loss", self=_mse, target=lambda grad, self, target, reduction: -_mse(grad, self, target, reduction))
+
+
+def _smooth_l1(grad: Any, self: Any, target: Any, reduction: int, beta: float) -> Any:
+    difference = _difference(self, target)
+    if beta == 0:
+        return _spread(grad, difference.sign(), reduction)
+    return _spread(grad, ops.where(difference.abs() < beta, difference / beta, difference.sign()), reduction)
+
+
+derivative(
+    "smooth_l1_loss",
+    self=_smooth_l1,
+    target=lambda grad, self, target, reduction, beta: -_smooth_l1(grad, self, target, reduction, beta),
+)
+
+
+def _huber(grad: Any, self: Any, target: Any, reduction: int, delta: float) -> Any:
+    difference = _difference(self, target)
+    slope = ops.where(difference.abs() <= delta, difference, difference.sign() * delta)
+    return _spread(grad, slope, reduction)
+
+
+derivative(
+    "huber_loss",
+    self=_huber,
+    target=lambda grad, self, target, reduction, delta: -_huber(grad, self, target, reduction, delta),
+)
+
+
+def _soft_margin(grad: Any, self: Any, target: Any, reduction: int) -> Any:
+    return _spread(grad, -target * (-target * self).sigmoid(), reduction)
+
+
+derivative("soft_margin_loss", self=_soft_margin)
+
+#: What PyTorch divides by at least, where an input of binary cross entropy is 0 or 1.
+_LEAST = 1e-12
+
+
+def _weighted(slope: Any, weight: Any) -> Any:
+    return slope if weight is None else slope * weight
+
+
+def _cross_entropy(grad: Any, self: Any, target: Any, weight: Any, reduction: int) -> Any:
+    slope = (self - target) / ((1 - self) * self).clamp_min(_LEAST)
+    return _spread(grad, _weighted(slope, weight), reduction)
+
+
+def _cross_entropy_target(grad: Any, self: Any, weight: Any, reduction: int) -> Any:
+    return _spread(grad, _weighted((1 - self).log() - self.log(), weight), reduction)
+
+
+derivative("binary_cross_entropy", self=_cross_entropy, target=_cross_entropy_target)
+
+
+def _cross_entropy_logits(grad: Any, self: Any, target: Any, weight: Any, pos_weight: Any, reduction: int) -> Any:
+    chance = self.sigmoid()
+    if pos_weight is None:
+        slope = chance - target
+    else:
+        slope = (pos_weight * target + 1 - target) * chance - pos_weight * target
+    return _spread(grad, _weighted(slope, weight), reduction)
+
+
+def _cross_entropy_logits_target(grad: Any, self: Any, weight: Any, pos_weight: Any, reduction: int) -> Any:
+    slope = -self if pos_weight is None else ops.log_sigmoid(-self) - pos_weight * ops.log_sigmoid(self)
+    return _spread(grad, _weighted(slope, weight), reduction)
+
+
+derivative("binary_cross_entropy_with_logits", self=_cross_entropy_logits, target=_cross_entropy_logits_target)

@@ -7,7 +7,7 @@ from typing import Any
 from mt_core.api import _functions as ops
 from mt_core.dispatch.registry import find_overload
 
-from ..rules import derivative
+from ..rules import derivative, zeros
 
 
 def _average(spatial: int) -> None:
@@ -33,6 +33,7 @@ def _average(spatial: int) -> None:
         grad_output=lambda grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: forward(
             grad, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
         ),
+        self=zeros,
     )
 
 

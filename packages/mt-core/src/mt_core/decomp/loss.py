@@ -1,4 +1,7 @@
-"""Loss functions written in other operators, so that all have all derivatives."""
+"""Loss functions written in other operators.
+
+Those with a derivative of their own stand in for kernels, below autograd; others have the derivatives of their parts.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ def _of_one_dtype(self: Any, target: Any) -> tuple[Any, Any]:
     return self, target
 
 
-@composite("mse_loss")
+@composite("mse_loss", explicit=True)
 def mse_loss(self: Any, target: Any, reduction: int) -> Any:
     """self (*), target (*), broadcast -> (), or the common shape unreduced."""
     self, target = _of_one_dtype(self, target)
@@ -45,7 +48,7 @@ def l1_loss(self: Any, target: Any, reduction: int) -> Any:
     return reduced((self - target).abs(), reduction)
 
 
-@composite("smooth_l1_loss")
+@composite("smooth_l1_loss", explicit=True)
 def smooth_l1_loss(self: Any, target: Any, reduction: int, beta: float) -> Any:
     """self (*), target (*), broadcast -> (), or the common shape unreduced."""
     if not beta >= 0:
@@ -55,11 +58,13 @@ def smooth_l1_loss(self: Any, target: Any, reduction: int, beta: float) -> Any:
     self, target = _of_one_dtype(self, target)
     difference = self - target
     distance = difference.abs()
+    if beta == 0:
+        return reduced(distance, reduction)
     loss = ops.where(distance < beta, 0.5 * difference * difference / beta, distance - 0.5 * beta)
     return reduced(loss, reduction)
 
 
-@composite("huber_loss")
+@composite("huber_loss", explicit=True)
 def huber_loss(self: Any, target: Any, reduction: int, delta: float) -> Any:
     """self (*), target (*), broadcast -> (), or the common shape unreduced."""
     if not delta > 0:
@@ -86,6 +91,19 @@ def _require_shape_of_result(self: Any, *others: Any) -> None:
     shape = broadcast_shapes([tuple(self.shape), *(tuple(other.shape) for other in others if other is not None)])
     if tuple(shape) != tuple(self.shape):
         raise RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(shape)}")
+
+
+def _times(factor: Any, other: Any) -> Any:
+    """The product, where PyTorch multiplies in place."""
+    product = factor * other
+    _require_shape_of_result(factor, other)
+    _require_cast(product._dtype, factor._dtype)
+    return product.to(factor._dtype)
+
+
+def _number_less(number: float, tensor: Any) -> Any:
+    """number - tensor in the tensor's dtype, which the number takes first, as in PyTorch's own C++ programs."""
+    return ops.full((), number, dtype=tensor.dtype, device=tensor.device) - tensor
 
 
 @composite("nll_loss")
@@ -204,7 +222,7 @@ def _smoothed_loss(
     return (1 - label_smoothing) * plain + (label_smoothing / classes) * smooth
 
 
-@composite("binary_cross_entropy")
+@composite("binary_cross_entropy", explicit=True)
 def binary_cross_entropy(self: Any, target: Any, weight: Any, reduction: int) -> Any:
     """self (*), target (*), weight broadcast to it -> (), or (*) unreduced."""
     if self._dtype is not target._dtype:
@@ -221,22 +239,21 @@ def binary_cross_entropy(self: Any, target: Any, weight: Any, reduction: int) ->
 
 
 def _bounded_log(value: Any) -> Any:
-    """log, not below -100; there its slope is that of log(1e-12), as PyTorch's backward divides by no less."""
     return ops._bounded_log(value)
 
 
-@composite("binary_cross_entropy_with_logits")
+@composite("binary_cross_entropy_with_logits", explicit=True)
 def binary_cross_entropy_with_logits(self: Any, target: Any, weight: Any, pos_weight: Any, reduction: int) -> Any:
-    """self (*), target (*), weight and pos_weight broadcast to it -> (), or (*) unreduced."""
-    if target.shape != self.shape:
-        raise ValueError(f"Target size ({target.shape}) must be the same as input size ({self.shape})")
+    """self broadcast to target (*), weight and pos_weight too -> (), or (*) unreduced."""
     logs = ops.log_sigmoid(self)
+    rest = _number_less(1, target)
     if pos_weight is not None:
-        factor = (pos_weight - 1) * target + 1
-        loss = (1 - target) * self - factor * logs
-    else:
-        loss = (1 - target) * self - logs
-    return reduced(loss if weight is None else loss * weight, reduction)
+        logs = _times(logs, (pos_weight - 1) * target + 1)
+    rest = _times(rest, self)
+    _require_shape_of_result(rest, logs)
+    _require_cast(result_type_of((rest, logs)), rest._dtype)
+    loss = (rest - logs).to(rest._dtype)
+    return reduced(loss if weight is None else _times(loss, weight), reduction)
 
 
 @composite("kl_div")
@@ -250,7 +267,7 @@ def kl_div(self: Any, target: Any, reduction: int, log_target: bool) -> Any:
     return reduced(loss, reduction)
 
 
-@composite("soft_margin_loss")
+@composite("soft_margin_loss", explicit=True)
 def soft_margin_loss(self: Any, target: Any, reduction: int) -> Any:
     """self (*), target (*) of no more elements -> (), or (*) unreduced."""
     _require_shape_of_result(self, target)
@@ -268,7 +285,8 @@ def hinge_embedding_loss(self: Any, target: Any, margin: float, reduction: int) 
             f"{scalar_type_name(self.dtype)}"
         )
     zeros = ops.zeros_like(self)
-    far = ops.where(target != 1, (margin - self).clamp_min(0), zeros)
+    taken = int(margin) if self.dtype.is_integral else margin
+    far = ops.where(target != 1, _number_less(taken, self).clamp_min(0), zeros)
     near = ops.where(target != -1, self, zeros)
     return reduced(far + near, reduction)
 
@@ -357,7 +375,7 @@ def cosine_similarity(x1: Any, x2: Any, dim: int, eps: float) -> Any:
         raise RuntimeError(f"eps must be non-negative, got: {eps:g}")
     x1, x2 = x1.to(common), x2.to(common)
     shape = broadcast_shapes([tuple(x1.shape), tuple(x2.shape)])
-    x1, x2 = x1.expand(shape), x2.expand(shape)
+    x1, x2 = x1.to(common).expand(shape), x2.to(common).expand(shape)
     first = ops.linalg_vector_norm(x1, 2, (dim,), True).clamp_min(eps)
     second = ops.linalg_vector_norm(x2, 2, (dim,), True).clamp_min(eps)
     return ((x1 / first) * (x2 / second)).sum(dim)
