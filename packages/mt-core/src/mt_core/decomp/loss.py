@@ -261,7 +261,7 @@ def kl_div(self: Any, target: Any, reduction: int, log_target: bool) -> Any:
     """self (*) of logarithms, target (*), broadcast -> (), or the common shape unreduced."""
     if self.is_complex() or target.is_complex():
         raise RuntimeError("kl_div: Complex inputs not supported.")
-    if self.dtype.is_integral or target.dtype.is_integral:
+    if any(t.dtype.is_integral or t.dtype is dtypes.bool for t in (self, target)):
         raise RuntimeError("kl_div: Integral inputs not supported.")
     loss = target.exp() * (target - self) if log_target else ops.xlogy(target, target) - target * self
     return reduced(loss, reduction)
