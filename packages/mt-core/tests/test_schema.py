@@ -165,7 +165,6 @@ def test_the_stored_texts_are_of_both_kinds() -> None:
         ("int[] x=[-1,- 2]", (-1, -2)),
         ("float[] x=[1, 2.5]", (1, 2.5)),
         ("complex x=2.5j", 2.5j),
-        ("int x=Mean", 1),
         ("ScalarType? x=float32", "float32"),
         (r"str x='\101\n\'\\'", "A\n'\\"),
         ("str x='''a'''", "a"),
@@ -175,3 +174,8 @@ def test_the_stored_texts_are_of_both_kinds() -> None:
 def test_values_of_defaults(text: str, value: object) -> None:
     default = parse_schema(f"f({text}) -> ()").arguments[0].default
     assert default == value and type(default) is type(value)
+
+
+def test_the_default_reduction_is_the_mean_but_none_in_python() -> None:
+    default = parse_schema("f(int x=Mean) -> ()").arguments[0].default
+    assert default == 1 and default.in_python == 0

@@ -178,14 +178,17 @@ class OperatorNode(Node):
     def _unpack_output(self, item: Any, version: int, output_nr: int) -> Any:
         if item is None:
             return None
-        chosen = self.plan.rule.differentiable_outputs
-        has_history = chosen is None or chosen[output_nr]
-        edge = self.own_edge(output_nr) if has_history and is_grad_enabled() else NO_EDGE
+        edge = self.own_edge(output_nr) if self._has_history(output_nr) and is_grad_enabled() else NO_EDGE
         if isinstance(item, Packed):
             return item.unpack(edge)
         alias = item.tensor(edge)
         check_version(alias, item.cell.version, version, (self, output_nr))
         return alias
+
+    def _has_history(self, output_nr: int) -> bool:
+        """Whether an output is differentiable: indices beside values are not."""
+        chosen, d = self.plan.rule.differentiable_outputs, self.output_spec(output_nr)[1]
+        return (chosen is None or chosen[output_nr]) and (d.is_floating_point or d.is_complex)
 
     def own_edge(self, output_nr: int) -> Edge:
         """Where gradients of an output go: to this node, or through the view that an in-place operation changed."""

@@ -73,7 +73,7 @@ derivative(
 
 def _huber(grad: Any, self: Any, target: Any, reduction: int, delta: float) -> Any:
     difference = _difference(self, target)
-    slope = ops.where(difference.abs() <= delta, difference, difference.sign() * delta)
+    slope = ops.where(difference.abs() < delta, difference, difference.sign() * delta)
     return _spread(grad, slope, reduction)
 
 

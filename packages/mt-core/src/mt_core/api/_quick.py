@@ -86,15 +86,19 @@ def operator_fallback(told: Any, self: Any, other: Any, name: str, in_python: bo
     return NotImplemented
 
 
+class Arrays:
+    """What operators ask of the module of arrays, which is above this one; it enters its part when it is imported."""
+
+    from_numpy: Callable[[Any], Any]
+
+
 def array_operator_fallback(told: Any, self: Any, other: Any, name: str, in_python: bool) -> Any:
     """`operator_fallback`, where a NumPy array counts as the tensor of its elements."""
     import numpy as np  # lazy: of all operands, only these need it
 
     if isinstance(other, np.ndarray) and not must_ask((self,)):
-        from ..interop import from_numpy  # lazy: it needs the tensors' members, which need this module
-
         try:
-            return getattr(self, name)(from_numpy(other.copy()).to(self.device))
+            return getattr(self, name)(Arrays.from_numpy(other.copy()).to(self.device))
         except TypeError:  # an array of objects or texts has no tensor
             return NotImplemented
     return operator_fallback(told, self, other, name, in_python)
