@@ -48,7 +48,8 @@ def test_the_backend_has_the_ten_kernels_and_no_others() -> None:
 def test_what_is_written_in_others_is_shown_as_composite() -> None:
     table = coverage("basis")
     states = {name: found.state for name, found in table.items()}
-    assert {name for name, state in states.items() if state == "native"} == BASIS
+    # Operators with a namespace are those that other tests have defined, for every device.
+    assert {name for name, state in states.items() if state == "native" and "::" not in name} == BASIS
     assert {states[o.name] for o in written_operators() if o.name not in BASIS} == {"composite"}
     for name in ("log", "_softmax", "native_layer_norm", "gelu", "nll_loss_forward", "linear"):
         assert table[name] == ("composite", "mt-core") and states.get(f"{name}.out", "derived") == "derived"
