@@ -6,10 +6,13 @@ import warnings
 
 import numpy as np
 
-from mt_core.dtypes import saturated
+from mt_core.dtypes import float8_e4m3fn, saturated
 from mt_core.state import run_quietly
 
 __all__ = ["cast"]
+
+#: What holds no infinity; compared as a dtype, for NumPy makes a dtype's name anew each time.
+_SATURATING = float8_e4m3fn.numpy_dtype
 
 
 def cast(array: np.ndarray, target: np.dtype) -> np.ndarray:
@@ -31,7 +34,7 @@ def cast(array: np.ndarray, target: np.dtype) -> np.ndarray:
     # Infinity and NaN become whole numbers, numbers too large infinity, without a word.
     if wanted in "iu" and target.itemsize < 8 and kind in "fV":
         return run_quietly(_wrapped, array, np.float64 if kind == "V" else source, target)
-    if target.name == "float8_e4m3fn":
+    if target == _SATURATING:
         return run_quietly(saturated(array, target).astype, target)
     if kind == "f" and wanted in "fc" and target.itemsize > source.itemsize:
         return array.astype(target)

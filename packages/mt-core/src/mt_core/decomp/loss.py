@@ -103,6 +103,8 @@ def _times(factor: Any, other: Any) -> Any:
 
 def _number_less(number: float, tensor: Any) -> Any:
     """number - tensor in the tensor's dtype, which the number takes first, as in PyTorch's own C++ programs."""
+    if tensor.dtype.is_floating_point:
+        return -tensor + number  # rounded as number - tensor is, and each of the two has a short path
     return ops.full((), number, dtype=tensor.dtype, device=tensor.device) - tensor
 
 
@@ -234,7 +236,7 @@ def binary_cross_entropy(self: Any, target: Any, weight: Any, reduction: int) ->
         _require_cast(result_type_of((self, weight)), self._dtype)
     if self.numel() and not self.is_meta and bool(((self < 0) | (self > 1)).any()):
         raise RuntimeError("all elements of input should be between 0 and 1")
-    loss = (target - 1) * _bounded_log(1 - self) - target * _bounded_log(self)
+    loss = (target - 1) * _bounded_log(_number_less(1, self)) - target * _bounded_log(self)
     return reduced(loss if weight is None else (loss * weight).to(self._dtype), reduction)
 
 
