@@ -6,7 +6,7 @@ from typing import Any
 
 from mt_core.api import _functions as ops
 from mt_core.dispatch.registry import find_overload
-from mt_core.dtypes import promote_types
+from mt_core.promotion import result_type_of
 
 from ..rules import derivative, zeros
 
@@ -46,7 +46,8 @@ def _spread(grad: Any, slope: Any, reduction: int) -> Any:
 
 
 def _difference(self: Any, target: Any) -> Any:
-    common = promote_types(self.dtype, target.dtype)
+    """self - target in their common dtype, where a bool is a number."""
+    common = result_type_of((self, target))
     return self.to(common) - target.to(common)
 
 
@@ -73,6 +74,7 @@ derivative(
 
 def _huber(grad: Any, self: Any, target: Any, reduction: int, delta: float) -> Any:
     difference = _difference(self, target)
+    # At the kink itself the second derivative is that of the linear part.
     slope = ops.where(difference.abs() < delta, difference, difference.sign() * delta)
     return _spread(grad, slope, reduction)
 

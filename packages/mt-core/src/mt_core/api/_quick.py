@@ -98,9 +98,10 @@ def array_operator_fallback(told: Any, self: Any, other: Any, name: str, in_pyth
 
     if isinstance(other, np.ndarray) and not must_ask((self,)):
         try:
-            return getattr(self, name)(Arrays.from_numpy(other.copy()).to(self.device))
+            tensor = Arrays.from_numpy(other.copy())
         except TypeError:  # an array of objects or texts has no tensor
             return NotImplemented
+        return getattr(self, name)(tensor.to(self.device))
     return operator_fallback(told, self, other, name, in_python)
 
 

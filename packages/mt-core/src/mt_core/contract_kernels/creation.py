@@ -142,13 +142,11 @@ def write_number(tensor: Tensor, value: Any) -> None:
     d = tensor._dtype
     backend = tensor._backend
     fill = getattr(backend, "fill", None)
-    fits = _fits_at_once(value, d)
-    if fill is not None and fits:
+    if fill is not None and _fits_at_once(value, d):
         fill(tensor._array, value, d)
         return
     check_number(value, d)
     number = _element(value, d)
-    fill = getattr(backend, "fill", None)
     if fill is not None:
         fill(tensor._array, number, d)
     else:

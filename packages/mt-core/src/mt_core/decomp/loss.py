@@ -53,8 +53,6 @@ def smooth_l1_loss(self: Any, target: Any, reduction: int, beta: float) -> Any:
     """self (*), target (*), broadcast -> (), or the common shape unreduced."""
     if not beta >= 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
-    if beta == 0:
-        return l1_loss(self, target, reduction)
     self, target = _of_one_dtype(self, target)
     difference = self - target
     distance = difference.abs()
@@ -74,7 +72,6 @@ def huber_loss(self: Any, target: Any, reduction: int, delta: float) -> Any:
     _require_cast(self._dtype, d)
     difference = self - target
     distance = difference.abs()
-    # At the kink itself the second derivative is that of the linear part.
     loss = ops.where(distance < delta, 0.5 * difference * difference, delta * (distance - 0.5 * delta))
     return reduced(loss, reduction).to(d)
 
@@ -236,12 +233,8 @@ def binary_cross_entropy(self: Any, target: Any, weight: Any, reduction: int) ->
         _require_cast(result_type_of((self, weight)), self._dtype)
     if self.numel() and not self.is_meta and bool(((self < 0) | (self > 1)).any()):
         raise RuntimeError("all elements of input should be between 0 and 1")
-    loss = (target - 1) * _bounded_log(_number_less(1, self)) - target * _bounded_log(self)
+    loss = (target - 1) * ops._bounded_log(_number_less(1, self)) - target * ops._bounded_log(self)
     return reduced(loss if weight is None else (loss * weight).to(self._dtype), reduction)
-
-
-def _bounded_log(value: Any) -> Any:
-    return ops._bounded_log(value)
 
 
 @composite("binary_cross_entropy_with_logits", explicit=True)
