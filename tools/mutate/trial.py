@@ -84,10 +84,26 @@ def out_of_time(number: int, frame: FrameType | None) -> None:
     raise TimeoutError("the clock")
 
 
+class FirstFailure:
+    """A plugin of pytest's that notes the first test, or file of tests, that fails."""
+
+    found = ""
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            self.found = self.found or report.nodeid
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            self.found = self.found or report.nodeid
+
+
 def tests_catch(files: list[str]) -> str:
-    """The first of some test files that fails, or nothing."""
+    """The first test that fails, or nothing; the files are asked in this order."""
     options = ["-x", "-q", "--no-header", "-p", "no:cacheprovider", "--timeout=120"]
-    return next((f"tests of {file}" for file in files if pytest.main([*options, file]) != pytest.ExitCode.OK), "")
+    first = FirstFailure()
+    ended = pytest.main([*options, *files], plugins=[first])
+    return "" if ended == pytest.ExitCode.OK else f"tests {first.found or ended}"
 
 
 def verdicts(fault: Fault) -> Iterator[str]:

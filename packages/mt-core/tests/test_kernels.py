@@ -247,6 +247,21 @@ def test_plans_do_not_grow_without_end(asked: list[Any]) -> None:
     assert len(asked) == call_plans.MOST + 3
 
 
+def test_one_plan_too_many_makes_all_be_forgotten(asked: list[Any]) -> None:
+    for n in [*range(call_plans.MOST + 1), 0]:
+        mt_core.ones(n + 1).cumsum(0)
+    assert len(asked) == call_plans.MOST + 2
+
+
+def test_one_check_too_many_makes_all_be_forgotten() -> None:
+    checked: list[int] = []
+    x = mt_core.ones(2)
+    check = call_plans.checked_once(find_overload("cumsum_"), lambda self, dim, dtype: checked.append(dim))
+    for dim in [*range(call_plans.MOST), 0, call_plans.MOST, 0]:
+        check(x, dim, None)
+    assert checked == [*range(call_plans.MOST + 1), 0]
+
+
 def test_numbers_of_other_classes_are_other_calls() -> None:
     assert [mt_core.full((1,), n).dtype for n in (1, 1.0, True)] == [dtypes.int64, dtypes.float32, dtypes.bool]
     x = mt_core.ones(2, dtype=dtypes.int64)

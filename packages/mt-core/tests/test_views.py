@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mt_core
+from mt_core.shape_rules.view import view_strides
 
 VIEWS = {
     "view": lambda x: x.view(4, 3),
@@ -91,6 +92,11 @@ def test_offsets_and_addresses() -> None:
     assert view.storage_offset() == 6 and view.stride() == (4, 1)
     assert view.data_ptr() - x.data_ptr() == 6 * 4
     assert view.untyped_storage().data_ptr() == x.untyped_storage().data_ptr()
+
+
+@pytest.mark.parametrize("ones", [0, 1, 2, 3])
+def test_a_number_is_viewed_with_dimensions_of_one(ones: int) -> None:
+    assert view_strides((), (), (1,) * ones) == (1,) * ones
 
 
 def test_view_refuses_what_it_cannot_reach() -> None:

@@ -39,6 +39,9 @@ class CpuBackend:
     def fill(self, array: np.ndarray, number: Any, dtype: dtype) -> None:
         array[...] = number
 
+    def zeros(self, shape: tuple[int, ...], dtype: dtype) -> np.ndarray:
+        return np.zeros(shape, dtype.numpy_dtype)
+
     def device_count(self) -> int:
         return 1
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -131,12 +132,11 @@ def _from_numbers(data: Any, leaf: type, d: dtype | None) -> tuple[np.ndarray, d
 
 
 def _from_sequence(data: Any, d: dtype | None) -> tuple[np.ndarray, dtype]:
-    shape = _shape_of(data)
-    leaves: list[Any] = []
-    _collect(data, shape, 0, leaves)
+    leaves, shape, kinds = _leaves_of_lists(data) or _leaves(data)
     if not leaves:
         return np.empty(shape, dtypes.get_default_dtype().numpy_dtype), dtypes.get_default_dtype()
-    kinds = set(map(type, leaves))
+    if kinds == _FLOATS:
+        return np.array(leaves, np.float64).reshape(shape), dtypes.get_default_dtype()
     inferred = _inferred(kinds, leaves)
     values = leaves
     if not kinds <= _NUMBERS:
@@ -148,6 +148,41 @@ def _from_sequence(data: Any, d: dtype | None) -> tuple[np.ndarray, dtype]:
 
 #: Classes of Python numbers.
 _NUMBERS = frozenset((bool, int, float, complex))
+_FLOATS, _LISTS = {float}, {list}
+
+_Leaves = tuple[list[Any], tuple[int, ...], set[type]]
+
+
+def _leaves_of_lists(data: Any) -> _Leaves | None:
+    """(numbers, shape, their classes) of lists in lists that are no deeper and no shorter in one place than in another.
+
+    None for anything else, which `_leaves` looks at item by item.
+    """
+    if data.__class__ is not list:
+        return None
+    shape, kinds = [len(data)], set(map(type, data))
+    while kinds == _LISTS:
+        lengths = set(map(len, data))
+        if len(lengths) != 1:
+            return None
+        shape.append(lengths.pop())
+        data = list(chain.from_iterable(data))
+        kinds = set(map(type, data))
+    return (data, tuple(shape), kinds) if kinds and kinds <= _NUMBERS else None
+
+
+def _leaves(data: Any) -> _Leaves:
+    """(leaves, shape, their classes) of any nested sequence.
+
+    Raises
+    ------
+    ValueError, TypeError
+        When it is ragged, or no sequence.
+    """
+    shape = _shape_of(data)
+    leaves: list[Any] = []
+    _collect(data, shape, 0, leaves)
+    return leaves, shape, set(map(type, leaves))
 
 
 def _is_sequence(item: Any) -> bool:

@@ -46,6 +46,8 @@ def allocate(
         raise RuntimeError(f"Trying to create tensor with negative dimension {wrong}: {list(shape)}")
     if where is None and (like is not None or tls.default_device is None):
         key = CPU if like is None else like._keys & BACKEND_MASK
+        if key == CPU and strides is None and not tls.mode:
+            return new_tensor((BACKENDS.get(CPU) or backend_for(CPU)).empty(tuple(shape), d, None, None), d, CPU)
         index = None if key == CPU else like.device.index  # type: ignore[union-attr]
     else:
         wanted = where or tls.default_device
@@ -116,6 +118,11 @@ def _filled(result: Tensor, value: Any) -> Tensor:
 
 def _filled_anew(shape: Ints, d: dtype, where: device | None, like: Tensor | None, number: int) -> Tensor:
     """Zeros or ones, row by row."""
+    if number == 0 and where is None and not tls.mode and (not shape or min(shape) >= 0):
+        key = like._keys & _PLACE if like is not None else CPU if tls.default_device is None else None
+        zeros_of = getattr(BACKENDS.get(key), "zeros", None)
+        if zeros_of is not None:
+            return new_tensor(zeros_of(shape, d), d, key)
     result = allocate(shape, d, where, None, like)
     keys = result._keys
     backend = BACKENDS.get(keys & BACKEND_MASK)

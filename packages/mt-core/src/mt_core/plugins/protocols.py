@@ -96,6 +96,9 @@ class Backend(Protocol):
         storage. Default: `as_strided` on the `owner`.
     fill : (array, number, dtype)
         Set every element. Default: `from_host` of the number, and `copy`.
+    zeros : (shape, dtype) -> array
+        A row-major array of zeros on device index 0, where its memory can be had so faster than `empty` and `fill` give
+        it. Default: those.
     count_nonzero : (array) -> int
         How many elements are not zero. Default: counted on the host.
 

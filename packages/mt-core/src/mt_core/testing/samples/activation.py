@@ -79,8 +79,9 @@ cases("_masked_softmax_backward", masked_softmax_backward)
 
 domain("_masked_softmax_backward", lambda grad, output, mask, dim: [grad, output.masked_fill(mask, 0), mask, dim])
 constant_results("log_sigmoid_forward", 1)
-domain("log_sigmoid_backward", lambda grad, x, buffer: [grad, x, (-x.abs()).exp()])
-constants("rrelu_with_noise_backward", "noise")
+domain("log_sigmoid_backward", lambda grad, x, buffer: [grad, x, (-x.abs()).exp().detach()])
+constants("rrelu_with_noise rrelu_with_noise_backward", "noise")
+constants("log_sigmoid_backward", "buffer")
 
 # Arguments away from their defaults.
 cases("_softmax_backward_data _log_softmax_backward_data", lambda t: call(t(2, 3), t(2, 3), 0, dtypes.float32))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ..sample import call, cases, comparable, constant_results, domain
+from ..sample import call, cases, comparable, constant_results, constants, domain
 
 SQUARE = (lambda t: call(t.definite(3, 3)), lambda t: call(t.definite(2, 3, 3)))
 TALL = (lambda t: call(t(4, 3)), lambda t: call(t(2, 3, 4)))
@@ -75,6 +75,8 @@ cases(
 )
 cases("linalg_pinv linalg_matrix_rank", lambda t: call(t(4, 3), 0.01))
 cases("linalg_pinv.rcond_tensor linalg_matrix_rank.tol_tensor", lambda t: call(t(4, 3), t.of(0.01)))
+constants("linalg_pinv.atol_rtol_tensor", "atol", "rtol")
+constants("linalg_pinv.rcond_tensor", "rcond")
 cases("linalg_tensorinv", lambda t: call(t.definite(4, 4).view(2, 2, 4), 2))
 cases("linalg_tensorsolve", lambda t: call(t.definite(4, 4).view(2, 2, 4), t(2, 2)))
 

@@ -66,6 +66,8 @@ cases(
 
 constants("nll_loss nll_loss_nd nll_loss2d nll_loss_forward cross_entropy_loss multi_margin_loss", "weight")
 constants("nll_loss_backward", "weight", "total_weight")
+constants("binary_cross_entropy binary_cross_entropy_with_logits", "weight", "pos_weight")
+constants("soft_margin_loss", "target")
 # The derivative is that along probabilities that sum to 1.
 domain("ctc_loss.IntList ctc_loss.Tensor", lambda log_probs, *rest: [log_probs.log_softmax(-1), *rest])
 
