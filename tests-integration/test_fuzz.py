@@ -1,0 +1,168 @@
+"""Random programs show after each line what they show in PyTorch; and the tools that make and compare them."""
+
+from __future__ import annotations
+
+import copy
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mindtorch
+from mt_core.testing.gaps import read_gaps
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from fuzz_sample import DIFFERENCES, PROGRAMS, differences_of
+from tools.fuzz.catalogue import calls_of, catalogue
+from tools.fuzz.comparison import compare
+from tools.fuzz.generator import Generator
+from tools.fuzz.machine import Machine
+from tools.fuzz.noise import reason_for
+from tools.fuzz.report import Report
+
+KNOWN: dict[str, dict[str, list[int]]] = read_gaps(DIFFERENCES)  # type: ignore[assignment]
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+@pytest.mark.parametrize("seed", PROGRAMS)
+def test_a_random_program_shows_what_it_shows_in_pytorch(seed: int) -> None:
+    found = differences_of(seed)
+    listed = {(field, kind) for field, kinds in KNOWN.items() for kind, seeds in kinds.items() if seed in seeds}
+    new = {key: difference for key, difference in found.items() if key not in listed}
+    assert not new, f"{new} after {PROGRAMS[seed]['lines'][: next(iter(new.values())).line + 1]}"
+    gone = listed - set(found)
+    assert not gone, f"no difference is left in {gone}: run tests-integration/list_fuzz.py"
+
+
+def notes(*lines: str) -> list[Any]:
+    return Machine(mindtorch, 0).replay(lines)
+
+
+@pytest.mark.parametrize(
+    ("field", "ours", "theirs"),
+    [
+        ("elements", "v0 = torch.ones(2)", "v0 = torch.zeros(2)"),
+        ("elements", "v0 = torch.tensor([float('inf')])", "v0 = torch.tensor([-float('inf')])"),
+        ("dtype", "v0 = torch.ones(2)", "v0 = torch.ones(2).double()"),
+        ("shape", "v0 = torch.ones(2)", "v0 = torch.ones(3)"),
+        ("strides", "v0 = torch.ones(2, 3)", "v0 = torch.ones(3, 2).t()"),
+        ("offset", "v0 = torch.ones(3)[1:]", "v0 = torch.ones(3)[:-1]"),
+        ("requires_grad", "v0 = torch.ones(2)", "v0 = torch.ones(2, requires_grad=True)"),
+        ("version", "v0 = torch.ones(2)", "v0 = torch.ones(2).mul_(1)"),
+        ("is_view", "v0 = torch.ones(2)", "v0 = torch.ones(2)[:]"),
+        ("lazy", "v0 = torch.ones(2) + 0j", "v0 = (torch.ones(2) + 0j).conj()"),
+        ("class", "v0 = torch.ones(2)", "v0 = torch.nn.Parameter(torch.ones(2), False)"),
+        ("number", "v0 = 2", "v0 = 2.0"),
+        ("sequence", "v0 = [1]", "v0 = (1,)"),
+        ("raises", "v0 = torch.ones(2)", "v0 = torch.ones(-1)"),
+        ("missing", "v0 = torch.ones(2)", "v0 = torch.onse(2)"),
+        ("accepts", "v0 = torch.ones(-1)", "v0 = torch.ones(2)"),
+        ("type", "raise IndexError", "raise KeyError"),
+        ("text", "raise IndexError('a')", "raise IndexError('b')"),
+    ],
+)
+def test_each_field_is_compared(field: str, ours: str, theirs: str) -> None:
+    assert not compare(notes(ours), notes(ours))
+    assert field in {difference.field for difference in compare(notes(ours), notes(theirs))}
+
+
+def test_gradients_and_shared_memory_are_compared() -> None:
+    leaf = "v0 = torch.ones(2, requires_grad=True)"
+    once = notes(leaf, "(v0 * 1).sum().backward()")
+    twice = notes(leaf, "(v0 * 2).sum().backward()")
+    assert [(d.name, d.field) for d in compare(once, twice)] == [("v0.grad", "elements")]
+    shared, apart = notes("v0 = torch.ones(2)", "v1 = v0.detach()"), notes("v0 = torch.ones(2)", "v1 = v0.clone()")
+    assert "shares" in {difference.field for difference in compare(shared, apart)}
+
+
+def test_a_write_shows_every_variable() -> None:
+    seen = notes("v0 = torch.ones(2)", "v1 = v0[:1]", "v1.mul_(2)")
+    assert [name for name, _ in seen[2]] == ["v0", "v1"]
+    assert [name for name, _ in notes("v0 = torch.ones(2)", "v1 = v0 * 2")[1]] == ["v1"]
+
+
+def test_programs_follow_from_their_seeds() -> None:
+    first, again, other = (Generator(mindtorch, seed, []).write(12) for seed in (5, 5, 6))
+    assert first.lines == again.lines != other.lines
+    assert compare(first.notes, again.notes) == []
+
+
+def test_a_program_makes_the_calls_that_it_is_given() -> None:
+    calls = [
+        next(calls_of(overload)) for overload in map(mindtorch_overload, ("add.Tensor", "linalg_norm", "fill_.Scalar"))
+    ]
+    program = Generator(mindtorch, 0, calls).write(4)
+    assert [k for k in program.kinds if k.startswith("sample")][:3] == [
+        "sample: add.Tensor", "sample: linalg_norm", "sample: fill_.Scalar",
+    ]  # fmt: skip
+
+
+def mindtorch_overload(name: str) -> Any:
+    from mt_core.dispatch.registry import find_overload  # here alone
+
+    return find_overload(name)
+
+
+def test_the_report_counts_what_ran_and_what_differs() -> None:
+    program = {
+        "seed": 1,
+        "lines": ["v0 = torch.ones(2)"],
+        "kinds": ["sample: ones"],
+        "notes": notes("v0 = torch.ones(2)"),
+    }
+    wrong = copy.deepcopy(program["notes"])
+    wrong[0][0][1]["dtype"] = "float64"
+    report = Report(["ones", "zeros"])
+    report.enter(program, program["notes"])
+    assert not report.failures() and report.runs == {"ones": 1, "zeros": 0}
+    report.enter(program, wrong)
+    report.enter(program, None)
+    assert report.counts == {("dtype", "sample: ones"): 1, ("ends", "at the end"): 1}
+    assert report.failures() == ["hard: 2 of 3 programs differ, 0.0% may"]
+
+
+def test_the_stored_programs_call_every_public_operator() -> None:
+    called = {kind.removeprefix("sample: ") for program in PROGRAMS.values() for kind in program["kinds"]}
+    assert len(called & set(catalogue())) >= 0.95 * len(catalogue())
+
+
+INFERENCE = "with torch.inference_mode(): v0 = torch.ones(3)"
+ORDER = "reads memory while it is written, in an order that PyTorch leaves open"
+REFUSED = {"kind": "error", "type": "RuntimeError", "text": "Inplace update to inference tensor outside InferenceMode"}
+
+
+@pytest.mark.parametrize(
+    ("lines", "error", "reason"),
+    [
+        (["v0 = torch.ones(3)"], None, ""),
+        ([INFERENCE, "v0.add_(1)"], REFUSED, "written to an inference tensor before PyTorch refuses it"),
+        (["v0 = torch.ones(3)", "v0.add_(1)"], None, ""),
+        (["v0 = torch.ones(3)", "v0.add_(v0)"], None, ""),
+        (["v0 = torch.ones(3)", "v0[1:].add_(v0[:-1])"], None, ORDER),
+        (["v0 = torch.ones(3)", "torch.add(v0, 1, out=v0.flip(0))"], None, ORDER),
+        (["v0 = torch.ones(3).view(torch.int32)"], None, "bits of rounded numbers"),
+    ],
+)  # fmt: skip
+def test_noise_is_told_from_differences(lines: list[str], error: Any, reason: str) -> None:
+    wanted = notes(*lines)
+    got = copy.deepcopy(wanted)
+    name, sight = got[-2][-1]
+    assert name == "v0"
+    sight["elements"] = bytes(byte ^ 3 << 6 for byte in bytes.fromhex(sight["elements"])).hex()
+    if error is not None:
+        for side in (wanted, got):
+            side[-2] = [("error", error), *(note for note in side[-2] if note[0] != "error")]
+    (difference,) = compare(wanted, got)
+    assert difference.field == "elements" and reason_for(lines, difference, wanted, got) == reason
+
+
+@pytest.mark.parametrize(("error", "reason"), [(1e-3, "rounded to half precision on the way"), (0.5, "")])
+def test_what_was_rounded_to_half_precision_agrees_to_its_tolerance(error: float, reason: str) -> None:
+    line = "v0 = torch.full((3,), {}).to(torch.float32)"
+    lines = ["w0 = torch.ones(2, dtype=torch.float16)", line.format(1.0)]
+    wanted, got = notes(*lines), notes(lines[0], line.format(1 + error))
+    (difference,) = compare(wanted[:2], got[:2])
+    assert reason_for(lines, difference, wanted, got) == reason

@@ -1,0 +1,108 @@
+"""Differences that mean nothing, each by a predicate with its reason."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from .comparison import Difference, close
+from .machine import Notes
+from .sights import Sight, elements_of
+
+__all__ = ["LIMIT", "NOISE", "Doubt", "reason_for"]
+
+#: Programs that may fall under noise, of all.
+LIMIT = 0.005
+
+_WRITTEN = re.compile(r"(?:with [^:]*: )?(?P<target>v\d+)(?P<view>.*)\.\w+_\((?P<read>.*)\)$")
+_OUT = re.compile(r"(?P<read>.*)\bout=\(?(?P<target>v\d+)(?P<view>[^,)]*)")
+#: What makes elements of fewer digits, and the dtype whose tolerance they have then.
+_COARSE = (
+    (re.compile(r"float8|complex32|chalf"), "float8"),
+    (re.compile(r"bfloat16"), "bfloat16"),
+    (re.compile(r"float16|\.half\("), "float16"),
+)
+
+
+class Doubt(NamedTuple):
+    """A difference, with all that is known of its line: the lines up to it, its notes in PyTorch and here."""
+
+    difference: Difference
+    lines: list[str]
+    wanted: dict[str, Sight]
+    got: dict[str, Sight]
+
+    @property
+    def line(self) -> str:
+        return self.lines[-1]
+
+    def pairs(self) -> Iterator[tuple[Sight, Sight]]:
+        """The tensors that are seen under the name that differs, side by side."""
+        sights = (side.get(self.difference.name) for side in (self.wanted, self.got))
+        yield from zip(*(_tensors(sight) for sight in sights), strict=False)
+
+    def agrees_as(self, dtype: str) -> bool:
+        """Whether all elements agree to the tolerance of a coarser dtype."""
+        return all(close(dtype, elements_of(a), elements_of(b)) for a, b in self.pairs() if a["elements"] is not None)
+
+
+def _tensors(sight: Sight | None) -> list[Sight]:
+    if sight is None:
+        return []
+    if sight["kind"] == "tensor":
+        return [sight]
+    return [tensor for item in sight.get("items", ()) for tensor in _tensors(item)]
+
+
+def writes_what_it_may_not(doubt: Doubt) -> bool:
+    """PyTorch writes first, and then refuses."""
+    return "Inplace update to inference tensor" in doubt.wanted.get("error", {}).get("text", "")
+
+
+def divides_by_zero(doubt: Doubt) -> bool:
+    return "ZeroDivision" in doubt.wanted.get("error", {}).get("text", "")
+
+
+def reads_what_it_writes(doubt: Doubt) -> bool:
+    """A view of a variable is written by a line that reads the variable, or the other way round."""
+    found = _WRITTEN.match(doubt.line) or _OUT.match(doubt.line)
+    if found is None or not re.search(rf"\b{found['target']}\b", found["read"]):
+        return False
+    return bool(found["view"]) or found["read"].strip() != found["target"]
+
+
+def shows_bits(doubt: Doubt) -> bool:
+    """Elements are read as those of another dtype, in which the last bit of a rounded number counts."""
+    return re.search(r"\.view\(torch\.\w+\)|view_copy\(.*torch\.\w+\)", doubt.line) is not None
+
+
+def is_of_half_precision(doubt: Doubt) -> bool:
+    """A result of half precision that was cast, or written to a wider ``out``."""
+    text = "\n".join(doubt.lines)
+    return any(doubt.agrees_as(dtype) for pattern, dtype in _COARSE if pattern.search(text))
+
+
+def is_of_single_precision(doubt: Doubt) -> bool:
+    wide = all(sight["dtype"] in ("float64", "complex128") for sight, _ in doubt.pairs())
+    return wide and re.search("float32|complex64", "\n".join(doubt.lines)) is not None and doubt.agrees_as("float32")
+
+
+#: Reason -> what holds where it applies. All are about elements alone.
+NOISE: dict[str, Callable[[Doubt], bool]] = {
+    "written to an inference tensor before PyTorch refuses it": writes_what_it_may_not,
+    "written before a division by zero is met": divides_by_zero,
+    "reads memory while it is written, in an order that PyTorch leaves open": reads_what_it_writes,
+    "bits of rounded numbers": shows_bits,
+    "rounded to half precision on the way": is_of_half_precision,
+    "rounded to single precision on the way": is_of_single_precision,
+}
+
+
+def reason_for(lines: list[str], difference: Difference, wanted: list[Notes], got: list[Notes] | None) -> str:
+    """Why a difference means nothing; an empty text where it means something."""
+    if difference.field != "elements" or got is None:
+        return ""
+    number = difference.line
+    doubt = Doubt(difference, lines[: number + 1], dict(wanted[number]), dict(got[number]))
+    return next((reason for reason, holds in NOISE.items() if holds(doubt)), "")
