@@ -36,7 +36,6 @@ GAPS = {
     "torch.split(p,d)": "PyTorch does not ask about sizes, and ends in an internal function",
     "p.split(d)": "PyTorch does not ask about sizes, and ends in an internal function",
     "p.unique(dim=d)": "PyTorch does not ask about the dimension, and ends in an internal function",
-    "torch.max(x,0,out=(p[0],ind))": "the result has the class of the form without out=",
 }
 
 

@@ -55,4 +55,5 @@ def result_type(declaration: Any) -> Callable[[list[Any]], Any]:
     names = tuple(r.name for r in returns)
     if None in names:
         return tuple
-    return struct_sequence(declaration.schema.name.rstrip("_"), names)  # type: ignore[arg-type]
+    kind = "_out" if declaration.form == "out" else ""
+    return struct_sequence(declaration.schema.name.rstrip("_") + kind, names)  # type: ignore[arg-type]

@@ -69,6 +69,10 @@ class IndexingMembers:
         if key.__class__ is int and size and -size[0] <= key < size[0]:
             _assign(_select[self._keys | tls.mode](self, 0, key), value)
             return
+        if key.__class__ is bool:
+            if key:
+                _assign(_unsqueeze[self._keys | tls.mode](self, 0), value)
+            return
         if key.__class__ in TENSORS and 0 < key._array.ndim <= len(size) and key._dtype in _INDEX_TYPES:
             view, indices = self, [key]
         else:
@@ -145,8 +149,6 @@ def _as_value(view: Any, value: Any) -> Any:
 
 def _value_for_put(view: Any, value: Any) -> Any:
     source = _as_value(view, value)
-    if source._dtype is not view._dtype:
-        source = source.to(view._dtype)
     if (source._keys ^ view._keys) & BACKEND_MASK or not view._keys & CPU and source.device != view.device:
         source = source.to(view.device)
     shape = source._array.shape
@@ -281,7 +283,8 @@ def _sliced(view: Any, dim: int, item: slice) -> Any:
 
 
 def _truth(item: Any, view: Any) -> Any:
-    return tensor([bool(item)], device=view.device)
+    """The index, into a dimension of size 1, of all that is where a condition holds."""
+    return tensor([0] if item else [], dtype=dtypes.int64, device=view.device)
 
 
 def _record(indices: list[Any], dim: int, index: Any) -> int:
@@ -296,9 +299,9 @@ def _tensor_item(view: Any, dim: int, item: Any, indices: list[Any]) -> tuple[An
     if item._array.ndim == 0 and (d.is_integral or d is dtypes.bool):
         if d is dtypes.bool or d is dtypes.uint8:
             view = _unsqueeze[view._keys | tls.mode](view, dim)
-            return view, _record(indices, dim, item.reshape(1).to(dtypes.bool))
+            return view, _record(indices, dim, _truth(item.item(), view))
         return _selected(view, dim, item.item()), dim
-    if d not in (dtypes.int64, dtypes.int32, dtypes.int16, dtypes.int8, dtypes.bool, dtypes.uint8):
+    if d not in (dtypes.int64, dtypes.int32, dtypes.bool, dtypes.uint8):
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
     after = _record(indices, dim, item)
     return view, after + (item._array.ndim - 1 if d in (dtypes.bool, dtypes.uint8) else 0)

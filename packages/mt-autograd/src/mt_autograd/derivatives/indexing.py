@@ -132,6 +132,18 @@ derivative(
     source=lambda grad, dim, index, source_spec: _index_source(grad, dim, index, source_spec),
 )
 derivative("index_fill.int_Scalar", self=lambda grad, dim, index: grad.index_fill(dim, index, 0))
+derivative(
+    "index_fill.int_Tensor",
+    self=lambda grad, dim, index: grad.index_fill(dim, index, 0),
+    value=lambda grad, dim, index: _filled(grad, dim, index).sum(),
+)
+
+
+def _filled(grad: Any, dim: int, index: Any) -> Any:
+    """The gradient where an index of a dimension is named, each once."""
+    size = grad.shape[dim] if grad.dim() else 1
+    named = index.reshape(-1)
+    return grad.index_select(dim, ops._unique2(ops.where(named < 0, named + size, named))[0])
 
 
 def _index_reduce(

@@ -95,9 +95,8 @@ def index_put(self: np.ndarray, indices: list[Any], values: np.ndarray, accumula
 @kernel("index_put_", half="native")
 def index_put_(self: np.ndarray, indices: list[Any], values: np.ndarray, accumulate: bool) -> np.ndarray:
     """self (*), indices, values broadcast to the shape of self[indices] -> (*); written into self."""
-    if len(indices) == 1 and not accumulate and not values.ndim and indices[0].dtype.char == "?":
-        mask = indices[0]
-        np.copyto(self, values, where=mask.reshape(mask.shape + (1,) * (self.ndim - mask.ndim)))
+    if values.size == 1 and not accumulate and (mask := _only_mask(indices, self.ndim)) is not None:
+        np.copyto(self, cast(values, self.dtype).reshape(()), where=mask)
         return self
     where = _numpy_index(indices)
     try:
@@ -110,6 +109,15 @@ def index_put_(self: np.ndarray, indices: list[Any], values: np.ndarray, accumul
         refused = error
     _refuse_beyond(self, where)
     raise refused
+
+
+def _only_mask(indices: list[Any], ndim: int) -> np.ndarray | None:
+    """The mask that is the only index, shaped to broadcast with what is indexed; None where there are others."""
+    at = next((i for i, index in enumerate(indices) if index is not None), 0)
+    mask = indices[at]
+    if mask is None or mask.dtype.char != "?" or not mask.ndim or any(index is not None for index in indices[at + 1 :]):
+        return None
+    return mask.reshape(mask.shape + (1,) * (ndim - at - mask.ndim))
 
 
 #: Integer type -> the unsigned type of its size, in which a negative number is greater than every size.
@@ -293,17 +301,23 @@ def scatter_reduce(
 
 
 def _slices(
-    self: np.ndarray,
-    dim: int,
-    index: np.ndarray,
-    fits: Callable[[np.ndarray, int], bool] = within,
-    refuse: Callable[[], NoReturn] = refuse_selected,
+    self: np.ndarray, dim: int, index: np.ndarray, refuse: Callable[[], NoReturn] = refuse_selected
 ) -> tuple[np.ndarray, Any]:
     """(what is written to, with at least 1 dimension; where)."""
     target = _one_dim(self)
     dim %= target.ndim
-    if not fits(index, target.shape[dim]):
+    if target.size and not within(index, target.shape[dim]):
         refuse()
+    return target, (*(_ALL,) * dim, index.reshape(-1))
+
+
+def _counted_back(self: np.ndarray, dim: int, index: np.ndarray) -> tuple[np.ndarray, Any]:
+    """The same for indices that may count from the end."""
+    target = _one_dim(self)
+    dim %= target.ndim
+    size = target.shape[dim]
+    if not _within_counted_back(index, size):
+        refuse_index(_first(index, -size, size), dim, size)
     return target, (*(_ALL,) * dim, index.reshape(-1))
 
 
@@ -353,7 +367,7 @@ def index_copy(self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray
 @kernel("index_fill_.int_Scalar", half="native")
 def index_fill_(self: np.ndarray, dim: int, index: np.ndarray, value: Any) -> np.ndarray:
     """self (*L, N, *R), index (K,) -> (*L, N, *R), at `dim`; written into self."""
-    target, where = _slices(self, dim, _apart(index, self), _within_counted_back)
+    target, where = _counted_back(self, dim, _apart(index, self))
     target[where] = _number(value, self.dtype)
     return self
 
@@ -362,6 +376,34 @@ def index_fill_(self: np.ndarray, dim: int, index: np.ndarray, value: Any) -> np
 def index_fill(self: np.ndarray, dim: int, index: np.ndarray, value: Any) -> np.ndarray:
     """self (*L, N, *R), index (K,) -> (*L, N, *R), at `dim`."""
     return index_fill_(self.copy(), dim, index, value)
+
+
+@kernel("index_fill_.int_Tensor", half="native")
+def index_fill_tensor_(self: np.ndarray, dim: int, index: np.ndarray, value: np.ndarray) -> np.ndarray:
+    """self (*L, N, *R), index (K,), value () -> (*L, N, *R), at `dim`; written into self."""
+    target, where = _counted_back(self, dim, _apart(index, self))
+    target[where] = cast(value, self.dtype)
+    return self
+
+
+@kernel("index_fill.int_Tensor", half="native")
+def index_fill_tensor(self: np.ndarray, dim: int, index: np.ndarray, value: np.ndarray) -> np.ndarray:
+    """self (*L, N, *R), index (K,), value () -> (*L, N, *R), at `dim`."""
+    return index_fill_tensor_(self.copy(), dim, index, value)
+
+
+@kernel("masked_fill_.Scalar", half="native")
+def masked_fill_(self: np.ndarray, mask: np.ndarray, value: Any) -> np.ndarray:
+    """self (*S), mask (*) of bool, broadcast to S -> (*S); written into self."""
+    np.copyto(self, _number(value, self.dtype), where=mask)
+    return self
+
+
+@kernel("masked_fill_.Tensor", half="native")
+def masked_fill_tensor_(self: np.ndarray, mask: np.ndarray, value: np.ndarray) -> np.ndarray:
+    """self (*S), mask (*) of bool, broadcast to S, value () -> (*S); written into self."""
+    np.copyto(self, cast(value, self.dtype), where=mask)
+    return self
 
 
 @kernel("masked_fill.Scalar", half="native")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from ..dispatch.registry import DECLARATIONS, define
+from ..dtypes import dtype
 from ..promotion import ARITHMETIC, FLOAT, Promotion
 from ..schema import Schema, parse_schema
 from ._checks import Supported
@@ -55,6 +56,16 @@ class Declaration:
     exact_out : str
         Where ``out`` must have the result's dtype: what is said if not (declared as True: `_EXACT_OUT`), with ``{out}`` and ``{expected}`` for the dtypes
         (``{cpp_out}`` and ``{cpp_expected}`` for their C++ names). Else it is what the result can be cast to.
+    out_takes : frozenset of dtype
+        The dtypes that such an ``out`` may have besides the result's.
+    out_dtype : callable or None
+        Where the ``out=`` form computes in the dtype of ``out``: (first argument, out) -> what its argument `dtype` is
+        where it is not given.
+    apart, not_in_part : frozenset of str
+        The arguments whose memory may not be written to: of those in `not_in_part`, all of it may.
+    on_expanded : str
+        What is warned of where a form writes to a tensor in which several indices reach one element; without it, that
+        is refused.
     """
 
     __slots__ = (
@@ -77,6 +88,11 @@ class Declaration:
         "out",
         "alias_of",
         "exact_out",
+        "out_takes",
+        "out_dtype",
+        "apart",
+        "not_in_part",
+        "on_expanded",
     )
 
     def __init__(
@@ -99,6 +115,11 @@ class Declaration:
         doc: str = "",
         alias_of: str | None = None,
         exact_out: bool | str = False,
+        out_takes: frozenset[dtype] = frozenset(),
+        out_dtype: Callable[[Any, Any], dtype | None] | None = None,
+        apart: frozenset[str] = frozenset(),
+        not_in_part: frozenset[str] = frozenset(),
+        on_expanded: str = "",
     ) -> None:
         self.schema = schema
         self.family = family
@@ -117,6 +138,11 @@ class Declaration:
         self.doc = doc
         self.alias_of = alias_of
         self.exact_out = _EXACT_OUT if exact_out is True else exact_out or ""
+        self.out_takes = out_takes
+        self.out_dtype = out_dtype
+        self.apart = apart
+        self.not_in_part = not_in_part
+        self.on_expanded = on_expanded
         self.inplace: str | None = None
         self.out: str | None = None
         if (check if kind != "elementwise" else dtypes) is not None:
@@ -132,6 +158,8 @@ class Declaration:
             ("form", {self.form}, _FORMS),
             ("numbers", self.numbers, arguments),
             ("promotes", self.promotes, arguments),
+            ("apart", self.apart, arguments),
+            ("not_in_part", self.not_in_part, arguments),
             ("number_signatures", signatures, arguments),
         ):
             if not words <= known:
@@ -167,6 +195,9 @@ class Facts(TypedDict, total=False):
     doc: str
     alias_of: str
     exact_out: bool | str
+    out_takes: frozenset[dtype]
+    out_dtype: Callable[[Any, Any], dtype | None]
+    on_expanded: str
 
 
 class Options(Facts, total=False):
@@ -179,6 +210,8 @@ class Options(Facts, total=False):
     out: Out
     numbers: str | Iterable[str]
     promotes: str
+    apart: str
+    not_in_part: str
 
 
 def _defaults(options: Options, **defaults: Unpack[Options]) -> Options:
@@ -213,6 +246,10 @@ class Family:
         What it computes, shapes, dtypes, errors; a formula's source.
     exact_out : bool or str
         The ``out=`` form takes the result's dtype only; a string is what it says of another (see `Declaration`).
+    out_takes, out_dtype, on_expanded
+        See `Declaration`.
+    apart, not_in_part : str
+        Arguments that may share no memory with what the in-place and ``out=`` forms write, or all of it only.
     """
 
     def __init__(self, name: str) -> None:
@@ -306,10 +343,17 @@ class Family:
         out: Out = False,
         numbers: str | Iterable[str] = "",
         promotes: str = "",
+        apart: str = "",
+        not_in_part: str = "",
         **facts: Unpack[Facts],
     ) -> None:
         schema, seen = parse_schema(text), _words(variants)
-        own: Any = {"numbers": _words(numbers), "promotes": _words(promotes)}
+        own: Any = {
+            "numbers": _words(numbers),
+            "promotes": _words(promotes),
+            "apart": _words(apart),
+            "not_in_part": _words(not_in_part),
+        }
         declaration = Declaration(schema, self.name, kind, variants=seen, **own, **facts)
         define(declaration)
         if inplace is not False:

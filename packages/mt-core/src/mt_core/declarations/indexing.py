@@ -13,32 +13,45 @@ family.plain(
     variants="",
     doc="Elements at broadcast integer indices (or masks) of some dimensions; None keeps a dimension.",
 )
+#: What is warned of, with the operator and what else writes so.
+_EXPANDED = (
+    "Use of {} on expanded tensors is deprecated. Please clone() the tensor before performing this operation. This also "
+    "applies to advanced indexing e.g. tensor[{}"
+)
 family.plain(
     "index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
     inplace=True,
+    on_expanded=_EXPANDED.format("index_put_", "indices] = tensor"),
     doc="Write (or add) values at broadcast integer indices or masks.",
 )
 family.plain(
     "index_select(Tensor self, int dim, Tensor index) -> Tensor",
     out=True,
+    apart="self index",
     doc="The given indices of one dimension, in order.",
     exact_out=True,
 )
 family.plain(
     "gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
     out=True,
+    apart="self",
+    not_in_part="index",
     doc="out[i][j] = self[index[i][j]][j] for dim 0: one element per element of `index`.",
     exact_out=True,
 )
 family.composite(
     "take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor",
     out=True,
+    exact_out=True,
+    apart="self",
     doc="Elements at `indices` along a dimension, the others broadcast; without `dim`, of the flattened input.",
 )
 family.plain(
     "scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
     inplace=True,
     out="src_out",
+    apart="index src",
+    not_in_part="self",
     doc="self[index[i][j]][j] = src[i][j] for dim 0.",
     exact_out=True,
 )
@@ -46,24 +59,32 @@ family.plain(
     "scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
     inplace=True,
     out="value_out",
+    apart="index",
+    not_in_part="self",
     exact_out=True,
 )
 family.composite(
     "scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor",
     inplace=True,
     out="reduce_out",
+    apart="index src",
+    not_in_part="self",
     exact_out=True,
 )
 family.composite(
     "scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor",
     inplace=True,
     out="value_reduce_out",
+    apart="index",
+    not_in_part="self",
     exact_out=True,
 )
 family.plain(
     "scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
     inplace=True,
     out=True,
+    apart="index src",
+    not_in_part="self",
     doc="As `scatter`, adding.",
     exact_out=True,
 )
@@ -72,6 +93,8 @@ family.plain(
     "Tensor",
     inplace=True,
     out="two_out",
+    apart="index src",
+    not_in_part="self",
     doc="As `scatter`, combining by sum, prod, mean, amax or amin.",
     exact_out=True,
 )
@@ -79,6 +102,8 @@ family.plain(
     "index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
     inplace=True,
     out=True,
+    apart="index source",
+    not_in_part="self",
     doc="Slices of `source` times alpha added to the slices of self that `index` names.",
     exact_out=True,
 )
@@ -86,30 +111,50 @@ family.plain(
     "index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
     inplace=True,
     out=True,
+    apart="index source",
+    not_in_part="self",
     exact_out=True,
     doc="A copy of self with rows of `source` along `dim` written at `index`.",
 )
 family.plain(
     "index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
     inplace=True,
+    apart="index",
+    on_expanded=_EXPANDED.format("index_fill_", "mask] = scalar"),
     doc="A copy of self with one value at `index` along `dim`.",
 )
-family.composite("index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", inplace=True)
+family.plain(
+    "index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor",
+    inplace=True,
+    apart="index",
+    on_expanded=_EXPANDED.format("index_fill_", "mask] = scalar"),
+)
 family.plain(
     "index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor",
     inplace=True,
     out=True,
+    exact_out=True,
+    apart="index source",
+    not_in_part="self",
     doc="A copy of self with rows of `source` along `dim` combined into those at `index` by `reduce`.",
 )
 family.plain(
     "masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor",
     inplace=True,
+    not_in_part="mask",
+    on_expanded=_EXPANDED.format("masked_fill_", "mask] = scalar"),
     doc="`value` where the bool mask is true, broadcast.",
 )
-family.plain("masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", inplace=True)
+family.plain(
+    "masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor",
+    inplace=True,
+    not_in_part="mask",
+    on_expanded=_EXPANDED.format("masked_fill_", "mask] = scalar"),
+)
 family.plain(
     "masked_select(Tensor self, Tensor mask) -> Tensor",
     out=True,
+    apart="self mask",
     doc="1-d tensor of the elements where the mask is true.",
     exact_out=True,
 )
@@ -121,17 +166,20 @@ family.plain(
 family.plain(
     "take(Tensor self, Tensor index) -> Tensor",
     out=True,
+    apart="self index",
     doc="Elements at indices into the flattened tensor.",
     exact_out=True,
 )
 family.plain(
     "put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor",
     inplace=True,
+    apart="index source",
     doc="A copy of self with `source` at indices of the flattened tensor; added up with `accumulate`.",
 )
 family.plain(
     "nonzero(Tensor self) -> Tensor",
     out=True,
+    apart="self",
     doc="(count, ndim) int64 indices of nonzero elements, row-major.",
     exact_out=True,
 )
@@ -162,16 +210,19 @@ family.composite(
 family.composite(
     "select_scatter(Tensor self, Tensor src, int dim, int index) -> Tensor",
     out=True,
+    exact_out=True,
     doc="A copy of self with `src` written at one index of a dimension.",
 )
 family.composite(
     "slice_scatter(Tensor self, Tensor src, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor",
     out=True,
+    exact_out=True,
     doc="A copy of self with `src` written to a slice of a dimension.",
 )
 family.composite(
     "diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor",
     out=True,
+    exact_out=True,
     doc="A copy of self with `src` written to a diagonal.",
 )
 family.composite(
@@ -194,5 +245,6 @@ family.composite(
 family.composite(
     "nonzero_static(Tensor self, *, int size, int fill_value=-1) -> Tensor",
     out=True,
+    exact_out="nonzero_static: Expected out tensor to have scalar type {expected} but got scalar type{out}",
     doc="As `nonzero`, cut or filled up to `size` rows.",
 )

@@ -2,32 +2,63 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from ..dtypes import bool as bool_
+from ..dtypes import dtype, uint8
 from ._declare import Family
 
 family = Family("reduction")
 
+#: What the truth of something may be written to.
+_TRUTHS = frozenset((bool_, uint8))
+
+
+def of_out(self: Any, out: Any) -> dtype:
+    """``out=`` says which dtype is computed in, unless the call does."""
+    return out._dtype  # type: ignore[no-any-return]
+
+
+def _mean_of_out(self: Any, out: Any) -> dtype | None:
+    """The same where neither is of integers, which have no mean and hold none."""
+    return out._dtype if self._dtype.category >= 2 and out._dtype.category >= 2 else None
+
+
 family.plain(
     "sum(Tensor self, *, ScalarType? dtype=None) -> Tensor",
     out="out",
+    exact_out=True,
     doc="Sum of elements; integers and bool sum as int64.",
 )
-family.reduction("sum", overload="dim_IntList", dim="int[1]? dim", dtype=True, out="IntList_out")
+family.reduction(
+    "sum",
+    overload="dim_IntList",
+    dim="int[1]? dim",
+    dtype=True,
+    out="IntList_out",
+    exact_out=True,
+    out_dtype=of_out,
+)
 family.plain(
     "mean(Tensor self, *, ScalarType? dtype=None) -> Tensor",
     out="dtype_out",
+    out_dtype=_mean_of_out,
     doc="Mean of floating-point or complex elements.",
 )
-family.reduction("mean", overload="dim", dim="int[1]? dim", dtype=True, out="out")
+family.reduction("mean", overload="dim", dim="int[1]? dim", dtype=True, out="out", out_dtype=_mean_of_out)
 family.plain(
     "prod(Tensor self, *, ScalarType? dtype=None) -> Tensor",
     out="out",
+    exact_out=True,
     doc="Product of elements; integers and bool as int64.",
 )
-family.reduction("prod", overload="dim_int", dim="int dim", dtype=True, out="int_out")
+family.reduction("prod", overload="dim_int", dim="int dim", dtype=True, out="int_out", exact_out=True, out_dtype=of_out)
 for _name, _which in (("amax", "Largest"), ("amin", "Smallest")):
     family.reduction(
         _name,
         dim="int[1] dim=[]",
+        exact_out="Expected the dtype for input and out to match, but got {expected} for input's dtype and {out} for out's "
+        "dtype.",
         doc=f"{_which} element; NaN where there is one. The gradient is shared evenly by equal elements.",
     )
 for _name, _which in (("max", "Largest"), ("min", "Smallest")):
@@ -39,20 +70,29 @@ for _name, _which in (("max", "Largest"), ("min", "Smallest")):
         out=(_name, f"{_name}_values"),
         doc=f"{_which} element along a dimension and its index.",
         exact_out=True,
+        apart="self",
     )
     family.composite(f"{_name}.other(Tensor self, Tensor other) -> Tensor", out="out")
     family.plain(
         f"arg{_name}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
         out=True,
+        exact_out=True,
         doc=f"Index of the {_which.lower()} element (int64), in the flattened tensor where no dimension is given.",
     )
 for _name in ("any", "all"):
     _words = "any element is" if _name == "any" else "all elements are"
-    family.plain(
-        f"{_name}(Tensor self) -> Tensor", out="all_out", doc=f"Whether {_words} nonzero; bool, or uint8 for uint8."
-    )
-    family.plain(f"{_name}.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", out="out")
-    family.plain(f"{_name}.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", out="dims_out")
+    for _overload, _dim, _out in (
+        ("", "", "all_out"),
+        (".dim", ", int dim, bool keepdim=False", "out"),
+        (".dims", ", int[]? dim=None, bool keepdim=False", "dims_out"),
+    ):
+        family.plain(
+            f"{_name}{_overload}(Tensor self{_dim}) -> Tensor",
+            out=_out,
+            doc="" if _overload else f"Whether {_words} nonzero; bool, or uint8 for uint8.",
+            exact_out=f"{_name} only supports bool tensor for result, got: {{out}}",
+            out_takes=_TRUTHS,
+        )
 for _name, _what in (("var", "Variance"), ("std", "Standard deviation")):
     family.composite(f"{_name}(Tensor self, bool unbiased=True) -> Tensor", doc=f"{_what}, divided by n - correction.")
     family.composite(

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..dtypes import dtype
 from ._checks import BOOL, NUMBERS, Supported
-from .reduction import family
+from .reduction import family, of_out
 
 
 def _integrable(name: str, which: str) -> Supported:
@@ -24,6 +24,9 @@ for _name, _what in (("cumsum", "Sums"), ("cumprod", "Products")):
         f"{_name}(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
         inplace=True,
         out=True,
+        exact_out=True,
+        out_dtype=of_out,
+        not_in_part="self",
         doc=f"{_what} of all elements up to each one, along a dimension.",
     )
 for _name in ("cummax", "cummin"):
@@ -31,45 +34,54 @@ for _name in ("cummax", "cummin"):
         f"{_name}(Tensor self, int dim) -> (Tensor values, Tensor indices)",
         out=("values", "indices"),
         doc="The extreme element up to each one, along a dimension, and its last index.",
-        exact_out=True,
+        exact_out="expected scalar_type {expected} but found {out}",
     )
 family.plain(
     "logcumsumexp(Tensor self, int dim) -> Tensor",
     out=True,
-    exact_out=True,
+    exact_out="expected scalar_type {expected} but found {out}",
+    not_in_part="self",
     doc="Logarithm of the running sum of exponentials, without overflow.",
 )
 family.composite(
     "nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     out=True,
+    exact_out="nansum: provided dtype must match dtype of result. Got {out} and {expected}.",
+    out_dtype=of_out,
     doc="`sum` with NaN as 0.",
 )
 family.composite(
     "nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     out=True,
+    exact_out="nansum: provided dtype must match dtype of result. Got {out} and {expected}.",
+    out_dtype=of_out,
     doc="Mean of the elements that are not nan.",
 )
 family.composite(
     "diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor",
     out=True,
+    apart="self",
     doc="Differences of neighbours, n times.",
 )
 family.composite(
     "aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
     out=("min", "max"),
     exact_out=True,
+    apart="self",
     doc="Smallest and largest element, of all or along `dim`.",
 )
 for _name in ("quantile", "nanquantile"):
     family.composite(
         f"{_name}(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
         out=True,
+        exact_out="quantile() out tensor must be same dtype as the input tensor",
         doc="The q-quantiles (q from 0 to 1) of a dimension, interpolated between the nearest elements.",
     )
     family.composite(
         f"{_name}.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> "
         "Tensor",
         out="scalar_out",
+        exact_out="quantile() out tensor must be same dtype as the input tensor",
     )
 family.composite(
     "trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor",
@@ -116,6 +128,8 @@ family.plain(
 family.plain(
     "histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor",
     out=True,
+    exact_out="torch.histogram: input tensor and hist tensor should have the same dtype, but got input {cpp_expected} and "
+    "hist {cpp_out}",
     doc="Counts of elements in `bins` equal intervals from min to max.",
 )
 family.composite("trace(Tensor self) -> Tensor", doc="Sum of a matrix's diagonal.")
@@ -124,5 +138,6 @@ family.composite(
     inplace=True,
     out=True,
     exact_out=True,
+    not_in_part="self",
     doc="Slices along `dim` scaled down to p-norm `maxnorm` where they exceed it.",
 )

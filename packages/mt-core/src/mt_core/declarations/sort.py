@@ -7,33 +7,48 @@ from ._declare import Family
 family = Family("sort")
 
 _PAIR = ("values", "indices")
+#: What places are written to; as PyTorch says it where they are to be of int64.
+_OUT = (
+    "torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on whether "
+    "out_int32 flag is True, but we got output tensor's dtype {out} and out_int32 flag is False"
+)
 
 family.plain(
     "sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
     out=_PAIR,
     doc="Elements of a dimension in order, and where they came from; NaN counts as the largest.",
     exact_out=True,
+    not_in_part="self",
 )
 family.composite(
     "sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
     out=_PAIR,
     exact_out=True,
+    not_in_part="self",
 )
 family.composite(
     "argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor", doc="Indices that sort along `dim`."
 )
 family.composite("argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor")
-family.composite("msort(Tensor self) -> Tensor", out=True, exact_out=True, doc="Sorted along the first dimension.")
+family.composite(
+    "msort(Tensor self) -> Tensor",
+    out=True,
+    exact_out=True,
+    not_in_part="self",
+    doc="Sorted along the first dimension.",
+)
 family.plain(
     "topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
     out=_PAIR,
     doc="The k largest (or smallest) elements of a dimension, and where they are.",
     exact_out=True,
+    not_in_part="self",
 )
 family.plain(
     "kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
     out=_PAIR,
     exact_out=True,
+    apart="self",
     doc="The k-th smallest element along `dim`, k from 1, and its index.",
 )
 family.plain("median(Tensor self) -> Tensor", doc="The lower of the middle elements; NaN where there is one.")
@@ -41,24 +56,28 @@ family.plain(
     "median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     out=_PAIR,
     exact_out=True,
+    apart="self",
 )
 family.plain("nanmedian(Tensor self) -> Tensor", doc="Median of the elements that are not nan.")
 family.plain(
     "nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     out=_PAIR,
     exact_out=True,
+    apart="self",
 )
 family.plain(
     "mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
     out=_PAIR,
     doc="The most frequent element of a dimension, the smallest of several, and the index of its last occurrence.",
     exact_out=True,
+    apart="self",
 )
 family.plain(
     "searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? "
     "side=None, Tensor? sorter=None) -> Tensor",
     variants="function",
     out="Tensor_out",
+    exact_out=_OUT,
     doc="Where each value would be inserted into the sorted last dimension.",
 )
 family.composite(
@@ -70,6 +89,7 @@ family.composite(
     "bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
     variants="function",
     out="Tensor_out",
+    exact_out=_OUT,
 )
 family.composite(
     "bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",

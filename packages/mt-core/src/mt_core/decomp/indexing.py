@@ -61,21 +61,6 @@ def scatter_value_reduce(self: Any, dim: int, index: Any, value: Any, reduce: st
     return ops.scatter_reduce(self, dim, index, src, _reduction_of(reduce))
 
 
-@composite("index_fill.int_Tensor")
-def index_fill_tensor(self: Any, dim: int, index: Any, value: Any) -> Any:
-    """self (*), index (K,), value () -> (*)."""
-    if value.dim():
-        raise RuntimeError(
-            f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.dim()} dimension(s)."
-        )
-    # By a mask, not by copying: an index that occurs twice must not count the gradient of `value` twice.
-    shape = [1] * self.dim()
-    if shape:
-        shape[dim] = self.shape[dim]
-    filled = self.new_zeros(shape, dtype=dtypes.bool).index_fill(dim, index, True)
-    return ops.where(filled, value.to(self.dtype), self)
-
-
 @composite("argwhere")
 def argwhere(self: Any) -> Any:
     """self (*S) -> (K, len(S)) of int64, K the number of nonzero elements."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..api import _functions as ops
-from ..checks.indexing import refuse_picked, refuse_selected
+from ..checks.indexing import refuse_index, refuse_picked, refuse_selected
 from ..dispatch.registry import register_composite as composite
 from ..host import host_array
 
@@ -26,6 +26,19 @@ def masked_fill(self: Any, mask: Any, value: Any) -> Any:
 def masked_fill_tensor(self: Any, mask: Any, value: Any) -> Any:
     """self (*), mask (*) of bool, broadcast, value () -> the common shape."""
     return ops.where(mask, value.to(device=self.device, dtype=self.dtype), self)
+
+
+@composite("index_fill.int_Tensor", explicit=True)
+def index_fill(self: Any, dim: int, index: Any, value: Any) -> Any:
+    """self (*L, N, *R), index (K,), value () -> (*L, N, *R), at `dim`."""
+    result = self.clone()
+    target = result if self._array.ndim else result.reshape(1)
+    size = target._array.shape[dim]
+    for row in host_array(index).reshape(-1).tolist():
+        if not -size <= row < size:
+            refuse_index(row, dim % target._array.ndim, size)
+        target.select(dim, row).copy_(value)
+    return result
 
 
 def rows_within(index: Any, count: int) -> list[int]:

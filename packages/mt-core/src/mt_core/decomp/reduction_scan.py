@@ -18,6 +18,8 @@ Ints = tuple[int, ...]
 def nansum(self: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
     if self.is_complex():
         raise RuntimeError("nansum on CPU does not support complex inputs")
+    if self.is_floating_point() and dtype is not None and not dtype.is_floating_point:
+        raise NotImplementedError(f"\"nansum_cpu\" not implemented for '{dtypes.scalar_type_name(dtype)}'")
     kept = self.masked_fill(self.isnan(), 0) if self.is_floating_point() else self
     return kept.sum(dim, keepdim=keepdim, dtype=dtype)
 

@@ -19,7 +19,7 @@ from . import composed, elementwise
 from .executors import chosen, describer, widened_dtype
 from .kernel import Kernel, quiet
 from .lookup import backend_for, composite_of, kernels_of
-from .memory import check_no_internal_overlap, check_no_partial_overlap, share_memory
+from .memory import check_no_partial_overlap, overlap_guard, share_memory
 from .registry import SHAPE_RULES, Overload, find_overload, load_family
 from .writing import check_exact, check_inplace_result, check_out, write_result
 
@@ -49,7 +49,7 @@ def form_of(overload: Overload, key: int, call_keys: int) -> Callee | None:
         return composed.build_inplace(overload, stand_in, backend_for(key))
     if declaration.kind == "elementwise" and composite_of(functional) is None:
         return None
-    return _inplace_from_functional(functional)
+    return _inplace_from_functional(overload, functional)
 
 
 # In place
@@ -77,11 +77,12 @@ def _inplace_view(functional: Overload) -> Callee | None:
     return run
 
 
-def _inplace_from_functional(functional: Overload) -> Callee:
+def _inplace_from_functional(overload: Overload, functional: Overload) -> Callee:
     """Compute aside, check as PyTorch does, then copy into the first argument."""
+    guard = overlap_guard(overload.declaration)
 
     def run(self: Tensor, *args: Any) -> Tensor:
-        check_no_internal_overlap(self)
+        guard(self)
         with excluding(AUTOGRAD):
             result = functional.call(self, *args)
             check_inplace_result(self, result.shape, result._dtype)
@@ -171,7 +172,9 @@ def _out_from_functional(overload: Overload, functional: Overload) -> Callee:
     rest = [i for i, a in enumerate(arguments) if not a.writes]
     elementwise_kind = overload.declaration.kind == "elementwise"
     tensors = [i for i in overload.tensor_positions if i not in outs]
-    exact = overload.declaration.exact_out
+    exact, also = overload.declaration.exact_out, overload.declaration.out_takes
+    chooses = overload.declaration.out_dtype
+    dtype_at = next((i for i, a in enumerate(functional.schema.arguments) if a.name == "dtype"), -1)
     handed_over = result_type(overload.declaration)
 
     def run(*args: Any) -> Any:
@@ -180,12 +183,16 @@ def _out_from_functional(overload: Overload, functional: Overload) -> Callee:
                 if isinstance(args[i], Tensor):
                     check_no_partial_overlap(args[outs[0]], args[i])
         with excluding(AUTOGRAD):
-            results = functional.call(*[args[i] for i in rest])
+            given = [args[i] for i in rest]
+            if chooses is not None and given[dtype_at] is None:
+                given[dtype_at] = chooses(given[0], args[outs[0]])
+            results = functional.call(*given)
             if exact:
                 for i, result in zip(outs, (results,) if len(outs) == 1 else results, strict=True):
-                    check_exact(args[i], result, exact)
+                    check_exact(args[i], result, exact, also)
             if len(outs) == 1:
-                return write_result(args[outs[0]], results)
+                out = args[outs[0]]
+                return write_result(out, results.to(out._dtype) if out._dtype in also else results)
             for i, result in zip(outs, results, strict=True):
                 check_out(args[i], result)
             for i, result in zip(outs, results, strict=True):

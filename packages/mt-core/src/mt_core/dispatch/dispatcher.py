@@ -40,6 +40,7 @@ from ..state import effective_keys, intern_mode, mode_triple, tls
 from . import composed, derived, executors
 from .dtype_checks import asked_before
 from .lookup import backend_for, composite_of, kernels_of
+from .memory import kept_apart
 from .registry import (
     COMPOSITES,
     CONTRACT_KERNELS,
@@ -120,6 +121,8 @@ def resolve(overload: Overload, call_keys: int) -> Callee:
     found = _resolve(overload, call_keys)
     if call_keys & INFERENCE and not mode_triple(call_keys)[2] & INFERENCE and overload.schema.is_mutable:
         found = _guarded(overload, found)
+    if overload.schema.is_mutable and (overload.declaration.apart or overload.declaration.not_in_part):
+        found = kept_apart(overload, found)
     overload.cache[call_keys] = found
     return found
 

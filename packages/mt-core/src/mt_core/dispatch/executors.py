@@ -26,7 +26,7 @@ from . import elementwise, views
 from .call_plans import changes, checked_once, choosing, kinds_of, leading, planned, unplanned
 from .dtype_checks import asked_after
 from .kernel import Kernel, are_alike, quiet, runner_for
-from .memory import check_no_internal_overlap, check_no_partial_overlap
+from .memory import check_no_partial_overlap, overlap_guard
 from .registry import READS_ELEMENTS, SHAPE_RULES, WARNS, Overload, find_overload, load_family
 from .writing import check_inplace_result, fit_out, out_elsewhere
 
@@ -579,7 +579,8 @@ def _written(overload: Overload, rule: Callee | None, kernel: Kernel | None, bac
         rule = checked_once(overload, rule)
     stored = kernel is not None and kernel.half == "native" and not kernel.accepts.defaults
     if kernel is not None and stored and written == [0] and results == 1:
-        return _writing_first(rule, quiet(kernel, backend))
+        return _writing_first(rule, quiet(kernel, backend), overlap_guard(overload.declaration))
+    guard = overlap_guard(overload.declaration)
     dropped = kernel.accepts.defaults if kernel is not None else frozenset()
     kept = [i for i, a in enumerate(schema.arguments) if a.name not in dropped]
     function = quiet(kernel, backend) if kernel is not None else None
@@ -610,7 +611,7 @@ def _written(overload: Overload, rule: Callee | None, kernel: Kernel | None, bac
             rule(*args)
         for i in written:
             if args[i] is not None:
-                check_no_internal_overlap(args[i])
+                guard(args[i])
         if function is not None:
             run_kernel(args)
         for i in written:
@@ -623,7 +624,7 @@ def _written(overload: Overload, rule: Callee | None, kernel: Kernel | None, bac
     return run
 
 
-def _writing_first(rule: Callee | None, function: Callee) -> Callee:
+def _writing_first(rule: Callee | None, function: Callee, guard: Callable[[Any], None]) -> Callee:
     """A kernel that takes arrays as they are stored and writes into the first."""
 
     def run(*args: Any) -> Any:
@@ -631,7 +632,7 @@ def _writing_first(rule: Callee | None, function: Callee) -> Callee:
             rule(*args)
         self = args[0]
         if self._keys & STRIDED:
-            check_no_internal_overlap(self)
+            guard(self)
         function(*[_array_of(value) for value in args])
         cell = self._cell
         if cell is None:

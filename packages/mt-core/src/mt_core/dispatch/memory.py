@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from typing import Any
 
 from ..spec import is_contiguous
+from ..tensor_types import tensors_in
 
-__all__ = ["check_no_internal_overlap", "check_no_partial_overlap", "is_dense", "share_memory"]
+__all__ = [
+    "check_no_internal_overlap", "check_no_overlap", "check_no_partial_overlap", "is_dense", "kept_apart",
+    "overlap_guard", "share_memory",
+]  # fmt: skip
 
 
 def check_no_internal_overlap(tensor: Any) -> None:
@@ -17,14 +23,31 @@ def check_no_internal_overlap(tensor: Any) -> None:
     RuntimeError
         In PyTorch's words.
     """
-    if not tensor._array.size:  # NumPy gives such arrays any strides
-        return
-    for size, stride in zip(tensor._array.shape, tensor._array.strides, strict=True):
-        if stride == 0 and size > 1:
-            raise RuntimeError(
-                "unsupported operation: more than one element of the written-to tensor refers to a single memory "
-                "location. Please clone() the tensor before performing the operation."
-            )
+    if _overlaps_itself(tensor):
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory "
+            "location. Please clone() the tensor before performing the operation."
+        )
+
+
+def overlap_guard(declaration: Any) -> Callable[[Any], None]:
+    """What an operator asks of a tensor that it is about to write to: `check_no_internal_overlap`, or a warning."""
+    warning = declaration.on_expanded
+    if not warning:
+        return check_no_internal_overlap
+
+    def warn(tensor: Any) -> None:
+        if _overlaps_itself(tensor):
+            warnings.warn(warning, UserWarning, stacklevel=4)
+
+    return warn
+
+
+def _overlaps_itself(tensor: Any) -> bool:
+    array = tensor._array
+    if not array.size:  # NumPy gives such arrays any strides
+        return False
+    return any(stride == 0 and size > 1 for size, stride in zip(array.shape, array.strides, strict=True))
 
 
 def check_no_partial_overlap(written: Any, read: Any) -> None:
@@ -35,18 +58,62 @@ def check_no_partial_overlap(written: Any, read: Any) -> None:
     RuntimeError
         In PyTorch's words. The same elements in the same layout are allowed.
     """
-    if written is read or written._cell is None or not _same_storage(written, read):
-        return
-    if not (is_dense(written) and is_dense(read)) or not written.numel() or not read.numel():
-        return
-    a, b = _extent(written), _extent(read)
-    if a == b and written.stride() == read.stride():
-        return
-    if a[0] < b[1] and b[0] < a[1]:
-        raise RuntimeError(
-            "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
-            "memory location. Please clone() the tensor before performing the operation."
-        )
+    if written is not read and _meet(written, read) and not _same_elements(written, read):
+        raise _overlapping()
+
+
+def check_no_overlap(written: Any, read: Any) -> None:
+    """Refuse to write to a tensor while reading one that shares elements with it, or is the same.
+
+    Raises
+    ------
+    RuntimeError
+        In PyTorch's words.
+    """
+    if written is read and written.numel() or _meet(written, read):
+        raise _overlapping()
+
+
+def _overlapping() -> RuntimeError:
+    return RuntimeError(
+        "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+        "memory location. Please clone() the tensor before performing the operation."
+    )
+
+
+def _meet(a: Any, b: Any) -> bool:
+    """Whether two tensors that fill their memory without gaps share elements; of others that is not known."""
+    if a._cell is None or not _same_storage(a, b):
+        return False
+    if not (is_dense(a) and is_dense(b)) or not a.numel() or not b.numel():
+        return False
+    (start, end), (other_start, other_end) = _extent(a), _extent(b)
+    return start < other_end and other_start < end
+
+
+def _same_elements(a: Any, b: Any) -> bool:
+    return _extent(a) == _extent(b) and a.stride() == b.stride()
+
+
+def kept_apart(overload: Any, run: Callable[..., Any]) -> Callable[..., Any]:
+    """A form that writes, refusing to write to the memory of arguments that its declaration wants apart."""
+    declaration, arguments = overload.declaration, overload.schema.arguments
+    written = [i for i, a in enumerate(arguments) if a.writes]
+    read = [
+        (i, check_no_overlap if a.name in declaration.apart else check_no_partial_overlap)
+        for i, a in enumerate(arguments)
+        if not a.writes and a.name in declaration.apart | declaration.not_in_part
+    ]
+
+    def check(*args: Any) -> Any:
+        for i in written:
+            target = args[i]
+            for position, refuse in read:
+                for tensor in tensors_in((args[position],)):
+                    refuse(target, tensor)
+        return run(*args)
+
+    return check
 
 
 def share_memory(a: Any, b: Any) -> bool:

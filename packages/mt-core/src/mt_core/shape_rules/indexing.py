@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes
+from ..dispatch.memory import check_no_overlap, check_no_partial_overlap
 from ..dispatch.registry import register_shape_rule as shape_rule
 from ..errors import NoData
 from ..layout import broadcast_shapes
@@ -17,6 +19,24 @@ from ..tensor import wrap_dim
 from .reduction import reduced_dims, reduced_shape
 
 Ints = tuple[int, ...]
+
+_INDICES = (dtypes.int64, dtypes.int32, dtypes.bool, dtypes.uint8)
+
+
+def _check_indices(indices: list[Any]) -> None:
+    if not indices:
+        raise IndexError("at least one index must be provided")
+    for index in indices:
+        if index is None:
+            continue
+        if index._dtype not in _INDICES:
+            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+        if index._dtype is dtypes.uint8:
+            warnings.warn(
+                "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.",
+                UserWarning,
+                stacklevel=2,
+            )
 
 
 def _mask_shapes(self: Any, indices: list[Any]) -> list[Ints | None]:
@@ -111,12 +131,46 @@ def _has_mask(self: Any, indices: list[Any], *rest: Any) -> bool:
 @shape_rule("index.Tensor", reads_elements=_has_mask)
 def index(self: Any, indices: list[Any]) -> Spec:
     """self (*L, *I, *R), indices (*B) broadcast -> (*L, *B, *R); (*B, *L, *R) where None stands between indices."""
+    _check_indices(indices)
     return Spec(indexed_shape(self, indices), self._dtype)
 
 
-@shape_rule("index_put", "index_put_", reads_elements=True)
+def _fills_a_mask(self: Any, indices: list[Any], values: Any, accumulate: bool) -> Any:
+    """The mask that is the only index, where one value is written at it; else None."""
+    if accumulate or values._array.size != 1:
+        return None
+    given = [index for index in indices if index is not None]
+    if len(given) != 1 or given[0]._dtype not in (dtypes.bool, dtypes.uint8) or not given[0]._array.ndim:
+        return None
+    return given[0]
+
+
+@shape_rule("index_put_", reads_elements=True)
+def index_put_(self: Any, indices: list[Any], values: Any, accumulate: bool) -> Spec:
+    """self (*), indices, values broadcast to the shape of self[indices] -> (*); none of them is written to."""
+    if self._cell is not None:
+        mask = _fills_a_mask(self, indices, values, accumulate)
+        if mask is not None:
+            check_no_partial_overlap(self, mask)
+        else:
+            for tensor in (values, *indices):
+                if tensor is not None:
+                    check_no_overlap(self, tensor)
+    return index_put(self, indices, values, accumulate)
+
+
+@shape_rule("index_put", reads_elements=True)
 def index_put(self: Any, indices: list[Any], values: Any, accumulate: bool) -> Spec:
-    """self (*), indices, values broadcast to the shape of self[indices] -> (*)."""
+    """self (*), indices, values broadcast to the shape of self[indices] -> (*).
+
+    One value at a mask is cast; others have the dtype of self.
+    """
+    mask = _fills_a_mask(self, indices, values, accumulate)
+    if mask is not None:
+        # One number fits whatever the mask picks: nothing has to be counted.
+        _check_mask(mask._array.shape, self._array.shape, next(i for i, index in enumerate(indices) if index is mask))
+        _require_mask(mask, "masked_fill_")
+        return _like(self)
     if values._dtype is not self._dtype:
         name = dtypes.scalar_type_name
         raise RuntimeError(
@@ -124,11 +178,8 @@ def index_put(self: Any, indices: list[Any], values: Any, accumulate: bool) -> S
             "destination and "
             f"{name(values._dtype)} for the source."
         )
+    _check_indices(indices)
     shape = values._array.shape
-    if not shape and len(indices) == 1 and indices[0]._dtype is dtypes.bool:
-        # One number fits whatever the mask picks: nothing has to be counted.
-        _check_mask(indices[0]._array.shape, self._array.shape, 0)
-        return _like(self)
     target = indexed_shape(self, indices)
     fits = len(shape) <= len(target) and all(
         n in (1, t) for n, t in zip(reversed(shape), reversed(target), strict=False)
@@ -250,7 +301,7 @@ def index_reduce(self: Any, dim: int, index: Any, source: Any, reduce: str, incl
     """self (*L, N, *R), index (K,), source (*L, K, *R) -> (*L, N, *R), at `dim`."""
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
-    _index_source("index_reduce", self, dim, index, source)
+    _index_source("index_reduce_", self, dim, index, source)
     return _like(self)
 
 
@@ -267,7 +318,7 @@ def _index_source(name: str, self: Any, dim: int, index: Any, source: Any) -> No
         )
     if source._dtype is not self._dtype:
         raise RuntimeError(
-            f"{name}(): self ({dtypes.scalar_type_name(self._dtype)}) and source "
+            f"{name.rstrip('_')}_(): self ({dtypes.scalar_type_name(self._dtype)}) and source "
             f"({dtypes.scalar_type_name(source._dtype)}) must have the same scalar type"
         )
     wrap_dim(dim, source._array.ndim)
@@ -324,6 +375,17 @@ def index_copy(self: Any, dim: int, index: Any, source: Any) -> Spec:
     return _like(self)
 
 
+@shape_rule("index_fill.int_Tensor", "index_fill_.int_Tensor")
+def index_fill_tensor(self: Any, dim: int, index: Any, value: Any) -> Spec:
+    """self (*L, N, *R), index (K,), value () -> (*L, N, *R), at `dim`."""
+    if value._array.ndim:
+        raise RuntimeError(
+            f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value._array.ndim} "
+            "dimension(s)."
+        )
+    return index_fill(self, dim, index, 1j if value._dtype.is_complex else 0)
+
+
 @shape_rule("index_fill.int_Scalar", "index_fill_.int_Scalar")
 def index_fill(self: Any, dim: int, index: Any, value: Any) -> Spec:
     """self (*L, N, *R), index (K,) -> (*L, N, *R), at `dim`."""
@@ -340,8 +402,7 @@ def index_fill(self: Any, dim: int, index: Any, value: Any) -> Spec:
 def _require_mask(mask: Any, name: str) -> None:
     if mask._dtype is not dtypes.bool:
         raise RuntimeError(
-            f"{name} only supports boolean masks, but got mask with dtype "
-            f"{dtypes.scalar_type_name(mask._dtype).lower()}"
+            f"{name} only supports boolean masks, but got mask with dtype {dtypes.cpp_type_name(mask._dtype)}"
         )
 
 
@@ -392,11 +453,7 @@ def masked_select(self: Any, mask: Any) -> Spec:
 @shape_rule("masked_scatter")
 def masked_scatter(self: Any, mask: Any, source: Any) -> Spec:
     """self (*), mask (*) of bool, broadcast, source (at least as many elements as are true) -> the common shape."""
-    if mask._dtype is not dtypes.bool:
-        raise RuntimeError(
-            "masked_scatter_ only supports boolean masks, but got mask with dtype "
-            f"{dtypes.scalar_type_name(mask._dtype).lower()}"
-        )
+    _require_mask(mask, "masked_scatter_")
     if source._dtype is not self._dtype:
         raise RuntimeError(
             "masked_scatter_: expected self and source to have same dtypes but got "
