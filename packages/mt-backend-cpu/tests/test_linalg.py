@@ -108,6 +108,14 @@ def test_the_exponential_of_a_sum_of_commuting_matrices(scale: float) -> None:
         assert torch.allclose(L.det(whole), torch.exp(A.trace()), rtol=1e-7)
 
 
+@pytest.mark.parametrize("size", [0.01, 1.0, 3.0, 5.3, 40.0, 300.0])
+def test_the_exponential_of_a_diagonal_matrix_is_that_of_its_elements(size: float) -> None:
+    # Every coefficient of the approximant tells at a norm of 5, the largest that is not halved.
+    elements = torch.tensor([size, size / 2, 0.0, -size], dtype=torch.float64)
+    found = L.matrix_exp(torch.diag(elements))
+    assert torch.allclose(found.diagonal(), elements.exp(), rtol=1e-13 * (1 + size), atol=0)
+
+
 def test_householder_products_are_what_geqrf_means() -> None:
     A = _random((5, 3), torch.complex128)
     packed, tau = torch.geqrf(A)
@@ -127,3 +135,70 @@ def test_a_singular_matrix_is_refused_by_name() -> None:
     with pytest.raises(RuntimeError, match=r"lu_factor: \(Batch element 1\): U\[1,1\] is zero"):
         L.lu_factor(batch)
     assert L.lu_factor_ex(batch).info.tolist() == [0, 1]
+
+
+INF, NAN = float("inf"), float("nan")
+#: Where LAPACK's own loops never end, or read beyond their arrays.
+INFINITE = [
+    [[INF, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
+    [[1.0, 0.0, 0.0], [0.0, 1.0, INF], [0.0, INF, 1.0]],
+    [[1.0, 0.0, 0.0], [0.0, -INF, 0.0], [0.0, 0.0, 1.0]],
+]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("rows", INFINITE)
+def test_matrices_with_infinities_have_no_spectrum(rows: list[list[float]], dtype: Any) -> None:
+    A = torch.stack([torch.eye(3), torch.tensor(rows)]).to(dtype)
+    for values in (L.svdvals(A), L.svd(A).S, L.eigvalsh(A), L.eigh(A).eigenvalues, L.eigvals(A)):
+        assert values.isnan().all(-1).tolist() == [False, True]
+    assert L.matrix_rank(A).tolist() == L.matrix_rank(A, hermitian=True).tolist() == [3, 0]
+    assert not L.pinv(A)[1].any() and not L.pinv(A, hermitian=True)[1].any()
+    for norm in (L.cond(A), L.cond(A, -2), L.cond(A, "nuc"), L.matrix_norm(A, 2), L.matrix_norm(A, "nuc")):
+        assert norm.isnan().tolist() == [False, True]
+    with pytest.raises(RuntimeError, match="should not contain infs or NaNs"):
+        L.eig(A)
+
+
+def test_unread_triangles_may_hold_anything() -> None:
+    A = torch.tensor([[2.0, NAN], [0.0, 1.0]])
+    assert L.eigvalsh(A).tolist() == [1.0, 2.0] and L.eigvalsh(A, "U").isnan().all()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_singular_values_of_nan_are_refused(dtype: Any) -> None:
+    words = "The algorithm failed to converge because the input matrix contained non-finite values."
+    one = torch.tensor([[1.0, 0.0], [NAN, 1.0]]).to(dtype)
+    for function in (L.svd, L.svdvals, L.pinv, L.matrix_rank, L.cond, lambda A: L.matrix_norm(A, "nuc")):
+        with pytest.raises(L.LinAlgError, match=f"linalg.svd: {words}"):
+            function(one)
+        with pytest.raises(L.LinAlgError, match=rf"linalg.svd: \(Batch element 1\): {words}"):
+            function(torch.stack([torch.eye(2, dtype=dtype), one, one]))
+
+
+def test_least_squares_of_infinities() -> None:
+    A, B = torch.tensor(INFINITE[0]), torch.ones(3, 1)
+    assert L.lstsq(A, B).rank == 1 and L.lstsq(A, B).solution.isnan().tolist() == [[True], [False], [False]]
+    other = L.lstsq(torch.tensor(INFINITE[2]), B)
+    assert other.rank == 0 and not other.solution.any()
+    assert L.lstsq(A, B, driver="gelss").singular_values.isnan().all()
+    for driver, words in (("gels", r"does not have full rank \(error code: 2\)"), ("gelsd", "contains infinities")):
+        with pytest.raises(L.LinAlgError, match=words):
+            L.lstsq(A, B, driver=driver)
+    with pytest.raises(L.LinAlgError, match=r"\(Batch element 1\): .* contains NaN"):
+        L.lstsq(torch.stack([torch.eye(2), torch.full((2, 2), NAN)]), torch.ones(2, 2, 1))
+
+
+def test_no_factor_of_nan_is_definite() -> None:
+    A = torch.eye(3)
+    A[1, 1] = NAN
+    assert L.cholesky_ex(torch.stack([torch.eye(3), A])).info.tolist() == [0, 2]
+    with pytest.raises(L.LinAlgError, match="leading minor of order 2 is not positive-definite"):
+        L.cholesky(A)
+    assert L.ldl_factor_ex(A).info == 2
+
+
+def test_no_inverse_means_an_infinite_condition() -> None:
+    for p in (1, -1, INF, -INF, "fro"):
+        assert L.cond(torch.zeros(2, 2), p) == INF
+        assert L.cond(torch.tensor([[1.0, 2.0], [2.0, 4.0]]), p) == INF

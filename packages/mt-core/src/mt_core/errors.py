@@ -9,6 +9,10 @@ class LinAlgError(RuntimeError):
     """A matrix has no inverse or factorization of the kind asked for (``torch.linalg.LinAlgError``)."""
 
 
+# PyTorch's class calls itself so, and it is this name that tracebacks and logs show.
+LinAlgError.__name__ = LinAlgError.__qualname__ = "_LinAlgError"
+
+
 class NoElements(RuntimeError):
     """The elements of a tensor were asked for that has none: on the meta device there are shapes only."""
 

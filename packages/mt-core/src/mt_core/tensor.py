@@ -111,12 +111,16 @@ class Tensor(_Members):
         if dim is None:
             return _new_tuple(Size, self._array.shape)
         shape = self._array.shape
+        if not shape:
+            raise no_dimensions(dim)
         return shape[wrap_dim(dim, len(shape))]
 
     def stride(self, dim: int | None = None) -> Any:
         """Steps between neighbours along each dimension (or one), in elements."""
         array = self._array
         size = array.itemsize
+        if dim is not None and not array.ndim:
+            raise no_dimensions(dim)
         if 0 in array.shape and not any(array.strides):
             # Array libraries forget the strides of arrays without elements.
             strides = contiguous_strides(array.shape)
@@ -323,6 +327,11 @@ def wrap_dim(dim: int, ndim: int) -> int:
     if -extent <= dim < extent:
         return dim + extent if dim < 0 else dim
     raise IndexError(f"Dimension out of range (expected to be in range of [{-extent}, {extent - 1}], but got {dim})")
+
+
+def no_dimensions(dim: int) -> IndexError:
+    """The error for a dimension of a tensor that has none, where `wrap_dim` would take 0 and -1."""
+    return IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
 
 
 def from_array(array: np.ndarray, d: dtype | None = None, keys: int = CPU) -> Tensor:

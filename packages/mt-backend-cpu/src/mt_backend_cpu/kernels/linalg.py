@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from mt_core.checks.linalg import refuse_singular
+from mt_core.checks.linalg import refuse_nan, refuse_no_convergence, refuse_singular
 
 from ..registry import kernel
 from .reduction import _keep, accurate_sum
@@ -130,12 +130,19 @@ def cholesky_ex(self: np.ndarray, upper: bool, check_errors: bool) -> tuple[np.n
     """self (*, N, N) -> L (*, N, N), info (*) of int32."""
     matrix = np.conj(self.swapaxes(-2, -1)) if upper else self
     try:
-        factor, info = np.linalg.cholesky(matrix), _info(self)
+        factor = np.linalg.cholesky(matrix)
+        info = _first_nan(np.diagonal(factor, axis1=-2, axis2=-1))
     except np.linalg.LinAlgError:
         factor, info = _each(matrix, np.linalg.cholesky, matrix.shape[-2:])
         for at in np.argwhere(info):
             info[tuple(at)] = _not_definite(matrix[tuple(at)])
     return (np.conj(factor.swapaxes(-2, -1)) if upper else factor), info
+
+
+def _first_nan(diagonal: np.ndarray) -> np.ndarray:
+    """Order (from 1) of the first NaN on the diagonals (*, N) of Cholesky factors, or 0: (*) of int32."""
+    found = np.isnan(diagonal)
+    return np.where(found.any(-1), found.argmax(-1) + 1 if found.shape[-1] else 0, 0).astype(np.int32)
 
 
 def _not_definite(matrix: np.ndarray) -> int:
@@ -157,23 +164,67 @@ def qr(A: np.ndarray, mode: str) -> tuple[np.ndarray, np.ndarray]:
     return q, r
 
 
+# LAPACK may never return from infinities and NaN: what holds any is told apart before it is called.
+
+
+def finite_matrices(A: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+    """A (*, M, N) with zeros for matrices that are not finite, and which those are (*); None where there are none."""
+    if np.isfinite(A).all():
+        return A, None
+    bad = ~np.isfinite(A).all((-2, -1))
+    return np.where(bad[..., None, None], np.zeros((), A.dtype), A), bad
+
+
+def or_nan(values: np.ndarray, bad: np.ndarray | None) -> np.ndarray:
+    """Values (*, K) with NaN for the matrices that are not finite."""
+    nan = complex(np.nan, np.nan) if values.dtype.kind == "c" else np.nan
+    return values if bad is None else np.where(bad[..., None], np.asarray(nan, values.dtype), values)
+
+
 @kernel("linalg_eigh")
 def eigh(self: np.ndarray, UPLO: str) -> tuple[np.ndarray, np.ndarray]:
-    """self (*, N, N) -> eigenvalues (*, N) of real, eigenvectors (*, N, N)."""
-    values, vectors = np.linalg.eigh(self, UPLO.upper())
-    return values, vectors
+    """self (*, N, N) -> eigenvalues (*, N) of real, eigenvectors (*, N, N).
+
+    Of a matrix with an infinity or NaN in the triangle that is read, the values are NaN and the vectors unit vectors.
+    """
+    matrix, bad = finite_matrices(np.tril(self) if UPLO.upper() == "L" else np.triu(self))
+    try:
+        values, vectors = np.linalg.eigh(matrix, UPLO.upper())  # type: ignore[arg-type]
+    except np.linalg.LinAlgError:
+        refuse_no_convergence("linalg.eigh", "eigenvalues")
+    return or_nan(values, bad), vectors
 
 
 @kernel("linalg_svd")
 def svd(A: np.ndarray, full_matrices: bool, driver: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """A (*, M, N) -> U (*, M, K), S (*, K) of real, Vh (*, K, N), K = min(M, N); full: U (*, M, M), Vh (*, N, N)."""
-    return tuple(np.linalg.svd(A, full_matrices))  # type: ignore[return-value]
+    return finite_svd(A, full_matrices)
+
+
+def finite_svd(A: np.ndarray, full_matrices: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """As `svd`: values of matrices with infinities are NaN, beside unit vectors.
+
+    Raises
+    ------
+    LinAlgError
+        For NaN.
+    """
+    matrix, bad = finite_matrices(A)
+    if bad is not None:
+        found = np.isnan(A).any((-2, -1))
+        if found.any():
+            refuse_nan(int(found.argmax()), found.ndim > 0)
+    try:
+        u, s, vh = np.linalg.svd(matrix, full_matrices)
+    except np.linalg.LinAlgError:
+        refuse_no_convergence("linalg.svd", "singular values")
+    return u, or_nan(s, bad), vh
 
 
 @kernel("linalg_solve_triangular")
 def solve_triangular(self: np.ndarray, B: np.ndarray, upper: bool, left: bool, unitriangular: bool) -> np.ndarray:
     """self (*, N, N), B (*, N, K) -> (*, N, K); B (*, K, N) from the right."""
-    matrix = np.triu(self) if upper else np.tril(self)
+    matrix, B = np.triu(self) if upper else np.tril(self), B.astype(self.dtype, copy=False)
     if unitriangular:
         diagonal = np.arange(matrix.shape[-1])
         matrix[..., diagonal, diagonal] = 1

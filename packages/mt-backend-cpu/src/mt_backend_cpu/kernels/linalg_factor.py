@@ -7,9 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from mt_core.checks.linalg import refuse_not_finite, refuse_pivot, refuse_singular_factor
+from mt_core.checks.linalg import (
+    refuse_factor_pivots,
+    refuse_least_squares,
+    refuse_not_finite,
+    refuse_pivot,
+    refuse_singular_factor,
+)
 
 from ..registry import kernel
+from .linalg import eigh, finite_matrices, finite_svd, or_nan
 
 Array = np.ndarray
 
@@ -24,9 +31,10 @@ def eig(self: Array) -> tuple[Array, Array]:
 
 @kernel("linalg_eigvals")
 def eigvals(self: Array) -> Array:
-    """self (*, N, N) -> (*, N) of complex."""
-    _check_finite(self)
-    return np.linalg.eigvals(self)
+    """self (*, N, N) -> (*, N) of complex; NaN for a matrix with infinities or NaN."""
+    matrix, bad = finite_matrices(self)
+    values = np.linalg.eigvals(matrix)
+    return or_nan(values.astype(np.result_type(values, np.complex64)), bad)
 
 
 def _check_finite(matrix: Array) -> None:
@@ -104,6 +112,7 @@ def lu_unpack(LU_data: Array, LU_pivots: Array, unpack_data: bool, unpack_pivots
 def _permutation(LU: Array, pivots: Array) -> Array:
     batch, m = LU.shape[:-2], LU.shape[-2]
     rows = np.empty((*batch, m), np.intp)
+    pivots = np.broadcast_to(pivots[..., : min(LU.shape[-2:])], (*batch, min(pivots.shape[-1], *LU.shape[-2:])))
     for at in np.ndindex(*batch):
         order = list(range(m))
         for i, p in enumerate(pivots[at]):
@@ -150,11 +159,11 @@ def _bunch_kaufman(A: Array, pivots: Array, conjugate: bool) -> int:
 
 
 def _choose_pivot(A: Array, k: int) -> tuple[int | None, int]:
-    """Row to bring to the pivot, and whether the pivot is 1x1 or 2x2; None for a column of zeros."""
+    """Row to bring to the pivot, and whether the pivot is 1x1 or 2x2; None for a column of zeros, or a NaN."""
     here, below = _size(A[k, k]), _size(A[k + 1 :, k])
     largest = int(np.argmax(below)) + k + 1 if below.size else k
     column = below.max() if below.size else 0
-    if max(here, column) == 0:
+    if max(here, column) == 0 or np.isnan(here):
         return None, 1
     if here >= _GROWTH * column:
         return k, 1
@@ -204,6 +213,7 @@ def ldl_solve(LD: Array, pivots: Array, B: Array, hermitian: bool) -> Array:
     out = np.array(np.broadcast_to(B, (*batch, *B.shape[-2:])))
     factors, swaps = np.broadcast_to(LD, (*batch, *LD.shape[-2:])), np.broadcast_to(pivots, (*batch, LD.shape[-1]))
     conjugate = hermitian and LD.dtype.kind == "c"
+    refuse_factor_pivots(np.abs(pivots), LD.shape[-1])
     for at in np.ndindex(*batch):
         _solve_ldl(factors[at], swaps[at], out[at], conjugate)
     return out
@@ -271,10 +281,10 @@ def pinv(self: Array, atol: Any, rtol: Any, hermitian: bool) -> Array:
     if not self.size:
         return np.zeros((*self.shape[:-2], self.shape[-1], self.shape[-2]), self.dtype)
     if hermitian:
-        values, vectors = np.linalg.eigh(self)
+        values, vectors = eigh(self, "L")
         inverse = _inverse_values(values, _cutoff(np.abs(values), self.shape, atol, rtol))
         return (vectors * inverse[..., None, :]) @ np.conj(np.swapaxes(vectors, -2, -1))
-    u, s, vh = np.linalg.svd(self, full_matrices=False)
+    u, s, vh = finite_svd(self, False)
     inverse = _inverse_values(s, _cutoff(s, self.shape, atol, rtol))
     return np.conj(np.swapaxes(vh, -2, -1)) @ (inverse[..., :, None] * np.conj(np.swapaxes(u, -2, -1)))
 
@@ -282,15 +292,18 @@ def pinv(self: Array, atol: Any, rtol: Any, hermitian: bool) -> Array:
 @kernel("linalg_lstsq")
 def lstsq(self: Array, b: Array, rcond: float | None, driver: str | None) -> tuple[Array, Array, Array, Array]:
     """self (*, M, N), b (*, M, K) -> solution (*, N, K), residuals (*, K), rank (*), singular values (*, min(M, N))."""
-    vector = b.ndim == 1 or self.ndim - 1 == b.ndim and self.shape[:-1] == b.shape
+    vector = b.ndim < self.ndim
     right = b[..., None] if vector else b
     m, n = self.shape[-2:]
-    u, s, vh = np.linalg.svd(self, full_matrices=False)
+    _refuse_nonfinite(self, right, driver)
+    u, s, vh = finite_svd(self, False)
     relative = np.finfo(s.dtype).eps * max(m, n) if rcond is None else rcond
     cutoff = _cutoff(s, self.shape, None, relative if relative >= 0 else np.finfo(s.dtype).eps)
     coordinates = np.conj(np.swapaxes(u, -2, -1)) @ right
     solution = np.conj(np.swapaxes(vh, -2, -1)) @ (_inverse_values(s, cutoff)[..., None] * coordinates)
     rank = (s > cutoff).sum(-1)
+    if driver in (None, "gelsy"):
+        solution, rank = _with_infinite_pivots(self, solution, rank)
     residuals = np.empty(0, s.dtype)
     if m > n and driver not in (None, "gelsy") and (driver == "gels" or (rank == n).all()):
         residuals = (np.abs(self @ solution - right) ** 2).sum(-2)
@@ -301,6 +314,40 @@ def lstsq(self: Array, b: Array, rcond: float | None, driver: str | None) -> tup
         np.asarray(rank) if driver != "gels" else np.empty(0, np.int64),
         s if driver in ("gelsd", "gelss") else nothing,
     )
+
+
+def _refuse_nonfinite(A: Array, B: Array, driver: str | None) -> None:
+    """Refuse NaN, which no driver of least squares takes, and infinities where the driver does not take them."""
+    nan = _first(np.isnan(A).any((-2, -1)), np.isnan(B).any((-2, -1)))
+    if nan is not None:
+        refuse_least_squares("the input contains NaN", *nan)
+    infinite = _first(np.isinf(A).any((-2, -1)))
+    if infinite is not None and driver == "gelsd":
+        refuse_least_squares("the input matrix contains infinities", *infinite)
+    if infinite is not None and driver == "gels":
+        order = 2 if np.isinf(A[..., 0]).any(-1).reshape(-1)[infinite[0]] else 1
+        refuse_least_squares(f"the input matrix does not have full rank (error code: {order})", *infinite)
+
+
+def _first(*found: Array) -> tuple[int, bool] | None:
+    """Number of the first matrix for which something was found, and whether there are several to count."""
+    hit = next((f for f in found if f.any()), None)
+    return None if hit is None else (int(hit.argmax()), hit.ndim > 0)
+
+
+def _with_infinite_pivots(A: Array, solution: Array, rank: Any) -> tuple[Array, Array]:
+    """A pivot that is infinite counts as one, and what is divided by it is NaN; as LAPACK's gelsy has it.
+
+    It pivots on the first column: of matrices with infinities in others alone nothing is left.
+    """
+    infinite = np.isinf(A)
+    if not infinite.any():
+        return solution, rank
+    pivots = infinite[..., 0].any(-1)
+    alone = infinite[..., 0, 0] & (infinite.sum((-2, -1)) == 1)
+    rows = np.arange(A.shape[-1]) == 0
+    lost = pivots[..., None] & (rows | ~alone[..., None])
+    return np.where(lost[..., None], np.asarray(np.nan, solution.dtype), solution), np.where(pivots, 1, rank)
 
 
 # The exponential: scaling and squaring around a diagonal Pade approximant of degree 13 (Higham 2005).

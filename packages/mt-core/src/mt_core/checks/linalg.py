@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from ..errors import LinAlgError
 
-__all__ = ["refuse_not_finite", "refuse_pivot", "refuse_singular", "refuse_singular_factor"]
+__all__ = [
+    "refuse_factor_pivots", "refuse_least_squares", "refuse_nan", "refuse_no_convergence", "refuse_not_finite",
+    "refuse_pivot", "refuse_singular", "refuse_singular_factor",
+]  # fmt: skip
 
 _REASONS = {
     "cholesky": "The factorization could not be completed because the input is not positive-definite (the "
@@ -37,12 +40,47 @@ def refuse_not_finite() -> NoReturn:
     raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
 
 
+def refuse_nan(number: int, batched: bool) -> NoReturn:
+    """`linalg_svd`: the matrix of this number holds a NaN."""
+    batch = f"(Batch element {number}): " if batched else ""
+    raise LinAlgError(
+        f"linalg.svd: {batch}The algorithm failed to converge because the input matrix contained non-finite values."
+    )
+
+
+def refuse_no_convergence(name: str, what: str) -> NoReturn:
+    """`linalg_svd` and `linalg_eigh`: LAPACK gave up."""
+    raise LinAlgError(
+        f"{name}: The algorithm failed to converge because the input matrix is ill-conditioned or has too many "
+        f"repeated {what}."
+    )
+
+
+def refuse_least_squares(reason: str, number: int, batched: bool) -> NoReturn:
+    """`linalg_lstsq`: the matrix of this number has no solution, and why."""
+    batch = f"(Batch element {number}): " if batched else ""
+    raise LinAlgError(f"torch.linalg.lstsq: {batch}The least squares solution could not be computed because {reason}.")
+
+
 def refuse_pivot() -> NoReturn:
     """`lu_unpack`: a pivot outside of 1 .. the number of rows."""
     raise RuntimeError(
         "pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive.Did you properly pass the result of "
         "lu_factor?"
     )
+
+
+def refuse_factor_pivots(sizes: Any, rows: int) -> None:
+    """`linalg_ldl_solve`: absolute pivots (an array) that are not in 1 .. the number of rows."""
+    if (sizes < 1).any():
+        raise RuntimeError(
+            "Pivots given to ldl_solve must all satisfy |pivot| >= 1. Did you properly pass the result of ldl_factor?"
+        )
+    if (sizes > rows).any():
+        raise RuntimeError(
+            "Pivots given to ldl_solve must all satisfy |pivot| <= LD.size(-2). Did you properly pass the result of "
+            "ldl_factor?"
+        )
 
 
 def refuse_singular_factor(info: list[int], batched: bool, name: str) -> None:

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import dtypes
-from ..dtypes import dtype, scalar_type_name
+from ..dtypes import can_cast, dtype, scalar_type_name
 
 __all__ = [
     "BOOL", "COMPLEX", "COMPLEX_HALF", "EXACT_OUT", "FLOAT8", "FLOATS", "INTEGERS", "LAPACK", "NUMBERS", "REAL",
-    "UNSIGNED", "Refusal", "Supported", "check_fits",
+    "UNSIGNED", "OutDtypes", "Refusal", "Supported", "check_fits",
 ]  # fmt: skip
 
 BOOL = frozenset({dtypes.bool})
@@ -48,6 +48,30 @@ def check_fits(number: Any, d: dtype) -> None:
         limit = 1 << (d.itemsize * 8 - d.is_signed)
         if not -limit - d.is_signed < number < limit:
             raise RuntimeError(f"value cannot be converted to type {_C_NAMES[d]} without overflow")
+
+
+class OutDtypes:
+    """Which dtypes of ``out`` an operator takes beside the result's own, and what it says of others.
+
+    Parameters
+    ----------
+    words
+        With ``{name}`` for the argument ("result" where it is ``out``), and ``{out}`` and ``{expected}`` for the dtypes.
+    accepts
+        Called with the result's dtype and that of ``out``; what the result can be cast to, unless said otherwise.
+    """
+
+    __slots__ = ("words", "accepts")
+
+    def __init__(self, words: str, accepts: Callable[[dtype, dtype], bool] = can_cast) -> None:
+        self.words = words
+        self.accepts = accepts
+
+    def require(self, name: str, result: dtype, out: dtype) -> None:
+        """Raise PyTorch's RuntimeError for an ``out`` that is not accepted."""
+        if result is not out and not self.accepts(result, out):
+            shown = {"out": scalar_type_name(out), "expected": scalar_type_name(result)}
+            raise RuntimeError(self.words.format(name="result" if name == "out" else name, **shown))
 
 
 class Refusal:

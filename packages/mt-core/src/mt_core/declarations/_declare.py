@@ -9,7 +9,7 @@ from ..dispatch.registry import DECLARATIONS, define
 from ..dtypes import dtype
 from ..promotion import ARITHMETIC, FLOAT, Promotion
 from ..schema import Schema, parse_schema
-from ._checks import Supported
+from ._checks import OutDtypes, Supported
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -66,6 +66,8 @@ class Declaration:
     on_expanded : str
         What is warned of where a form writes to a tensor in which several indices reach one element; without it, that
         is refused.
+    out_check : OutDtypes or None
+        What ``out`` may be, where that is neither, or is said in other words.
     """
 
     __slots__ = (
@@ -93,6 +95,7 @@ class Declaration:
         "apart",
         "not_in_part",
         "on_expanded",
+        "out_check",
     )
 
     def __init__(
@@ -120,6 +123,7 @@ class Declaration:
         apart: frozenset[str] = frozenset(),
         not_in_part: frozenset[str] = frozenset(),
         on_expanded: str = "",
+        out_check: OutDtypes | None = None,
     ) -> None:
         self.schema = schema
         self.family = family
@@ -143,6 +147,7 @@ class Declaration:
         self.apart = apart
         self.not_in_part = not_in_part
         self.on_expanded = on_expanded
+        self.out_check = out_check
         self.inplace: str | None = None
         self.out: str | None = None
         if (check if kind != "elementwise" else dtypes) is not None:
@@ -198,6 +203,7 @@ class Facts(TypedDict, total=False):
     out_takes: frozenset[dtype]
     out_dtype: Callable[[Any, Any], dtype | None]
     on_expanded: str
+    out_check: OutDtypes
 
 
 class Options(Facts, total=False):
@@ -250,6 +256,8 @@ class Family:
         See `Declaration`.
     apart, not_in_part : str
         Arguments that may share no memory with what the in-place and ``out=`` forms write, or all of it only.
+    out_check : OutDtypes
+        Which other dtypes it takes, and what it says of the rest.
     """
 
     def __init__(self, name: str) -> None:

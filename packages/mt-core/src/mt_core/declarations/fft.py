@@ -5,7 +5,8 @@ All else is written in them.
 
 from __future__ import annotations
 
-from ._checks import COMPLEX, COMPLEX_HALF, REAL, Refusal, Supported
+from ..dtypes import dtype
+from ._checks import COMPLEX, COMPLEX_HALF, REAL, OutDtypes, Refusal, Supported
 from ._declare import Family
 
 family = Family("fft")
@@ -29,13 +30,21 @@ family.plain(
 )
 
 
+def _alike(result: dtype, out: dtype) -> bool:
+    return result.category == out.category
+
+
 def _declare(name: str, arguments: str, doc: str) -> None:
+    what = "complex" if name.rstrip("2n") in ("fft", "ifft", "rfft", "ihfft") else "floating point"
+    # PyTorch's messages have one name for both directions of a complex transform over several dimensions.
+    shown = {"fft2": "fftn", "ifft2": "fftn", "ifftn": "fftn"}.get(name, name.replace("2", "n"))
     family.composite(
         f"fft_{name}({arguments}) -> Tensor",
         variants="function",
         namespace="torch.fft",
         python_name=name,
         out=True,
+        out_check=OutDtypes(f"{shown} expects a {what} output tensor, but got {{out}}", _alike),
         doc=doc,
     )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from typing import Any
 
 from .. import dtypes
@@ -9,7 +11,7 @@ from ..api import _functions as ops
 from ..dispatch.registry import find_overload
 from ..dispatch.registry import register_composite as composite
 from ..factories import check_options
-from ..tensor import wrap_dim
+from ..tensor import no_dimensions, wrap_dim
 
 Ints = tuple[int, ...]
 
@@ -61,7 +63,7 @@ def _complex_transform(self: Any, dims: Ints, norm: str | None, forward: bool) -
 
 def _wrapped(self: Any, dim: int) -> int:
     if not self.dim():
-        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+        raise no_dimensions(dim)
     return wrap_dim(dim, self.dim())
 
 
@@ -87,10 +89,11 @@ def _several(self: Any, s: Any, dim: Any, last_scale: bool = False) -> tuple[Int
     else:
         dims = tuple(range(self.dim()))
     sizes = [self.shape[d] if s is None or s[i] == -1 else s[i] for i, d in enumerate(dims)]
-    if last_scale and (s is None or s[-1] == -1) and dims:
-        sizes[-1] = 2 * (self.shape[dims[-1]] - 1)
     for n in sizes:
         _positive(n)
+    if last_scale and (s is None or s[-1] == -1) and dims:
+        sizes[-1] = 2 * (self.shape[dims[-1]] - 1)
+        _positive(sizes[-1])
     return dims, tuple(sizes)
 
 
@@ -186,16 +189,7 @@ def rfftn(self: Any, s: Any, dim: Any, norm: Any) -> Any:
     dims, sizes = _several(self, s, dim)
     if not dims:
         raise RuntimeError("rfftn must transform at least one axis")
-    return _r2c_then(_resized(source, dims, sizes), dims, _normalization(norm, True), True)
-
-
-def _r2c_then(source: Any, dims: Ints, normalization: int, forward: bool) -> Any:
-    """The real transform of the last dimension, the complex one of the others."""
-    half = find_overload("_fft_r2c").call(source, dims[-1:], normalization, True)
-    half = half if forward else half.conj()
-    if len(dims) == 1:
-        return half
-    return find_overload("_fft_c2c").call(half, dims[:-1], normalization, forward)
+    return find_overload("_fft_r2c").call(_resized(source, dims, sizes), dims, _normalization(norm, True), True)
 
 
 @composite("fft_irfftn")
@@ -228,7 +222,11 @@ def ihfftn(self: Any, s: Any, dim: Any, norm: Any) -> Any:
     dims, sizes = _several(self, s, dim)
     if not dims:
         raise RuntimeError("ihfftn must transform at least one axis")
-    return _r2c_then(_resized(source, dims, sizes), dims, _normalization(norm, False), False)
+    normalization = _normalization(norm, False)
+    half = find_overload("_fft_r2c").call(_resized(source, dims, sizes), dims[-1:], normalization, True).conj()
+    if len(dims) == 1:
+        return half
+    return find_overload("_fft_c2c").call(half, dims[:-1], normalization, False)
 
 
 for _name, _function in (
@@ -249,33 +247,38 @@ for _name, _function in (
 def fftfreq(n: int, d: float, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Any:
     """-> (n,): the frequencies of `fft`'s results, for samples `d` apart."""
     check_options(layout, pin_memory)
-    _frequency_dtype(dtype)
-    count = ops.arange(n, dtype=dtype or dtypes.get_default_dtype(), device=device)
+    count = _counted("fftfreq", n, dtype, device)
     half = (n + 1) // 2
-    return ops.where(count < half, count, count - n) * (1.0 / (n * d))
+    return ops.where(count < half, count, count - n) * _step(n, d)
 
 
-def _frequency_dtype(dtype: Any) -> None:
+def _counted(name: str, n: int, dtype: Any, device: Any) -> Any:
+    """0 ... n - 1, in the dtype of frequencies."""
     if dtype is not None and dtype.category < 2:
-        raise RuntimeError(
-            f"fftfreq requires a floating point or complex dtype, but got {dtypes.scalar_type_name(dtype)}"
-        )
+        raise RuntimeError(f"{name} requires a floating point or complex dtype")
+    if dtype is not None and dtype.is_complex:
+        raise NotImplementedError(f"\"arange_cpu\" not implemented for '{dtypes.scalar_type_name(dtype)}'")
+    if n < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
+    return ops.arange(n, dtype=dtype or dtypes.get_default_dtype(), device=device)
+
+
+def _step(n: int, d: float) -> float:
+    """Distance of neighbouring frequencies."""
+    return 1.0 / (n * d) if n * d else math.inf
 
 
 @composite("fft_rfftfreq")
 def rfftfreq(n: int, d: float, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Any:
     """-> (n // 2 + 1,): the frequencies of `rfft`'s results, for samples `d` apart."""
     check_options(layout, pin_memory)
-    _frequency_dtype(dtype)
-    count = ops.arange(n // 2 + 1, dtype=dtype or dtypes.get_default_dtype(), device=device)
-    return count * (1.0 / (n * d))
+    # C++ rounds halves of negative numbers towards zero.
+    return _counted("rfftfreq", int(n / 2) + 1, dtype, device) * _step(n, d)
 
 
 def _shifted(self: Any, dim: Any, towards_middle: bool) -> Any:
     dims = tuple(range(self.dim())) if dim is None else tuple(dim)
-    if not dims:
-        return self.clone()
-    shifts = [self.shape[d] // 2 if towards_middle else (self.shape[d] + 1) // 2 for d in dims]
+    shifts = [self.size(d) // 2 if towards_middle else (self.size(d) + 1) // 2 for d in dims]
     return self.roll(shifts, dims)
 
 
@@ -300,46 +303,120 @@ def stft(
     return_complex: Any,
     align_to_window: Any,
 ) -> Any:
-    """self (L,) or (B, L) -> (B, F, T) of complex, or (B, F, T, 2); F frequencies, T frames, `hop_length` apart."""
-    hop = n_fft // 4 if hop_length is None else hop_length
+    """self (L,) or (B, L) -> (B, F, T) of complex, or (B, F, T, 2); F frequencies, T frames, `hop_length` apart.
+
+    Where windows are shorter than the transform, the first begins at the signal's start with `align_to_window`; else
+    it is laid in the middle of the first `n_fft` samples.
+    """
+    hop = _floor(n_fft, 4) if hop_length is None else hop_length
     length = n_fft if win_length is None else win_length
-    if return_complex is None:
-        if not self.is_complex() and not (window is not None and window.is_complex()):
-            raise RuntimeError(
-                "stft requires the return_complex parameter be given for real inputs, and will further require "
-                "that return_complex=True in a future PyTorch release."
-            )
-        return_complex = True
-    if self.dim() not in (1, 2):
-        raise RuntimeError(f"stft: expected a 1D or 2D tensor, but got {self.dim()}D")
-    signal = self if self.dim() == 2 else self.unsqueeze(0)
-    if center:
-        signal = ops.pad(signal.unsqueeze(1), (n_fft // 2, n_fft // 2), pad_mode).squeeze(1)
-    size = signal.shape[1]
-    if not 0 < n_fft <= size:
-        raise RuntimeError(f"stft: expected 0 < n_fft < {size}, but got n_fft={n_fft}")
-    if hop <= 0:
-        raise RuntimeError(f"stft: expected hop_length > 0, but got hop_length={hop}")
-    if not 0 < length <= n_fft:
-        raise RuntimeError(f"stft: expected 0 < win_length <= n_fft, but got win_length={length}")
-    if window is not None and (window.dim() != 1 or window.shape[0] != length):
-        raise RuntimeError(
-            f"stft: expected a 1D window tensor of size equal to win_length={length}, but got window with size "
-            f"{list(window.shape)}"
-        )
-    frames = signal.unfold(-1, n_fft, hop)
+    return_complex = _says_complex(self, window, return_complex)
+    if center and align_to_window is not None:
+        raise RuntimeError("stft align_to_window should only be set when center = false")
+    signal = _centered(self, n_fft, pad_mode) if center and self.dim() in (1, 2, 3) else self
+    options = {"normalized": normalized, "onesided": onesided, "return_complex": return_complex}
+    call = _Call("stft", signal, n_fft, hop, length, window, **options, align_to_window=align_to_window)
+    _check_signal(call, signal, n_fft, hop, length, window)
+    if window is None:
+        _warn_of_rectangle(_LEAKAGE)
+    rows = signal if signal.dim() == 2 else signal.unsqueeze(0)
+    if align_to_window:
+        before = (n_fft - length) // 2
+        rows = ops.constant_pad_nd(rows, (before, n_fft - length - before), 0)
+    frames = rows.unfold(-1, n_fft, hop)
     shape = _full_window(window, length, n_fft, signal)
     if shape is not None:
         frames = frames * shape
+    spectrum = _spectra(frames, onesided, normalized).transpose(1, 2)
+    result = spectrum if self.dim() == 2 else spectrum.squeeze(0)
+    return result if return_complex else ops.view_as_real(result)
+
+
+_LEAKAGE = (
+    "A window was not provided. A rectangular window will be applied,which is known to cause spectral leakage. Other "
+    "windows such as torch.hann_window or torch.hamming_window are recommended to reduce spectral leakage.To suppress "
+    "this warning and use a rectangular window, explicitly set `window=torch.ones(n_fft, device=<device>)`."
+)
+_LOSS = (
+    "A window was not provided. A rectangular window will be applied.Please provide the same window used by stft to "
+    "make the inversion lossless.To suppress this warning and use a rectangular window, explicitly set "
+    "`window=torch.ones(n_fft, device=<device>)`."
+)
+
+
+def _warn_of_rectangle(words: str) -> None:
+    warnings.warn(words, stacklevel=2)
+
+
+def _says_complex(self: Any, window: Any, return_complex: bool | None) -> bool:
+    if return_complex is not None:
+        return return_complex
+    if not self.is_complex() and not (window is not None and window.is_complex()):
+        raise RuntimeError(
+            "stft requires the return_complex parameter be given for real inputs, and will further require "
+            "that return_complex=True in a future PyTorch release."
+        )
+    return True
+
+
+def _floor(a: int, b: int) -> int:
+    """a / b, rounded towards zero as in C++."""
+    return a // b if a >= 0 else -(-a // b)
+
+
+def _centered(self: Any, n_fft: int, pad_mode: str) -> Any:
+    """Half a transform more on both sides."""
+    half = _floor(n_fft, 2)
+    rows = self.reshape((1,) * (3 - self.dim()) + tuple(self.shape))
+    padded = ops.pad(rows, (half, half), pad_mode)
+    return padded.reshape(padded.shape[-self.dim() :])
+
+
+class _Call:
+    """What PyTorch says of a call before it says what is wrong with it."""
+
+    def __init__(self, name: str, signal: Any, n_fft: int, hop: int, win: int, window: Any, **options: Any) -> None:
+        shown = {"n_fft": n_fft, "hop_length": hop, "win_length": win, "window": None, **options}
+        if window is not None:
+            shown["window"] = f"{_type_name(window)}{{{list(window.shape)}}}"
+        words = (f"{k}={int(v) if isinstance(v, bool) else v}" for k, v in shown.items())
+        self.words = f"{name}({_type_name(signal)}{list(signal.shape)}, {', '.join(words)})"
+
+    def require(self, condition: bool, words: str) -> None:
+        """Raise RuntimeError unless the condition holds."""
+        if not condition:
+            raise RuntimeError(f"{self.words} {words}")
+
+
+def _type_name(tensor: Any) -> str:
+    """``torch.FloatTensor``; of types that came later ``CPUBoolType``."""
+    d = tensor.dtype
+    name = dtypes.scalar_type_name(d)
+    old = d.category in (1, 2) and name in ("Byte", "Char", "Short", "Int", "Long", "Half", "Float", "Double")
+    return f"torch.{name}Tensor" if old else f"CPU{name}Type"
+
+
+def _check_signal(call: _Call, signal: Any, n_fft: int, hop: int, length: int, window: Any) -> None:
+    call.require(signal.dtype.category >= 2, ": expected a tensor of floating point or complex values")
+    call.require(signal.dim() in (1, 2), ": expected a 1D or 2D tensor")
+    size = signal.shape[-1]
+    call.require(0 < n_fft <= size, f": expected 0 < n_fft < {size}, but got n_fft={length}")
+    call.require(hop > 0, f": expected hop_length > 0, but got hop_length={hop}")
+    call.require(0 < length <= n_fft, f": expected 0 < win_length <= n_fft, but got win_length={length}")
+    if window is not None:
+        fits = window.dim() == 1 and window.shape[0] == length
+        words = f": expected a 1D window tensor of size equal to win_length={length}, but got window with size "
+        call.require(fits, f"{words}{list(window.shape)}")
+
+
+def _spectra(frames: Any, onesided: bool | None, normalized: bool) -> Any:
+    """Transforms of frames (B, T, n_fft): (B, T, F)."""
     complex_ = frames.is_complex()
     half = not complex_ if onesided is None else onesided
     if complex_ and half:
         raise RuntimeError("Cannot have onesided output if window or input is complex")
     norm = "ortho" if normalized else None
-    spectrum = rfft(frames, None, -1, norm) if half else fft(frames, None, -1, norm)
-    spectrum = spectrum.transpose(1, 2)
-    result = spectrum if self.dim() == 2 else spectrum.squeeze(0)
-    return result if return_complex else ops.view_as_real(result.contiguous())
+    return rfft(frames, None, -1, norm) if half else fft(frames, None, -1, norm)
 
 
 def _full_window(window: Any, length: int, n_fft: int, like: Any) -> Any:
@@ -366,55 +443,64 @@ def istft(
     return_complex: bool,
 ) -> Any:
     """self (F, T) or (B, F, T) of complex -> (L,) or (B, L)."""
-    hop = n_fft // 4 if hop_length is None else hop_length
+    hop = _floor(n_fft, 4) if hop_length is None else hop_length
     win = n_fft if win_length is None else win_length
-    spectrum, half = _spectrum(self, n_fft, onesided)
-    _check_windows(n_fft, hop, win, window)
-    real = self.real if not self.is_conj() else self.conj().real
-    shape = _full_window(
-        window if window is not None else ops.ones((win,), dtype=real.dtype, device=real.device), win, n_fft, real
-    )
-    norm = "ortho" if normalized else None
-    if return_complex:
-        frames = ifft(spectrum, None, -1, norm)
-    else:
-        source = spectrum if half else spectrum.narrow(-1, 0, n_fft // 2 + 1)
-        frames = irfft(source, n_fft, -1, norm)
-    result = _synthesized(frames, shape, n_fft, hop, center, length)
+    options = {"center": center, "normalized": normalized, "onesided": onesided, "length": length}
+    call = _Call("istft", self, n_fft, hop, win, window, **options, return_complex=return_complex)
+    if window is None:
+        _warn_of_rectangle(_LOSS)
+    spectrum, half = _spectrum(call, self, n_fft, onesided)
+    _check_windows(call, n_fft, hop, win, window)
+    if return_complex and half:
+        raise RuntimeError("Cannot have onesided output if window or input is complex")
+    if not return_complex and window is not None and window.is_complex():
+        raise RuntimeError("Complex windows are incompatible with return_complex=False")
+    frames = _frames(spectrum, half, n_fft, normalized, return_complex)
+    if window is None or window.dtype.category < 2:
+        like = {"dtype": self.dtype.to_real(), "device": self.device}
+        window = ops.ones((win,), **like) if window is None else window.to(**like)
+    result = _synthesized(call, frames, _full_window(window, win, n_fft, window), n_fft, hop, center, length)
     return result if self.dim() == 3 else result.squeeze(0)
 
 
-def _spectrum(self: Any, n_fft: int, onesided: Any) -> tuple[Any, bool]:
+def _frames(spectrum: Any, half: bool, n_fft: int, normalized: bool, complex_: bool) -> Any:
+    """The signals (B, T, n_fft) of spectra (B, T, F)."""
+    norm = "ortho" if normalized else None
+    if complex_:
+        return ifft(spectrum, None, -1, norm)
+    source = spectrum if half else spectrum.narrow(-1, 0, n_fft // 2 + 1)
+    return irfft(source, n_fft, -1, norm)
+
+
+def _spectrum(call: _Call, self: Any, n_fft: int, onesided: Any) -> tuple[Any, bool]:
     """(frames (B, T, F), whether they hold half of the frequencies)."""
     if not self.is_complex():
         raise RuntimeError(
             "istft requires a complex-valued input tensor matching the output from stft with return_complex=True."
         )
-    if self.dim() not in (2, 3):
-        raise RuntimeError(f"istft: expected a tensor with 2 or 3 dimensions, but got {self.dim()}")
-    if not self.numel():
-        raise RuntimeError("istft: input tensor cannot be empty.")
+    # PyTorch counts the two parts of a number as a dimension.
+    for dim in (-2, -3):
+        wrap_dim(dim, self.dim() + 1)
+    call.require(self.numel() > 0, ": input tensor cannot be empty.")
+    call.require(self.dim() in (2, 3), f": expected a tensor with 3 or 4 dimensions, but got {self.dim() + 1}")
     spectrum = (self if self.dim() == 3 else self.unsqueeze(0)).transpose(1, 2)
     bins = spectrum.shape[-1]
     half = bins != n_fft if onesided is None else onesided
-    if bins != (n_fft // 2 + 1 if half else n_fft):
-        raise RuntimeError(
-            "istft: expected the frequency dimension (3rd to the last) of the input tensor to match n_fft / 2 + "
-            f"1 when onesided=True, but got {bins}"
-        )
+    which, size = ("/ 2 + 1 when onesided=True", _floor(n_fft, 2) + 1) if half else ("when onesided=False", n_fft)
+    words = ": expected the frequency dimension (3rd to the last) of the input tensor to match n_fft"
+    call.require(bins == size, f"{words} {which}, but got {bins}")
     return spectrum, half
 
 
-def _check_windows(n_fft: int, hop: int, win: int, window: Any) -> None:
-    if not 0 < hop <= win:
-        raise RuntimeError(f"istft: expected 0 < hop_length <= win_length, but got hop_length={hop}")
-    if not 0 < win <= n_fft:
-        raise RuntimeError(f"istft: expected 0 < win_length <= n_fft, but got win_length={win}")
-    if window is not None and (window.dim() != 1 or window.shape[0] != win):
-        raise RuntimeError(f"istft: Invalid window shape. window has to be 1D and length of `win_length`={win}")
+def _check_windows(call: _Call, n_fft: int, hop: int, win: int, window: Any) -> None:
+    call.require(0 < hop <= win, ": expected 0 < hop_length <= win_length")
+    call.require(0 < win <= n_fft, ": expected 0 < win_length <= n_fft")
+    if window is not None:
+        fits = window.dim() == 1 and window.shape[0] == win
+        call.require(fits, ": Invalid window shape. window has to be 1D and length of `win_length`")
 
 
-def _synthesized(frames: Any, shape: Any, n_fft: int, hop: int, center: bool, length: Any) -> Any:
+def _synthesized(call: _Call, frames: Any, shape: Any, n_fft: int, hop: int, center: bool, length: Any) -> Any:
     """The signals (B, L) of frames (B, T, n_fft) that a window of this shape was laid on."""
     count = frames.shape[1]
     total = n_fft + hop * (count - 1)
@@ -426,8 +512,7 @@ def _synthesized(frames: Any, shape: Any, n_fft: int, hop: int, center: bool, le
         signal.narrow(1, start, min(end, total) - start),
         envelope.narrow(1, start, min(end, total) - start),
     )
-    if float(envelope.abs().min()) < 1e-11:
-        raise RuntimeError("window overlap add min: 1")
+    call.require(float(envelope.abs().min()) >= 1e-11, "window overlap add min: 1\n[ CPUBoolType{} ]")
     result = signal / envelope
     if end > total:
         result = ops.constant_pad_nd(result, (0, end - total), 0)

@@ -11,11 +11,14 @@ from ..api import _functions as ops
 from ..checks.dtypes import require_same_dtype
 from ..checks.linalg import refuse_singular
 from ..dispatch.registry import register_composite as composite
-from ..dtypes import scalar_type_name
+from ..dtypes import cpp_type_name, scalar_type_name
 from ..return_types import struct_sequence
+from ..shape_rules.linalg import norm_dtype, norm_input, real_order, square
 from ..tensor import wrap_dim
 
 Ints = tuple[int, ...]
+
+_NORM = "linalg.matrix_norm"
 
 
 def _two_dims(self: Any, dim: Ints, name: str = "linalg.matrix_norm") -> Ints:
@@ -25,7 +28,7 @@ def _two_dims(self: Any, dim: Ints, name: str = "linalg.matrix_norm") -> Ints:
         raise RuntimeError(f"{name}: dim must be a 2-tuple. Got {' '.join(map(str, dim))}")
     a, b = (wrap_dim(d, self.dim()) for d in dim)
     if a == b:
-        raise RuntimeError(f"{name}: dims must be different. Got ({dim[0]}, {dim[1]})")
+        raise RuntimeError(f"{name}: dims must be different. Got ({a}, {b})")
     return a, b
 
 
@@ -41,24 +44,36 @@ def _singular_values(self: Any, dims: Ints, keepdim: bool, combine: Any) -> Any:
 @composite("linalg_matrix_norm")
 def matrix_norm(self: Any, ord: Any, dim: Ints, keepdim: bool, dtype: Any) -> Any:
     """A (*, M, N) -> (*), or 1 in place of M and N with `keepdim`."""
+    real_order(ord, _NORM)
     dims = _two_dims(self, dim)
-    if self.dtype.category < 2:
-        raise RuntimeError(
-            "linalg.matrix_norm: Expected a floating point or complex tensor as input. Got "
-            f"{scalar_type_name(self.dtype)}"
-        )
-    A = self if dtype is None else self.to(dtype)
+    A = _normed(self, dtype)
     size = abs(float(ord))
     if size not in (1, 2, math.inf):
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
     largest = float(ord) > 0
     if size == 2:
-        return _singular_values(A, dims, keepdim, lambda s: s.amax(-1) if largest else s.amin(-1))
+        return _singular_values(A, dims, keepdim, lambda s: _extreme(s, -1, False, largest))
     over, rest = dims if size == 1 else (dims[1], dims[0])
     sums = ops.linalg_vector_norm(A, 1, (over,), keepdim)
     if not keepdim and rest > over:
         rest -= 1
-    return sums.amax((rest,), keepdim) if largest else sums.amin((rest,), keepdim)
+    return _extreme(sums, rest, keepdim, largest)
+
+
+def _extreme(values: Any, dim: int, keepdim: bool, largest: bool) -> Any:
+    """The largest value, or the smallest, along a dimension; of none the largest is 0."""
+    if largest and not values.shape[dim]:
+        return values.sum((dim,), keepdim)
+    return values.amax((dim,), keepdim) if largest else values.amin((dim,), keepdim)
+
+
+def _normed(self: Any, dtype: Any) -> Any:
+    """What a norm is taken of: the input, in the dtype asked for."""
+    norm_input(self.dtype, _NORM)
+    if dtype is None:
+        return self
+    norm_dtype(self.dtype, dtype, _NORM)
+    return self.to(dtype)
 
 
 @composite("linalg_matrix_norm.str_ord")
@@ -67,9 +82,9 @@ def matrix_norm_named(self: Any, ord: str, dim: Ints, keepdim: bool, dtype: Any)
     dims = _two_dims(self, dim)
     if ord not in ("fro", "nuc"):
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
+    A = _normed(self, dtype)
     if ord == "fro":
-        return ops.linalg_vector_norm(self, 2, dims, keepdim, dtype=dtype)
-    A = self if dtype is None else self.to(dtype)
+        return ops.linalg_vector_norm(A, 2, dims, keepdim)
     return _singular_values(A, dims, keepdim, lambda s: s.sum(-1))
 
 
@@ -170,13 +185,19 @@ def multi_dot(tensors: list[Any]) -> Any:
     for i, t in enumerate(tensors[1:-1], 1):
         if t.dim() != 2:
             raise RuntimeError(f"multi_dot(): tensor {i} must be 2D but got {t.dim()}D")
+    for i, t in enumerate(tensors):
+        if t.dtype is not first.dtype:
+            raise RuntimeError(
+                f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {cpp_type_name(first.dtype)} "
+                f"and tensor {i} {cpp_type_name(t.dtype)}"
+            )
     chain[0] = first.unsqueeze(0) if first.dim() == 1 else first
     chain[-1] = last.unsqueeze(1) if last.dim() == 1 else last
     for i, (a, b) in enumerate(pairwise(chain)):
         if a.shape[1] != b.shape[0]:
             raise RuntimeError(
-                f"multi_dot(): tensors {i} and {i + 1} with shapes {list(a.shape)} and {list(b.shape)} cannot be "
-                "multiplied"
+                f"multi_dot(): tensors {i} and {i + 1} with shapes {list(tensors[i].shape)} and "
+                f"{list(tensors[i + 1].shape)} cannot be multiplied"
             )
     result = _cheapest_product(chain)
     if first.dim() == 1:
@@ -206,6 +227,8 @@ def _cheapest_product(chain: list[Any]) -> Any:
 @composite("chain_matmul")
 def chain_matmul(matrices: list[Any]) -> Any:
     """matrices (M, K1), (K1, K2), ..., (Kn, N) -> (M, N)."""
+    if not matrices:
+        raise RuntimeError("chain_matmul(): Expected one or more matrices")
     for t in matrices:
         if t.dim() != 2:
             raise RuntimeError(f"Tensor dimension is {t.dim()}, expected 2 instead.")
@@ -297,6 +320,7 @@ def slogdet(self: Any) -> Any:
 @composite("logdet")
 def logdet(self: Any) -> Any:
     """A (*, N, N) -> (*)."""
+    square(self, "logdet")
     sign, logs = ops.linalg_slogdet(self)
     if self.is_complex():
         return sign.log() + logs
@@ -314,7 +338,12 @@ def cholesky(self: Any, upper: bool) -> Any:
 @composite("cholesky")
 def cholesky_(self: Any, upper: bool) -> Any:
     """self (*, N, N) -> (*, N, N)."""
-    return cholesky(self, upper)
+    if not self.numel():
+        return self.clone()
+    square(self, "cholesky", "cholesky_cpu")
+    factor, info = ops.linalg_cholesky_ex(self, upper=upper)
+    _raise_singular(info, "cholesky", self)
+    return factor
 
 
 @composite("qr")
@@ -338,11 +367,15 @@ def svdvals(A: Any, driver: Any) -> Any:
 @composite("svd")
 def svd(self: Any, some: bool, compute_uv: bool) -> Any:
     """self (*, M, N) -> U (*, M, K), S (*, K), V (*, N, K); K = min(M, N) for `some`."""
+    if self.dim() < 2:
+        raise RuntimeError(
+            f"linalg.svd: input should have at least 2 dimensions, but has {self.dim()} dimensions instead"
+        )
     named = struct_sequence("svd", ("U", "S", "V"))
     if not compute_uv:
         m, n = self.shape[-2:]
         return named(
-            (self.new_zeros((*self.shape[:-2], m, m)), svdvals(self, None), self.new_zeros((*self.shape[:-2], n, n)))
+            (self.new_zeros((*self.shape[:-2], m, m)), svdvals(self, None), self.new_zeros((*self.shape[:-2], n, n)).mT)
         )
     u, s, vh = ops.linalg_svd(self, not some)
     return named((u, s, vh.mH))

@@ -10,14 +10,20 @@ from ..api import _functions as ops
 from ..checks.linalg import refuse_singular_factor
 from ..dispatch.registry import register_composite as composite
 from ..dtypes import scalar_type_name
+from ..formats import contiguous_format
 from ..layout import broadcast_shapes
-from ..shape_rules.linalg import floating
+from ..shape_rules.linalg import floating, lapack
 
 Ints = tuple[int, ...]
 
 
 def _adjoint(matrix: Any) -> Any:
     return matrix.mH if matrix.is_complex() else matrix.mT
+
+
+def _by_columns(matrix: Any) -> Any:
+    """A copy stored column by column, as LAPACK leaves what it returns."""
+    return matrix.mT.clone(memory_format=contiguous_format).mT
 
 
 # LU
@@ -66,10 +72,12 @@ def _check_lu_solve(LU: Any, pivots: Any, B: Any, left: bool) -> None:
             f"linalg.lu_solve: Incompatible shapes of A and B for the equation {equation} "
             f"({LU.shape[-2]}x{LU.shape[-1]} and {B.shape[-2]}x{B.shape[-1]})"
         )
+    if pivots.size(-1) != LU.shape[-1]:
+        raise RuntimeError("linalg.lu_solve: Number of pivots per batch should be same as the dimension of the matrix")
     if tuple(pivots.shape) != tuple(LU.shape[:-1]):
         raise RuntimeError(
-            "linalg.lu_solve: Number of pivots per batch should be same as the dimension of the matrix. Got "
-            f"pivots of shape {list(pivots.shape)} and LU of shape {list(LU.shape)}"
+            "linalg.lu_solve: Expected LU.shape[:-1] and pivots.shape to be the same, but got pivots with shape "
+            f"{list(pivots.shape)} instead"
         )
 
 
@@ -92,7 +100,8 @@ def linalg_lu_solve(LU: Any, pivots: Any, B: Any, left: bool, adjoint: bool) -> 
     permutation, _, _ = ops.lu_unpack(LU, pivots, unpack_data=False)
     if adjoint:
         inner = ops.linalg_solve_triangular(_adjoint(LU), B, upper=False)
-        return permutation @ ops.linalg_solve_triangular(_adjoint(LU), inner, upper=True, unitriangular=True)
+        outer = ops.linalg_solve_triangular(_adjoint(LU), inner, upper=True, unitriangular=True)
+        return (outer.mT @ permutation.mT).mT
     inner = ops.linalg_solve_triangular(LU, permutation.mT @ B, upper=False, unitriangular=True)
     return ops.linalg_solve_triangular(LU, inner, upper=True)
 
@@ -138,7 +147,7 @@ def householder_product(input: Any, tau: Any) -> Any:
     _check_reflectors(input, tau, name)
     if input.shape[-2] < input.shape[-1]:
         raise RuntimeError(f"{name}: input.shape[-2] must be greater than or equal to input.shape[-1]")
-    if input.shape[-1] < tau.shape[-1]:
+    if input.shape[-1] < tau.size(-1):
         raise RuntimeError(f"{name}: input.shape[-1] must be greater than or equal to tau.shape[-1]")
     _check_tau(input, tau, name)
     if input.dtype is not tau.dtype:
@@ -146,11 +155,12 @@ def householder_product(input: Any, tau: Any) -> Any:
             f"{name}: tau dtype {scalar_type_name(tau.dtype)} does not match input dtype "
             f"{scalar_type_name(input.dtype)}"
         )
+    lapack(input, "orgqr_cpu")
     vectors = _reflectors(input, tau.shape[-1])
     result = ops.eye(*input.shape[-2:], dtype=input.dtype, device=input.device).expand(input.shape)
     for i in reversed(range(tau.shape[-1])):
         result = _reflect(vectors, tau, i, result)
-    return result.mT.contiguous().mT
+    return _by_columns(result)
 
 
 def _check_reflectors(input: Any, tau: Any, name: str) -> None:
@@ -180,9 +190,10 @@ def orgqr(self: Any, input2: Any) -> Any:
 def ormqr(self: Any, input2: Any, input3: Any, left: bool, transpose: bool) -> Any:
     """self (*, M, K) reflectors, input2 (*, K), input3 (*, M, N) -> (*, M, N); input3 (*, N, M) from the right."""
     _check_ormqr(self, input2, input3, left)
+    lapack(self, "ormqr_cpu")
     if not left:
         # C Q is the adjoint of Q^H C^H.
-        return _adjoint(ops.ormqr(self, input2, _adjoint(input3), True, not transpose))
+        return _by_columns(_adjoint(ops.ormqr(self, input2, _adjoint(input3), True, not transpose)))
     count = input2.shape[-1]
     vectors = _reflectors(self, count)
     # Q^H is the product of the H_i^H in the other order.
@@ -190,7 +201,7 @@ def ormqr(self: Any, input2: Any, input3: Any, left: bool, transpose: bool) -> A
     result = input3
     for i in range(count) if transpose else reversed(range(count)):
         result = _reflect(vectors, tau, i, result)
-    return result.mT.contiguous().mT
+    return _by_columns(result)
 
 
 def _check_ormqr(self: Any, tau: Any, other: Any, left: bool) -> None:
@@ -198,7 +209,7 @@ def _check_ormqr(self: Any, tau: Any, other: Any, left: bool) -> None:
     _check_reflectors(self, tau, name)
     if other.dim() < 2:
         raise RuntimeError(f"{name}: other must have at least 2 dimensions.")
-    if other.shape[side] < tau.shape[-1]:
+    if other.shape[side] < tau.size(-1) and other.shape[side] == self.shape[-2]:
         raise RuntimeError(f"{name}: other.shape[{side}] must be greater than or equal to tau.shape[-1]")
     if tau.shape[-1] != min(other.shape[side], self.shape[-1]):
         raise RuntimeError(f"{name}: tau.shape[-1] must be equal to min(other.shape[{side}], input.shape[-1])")
@@ -257,7 +268,7 @@ def triangular_solve(self: Any, A: Any, upper: bool, transpose: bool, unitriangu
     wide = A.expand((*batch, *A.shape[-2:]))
     matrix, triangle = (wide.mT, not upper) if transpose else (wide, upper)
     solution = ops.linalg_solve_triangular(matrix, self, upper=triangle, unitriangular=unitriangular)
-    return solution, wide.clone()
+    return solution, _by_columns(wide)
 
 
 @composite("cholesky_solve", explicit=True)
@@ -267,6 +278,7 @@ def cholesky_solve(self: Any, input2: Any, upper: bool) -> Any:
         if given.dim() < 2:
             raise RuntimeError(f"{what} should have at least 2 dimensions, but has {given.dim()} dimensions instead")
     _check_pair(self, input2, "cholesky_solve")
+    lapack(self, "cholesky_solve_cpu")
     lower = _adjoint(input2) if upper else input2
     inner = ops.linalg_solve_triangular(lower, self, upper=False)
     return ops.linalg_solve_triangular(_adjoint(lower), inner, upper=True)
@@ -289,9 +301,18 @@ def _tolerance(self: Any, value: float | None) -> Any:
     return ops.full((), value, dtype=dtypes.float64, device=self.device)
 
 
+def _require_precision(self: Any) -> None:
+    """Refuse what has no default tolerance: the rounding of its dtype, times its larger side."""
+    if self.dtype.category < 2:
+        raise RuntimeError("This function doesn't handle types other than float and double")
+    self.size(-2)
+
+
 @composite("linalg_pinv.atol_rtol_float")
 def pinv_floats(self: Any, atol: float | None, rtol: float | None, hermitian: bool) -> Any:
     """self (*, M, N) -> (*, N, M)."""
+    if rtol is None:
+        _require_precision(self)
     return ops.linalg_pinv(self, atol=_tolerance(self, atol), rtol=_tolerance(self, rtol), hermitian=hermitian)
 
 
@@ -304,6 +325,10 @@ def pinv_rcond(self: Any, rcond: float, hermitian: bool) -> Any:
 @composite("linalg_pinv.rcond_tensor")
 def pinv_rcond_tensor(self: Any, rcond: Any, hermitian: bool) -> Any:
     """self (*, M, N) -> (*, N, M)."""
+    if rcond.is_complex():
+        raise RuntimeError(
+            f"torch.linalg.pinv: rcond tensor of complex type is not supported. Got {scalar_type_name(rcond.dtype)}"
+        )
     return ops.linalg_pinv(
         self, atol=ops.zeros((), dtype=dtypes.float64, device=self.device), rtol=rcond, hermitian=hermitian
     )
@@ -325,9 +350,11 @@ def matrix_rank(input: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
                 f"{scalar_type_name(given.dtype)}"
             )
     _check_rank(input)
+    if rtol is None:
+        _require_precision(input)
+    if not input.numel():
+        return input.new_zeros(input.shape[:-2], dtype=dtypes.int64)
     values = ops.linalg_eigvalsh(input).abs() if hermitian else ops.linalg_svdvals(input)
-    if not values.shape[-1]:
-        return values.new_zeros(values.shape[:-1], dtype=dtypes.int64)
     if rtol is None:
         default = 0.0 if atol is not None else dtypes.finfo(values.dtype).eps * max(input.shape[-2:])
         rtol = ops.full((), default, dtype=values.dtype, device=input.device)
@@ -371,6 +398,8 @@ def cond(self: Any, p: Any) -> Any:
     """self (*, M, N) -> (*) of real."""
     if self.dim() < 2:
         raise RuntimeError("linalg.cond: The input tensor must have at least 2 dimensions.")
+    if isinstance(p, complex):
+        raise RuntimeError("value cannot be converted to type double without overflow")
     order = 2.0 if p is None else float(p)
     if abs(order) not in _NORMS:
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
@@ -384,16 +413,13 @@ def cond(self: Any, p: Any) -> Any:
 
 
 def _cond_by_inverse(self: Any, order: Any) -> Any:
-    if self.shape[-1] != self.shape[-2]:
-        raise RuntimeError(
-            f"linalg.cond(ord={order if isinstance(order, str) else f'{order:g}'}): A must be batches of square "
-            f"matrices, but they are {self.shape[-2]} by {self.shape[-1]} matrices"
-        )
-    if not self.numel():
+    if isinstance(order, float) and not self.numel():
         return self.abs().new_zeros(self.shape[:-2])
+    _check_square(self, f"linalg.cond(ord={order if isinstance(order, str) else f'{order:g}'})")
     inverse, info = ops.linalg_inv_ex(self)
-    inverse = inverse.masked_fill((info != 0).unsqueeze(-1).unsqueeze(-1), math.inf)
-    return ops.linalg_matrix_norm(self, order) * ops.linalg_matrix_norm(inverse, order)
+    result = ops.linalg_matrix_norm(self, order) * ops.linalg_matrix_norm(inverse, order)
+    # A matrix that has no inverse, whatever stands in its place, is infinitely far from having one.
+    return result.masked_fill((info != 0) | result.isnan(), math.inf)
 
 
 @composite("linalg_cond.p_str")
@@ -401,7 +427,11 @@ def cond_named(self: Any, p: str) -> Any:
     """self (*, M, N) -> (*) of real."""
     if p not in ("fro", "nuc"):
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
-    return _cond_by_inverse(self, p)
+    if p == "fro":
+        return _cond_by_inverse(self, p)
+    _check_square(self, "linalg.cond(ord=nuc)")
+    values = ops.linalg_svdvals(self)
+    return values.sum(-1) * values.reciprocal().sum(-1)
 
 
 # Functions of matrices and tensors
@@ -418,6 +448,8 @@ def tensorinv(self: Any, ind: int) -> Any:
     """self (*A, *B) with as many elements in A as in B, len(A) = ind -> (*B, *A)."""
     if ind <= 0:
         raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
+    if ind > self.dim():
+        raise RuntimeError(f"ArrayRef: invalid slice, N = {ind}; size = {self.dim()}")
     rows, cols = tuple(self.shape[:ind]), tuple(self.shape[ind:])
     if math.prod(rows) != math.prod(cols):
         raise RuntimeError(
@@ -433,12 +465,9 @@ def tensorinv(self: Any, ind: int) -> Any:
 @composite("linalg_tensorsolve")
 def tensorsolve(self: Any, other: Any, dims: Any) -> Any:
     """self (*B, *X), other (*B) -> (*X); as many elements in X as in B."""
-    tensor = self
-    if dims is not None:
-        moved = [d % self.dim() for d in dims]
-        tensor = self.permute([d for d in range(self.dim()) if d not in moved] + moved)
+    tensor = self if dims is None else self.movedim(dims, tuple(range(self.dim() - len(dims), self.dim())))
     result = tuple(tensor.shape[other.dim() :])
-    rows = math.prod(tensor.shape[: other.dim()])
+    rows = other.numel()
     if math.prod(result) != rows:
         raise RuntimeError(
             "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "

@@ -165,6 +165,18 @@ def _is_as_described(out: Tensor, spec: Spec) -> bool:
     return spec.strides is None or is_contiguous(spec.shape, spec.strides)
 
 
+def _check_of_outs(overload: Overload, outs: list[int]) -> Callable[[int, Tensor, Tensor], None] | None:
+    """What the declaration asks of ``out`` arguments: called with position, ``out`` and result. None for nothing."""
+    facts, arguments = overload.declaration, overload.schema.arguments
+    exact, also, asks = facts.exact_out, facts.out_takes, facts.out_check
+    if exact:
+        return lambda at, out, result: check_exact(out, result, exact, also)
+    if asks is None:
+        return None
+    names = {i: arguments[i].name for i in outs}
+    return lambda at, out, result: asks.require(names[at], result._dtype, out._dtype)
+
+
 def _out_from_functional(overload: Overload, functional: Overload) -> Callee:
     """Compute aside, then write into ``out``; the inputs may be the output."""
     arguments = overload.schema.arguments
@@ -172,7 +184,8 @@ def _out_from_functional(overload: Overload, functional: Overload) -> Callee:
     rest = [i for i, a in enumerate(arguments) if not a.writes]
     elementwise_kind = overload.declaration.kind == "elementwise"
     tensors = [i for i in overload.tensor_positions if i not in outs]
-    exact, also = overload.declaration.exact_out, overload.declaration.out_takes
+    also = overload.declaration.out_takes
+    check_outs = _check_of_outs(overload, outs)
     chooses = overload.declaration.out_dtype
     dtype_at = next((i for i, a in enumerate(functional.schema.arguments) if a.name == "dtype"), -1)
     handed_over = result_type(overload.declaration)
@@ -187,9 +200,9 @@ def _out_from_functional(overload: Overload, functional: Overload) -> Callee:
             if chooses is not None and given[dtype_at] is None:
                 given[dtype_at] = chooses(given[0], args[outs[0]])
             results = functional.call(*given)
-            if exact:
+            if check_outs is not None:
                 for i, result in zip(outs, (results,) if len(outs) == 1 else results, strict=True):
-                    check_exact(args[i], result, exact, also)
+                    check_outs(i, args[i], result)
             if len(outs) == 1:
                 out = args[outs[0]]
                 return write_result(out, results.to(out._dtype) if out._dtype in also else results)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ..dispatch.registry import register_shape_rule as shape_rule
@@ -14,7 +15,8 @@ Ints = tuple[int, ...]
 @shape_rule("_fft_c2c")
 def c2c(self: Any, dim: Ints, normalization: int, forward: bool) -> Spec:
     """self (*) of complex -> (*)."""
-    return Spec(self._array.shape, self._dtype)
+    shape = tuple(self._array.shape)
+    return Spec(shape, self._dtype, _strides(self.stride(), shape, _by_stride(self, dim)))
 
 
 @shape_rule("_fft_r2c")
@@ -25,7 +27,8 @@ def r2c(self: Any, dim: Ints, normalization: int, onesided: bool) -> Spec:
     shape = list(self._array.shape)
     if onesided:
         shape[dim[-1]] = shape[dim[-1]] // 2 + 1
-    return Spec(shape, self._dtype.to_complex())
+    dims = (*_by_stride(self, dim[:-1]), dim[-1])
+    return Spec(shape, self._dtype.to_complex(), _strides(self.stride(), shape, dims))
 
 
 @shape_rule("_fft_c2r")
@@ -33,4 +36,23 @@ def c2r(self: Any, dim: Ints, normalization: int, last_dim_size: int) -> Spec:
     """self (*, N // 2 + 1, *) of complex -> (*, last_dim_size, *) of real, along the last of `dim`."""
     shape = list(self._array.shape)
     shape[dim[-1]] = last_dim_size
-    return Spec(shape, self._dtype.to_real())
+    given = self.stride()
+    if len(dim) > 1:
+        given = _strides(given, tuple(self._array.shape), _by_stride(self, dim[:-1]))
+    return Spec(shape, self._dtype.to_real(), _strides(given, shape, dim[-1:]))
+
+
+def _by_stride(self: Any, dim: Ints) -> Ints:
+    """The dimensions, those of long steps first."""
+    strides = self.stride()
+    return tuple(sorted(dim, key=lambda d: -strides[d]))
+
+
+def _strides(given: Ints, shape: Sequence[int], dims: Ints) -> Ints:
+    """Strides of a transform: its dimensions innermost, in the order in which it took them, the others as given."""
+    others = sorted((d for d in range(len(shape)) if d not in dims), key=lambda d: -given[d])
+    strides, step = [0] * len(shape), 1
+    for d in reversed((*others, *dims)):
+        strides[d] = step
+        step *= max(shape[d], 1)
+    return tuple(strides)

@@ -18,27 +18,10 @@ Ints = tuple[int, ...]
 def vector_norm(self: Any, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Spec:
     """self (*S) -> S without the dimensions `dim`, or 1 there with `keepdim`; real."""
     d = self._dtype
-    if d.category < 2:
-        raise RuntimeError(
-            f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {scalar_type_name(d)}"
-        )
-    if isinstance(ord, complex):
-        raise RuntimeError("linalg.vector_norm: Expected a non-complex scalar as the order of norm.")
+    norm_input(d, "linalg.vector_norm")
+    real_order(ord, "linalg.vector_norm")
     if dtype is not None:
-        if dtype.category < 2:
-            raise RuntimeError(
-                f"linalg.vector_norm: dtype should be floating point or complex, but got {scalar_type_name(dtype)}"
-            )
-        if dtype.is_complex != d.is_complex:
-            kind = "complex" if d.is_complex else "real"
-            raise RuntimeError(
-                f"linalg.vector_norm: dtype should be {kind} for {kind} inputs, but got {scalar_type_name(dtype)}"
-            )
-        if dtypes.promote_types(d, dtype) is not dtype:
-            raise RuntimeError(
-                f"linalg.vector_norm: the dtype of the input ({scalar_type_name(d)}) should be convertible without "
-                f"narrowing to the specified dtype ({scalar_type_name(dtype)})"
-            )
+        norm_dtype(d, dtype, "linalg.vector_norm")
     shape = self._array.shape
     dims = reduced_dims(dim, len(shape))
     if float(ord) < 0 or float(ord) == float("inf"):
@@ -48,10 +31,36 @@ def vector_norm(self: Any, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Spe
                     f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor because the operation "
                     "does not have an identity"
                     if dim is None or not len(tuple(dim)) else
-                    f"linalg.vector_norm cannot compute the {ord} norm on the dimension {i} because this dimension "
+                    f"linalg.vector_norm cannot compute the {ord} norm on the dimension {i}because this dimension "
                     "is empty and the operation does not have an identity"
                 )  # fmt: skip
     return Spec(reduced_shape(shape, dims, keepdim), (dtype or d).to_real(), arguments={"dim": dims})
+
+
+def norm_input(d: dtypes.dtype, name: str) -> None:
+    """Refuse to take the norm of integers."""
+    if d.category < 2:
+        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {scalar_type_name(d)}")
+
+
+def real_order(ord: Any, name: str) -> None:
+    """Refuse a complex order of a norm."""
+    if isinstance(ord, complex):
+        raise RuntimeError(f"{name}: Expected a non-complex scalar as the order of norm.")
+
+
+def norm_dtype(d: dtypes.dtype, asked: dtypes.dtype, name: str) -> None:
+    """Refuse to compute a norm in a dtype of another kind than the input's, or a narrower one."""
+    if asked.category < 2:
+        raise RuntimeError(f"{name}: dtype should be floating point or complex, but got {scalar_type_name(asked)}")
+    if asked.is_complex != d.is_complex:
+        kind = "complex" if d.is_complex else "real"
+        raise RuntimeError(f"{name}: dtype should be {kind} for {kind} inputs, but got {scalar_type_name(asked)}")
+    if dtypes.promote_types(d, asked) is not asked:
+        raise RuntimeError(
+            f"{name}: the dtype of the input ({scalar_type_name(d)}) should be convertible without narrowing to the "
+            f"specified dtype ({scalar_type_name(asked)})"
+        )
 
 
 def square(self: Any, name: str, kernel: str | None = None) -> Ints:
@@ -147,7 +156,9 @@ def solve_ex(A: Any, B: Any, left: bool, check_errors: bool) -> tuple[Spec, Spec
         )
     b = (*B._array.shape, 1) if vector else tuple(B._array.shape)
     side = -2 if left else -1
-    if len(b) < 2 or b[side] != shape[-1]:
+    if len(b) < 2:
+        raise RuntimeError("linalg.solve: The input tensor B must have at least 2 dimensions.")
+    if b[side] != shape[-1]:
         raise RuntimeError(
             f"linalg.solve: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} "
             f"({shape[-2]}x{shape[-1]} and {b[-2]}x{b[-1]})"
@@ -156,7 +167,9 @@ def solve_ex(A: Any, B: Any, left: bool, check_errors: bool) -> tuple[Spec, Spec
     result = (*batch, *b[-2:])
     if vector:
         result = result[:-1]
-        return Spec(result, B._dtype), Spec(shape[:-2], dtypes.int32)
+        # LAPACK gets vectors of several matrices as one matrix.
+        strides = columns(result) if len(result) > 1 else None
+        return Spec(result, B._dtype, strides), Spec(shape[:-2], dtypes.int32)
     return Spec(result, B._dtype, columns(result) if left else None), Spec(shape[:-2], dtypes.int32)
 
 
@@ -222,7 +235,7 @@ def svd(A: Any, full_matrices: bool, driver: str | None) -> tuple[Spec, Spec, Sp
 
 @shape_rule("linalg_solve_triangular")
 def solve_triangular(self: Any, B: Any, upper: bool, left: bool, unitriangular: bool) -> Spec:
-    """self (*, N, N), B (*, N, K) -> (*, N, K); B (*, K, N) from the right."""
+    """self (*, N, N), B (*, N, K) -> (*, N, K) of self's dtype; B (*, K, N) from the right."""
     shape, b = square_shape(self, "linalg.solve_triangular"), tuple(B._array.shape)
     if len(b) < 2:
         raise RuntimeError("linalg.solve_triangular: The input tensor B must have at least 2 dimensions.")
@@ -232,4 +245,5 @@ def solve_triangular(self: Any, B: Any, upper: bool, left: bool, unitriangular: 
             f"{'AX = B' if left else 'XA = B'} ({shape[-2]}x{shape[-1]} and {b[-2]}x{b[-1]})"
         )
     lapack(self, "triangular_solve_cpu")
-    return Spec((*broadcast_shapes([shape[:-2], b[:-2]]), *b[-2:]), B._dtype)
+    result = (*broadcast_shapes([shape[:-2], b[:-2]]), *b[-2:])
+    return Spec(result, self._dtype, columns(result))

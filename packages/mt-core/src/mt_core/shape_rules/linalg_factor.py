@@ -9,7 +9,7 @@ from ..dispatch.registry import register_shape_rule as shape_rule
 from ..dtypes import scalar_type_name
 from ..layout import broadcast_shapes
 from ..spec import Spec
-from .linalg import columns, floating, is_vector, lapack, square, square_shape
+from .linalg import columns, floating, lapack, square, square_shape
 
 Ints = tuple[int, ...]
 
@@ -17,19 +17,19 @@ Ints = tuple[int, ...]
 @shape_rule("linalg_eig")
 def eig(self: Any) -> tuple[Spec, Spec]:
     """self (*, N, N) -> eigenvalues (*, N), eigenvectors (*, N, N), both of complex."""
-    shape, d = _complex_square(self)
+    shape, d = _complex_square(self, "linalg.eig")
     return Spec(shape[:-1], d), Spec(shape, d, columns(shape))
 
 
 @shape_rule("linalg_eigvals")
 def eigvals(self: Any) -> Spec:
     """self (*, N, N) -> (*, N) of complex."""
-    shape, d = _complex_square(self)
+    shape, d = _complex_square(self, "linalg.eigvals")
     return Spec(shape[:-1], d)
 
 
-def _complex_square(self: Any) -> tuple[Ints, Any]:
-    shape = square_shape(self, "linalg.eig")
+def _complex_square(self: Any, name: str) -> tuple[Ints, Any]:
+    shape = square_shape(self, name)
     if self._dtype.category < 2:
         raise RuntimeError(f"Unknown Complex ScalarType for {scalar_type_name(self._dtype)}")
     lapack(self, "linalg_eig_out_cpu")
@@ -66,10 +66,19 @@ def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool, unpack_pivots: bo
         )
     batch, (m, n) = shape[:-2], shape[-2:]
     k = min(m, n)
+    if unpack_pivots:
+        _check_pivots(tuple(LU_pivots._array.shape), batch)
     p = (*batch, m, m) if unpack_pivots else (0,)
     lower = (*batch, m, k) if unpack_data else (0,)
     upper = (*batch, k, n) if unpack_data else (0,)
     return Spec(p, d), Spec(lower, d), Spec(upper, d)
+
+
+def _check_pivots(pivots: Ints, batch: Ints) -> None:
+    """Refuse pivots of fewer or other matrices, for which PyTorch reads beyond them."""
+    sizes = zip(reversed(pivots[:-1]), reversed(batch), strict=False)
+    if not pivots or len(pivots) - 1 > len(batch) or any(n not in (1, size) for n, size in sizes):
+        raise RuntimeError(f"torch.lu_unpack: LU_pivots of shape {list(pivots)} do not fit a batch of {list(batch)}")
 
 
 @shape_rule("linalg_ldl_factor_ex")
@@ -83,28 +92,25 @@ def ldl_factor_ex(self: Any, hermitian: bool, check_errors: bool) -> tuple[Spec,
 def ldl_solve(LD: Any, pivots: Any, B: Any, hermitian: bool) -> Spec:
     """LD (*, N, N), pivots (*, N), B (*, N, K) -> (*, N, K)."""
     shape, b = square(LD, "torch.linalg.ldl_solve", "ldl_solve_kernel_cpu"), tuple(B._array.shape)
-    if len(b) < 2:
+    B.size(-2)
+    if LD._dtype is not B._dtype:
         raise RuntimeError(
-            f"torch.linalg.ldl_solve: Expected B to have at least 2 dimensions, but it has {len(b)} dimensions instead"
+            f"Expected b and A to have the same dtype, but found b of type {scalar_type_name(B._dtype)} and A of type "
+            f"{scalar_type_name(LD._dtype)} instead."
+        )
+    if b[-2] != shape[-1]:
+        raise RuntimeError(
+            f"Incompatible matrix sizes for torch.linalg.ldl_solve: each A matrix is {shape[-1]} by {shape[-1]} but "
+            f"each b matrix is {b[-2]} by {b[-1]}"
         )
     if tuple(pivots._array.shape) != shape[:-1]:
         raise RuntimeError(
             "torch.linalg.ldl_solve: Expected LD.shape[:-1] and pivots.shape to be the same, but got pivots with "
             f"shape {list(pivots.shape)} instead"
         )
-    if pivots._dtype.category > 1:
+    if pivots._dtype.category != 1:
         raise RuntimeError(
             f"torch.linalg.ldl_solve: Expected pivots to be integers. Got {scalar_type_name(pivots._dtype)}"
-        )
-    if LD._dtype is not B._dtype:
-        raise RuntimeError(
-            f"torch.linalg.ldl_solve: LD dtype{scalar_type_name(LD._dtype)} does not match b dtype "
-            f"{scalar_type_name(B._dtype)}"
-        )
-    if b[-2] != shape[-1]:
-        raise RuntimeError(
-            f"Incompatible matrix sizes for torch.linalg.ldl_solve: each A matrix is {shape[-1]} by {shape[-1]} but "
-            f"each b matrix is {b[-2]} by {b[-1]}"
         )
     result = (*broadcast_shapes([shape[:-2], b[:-2]]), *b[-2:])
     return Spec(result, B._dtype, columns(result))
@@ -140,14 +146,20 @@ def lstsq(self: Any, b: Any, rcond: float | None, driver: str | None) -> tuple[S
             f"{scalar_type_name(d)} and other's dtype {scalar_type_name(b._dtype)}"
         )
     floating(self, "torch.linalg.lstsq")
-    vector = is_vector(self, b)
+    # One vector for each matrix, or one for the one matrix: several matrices share no right-hand side.
+    if not 0 <= len(a) - len(rhs) <= 1:
+        raise RuntimeError(
+            "torch.linalg.lstsq: input.dim() must be greater or equal to other.dim() and (input.dim() - other.dim()) "
+            "<= 1"
+        )
+    vector = len(rhs) < len(a)
     wide = (*rhs, 1) if vector else rhs
-    if len(wide) < 2 or wide[-2] != a[-2]:
+    batch = broadcast_shapes([a[:-2], wide[:-2]])
+    if wide[-2] != a[-2]:
         raise RuntimeError(f"torch.linalg.lstsq: input.size(-2) should match other.size({-1 if vector else -2})")
     if driver is not None and driver not in _DRIVERS:
         raise RuntimeError("torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
     m, n = a[-2:]
-    batch = broadcast_shapes([a[:-2], wide[:-2]])
     solution = (*batch, n) if vector else (*batch, n, wide[-1])
     real = d.to_real()
     return (
@@ -172,9 +184,16 @@ def pinv(self: Any, atol: Any, rtol: Any, hermitian: bool) -> Spec:
             f"linalg.pinv({scalar_type_name(d)}{{{list(shape)}}}): expected a tensor with 2 or more dimensions of "
             "float, double, cfloat or cdouble types"
         )
-    if hermitian:
-        square_shape(self, "linalg.pinv")
-    return Spec((*shape[:-2], shape[-1], shape[-2]), d)
+    for what, given in (("atol", atol), ("rtol", rtol)):
+        if given is not None and given._dtype.is_complex:
+            raise RuntimeError(
+                f"torch.linalg.pinv: {what} tensor of complex type is not supported. Got "
+                f"{scalar_type_name(given._dtype)}"
+            )
+    if hermitian and 0 not in shape:
+        square_shape(self, "linalg.eigh")
+    tolerances = [tuple(t._array.shape) for t in (atol, rtol) if t is not None]
+    return Spec((*broadcast_shapes([shape[:-2], *tolerances]), shape[-1], shape[-2]), d)
 
 
 @shape_rule("linalg_matrix_exp")
