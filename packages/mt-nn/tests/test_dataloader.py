@@ -9,6 +9,7 @@ import multiprocessing
 import os
 import pickle
 import random
+import re
 import signal
 import threading
 import time
@@ -212,6 +213,23 @@ def test_an_error_arrives_with_its_type_and_traceback_and_the_epoch_goes_on():
     assert [batch.item() for batch in batches] == [3, 4, 5]
 
 
+def test_an_error_leaves_no_worker_to_the_garbage_collector():
+    gc.collect()
+    gc.disable()
+    try:
+        raised = False
+        try:
+            list(forked(Computed(lambda index: int("no"))))
+        except ValueError:  # whose frames pytest.raises would keep
+            raised = True
+        deadline = time.monotonic() + 10
+        while multiprocessing.active_children() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert raised and not multiprocessing.active_children()
+    finally:
+        gc.enable()
+
+
 def test_a_key_error_shows_its_traceback_in_lines():
     def refuse(index):
         return {}["missing"]
@@ -266,12 +284,27 @@ def test_a_stop_iteration_ends_the_epoch():
     assert list(forked(Computed(stop))) == []
 
 
-def test_a_worker_that_dies():
-    with pytest.raises(RuntimeError, match=r"DataLoader worker \(pid\(s\) \d+\) exited unexpectedly"):
-        list(forked(Computed(lambda index: os._exit(3)), num_workers=1))
-    with pytest.raises(RuntimeError, match="exited unexpectedly"):
-        list(forked(Computed(lambda index: os.kill(os.getpid(), signal.SIGKILL)), num_workers=1))
+OUT_OF_MEMORY = "Bus error. It is possible that dataloader's workers are out of shared memory."
+
+
+@pytest.mark.parametrize(
+    ("end", "cause"),
+    [
+        (lambda: os._exit(3), r"exited unexpectedly with exit code 3. Details are lost due to multiprocessing. "),
+        (lambda: os.kill(os.getpid(), signal.SIGKILL), "is killed by signal: Killed. $"),
+        (lambda: os.kill(os.getpid(), signal.SIGSEGV), "is killed by signal: Segmentation fault. $"),
+        (lambda: os.kill(os.getpid(), signal.SIGBUS), f"is killed by signal: {OUT_OF_MEMORY}"),
+        (lambda: os._exit(0), None),
+    ],
+)
+def test_a_worker_that_dies(end, cause):
+    with pytest.raises(RuntimeError, match=r"DataLoader worker \(pid\(s\) \d+\) exited unexpectedly") as error:
+        list(forked(Computed(lambda index: end()), num_workers=1))
     assert no_workers_left()
+    if cause is None:
+        assert error.value.__cause__ is None
+    else:
+        assert re.search(rf"^DataLoader worker \(pid \d+\) {cause}", str(error.value.__cause__))
 
 
 def test_a_worker_that_takes_too_long():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import multiprocessing
 import os
+import signal
 import time
 import weakref
 from collections.abc import Iterator
@@ -19,6 +20,9 @@ __all__ = ["WorkerPool"]
 
 #: How long a worker that was told to stop may take, in seconds, before it is terminated.
 _SECONDS_TO_STOP = 5.0
+_OUT_OF_MEMORY = (
+    "It is possible that dataloader's workers are out of shared memory. Please try to raise your shared memory limit."
+)
 
 
 class _Worker:
@@ -231,7 +235,25 @@ class WorkerPool:
         raise self._death(workers)
 
     def _death(self, workers: list[_Worker]) -> RuntimeError:
+        """What to raise where workers have ended; its cause says how the first of them did."""
         # The connection may have been closed a moment before the end of the process.
         ended = connection.wait([worker.process.sentinel for worker in workers], _SECONDS_TO_STOP)
-        dead = ", ".join(str(worker.pid) for worker in workers if worker.process.sentinel in ended)
-        return RuntimeError(f"DataLoader worker (pid(s) {dead}) exited unexpectedly")
+        dead = [worker for worker in workers if worker.process.sentinel in ended]
+        error = RuntimeError(f"DataLoader worker (pid(s) {', '.join(str(w.pid) for w in dead)}) exited unexpectedly")
+        error.__cause__ = next(filter(None, map(_end_of, dead)), None)
+        return error
+
+
+def _end_of(worker: _Worker) -> RuntimeError | None:
+    """How a worker's process ended, in PyTorch's words; nothing of one that ended as if all were well."""
+    worker.process.join(_SECONDS_TO_STOP)
+    code = worker.process.exitcode
+    if not code:
+        return None
+    if code > 0:
+        return RuntimeError(
+            f"DataLoader worker (pid {worker.pid}) exited unexpectedly with exit code {code}. Details are lost due to "
+            "multiprocessing. Rerunning with num_workers=0 may give better error trace."
+        )
+    hint = _OUT_OF_MEMORY if -code == signal.SIGBUS else ""
+    return RuntimeError(f"DataLoader worker (pid {worker.pid}) is killed by signal: {signal.strsignal(-code)}. {hint}")

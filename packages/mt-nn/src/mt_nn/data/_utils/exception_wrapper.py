@@ -47,7 +47,11 @@ class ExceptionWrapper:
             error = self.exc_type(message)
         except Exception:  # noqa: BLE001 - the constructor is anyone's
             raise RuntimeError(message) from None
-        raise error
+        try:
+            raise error
+        finally:
+            # Else frame and error hold each other, and the loader's workers with them, until garbage is collected.
+            del error
 
 
 def _can_be_sent(cls: type) -> bool:
