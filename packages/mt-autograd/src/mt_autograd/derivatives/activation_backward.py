@@ -70,7 +70,7 @@ derivative(
 
 def _softplus(grad: Any, grad_output: Any, self: Any, beta: Any, threshold: Any) -> Any:
     s = ops.sigmoid(self * beta)
-    return ops.where(self * beta > threshold, 0, grad * grad_output * (beta * s * (1 - s)))
+    return ops.where(self * beta >= threshold, 0, grad * grad_output * (beta * s * (1 - s)))
 
 
 derivative(
@@ -112,8 +112,11 @@ derivative(
 
 
 def _logit(grad: Any, grad_output: Any, self: Any, eps: float | None) -> Any:
-    second = grad * grad_output * ((2 * self - 1) / ops.square(self * (1 - self)))
-    return second if eps is None or eps < 0 else chosen(second, (self >= eps) & (self <= 1 - eps))
+    """The derivative of ``grad_output / (self * (1 - self))`` where logit is defined; NaN at 0 and 1 as in PyTorch."""
+    low = 0.0 if eps is None or eps < 0 else eps
+    product, other = self * (1 - self), 1 - self
+    to_product = -chosen(grad, (self >= low) & (self <= 1 - low)) * (grad_output / product / product)
+    return to_product * other - to_product * self
 
 
 derivative("logit_backward", grad_output=lambda grad, self, eps: ops.logit_backward(grad, self, eps), self=_logit)

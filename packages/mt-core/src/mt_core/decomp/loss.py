@@ -316,13 +316,18 @@ def multi_margin_loss(self: Any, target: Any, p: Any, margin: Any, weight: Any, 
         raise RuntimeError("target out of range")
     require_same_dtype(self, weight)
     own = rows.gather(1, labels.unsqueeze(1))
-    terms = (margin - own + rows).clamp_min(0)
+    terms = _above_zero(margin - own + rows)
     if p == 2:
         terms = terms * terms
     if weight is not None:
         terms = terms * weight.gather(0, labels).unsqueeze(1)
     others = terms.scatter(1, labels.unsqueeze(1), 0).sum(1) / rows.shape[1]
     return reduced(others if self.dim() == 2 or target.dim() else others.reshape(()), reduction)
+
+
+def _above_zero(excess: Any) -> Any:
+    """0 in place of what is not above it, NaN among it; at 0 there is no slope."""
+    return ops.where(excess > 0, excess, 0)
 
 
 def _require_labels(target: Any) -> None:
@@ -352,7 +357,7 @@ def multilabel_margin_loss(self: Any, target: Any, reduction: int) -> Any:
     labels = target.masked_fill(~listed, 0)
     is_label = ops.zeros_like(self, dtype=dtypes.int64).scatter_add(1, labels, listed.to(dtypes.int64)) > 0
     chosen = self.gather(1, labels)
-    terms = (1 - (chosen.unsqueeze(2) - self.unsqueeze(1))).clamp_min(0)
+    terms = _above_zero(1 - (chosen.unsqueeze(2) - self.unsqueeze(1)))
     counted = listed.unsqueeze(2) & ~is_label.unsqueeze(1)
     loss = ops.where(counted, terms, ops.zeros_like(terms)).sum((1, 2)) / self.shape[1]
     return reduced(loss.reshape(()) if scalar else loss, reduction)
