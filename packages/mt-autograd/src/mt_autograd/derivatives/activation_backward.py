@@ -163,8 +163,8 @@ derivative(
 
 
 def _prelu(grads: Any, mask: Any, grad_output: Any, self: Any, weight: Any) -> tuple[Any, Any, Any]:
-    """Of (grad_output or weight * grad_output, 0 or self * grad_output), where self is positive or not."""
-    positive = self > 0
+    """Of (grad_output or weight * grad_output, 0 or self * grad_output), where self is at least 0 or not."""
+    positive = self >= 0  # in second derivatives 0 counts as positive, as in PyTorch
     to_self, to_weight = (ops.zeros_like(grad_output) if g is None else g for g in grads)
     return (
         ops.where(positive, to_self, weight * to_self + self * to_weight),

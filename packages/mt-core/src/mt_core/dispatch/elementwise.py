@@ -516,14 +516,10 @@ def _all_take_dtype(numbers: tuple[Any, ...], d: dtype, weak: dict[dtype, frozen
 
 
 def _binary(direct: Direct, keys: int) -> Callee:
-    if not direct.entries:
-        return _binary_with_parameters(direct, keys)
     default = direct.parameters
-    if len(default) < 2:
+    if direct.entries and len(default) < 2:
         return _binary_at_defaults(direct, keys, default[0] if default else None)
-    plain = _binary_at_defaults(direct, keys, None)
-    general = _binary_with_parameters(direct, keys) if direct.with_parameters else direct.operator.general
-    return lambda self, other, *params: plain(self, other) if same(params, default) else general(self, other, *params)
+    return _binary_with_parameters(direct, keys) if direct.with_parameters else direct.operator.general
 
 
 def _binary_at_defaults(direct: Direct, keys: int, only: Any) -> Callee:

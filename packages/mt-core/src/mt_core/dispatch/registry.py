@@ -274,14 +274,13 @@ def family_modules(package: ModuleType, family: str) -> list[str]:
 
 
 def _forget(name: str) -> None:
-    """Drop what was resolved for an operator and for the forms that derive from it.
+    """Drop what was resolved for an operator and for the in-place and out= forms that derive from it, or as it does.
 
     What was resolved before the declaration was read cannot depend on it.
     """
     declaration = DECLARATIONS.get(name)
     group = {name}
     if declaration is not None:
-        group |= {declaration.functional or name}
         functional = DECLARATIONS.get(declaration.functional or name, declaration)
         group |= {form for form in (functional.inplace, functional.out) if form is not None}
     for member in group:
