@@ -202,8 +202,9 @@ def test_rounding_goes_to_the_nearest(value: float, decimals: int) -> None:
 def test_numbers_of_any_size_wrap_around_in_integer_tensors(name: str, expected: list[Any]) -> None:
     x = tensor([1, 44], "uint8")
     assert getattr(torch, name)(x, 300).tolist() == expected
-    with pytest.raises(OverflowError, match="int too big to convert"):
-        getattr(torch, name)(x, 2**70)
+    for number in (2**64, 2**65, 2**70, -(2**63) - 1):
+        with pytest.raises(OverflowError, match="int too big to convert"):
+            getattr(torch, name)(x, number)
 
 
 @pytest.mark.parametrize("shift", [-1, 0, 3, 63, 64])

@@ -332,7 +332,16 @@ def test_rules_that_warn_say_so() -> None:
     for overload in declared_operators():
         rule_of(overload)
     found = {name for name, rule in SHAPE_RULES.items() if warns(rule, set())}
-    assert found == WARNS == {"random_.from", "random_.to"}
+    assert WARNS == {"random_.from", "random_.to"}
+    # Calls with masks, of bytes too, are planned anew each time.
+    assert found - WARNS == {"index.Tensor", "index_put", "index_put_"}
+
+
+def test_masks_of_bytes_are_warned_of_at_every_call() -> None:
+    x, mask = mt_core.ones(2), mt_core.tensor([1, 0], dtype=dtypes.uint8)
+    for _ in range(2):
+        with pytest.warns(UserWarning, match="indexing with dtype torch.uint8"):
+            assert x[mask].tolist() == [1]
 
 
 def test_an_out_kernel_gets_outputs_of_the_right_shape_every_time(registered: Register) -> None:
