@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import warnings
 
+from mt_core.deprecation import Once
+
 __all__ = [
     "are_deterministic_algorithms_enabled",
     "get_deterministic_debug_mode",
@@ -26,7 +28,6 @@ class _Switches:
     deterministic = False
     warn_only = False
     float32_matmul_precision = "highest"
-    warn_always = False
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
@@ -94,9 +95,9 @@ def get_float32_matmul_precision() -> str:
 
 def set_warn_always(b: bool) -> None:
     """Repeat warnings that are otherwise given once."""
-    _Switches.warn_always = bool(b)
+    Once.always = bool(b)
 
 
 def is_warn_always_enabled() -> bool:
     """Whether `set_warn_always` is on."""
-    return _Switches.warn_always
+    return Once.always

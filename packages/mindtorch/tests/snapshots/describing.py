@@ -25,12 +25,15 @@ def outcome(torch: Any, program: str) -> list[Any]:
         "nan": float("nan"),
     }
     torch.manual_seed(0)
+    # What is warned of once in a process is warned of in each program.
+    torch.set_warn_always(True)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             result = described(torch, _result(program, names))
         except Exception as error:  # noqa: BLE001  (every error is an answer, which is compared)
             result = f"{type(error).__name__}: {_first_line(str(error))}"
+    torch.set_warn_always(False)
     return [result, [f"{w.category.__name__}: {_first_line(str(w.message))}" for w in caught]]
 
 

@@ -29,6 +29,7 @@ from .dtypes import *  # noqa: F403
 from .formats import *  # noqa: F403
 from .functional import *  # type: ignore[no-redef]  # noqa: F403 - as PyTorch, over operators of the same name
 from .functional_linalg import cdist as cdist  # type: ignore[assignment]  # over the operator of the name
+from .functional_linalg import chain_matmul as chain_matmul  # type: ignore[assignment]  # over the operator of the name
 from .functional_linalg import lu as lu
 from .functional_linalg import norm as norm
 from .functional_linalg import pca_lowrank as pca_lowrank

@@ -62,10 +62,10 @@ def _listed(tensors: tuple[Any, ...]) -> list[Any]:
 
 @overridable
 def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
-    """Views of the tensors expanded to their common shape."""
+    """Views of the tensors expanded to their common shape; those that have it are returned themselves."""
     given = _listed(tensors)
     shape = _broadcast_shapes([tuple(t.shape) for t in given] or [()])
-    return tuple(t.expand(shape) for t in given)
+    return tuple(t if tuple(t.shape) == shape else t.expand(shape) for t in given)
 
 
 def _at_least(ndim: int) -> Any:
@@ -250,6 +250,11 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Any = None) -> Tensor:
     """Sum of products over pairs of dimensions: the last `dims` of a with the first of b, or two lists of them."""
     over_a, over_b = _paired_dims(a, b, dims)
     for i, j in zip(over_a, over_b, strict=True):
+        # A dimension of size 1 is broadcast: what it meets is summed.
+        if a.size(i) == 1 != b.size(j):
+            b = b.sum(j, keepdim=True, dtype=b.dtype)
+        elif b.size(j) == 1 != a.size(i):
+            a = a.sum(i, keepdim=True, dtype=a.dtype)
         if a.shape[i] != b.shape[j]:
             raise RuntimeError(
                 f"contracted dimensions need to match, but first has size {a.shape[i]} in dim {i} and second has "

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from .api import _functions as ops
+from .deprecation import warn_once
 from .dispatch.writing import write_result
 from .overriding import overridable
-from .return_types import struct_sequence
 from .tensor import Tensor
 
-__all__ = ["cdist", "get_lowrank_basis", "lu", "norm", "pca_lowrank", "svd_lowrank"]
+__all__ = ["cdist", "chain_matmul", "get_lowrank_basis", "lu", "norm", "pca_lowrank", "svd_lowrank"]
 
-_FACTORS = struct_sequence("linalg_lu_factor", ("LU", "pivots"))
 _COMPUTE_MODES = {
     "use_mm_for_euclid_dist_if_necessary": None,
     "use_mm_for_euclid_dist": 1,
@@ -37,13 +36,24 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
 @overridable
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> tuple[Tensor, ...]:
     """Packed LU factors and pivots of matrices (*, m, n), and with `get_infos` where a factor is singular."""
-    results = ops._lu_with_info(A, pivot=pivot, check_errors=not get_infos)
-    kept = results if get_infos else _FACTORS(results[:2])
+    results = tuple(ops._lu_with_info(A, pivot=pivot, check_errors=not get_infos))
+    kept = results if get_infos else results[:2]
     if out is None:
         return kept
     for target, result in zip(out, kept, strict=True):
         target.resize_as_(result).copy_(result)
     return tuple(out)
+
+
+@overridable
+def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
+    """Product of matrices (M, K1), (K1, K2), ..., (Kn, N) in the order that costs least: (M, N). See `multi_dot`."""
+    warn_once(
+        "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use "
+        "torch.linalg.multi_dot instead, which accepts a list of two or more tensors rather than multiple parameters."
+    )
+    given = list(matrices[0]) if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)) else list(matrices)
+    return ops.chain_matmul(given) if out is None else ops.chain_matmul(given, out=out)
 
 
 def get_lowrank_basis(A: Tensor, q: int, niter: int = 2, M: Tensor | None = None) -> Tensor:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
 from . import functional
 from .api import _functions as ops
 from .construct import tensor
+from .deprecation import warn_once
 from .factories import check_flag
 from .functional_linalg import lu, norm
 from .tensor import Tensor
@@ -90,18 +90,22 @@ class HandwrittenMembers:
     @property
     def T(self: Any) -> Any:
         """A view with all dimensions reversed."""
-        if self.dim() > 2:
-            warnings.warn(
+        if not self.dim():
+            warn_once("Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases.")
+        elif self.dim() != 2:
+            warn_once(
                 "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it "
                 "will throw an error in a future release. Consider `x.mT` to transpose batches of matrices or "
-                "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor.",
-                stacklevel=2,
+                "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor."
             )
         return self.permute(tuple(reversed(range(self.dim()))))
 
     @property
     def mT(self: Any) -> Any:
         """A view with the last two dimensions exchanged."""
+        if not self.dim():
+            warn_once("Tensor.mT is deprecated on 0-D tensors. This function is the identity in these cases.")
+            return self.permute(())
         if self.dim() < 2:
             raise RuntimeError(
                 f"tensor.mT is only supported on matrices or batches of matrices. Got {self.dim()}-D tensor."
@@ -113,11 +117,17 @@ class HandwrittenMembers:
         """The conjugate transpose of a matrix."""
         if self.dim() not in (0, 2):
             raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self.dim()}-D tensor.")
-        return self.adjoint() if self.dim() else self.conj()
+        if self.dim():
+            return self.adjoint()
+        warn_once("Tensor.H is deprecated on 0-D tensors. Consider using x.conj().")
+        return self.conj()
 
     @property
     def mH(self: Any) -> Any:
         """The conjugate transpose of the last two dimensions."""
+        if not self.dim():
+            warn_once("Tensor.mH is deprecated on 0-D tensors. Consider using x.conj().")
+            return self.conj()
         if self.dim() < 2:
             raise RuntimeError(
                 f"tensor.mH is only supported on matrices or batches of matrices. Got {self.dim()}-D tensor."

@@ -6,7 +6,7 @@ from typing import Any
 
 from mt_core.api import _functions as ops
 
-from ..rules import derivative
+from ..rules import derivative, non_differentiable
 from ._conjugate import conj
 
 
@@ -105,3 +105,5 @@ derivative(
         grad.sum(tuple(range(grad.dim() - len(bias_spec.shape)))) if grad.dim() > len(bias_spec.shape) else grad
     ),
 )
+
+non_differentiable("_int_mm")

@@ -32,6 +32,7 @@ def inverse_permutation(dims: Sequence[int]) -> list[int]:
 
 
 derivative("view", self=lambda grad, self_spec: grad.reshape(self_spec.shape))
+derivative("_unsafe_view", self=lambda grad, self_spec: grad.reshape(self_spec.shape))
 derivative("alias", self=lambda grad: grad)
 derivative("transpose.int", self=lambda grad, dim0, dim1: grad.transpose(dim0, dim1))
 derivative("permute", self=lambda grad, dims: grad.permute(inverse_permutation(dims)))

@@ -34,13 +34,28 @@ def vdot(self: np.ndarray, other: np.ndarray) -> Any:
 def _scaled_sum(self: np.ndarray, product: Any, beta: Any, alpha: Any) -> np.ndarray:
     """beta * self + alpha * product in the arrays' own type; a beta of 0 ignores even NaN in self."""
     if alpha != 1:
-        product = product * product.dtype.type(alpha)
+        product = product * _number(alpha, product.dtype)
     if beta == 0:
         return product
-    return product + (self if beta == 1 else self * self.dtype.type(beta))
+    return product + (self if beta == 1 else self * _number(beta, self.dtype))
 
 
-@kernel("addmm", "addmv")
+def _number(value: Any, d: np.dtype) -> Any:
+    """A number that the dtype holds, in the dtype; unsigned ones wrap around."""
+    if d.kind in "iu":
+        return np.asarray(int(value), np.int64).astype(d)
+    return d.type(value.real if isinstance(value, complex) and d.kind != "c" else value)
+
+
+@kernel("addmv")
+def addmv(self: np.ndarray, mat: np.ndarray, vec: np.ndarray, beta: Any, alpha: Any) -> np.ndarray:
+    """self broadcast to (M,), mat (M, K), vec (K,) -> (M,); where the product adds nothing, beta * self."""
+    if not mat.size and beta != 0:
+        return self * _number(beta, self.dtype)
+    return _scaled_sum(self, np.dot(mat, vec), beta, alpha)
+
+
+@kernel("addmm")
 def addmm(self: np.ndarray, mat1: np.ndarray, mat2: np.ndarray, beta: Any, alpha: Any) -> np.ndarray:
     """self broadcast to (M, N), mat1 (M, K), mat2 (K, N) -> (M, N)."""
     return _scaled_sum(self, np.dot(mat1, mat2), beta, alpha)
@@ -78,3 +93,9 @@ def linear_of_batches(input: np.ndarray, weight: np.ndarray, bias: Any) -> np.nd
     """input (*, K), weight (N, K), bias (N,) -> (*, N); weight (K,), bias () -> (*)."""
     out = input.reshape(-1, weight.shape[1]).dot(weight.T).reshape(*input.shape[:-1], weight.shape[0])
     return out if bias is None else np.add(out, bias, out)
+
+
+@kernel("_int_mm")
+def int_mm(self: np.ndarray, mat2: np.ndarray) -> np.ndarray:
+    """self (M, K), mat2 (K, N) of bytes -> (M, N) of int32."""
+    return np.matmul(self.astype(np.int32), mat2.astype(np.int32))

@@ -20,8 +20,12 @@ def cat(tensors: list[np.ndarray], dim: int) -> np.ndarray:
     taking_part = [t for t in tensors if t.shape != (0,)]
     if not taking_part:
         return tensors[0].copy()
-    kind = functools.reduce(promote_types, [from_numpy_dtype(t.dtype) for t in tensors]).numpy_dtype
+    kind = _common_dtype(tensors)
     return np.concatenate([cast(t, kind) for t in taking_part], dim)
+
+
+def _common_dtype(tensors: list[np.ndarray]) -> np.dtype:
+    return functools.reduce(promote_types, [from_numpy_dtype(t.dtype) for t in tensors]).numpy_dtype
 
 
 def _of_one_dtype(tensors: Any, dim: int) -> bool:
@@ -37,7 +41,8 @@ def cat_of_one_dtype(tensors: list[np.ndarray], dim: int) -> np.ndarray:
 @kernel("stack", half="native")
 def stack(tensors: list[np.ndarray], dim: int) -> np.ndarray:
     """K tensors (*L, *R) -> (*L, K, *R), at `dim`."""
-    return np.stack(tensors, dim)
+    kind = _common_dtype(tensors)
+    return np.stack([cast(t, kind) for t in tensors], dim)
 
 
 @kernel("stack", half="native", accepts=Accepts(also=lambda tensors, dim: dim == 0 and _of_one_dtype(tensors, dim)))
@@ -55,10 +60,16 @@ def repeat(self: np.ndarray, repeats: Any) -> np.ndarray:
 @kernel("flip", half="native")
 def flip(self: np.ndarray, dims: Any) -> np.ndarray:
     """self (*) -> (*)."""
-    return np.flip(self, tuple(dims)).copy() if dims else self.copy()
+    return np.flip(self, tuple(dims)).copy() if dims and self.ndim else self.copy()
 
 
 @kernel("roll", half="native")
 def roll(self: np.ndarray, shifts: Any, dims: Any) -> np.ndarray:
     """self (*) -> (*)."""
     return np.roll(self, shifts, dims if dims else None) if dims else np.roll(self, shifts[0]).reshape(self.shape)
+
+
+@kernel("_unsafe_view", half="native")
+def unsafe_view(self: np.ndarray, size: Any) -> np.ndarray:
+    """self (*S) -> another shape of as many elements; the caller gives its memory away."""
+    return self.reshape(size)

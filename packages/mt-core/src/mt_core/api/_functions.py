@@ -36,6 +36,7 @@ __all__ = [
     '_histogramdd_bin_edges',
     '_histogramdd_from_bin_cts',
     '_histogramdd_from_bin_tensors',
+    '_int_mm',
     '_linalg_det',
     '_log_softmax',
     '_log_softmax_backward_data',
@@ -57,6 +58,7 @@ __all__ = [
     '_softmax_backward_data',
     '_to_copy',
     '_unique2',
+    '_unsafe_view',
     '_upsample_nearest_exact1d',
     '_upsample_nearest_exact2d',
     '_upsample_nearest_exact3d',
@@ -295,6 +297,7 @@ __all__ = [
     'fractional_max_pool2d',
     'fractional_max_pool3d',
     'frexp',
+    'frobenius_norm',
     'full',
     'full_like',
     'gather',
@@ -523,6 +526,7 @@ __all__ = [
     'norm_except_dim',
     'normal',
     'not_equal',
+    'nuclear_norm',
     'one_hot',
     'ones',
     'ones_like',
@@ -801,6 +805,9 @@ _aten_histogramdd_bin_edges_packet = packet('_histogramdd_bin_edges', 'reduction
 _aten_histogramdd_from_bin_cts_packet = packet('_histogramdd_from_bin_cts', 'reduction', ('_histogramdd_from_bin_cts',))
 _aten_histogramdd_from_bin_tensors_packet = packet('_histogramdd_from_bin_tensors', 'reduction', ('_histogramdd_from_bin_tensors',))
 _aten_histogramdd_from_bin_tensors_kernels = overload('_histogramdd_from_bin_tensors', 'reduction').cache
+_aten_int_mm_packet = packet('_int_mm', 'matmul', ('_int_mm',))
+_aten_int_mm_kernels = overload('_int_mm', 'matmul').cache
+_aten_int_mm_out_kernels = overload('_int_mm.out', 'matmul').cache
 _aten_linalg_det_packet = packet('_linalg_det', 'linalg', ('_linalg_det',))
 _aten_linalg_det_kernels = overload('_linalg_det', 'linalg').cache
 _aten_log_softmax_packet = packet('_log_softmax', 'activation', ('_log_softmax',))
@@ -848,6 +855,8 @@ _aten_to_copy_packet = packet('_to_copy', 'creation', ('_to_copy',))
 _aten_to_copy_kernels = overload('_to_copy', 'creation').cache
 _aten_unique2_packet = packet('_unique2', 'sort', ('_unique2',))
 _aten_unique2_kernels = overload('_unique2', 'sort').cache
+_aten_unsafe_view_packet = packet('_unsafe_view', 'view', ('_unsafe_view',))
+_aten_unsafe_view_kernels = overload('_unsafe_view', 'view').cache
 _aten_upsample_nearest_exact1d_packet = packet('_upsample_nearest_exact1d', 'pool', ('_upsample_nearest_exact1d.vec', '_upsample_nearest_exact1d'))
 _aten_upsample_nearest_exact1d_kernels = overload('_upsample_nearest_exact1d', 'pool').cache
 _aten_upsample_nearest_exact2d_packet = packet('_upsample_nearest_exact2d', 'pool', ('_upsample_nearest_exact2d.vec', '_upsample_nearest_exact2d'))
@@ -1566,6 +1575,9 @@ _fractional_max_pool3d_packet = packet('fractional_max_pool3d', 'pool', ('fracti
 _fractional_max_pool3d_kernels = overload('fractional_max_pool3d', 'pool').cache
 _frexp_packet = packet('frexp', 'elementwise', ('frexp.Tensor',))
 _frexp_Tensor_kernels = overload('frexp.Tensor', 'elementwise').cache
+_frobenius_norm_packet = packet('frobenius_norm', 'linalg', ('frobenius_norm.dim',))
+_frobenius_norm_dim_kernels = overload('frobenius_norm.dim', 'linalg').cache
+_frobenius_norm_out_kernels = overload('frobenius_norm.out', 'linalg').cache
 _full_packet = packet('full', 'creation', ('full',))
 _full_kernels = overload('full', 'creation').cache
 _full_like_packet = packet('full_like', 'creation', ('full_like',))
@@ -2276,6 +2288,11 @@ _not_equal_Tensor_kernels = overload('not_equal.Tensor', 'comparison').cache
 _not_equal_Tensor_out_kernels = overload('not_equal.Tensor_out', 'comparison').cache
 _not_equal__packet = packet('not_equal_', 'comparison', ('not_equal_.Tensor',))
 _not_equal__Tensor_kernels = overload('not_equal_.Tensor', 'comparison').cache
+_nuclear_norm_packet = packet('nuclear_norm', 'linalg', ('nuclear_norm', 'nuclear_norm.dim'))
+_nuclear_norm_kernels = overload('nuclear_norm', 'linalg').cache
+_nuclear_norm_out_kernels = overload('nuclear_norm.out', 'linalg').cache
+_nuclear_norm_dim_kernels = overload('nuclear_norm.dim', 'linalg').cache
+_nuclear_norm_dim_out_kernels = overload('nuclear_norm.dim_out', 'linalg').cache
 _one_hot_packet = packet('one_hot', 'indexing', ('one_hot',))
 _one_hot_kernels = overload('one_hot', 'indexing').cache
 _ones_packet = packet('ones', 'creation', ('ones',))
@@ -3444,6 +3461,30 @@ def _histogramdd_from_bin_tensors(_input=MISSING, _bins=MISSING, /, more=MISSING
         ('bins', 'weight', 'density'), args, kwargs,
     )
 
+def _int_mm(_input=MISSING, _mat2=MISSING, /, more=MISSING, mat2=MISSING, out=MISSING, *args, **kwargs):
+    """_int_mm(input, mat2, *, out=None) -> Tensor
+
+    Product of int8 matrices (n, k) @ (k, m) -> (n, m), summed in int32; the first may be uint8."""
+    if _mat2 is not MISSING:
+        if mat2 is not MISSING: kwargs['mat2'] = mat2
+        mat2 = _mat2
+    if more is MISSING and not kwargs:
+        try:
+            if _input.__class__ in TENSORS and mat2.__class__ in TENSORS:
+                if out is MISSING:
+                    return _aten_int_mm_kernels[_input._keys | mat2._keys | tls.mode](_input, mat2)
+                if out.__class__ in TENSORS:
+                    keys = _input._keys | mat2._keys | out._keys
+                    if not keys & AUTOGRAD:
+                        return _aten_int_mm_out_kernels[keys | tls.mode](_input, mat2, out)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _int_mm, _aten_int_mm_packet, (_input, _mat2),
+        (more, mat2, out),
+        ('mat2', 'out'), args, kwargs,
+    )
+
 def _linalg_det(_A=MISSING, /, more=MISSING, *args, **kwargs):
     """_linalg_det(A) -> Tensor"""
     if more is MISSING and not kwargs:
@@ -4090,6 +4131,26 @@ def _unique2(_input=MISSING, _sorted=MISSING, _return_inverse=MISSING, _return_c
         _unique2, _aten_unique2_packet, (_input, _sorted, _return_inverse, _return_counts),
         (more, sorted, return_inverse, return_counts),
         ('sorted', 'return_inverse', 'return_counts'), args, kwargs,
+    )
+
+def _unsafe_view(_input=MISSING, _size=MISSING, /, more=MISSING, size=MISSING, *args, **kwargs):
+    """_unsafe_view(input, size) -> Tensor
+
+    Another shape of as many elements, of a tensor that nobody else holds: its memory is taken over."""
+    if _size is not MISSING:
+        if size is not MISSING: kwargs['size'] = size
+        size = _size
+    if more is MISSING and not kwargs:
+        try:
+            ints_of_size = int_tuple(size)
+            if _input.__class__ in TENSORS and ints_of_size is not None:
+                return _aten_unsafe_view_kernels[_input._keys | tls.mode](_input, ints_of_size)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _unsafe_view, _aten_unsafe_view_packet, (_input, _size),
+        (more, size),
+        ('size',), args, kwargs,
     )
 
 def _upsample_nearest_exact1d(_input=MISSING, _output_size=MISSING, _scale_factors=MISSING, /, more=MISSING, output_size=MISSING, scale_factors=MISSING, *args, **kwargs):
@@ -12123,6 +12184,47 @@ def frexp(_input=MISSING, /, more=MISSING, out=MISSING, *args, **kwargs):
         ('out',), args, kwargs,
     )
 
+def frobenius_norm(_input=MISSING, _dim=MISSING, _keepdim=MISSING, /, more=MISSING, dim=MISSING, keepdim=MISSING, out=MISSING, *args, **kwargs):
+    """frobenius_norm(input, dim, keepdim=False, *, out=None) -> Tensor
+
+    Square root of the sum of squares over some dimensions."""
+    if _dim is not MISSING:
+        if dim is not MISSING: kwargs['dim'] = dim
+        dim = _dim
+    if _keepdim is not MISSING:
+        if keepdim is not MISSING: kwargs['keepdim'] = keepdim
+        keepdim = _keepdim
+    if more is MISSING and not kwargs:
+        try:
+            ints_of_dim = (dim,) if dim.__class__ is int else int_tuple(dim)
+            if (
+                _input.__class__ in TENSORS
+                and ints_of_dim is not None
+                and (keepdim is MISSING or keepdim.__class__ is bool)
+            ):
+                if out is MISSING:
+                    return _frobenius_norm_dim_kernels[_input._keys | tls.mode](
+                        _input,
+                        ints_of_dim,
+                        False if keepdim is MISSING else keepdim,
+                    )
+                if out.__class__ in TENSORS:
+                    keys = _input._keys | out._keys
+                    if not keys & AUTOGRAD:
+                        return _frobenius_norm_out_kernels[keys | tls.mode](
+                            _input,
+                            ints_of_dim,
+                            False if keepdim is MISSING else keepdim,
+                            out,
+                        )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        frobenius_norm, _frobenius_norm_packet, (_input, _dim, _keepdim),
+        (more, dim, keepdim, out),
+        ('dim', 'keepdim', 'out'), args, kwargs,
+    )
+
 def full(_size=MISSING, _fill_value=MISSING, /, more=MISSING, fill_value=MISSING, dtype=MISSING, layout=MISSING, device=MISSING, pin_memory=MISSING, out=MISSING, requires_grad=MISSING, *args, **kwargs):
     """full(size, fill_value, *, dtype=None, layout=None, device=None, pin_memory=None, out=None, requires_grad=False) -> Tensor
 
@@ -20128,6 +20230,67 @@ def not_equal(_input=MISSING, _other=MISSING, /, more=MISSING, other=MISSING, ou
         not_equal, _not_equal_packet, (_input, _other),
         (more, other, out),
         ('other', 'out'), args, kwargs,
+    )
+
+def nuclear_norm(_input=MISSING, _dim=MISSING, _keepdim=MISSING, /, more=MISSING, dim=MISSING, keepdim=MISSING, out=MISSING, *args, **kwargs):
+    """nuclear_norm(input, keepdim=False, *, out=None) -> Tensor
+    nuclear_norm(input, dim, keepdim=False, *, out=None) -> Tensor
+
+    Sum of the singular values of a matrix."""
+    if _dim is not MISSING:
+        if dim is not MISSING: kwargs['dim'] = dim
+        dim = _dim
+    if _keepdim is not MISSING:
+        if keepdim is not MISSING: kwargs['keepdim'] = keepdim
+        keepdim = _keepdim
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _dim is dim
+                and keepdim is MISSING
+                and _input.__class__ in TENSORS
+                and (_dim is MISSING or _dim.__class__ is bool)
+            ):
+                if out is MISSING:
+                    return _nuclear_norm_kernels[_input._keys | tls.mode](
+                        _input,
+                        False if _dim is MISSING else _dim,
+                    )
+                if out.__class__ in TENSORS:
+                    keys = _input._keys | out._keys
+                    if not keys & AUTOGRAD:
+                        return _nuclear_norm_out_kernels[keys | tls.mode](
+                            _input,
+                            False if _dim is MISSING else _dim,
+                            out,
+                        )
+            ints_of_dim = (dim, dim,) if dim.__class__ is int else int_tuple(dim)
+            if (
+                _input.__class__ in TENSORS
+                and ints_of_dim is not None
+                and (keepdim is MISSING or keepdim.__class__ is bool)
+            ):
+                if out is MISSING:
+                    return _nuclear_norm_dim_kernels[_input._keys | tls.mode](
+                        _input,
+                        ints_of_dim,
+                        False if keepdim is MISSING else keepdim,
+                    )
+                if out.__class__ in TENSORS:
+                    keys = _input._keys | out._keys
+                    if not keys & AUTOGRAD:
+                        return _nuclear_norm_dim_out_kernels[keys | tls.mode](
+                            _input,
+                            ints_of_dim,
+                            False if keepdim is MISSING else keepdim,
+                            out,
+                        )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        nuclear_norm, _nuclear_norm_packet, (_input, _dim, _keepdim),
+        (more, dim, keepdim, out),
+        ('dim', 'keepdim', 'out'), args, kwargs,
     )
 
 def one_hot(_input=MISSING, _num_classes=MISSING, /, more=MISSING, num_classes=MISSING, *args, **kwargs):
@@ -28233,6 +28396,7 @@ NAMESPACES = {
         ('_histogramdd_bin_edges', '_histogramdd_bin_edges'),
         ('_histogramdd_from_bin_cts', '_histogramdd_from_bin_cts'),
         ('_histogramdd_from_bin_tensors', '_histogramdd_from_bin_tensors'),
+        ('_int_mm', '_int_mm'),
         ('_log_softmax', '_log_softmax'),
         ('_log_softmax_backward_data', '_log_softmax_backward_data'),
         ('_lstm_gates', '_lstm_gates'),
@@ -28249,6 +28413,7 @@ NAMESPACES = {
         ('_softmax_backward_data', '_softmax_backward_data'),
         ('_to_copy', '_to_copy'),
         ('_unique2', '_unique2'),
+        ('_unsafe_view', '_unsafe_view'),
         ('_weight_norm', '_weight_norm'),
         ('abs', 'abs'),
         ('abs_', 'abs_'),
@@ -28445,6 +28610,7 @@ NAMESPACES = {
         ('frac', 'frac'),
         ('frac_', 'frac_'),
         ('frexp', 'frexp'),
+        ('frobenius_norm', 'frobenius_norm'),
         ('full', 'full'),
         ('full_like', 'full_like'),
         ('gather', 'gather'),
@@ -28588,6 +28754,7 @@ NAMESPACES = {
         ('norm_except_dim', 'norm_except_dim'),
         ('normal', 'normal'),
         ('not_equal', 'not_equal'),
+        ('nuclear_norm', 'nuclear_norm'),
         ('ones', 'ones'),
         ('ones_like', 'ones_like'),
         ('orgqr', 'orgqr'),

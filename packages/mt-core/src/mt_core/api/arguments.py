@@ -181,7 +181,14 @@ def converter(argument: Argument, number_ok: bool = False) -> Converter:
         convert = _tensor_or_number
     else:
         convert = _SINGLE[argument.type]
+    if argument.is_list and argument.default in ([], ()):
+        return _or_nothing(convert)
     return _optional(convert) if argument.optional else convert
+
+
+def _or_nothing(convert: Converter) -> Converter:
+    """None stands for the empty list that is the default, as PyTorch's signatures have it."""
+    return lambda value: () if value is None else convert(value)
 
 
 _TYPE_NAMES = {

@@ -230,3 +230,18 @@ _plain(
     out=True,
     doc="Solutions of A X = B (X A = B unless `left`) for triangular A.",
 )
+family.composite(
+    "frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
+    variants="function",
+    out="out",
+    doc="Square root of the sum of squares over some dimensions.",
+)
+family.composite(
+    "nuclear_norm(Tensor self, bool keepdim=False) -> Tensor",
+    variants="function",
+    out=True,
+    doc="Sum of the singular values of a matrix.",
+)
+family.composite(
+    "nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor", variants="function", out="dim_out"
+)

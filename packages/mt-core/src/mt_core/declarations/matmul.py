@@ -103,3 +103,10 @@ family.composite(
     out=True,
     doc="Kronecker product: blocks of `other`, each times an element of self.",
 )
+family.plain(
+    "_int_mm(Tensor self, Tensor mat2) -> Tensor",
+    variants="function",
+    out=True,
+    exact_out="int_mm_out_cpu: Expected result dtype to be of type kInt but got {cpp_out}",
+    doc="Product of int8 matrices (n, k) @ (k, m) -> (n, m), summed in int32; the first may be uint8.",
+)

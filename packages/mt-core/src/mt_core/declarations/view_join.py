@@ -105,3 +105,8 @@ family.composite(
     "unsafe_split_with_sizes(Tensor self, int[] split_sizes, int dim=0) -> Tensor[]",
     doc="`split_with_sizes`, whose parts count as tensors of their own.",
 )
+family.plain(
+    "_unsafe_view(Tensor self, int[] size) -> Tensor",
+    variants="function",
+    doc="Another shape of as many elements, of a tensor that nobody else holds: its memory is taken over.",
+)

@@ -80,9 +80,12 @@ def diag_embed(self: Any, offset: int, dim1: int, dim2: int) -> Any:
     if a == b:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     size = self.shape[-1] + abs(offset)
-    whole = self.new_zeros((*self.shape[:-1], size, size))
-    whole.diagonal(offset, -2, -1).copy_(self)
-    return whole.movedim((-2, -1), (a, b))
+    shape = list(self.shape[:-1])
+    for d in sorted((a, b)):
+        shape.insert(d, size)
+    whole = self.new_zeros(shape)
+    whole.diagonal(offset, a, b).copy_(self)
+    return whole
 
 
 @composite("diagflat")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 from .. import dtypes
 from ..api import _functions as ops
+from ..deprecation import warn_once
 from ..dispatch.registry import find_overload
 from ..dispatch.registry import register_composite as composite
 from ..factories import check_options
@@ -308,17 +308,17 @@ def stft(
     Where windows are shorter than the transform, the first begins at the signal's start with `align_to_window`; else
     it is laid in the middle of the first `n_fft` samples.
     """
+    if center and align_to_window is not None:
+        raise RuntimeError("stft align_to_window should only be set when center = false")
+    if window is None:
+        warn_once(_LEAKAGE)
     hop = _floor(n_fft, 4) if hop_length is None else hop_length
     length = n_fft if win_length is None else win_length
     return_complex = _says_complex(self, window, return_complex)
-    if center and align_to_window is not None:
-        raise RuntimeError("stft align_to_window should only be set when center = false")
     signal = _centered(self, n_fft, pad_mode) if center and self.dim() in (1, 2, 3) else self
     options = {"normalized": normalized, "onesided": onesided, "return_complex": return_complex}
     call = _Call("stft", signal, n_fft, hop, length, window, **options, align_to_window=align_to_window)
     _check_signal(call, signal, n_fft, hop, length, window)
-    if window is None:
-        _warn_of_rectangle(_LEAKAGE)
     rows = signal if signal.dim() == 2 else signal.unsqueeze(0)
     if align_to_window:
         before = (n_fft - length) // 2
@@ -329,7 +329,10 @@ def stft(
         frames = frames * shape
     spectrum = _spectra(frames, onesided, normalized).transpose(1, 2)
     result = spectrum if self.dim() == 2 else spectrum.squeeze(0)
-    return result if return_complex else ops.view_as_real(result)
+    if return_complex:
+        return result
+    warn_once(_REAL_RESULT)
+    return ops.view_as_real(result)
 
 
 _LEAKAGE = (
@@ -337,15 +340,16 @@ _LEAKAGE = (
     "windows such as torch.hann_window or torch.hamming_window are recommended to reduce spectral leakage.To suppress "
     "this warning and use a rectangular window, explicitly set `window=torch.ones(n_fft, device=<device>)`."
 )
+_REAL_RESULT = (
+    "stft with return_complex=False is deprecated. In a future pytorch release, stft will return complex tensors for "
+    "all inputs, and return_complex=False will raise an error.\nNote: you can still call torch.view_as_real on the "
+    "complex output to recover the old return format."
+)
 _LOSS = (
     "A window was not provided. A rectangular window will be applied.Please provide the same window used by stft to "
     "make the inversion lossless.To suppress this warning and use a rectangular window, explicitly set "
     "`window=torch.ones(n_fft, device=<device>)`."
 )
-
-
-def _warn_of_rectangle(words: str) -> None:
-    warnings.warn(words, stacklevel=2)
 
 
 def _says_complex(self: Any, window: Any, return_complex: bool | None) -> bool:
@@ -443,12 +447,12 @@ def istft(
     return_complex: bool,
 ) -> Any:
     """self (F, T) or (B, F, T) of complex -> (L,) or (B, L)."""
+    if window is None:
+        warn_once(_LOSS)
     hop = _floor(n_fft, 4) if hop_length is None else hop_length
     win = n_fft if win_length is None else win_length
     options = {"center": center, "normalized": normalized, "onesided": onesided, "length": length}
     call = _Call("istft", self, n_fft, hop, win, window, **options, return_complex=return_complex)
-    if window is None:
-        _warn_of_rectangle(_LOSS)
     spectrum, half = _spectrum(call, self, n_fft, onesided)
     _check_windows(call, n_fft, hop, win, window)
     if return_complex and half:

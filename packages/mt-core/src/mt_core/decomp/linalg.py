@@ -10,6 +10,7 @@ from .. import dtypes
 from ..api import _functions as ops
 from ..checks.dtypes import require_same_dtype
 from ..checks.linalg import refuse_singular
+from ..deprecation import warn_once
 from ..dispatch.registry import register_composite as composite
 from ..dtypes import cpp_type_name, scalar_type_name
 from ..return_types import struct_sequence
@@ -155,6 +156,11 @@ def linalg_cross(self: Any, other: Any, dim: int) -> Any:
 def cross(self: Any, other: Any, dim: int | None) -> Any:
     """self (*, 3, *), other (*, 3, *) -> the same shape; 3 stands at `dim`, or first where none is given."""
     if dim is None:
+        warn_once(
+            "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or "
+            "simply use torch.linalg.cross.\nThe default value of dim will change to agree with that of linalg.cross "
+            "in a future release."
+        )
         dim = next((i for i, n in enumerate(self.shape) if n == 3), None)
         if dim is None:
             raise RuntimeError("no dimension of size 3 in input")
@@ -338,6 +344,12 @@ def cholesky(self: Any, upper: bool) -> Any:
 @composite("cholesky")
 def cholesky_(self: Any, upper: bool) -> Any:
     """self (*, N, N) -> (*, N, N)."""
+    warn_once(
+        "torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a future PyTorch "
+        "release.\nL = torch.cholesky(A)\nshould be replaced with\nL = torch.linalg.cholesky(A)\nand\n"
+        "U = torch.cholesky(A, upper=True)\nshould be replaced with\nU = torch.linalg.cholesky(A).mH\n"
+        "This transform will produce equivalent results for all valid (symmetric positive definite) inputs."
+    )
     if not self.numel():
         return self.clone()
     square(self, "cholesky", "cholesky_cpu")
@@ -349,6 +361,11 @@ def cholesky_(self: Any, upper: bool) -> Any:
 @composite("qr")
 def qr(self: Any, some: bool) -> Any:
     """self (*, M, N) -> Q (*, M, K), R (*, K, N); K = min(M, N) for `some`, else M."""
+    warn_once(
+        "torch.qr is deprecated in favor of torch.linalg.qr and will be removed in a future PyTorch release.\nThe "
+        "boolean parameter 'some' has been replaced with a string parameter 'mode'.\nQ, R = torch.qr(A, some)\n"
+        "should be replaced with\nQ, R = torch.linalg.qr(A, 'reduced' if some else 'complete')"
+    )
     return ops.linalg_qr(self, "reduced" if some else "complete")
 
 
@@ -379,3 +396,26 @@ def svd(self: Any, some: bool, compute_uv: bool) -> Any:
         )
     u, s, vh = ops.linalg_svd(self, not some)
     return named((u, s, vh.mH))
+
+
+@composite("frobenius_norm.dim")
+def frobenius_norm(self: Any, dim: Ints, keepdim: bool) -> Any:
+    """self (*) -> without the dimensions `dim`, or 1 there with `keepdim`; real."""
+    warn_once(
+        "at::frobenius_norm is deprecated and it is just left for JIT compatibility. It will be removed in a future "
+        "PyTorch release. Please use `linalg.vector_norm(A, 2., dim, keepdim)` instead"
+    )
+    return ops.linalg_vector_norm(self, 2, dim, keepdim)
+
+
+def _nuclear_norm(self: Any, dim: Ints, keepdim: bool) -> Any:
+    """self (*) -> without the two dimensions `dim`, or 1 there with `keepdim`; real."""
+    warn_once(
+        "at::nuclear_norm is deprecated and it is just left for JIT compatibility. It will be removed in a future "
+        "PyTorch release. Please use `linalg.matrix_norm(A, 'nuc', dim, keepdim)` instead"
+    )
+    return ops.linalg_matrix_norm(self, "nuc", dim, keepdim)
+
+
+composite("nuclear_norm")(lambda self, keepdim: _nuclear_norm(self, (-2, -1), keepdim))
+composite("nuclear_norm.dim")(_nuclear_norm)

@@ -8,6 +8,7 @@ from typing import Any
 from .. import dtypes
 from ..api import _functions as ops
 from ..checks.linalg import refuse_singular_factor
+from ..deprecation import warn_once
 from ..dispatch.registry import register_composite as composite
 from ..dtypes import scalar_type_name
 from ..formats import contiguous_format
@@ -50,6 +51,12 @@ def lu(A: Any, pivot: bool) -> Any:
 @composite("_lu_with_info")
 def lu_with_info(self: Any, pivot: bool, check_errors: bool) -> Any:
     """self (*, M, N) -> LU (*, M, N), pivots (*, min(M, N)), info (*)."""
+    warn_once(
+        "torch.lu is deprecated in favor of torch.linalg.lu_factor / torch.linalg.lu_factor_ex and will be removed in "
+        "a future PyTorch release.\nLU, pivots = torch.lu(A, compute_pivots)\nshould be replaced with\n"
+        "LU, pivots = torch.linalg.lu_factor(A, compute_pivots)\nand\nLU, pivots, info = torch.lu(A, compute_pivots, "
+        "get_infos=True)\nshould be replaced with\nLU, pivots, info = torch.linalg.lu_factor_ex(A, compute_pivots)"
+    )
     # As in PyTorch a singular factor is no error here: who asks for it reads `info`.
     return ops.linalg_lu_factor_ex(self, pivot=pivot)
 
@@ -109,6 +116,11 @@ def linalg_lu_solve(LU: Any, pivots: Any, B: Any, left: bool, adjoint: bool) -> 
 @composite("lu_solve")
 def lu_solve(self: Any, LU_data: Any, LU_pivots: Any) -> Any:
     """self (*, N, K), LU_data (*, N, N), LU_pivots (*, N) -> (*, N, K)."""
+    warn_once(
+        "torch.lu_solve is deprecated in favor of torch.linalg.lu_solveand will be removed in a future PyTorch release."
+        "\nNote that torch.linalg.lu_solve has its arguments reversed.\nX = torch.lu_solve(B, LU, pivots)\nshould be "
+        "replaced with\nX = torch.linalg.lu_solve(LU, pivots, B)"
+    )
     return linalg_lu_solve(LU_data, LU_pivots, self, True, False)
 
 
@@ -257,6 +269,12 @@ def _check_pair(b: Any, A: Any, name: str) -> None:
 @composite("triangular_solve")
 def triangular_solve(self: Any, A: Any, upper: bool, transpose: bool, unitriangular: bool) -> Any:
     """self (*, N, K), A (*, N, N) -> solution (*, N, K), A as it was read (*, N, N)."""
+    warn_once(
+        "torch.triangular_solve is deprecated in favor of torch.linalg.solve_triangularand will be removed in a future "
+        "PyTorch release.\ntorch.linalg.solve_triangular has its arguments reversed and does not return a copy of one "
+        "of the inputs.\nX = torch.triangular_solve(B, A).solution\nshould be replaced with\n"
+        "X = torch.linalg.solve_triangular(A, B)."
+    )
     for what, given in (("b", self), ("A", A)):
         if given.dim() < 2:
             raise RuntimeError(

@@ -12,6 +12,7 @@ from ..dispatch.registry import overload
 from ..dispatch.registry import register_composite as composite
 from ..dtypes import scalar_type_name
 from ..layout import broadcast_shapes
+from ..number_range import check_number
 from ..promotion import result_type_of
 from ..shape_rules.matmul import check_expandable
 from ..state import tls
@@ -67,15 +68,31 @@ def outer(self: Any, vec2: Any) -> Any:
 @composite("addbmm", explicit=True)
 def addbmm(self: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any) -> Any:
     """self broadcast to (M, N), batch1 (B, M, K), batch2 (B, K, N) -> (M, N), summed over B."""
-    if batch1._dtype is batch2._dtype and self._dtype is not batch1._dtype:
-        raise RuntimeError(
-            f"self and mat2 must have the same dtype, but got {scalar_type_name(self._dtype)} and "
-            f"{scalar_type_name(batch2._dtype)}"
-        )
-    require_number(self._dtype, beta, alpha)
+    _check_addbmm(self, batch1, batch2)
+    for number in (beta, alpha):
+        check_number(number, self._dtype)
+    if self._dtype.is_integral:
+        beta, alpha = int(beta), int(alpha)
     product = ops.bmm(batch1, batch2).sum(0, dtype=batch1.dtype)
-    check_expandable(self, tuple(product.shape))
     return combine(self, product, beta, alpha)
+
+
+def _check_addbmm(self: Any, batch1: Any, batch2: Any) -> None:
+    check_expandable(self, (batch1.size(1), batch2.size(2)))
+    a, b = tuple(batch1.shape), tuple(batch2.shape)
+    for name, shape in (("batch1", a), ("batch2", b)):
+        if len(shape) != 3:
+            raise RuntimeError(f"{name} must be a 3D tensor")
+    if a[0] != b[0]:
+        raise RuntimeError(f"batch1 and batch2 must have same number of batches, got {a[0]} and {b[0]}")
+    if a[2] != b[1]:
+        raise RuntimeError(f"Incompatible matrix sizes for bmm ({a[1]}x{a[2]} and {b[1]}x{b[2]})")
+    for name, first, second in (("mat1", batch1, batch2), ("self", self, batch2)):
+        if first._dtype is not second._dtype:
+            raise RuntimeError(
+                f"{name} and mat2 must have the same dtype, but got {scalar_type_name(first._dtype)} and "
+                f"{scalar_type_name(second._dtype)}"
+            )
 
 
 @composite("addbmm_", explicit=True)
@@ -95,11 +112,15 @@ def addr(self: Any, vec1: Any, vec2: Any, beta: Any, alpha: Any) -> Any:
         raise RuntimeError(f"addr: Expected 1-D argument {which}, but got {tensor._array.ndim}-D")
     product = outer(vec1, vec2)
     check_expandable(self, tuple(product.shape))
-    require_number(result_type_of((self, product)), beta, alpha)
+    common = result_type_of((self, product))
+    for name, value in (("beta", beta), ("alpha", alpha)):
+        if common.category < 2 and isinstance(value, (float, complex)):
+            raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
+    require_number(common, beta, alpha)
     if self.dtype is product.dtype is dtypes.bool:
         beta, alpha = bool(beta), bool(alpha)
     for name, value in (("beta", beta), ("alpha", alpha)):
-        if isinstance(value, bool) and result_type_of((self, product)) is not dtypes.bool:
+        if isinstance(value, bool) and common is not dtypes.bool:
             raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
     return combine(self, product, beta, alpha)
 
@@ -136,4 +157,4 @@ def kron(self: Any, other: Any) -> Any:
     a, b = ((1,) * (ndim - t.dim()) + tuple(t.shape) for t in (self, other))
     left = self.reshape([n for size in a for n in (size, 1)])
     right = other.reshape([n for size in b for n in (1, size)])
-    return (left * right).reshape([n * m for n, m in zip(a, b, strict=True)])
+    return ops._unsafe_view(left * right, [n * m for n, m in zip(a, b, strict=True)])

@@ -41,6 +41,8 @@ def addmm(self: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> Any:
 @composite("addmv", explicit=True)
 def addmv(self: Any, mat: Any, vec: Any, beta: Any, alpha: Any) -> Any:
     """self broadcast to (M,), mat (M, K), vec (K,) -> (M,)."""
+    if not mat.numel() and beta != 0:
+        return self * beta
     return combine(self, ops.mv(mat, vec), beta, alpha)
 
 

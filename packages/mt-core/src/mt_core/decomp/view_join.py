@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..api import _functions as ops
+from ..deprecation import warn_once
 from ..dispatch.registry import register_composite as composite
 from ..tensor import wrap_dim
 
@@ -253,7 +254,12 @@ def reshape_as(self: Any, other: Any) -> Any:
 
 @composite("adjoint")
 def adjoint(self: Any) -> Any:
-    """self (*, M, N) -> (*, N, M), conjugated."""
+    """self (*, M, N) -> (*, N, M), conjugated; () as it is."""
+    if not self.dim():
+        warn_once("adjoint() is deprecated on 0-D tensors. Consider using x.conj().")
+        return self.conj()
+    if self.dim() == 1:
+        raise RuntimeError("tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor.")
     transposed = self.transpose(-2, -1)
     return transposed.conj() if self.is_complex() else transposed
 

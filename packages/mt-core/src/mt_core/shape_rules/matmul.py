@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import dtypes
 from ..dispatch.registry import register_shape_rule as shape_rule
 from ..dtypes import c_type_name, scalar_type_name
+from ..number_range import check_number
 from ..spec import Spec
 
 
@@ -34,7 +36,14 @@ def mm(self: Any, mat2: Any) -> Spec:
 @shape_rule("bmm")
 def bmm(self: Any, mat2: Any) -> Spec:
     """self (B, M, K), mat2 (B, K, N) -> (B, M, N)."""
+    _check_batches(self, mat2)
+    _one_dtype(self, mat2, "expected scalar type {} but found {}")
     a, b = self._array.shape, mat2._array.shape
+    return Spec((a[0], a[1], b[2]), self._dtype)
+
+
+def _check_batches(batch1: Any, batch2: Any) -> None:
+    a, b = batch1._array.shape, batch2._array.shape
     if len(a) != 3:
         raise RuntimeError("batch1 must be a 3D tensor")
     if len(b) != 3:
@@ -44,8 +53,6 @@ def bmm(self: Any, mat2: Any) -> Spec:
             f"Expected size for first two dimensions of batch2 tensor to be: [{a[0]}, {a[2]}] but got: [{b[0]}, "
             f"{b[1]}]."
         )
-    _one_dtype(self, mat2, "expected scalar type {} but found {}")
-    return Spec((a[0], a[1], b[2]), self._dtype)
 
 
 @shape_rule("mv")
@@ -101,8 +108,9 @@ def check_expandable(self: Any, target: tuple[int, ...]) -> None:
 
 
 def _scalars_fit(d: Any, *scalars: Any) -> None:
-    if not (d.is_floating_point or d.is_complex) and any(isinstance(s, (float, complex)) for s in scalars):
-        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    """Refuse what the dtype does not hold; of floating-point numbers integer types take what is before the point."""
+    for number in scalars:
+        check_number(number, d)
 
 
 @shape_rule("addmm")
@@ -128,7 +136,7 @@ def addmm(self: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> Spec:
 
 @shape_rule("addmv")
 def addmv(self: Any, mat: Any, vec: Any, beta: Any, alpha: Any) -> Spec:
-    """self broadcast to (M,), mat (M, K), vec (K,) -> (M,)."""
+    """self broadcast to (M,), mat (M, K), vec (K,) -> (M,); where the product adds nothing, of self's shape."""
     a, b, c = mat._array.shape, vec._array.shape, self._array.shape
     if len(a) != 2 or len(b) != 1 or len(c) > 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got {len(c)}, {len(a)}, {len(b)}")
@@ -140,21 +148,22 @@ def addmv(self: Any, mat: Any, vec: Any, beta: Any, alpha: Any) -> Spec:
             f"addmv input tensors must have the same dtype, but got {names[0]}, {names[1]}, and {names[2]}"
         )
     _scalars_fit(self._dtype, alpha, beta)
-    return Spec((a[0],), self._dtype)
+    return Spec(tuple(c) if 0 in a and beta != 0 else (a[0],), self._dtype)
 
 
 @shape_rule("baddbmm")
 def baddbmm(self: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any) -> Spec:
     """self broadcast to (B, M, N), batch1 (B, M, K), batch2 (B, K, N) -> (B, M, N)."""
-    spec = bmm(batch1, batch2)
-    if self._dtype is not batch1._dtype:
+    shape = (batch1.size(0), batch1.size(1), batch2.size(2))
+    check_expandable(self, shape)
+    _check_batches(batch1, batch2)
+    if not self._dtype is batch1._dtype is batch2._dtype:
         raise RuntimeError(
             f"Input dtypes must be the same, got: input {c_type_name(self._dtype)}, "
             f"batch1: {c_type_name(batch1._dtype)}, batch2: {c_type_name(batch2._dtype)}"
         )
     _scalars_fit(self._dtype, alpha, beta)
-    check_expandable(self, spec.shape)
-    return spec
+    return Spec(shape, self._dtype)
 
 
 @shape_rule("linear")
@@ -182,3 +191,22 @@ def linear(input: Any, weight: Any, bias: Any) -> Spec:
     if bias is not None:
         check_expandable(bias, shape)
     return Spec(shape, input._dtype)
+
+
+@shape_rule("_int_mm")
+def int_mm(self: Any, mat2: Any) -> Spec:
+    """self (M, K) of int8 or uint8, mat2 (K, N) of int8 -> (M, N) of int32."""
+    for name, tensor in (("self", self), ("mat2", mat2)):
+        tensor.size(1)
+        if tensor._array.ndim != 2:
+            raise RuntimeError(f"int_mm_out_cpu: Expected {name} to be of dimension 2 but got {tensor._array.ndim}")
+    a, b = self._array.shape, mat2._array.shape
+    if a[1] != b[0]:
+        raise RuntimeError(f"int_mm_out_cpu: self.size(1) needs to match mat2.size(0) but got {a[1]} and {b[0]}")
+    if self._dtype not in (dtypes.int8, dtypes.uint8):
+        raise RuntimeError(
+            f"int_mm_out_cpu: Expected self dtype to be int8 or uint8 but got {c_type_name(self._dtype)}"
+        )
+    if mat2._dtype is not dtypes.int8:
+        raise RuntimeError(f"int_mm_out_cpu: Expected mat2 dtype to be of type int8 but got {c_type_name(mat2._dtype)}")
+    return Spec((a[0], b[1]), dtypes.int32)

@@ -10,6 +10,7 @@ from ..layout import output_strides
 from ..promotion import result_type_of
 from ..spec import Spec
 from ..tensor import wrap_dim
+from .view import infer_size
 
 Ints = tuple[int, ...]
 
@@ -111,3 +112,9 @@ def roll(self: Any, shifts: Ints, dims: Ints) -> Spec:
             raise IndexError(f"Dimension specified as {d} but tensor has no dimensions")
         wrap_dim(d, self.dim())
     return Spec(self._array.shape, self._dtype)
+
+
+@shape_rule("_unsafe_view")
+def unsafe_view(self: Any, size: Ints) -> Spec:
+    """self (*S) -> another shape of as many elements; -1 stands for what is left."""
+    return Spec(infer_size(size, self.numel()), self._dtype)

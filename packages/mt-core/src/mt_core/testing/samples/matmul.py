@@ -53,3 +53,9 @@ cases("bmm", lambda t: call(t(2, 3, 4), t(3, 4, 5)), lambda t: call(t(2, 3), t(3
 cases("linear", lambda t: call(t(2, 3), t(4, 2)), lambda t: call(t(2, 3), t(4, 3), t(3)))
 cases("addmm", lambda t: call(t(3), t(2, 3), t(3, 4)), lambda t: call(t(2, 4), t(2, 3), t(2, 4)))
 cases("dot mv", lambda t: call(t(3), t(4)))
+cases(
+    "_int_mm",
+    lambda t: call(t.ints(3, 4, dtype=dtypes.int8), t.ints(4, 2, dtype=dtypes.int8)),
+    lambda t: call(t.ints(2, 300, high=200, dtype=dtypes.uint8), t.ints(300, 2, high=120, dtype=dtypes.int8)),
+)
+cases("addmv", lambda t: call(t(1), t(0, 3), t(3), beta=2.0), lambda t: call(t(2), t(2, 0), t(0), beta=0))
