@@ -172,10 +172,21 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, Change]]:
         yield "condition", _negate
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) or isinstance(node, (ast.AugAssign, ast.Raise)):
         yield "statement", lambda n: ast.Pass()
-    if isinstance(node, ast.Call) and len(node.args) == 2 and ast.dump(node.args[0]) != ast.dump(node.args[1]):
+    if isinstance(node, ast.Call) and len(node.args) == 2 and _order_matters(*node.args):
         yield "arguments", _swap_arguments
-    if isinstance(node, ast.Call) and node.keywords and node.keywords[-1].arg is not None:
+    if isinstance(node, ast.Call) and node.keywords and _matters(node.keywords[-1]):
         yield "keyword", _drop_keyword
+
+
+def _order_matters(first: ast.expr, second: ast.expr) -> bool:
+    """Not of equal arguments, and not of two texts: those are names that something is entered under."""
+    texts = all(isinstance(a, ast.Constant) and isinstance(a.value, str) for a in (first, second))
+    return not texts and ast.dump(first) != ast.dump(second)
+
+
+def _matters(keyword: ast.keyword) -> bool:
+    """Not ``copy=False``, without which the same elements are copied once more."""
+    return keyword.arg is not None and not (keyword.arg == "copy" and _text(keyword.value) == "False")
 
 
 def _swap_operator(node: ast.AST) -> ast.AST:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Callable, Iterator
 from types import FunctionType
@@ -13,7 +14,8 @@ import pytest
 import mt_core
 from mt_core import dtypes
 from mt_core.dispatch import call_plans
-from mt_core.dispatch.executors import rule_of
+from mt_core.dispatch.dispatcher import backend_for
+from mt_core.dispatch.executors import rule_of, wrapper
 from mt_core.dispatch.kernel import Accepts, Kernel
 from mt_core.dispatch.registry import (
     SHAPE_RULES,
@@ -23,7 +25,8 @@ from mt_core.dispatch.registry import (
     register_kernel,
     unregister_kernel,
 )
-from mt_core.keys import BATCHED, CPU
+from mt_core.keys import BATCHED, CPU, STRIDED
+from mt_core.spec import Spec
 from mt_core.state import including
 from mt_core.testing.slots import declared_operators
 
@@ -389,3 +392,17 @@ def test_an_operator_that_nothing_handles_can_still_be_handled_above(registered:
         KERNELS[CPU]["erf"] = saved
         del _LAYERS[BATCHED]
         forget_all()
+
+
+@pytest.mark.parametrize("shape", [s for n in (1, 2, 3) for s in itertools.product((1, 2, 3), repeat=n)])
+def test_results_are_laid_out_as_the_rule_says(shape: tuple[int, ...]) -> None:
+    elements = np.arange(float(np.prod(shape)), dtype=np.float32).reshape(shape)
+    for order in itertools.permutations(range(len(shape))):
+        strides = [0] * len(shape)
+        for i in reversed(order):
+            strides[i] = int(np.prod([shape[j] for j in order[order.index(i) + 1 :]]))
+        made = wrapper(backend_for(CPU), CPU)(Spec(shape, dtypes.float32, tuple(strides)), None)(elements)
+        told = [(n, s) for n, s in zip(shape, made.stride(), strict=True) if n != 1]
+        assert told == [(n, s) for n, s in zip(shape, strides, strict=True) if n != 1]
+        assert made.tolist() == elements.tolist()
+        assert bool(made._keys & STRIDED) is not made.is_contiguous()
