@@ -39,8 +39,9 @@ def tensor(
     ValueError, TypeError, RuntimeError
         For ragged sequences and for what is no number, in PyTorch's words.
     """
-    check_flag("tensor", "requires_grad", requires_grad)
-    check_flag("tensor", "pin_memory", pin_memory)
+    if requires_grad is not False or pin_memory is not False:
+        check_flag("tensor", "requires_grad", requires_grad)
+        check_flag("tensor", "pin_memory", pin_memory)
     if isinstance(data, Tensor):
         warnings.warn(
             "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
@@ -88,6 +89,8 @@ def host_elements(data: Any, d: dtype | None = None) -> tuple[np.ndarray, dtype]
 
     Where `d` is given, integers may be as large as it holds.
     """
+    if data.__class__ is float:
+        return np.array(data, np.float64), dtypes.get_default_dtype()
     if isinstance(data, (np.ndarray, np.generic)):
         return _copied_array(np.asarray(data))
     if isinstance(data, (bool, int, float, complex)):

@@ -164,7 +164,10 @@ def modes_active() -> bool:
 def must_ask(values: Iterable[Any]) -> bool:
     """Whether a mode is on, or any of the values (or of the items of lists among them) overrides functions."""
     for value in values:
-        if value.__class__ not in PLAIN and (value.__class__ not in SEQUENCES or must_ask(value)):
+        if value.__class__ in PLAIN:
+            continue
+        # Of long lists of numbers this is asked without a loop.
+        if value.__class__ not in SEQUENCES or not PLAIN.issuperset(map(type, value)) and must_ask(value):
             break
     else:
         return bool(tls.function_modes) and not off.everything
