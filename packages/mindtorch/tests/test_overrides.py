@@ -30,8 +30,6 @@ GAPS = {
     "p.__setitem__(0,d)": "what the override returns is returned",
     "p.__setitem__(d,1)": "what the override returns is returned",
     "F.upsample(img,scale_factor=2)": "does not go through the public interpolate",
-    "x.lu()": "the result has named fields",
-    "torch.lu(x)": "the result has named fields",
     "torch.stft(x[0],1)": "written as an operator, so told as written",
     "torch.split(p,d)": "PyTorch does not ask about sizes, and ends in an internal function",
     "p.split(d)": "PyTorch does not ask about sizes, and ends in an internal function",
