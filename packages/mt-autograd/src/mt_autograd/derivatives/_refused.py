@@ -17,7 +17,7 @@ def refused_operator(name: str, *arguments: str) -> None:
         raise RuntimeError(message)
 
     refused: dict[str, Any] = dict.fromkeys(arguments, refuse)
-    derivative(name, node="NotImplemented", **refused)
+    derivative(name, node="torch::autograd::NotImplemented", **refused)
 
 
 def refused_argument(what: str) -> Any:

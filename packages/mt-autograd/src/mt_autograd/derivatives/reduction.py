@@ -75,8 +75,16 @@ def _shared_by_equals(grad: Any, self: Any, result: Any, dim: Any, keepdim: bool
 
 for _name in ("amax", "amin"):
     derivative(_name, self=_shared_by_equals)
+
+
+def shared_by_alike(grad: Any, self: Any, result: Any) -> Any:
+    """The gradient of an element of all, in equal parts to the elements that are alike, NaNs too."""
+    mask = (self == result) | (self.isnan() & result.isnan())
+    return ops.zeros_like(self).masked_fill_(mask, grad / mask.sum())
+
+
 for _name in ("max", "min"):
-    derivative(_name, self=lambda grad, self, result: _shared_by_equals(grad, self, result, (), False))
+    derivative(_name, self=shared_by_alike, node=f"{_name.title()}Backward1")
 
 
 def at_index(grad: Any, spec: Any, dim: int, index: Any, keepdim: bool) -> Any:
@@ -88,9 +96,11 @@ def at_index(grad: Any, spec: Any, dim: int, index: Any, keepdim: bool) -> Any:
     return grad.new_zeros(spec.shape).scatter(dim, index, grad)
 
 
-for _name in ("max.dim", "min.dim"):
+for _name in ("max", "min"):
     derivative(
-        _name, self=lambda grad, self_spec, dim, keepdim, result1: at_index(grad, self_spec, dim, result1, keepdim)
+        f"{_name}.dim",
+        self=lambda grad, self_spec, dim, keepdim, result1: at_index(grad, self_spec, dim, result1, keepdim),
+        node=f"{_name.title()}Backward0",
     )
 non_differentiable("argmax", "argmin", "any", "any.dim", "any.dims", "all", "all.dim", "all.dims")
 

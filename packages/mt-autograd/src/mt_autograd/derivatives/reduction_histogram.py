@@ -1,9 +1,10 @@
-"""Histograms count: they have no derivative."""
+"""Histograms count: they have no derivative, and those that PyTorch does not know it of say so when asked for it."""
 
 from __future__ import annotations
 
-from ..rules import non_differentiable
+from ._refused import refused_operator
 
-non_differentiable(
-    "histogram.bin_ct", "histogram.bins_tensor", "_histogramdd_bin_edges", "_histogramdd_from_bin_tensors"
-)
+refused_operator("histogram.bin_ct", "self", "weight")
+refused_operator("histogram.bins_tensor", "self", "bins", "weight")
+refused_operator("_histogramdd_bin_edges", "self", "weight")
+refused_operator("_histogramdd_from_bin_tensors", "self", "bins", "weight")

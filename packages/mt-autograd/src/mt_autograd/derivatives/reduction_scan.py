@@ -9,6 +9,7 @@ from mt_core.dtypes import finfo
 
 from ..rules import derivative, non_differentiable
 from ._conjugate import conj
+from ._refused import refused_operator
 
 
 def _reverse_sum(grad: Any, dim: int) -> Any:
@@ -70,4 +71,5 @@ def _logcumsumexp(grad: Any, self: Any, dim: int, result: Any) -> Any:
 
 
 derivative("logcumsumexp", self=_logcumsumexp)
-non_differentiable("bincount", "histc")
+refused_operator("bincount", "weights")
+non_differentiable("histc")

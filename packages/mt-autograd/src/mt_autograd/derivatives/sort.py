@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..rules import derivative, non_differentiable
-from .reduction import at_index
+from ._refused import refused_argument
+from .reduction import at_index, shared_by_alike
 
 
 def _scatter(grad: Any, self_spec: Any, dim: int, result1: Any) -> Any:
@@ -22,12 +23,8 @@ for _name in ("kthvalue", "median.dim", "nanmedian.dim", "mode"):
     )
 
 
-def _all_equal(grad: Any, self: Any, result: Any) -> Any:
-    """The gradient of a median, in equal parts to the elements that have its value (NaN included)."""
-    mask = (self == result) | (self.isnan() & result.isnan())
-    return grad * mask / mask.sum()
-
-
-derivative("median", self=_all_equal)
-derivative("nanmedian", self=_all_equal)
-non_differentiable("searchsorted.Tensor", "_unique2", "unique_dim", "unique_consecutive")
+derivative("median", self=shared_by_alike)
+derivative("nanmedian", self=shared_by_alike)
+non_differentiable("searchsorted.Tensor")
+for _name in ("_unique2", "unique_dim", "unique_consecutive"):
+    derivative(_name, self=refused_argument(_name), differentiable_outputs=(True, False, False))

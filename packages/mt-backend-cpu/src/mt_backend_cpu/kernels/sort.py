@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..along import reversed_along, take_along
+from ..equal_order import INSERTION, keys_of, place_of_kth, places_of_smallest, places_selected, places_sorted
 from ..registry import kernel
 
 
@@ -29,7 +32,43 @@ def sort(self: np.ndarray, stable: Any, dim: int, descending: bool) -> tuple[np.
     if not self.ndim:
         return _scalar_pair(self)
     order = order_of(self, dim, descending)
+    values = take_along(self, order, dim)
+    if stable or self.shape[dim] <= INSERTION or _sorted_by_digits(self, descending):
+        return values, order
+    repeated = _repeated(values, dim)
+    if not repeated.any():
+        return values, order
+    order = _with_ties(order, repeated, dim, places_sorted)
     return take_along(self, order, dim), order
+
+
+def _sorted_by_digits(self: np.ndarray, descending: bool) -> bool:
+    """Whether PyTorch sorts by digits, which is stable: long lines of integers."""
+    return not descending and self.ndim == 1 and self.dtype.kind in "iu" and self.size >= 32768
+
+
+def _repeated(ordered: np.ndarray, dim: int) -> np.ndarray:
+    """Which elements, in order along `dim`, are equal to the one before; all NaNs are equal."""
+    rows = np.moveaxis(ordered, dim, -1)
+    repeated = np.zeros(rows.shape, np.bool_)
+    np.equal(rows[..., 1:], rows[..., :-1], repeated[..., 1:])
+    if ordered.dtype.kind == "f":
+        nan = np.isnan(rows)
+        repeated[..., 1:] |= nan[..., 1:] & nan[..., :-1]
+    return np.moveaxis(repeated, -1, dim)
+
+
+def _with_ties(
+    order: np.ndarray, repeated: np.ndarray, dim: int, places: Callable[[np.ndarray], np.ndarray], k: int | None = None
+) -> np.ndarray:
+    """The order (its first k), with the rows that have equal elements among them as `places` orders their keys."""
+    rows, ties = np.moveaxis(order, dim, -1), np.moveaxis(repeated, dim, -1)
+    shape = rows.shape
+    rows, ties = rows.reshape(-1, shape[-1]), ties.reshape(-1, shape[-1])
+    tied = np.flatnonzero(ties[:, : None if k is None else k + 1].any(-1))
+    result = rows[:, :k].copy()
+    result[tied] = places(keys_of(rows[tied], ties[tied]))
+    return np.moveaxis(result.reshape(*shape[:-1], result.shape[-1]), -1, dim)
 
 
 @kernel("topk")
@@ -40,8 +79,26 @@ def topk(self: np.ndarray, k: int, dim: int, largest: bool, sorted: bool) -> tup
     if not k:
         shape = [0 if i == dim % self.ndim else n for i, n in enumerate(self.shape)]
         return np.empty(shape, self.dtype), np.empty(shape, np.int64)
-    first = order_of(self, dim, largest)[(slice(None),) * (dim % self.ndim) + (slice(k),)]
+    dim %= self.ndim
+    order = order_of(self, dim, largest)
+    leading = order[(slice(None),) * dim + (slice(k + 1),)]
+    first = leading[(slice(None),) * dim + (slice(k),)]
+    if not sorted or _repeated(take_along(self, leading, dim), dim).any():
+        repeated = _repeated(take_along(self, order, dim), dim)
+        first = _picked(order, repeated, k, dim, sorted)
     return take_along(self, first, dim), first
+
+
+def _picked(order: np.ndarray, repeated: np.ndarray, k: int, dim: int, sort: bool) -> np.ndarray:
+    """The first k as PyTorch picks them: by a heap where they are few, else by a selection, sorted or not."""
+    few = k * 64 <= order.shape[dim]
+    if few or sort:
+        places = partial(places_of_smallest, k=k) if few else partial(places_selected, k=k, sort=True)
+        return _with_ties(order, repeated, dim, places, k)
+    rows, ties = (np.moveaxis(array, dim, -1) for array in (order, repeated))
+    shape = rows.shape
+    keys = keys_of(rows.reshape(-1, shape[-1]), ties.reshape(-1, shape[-1]))
+    return np.moveaxis(places_selected(keys, k, False).reshape(*shape[:-1], k), -1, dim)
 
 
 def _at(self: np.ndarray, index: np.ndarray, dim: int, keepdim: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -54,7 +111,16 @@ def kthvalue(self: np.ndarray, k: int, dim: int, keepdim: bool) -> tuple[np.ndar
     """self (*S) -> values and indices (int64), S without the dimension `dim`, or 1 there with `keepdim`."""
     if not self.ndim:
         return _scalar_pair(self)
-    return _at(self, order_of(self, dim, False).take([k - 1], dim), dim, keepdim)
+    order = order_of(self, dim, False)
+    index = order.take([k - 1], dim)
+    repeated = _repeated(take_along(self, order, dim), dim)
+    around = np.asarray(repeated.take(range(k - 1, min(k + 1, self.shape[dim])), dim).any(dim, keepdims=True))
+    if around.any():
+        rows, ties, found, tied = (np.moveaxis(a, dim, -1) for a in (order, repeated, index, around))
+        for row in np.ndindex(tied.shape[:-1]):
+            if tied[row]:
+                found[row] = place_of_kth(keys_of(rows[row][None], ties[row][None])[0], k - 1)
+    return _at(self, index, dim, keepdim)
 
 
 def _median_index(self: np.ndarray, dim: int, skip_nan: bool) -> np.ndarray:
@@ -68,7 +134,9 @@ def _median_index(self: np.ndarray, dim: int, skip_nan: bool) -> np.ndarray:
     )
     index = np.take_along_axis(order, np.maximum(count - 1, 0) // 2, dim)
     if skip_nan:
-        return index
+        # PyTorch selects by value and place, but NaNs are all alike.
+        alike = places_selected(np.zeros((1, self.shape[dim]), np.int64), 1, False)[0, 0]
+        return np.where(count == 0, alike, index)
     return np.where(nan.any(dim, keepdims=True), np.expand_dims(nan.argmax(dim), dim), index)
 
 
@@ -113,6 +181,8 @@ def mode(self: np.ndarray, dim: int, keepdim: bool) -> tuple[np.ndarray, np.ndar
     ordered = np.take_along_axis(rows, order, -1)
     size = rows.shape[-1]
     same = np.concatenate([np.zeros((*rows.shape[:-1], 1), np.bool_), ordered[..., 1:] == ordered[..., :-1]], -1)
+    if size > INSERTION and same.any():
+        order = _with_ties(order, same, -1, places_sorted)
     position = np.arange(size)
     start = np.maximum.accumulate(np.where(same, 0, position), -1)
     length = position - start + 1

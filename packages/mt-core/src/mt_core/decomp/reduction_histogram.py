@@ -35,7 +35,7 @@ def histogramdd_one_count(self: Any, bins: int, range: Any, weight: Any, density
 @composite("histogramdd.TensorList_bins")
 def histogramdd_edges(self: Any, bins: Sequence[Any], range: Any, weight: Any, density: bool) -> Any:
     """self (*, D), D bins (B_d + 1,), weight (*) -> counts (B_1, ..., B_D), the bins."""
-    return ops._histogramdd_from_bin_tensors(self, bins, weight=weight, density=density), bins
+    return ops._histogramdd_from_bin_tensors(self, bins, weight=weight, density=density), tuple(bins)
 
 
 # Numerical differentiation
