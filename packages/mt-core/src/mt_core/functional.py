@@ -15,6 +15,7 @@ from .dispatch.writing import write_result
 from .functional_einsum import einsum as einsum
 from .layout import broadcast_shapes as _broadcast_shapes
 from .overriding import overridable, overridable_builtin
+from .promotion import result_type_of
 from .size import Size
 from .tensor import Tensor
 
@@ -157,9 +158,7 @@ def block_diag(*tensors: Any) -> Tensor:
         return ops.empty((1, 0))
     width = sum(t.shape[1] for t in given)
     rows, before = [], 0
-    dtype = given[0].dtype
-    for t in given[1:]:
-        dtype = dtypes.promote_types(dtype, t.dtype)
+    dtype = result_type_of(_listed(tensors))
     for t in given:
         after = width - before - t.shape[1]
         parts = [t.new_zeros((t.shape[0], before)), t, t.new_zeros((t.shape[0], after))]

@@ -105,7 +105,7 @@ class HandwrittenMembers:
         """A view with the last two dimensions exchanged."""
         if not self.dim():
             warn_once("Tensor.mT is deprecated on 0-D tensors. This function is the identity in these cases.")
-            return self.permute(())
+            return self
         if self.dim() < 2:
             raise RuntimeError(
                 f"tensor.mT is only supported on matrices or batches of matrices. Got {self.dim()}-D tensor."
@@ -116,7 +116,10 @@ class HandwrittenMembers:
     def H(self: Any) -> Any:
         """The conjugate transpose of a matrix."""
         if self.dim() not in (0, 2):
-            raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self.dim()}-D tensor.")
+            batches = " For batches of matrices, consider using tensor.mH" if self.dim() > 2 else ""
+            raise RuntimeError(
+                f"tensor.H is only supported on matrices (2-D tensors). Got {self.dim()}-D tensor.{batches}"
+            )
         if self.dim():
             return self.adjoint()
         warn_once("Tensor.H is deprecated on 0-D tensors. Consider using x.conj().")

@@ -159,6 +159,28 @@ def _real_diagonal(matrix: Any) -> Any:
 derivative("linalg_qr", A=_qr)
 
 
+def check_phase(turned: Any, other: Any, who: str) -> None:
+    """Refuse gradients along the phases that complex vectors leave open.
+
+    Parameters
+    ----------
+    turned, other
+        V^H gV (*, K, K), and U^H gU where the phases of two sets of vectors cancel; one of them may be None.
+    who
+        How the refusal begins.
+    """
+    phase = 0.0
+    for matrix in (turned, other):
+        if matrix is not None and matrix.is_complex() and not matrix.is_meta:
+            phase = phase + matrix.detach().diagonal(0, -2, -1).imag
+    if not isinstance(phase, float) and phase.numel() and float(phase.abs().amax()) > 1e-2:
+        ends = "phase term, making it ill-defined" if who[:3] == "svd" else "quantity, so it is ill-defined"
+        raise RuntimeError(
+            f"{who} in the complex case are specified up to multiplication by e^{{i phi}}. The specified loss function "
+            f"depends on this {ends}."
+        )
+
+
 def _eigh(grads: Any, result0: Any, result1: Any) -> Any:
     grad_values, grad_vectors = grads
     vectors_h = _h(result1)
@@ -166,7 +188,9 @@ def _eigh(grads: Any, result0: Any, result1: Any) -> Any:
     if grad_vectors is not None:
         gaps = result0.unsqueeze(-2) - result0.unsqueeze(-1)
         gaps = gaps + ops.diag_embed(ops.full_like(result0, math.inf))
-        middle = (vectors_h @ grad_vectors) / gaps
+        turned = vectors_h @ grad_vectors
+        check_phase(turned, None, "linalg_eigh_backward: The eigenvectors")
+        middle = turned / gaps
     if grad_values is not None:
         diagonal = ops.diag_embed(grad_values)
         middle = diagonal.to(result1.dtype) if middle is None else middle + diagonal
@@ -192,17 +216,20 @@ def _svd(grads: Any, A: Any, full_matrices: bool, result0: Any, result1: Any, re
     def skew(matrix: Any) -> Any:
         return matrix - _h(matrix)
 
+    turned_u = None if grad_u is None else _h(u) @ grad_u
+    turned_v = None if grad_vh is None else vh @ _h(grad_vh)
+    check_phase(turned_u, turned_v, "svd_backward: The singular vectors")
     terms = []
-    if grad_u is not None:
-        inner_u = skew(_h(u) @ grad_u) / gaps
+    if turned_u is not None:
+        inner_u = skew(turned_u) / gaps
         terms.append(inner_u * s.unsqueeze(-2))
-    if grad_vh is not None:
-        inner_v = skew(vh @ _h(grad_vh)) / gaps
+    if turned_v is not None:
+        inner_v = skew(turned_v) / gaps
         terms.append(s.unsqueeze(-1) * inner_v)
     for term in terms:
         middle = term if middle is None else middle + term
     if A.is_complex() and grad_u is not None:
-        phase = (_h(u) @ grad_u).diagonal(0, -2, -1).imag / s
+        phase = turned_u.diagonal(0, -2, -1).imag / s
         middle = middle + ops.diag_embed(ops.complex(ops.zeros_like(phase), phase))
     total = u @ (middle @ vh)
     if grad_u is not None and m > k:

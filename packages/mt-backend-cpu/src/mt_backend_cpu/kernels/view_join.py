@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mt_core.dispatch.kernel import Accepts
-from mt_core.dtypes import from_numpy_dtype, promote_types
+from mt_core.dtypes import complex32, dtype, from_numpy_dtype, promote_types
 
 from ..convert import cast
 from ..registry import kernel
@@ -25,7 +25,12 @@ def cat(tensors: list[np.ndarray], dim: int) -> np.ndarray:
 
 
 def _common_dtype(tensors: list[np.ndarray]) -> np.dtype:
-    return functools.reduce(promote_types, [from_numpy_dtype(t.dtype) for t in tensors]).numpy_dtype
+    return functools.reduce(promote_types, [_dtype_of(t) for t in tensors]).numpy_dtype
+
+
+def _dtype_of(array: np.ndarray) -> dtype:
+    """What the array holds; pairs of halves are complex numbers."""
+    return complex32 if array.dtype.fields is not None else from_numpy_dtype(array.dtype)
 
 
 def _of_one_dtype(tensors: Any, dim: int) -> bool:

@@ -2,41 +2,55 @@
 
 from __future__ import annotations
 
-from ._checks import NUMBERS, Supported
+from typing import Any
+
+from ._checks import COMPLEX, FLOATS, INTEGERS, Supported
 from ._declare import Family
 
 family = Family("matmul")
 
+_FACTORS = INTEGERS | FLOATS | COMPLEX
+
+
+def _of_something(kernel: str) -> Supported:
+    """A product of nothing is zero in every dtype."""
+
+    def asked(args: tuple[Any, ...]) -> str | None:
+        return kernel if all(tensor.numel() for tensor in args) else None
+
+    return Supported(asked, _FACTORS)
+
+
 family.plain(
     "mm(Tensor self, Tensor mat2) -> Tensor",
-    dtypes=Supported("addmm_impl_cpu_", NUMBERS),
+    dtypes=_of_something("addmm_impl_cpu_"),
     out=True,
     doc="Matrix product (n, k) @ (k, m) -> (n, m).",
     exact_out=True,
 )
 family.plain(
     "bmm(Tensor self, Tensor mat2) -> Tensor",
-    dtypes=Supported("bmm", NUMBERS),
+    dtypes=_of_something("bmm"),
     out=True,
     doc="Batched matrix product (b, n, k) @ (b, k, m) -> (b, n, m).",
     exact_out=True,
 )
 family.plain(
     "mv(Tensor self, Tensor vec) -> Tensor",
-    dtypes=Supported("addmv_impl_cpu", NUMBERS),
+    dtypes=_of_something("addmv_impl_cpu"),
     out=True,
     doc="Matrix times vector (n, k) @ (k) -> (n).",
     exact_out=True,
 )
 family.plain(
     "dot(Tensor self, Tensor tensor) -> Tensor",
-    dtypes=Supported("dot", NUMBERS),
+    dtypes=Supported("dot", _FACTORS),
     out=True,
     doc="Inner product of two vectors of one length.",
 )
 family.plain(
     "vdot(Tensor self, Tensor other) -> Tensor",
-    dtypes=Supported("dot", NUMBERS),
+    dtypes=Supported("dot", _FACTORS),
     out=True,
     doc="`dot` with the first vector conjugated.",
 )
@@ -50,7 +64,7 @@ family.composite("outer(Tensor self, Tensor vec2) -> Tensor", out=True, doc="(n)
 family.composite("ger(Tensor self, Tensor vec2) -> Tensor", out=True, doc="Second name of `outer`.")
 family.plain(
     "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-    dtypes=Supported("addmm_impl_cpu_", NUMBERS),
+    dtypes=Supported("addmm_impl_cpu_", _FACTORS),
     inplace=True,
     out=True,
     doc="beta * self + alpha * (mat1 @ mat2), self broadcast.",
@@ -58,7 +72,7 @@ family.plain(
 )
 family.plain(
     "addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-    dtypes=Supported("addmv_impl_cpu", NUMBERS),
+    dtypes=Supported("addmv_impl_cpu", _FACTORS),
     inplace=True,
     out=True,
     exact_out=True,
@@ -66,7 +80,7 @@ family.plain(
 )
 family.plain(
     "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-    dtypes=Supported("baddbmm", NUMBERS),
+    dtypes=Supported("baddbmm", _FACTORS),
     inplace=True,
     out=True,
     doc="beta * self + alpha * bmm(batch1, batch2), self broadcast.",
@@ -74,7 +88,7 @@ family.plain(
 )
 family.composite(
     "addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-    dtypes=Supported("addmm_impl_cpu_", NUMBERS),
+    dtypes=Supported("addmm_impl_cpu_", _FACTORS),
     inplace=True,
     out=True,
     doc="beta * self + alpha * the sum of the products batch1[i] @ batch2[i].",
@@ -87,7 +101,7 @@ family.composite(
 )
 family.plain(
     "linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
-    dtypes=Supported("addmm_impl_cpu_", NUMBERS),
+    dtypes=Supported("addmm_impl_cpu_", _FACTORS),
     variants="function",
     namespace="torch._C._nn",
     out=True,

@@ -205,10 +205,7 @@ def multi_dot(tensors: list[Any]) -> Any:
                 f"multi_dot(): tensors {i} and {i + 1} with shapes {list(tensors[i].shape)} and "
                 f"{list(tensors[i + 1].shape)} cannot be multiplied"
             )
-    result = _cheapest_product(chain)
-    if first.dim() == 1:
-        result = result.squeeze(0)
-    return result.squeeze(-1) if last.dim() == 1 else result
+    return _cheapest_product(chain).view((*first.shape[:-1], *last.shape[1:]))
 
 
 def _cheapest_product(chain: list[Any]) -> Any:

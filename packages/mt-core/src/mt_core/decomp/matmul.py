@@ -31,19 +31,20 @@ def matmul(self: Any, other: Any) -> Any:
     if a == 1 and b == 1:
         return self.dot(other)
     if b == 1:
-        return self.mv(other) if a == 2 else _rows_times(self, other.unsqueeze(1)).squeeze(-1)
+        return self.mv(other) if a == 2 else _rows_times(self, other)
     if a == 1:
-        return _batched(self.unsqueeze(0), other).squeeze(-2) if b > 2 else other.t().mv(self)
+        return _rows_times(other.mT, self) if b > 2 else other.t().mv(self)
     if b == 2:
         return _rows_times(self, other)
     return _batched(self, other)
 
 
-def _rows_times(self: Any, matrix: Any) -> Any:
-    """(..., n, k) @ (k, m): all leading dimensions are rows of one product."""
-    shape = self._array.shape
+def _rows_times(self: Any, factor: Any) -> Any:
+    """(..., n, k) @ (k, m) or (k,): all leading dimensions are rows of one product."""
+    shape, sizes = self._array.shape, factor._array.shape
     rows = self.reshape(math.prod(shape[:-1]), shape[-1])
-    return rows.mm(matrix).view((*shape[:-1], matrix._array.shape[1]))
+    product = rows.mm(factor) if len(sizes) == 2 else rows.mv(factor)
+    return ops._unsafe_view(product, (*shape[:-1], *sizes[1:]))
 
 
 def _batched(self: Any, other: Any) -> Any:
@@ -53,7 +54,7 @@ def _batched(self: Any, other: Any) -> Any:
     count = math.prod(batch)
     left = self.expand((*batch, *a[-2:])).reshape((count, *a[-2:]))
     right = other.expand((*batch, *b[-2:])).reshape((count, *b[-2:]))
-    return left.bmm(right).view((*batch, a[-2], b[-1]))
+    return ops._unsafe_view(left.bmm(right), (*batch, a[-2], b[-1]))
 
 
 @composite("outer", "ger")

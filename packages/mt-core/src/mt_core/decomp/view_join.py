@@ -84,16 +84,17 @@ def rot90(self: Any, k: int, dims: Ints) -> Any:
     a, b = dims
     if a == b or abs(a - b) == self.dim():
         raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {a} and dim1 = {b}")
-    for d in dims:
-        if not -self.dim() <= d < self.dim():
-            raise RuntimeError(f"Rotation dim{dims.index(d)} out of range, dim{dims.index(d)} = {d}")
+    for place, d in enumerate(dims):
+        if d >= self.dim():
+            raise RuntimeError(f"Rotation dim{place} out of range, dim{place} = {d}")
+        wrap_dim(d, self.dim())
     turns = k % 4
     if turns == 1:
-        return self.flip((b,)).transpose(a, b)
+        return self.transpose(a, b).flip((a,))
     if turns == 2:
         return self.flip((a, b))
     if turns == 3:
-        return self.flip((a,)).transpose(a, b)
+        return self.transpose(a, b).flip((b,))
     return self.clone()
 
 

@@ -37,7 +37,10 @@ def mm(self: Any, mat2: Any) -> Spec:
 def bmm(self: Any, mat2: Any) -> Spec:
     """self (B, M, K), mat2 (B, K, N) -> (B, M, N)."""
     _check_batches(self, mat2)
-    _one_dtype(self, mat2, "expected scalar type {} but found {}")
+    if self._dtype is not mat2._dtype:
+        raise RuntimeError(
+            f"expected scalar type {scalar_type_name(self._dtype)} but found {scalar_type_name(mat2._dtype)}"
+        )
     a, b = self._array.shape, mat2._array.shape
     return Spec((a[0], a[1], b[2]), self._dtype)
 
