@@ -118,7 +118,7 @@ def test_third_parties_rename_nothing_of_torch_in_files(make_distribution, run_p
     printed = run_python("""
         import warnings
         import mindtorch as torch
-        from mt_core.serialization import names
+        from mt_core import torch_names as names
 
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")

@@ -50,5 +50,5 @@ def test_it_is_pythons_multiprocessing_otherwise():
     queue = torch.multiprocessing.get_context("fork").SimpleQueue()
     queue.put(torch.arange(3))
     assert queue.get().tolist() == [0, 1, 2]
-    with pytest.raises(ValueError, match="no sharing strategy 'telepathy'"):
+    with pytest.raises(AssertionError):
         multiprocessing.set_sharing_strategy("telepathy")

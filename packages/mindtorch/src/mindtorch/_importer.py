@@ -16,12 +16,11 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-__all__ = ["HOMES", "AliasFinder", "home_of", "install"]
+__all__ = ["HOMES", "AliasFinder", "home_of", "install", "install_torch"]
 
 #: Dotted name -> the module it means; what lies below it lies below that module.
 HOMES = {
     "torch": "mindtorch",
-    "mindtorch._tensor": "mt_core.tensor",
     "mindtorch._tensor_str": "mt_core.printing",
     "mindtorch.autograd": "mt_autograd",
     "mindtorch.autograd.profiler": "mindtorch.profiler",
@@ -95,7 +94,23 @@ class AliasFinder(MetaPathFinder):
         return ModuleSpec(fullname, AliasLoader(home), origin=own_spec.origin, is_package=is_package)
 
 
+class TorchFinder(MetaPathFinder):
+    """Finds ``torch`` where no other finder does: pickles name it, PyTorch's and our own."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """The spec of mindtorch under the name ``torch``; None for every other name."""
+        return ModuleSpec(fullname, AliasLoader("mindtorch"), is_package=True) if fullname == "torch" else None
+
+
 def install() -> None:
     """Put an `AliasFinder` first among the finders of this process, once."""
     if not any(isinstance(finder, AliasFinder) for finder in sys.meta_path):
         sys.meta_path.insert(0, AliasFinder())
+
+
+def install_torch() -> None:
+    """Let ``torch`` be found here if it is nowhere else, once."""
+    if not any(isinstance(finder, TorchFinder) for finder in sys.meta_path):
+        sys.meta_path.append(TorchFinder())

@@ -1,8 +1,10 @@
-"""PyTorch's module names for classes and functions, while mindtorch stands in for it.
+"""PyTorch's module names for classes and functions.
 
-Libraries choose by ``type(x).__module__``: an array of ``torch`` is told from one of ``numpy``. So, once ``import
-torch`` means mindtorch, what a module of the house defines says that it is from the module where PyTorch has it. Under
-that name it can be imported, which is what pickles need.
+Libraries choose by ``type(x).__module__``: an array of ``torch`` is told from one of ``numpy``. And pickles name what
+they are to call by it. So what a module of the house defines says that it is from the module where PyTorch has it, and
+under that name it can be imported: PyTorch opens the pickles, and pickles of PyTorch open here. Only where PyTorch is
+installed beside mindtorch, and mindtorch does not stand in for it, all keep the names of the house, for there
+``torch`` means PyTorch.
 """
 
 from __future__ import annotations
@@ -14,8 +16,8 @@ from importlib.machinery import ModuleSpec
 from types import FunctionType, ModuleType
 from typing import Any
 
-from mt_core.api import _functions
-from mt_core.serialization.names import torch_name
+from mt_core.api import _functions, _methods
+from mt_core.torch_names import is_named, torch_name
 
 from ._importer import HOMES
 
@@ -40,11 +42,7 @@ _MODULES = {
     "mt_core.tensor_handwritten": "torch._tensor",
     "mt_core.tensor_index": "torch._tensor",
     "mt_autograd.api": "torch.autograd",
-} | {
-    home: name.replace("mindtorch", "torch", 1)
-    for name, home in HOMES.items()
-    if home not in ("mindtorch", "mt_core.tensor")
-}
+} | {home: name.replace("mindtorch", "torch", 1) for name, home in HOMES.items() if home != "mindtorch"}
 #: (our module, name) -> PyTorch's module, of what lies elsewhere than its neighbours.
 _APART = {
     ("mt_core.api._functions", "stft"): "torch.functional",
@@ -65,13 +63,18 @@ _OPERATORS = {"torch.fft": "torch._C._fft", "torch.linalg": "torch._C._linalg", 
 
 
 def rename(module: ModuleType) -> None:
-    """Give a module's own public classes and functions the module names that PyTorch has for them."""
+    """Give a module's own public classes and functions, and what pickles call, PyTorch's module names."""
     home = module.__name__
     if module is _functions:
         _rename_operators()
         return
+    if module is _methods:
+        _rename_with_methods(_methods.TensorBase, "torch._C")
+        return
     for value in list(vars(module).values()):
-        if isinstance(value, (type, FunctionType)) and value.__module__ == home and value.__name__[0] != "_":
+        if isinstance(value, (type, FunctionType)) and value.__module__ == home:
+            if value.__name__[0] == "_" and not is_named(home, value.__name__):
+                continue
             name = _name_of(home, value.__qualname__)
             if name is not None:
                 _rename_with_methods(value, name)
@@ -100,17 +103,24 @@ def _name_of(home: str, qualified_name: str) -> str | None:
     """PyTorch's module for what our module `home` calls `qualified_name`; None for what has no place there."""
     if (home, qualified_name) in _APART:
         return _APART[home, qualified_name]
+    if is_named(home, qualified_name):
+        return _home_in_files(home, qualified_name)
     if home in _MODULES:
         return _MODULES[home] if _is_public(home, qualified_name) else None
     if home.startswith("mindtorch._") and _exports().get(qualified_name) == home.removeprefix("mindtorch"):
         return "torch"
-    known = torch_name(home, qualified_name)
+    known = _home_in_files(home, qualified_name)
     if known is not None:
-        return known[0]
+        return known
     best = max((own for own in _MODULES if home == own or home.startswith(own + ".")), key=len, default=None)
     if best is not None:
         return _MODULES[best] + home[len(best) :]
     return "torch" + home.removeprefix("mindtorch") if home.startswith("mindtorch") else None
+
+
+def _home_in_files(home: str, qualified_name: str) -> str | None:
+    renamed = torch_name(home, qualified_name)
+    return None if renamed is None else renamed[0]
 
 
 def _exports() -> dict[str, str]:

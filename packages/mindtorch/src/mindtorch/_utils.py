@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import mindtorch as torch  # noqa: F401 - PyTorch's pickles call memory formats ``torch._utils torch.channels_last``
 from mt_core.serialization import rebuild as _rebuild
-from mt_core.serialization.names import _REBUILDERS
+from mt_core.torch_names import _REBUILDERS
 from mt_nn.parameter import _rebuild_parameter as _rebuild_parameter
 from mt_nn.parameter import _rebuild_parameter_with_state as _rebuild_parameter_with_state
 

@@ -16,6 +16,7 @@ from mt_core.plugins.discovery import PluginError, entry_points_of
 from mt_core.plugins.entry_points import EntryPoint, third_parties_are_on
 from mt_core.plugins.probe import Outcome, probe
 
+from ._importer import AliasLoader
 from .stand_in import DIRECTORY
 from .version import __version__ as torch_version
 
@@ -180,7 +181,7 @@ def _switched_off() -> list[Finding]:
 def _torch() -> Finding:
     """Whether PyTorch itself is installed beside mindtorch, and which of the two `import torch` means here."""
     spec = importlib.util.find_spec("torch")
-    if spec is None:
+    if spec is None or isinstance(spec.loader, AliasLoader):  # the finder of pickles' names, in this process alone
         return Finding("here", "finds nothing; `mindtorch run` and mindtorch.install_as_torch() change that")
     origin = spec.origin or ""
     if origin.startswith(str(DIRECTORY)) or spec.name == "mindtorch":

@@ -1,7 +1,7 @@
 """``torch.multiprocessing``: Python's `multiprocessing`, and `spawn`.
 
-Tensors sent through queues and pipes are copied, but for those whose memory is shared already, by
-``Tensor.share_memory_``.
+Tensors sent through queues and pipes are not copied: their memory is moved to where both processes see it, and both
+read what either writes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable
 from multiprocessing import *  # noqa: F403 - everything Python has, by its __all__
 from typing import Any
 
-from ._unsupported import refusal
+from mt_core.shared_memory import STRATEGIES, set_strategy, strategy
 
 __all__ = [
     *multiprocessing.__all__,
@@ -29,33 +29,30 @@ __all__ = [
     "start_processes",
 ]
 
-_SHARING_STRATEGY = "file_descriptor"
-
 
 def get_all_sharing_strategies() -> set[str]:
-    """The ways in which memory can be shared between processes."""
-    return {_SHARING_STRATEGY}
+    """The ways in which memory can be shared between processes: as open files, or as files with a name."""
+    return set(STRATEGIES)
 
 
 def get_sharing_strategy() -> str:
-    """The way in which memory is shared between processes."""
-    return _SHARING_STRATEGY
+    """The way in which memory is shared between processes from now on."""
+    return strategy()
 
 
 def set_sharing_strategy(new_strategy: str) -> None:
-    """Choose another way to share memory; there is only one.
+    """Share memory another way from now on: "file_descriptor" (the default) or "file_system".
+
+    The first needs an open file for each storage that is shared. The second needs none, but what a process that is
+    killed shared stays in ``/dev/shm`` until it is removed.
 
     Raises
     ------
-    NotImplementedError
-        For "file_system", which PyTorch has.
-    ValueError
-        For anything else that is not "file_descriptor".
+    AssertionError
+        For any other name.
     """
-    if new_strategy == "file_system":
-        raise refusal("The sharing strategy 'file_system'", "Keep 'file_descriptor'.")
-    if new_strategy != _SHARING_STRATEGY:
-        raise ValueError(f"there is no sharing strategy {new_strategy!r}; there is {_SHARING_STRATEGY!r}")
+    assert new_strategy in get_all_sharing_strategies()
+    set_strategy(new_strategy)
 
 
 class ProcessExitedException(Exception):

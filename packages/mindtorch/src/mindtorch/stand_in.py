@@ -6,11 +6,12 @@ A folder that holds a package `torch` and its metadata goes first on the path, i
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import sys
 from pathlib import Path
 
-__all__ = ["DIRECTORY", "install_as_torch"]
+__all__ = ["DIRECTORY", "install_as_torch", "is_torch_free"]
 
 #: Holds ``torch/`` and ``torch-2.13.0+mindtorch.dist-info/``, which answers ``importlib.metadata.version("torch")``.
 DIRECTORY = Path(__file__).parent / "_stand_in"
@@ -38,6 +39,15 @@ def install_as_torch() -> None:
     from . import _naming  # lazy: programs that import mindtorch by its own name see its own names
 
     _naming.install()
+
+
+def is_torch_free() -> bool:
+    """Whether ``torch`` means nothing else here: PyTorch is neither imported nor installed."""
+    present = sys.modules.get("torch")
+    if present is not None:
+        return present is sys.modules[__package__]
+    spec = importlib.util.find_spec("torch")
+    return spec is None or (spec.origin or "").startswith(str(DIRECTORY))
 
 
 def with_directory(python_path: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from types import FunctionType
 from typing import Any
 
+from . import process_hook
 from .api import _functions
 from .api._methods import TensorBase
 from .api._quick import REFLECTED
@@ -23,13 +24,16 @@ from .keys import AUTOGRAD, TORCH_FUNCTION
 from .layers.lazy_bits import LAYERS
 from .overrides import default_torch_function
 from .overriding import PLAIN, FunctionLayer, register_member
+from .pickling import reduce_layout, reduce_typed_storage, reduce_untyped_storage
 from .size import Size
+from .storage import UntypedStorage
 from .tensor import Tensor
 from .tensor_autograd import AutogradMembers
 from .tensor_cast import CastMembers
 from .tensor_convert import ConversionMembers
 from .tensor_handwritten import HandwrittenMembers
 from .tensor_index import IndexingMembers
+from .typed_storage import TypedStorage
 
 #: Later ones go before earlier ones, and what stands in the class itself before all.
 _MEMBERS = (IndexingMembers, ConversionMembers, CastMembers, AutogradMembers, TensorBase, HandwrittenMembers)
@@ -97,8 +101,12 @@ REFLECTED.update(FORMULAS)
 _register_members()
 Tensor.__new__ = legacy_tensor  # type: ignore[method-assign]
 Tensor.__torch_function__ = classmethod(_torch_function)  # type: ignore[method-assign, assignment]
+layout.__reduce__ = reduce_layout  # type: ignore[method-assign, assignment]
+TypedStorage.__reduce_ex__ = reduce_typed_storage  # type: ignore[method-assign, assignment]
+UntypedStorage.__reduce_ex__ = reduce_untyped_storage  # type: ignore[method-assign, assignment]
 PLAIN.update((dtype, device, layout, memory_format, Size, slice, type(Ellipsis)))
 register_layer(AUTOGRAD, "autograd")
 for _layer in LAYERS:
     register_layer(_layer.key, _layer)
 register_layer(TORCH_FUNCTION, FunctionLayer())
+process_hook.install()

@@ -14,7 +14,10 @@ from .cell import Cell, cell_of
 from .keys import AUTOGRAD, BACKEND_MASK, CONJUGATE, FLAGS, NEGATIVE, OTHER_INDEX, STRIDED
 from .spec import is_contiguous
 
-__all__ = ["Block", "block_of", "move_block", "rebind", "resize_block", "set_geometry", "share_block"]
+__all__ = [
+    "Block", "block_of", "end_of", "mark_exported", "move_block", "rebind", "refuse_beyond", "resize_block",
+    "set_geometry", "share_block",
+]  # fmt: skip
 
 
 class Block:
@@ -36,6 +39,11 @@ class Block:
 
     def offset_of(self, tensor: Any) -> int:
         """Byte offset of a tensor's first element."""
+        beyond = self.attributes.get("beyond")
+        if beyond is not None:
+            offset: int = self.backend.offset(beyond, tensor._array)
+            if 0 <= offset < beyond.shape[0]:
+                return offset
         return self.backend.offset(self.owner, tensor._array)
 
     def enter(self, cell: Cell) -> None:
@@ -57,8 +65,20 @@ def block_of(tensor: Any) -> Block:
     if cell.block is None:
         base = tensor if tensor._base is None else tensor._base
         backend = base._backend
-        Block(backend.owner(base._array), backend, base._keys).enter(cell)
+        block = Block(backend.owner(base._array), backend, base._keys)
+        block.enter(cell)
+        if cell.is_exported:
+            block.attributes["resizable"] = False
     return cell.block
+
+
+def mark_exported(tensor: Any) -> None:
+    """Note that something outside of the core has the tensor's memory, which must stay where it is from now on."""
+    cell = cell_of(tensor)
+    if cell.block is None:
+        cell.is_exported = True
+    else:
+        cell.block.attributes["resizable"] = False
 
 
 def share_block(alias: Any, source: Any) -> None:
@@ -137,18 +157,50 @@ def resize_block(block: Block, nbytes: int) -> None:
 
 
 def move_block(block: Block, owner: Any) -> None:
-    """Put a block on other memory, which begins with the same bytes; every tensor that fits there follows."""
-    tensors = block.tensors()
-    offsets = [block.offset_of(t) for t in tensors]
+    """Put a block on other memory, which begins with the same bytes; every tensor on it follows.
+
+    Tensors that reach beyond its end keep their geometry, and lie on uninitialized memory until the block has grown
+    again: their elements are lost, as in PyTorch, where they are what happens to lie there.
+    """
+    placed = [(tensor, block.offset_of(tensor), end_of(block, tensor)) for tensor in block.tensors()]
     nbytes = owner.shape[0]
+    last = max((end for _, _, end in placed), default=0)
+    block.attributes.pop("beyond", None)
+    if last > nbytes:
+        block.attributes["beyond"] = block.backend.empty((last,), dtypes.uint8, None, block.backend.index_of(owner))
     block.owner = owner
-    for tensor, offset in zip(tensors, offsets, strict=True):
+    for tensor, offset, end in placed:
+        place = owner if end <= nbytes else block.attributes["beyond"]
         array = tensor._array
-        end = offset + array.itemsize + sum((n - 1) * s for n, s in zip(array.shape, array.strides, strict=True))
-        if 0 in array.shape or end <= nbytes:
-            tensor._array = block.backend.as_strided(
-                owner, array.shape, array.strides, min(offset, nbytes), tensor._dtype
-            )
+        offset = min(offset, nbytes) if not end else offset
+        tensor._array = block.backend.as_strided(place, array.shape, array.strides, offset, tensor._dtype)
+
+
+def end_of(block: Block, tensor: Any) -> int:
+    """Byte offset of the end of a tensor's last element; 0 without elements."""
+    array = tensor._array
+    if 0 in array.shape:
+        return 0
+    span = sum((n - 1) * s for n, s in zip(array.shape, array.strides, strict=True))
+    return block.offset_of(tensor) + array.itemsize + span
+
+
+def refuse_beyond(tensor: Any) -> None:
+    """Refuse to describe a tensor whose storage has become too small for it.
+
+    Raises
+    ------
+    RuntimeError
+        With PyTorch's words for such a geometry.
+    """
+    block = block_of(tensor)
+    needed = end_of(block, tensor) if "beyond" in block.attributes else 0
+    if needed > block.nbytes:
+        raise RuntimeError(
+            f"setStorage: sizes {list(tensor.shape)}, strides {list(tensor.stride())}, storage offset "
+            f"{tensor.storage_offset()}, and itemsize {tensor._dtype.itemsize} requiring a storage size of {needed} "
+            f"are out of bounds for storage of size {block.nbytes}"
+        )
 
 
 def _front(backend: Any, owner: Any, count: int) -> Any:

@@ -18,11 +18,13 @@ class Cell:
     gradient history, must reach them all.
     """
 
-    __slots__ = ("version", "block", "members", "sweep_at", "__weakref__")
+    __slots__ = ("version", "block", "is_exported", "members", "sweep_at", "__weakref__")
 
     def __init__(self, tensor: Any) -> None:
         self.version = 0
         self.block: Any = None
+        #: Whether something outside of the core had the memory before there was a block.
+        self.is_exported = False
         self.members = [ref(tensor)]
         self.sweep_at = _FIRST_SWEEP
 

@@ -43,9 +43,10 @@ class device:
             return
         if isinstance(type, int):
             # A bare number is the accelerator of that index.
-            self.type, self.index = _accelerator_type(), type
+            self.index = _checked(type)
+            self.type = _accelerator_type()
             return
-        self.type, self.index = _parse(type, index)
+        self.type, self.index = _parse(type, index if index is None else _checked(index))
 
     def __repr__(self) -> str:
         if self.index is None:
@@ -80,6 +81,12 @@ class device:
                 return function(*args, **kwargs)
 
         return on_device
+
+
+def _checked(index: int) -> int:
+    if index < 0:
+        raise RuntimeError("Device index must not be negative")
+    return index
 
 
 def _parse(text: Any, index: int | None) -> tuple[str, int | None]:

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from . import dtypes
+from .autograd_state import is_grad_enabled
+from .block import mark_exported
 from .keys import AUTOGRAD, CONJUGATE, CPU, NEGATIVE
 
 __all__ = ["exported", "host_array", "resolved"]
@@ -26,7 +28,7 @@ def host_array(tensor: Any) -> np.ndarray:
 
 def exported(tensor: Any) -> np.ndarray:
     """The NumPy array of a plain CPU tensor, or PyTorch's error that says what is in the way."""
-    if tensor._keys & AUTOGRAD:
+    if tensor._keys & AUTOGRAD and is_grad_enabled():
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
     if not tensor._keys & CPU:
         raise TypeError(
@@ -41,4 +43,5 @@ def exported(tensor: Any) -> np.ndarray:
             )
     if not tensor._dtype.native and tensor._dtype is not dtypes.float16:
         raise TypeError(f"Got unsupported ScalarType {dtypes.scalar_type_name(tensor._dtype)}")
+    mark_exported(tensor)
     return tensor._array

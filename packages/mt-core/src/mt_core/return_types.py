@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 __all__ = ["StructSequence", "result_type"]
@@ -18,7 +18,19 @@ class StructSequence(tuple[Any, ...]):
         body = ",\n".join(f"{name}={value!r}" for name, value in zip(self._fields, self, strict=True))
         return f"torch.return_types.{type(self).__name__}(\n{body})"
 
+    def __new__(cls, sequence: Iterable[Any], dict: Mapping[str, Any] | None = None) -> StructSequence:
+        """A result of these values; `dict`, of further values that have names alone, stays empty."""
+        values = tuple(sequence)
+        wanted = len(cls._fields)
+        if dict or len(values) != wanted:
+            name = f"torch.return_types.{cls.__name__}"
+            raise TypeError(f"{name}() takes a {wanted}-sequence ({len(values)}-sequence given)")
+        return tuple.__new__(cls, values)
+
     def __reduce__(self) -> tuple[Any, ...]:
+        known = _class_of_operator(type(self).__name__)
+        if known is type(self):
+            return known, (tuple(self), {})
         return result_class, (type(self).__name__, self._fields, tuple(self))
 
 
@@ -39,6 +51,25 @@ def struct_sequence(name: str, fields: tuple[str, ...]) -> type[StructSequence]:
         }  # fmt: skip
         members.update((f, _field(i)) for i, f in enumerate(fields))
         found = _classes[name, fields] = type(name, (StructSequence,), members)
+    return found
+
+
+def _class_of_operator(name: str) -> type[StructSequence] | None:
+    """The class of the results of the operator `name`; None where it has no named results."""
+    from .dispatch.registry import PACKETS  # lazy: operators are dispatched with the classes of this module
+
+    packet = PACKETS.get(name)
+    for overload in packet.overloads() if packet is not None else ():
+        found = result_type(overload.declaration)
+        if isinstance(found, type) and issubclass(found, StructSequence):
+            return found
+    return None
+
+
+def __getattr__(name: str) -> type[StructSequence]:
+    found = None if name.startswith("__") else _class_of_operator(name)
+    if found is None:
+        raise AttributeError(f"module 'torch.return_types' has no attribute {name!r}")
     return found
 
 

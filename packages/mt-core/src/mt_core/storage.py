@@ -5,6 +5,7 @@ The block itself is `mt_core.block.Block`; a storage is a handle on one, and the
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -328,8 +329,7 @@ class UntypedStorage:
     def share_memory_(self) -> UntypedStorage:
         """Move the bytes to memory that other processes can map, in place; tensors on the storage stay on it.
 
-        Child processes that are forked share it as it is. Sent through `multiprocessing`, the storage arrives as the
-        same memory rather than as a copy.
+        Child processes that are forked share it as it is, and `multiprocessing` sends it without a copy.
 
         Raises
         ------
@@ -340,12 +340,85 @@ class UntypedStorage:
             return self
         if self.device.type != "cpu":
             raise NotImplementedError(f"share_memory_ is not available for '{self.device.type}' storages")
-        from .shared_memory import shared_copy  # lazy: it loads mmap and tempfile
+        from .shared_memory import mapping_class  # lazy: it loads mmap and tempfile
 
-        memory, mapping = shared_copy(self._host_bytes())
+        return self._move_to(mapping_class())
+
+    def _move_to(self, kind: Any) -> UntypedStorage:
+        mapping = kind.created(self.nbytes())
+        memory = mapping.memory()
+        memory[...] = self._host_bytes()
         move_block(self._block, memory)
-        _mark_shared(self, mapping)
+        self._block.attributes.update(mapping=mapping, resizable=False)
         return self
+
+    @classmethod
+    def _of_mapping(cls, mapping: Any) -> UntypedStorage:
+        """The storage of shared memory that another process has made."""
+        storage = cls._over_numpy(mapping.memory())
+        storage._block.attributes["mapping"] = mapping
+        return storage
+
+    def _share_fd_cpu_(self) -> tuple[int, int]:
+        """Move the bytes to shared memory; a new descriptor of its file, which the caller closes, and the size."""
+        from .shared_memory import DescriptorMapping  # lazy: it loads mmap and tempfile
+
+        mapping = self._mapping_of(DescriptorMapping)
+        return os.dup(mapping.descriptor), mapping.nbytes
+
+    def _share_filename_cpu_(self) -> tuple[bytes, bytes, int]:
+        """Move the bytes to a file with a name; the name of its manager (there is none), its own, and the size."""
+        from .shared_memory import NamedMapping  # lazy: it loads mmap and tempfile
+
+        mapping = self._mapping_of(NamedMapping)
+        return b"", os.fsencode(mapping.path), mapping.nbytes
+
+    def _mapping_of(self, kind: Any) -> Any:
+        if self.device.type != "cpu":
+            raise NotImplementedError(f"memory of '{self.device.type}' storages cannot be shared between processes")
+        mapping = self._block.attributes.get("mapping")
+        if mapping is None:
+            mapping = self._move_to(kind)._block.attributes["mapping"]
+        if not isinstance(mapping, kind):
+            raise RuntimeError("the storage is shared by the other strategy already: it cannot be shared by both")
+        return mapping
+
+    @classmethod
+    def _new_shared_fd_cpu(cls, descriptor: int, nbytes: int) -> UntypedStorage:
+        """The storage of a descriptor that `_share_fd_cpu_` gave, which it keeps."""
+        from .shared_memory import DescriptorMapping  # lazy: it loads mmap and tempfile
+
+        return cls._of_mapping(DescriptorMapping(descriptor, nbytes))
+
+    @classmethod
+    def _new_shared_filename_cpu(cls, manager: bytes, name: bytes, nbytes: int) -> UntypedStorage:
+        """The storage of a name that `_share_filename_cpu_` gave."""
+        from .shared_memory import NamedMapping  # lazy: it loads mmap and tempfile
+
+        mapping = NamedMapping.opened(os.fsdecode(name), nbytes)
+        mapping.take_reference()
+        return cls._of_mapping(mapping)
+
+    @classmethod
+    def _new_using_fd_cpu(cls, nbytes: int) -> UntypedStorage:
+        """A new storage in shared memory that descriptors reach."""
+        storage = cls(nbytes)
+        from .shared_memory import DescriptorMapping  # lazy: it loads mmap and tempfile
+
+        storage._mapping_of(DescriptorMapping)
+        return storage
+
+    @classmethod
+    def _new_using_filename_cpu(cls, nbytes: int) -> UntypedStorage:
+        """A new storage in shared memory that a name reaches."""
+        storage = cls(nbytes)
+        storage._share_filename_cpu_()
+        return storage
+
+    @property
+    def _cdata(self) -> int:
+        """A number that storage objects of the same bytes, and no others that live, have in common."""
+        return id(self._block)
 
     def is_shared(self) -> bool:
         """Whether other processes can map the bytes."""
@@ -355,9 +428,6 @@ class UntypedStorage:
     def _new_shared(cls, size: int, *, device: Any = "cpu") -> UntypedStorage:
         return cls(size, device=device).share_memory_()
 
-    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        return _rebuild_storage, (self.cpu()._host_bytes().tobytes(), str(self.device))
-
     def __repr__(self) -> str:
         content = "..." if self.device.type == "meta" else "\n ".join(map(str, self.tolist()))
         lead = "" if self.device.type == "meta" else " "
@@ -365,10 +435,6 @@ class UntypedStorage:
 
     def __sizeof__(self) -> int:
         return object.__sizeof__(self) + self.nbytes()
-
-
-def _rebuild_storage(data: bytes, place: str) -> UntypedStorage:
-    return UntypedStorage(bytearray(data)).to(device=place)
 
 
 def _bad_arguments(args: Sequence[Any], keywords: dict[str, Any]) -> str:
@@ -428,34 +494,6 @@ def untyped(storage: Any) -> UntypedStorage:
 def untyped_storage_of(tensor: Any) -> UntypedStorage:
     """The storage of a tensor, the same object for all tensors on one block while any of them or anyone holds it."""
     return UntypedStorage._of_block(block_of(tensor))
-
-
-# Sending a shared storage to another process
-
-
-def _mark_shared(storage: UntypedStorage, mapping: Any) -> None:
-    from multiprocessing.reduction import ForkingPickler  # lazy: only for storages that are shared
-
-    storage._block.attributes.update(mapping=mapping, resizable=False)
-    ForkingPickler.register(UntypedStorage, _reduce_for_process)
-
-
-def _reduce_for_process(storage: UntypedStorage) -> Any:
-    from multiprocessing.reduction import DupFd  # lazy: only for storages that are shared
-
-    mapping = storage._block.attributes.get("mapping")
-    if mapping is None:
-        return storage.__reduce_ex__(2)
-    return _attach, (DupFd(mapping.descriptor), mapping.nbytes)
-
-
-def _attach(duplicate: Any, nbytes: int) -> UntypedStorage:
-    from .shared_memory import Mapping  # lazy: only for storages that are shared
-
-    mapping = Mapping(duplicate.detach(), nbytes)
-    storage = UntypedStorage._over_numpy(mapping.memory())
-    _mark_shared(storage, mapping)
-    return storage
 
 
 def _device_methods_of_storages(name: str, strict: bool, unsupported: list[Any]) -> None:

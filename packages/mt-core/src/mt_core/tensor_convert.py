@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import dtypes
-from .block import Block, block_of
+from .block import Block, block_of, end_of, resize_block
 from .cell import Cell
 from .errors import NoElements
 from .host import exported, host_array, resolved
@@ -216,6 +216,9 @@ def copied_leaf(self: Any, memo: dict[int, Any]) -> Any:
         owner = backend.empty((block.nbytes,), dtypes.uint8, None, backend.index_of(block.owner))
         backend.copy(owner, block.owner)
         copied_block = memo[id(block)] = Block(owner, backend, block.keys)
+    needed = end_of(block, self)
+    if needed > copied_block.nbytes:  # the storage has become too small for the tensor; the copy's fits, as in PyTorch
+        resize_block(copied_block, needed)
     array = self._array
     laid_out = backend.as_strided(copied_block.owner, array.shape, array.strides, block.offset_of(self), self._dtype)
     result = new_tensor(laid_out, self._dtype, self._keys & ~(AUTOGRAD | FLAGS) | self._keys & (STRIDED | OTHER_INDEX))

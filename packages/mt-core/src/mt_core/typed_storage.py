@@ -266,18 +266,11 @@ class TypedStorage:
             wrap_storage=UntypedStorage.from_file(filename, shared, size * d.itemsize), dtype=d, _internal=True
         )
 
-    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        return _rebuild_typed, (self._untyped_storage, self.dtype)
-
     def __repr__(self) -> str:
         summary = f"[torch.storage.TypedStorage(dtype={self.dtype}, device={self.device}) of size {len(self)}]"
         if self.device.type == "meta":
             return "...\n" + summary
         return " " + "\n ".join(map(str, self.tolist())) + "\n" + summary
-
-
-def _rebuild_typed(storage: UntypedStorage, d: dtype) -> TypedStorage:
-    return TypedStorage(wrap_storage=storage, dtype=d, _internal=True)
 
 
 def _scalar(element: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 import mt_core as mt
 from mt_core import Tensor
 from mt_core.keys import TORCH_FUNCTION
+from mt_core.process_hook import share_when_sent
 from mt_core.subclasses import disabled_torch_function
 
 __all__ = [
@@ -74,6 +75,9 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         return _rebuild_parameter_with_state, (self.data, self.requires_grad, OrderedDict(), dict(state))
 
     __torch_function__ = disabled_torch_function
+
+
+share_when_sent(Parameter)
 
 
 def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: OrderedDict) -> Parameter:

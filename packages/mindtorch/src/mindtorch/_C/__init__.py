@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mt_core.api import _functions as _VariableFunctionsClass  # noqa: F401 - pickles reach operators by it
 from mt_core.overrides import pop_mode, push_mode
 from mt_core.overriding import DisableTorchFunction as DisableTorchFunction
 from mt_core.overriding import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass

@@ -10,7 +10,7 @@ A distribution takes part by an entry point:
     any name, value = a callable without arguments that declares operators and registers their kernels.
 ``mindtorch.torch_names``
     name = what files call a module, class or function (``torch.nn``), value = where it is (``mt_nn``); nothing is
-    loaded until a file names it. See `mt_core.serialization.names`.
+    loaded until a file names it. See `mt_core.torch_names`.
 
 Nothing is loaded at ``import``: a backend is loaded when its device is first used, a layer when a call first needs it.
 `mt_core.testing.null_backend` is a complete backend on one screen.

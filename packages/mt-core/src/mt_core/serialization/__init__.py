@@ -1,11 +1,12 @@
 """``torch.save``, ``torch.load`` and ``torch.serialization``.
 
 The file formats are PyTorch's. Files: `archive` (the zip container), `legacy`, `tar` and `blocks` (the formats before
-it), `reader` (what all formats share), `pickler` and `names` (PyTorch's names for our classes), `weights_unpickler` and
+it), `reader` (what all formats share), `pickler` (PyTorch's names for our classes), `weights_unpickler` and
 `allowlist` (reading without running anything), `tensor_pickle` and `rebuild` (tensors to pickles and back), `locations`
 (devices).
 """
 
+from ..torch_names import register_global_alias, register_module_alias
 from .allowlist import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
 from .config import (
     LoadEndianness,
@@ -25,8 +26,8 @@ from .loading import (
     load,
 )
 from .locations import default_restore_location, location_tag, register_package
-from .names import register_global_alias, register_module_alias
 from .reader import SourceChangeWarning
+from .rebuild import _get_layout as _get_layout
 from .saving import DEFAULT_PROTOCOL, save
 
 __all__ = [

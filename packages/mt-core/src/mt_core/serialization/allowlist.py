@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from .. import torch_names as names
 from ..dtypes import ALL_DTYPES
-from . import names
 from .signatures import SIGNATURES, Signature, check_key
 
 __all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "safe_globals"]

@@ -7,11 +7,9 @@ import types
 from collections.abc import Callable
 from typing import IO, Any
 
-from ..formats import layout
+from .. import torch_names as names
 from ..storage import UntypedStorage
 from ..typed_storage import TypedStorage
-from . import names
-from .rebuild import _get_layout
 
 __all__ = ["pickler_class"]
 
@@ -47,14 +45,9 @@ def _is_found(obj: Any, module: str, name: str) -> bool:
         return False
 
 
-def _save_layout(self: Any, obj: layout) -> None:
-    self.save_reduce(_get_layout, (repr(obj),), obj=obj)
-
-
 def _with_torch_names(base: Any) -> Any:
     """A pickler class written in Python, made to write PyTorch's names."""
     dispatch = base.dispatch.copy()
-    dispatch[layout] = _save_layout
     if dispatch[types.FunctionType] is pickle._Pickler.save_global:  # type: ignore[attr-defined]
         dispatch[types.FunctionType] = _TorchNames.save_global
     return type("Pickler", (_TorchNames, base), {"dispatch": dispatch})

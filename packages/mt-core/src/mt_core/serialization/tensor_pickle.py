@@ -7,9 +7,11 @@ import warnings
 from collections import OrderedDict
 from typing import Any
 
+from ..block import refuse_beyond
+from ..pickling import typed_storage_on
 from ..storage import untyped_storage_of
 from ..tensor import Tensor
-from ..typed_storage import TypedStorage, storage_class_of
+from ..typed_storage import storage_class_of
 from . import rebuild
 
 __all__ = ["reduce_tensor"]
@@ -34,12 +36,20 @@ def _reduce_data(tensor: Tensor) -> Reduced:
         return rebuild._rebuild_meta_tensor_no_storage, (d, size, stride, requires_grad)
     bits = {name: True for name, on in (("conj", tensor.is_conj()), ("neg", tensor.is_neg())) if on}
     metadata = (bits,) if bits else ()
+    refuse_beyond(tensor)
     storage = untyped_storage_of(tensor)
     if storage_class_of(d) is None:
         args = (storage, tensor.storage_offset(), size, stride, requires_grad, OrderedDict(), d, *metadata)
         return rebuild._rebuild_tensor_v3, args
-    typed = TypedStorage(wrap_storage=storage, dtype=d, _internal=True)
-    args = (typed, tensor.storage_offset(), size, stride, requires_grad, OrderedDict(), *metadata)
+    args = (
+        typed_storage_on(storage, d),
+        tensor.storage_offset(),
+        size,
+        stride,
+        requires_grad,
+        OrderedDict(),
+        *metadata,
+    )
     return rebuild._rebuild_tensor_v2, args
 
 

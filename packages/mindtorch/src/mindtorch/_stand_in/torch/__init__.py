@@ -5,3 +5,4 @@ import sys
 import mindtorch
 
 sys.modules["torch"] = mindtorch
+mindtorch.install_as_torch()

@@ -20,6 +20,7 @@ import numpy as np
 
 import mt_core as mt
 from mt_core.keys import CONJUGATE, CPU, NEGATIVE
+from mt_core.process_sharing import check_has_no_history
 from mt_core.shared_memory import anonymous_file
 from mt_core.tensor import from_array
 
@@ -41,19 +42,12 @@ class _Pickler(reduction.ForkingPickler):
 
     def reducer_override(self, value: Any) -> Any:
         if isinstance(value, mt.Tensor):
-            _check_has_no_history(value)
+            check_has_no_history(value)
             if type(value) is mt.Tensor and _is_plain(value):
                 return _rebuild_tensor, _description(value)
+            if value.__dict__:
+                return value.__reduce_ex__(5)  # with its attributes, which are lost where memory is shared
         return NotImplemented
-
-
-def _check_has_no_history(tensor: mt.Tensor) -> None:
-    if tensor.requires_grad and not tensor.is_leaf:
-        raise RuntimeError(
-            "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support "
-            "crossing process boundaries.  If you just want to transfer the data, call detach() on the tensor before "
-            "serializing (e.g., putting it on the queue)."
-        )
 
 
 def _is_plain(tensor: mt.Tensor) -> bool:

@@ -22,12 +22,12 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
-from ..dispatch import registry
-from ..dtypes import ALL_DTYPES
-from ..plugins.discovery import entry_points_of
-from ..plugins.entry_points import OWN_DISTRIBUTIONS, EntryPoint
+from .dispatch import registry
+from .dtypes import ALL_DTYPES
+from .plugins.discovery import entry_points_of
+from .plugins.entry_points import OWN_DISTRIBUTIONS, EntryPoint
 
-__all__ = ["register_global_alias", "register_module_alias", "resolve", "torch_name"]
+__all__ = ["is_named", "register_global_alias", "register_module_alias", "resolve", "torch_name"]
 
 Name = tuple[str, str]
 
@@ -98,9 +98,12 @@ def register_module_alias(own: str, torch: str) -> None:
 
 
 @functools.cache
-def _read_entry_points() -> None:
+def _read_entry_points(own: bool) -> None:
+    """Take over the names that our own distributions give, or those of third parties, which may be refused."""
     for point in entry_points_of("mindtorch.torch_names"):
-        if not point.is_own and (reason := _why_refused(point)):
+        if point.is_own != own:
+            continue
+        if not own and (reason := _why_refused(point)):
             warnings.warn(
                 f"{point.distribution}: the entry point '{point.name} = {point.value}' of {point.group} is left out: "
                 f"{reason}. Correct or uninstall {point.distribution}",
@@ -131,7 +134,9 @@ def _replace_prefix(module: str, old: str, new: str) -> str | None:
 
 def torch_name(module: str, name: str) -> Name | None:
     """What PyTorch calls our class or function `name` of `module`; None for what is not ours to rename."""
-    _read_entry_points()
+    _read_entry_points(True)
+    if module.partition(".")[0] not in _PROTECTED:
+        _read_entry_points(False)
     found = _torch_of.get((module, name))
     if found is not None:
         return found
@@ -142,6 +147,12 @@ def torch_name(module: str, name: str) -> Name | None:
         if renamed is not None:
             return renamed, name
     return None
+
+
+def is_named(module: str, name: str) -> bool:
+    """Whether files have a name of its own for our class or function, private ones included."""
+    _read_entry_points(True)
+    return (module, name) in _torch_of
 
 
 def _operator_module(name: str) -> str:
@@ -155,7 +166,9 @@ def _operator_module(name: str) -> str:
 
 def _candidates(module: str, name: str) -> Iterator[Name]:
     """Where an object that PyTorch calls `name` of `module` may be found here, most specific first."""
-    _read_entry_points()
+    _read_entry_points(True)
+    if module.partition(".")[0] not in _PROTECTED:
+        _read_entry_points(False)
     if (module, name) in _own_of:
         yield _own_of[module, name]
     for torch, own in sorted(_modules, key=lambda pair: -len(pair[0])):
