@@ -6,3 +6,4 @@ from ..rules import derivative
 
 derivative("tril", self=lambda grad, diagonal: grad.tril(diagonal))
 derivative("triu", self=lambda grad, diagonal: grad.triu(diagonal))
+derivative("diag_embed", self=lambda grad, offset, dim1, dim2: grad.diagonal(offset, dim1, dim2))

@@ -228,7 +228,7 @@ def _svd(grads: Any, A: Any, full_matrices: bool, result0: Any, result1: Any, re
         terms.append(s.unsqueeze(-1) * inner_v)
     for term in terms:
         middle = term if middle is None else middle + term
-    if A.is_complex() and grad_u is not None:
+    if A.is_complex() and turned_u is not None:
         phase = turned_u.diagonal(0, -2, -1).imag / s
         middle = middle + ops.diag_embed(ops.complex(ops.zeros_like(phase), phase))
     total = u @ (middle @ vh)

@@ -105,5 +105,11 @@ derivative(
         grad.sum(tuple(range(grad.dim() - len(bias_spec.shape)))) if grad.dim() > len(bias_spec.shape) else grad
     ),
 )
+derivative(
+    "addr",
+    self=lambda grad, beta: _scaled(grad, beta),
+    vec1=lambda grad, vec2, alpha: _scaled(grad.mv(conj(vec2)), alpha),
+    vec2=lambda grad, vec1, alpha: _scaled(grad.t().mv(conj(vec1)), alpha),
+)
 
 non_differentiable("_int_mm")

@@ -73,3 +73,5 @@ def _logcumsumexp(grad: Any, self: Any, dim: int, result: Any) -> Any:
 derivative("logcumsumexp", self=_logcumsumexp)
 refused_operator("bincount", "weights")
 non_differentiable("histc")
+
+derivative("trace", self=lambda grad, self_spec: grad * ops.eye(*self_spec.shape, dtype=grad.dtype, device=grad.device))

@@ -96,9 +96,9 @@ def slice_(self: Any, dim: int, start: Any, end: Any, step: int) -> Any:
         dim += ndim
     if not 0 <= dim < ndim or step <= 0 or not self.size:
         return None
-    if dim == 0:
-        return self[start:end:step, ...]
-    return self[(_ALL,) * dim + (slice(start, end, step), ...)]
+    view = self[start:end:step, ...] if dim == 0 else self[(_ALL,) * dim + (slice(start, end, step), ...)]
+    # NumPy forgets where a view of nothing begins.
+    return view if view.size else None
 
 
 @short_view("expand")
@@ -145,7 +145,7 @@ def split(self: Any, split_size: int, dim: int) -> Any:
 def split_with_sizes(self: Any, split_sizes: Any, dim: int) -> Any:
     """self (*L, N, *R) -> views (*L, size, *R), at `dim`; the sizes add up to N."""
     ndim = self.ndim
-    if not self.size or not -ndim <= dim < ndim or min(split_sizes, default=-1) < 0:
+    if not self.size or not -ndim <= dim < ndim or min(split_sizes, default=-1) <= 0:
         return None
     ends = list(itertools.accumulate(split_sizes))
     if ends[-1] != self.shape[dim]:

@@ -63,13 +63,13 @@ def range_(start: Any, end: Any, step: Any, dtype: Any, layout: Any, device: Any
 def diag(self: Any, diagonal: int) -> Any:
     """self (N,) -> (N + |k|, N + |k|); self (M, N) -> (K,), the elements of the diagonal k."""
     if self.dim() == 1:
-        return diag_embed(self, diagonal, -2, -1)
+        return ops.diag_embed(self, diagonal, -2, -1)
     if self.dim() != 2:
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {self.dim()}D")
     return self.diagonal(diagonal).clone()
 
 
-@composite("diag_embed")
+@composite("diag_embed", explicit=True)
 def diag_embed(self: Any, offset: int, dim1: int, dim2: int) -> Any:
     """self (*, N) -> (*, N + |k|, N + |k|), its two last dimensions moved to dim1 and dim2."""
     ndim = self.dim() + 1

@@ -105,7 +105,7 @@ def addbmm_(self: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any) -> Any:
     return self.copy_(result)
 
 
-@composite("addr")
+@composite("addr", explicit=True)
 def addr(self: Any, vec1: Any, vec2: Any, beta: Any, alpha: Any) -> Any:
     """self broadcast to (M, N), vec1 (M,), vec2 (N,) -> (M, N)."""
     if vec1._array.ndim != 1 or vec2._array.ndim != 1:

@@ -269,11 +269,11 @@ def corrcoef(self: Any) -> Any:
     return scaled.clamp(-1, 1)
 
 
-@composite("trace")
+@composite("trace", explicit=True)
 def trace(self: Any) -> Any:
     """self (M, N) -> ()."""
     if self.dim() != 2:
-        raise RuntimeError("trace: expected a matrix")
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {self.dim()}")
     if self.dtype is dtypes.bool:
         raise NotImplementedError("\"trace\" not implemented for 'Bool'")
     return self.diagonal().sum()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 from ..api import _functions as ops
 from ..deprecation import warn_once
 from ..dispatch.registry import register_composite as composite
-from ..tensor import wrap_dim
+from ..shape_rules.view import infer_size
+from ..tensor import no_dimensions, wrap_dim
 
 Ints = tuple[int, ...]
 
@@ -124,7 +126,8 @@ def tensor_split_sections(self: Any, sections: int, dim: int) -> Any:
         raise RuntimeError(f"number of sections must be larger than 0, got {sections}")
     size = self._array.shape[wrap_dim(dim, self.dim())]
     base, extra = divmod(size, sections)
-    return ops.split_with_sizes(self, tuple(base + (i < extra) for i in range(sections)), dim)
+    starts = [i * base + min(i, extra) for i in range(sections + 1)]
+    return tuple(ops.slice(self, dim, start, end, 1) for start, end in pairwise(starts))
 
 
 @composite("tensor_split.indices")
@@ -192,16 +195,16 @@ def unflatten(self: Any, dim: int, sizes: Ints) -> Any:
     if not sizes:
         raise RuntimeError("unflatten: sizes must be non-empty")
     shape = self._array.shape
-    known = 1
-    for n in sizes:
-        known *= n if n != -1 else 1
-    inferred = sizes.count(-1)
-    if (known != shape[at]) if not inferred else (known == 0 or shape[at] % known):
-        raise RuntimeError(
-            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {at} ({shape[at]}) in "
-            "the input tensor"
-        )
-    return self.view((*shape[:at], *sizes, *shape[at + 1 :]))
+    if not shape:
+        raise RuntimeError(f"unflatten got an unexpected error:\n{no_dimensions(at)}")
+    try:
+        split = infer_size(sizes, shape[at])
+    except RuntimeError as error:
+        if str(error).startswith("shape '"):
+            words = f"Provided sizes {list(sizes)} don't multiply up to the size of dim {at} ({shape[at]}) in the input"
+            raise RuntimeError(f"unflatten: {words} tensor") from None
+        raise RuntimeError(f"unflatten got an unexpected error:\n{error}") from None
+    return self.view((*shape[:at], *split, *shape[at + 1 :]))
 
 
 @composite("movedim.intlist", "moveaxis.intlist")

@@ -342,7 +342,7 @@ def split(self: Any, split_size: int, dim: int) -> list[View]:
 def split_with_sizes(self: Any, split_sizes: Ints, dim: int) -> list[View]:
     """self (*L, N, *R) -> views (*L, size, *R), at `dim`; the sizes add up to N."""
     if not self.dim():
-        raise RuntimeError("split_with_sizes expects at least a 1-dimensional tensor")
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
     at = wrap_dim(dim, self.dim())
     size = self._array.shape[at]
     if any(n < 0 for n in split_sizes):
