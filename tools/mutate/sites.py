@@ -172,14 +172,17 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, Change]]:
         yield "condition", _negate
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) or isinstance(node, (ast.AugAssign, ast.Raise)):
         yield "statement", lambda n: ast.Pass()
-    if isinstance(node, ast.Call) and len(node.args) == 2 and _order_matters(*node.args):
+    if isinstance(node, ast.Call) and len(node.args) == 2 and _order_matters(node):
         yield "arguments", _swap_arguments
     if isinstance(node, ast.Call) and node.keywords and _matters(node.keywords[-1]):
         yield "keyword", _drop_keyword
 
 
-def _order_matters(first: ast.expr, second: ast.expr) -> bool:
-    """Not of equal arguments, and not of two texts: those are names that something is entered under."""
+def _order_matters(call: ast.Call) -> bool:
+    """Not of equal arguments, of two texts (names that something is entered under), and of `max` and `min`."""
+    first, second = call.args
+    if _text(call.func) in ("max", "min"):
+        return False
     texts = all(isinstance(a, ast.Constant) and isinstance(a.value, str) for a in (first, second))
     return not texts and ast.dump(first) != ast.dump(second)
 

@@ -190,3 +190,18 @@ def test_rrelu_uses_the_slopes_that_it_drew(slopes: tuple[float, float]) -> None
     result = torch.rrelu(a, *slopes, True)
     result.sum().backward()
     assert torch.allclose(a.grad, result.detach() / a.detach())
+
+
+def test_division_without_rounding_is_division() -> None:
+    x, y = (torch.tensor(values, dtype=torch.float64, requires_grad=True) for values in ([1.0, -2.0], [4.0, 5.0]))
+    check_both_orders(lambda a, b: torch.div(a, b, rounding_mode=None), (x, y))
+
+
+@pytest.mark.parametrize(
+    ("exponent", "flat"), [(0j, True), (1 + 0j, True), (0.5 + 0j, True), (1j, False), (-1 + 0j, False), (2 + 1j, False)]
+)
+def test_a_power_of_zero_does_not_follow_a_real_exponent_from_zero_on(exponent: complex, flat: bool) -> None:
+    z = torch.tensor([exponent], dtype=torch.complex128, requires_grad=True)
+    power = torch.pow(torch.tensor([0j], dtype=torch.complex128), z)
+    (slope,) = torch.autograd.grad(torch.view_as_real(power).sum(), z)
+    assert (slope.tolist() == [0j]) is flat

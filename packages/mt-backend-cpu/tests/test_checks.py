@@ -89,3 +89,10 @@ def test_what_is_refused_is_pytorchs(call: Any, error: type[Exception], words: s
 def test_negative_indices_count_back_where_they_do_in_pytorch() -> None:
     assert X.index_fill(0, at(-1), 9).tolist() == [[0, 1, 2], [9, 9, 9]]
     assert X.take(at(-1)).item() == 5
+
+
+@pytest.mark.parametrize("place", [1, -1, 2])
+def test_a_number_has_one_place(place: int) -> None:
+    with pytest.raises(IndexError, match="index out of range in self"):
+        torch.tensor(1.0).index_select(0, torch.tensor([place]))
+    assert torch.tensor(1.0).index_select(0, torch.tensor([0])).tolist() == 1.0

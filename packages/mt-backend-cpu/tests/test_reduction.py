@@ -85,3 +85,11 @@ def test_distances_are_norms_of_differences(p: float) -> None:
     want = torch.linalg.vector_norm(a.unsqueeze(-2) - b, p, -1)
     assert torch.allclose(torch.cdist(a, b, p), want)
     assert torch.allclose(torch.cdist(a, b, p, "donot_use_mm_for_euclid_dist"), want)
+
+
+@pytest.mark.parametrize("correction", [2, 3, 7])
+def test_a_variance_without_freedom_is_not_a_number(correction: int) -> None:
+    x = torch.tensor([[1.0, 2.0], [1.0, 2.0]])  # 0 / 0; farther from their mean they would be infinite
+    assert torch.var(x, 0, correction=correction).isnan().all()
+    assert torch.std(x[:, :1], 0, correction=correction).isnan().all()
+    assert torch.var(torch.tensor([1.0]), 0, correction=1).isnan()

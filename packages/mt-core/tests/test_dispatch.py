@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import mt_core
+from mt_core.dispatch import registry
 from mt_core.dispatch.registry import KernelCache, find_overload, register_interceptor, register_kernel
 from mt_core.keys import AUTOGRAD, BACKENDS, CPU, META, NAMES, WIDTH, describe
 from mt_core.state import effective_keys, excluding, including, intern_mode, mode_triple, tls
@@ -131,3 +132,9 @@ def test_the_cache_is_a_plain_dict_lookup() -> None:
 def test_tensors_on_two_devices() -> None:
     with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device"):
         mt_core.ones(2) + mt_core.ones(2, device="meta")
+
+
+def test_a_room_that_is_loaded_is_not_looked_into_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    registry.load_family("mt_core.shape_rules", "reduction")
+    monkeypatch.setattr(registry, "family_modules", lambda package, family: pytest.fail("looked into again"))
+    registry.load_family("mt_core.shape_rules", "reduction")

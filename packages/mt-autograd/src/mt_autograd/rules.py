@@ -122,10 +122,11 @@ def _enter(
     if name in _RULES:
         raise ValueError(f"the derivative of {name} is declared twice")
     packet = name.partition(".")[0]
-    if node is None:
-        node = f"{camel_case(packet)}Backward{_COUNTS.get(packet, 0)}"
+    counted = f"{camel_case(packet)}Backward{_COUNTS.get(packet, 0)}"
+    if node == counted:
+        raise ValueError(f"{name} is called {node} without being told so")
     _COUNTS[packet] = _COUNTS.get(packet, 0) + 1
-    _RULES[name] = Rule(name, formulas, joint, node, differentiable_outputs)
+    _RULES[name] = Rule(name, formulas, joint, node or counted, differentiable_outputs)
     if name in OVERLOADS:
         OVERLOADS[name].cache.clear()  # closures that do not know of it
 

@@ -64,17 +64,15 @@ def _softmax_backward_output(grad: Any, grad_output: Any, output: Any, dim: int)
     return grad * (grad_output - inner) - grad_output * (grad * output).sum(dim, keepdim=True)
 
 
-derivative("_softmax", node="SoftmaxBackward0", self=_softmax)
-derivative("_log_softmax", node="LogSoftmaxBackward0", self=_log_softmax)
+derivative("_softmax", self=_softmax)
+derivative("_log_softmax", self=_log_softmax)
 derivative(
     "_softmax_backward_data",
-    node="SoftmaxBackwardDataBackward0",
     grad_output=lambda grad, output, dim, input_dtype: ops._softmax_backward_data(grad, output, dim, input_dtype),
     output=_softmax_backward_output,
 )
 derivative(
     "_log_softmax_backward_data",
-    node="LogSoftmaxBackwardDataBackward0",
     grad_output=lambda grad, output, dim: grad - (grad * ops.exp(output)).sum(dim, keepdim=True),
     output=lambda grad, grad_output, output, dim: -grad * ops.exp(output) * grad_output.sum(dim, keepdim=True),
 )

@@ -52,7 +52,6 @@ derivative(
     "linalg_inv_ex",
     A=lambda grad, result0: -(_h(result0) @ (grad @ _h(result0))),
     differentiable_outputs=(True, False),
-    node="LinalgInvExBackward0",
 )
 
 
@@ -82,7 +81,7 @@ def _det(grad: Any, A: Any, result: Any) -> Any:
     return grad.unsqueeze(-1).unsqueeze(-1) * ((u * (conj_sign * others).unsqueeze(-2)) @ vh)
 
 
-derivative("_linalg_det", A=_det, node="LinalgDetBackward0")
+derivative("_linalg_det", A=_det)
 
 
 def _slogdet(grads: Any, A: Any, result0: Any) -> Any:
