@@ -89,8 +89,9 @@ class CpuBackend:
     ) -> np.ndarray:
         if 0 in shape:
             # NumPy checks strides against the buffer even where there is nothing to reach.
-            nothing = np.ndarray((0,), dtype.numpy_dtype, owner, min(offset, owner.size))
-            return np.lib.stride_tricks.as_strided(nothing, shape, strides)
+            # It knows dtypes by names there, and not those of ml_dtypes.
+            nothing = np.ndarray((0,), f"V{dtype.itemsize}", owner, min(offset, owner.size))
+            return np.lib.stride_tricks.as_strided(nothing, shape, strides).view(dtype.numpy_dtype)
         return np.ndarray(shape, dtype.numpy_dtype, owner, offset, strides)
 
     def from_host(self, array: np.ndarray, dtype: dtype, index: int | None) -> np.ndarray:

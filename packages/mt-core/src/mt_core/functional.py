@@ -276,7 +276,8 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Any = None) -> Tensor:
         if inner
         else b.new_zeros((0, _size(b, keep_b)))
     )
-    result = left.mm(right).reshape([a.shape[d] for d in keep_a] + [b.shape[d] for d in keep_b])
+    product = left.mm(right) if over_a else left * right
+    result = product.reshape([a.shape[d] for d in keep_a] + [b.shape[d] for d in keep_b])
     if out is None:
         return result
     return write_result(out, result)

@@ -93,7 +93,10 @@ class _Join(NamedTuple):
         a, b = self.left.of(a), self.right.of(b)
         if self.swapped:
             a, b = b, a
-        return a * b if self.shape is None else a.bmm(b).view(self.shape)
+        if self.shape is None:
+            return a * b
+        # A sum over one element is none, and every dtype has a product.
+        return (a * b if a._array.shape[-1] == 1 else a.bmm(b)).view(self.shape)
 
 
 class _Plan(NamedTuple):
