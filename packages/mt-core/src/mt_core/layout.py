@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from .formats import channels_last, channels_last_3d, memory_format
 from .meta_array import contiguous_strides
 
-__all__ = ["broadcast_shapes", "broadcast_strides", "channels_last_strides", "dense_order", "output_strides"]
+__all__ = [
+    "broadcast_shapes", "broadcast_strides", "channels_last_strides", "dense_order", "output_strides", "strides_like",
+    "suggested_format",
+]  # fmt: skip
 
 Ints = tuple[int, ...]
 
@@ -112,3 +116,29 @@ def channels_last_strides(shape: Ints, wanted: memory_format) -> Ints:
         strides[dim] = step
         step *= max(shape[dim], 1)
     return tuple(strides)
+
+
+def suggested_format(tensor: Any) -> memory_format | None:
+    """The channels-last format that the strides of a tensor or `Spec` speak for, also with gaps; None: row-major.
+
+    Results of networks' operators are laid out as their input suggests. A size of 1 does not matter to how elements lie
+    in memory, so the strides along it tell the two layouts of (N, C, 1, 1) apart.
+    """
+    shape = tuple(tensor.shape)
+    wanted = {4: channels_last, 5: channels_last_3d}.get(len(shape))
+    if wanted is None or 0 in shape:
+        return None
+    strides, least = tensor.stride(), 1
+    if not strides[1]:
+        return None
+    for dim in (1, *reversed(range(2, len(shape))), 0):
+        if strides[dim] < least or dim == 0 and least == strides[1]:
+            return None
+        least = strides[dim] * shape[dim]
+    return wanted
+
+
+def strides_like(tensor: Any, shape: Ints) -> Ints | None:
+    """Strides of a result of some shape in the format that a tensor suggests; None where that is row-major."""
+    wanted = suggested_format(tensor)
+    return None if wanted is None or len(shape) != len(tensor.shape) else channels_last_strides(shape, wanted)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mt_core.api import _functions as ops
+from mt_core.layout import suggested_format
 from mt_core.shape_rules.conv import transposed_size
 
 from ..rules import derivative, joint_derivative
@@ -96,6 +97,9 @@ def _convolution(
                 if transposed
                 else _weight_gradient(grad, input, kernel, options)
             )
+        wanted = suggested_format(input) or suggested_format(weight)
+        if wanted is not None and grad_weight.dim() == input.dim():
+            grad_weight = grad_weight.contiguous(memory_format=wanted)
     if mask[2]:
         grad_bias = grad.sum((0, *range(2, grad.dim())))
     return grad_input, grad_weight, grad_bias

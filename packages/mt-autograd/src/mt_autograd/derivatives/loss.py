@@ -6,6 +6,7 @@ from typing import Any
 
 from mt_core.api import _functions as ops
 from mt_core.dispatch.registry import find_overload
+from mt_core.keys import STRIDED
 from mt_core.promotion import result_type_of
 
 from ..rules import derivative, zeros
@@ -41,8 +42,9 @@ derivative("nll_loss_backward", grad_output=_nll_twice, self=zeros)
 
 
 def _spread(grad: Any, slope: Any, reduction: int) -> Any:
-    """The gradient of a reduced loss given the slope of every element, (*) -> (*); nothing has no mean."""
-    return grad * slope / slope.numel() if reduction == _MEAN and slope.numel() else grad * slope
+    """The gradient of a reduced loss given the slope of every element, (*) -> (*), row-major; nothing has no mean."""
+    result = grad * slope / slope.numel() if reduction == _MEAN and slope.numel() else grad * slope
+    return result.contiguous() if result._keys & STRIDED else result
 
 
 def _difference(self: Any, target: Any) -> Any:

@@ -6,6 +6,8 @@ from typing import Any
 
 from mt_core.api import _functions as ops
 from mt_core.dispatch.registry import find_overload
+from mt_core.formats import contiguous_format
+from mt_core.layout import suggested_format
 
 from ..rules import derivative, zeros
 
@@ -37,7 +39,7 @@ def _average(spatial: int) -> None:
     )
 
 
-def _maximum(spatial: int) -> Any:
+def _maximum(spatial: int, any_layout: bool = True) -> Any:
     def gradient(grad: Any, self_spec: Any, result1: Any) -> Any:
         lead = tuple(self_spec.shape[:-spatial])
         area = 1
@@ -47,11 +49,9 @@ def _maximum(spatial: int) -> Any:
         for n in grad.shape[-spatial:]:
             count *= n
         flat = (*lead, count)
-        return (
-            grad.new_zeros((*lead, area))
-            .scatter_add(-1, result1.reshape(flat), grad.reshape(flat))
-            .reshape(self_spec.shape)
-        )
+        result = grad.new_zeros((*lead, area)).scatter_add(-1, result1.reshape(flat), grad.reshape(flat))
+        wanted = suggested_format(self_spec) if any_layout else None
+        return result.reshape(self_spec.shape).contiguous(memory_format=wanted or contiguous_format)
 
     return gradient
 
@@ -60,4 +60,4 @@ for _spatial in (1, 2, 3):
     if _spatial > 1:
         _average(_spatial)
     derivative(f"max_pool{_spatial}d_with_indices", self=_maximum(_spatial))
-    derivative(f"adaptive_max_pool{_spatial}d", self=_maximum(_spatial))
+    derivative(f"adaptive_max_pool{_spatial}d", self=_maximum(_spatial, _spatial < 3))

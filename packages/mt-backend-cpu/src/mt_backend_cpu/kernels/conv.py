@@ -38,7 +38,7 @@ def windows(array: np.ndarray, kernel_size: Ints, stride: Ints, dilation: Ints) 
 
 
 def _correlate(x: np.ndarray, w: np.ndarray, stride: Ints, dilation: Ints, groups: int) -> np.ndarray:
-    """Cross-correlation without padding."""
+    """Cross-correlation without padding; with a single group, the result's channels lie innermost."""
     n, channels = x.shape[:2]
     kernel_size = w.shape[2:]
     spatial = len(kernel_size)
@@ -46,12 +46,16 @@ def _correlate(x: np.ndarray, w: np.ndarray, stride: Ints, dilation: Ints, group
     sizes = view.shape[2 : 2 + spatial]
     per_group = channels // groups
     outputs = w.shape[0] // groups
-    out = np.empty((n, groups, outputs, math.prod(sizes)), x.dtype)
+    out = np.empty((n, groups, outputs, math.prod(sizes) if groups > 1 else 0), x.dtype)
     order = (0, *range(2, 2 + spatial), 1, *range(2 + spatial, 2 + 2 * spatial))
     for g in range(groups):
         part = view[:, g * per_group : (g + 1) * per_group]
         rows = part.transpose(order).reshape(n * math.prod(sizes), per_group * math.prod(kernel_size))
         product = rows @ w[g * outputs : (g + 1) * outputs].reshape(outputs, rows.shape[1]).T
+        if groups == 1:
+            if math.prod(sizes) == 1:
+                return product.reshape(n, outputs, *sizes)
+            return np.moveaxis(product.reshape(n, *sizes, outputs), -1, 1)
         out[:, g] = product.reshape(n, math.prod(sizes), outputs).transpose(0, 2, 1)
     return out.reshape(n, w.shape[0], *sizes)
 

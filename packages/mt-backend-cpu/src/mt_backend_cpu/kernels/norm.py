@@ -29,13 +29,19 @@ def _row_by_row(array: np.ndarray, normalized_shape: Ints) -> np.ndarray:
 _dot_of_rows = getattr(np, "vecdot", None) or functools.partial(np.einsum, "ij,ij->i")
 
 
+#: Rows longer than this are summed pairwise: the error of their dot product would show.
+_WIDE = 4096
+
+
 def _statistics(rows: np.ndarray, eps: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(rows less their mean, mean, reciprocal standard deviation), the last two as columns."""
     width = constant(rows.shape[1], rows.dtype)
     mean = np.add.reduce(rows, 1, None, None, True)
     np.divide(mean, width, mean)
     centered = np.subtract(rows, mean)
-    variance = _dot_of_rows(centered, centered)
+    # A product of rows is fused but not summed pairwise.
+    fused = rows.shape[1] <= _WIDE
+    variance = _dot_of_rows(centered, centered) if fused else np.add.reduce(centered * centered, 1)
     np.divide(variance, width, variance)
     np.add(variance, constant(eps, rows.dtype), variance)
     np.sqrt(variance, variance)

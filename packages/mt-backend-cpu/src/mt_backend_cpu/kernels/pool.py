@@ -29,9 +29,16 @@ def _extended(
         shape[i] += p + max(p, (size - 1) * s + d * (k - 1) + 1 - shape[i] - p)
     if tuple(shape) == self.shape:
         return self
-    out = np.full(shape, value, self.dtype)
+    out = _like(self, shape, value)
     out[tuple([slice(b, b + n) for b, n in zip(before, self.shape, strict=True)])] = self
     return out
+
+
+def _like(self: np.ndarray, shape: list[int], value: Any) -> np.ndarray:
+    """An array of one value, its dimensions in the order in which the other's lie in memory."""
+    order = sorted(range(self.ndim), key=lambda i: -self.strides[i])
+    out = np.full([shape[i] for i in order], value, self.dtype)
+    return out.transpose([order.index(i) for i in range(self.ndim)])
 
 
 def _geometry(self: np.ndarray, spatial: int, ceil_mode: bool, *window: Ints) -> tuple[Ints, list[Ints]]:
@@ -125,10 +132,10 @@ def _maximum(spatial: int) -> Any:
         sizes, (k, s, p, d) = _geometry(self, spatial, ceil_mode, kernel_size, stride, padding, dilation)
         shape = self.shape[-spatial:]
         elements = _elements(_extended(self, sizes, k, s, p, d, _lowest(self.dtype)), sizes, k, s, d)
-        values = elements[0].copy()
+        values = elements[0].copy("K")
         start = _places(shape, sizes, s, p)
         # Places within the window, until its start is added: first that of its first element in the input.
-        places = np.zeros(values.shape, np.int64)
+        places = np.zeros_like(values, np.int64)
         if any(p):
             places += _places(shape, sizes, s, p, d) - start
         offsets = _offsets(shape, k, d)
@@ -145,7 +152,7 @@ def _maximum_alone(spatial: int) -> Any:
     ) -> np.ndarray:
         sizes, (k, s, p, d) = _geometry(self, spatial, ceil_mode, kernel_size, stride, padding, dilation)
         elements = _elements(_extended(self, sizes, k, s, p, d, _lowest(self.dtype)), sizes, k, s, d)
-        values = elements[0].copy()
+        values = elements[0].copy("K")
         for _ in _larger_ones(self, elements, values):
             pass
         return values
@@ -186,7 +193,7 @@ def _larger_ones(self: np.ndarray, elements: list[np.ndarray], values: np.ndarra
 
     Yields the number of each element, and where it has become the largest.
     """
-    larger = np.empty(values.shape, np.bool_)
+    larger = np.empty_like(values, np.bool_)
     has_nan = self.dtype.kind == "f" and self.size and np.isnan(np.maximum.reduce(self, None))
     for at in range(1, len(elements)):
         element = elements[at]

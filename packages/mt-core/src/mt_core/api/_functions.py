@@ -23,6 +23,10 @@ from ._quick import reflected, tensors_keys, unary_operator
 from .binder import call_method, call_method_as_given, call_packet, call_packet_as_given
 
 __all__ = [
+    '_adaptive_avg_pool2d',
+    '_adaptive_avg_pool2d_backward',
+    '_adaptive_avg_pool3d',
+    '_adaptive_avg_pool3d_backward',
     '_batch_norm',
     '_batch_norm_backward',
     '_bounded_log',
@@ -59,9 +63,18 @@ __all__ = [
     '_to_copy',
     '_unique2',
     '_unsafe_view',
+    '_upsample_bicubic2d_aa',
+    '_upsample_bicubic2d_aa_backward',
+    '_upsample_bilinear2d_aa',
+    '_upsample_bilinear2d_aa_backward',
+    '_upsample_lanczos2d_aa',
+    '_upsample_lanczos2d_aa_backward',
     '_upsample_nearest_exact1d',
+    '_upsample_nearest_exact1d_backward',
     '_upsample_nearest_exact2d',
+    '_upsample_nearest_exact2d_backward',
     '_upsample_nearest_exact3d',
+    '_upsample_nearest_exact3d_backward',
     '_weight_norm',
     'abs',
     'abs_',
@@ -508,6 +521,7 @@ __all__ = [
     'native_dropout',
     'native_dropout_backward',
     'native_group_norm',
+    'native_group_norm_backward',
     'native_layer_norm',
     'native_layer_norm_backward',
     'ne',
@@ -568,8 +582,11 @@ __all__ = [
     'reciprocal',
     'reciprocal_',
     'reflection_pad1d',
+    'reflection_pad1d_backward',
     'reflection_pad2d',
+    'reflection_pad2d_backward',
     'reflection_pad3d',
+    'reflection_pad3d_backward',
     'relu',
     'relu6',
     'relu6_',
@@ -578,8 +595,11 @@ __all__ = [
     'renorm',
     'repeat_interleave',
     'replication_pad1d',
+    'replication_pad1d_backward',
     'replication_pad2d',
+    'replication_pad2d_backward',
     'replication_pad3d',
+    'replication_pad3d_backward',
     'reshape',
     'resolve_conj',
     'resolve_neg',
@@ -755,12 +775,19 @@ __all__ = [
     'unsqueeze',
     'unsqueeze_copy',
     'upsample_bicubic2d',
+    'upsample_bicubic2d_backward',
     'upsample_bilinear2d',
+    'upsample_bilinear2d_backward',
     'upsample_linear1d',
+    'upsample_linear1d_backward',
     'upsample_nearest1d',
+    'upsample_nearest1d_backward',
     'upsample_nearest2d',
+    'upsample_nearest2d_backward',
     'upsample_nearest3d',
+    'upsample_nearest3d_backward',
     'upsample_trilinear3d',
+    'upsample_trilinear3d_backward',
     'vander',
     'var',
     'var_mean',
@@ -780,6 +807,14 @@ __all__ = [
     'zeros_like',
 ]
 
+_aten_adaptive_avg_pool2d_packet = packet('_adaptive_avg_pool2d', 'pool', ('_adaptive_avg_pool2d',))
+_aten_adaptive_avg_pool2d_kernels = overload('_adaptive_avg_pool2d', 'pool').cache
+_aten_adaptive_avg_pool2d_backward_packet = packet('_adaptive_avg_pool2d_backward', 'pool', ('_adaptive_avg_pool2d_backward',))
+_aten_adaptive_avg_pool2d_backward_kernels = overload('_adaptive_avg_pool2d_backward', 'pool').cache
+_aten_adaptive_avg_pool3d_packet = packet('_adaptive_avg_pool3d', 'pool', ('_adaptive_avg_pool3d',))
+_aten_adaptive_avg_pool3d_kernels = overload('_adaptive_avg_pool3d', 'pool').cache
+_aten_adaptive_avg_pool3d_backward_packet = packet('_adaptive_avg_pool3d_backward', 'pool', ('_adaptive_avg_pool3d_backward',))
+_aten_adaptive_avg_pool3d_backward_kernels = overload('_adaptive_avg_pool3d_backward', 'pool').cache
 _aten_batch_norm_packet = packet('_batch_norm', 'norm', ('_batch_norm',))
 _aten_batch_norm_kernels = overload('_batch_norm', 'norm').cache
 _aten_batch_norm_backward_packet = packet('_batch_norm_backward', 'norm', ('_batch_norm_backward',))
@@ -857,12 +892,30 @@ _aten_unique2_packet = packet('_unique2', 'sort', ('_unique2',))
 _aten_unique2_kernels = overload('_unique2', 'sort').cache
 _aten_unsafe_view_packet = packet('_unsafe_view', 'view', ('_unsafe_view',))
 _aten_unsafe_view_kernels = overload('_unsafe_view', 'view').cache
+_aten_upsample_bicubic2d_aa_packet = packet('_upsample_bicubic2d_aa', 'pool', ('_upsample_bicubic2d_aa.vec', '_upsample_bicubic2d_aa'))
+_aten_upsample_bicubic2d_aa_kernels = overload('_upsample_bicubic2d_aa', 'pool').cache
+_aten_upsample_bicubic2d_aa_backward_packet = packet('_upsample_bicubic2d_aa_backward', 'pool', ('_upsample_bicubic2d_aa_backward',))
+_aten_upsample_bicubic2d_aa_backward_kernels = overload('_upsample_bicubic2d_aa_backward', 'pool').cache
+_aten_upsample_bilinear2d_aa_packet = packet('_upsample_bilinear2d_aa', 'pool', ('_upsample_bilinear2d_aa.vec', '_upsample_bilinear2d_aa'))
+_aten_upsample_bilinear2d_aa_kernels = overload('_upsample_bilinear2d_aa', 'pool').cache
+_aten_upsample_bilinear2d_aa_backward_packet = packet('_upsample_bilinear2d_aa_backward', 'pool', ('_upsample_bilinear2d_aa_backward',))
+_aten_upsample_bilinear2d_aa_backward_kernels = overload('_upsample_bilinear2d_aa_backward', 'pool').cache
+_aten_upsample_lanczos2d_aa_packet = packet('_upsample_lanczos2d_aa', 'pool', ('_upsample_lanczos2d_aa.vec', '_upsample_lanczos2d_aa'))
+_aten_upsample_lanczos2d_aa_kernels = overload('_upsample_lanczos2d_aa', 'pool').cache
+_aten_upsample_lanczos2d_aa_backward_packet = packet('_upsample_lanczos2d_aa_backward', 'pool', ('_upsample_lanczos2d_aa_backward',))
+_aten_upsample_lanczos2d_aa_backward_kernels = overload('_upsample_lanczos2d_aa_backward', 'pool').cache
 _aten_upsample_nearest_exact1d_packet = packet('_upsample_nearest_exact1d', 'pool', ('_upsample_nearest_exact1d.vec', '_upsample_nearest_exact1d'))
 _aten_upsample_nearest_exact1d_kernels = overload('_upsample_nearest_exact1d', 'pool').cache
+_aten_upsample_nearest_exact1d_backward_packet = packet('_upsample_nearest_exact1d_backward', 'pool', ('_upsample_nearest_exact1d_backward',))
+_aten_upsample_nearest_exact1d_backward_kernels = overload('_upsample_nearest_exact1d_backward', 'pool').cache
 _aten_upsample_nearest_exact2d_packet = packet('_upsample_nearest_exact2d', 'pool', ('_upsample_nearest_exact2d.vec', '_upsample_nearest_exact2d'))
 _aten_upsample_nearest_exact2d_kernels = overload('_upsample_nearest_exact2d', 'pool').cache
+_aten_upsample_nearest_exact2d_backward_packet = packet('_upsample_nearest_exact2d_backward', 'pool', ('_upsample_nearest_exact2d_backward',))
+_aten_upsample_nearest_exact2d_backward_kernels = overload('_upsample_nearest_exact2d_backward', 'pool').cache
 _aten_upsample_nearest_exact3d_packet = packet('_upsample_nearest_exact3d', 'pool', ('_upsample_nearest_exact3d.vec', '_upsample_nearest_exact3d'))
 _aten_upsample_nearest_exact3d_kernels = overload('_upsample_nearest_exact3d', 'pool').cache
+_aten_upsample_nearest_exact3d_backward_packet = packet('_upsample_nearest_exact3d_backward', 'pool', ('_upsample_nearest_exact3d_backward',))
+_aten_upsample_nearest_exact3d_backward_kernels = overload('_upsample_nearest_exact3d_backward', 'pool').cache
 _aten_weight_norm_packet = packet('_weight_norm', 'norm', ('_weight_norm',))
 _aten_weight_norm_kernels = overload('_weight_norm', 'norm').cache
 _abs_packet = packet('abs', 'elementwise', ('abs',))
@@ -2222,6 +2275,7 @@ _native_dropout_backward_packet = packet('native_dropout_backward', 'random', ('
 _native_dropout_backward_kernels = overload('native_dropout_backward', 'random').cache
 _native_group_norm_packet = packet('native_group_norm', 'norm', ('native_group_norm',))
 _native_group_norm_kernels = overload('native_group_norm', 'norm').cache
+_native_group_norm_backward_packet = packet('native_group_norm_backward', 'norm', ('native_group_norm_backward',))
 _native_layer_norm_packet = packet('native_layer_norm', 'norm', ('native_layer_norm',))
 _native_layer_norm_kernels = overload('native_layer_norm', 'norm').cache
 _native_layer_norm_backward_packet = packet('native_layer_norm_backward', 'norm', ('native_layer_norm_backward',))
@@ -2407,10 +2461,16 @@ _reciprocal__packet = packet('reciprocal_', 'elementwise', ('reciprocal_',))
 _reciprocal__kernels = overload('reciprocal_', 'elementwise').cache
 _reflection_pad1d_packet = packet('reflection_pad1d', 'view', ('reflection_pad1d',))
 _reflection_pad1d_kernels = overload('reflection_pad1d', 'view').cache
+_reflection_pad1d_backward_packet = packet('reflection_pad1d_backward', 'view', ('reflection_pad1d_backward',))
+_reflection_pad1d_backward_kernels = overload('reflection_pad1d_backward', 'view').cache
 _reflection_pad2d_packet = packet('reflection_pad2d', 'view', ('reflection_pad2d',))
 _reflection_pad2d_kernels = overload('reflection_pad2d', 'view').cache
+_reflection_pad2d_backward_packet = packet('reflection_pad2d_backward', 'view', ('reflection_pad2d_backward',))
+_reflection_pad2d_backward_kernels = overload('reflection_pad2d_backward', 'view').cache
 _reflection_pad3d_packet = packet('reflection_pad3d', 'view', ('reflection_pad3d',))
 _reflection_pad3d_kernels = overload('reflection_pad3d', 'view').cache
+_reflection_pad3d_backward_packet = packet('reflection_pad3d_backward', 'view', ('reflection_pad3d_backward',))
+_reflection_pad3d_backward_kernels = overload('reflection_pad3d_backward', 'view').cache
 _relu_packet = packet('relu', 'activation', ('relu',))
 _relu_kernels = overload('relu', 'activation').cache
 _relu6_packet = packet('relu6', 'activation', ('relu6',))
@@ -2441,10 +2501,16 @@ _repeat_interleave_self_int_kernels = overload('repeat_interleave.self_int', 'in
 _repeat_interleave_Tensor_kernels = overload('repeat_interleave.Tensor', 'indexing').cache
 _replication_pad1d_packet = packet('replication_pad1d', 'view', ('replication_pad1d',))
 _replication_pad1d_kernels = overload('replication_pad1d', 'view').cache
+_replication_pad1d_backward_packet = packet('replication_pad1d_backward', 'view', ('replication_pad1d_backward',))
+_replication_pad1d_backward_kernels = overload('replication_pad1d_backward', 'view').cache
 _replication_pad2d_packet = packet('replication_pad2d', 'view', ('replication_pad2d',))
 _replication_pad2d_kernels = overload('replication_pad2d', 'view').cache
+_replication_pad2d_backward_packet = packet('replication_pad2d_backward', 'view', ('replication_pad2d_backward',))
+_replication_pad2d_backward_kernels = overload('replication_pad2d_backward', 'view').cache
 _replication_pad3d_packet = packet('replication_pad3d', 'view', ('replication_pad3d',))
 _replication_pad3d_kernels = overload('replication_pad3d', 'view').cache
+_replication_pad3d_backward_packet = packet('replication_pad3d_backward', 'view', ('replication_pad3d_backward',))
+_replication_pad3d_backward_kernels = overload('replication_pad3d_backward', 'view').cache
 _reshape_packet = packet('reshape', 'view', ('reshape',))
 _reshape_kernels = overload('reshape', 'view').cache
 _reshape_as_packet = packet('reshape_as', 'view', ('reshape_as',))
@@ -3033,20 +3099,34 @@ _unsqueeze__kernels = overload('unsqueeze_', 'view').cache
 _unsqueeze_copy_packet = packet('unsqueeze_copy', 'view', ('unsqueeze_copy',))
 _unsqueeze_copy_kernels = overload('unsqueeze_copy', 'view').cache
 _unsqueeze_copy_out_kernels = overload('unsqueeze_copy.out', 'view').cache
-_upsample_bicubic2d_packet = packet('upsample_bicubic2d', 'pool', ('upsample_bicubic2d', 'upsample_bicubic2d.vec'))
+_upsample_bicubic2d_packet = packet('upsample_bicubic2d', 'pool', ('upsample_bicubic2d.vec', 'upsample_bicubic2d'))
 _upsample_bicubic2d_kernels = overload('upsample_bicubic2d', 'pool').cache
-_upsample_bilinear2d_packet = packet('upsample_bilinear2d', 'pool', ('upsample_bilinear2d', 'upsample_bilinear2d.vec'))
+_upsample_bicubic2d_backward_packet = packet('upsample_bicubic2d_backward', 'pool', ('upsample_bicubic2d_backward',))
+_upsample_bicubic2d_backward_kernels = overload('upsample_bicubic2d_backward', 'pool').cache
+_upsample_bilinear2d_packet = packet('upsample_bilinear2d', 'pool', ('upsample_bilinear2d.vec', 'upsample_bilinear2d'))
 _upsample_bilinear2d_kernels = overload('upsample_bilinear2d', 'pool').cache
-_upsample_linear1d_packet = packet('upsample_linear1d', 'pool', ('upsample_linear1d', 'upsample_linear1d.vec'))
+_upsample_bilinear2d_backward_packet = packet('upsample_bilinear2d_backward', 'pool', ('upsample_bilinear2d_backward',))
+_upsample_bilinear2d_backward_kernels = overload('upsample_bilinear2d_backward', 'pool').cache
+_upsample_linear1d_packet = packet('upsample_linear1d', 'pool', ('upsample_linear1d.vec', 'upsample_linear1d'))
 _upsample_linear1d_kernels = overload('upsample_linear1d', 'pool').cache
+_upsample_linear1d_backward_packet = packet('upsample_linear1d_backward', 'pool', ('upsample_linear1d_backward',))
+_upsample_linear1d_backward_kernels = overload('upsample_linear1d_backward', 'pool').cache
 _upsample_nearest1d_packet = packet('upsample_nearest1d', 'pool', ('upsample_nearest1d.vec', 'upsample_nearest1d'))
 _upsample_nearest1d_kernels = overload('upsample_nearest1d', 'pool').cache
+_upsample_nearest1d_backward_packet = packet('upsample_nearest1d_backward', 'pool', ('upsample_nearest1d_backward',))
+_upsample_nearest1d_backward_kernels = overload('upsample_nearest1d_backward', 'pool').cache
 _upsample_nearest2d_packet = packet('upsample_nearest2d', 'pool', ('upsample_nearest2d.vec', 'upsample_nearest2d'))
 _upsample_nearest2d_kernels = overload('upsample_nearest2d', 'pool').cache
+_upsample_nearest2d_backward_packet = packet('upsample_nearest2d_backward', 'pool', ('upsample_nearest2d_backward',))
+_upsample_nearest2d_backward_kernels = overload('upsample_nearest2d_backward', 'pool').cache
 _upsample_nearest3d_packet = packet('upsample_nearest3d', 'pool', ('upsample_nearest3d.vec', 'upsample_nearest3d'))
 _upsample_nearest3d_kernels = overload('upsample_nearest3d', 'pool').cache
-_upsample_trilinear3d_packet = packet('upsample_trilinear3d', 'pool', ('upsample_trilinear3d', 'upsample_trilinear3d.vec'))
+_upsample_nearest3d_backward_packet = packet('upsample_nearest3d_backward', 'pool', ('upsample_nearest3d_backward',))
+_upsample_nearest3d_backward_kernels = overload('upsample_nearest3d_backward', 'pool').cache
+_upsample_trilinear3d_packet = packet('upsample_trilinear3d', 'pool', ('upsample_trilinear3d.vec', 'upsample_trilinear3d'))
 _upsample_trilinear3d_kernels = overload('upsample_trilinear3d', 'pool').cache
+_upsample_trilinear3d_backward_packet = packet('upsample_trilinear3d_backward', 'pool', ('upsample_trilinear3d_backward',))
+_upsample_trilinear3d_backward_kernels = overload('upsample_trilinear3d_backward', 'pool').cache
 _vander_packet = packet('vander', 'creation', ('vander',))
 _vander_kernels = overload('vander', 'creation').cache
 _var_packet = packet('var', 'reduction', ('var', 'var.dim', 'var.correction'))
@@ -3108,6 +3188,88 @@ _zeros_kernels = overload('zeros', 'creation').cache
 _zeros_like_packet = packet('zeros_like', 'creation', ('zeros_like',))
 _zeros_like_kernels = overload('zeros_like', 'creation').cache
 
+
+def _adaptive_avg_pool2d(_input=MISSING, _output_size=MISSING, /, more=MISSING, output_size=MISSING, *args, **kwargs):
+    """_adaptive_avg_pool2d(input, output_size) -> Tensor"""
+    if _output_size is not MISSING:
+        if output_size is not MISSING: kwargs['output_size'] = output_size
+        output_size = _output_size
+    if more is MISSING and not kwargs:
+        try:
+            ints_of_output_size = (output_size, output_size,) if output_size.__class__ is int else int_tuple(output_size)
+            if _input.__class__ in TENSORS and ints_of_output_size is not None:
+                return _aten_adaptive_avg_pool2d_kernels[_input._keys | tls.mode](
+                    _input,
+                    ints_of_output_size,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _adaptive_avg_pool2d, _aten_adaptive_avg_pool2d_packet, (_input, _output_size),
+        (more, output_size),
+        ('output_size',), args, kwargs,
+    )
+
+def _adaptive_avg_pool2d_backward(_grad_output=MISSING, _input=MISSING, /, more=MISSING, input=MISSING, *args, **kwargs):
+    """_adaptive_avg_pool2d_backward(grad_output, input) -> Tensor"""
+    if _input is not MISSING:
+        if input is not MISSING: kwargs['input'] = input
+        input = _input
+    if more is MISSING and not kwargs:
+        try:
+            if _grad_output.__class__ in TENSORS and input.__class__ in TENSORS:
+                return _aten_adaptive_avg_pool2d_backward_kernels[_grad_output._keys | input._keys | tls.mode](
+                    _grad_output,
+                    input,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _adaptive_avg_pool2d_backward, _aten_adaptive_avg_pool2d_backward_packet, (_grad_output, _input),
+        (more, input),
+        ('input',), args, kwargs,
+    )
+
+def _adaptive_avg_pool3d(_input=MISSING, _output_size=MISSING, /, more=MISSING, output_size=MISSING, *args, **kwargs):
+    """_adaptive_avg_pool3d(input, output_size) -> Tensor"""
+    if _output_size is not MISSING:
+        if output_size is not MISSING: kwargs['output_size'] = output_size
+        output_size = _output_size
+    if more is MISSING and not kwargs:
+        try:
+            ints_of_output_size = (output_size, output_size, output_size,) if output_size.__class__ is int else int_tuple(output_size)
+            if _input.__class__ in TENSORS and ints_of_output_size is not None:
+                return _aten_adaptive_avg_pool3d_kernels[_input._keys | tls.mode](
+                    _input,
+                    ints_of_output_size,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _adaptive_avg_pool3d, _aten_adaptive_avg_pool3d_packet, (_input, _output_size),
+        (more, output_size),
+        ('output_size',), args, kwargs,
+    )
+
+def _adaptive_avg_pool3d_backward(_grad_output=MISSING, _input=MISSING, /, more=MISSING, input=MISSING, *args, **kwargs):
+    """_adaptive_avg_pool3d_backward(grad_output, input) -> Tensor"""
+    if _input is not MISSING:
+        if input is not MISSING: kwargs['input'] = input
+        input = _input
+    if more is MISSING and not kwargs:
+        try:
+            if _grad_output.__class__ in TENSORS and input.__class__ in TENSORS:
+                return _aten_adaptive_avg_pool3d_backward_kernels[_grad_output._keys | input._keys | tls.mode](
+                    _grad_output,
+                    input,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _adaptive_avg_pool3d_backward, _aten_adaptive_avg_pool3d_backward_packet, (_grad_output, _input),
+        (more, input),
+        ('input',), args, kwargs,
+    )
 
 def _batch_norm(_input=MISSING, _weight=MISSING, _bias=MISSING, _mean=MISSING, _variance=MISSING, _eps=MISSING, /, more=MISSING, weight=MISSING, bias=MISSING, mean=MISSING, variance=MISSING, eps=MISSING, *args, **kwargs):
     """_batch_norm(input, weight, bias, mean, variance, eps) -> (Tensor, Tensor, Tensor, Tensor)
@@ -4153,6 +4315,267 @@ def _unsafe_view(_input=MISSING, _size=MISSING, /, more=MISSING, size=MISSING, *
         ('size',), args, kwargs,
     )
 
+def _upsample_bicubic2d_aa(_input=MISSING, _output_size=MISSING, _align_corners=MISSING, _scales_h=MISSING, _scales_w=MISSING, /, more=MISSING, output_size=MISSING, align_corners=MISSING, scales_h=MISSING, scales_w=MISSING, *args, **kwargs):
+    """_upsample_bicubic2d_aa(input, output_size, align_corners, scale_factors) -> Tensor
+    _upsample_bicubic2d_aa(input, output_size, align_corners, scales_h=None, scales_w=None) -> Tensor
+
+    Images resampled by a bicubic kernel that is as wide as a step of the smaller image."""
+    if _output_size is not MISSING:
+        if output_size is not MISSING: kwargs['output_size'] = output_size
+        output_size = _output_size
+    if _align_corners is not MISSING:
+        if align_corners is not MISSING: kwargs['align_corners'] = align_corners
+        align_corners = _align_corners
+    if _scales_h is not MISSING:
+        if scales_h is not MISSING: kwargs['scales_h'] = scales_h
+        scales_h = _scales_h
+    if _scales_w is not MISSING:
+        if scales_w is not MISSING: kwargs['scales_w'] = scales_w
+        scales_w = _scales_w
+    if more is MISSING and not kwargs:
+        try:
+            ints_of_output_size = (output_size, output_size,) if output_size.__class__ is int else int_tuple(output_size)
+            if (
+                _input.__class__ in TENSORS
+                and ints_of_output_size is not None
+                and align_corners.__class__ is bool
+                and (scales_h is MISSING or scales_h is None or scales_h.__class__ is float)
+                and (scales_w is MISSING or scales_w is None or scales_w.__class__ is float)
+            ):
+                return _aten_upsample_bicubic2d_aa_kernels[_input._keys | tls.mode](
+                    _input,
+                    ints_of_output_size,
+                    align_corners,
+                    None if scales_h is MISSING else scales_h,
+                    None if scales_w is MISSING else scales_w,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _upsample_bicubic2d_aa, _aten_upsample_bicubic2d_aa_packet, (_input, _output_size, _align_corners, _scales_h, _scales_w),
+        (more, output_size, align_corners, scales_h, scales_w),
+        ('output_size', 'align_corners', 'scales_h', 'scales_w'), args, kwargs,
+    )
+
+def _upsample_bicubic2d_aa_backward(_grad_output=MISSING, _output_size=MISSING, _input_size=MISSING, _align_corners=MISSING, _scales_h=MISSING, _scales_w=MISSING, /, more=MISSING, output_size=MISSING, input_size=MISSING, align_corners=MISSING, scales_h=MISSING, scales_w=MISSING, *args, **kwargs):
+    """_upsample_bicubic2d_aa_backward(grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None) -> Tensor"""
+    if _output_size is not MISSING:
+        if output_size is not MISSING: kwargs['output_size'] = output_size
+        output_size = _output_size
+    if _input_size is not MISSING:
+        if input_size is not MISSING: kwargs['input_size'] = input_size
+        input_size = _input_size
+    if _align_corners is not MISSING:
+        if align_corners is not MISSING: kwargs['align_corners'] = align_corners
+        align_corners = _align_corners
+    if _scales_h is not MISSING:
+        if scales_h is not MISSING: kwargs['scales_h'] = scales_h
+        scales_h = _scales_h
+    if _scales_w is not MISSING:
+        if scales_w is not MISSING: kwargs['scales_w'] = scales_w
+        scales_w = _scales_w
+    if more is MISSING and not kwargs:
+        try:
+            ints_of_output_size = (output_size, output_size,) if output_size.__class__ is int else int_tuple(output_size)
+            ints_of_input_size = (input_size, input_size, input_size, input_size,) if input_size.__class__ is int else int_tuple(input_size)
+            if (
+                _grad_output.__class__ in TENSORS
+                and ints_of_output_size is not None
+                and ints_of_input_size is not None
+                and align_corners.__class__ is bool
+                and (scales_h is MISSING or scales_h is None or scales_h.__class__ is float)
+                and (scales_w is MISSING or scales_w is None or scales_w.__class__ is float)
+            ):
+                return _aten_upsample_bicubic2d_aa_backward_kernels[_grad_output._keys | tls.mode](
+                    _grad_output,
+                    ints_of_output_size,
+                    ints_of_input_size,
+                    align_corners,
+                    None if scales_h is MISSING else scales_h,
+                    None if scales_w is MISSING else scales_w,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _upsample_bicubic2d_aa_backward, _aten_upsample_bicubic2d_aa_backward_packet, (_grad_output, _output_size, _input_size, _align_corners, _scales_h, _scales_w),
+        (more, output_size, input_size, align_corners, scales_h, scales_w),
+        ('output_size', 'input_size', 'align_corners', 'scales_h', 'scales_w'), args, kwargs,
+    )
+
+def _upsample_bilinear2d_aa(_input=MISSING, _output_size=MISSING, _align_corners=MISSING, _scales_h=MISSING, _scales_w=MISSING, /, more=MISSING, output_size=MISSING, align_corners=MISSING, scales_h=MISSING, scales_w=MISSING, *args, **kwargs):
+    """_upsample_bilinear2d_aa(input, output_size, align_corners, scale_factors) -> Tensor
+    _upsample_bilinear2d_aa(input, output_size, align_corners, scales_h=None, scales_w=None) -> Tensor
+
+    Images resampled by a bilinear kernel that is as wide as a step of the smaller image."""
+    if _output_size is not MISSING:
+        if output_size is not MISSING: kwargs['output_size'] = output_size
+        output_size = _output_size
+    if _align_corners is not MISSING:
+        if align_corners is not MISSING: kwargs['align_corners'] = align_corners
+        align_corners = _align_corners
+    if _scales_h is not MISSING:
+        if scales_h is not MISSING: kwargs['scales_h'] = scales_h
+        scales_h = _scales_h
+    if _scales_w is not MISSING:
+        if scales_w is not MISSING: kwargs['scales_w'] = scales_w
+        scales_w = _scales_w
+    if more is MISSING and not kwargs:
+        try:
+            ints_of_output_size = (output_size, output_size,) if output_size.__class__ is int else int_tuple(output_size)
+            if (
+                _input.__class__ in TENSORS
+                and ints_of_output_size is not None
+                and align_corners.__class__ is bool
+                and (scales_h is MISSING or scales_h is None or scales_h.__class__ is float)
+                and (scales_w is MISSING or scales_w is None or scales_w.__class__ is float)
+            ):
+                return _aten_upsample_bilinear2d_aa_kernels[_input._keys | tls.mode](
+                    _input,
+                    ints_of_output_size,
+                    align_corners,
+                    None if scales_h is MISSING else scales_h,
+                    None if scales_w is MISSING else scales_w,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _upsample_bilinear2d_aa, _aten_upsample_bilinear2d_aa_packet, (_input, _output_size, _align_corners, _scales_h, _scales_w),
+        (more, output_size, align_corners, scales_h, scales_w),
+        ('output_size', 'align_corners', 'scales_h', 'scales_w'), args, kwargs,
+    )
+
+def _upsample_bilinear2d_aa_backward(_grad_output=MISSING, _output_size=MISSING, _input_size=MISSING, _align_corners=MISSING, _scales_h=MISSING, _scales_w=MISSING, /, more=MISSING, output_size=MISSING, input_size=MISSING, align_corners=MISSING, scales_h=MISSING, scales_w=MISSING, *args, **kwargs):
+    """_upsample_bilinear2d_aa_backward(grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None) -> Tensor"""
+    if _output_size is not MISSING:
+        if output_size is not MISSING: kwargs['output_size'] = output_size
+        output_size = _output_size
+    if _input_size is not MISSING:
+        if input_size is not MISSING: kwargs['input_size'] = input_size
+        input_size = _input_size
+    if _align_corners is not MISSING:
+        if align_corners is not MISSING: kwargs['align_corners'] = align_corners
+        align_corners = _align_corners
+    if _scales_h is not MISSING:
+        if scales_h is not MISSING: kwargs['scales_h'] = scales_h
+        scales_h = _scales_h
+    if _scales_w is not MISSING:
+        if scales_w is not MISSING: kwargs['scales_w'] = scales_w
+        scales_w = _scales_w
+    if more is MISSING and not kwargs:
+        try:
+            ints_of_output_size = (output_size, output_size,) if output_size.__class__ is int else int_tuple(output_size)
+            ints_of_input_size = (input_size, input_size, input_size, input_size,) if input_size.__class__ is int else int_tuple(input_size)
+            if (
+                _grad_output.__class__ in TENSORS
+                and ints_of_output_size is not None
+                and ints_of_input_size is not None
+                and align_corners.__class__ is bool
+                and (scales_h is MISSING or scales_h is None or scales_h.__class__ is float)
+                and (scales_w is MISSING or scales_w is None or scales_w.__class__ is float)
+            ):
+                return _aten_upsample_bilinear2d_aa_backward_kernels[_grad_output._keys | tls.mode](
+                    _grad_output,
+                    ints_of_output_size,
+                    ints_of_input_size,
+                    align_corners,
+                    None if scales_h is MISSING else scales_h,
+                    None if scales_w is MISSING else scales_w,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _upsample_bilinear2d_aa_backward, _aten_upsample_bilinear2d_aa_backward_packet, (_grad_output, _output_size, _input_size, _align_corners, _scales_h, _scales_w),
+        (more, output_size, input_size, align_corners, scales_h, scales_w),
+        ('output_size', 'input_size', 'align_corners', 'scales_h', 'scales_w'), args, kwargs,
+    )
+
+def _upsample_lanczos2d_aa(_input=MISSING, _output_size=MISSING, _align_corners=MISSING, _scales_h=MISSING, _scales_w=MISSING, /, more=MISSING, output_size=MISSING, align_corners=MISSING, scales_h=MISSING, scales_w=MISSING, *args, **kwargs):
+    """_upsample_lanczos2d_aa(input, output_size, align_corners, scale_factors) -> Tensor
+    _upsample_lanczos2d_aa(input, output_size, align_corners, scales_h=None, scales_w=None) -> Tensor
+
+    Images resampled by a lanczos kernel that is as wide as a step of the smaller image."""
+    if _output_size is not MISSING:
+        if output_size is not MISSING: kwargs['output_size'] = output_size
+        output_size = _output_size
+    if _align_corners is not MISSING:
+        if align_corners is not MISSING: kwargs['align_corners'] = align_corners
+        align_corners = _align_corners
+    if _scales_h is not MISSING:
+        if scales_h is not MISSING: kwargs['scales_h'] = scales_h
+        scales_h = _scales_h
+    if _scales_w is not MISSING:
+        if scales_w is not MISSING: kwargs['scales_w'] = scales_w
+        scales_w = _scales_w
+    if more is MISSING and not kwargs:
+        try:
+            ints_of_output_size = (output_size, output_size,) if output_size.__class__ is int else int_tuple(output_size)
+            if (
+                _input.__class__ in TENSORS
+                and ints_of_output_size is not None
+                and align_corners.__class__ is bool
+                and (scales_h is MISSING or scales_h is None or scales_h.__class__ is float)
+                and (scales_w is MISSING or scales_w is None or scales_w.__class__ is float)
+            ):
+                return _aten_upsample_lanczos2d_aa_kernels[_input._keys | tls.mode](
+                    _input,
+                    ints_of_output_size,
+                    align_corners,
+                    None if scales_h is MISSING else scales_h,
+                    None if scales_w is MISSING else scales_w,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _upsample_lanczos2d_aa, _aten_upsample_lanczos2d_aa_packet, (_input, _output_size, _align_corners, _scales_h, _scales_w),
+        (more, output_size, align_corners, scales_h, scales_w),
+        ('output_size', 'align_corners', 'scales_h', 'scales_w'), args, kwargs,
+    )
+
+def _upsample_lanczos2d_aa_backward(_grad_output=MISSING, _output_size=MISSING, _input_size=MISSING, _align_corners=MISSING, _scales_h=MISSING, _scales_w=MISSING, /, more=MISSING, output_size=MISSING, input_size=MISSING, align_corners=MISSING, scales_h=MISSING, scales_w=MISSING, *args, **kwargs):
+    """_upsample_lanczos2d_aa_backward(grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None) -> Tensor"""
+    if _output_size is not MISSING:
+        if output_size is not MISSING: kwargs['output_size'] = output_size
+        output_size = _output_size
+    if _input_size is not MISSING:
+        if input_size is not MISSING: kwargs['input_size'] = input_size
+        input_size = _input_size
+    if _align_corners is not MISSING:
+        if align_corners is not MISSING: kwargs['align_corners'] = align_corners
+        align_corners = _align_corners
+    if _scales_h is not MISSING:
+        if scales_h is not MISSING: kwargs['scales_h'] = scales_h
+        scales_h = _scales_h
+    if _scales_w is not MISSING:
+        if scales_w is not MISSING: kwargs['scales_w'] = scales_w
+        scales_w = _scales_w
+    if more is MISSING and not kwargs:
+        try:
+            ints_of_output_size = (output_size, output_size,) if output_size.__class__ is int else int_tuple(output_size)
+            ints_of_input_size = (input_size, input_size, input_size, input_size,) if input_size.__class__ is int else int_tuple(input_size)
+            if (
+                _grad_output.__class__ in TENSORS
+                and ints_of_output_size is not None
+                and ints_of_input_size is not None
+                and align_corners.__class__ is bool
+                and (scales_h is MISSING or scales_h is None or scales_h.__class__ is float)
+                and (scales_w is MISSING or scales_w is None or scales_w.__class__ is float)
+            ):
+                return _aten_upsample_lanczos2d_aa_backward_kernels[_grad_output._keys | tls.mode](
+                    _grad_output,
+                    ints_of_output_size,
+                    ints_of_input_size,
+                    align_corners,
+                    None if scales_h is MISSING else scales_h,
+                    None if scales_w is MISSING else scales_w,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _upsample_lanczos2d_aa_backward, _aten_upsample_lanczos2d_aa_backward_packet, (_grad_output, _output_size, _input_size, _align_corners, _scales_h, _scales_w),
+        (more, output_size, input_size, align_corners, scales_h, scales_w),
+        ('output_size', 'input_size', 'align_corners', 'scales_h', 'scales_w'), args, kwargs,
+    )
+
 def _upsample_nearest_exact1d(_input=MISSING, _output_size=MISSING, _scale_factors=MISSING, /, more=MISSING, output_size=MISSING, scale_factors=MISSING, *args, **kwargs):
     """_upsample_nearest_exact1d(input, output_size, scale_factors) -> Tensor
     _upsample_nearest_exact1d(input, output_size, scales=None) -> Tensor
@@ -4184,6 +4607,41 @@ def _upsample_nearest_exact1d(_input=MISSING, _output_size=MISSING, _scale_facto
         _upsample_nearest_exact1d, _aten_upsample_nearest_exact1d_packet, (_input, _output_size, _scale_factors),
         (more, output_size, scale_factors),
         ('output_size', 'scale_factors'), args, kwargs,
+    )
+
+def _upsample_nearest_exact1d_backward(_grad_output=MISSING, _output_size=MISSING, _input_size=MISSING, _scales=MISSING, /, more=MISSING, output_size=MISSING, input_size=MISSING, scales=MISSING, *args, **kwargs):
+    """_upsample_nearest_exact1d_backward(grad_output, output_size, input_size, scales=None) -> Tensor"""
+    if _output_size is not MISSING:
+        if output_size is not MISSING: kwargs['output_size'] = output_size
+        output_size = _output_size
+    if _input_size is not MISSING:
+        if input_size is not MISSING: kwargs['input_size'] = input_size
+        input_size = _input_size
+    if _scales is not MISSING:
+        if scales is not MISSING: kwargs['scales'] = scales
+        scales = _scales
+    if more is MISSING and not kwargs:
+        try:
+            ints_of_output_size = (output_size,) if output_size.__class__ is int else int_tuple(output_size)
+            ints_of_input_size = (input_size, input_size, input_size,) if input_size.__class__ is int else int_tuple(input_size)
+            if (
+                _grad_output.__class__ in TENSORS
+                and ints_of_output_size is not None
+                and ints_of_input_size is not None
+                and (scales is MISSING or scales is None or scales.__class__ is float)
+            ):
+                return _aten_upsample_nearest_exact1d_backward_kernels[_grad_output._keys | tls.mode](
+                    _grad_output,
+                    ints_of_output_size,
+                    ints_of_input_size,
+                    None if scales is MISSING else scales,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _upsample_nearest_exact1d_backward, _aten_upsample_nearest_exact1d_backward_packet, (_grad_output, _output_size, _input_size, _scales),
+        (more, output_size, input_size, scales),
+        ('output_size', 'input_size', 'scales'), args, kwargs,
     )
 
 def _upsample_nearest_exact2d(_input=MISSING, _output_size=MISSING, _scales_h=MISSING, _scales_w=MISSING, /, more=MISSING, output_size=MISSING, scales_h=MISSING, scales_w=MISSING, *args, **kwargs):
@@ -4221,6 +4679,46 @@ def _upsample_nearest_exact2d(_input=MISSING, _output_size=MISSING, _scales_h=MI
         _upsample_nearest_exact2d, _aten_upsample_nearest_exact2d_packet, (_input, _output_size, _scales_h, _scales_w),
         (more, output_size, scales_h, scales_w),
         ('output_size', 'scales_h', 'scales_w'), args, kwargs,
+    )
+
+def _upsample_nearest_exact2d_backward(_grad_output=MISSING, _output_size=MISSING, _input_size=MISSING, _scales_h=MISSING, _scales_w=MISSING, /, more=MISSING, output_size=MISSING, input_size=MISSING, scales_h=MISSING, scales_w=MISSING, *args, **kwargs):
+    """_upsample_nearest_exact2d_backward(grad_output, output_size, input_size, scales_h=None, scales_w=None) -> Tensor"""
+    if _output_size is not MISSING:
+        if output_size is not MISSING: kwargs['output_size'] = output_size
+        output_size = _output_size
+    if _input_size is not MISSING:
+        if input_size is not MISSING: kwargs['input_size'] = input_size
+        input_size = _input_size
+    if _scales_h is not MISSING:
+        if scales_h is not MISSING: kwargs['scales_h'] = scales_h
+        scales_h = _scales_h
+    if _scales_w is not MISSING:
+        if scales_w is not MISSING: kwargs['scales_w'] = scales_w
+        scales_w = _scales_w
+    if more is MISSING and not kwargs:
+        try:
+            ints_of_output_size = (output_size, output_size,) if output_size.__class__ is int else int_tuple(output_size)
+            ints_of_input_size = (input_size, input_size, input_size, input_size,) if input_size.__class__ is int else int_tuple(input_size)
+            if (
+                _grad_output.__class__ in TENSORS
+                and ints_of_output_size is not None
+                and ints_of_input_size is not None
+                and (scales_h is MISSING or scales_h is None or scales_h.__class__ is float)
+                and (scales_w is MISSING or scales_w is None or scales_w.__class__ is float)
+            ):
+                return _aten_upsample_nearest_exact2d_backward_kernels[_grad_output._keys | tls.mode](
+                    _grad_output,
+                    ints_of_output_size,
+                    ints_of_input_size,
+                    None if scales_h is MISSING else scales_h,
+                    None if scales_w is MISSING else scales_w,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _upsample_nearest_exact2d_backward, _aten_upsample_nearest_exact2d_backward_packet, (_grad_output, _output_size, _input_size, _scales_h, _scales_w),
+        (more, output_size, input_size, scales_h, scales_w),
+        ('output_size', 'input_size', 'scales_h', 'scales_w'), args, kwargs,
     )
 
 def _upsample_nearest_exact3d(_input=MISSING, _output_size=MISSING, _scales_d=MISSING, _scales_h=MISSING, _scales_w=MISSING, /, more=MISSING, output_size=MISSING, scales_d=MISSING, scales_h=MISSING, scales_w=MISSING, *args, **kwargs):
@@ -4263,6 +4761,51 @@ def _upsample_nearest_exact3d(_input=MISSING, _output_size=MISSING, _scales_d=MI
         _upsample_nearest_exact3d, _aten_upsample_nearest_exact3d_packet, (_input, _output_size, _scales_d, _scales_h, _scales_w),
         (more, output_size, scales_d, scales_h, scales_w),
         ('output_size', 'scales_d', 'scales_h', 'scales_w'), args, kwargs,
+    )
+
+def _upsample_nearest_exact3d_backward(_grad_output=MISSING, _output_size=MISSING, _input_size=MISSING, _scales_d=MISSING, _scales_h=MISSING, _scales_w=MISSING, /, more=MISSING, output_size=MISSING, input_size=MISSING, scales_d=MISSING, scales_h=MISSING, scales_w=MISSING, *args, **kwargs):
+    """_upsample_nearest_exact3d_backward(grad_output, output_size, input_size, scales_d=None, scales_h=None, scales_w=None) -> Tensor"""
+    if _output_size is not MISSING:
+        if output_size is not MISSING: kwargs['output_size'] = output_size
+        output_size = _output_size
+    if _input_size is not MISSING:
+        if input_size is not MISSING: kwargs['input_size'] = input_size
+        input_size = _input_size
+    if _scales_d is not MISSING:
+        if scales_d is not MISSING: kwargs['scales_d'] = scales_d
+        scales_d = _scales_d
+    if _scales_h is not MISSING:
+        if scales_h is not MISSING: kwargs['scales_h'] = scales_h
+        scales_h = _scales_h
+    if _scales_w is not MISSING:
+        if scales_w is not MISSING: kwargs['scales_w'] = scales_w
+        scales_w = _scales_w
+    if more is MISSING and not kwargs:
+        try:
+            ints_of_output_size = (output_size, output_size, output_size,) if output_size.__class__ is int else int_tuple(output_size)
+            ints_of_input_size = (input_size, input_size, input_size, input_size, input_size,) if input_size.__class__ is int else int_tuple(input_size)
+            if (
+                _grad_output.__class__ in TENSORS
+                and ints_of_output_size is not None
+                and ints_of_input_size is not None
+                and (scales_d is MISSING or scales_d is None or scales_d.__class__ is float)
+                and (scales_h is MISSING or scales_h is None or scales_h.__class__ is float)
+                and (scales_w is MISSING or scales_w is None or scales_w.__class__ is float)
+            ):
+                return _aten_upsample_nearest_exact3d_backward_kernels[_grad_output._keys | tls.mode](
+                    _grad_output,
+                    ints_of_output_size,
+                    ints_of_input_size,
+                    None if scales_d is MISSING else scales_d,
+                    None if scales_h is MISSING else scales_h,
+                    None if scales_w is MISSING else scales_w,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _upsample_nearest_exact3d_backward, _aten_upsample_nearest_exact3d_backward_packet, (_grad_output, _output_size, _input_size, _scales_d, _scales_h, _scales_w),
+        (more, output_size, input_size, scales_d, scales_h, scales_w),
+        ('output_size', 'input_size', 'scales_d', 'scales_h', 'scales_w'), args, kwargs,
     )
 
 def _weight_norm(_v=MISSING, _g=MISSING, _dim=MISSING, /, more=MISSING, g=MISSING, dim=MISSING, *args, **kwargs):
@@ -19554,6 +20097,41 @@ def native_group_norm(_input=MISSING, _weight=MISSING, _bias=MISSING, _N=MISSING
         ('weight', 'bias', 'N', 'C', 'HxW', 'group', 'eps'), args, kwargs,
     )
 
+def native_group_norm_backward(_grad_out=MISSING, _input=MISSING, _mean=MISSING, _rstd=MISSING, _weight=MISSING, _N=MISSING, _C=MISSING, _HxW=MISSING, _group=MISSING, _output_mask=MISSING, /, more=MISSING, input=MISSING, mean=MISSING, rstd=MISSING, weight=MISSING, N=MISSING, C=MISSING, HxW=MISSING, group=MISSING, output_mask=MISSING, *args, **kwargs):
+    """native_group_norm_backward(grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask) -> (Tensor, Tensor, Tensor)"""
+    if _input is not MISSING:
+        if input is not MISSING: kwargs['input'] = input
+        input = _input
+    if _mean is not MISSING:
+        if mean is not MISSING: kwargs['mean'] = mean
+        mean = _mean
+    if _rstd is not MISSING:
+        if rstd is not MISSING: kwargs['rstd'] = rstd
+        rstd = _rstd
+    if _weight is not MISSING:
+        if weight is not MISSING: kwargs['weight'] = weight
+        weight = _weight
+    if _N is not MISSING:
+        if N is not MISSING: kwargs['N'] = N
+        N = _N
+    if _C is not MISSING:
+        if C is not MISSING: kwargs['C'] = C
+        C = _C
+    if _HxW is not MISSING:
+        if HxW is not MISSING: kwargs['HxW'] = HxW
+        HxW = _HxW
+    if _group is not MISSING:
+        if group is not MISSING: kwargs['group'] = group
+        group = _group
+    if _output_mask is not MISSING:
+        if output_mask is not MISSING: kwargs['output_mask'] = output_mask
+        output_mask = _output_mask
+    return call_packet_as_given(
+        native_group_norm_backward, _native_group_norm_backward_packet, (_grad_out, _input, _mean, _rstd, _weight, _N, _C, _HxW, _group, _output_mask),
+        (more, input, mean, rstd, weight, N, C, HxW, group, output_mask),
+        ('input', 'mean', 'rstd', 'weight', 'N', 'C', 'HxW', 'group', 'output_mask'), args, kwargs,
+    )
+
 def native_layer_norm(_input=MISSING, _normalized_shape=MISSING, _weight=MISSING, _bias=MISSING, _eps=MISSING, /, more=MISSING, normalized_shape=MISSING, weight=MISSING, bias=MISSING, eps=MISSING, *args, **kwargs):
     """native_layer_norm(input, normalized_shape, weight, bias, eps) -> (Tensor, Tensor, Tensor)
 
@@ -21602,6 +22180,35 @@ def reflection_pad1d(_input=MISSING, _padding=MISSING, /, more=MISSING, padding=
         ('padding',), args, kwargs,
     )
 
+def reflection_pad1d_backward(_grad_output=MISSING, _input=MISSING, _padding=MISSING, /, more=MISSING, input=MISSING, padding=MISSING, *args, **kwargs):
+    """reflection_pad1d_backward(grad_output, input, padding) -> Tensor"""
+    if _input is not MISSING:
+        if input is not MISSING: kwargs['input'] = input
+        input = _input
+    if _padding is not MISSING:
+        if padding is not MISSING: kwargs['padding'] = padding
+        padding = _padding
+    if more is MISSING and not kwargs:
+        try:
+            ints_of_padding = (padding, padding,) if padding.__class__ is int else int_tuple(padding)
+            if (
+                _grad_output.__class__ in TENSORS
+                and input.__class__ in TENSORS
+                and ints_of_padding is not None
+            ):
+                return _reflection_pad1d_backward_kernels[_grad_output._keys | input._keys | tls.mode](
+                    _grad_output,
+                    input,
+                    ints_of_padding,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        reflection_pad1d_backward, _reflection_pad1d_backward_packet, (_grad_output, _input, _padding),
+        (more, input, padding),
+        ('input', 'padding'), args, kwargs,
+    )
+
 def reflection_pad2d(_input=MISSING, _padding=MISSING, /, more=MISSING, padding=MISSING, *args, **kwargs):
     """reflection_pad2d(input, padding) -> Tensor
 
@@ -21622,6 +22229,35 @@ def reflection_pad2d(_input=MISSING, _padding=MISSING, /, more=MISSING, padding=
         ('padding',), args, kwargs,
     )
 
+def reflection_pad2d_backward(_grad_output=MISSING, _input=MISSING, _padding=MISSING, /, more=MISSING, input=MISSING, padding=MISSING, *args, **kwargs):
+    """reflection_pad2d_backward(grad_output, input, padding) -> Tensor"""
+    if _input is not MISSING:
+        if input is not MISSING: kwargs['input'] = input
+        input = _input
+    if _padding is not MISSING:
+        if padding is not MISSING: kwargs['padding'] = padding
+        padding = _padding
+    if more is MISSING and not kwargs:
+        try:
+            ints_of_padding = (padding, padding, padding, padding,) if padding.__class__ is int else int_tuple(padding)
+            if (
+                _grad_output.__class__ in TENSORS
+                and input.__class__ in TENSORS
+                and ints_of_padding is not None
+            ):
+                return _reflection_pad2d_backward_kernels[_grad_output._keys | input._keys | tls.mode](
+                    _grad_output,
+                    input,
+                    ints_of_padding,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        reflection_pad2d_backward, _reflection_pad2d_backward_packet, (_grad_output, _input, _padding),
+        (more, input, padding),
+        ('input', 'padding'), args, kwargs,
+    )
+
 def reflection_pad3d(_input=MISSING, _padding=MISSING, /, more=MISSING, padding=MISSING, *args, **kwargs):
     """reflection_pad3d(input, padding) -> Tensor
 
@@ -21640,6 +22276,35 @@ def reflection_pad3d(_input=MISSING, _padding=MISSING, /, more=MISSING, padding=
         reflection_pad3d, _reflection_pad3d_packet, (_input, _padding),
         (more, padding),
         ('padding',), args, kwargs,
+    )
+
+def reflection_pad3d_backward(_grad_output=MISSING, _input=MISSING, _padding=MISSING, /, more=MISSING, input=MISSING, padding=MISSING, *args, **kwargs):
+    """reflection_pad3d_backward(grad_output, input, padding) -> Tensor"""
+    if _input is not MISSING:
+        if input is not MISSING: kwargs['input'] = input
+        input = _input
+    if _padding is not MISSING:
+        if padding is not MISSING: kwargs['padding'] = padding
+        padding = _padding
+    if more is MISSING and not kwargs:
+        try:
+            ints_of_padding = (padding, padding, padding, padding, padding, padding,) if padding.__class__ is int else int_tuple(padding)
+            if (
+                _grad_output.__class__ in TENSORS
+                and input.__class__ in TENSORS
+                and ints_of_padding is not None
+            ):
+                return _reflection_pad3d_backward_kernels[_grad_output._keys | input._keys | tls.mode](
+                    _grad_output,
+                    input,
+                    ints_of_padding,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        reflection_pad3d_backward, _reflection_pad3d_backward_packet, (_grad_output, _input, _padding),
+        (more, input, padding),
+        ('input', 'padding'), args, kwargs,
     )
 
 def relu(_input=MISSING, /, more=MISSING, *args, **kwargs):
@@ -21851,6 +22516,35 @@ def replication_pad1d(_input=MISSING, _padding=MISSING, /, more=MISSING, padding
         ('padding',), args, kwargs,
     )
 
+def replication_pad1d_backward(_grad_output=MISSING, _input=MISSING, _padding=MISSING, /, more=MISSING, input=MISSING, padding=MISSING, *args, **kwargs):
+    """replication_pad1d_backward(grad_output, input, padding) -> Tensor"""
+    if _input is not MISSING:
+        if input is not MISSING: kwargs['input'] = input
+        input = _input
+    if _padding is not MISSING:
+        if padding is not MISSING: kwargs['padding'] = padding
+        padding = _padding
+    if more is MISSING and not kwargs:
+        try:
+            ints_of_padding = (padding, padding,) if padding.__class__ is int else int_tuple(padding)
+            if (
+                _grad_output.__class__ in TENSORS
+                and input.__class__ in TENSORS
+                and ints_of_padding is not None
+            ):
+                return _replication_pad1d_backward_kernels[_grad_output._keys | input._keys | tls.mode](
+                    _grad_output,
+                    input,
+                    ints_of_padding,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        replication_pad1d_backward, _replication_pad1d_backward_packet, (_grad_output, _input, _padding),
+        (more, input, padding),
+        ('input', 'padding'), args, kwargs,
+    )
+
 def replication_pad2d(_input=MISSING, _padding=MISSING, /, more=MISSING, padding=MISSING, *args, **kwargs):
     """replication_pad2d(input, padding) -> Tensor
 
@@ -21871,6 +22565,35 @@ def replication_pad2d(_input=MISSING, _padding=MISSING, /, more=MISSING, padding
         ('padding',), args, kwargs,
     )
 
+def replication_pad2d_backward(_grad_output=MISSING, _input=MISSING, _padding=MISSING, /, more=MISSING, input=MISSING, padding=MISSING, *args, **kwargs):
+    """replication_pad2d_backward(grad_output, input, padding) -> Tensor"""
+    if _input is not MISSING:
+        if input is not MISSING: kwargs['input'] = input
+        input = _input
+    if _padding is not MISSING:
+        if padding is not MISSING: kwargs['padding'] = padding
+        padding = _padding
+    if more is MISSING and not kwargs:
+        try:
+            ints_of_padding = (padding, padding, padding, padding,) if padding.__class__ is int else int_tuple(padding)
+            if (
+                _grad_output.__class__ in TENSORS
+                and input.__class__ in TENSORS
+                and ints_of_padding is not None
+            ):
+                return _replication_pad2d_backward_kernels[_grad_output._keys | input._keys | tls.mode](
+                    _grad_output,
+                    input,
+                    ints_of_padding,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        replication_pad2d_backward, _replication_pad2d_backward_packet, (_grad_output, _input, _padding),
+        (more, input, padding),
+        ('input', 'padding'), args, kwargs,
+    )
+
 def replication_pad3d(_input=MISSING, _padding=MISSING, /, more=MISSING, padding=MISSING, *args, **kwargs):
     """replication_pad3d(input, padding) -> Tensor
 
@@ -21889,6 +22612,35 @@ def replication_pad3d(_input=MISSING, _padding=MISSING, /, more=MISSING, padding
         replication_pad3d, _replication_pad3d_packet, (_input, _padding),
         (more, padding),
         ('padding',), args, kwargs,
+    )
+
+def replication_pad3d_backward(_grad_output=MISSING, _input=MISSING, _padding=MISSING, /, more=MISSING, input=MISSING, padding=MISSING, *args, **kwargs):
+    """replication_pad3d_backward(grad_output, input, padding) -> Tensor"""
+    if _input is not MISSING:
+        if input is not MISSING: kwargs['input'] = input
+        input = _input
+    if _padding is not MISSING:
+        if padding is not MISSING: kwargs['padding'] = padding
+        padding = _padding
+    if more is MISSING and not kwargs:
+        try:
+            ints_of_padding = (padding, padding, padding, padding, padding, padding,) if padding.__class__ is int else int_tuple(padding)
+            if (
+                _grad_output.__class__ in TENSORS
+                and input.__class__ in TENSORS
+                and ints_of_padding is not None
+            ):
+                return _replication_pad3d_backward_kernels[_grad_output._keys | input._keys | tls.mode](
+                    _grad_output,
+                    input,
+                    ints_of_padding,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        replication_pad3d_backward, _replication_pad3d_backward_packet, (_grad_output, _input, _padding),
+        (more, input, padding),
+        ('input', 'padding'), args, kwargs,
     )
 
 def reshape(_input=MISSING, _shape=MISSING, /, more=MISSING, shape=MISSING, *args, **kwargs):
@@ -27513,8 +28265,8 @@ def unsqueeze_copy(_input=MISSING, _dim=MISSING, /, more=MISSING, dim=MISSING, o
     )
 
 def upsample_bicubic2d(_input=MISSING, _output_size=MISSING, _align_corners=MISSING, _scales_h=MISSING, _scales_w=MISSING, /, more=MISSING, output_size=MISSING, align_corners=MISSING, scales_h=MISSING, scales_w=MISSING, *args, **kwargs):
-    """upsample_bicubic2d(input, output_size, align_corners, scales_h=None, scales_w=None) -> Tensor
-    upsample_bicubic2d(input, output_size, align_corners, scale_factors) -> Tensor
+    """upsample_bicubic2d(input, output_size, align_corners, scale_factors) -> Tensor
+    upsample_bicubic2d(input, output_size, align_corners, scales_h=None, scales_w=None) -> Tensor
 
     Images resampled by cubic convolution."""
     if _output_size is not MISSING:
@@ -27554,9 +28306,54 @@ def upsample_bicubic2d(_input=MISSING, _output_size=MISSING, _align_corners=MISS
         ('output_size', 'align_corners', 'scales_h', 'scales_w'), args, kwargs,
     )
 
+def upsample_bicubic2d_backward(_grad_output=MISSING, _output_size=MISSING, _input_size=MISSING, _align_corners=MISSING, _scales_h=MISSING, _scales_w=MISSING, /, more=MISSING, output_size=MISSING, input_size=MISSING, align_corners=MISSING, scales_h=MISSING, scales_w=MISSING, *args, **kwargs):
+    """upsample_bicubic2d_backward(grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None) -> Tensor"""
+    if _output_size is not MISSING:
+        if output_size is not MISSING: kwargs['output_size'] = output_size
+        output_size = _output_size
+    if _input_size is not MISSING:
+        if input_size is not MISSING: kwargs['input_size'] = input_size
+        input_size = _input_size
+    if _align_corners is not MISSING:
+        if align_corners is not MISSING: kwargs['align_corners'] = align_corners
+        align_corners = _align_corners
+    if _scales_h is not MISSING:
+        if scales_h is not MISSING: kwargs['scales_h'] = scales_h
+        scales_h = _scales_h
+    if _scales_w is not MISSING:
+        if scales_w is not MISSING: kwargs['scales_w'] = scales_w
+        scales_w = _scales_w
+    if more is MISSING and not kwargs:
+        try:
+            ints_of_output_size = (output_size, output_size,) if output_size.__class__ is int else int_tuple(output_size)
+            ints_of_input_size = (input_size, input_size, input_size, input_size,) if input_size.__class__ is int else int_tuple(input_size)
+            if (
+                _grad_output.__class__ in TENSORS
+                and ints_of_output_size is not None
+                and ints_of_input_size is not None
+                and align_corners.__class__ is bool
+                and (scales_h is MISSING or scales_h is None or scales_h.__class__ is float)
+                and (scales_w is MISSING or scales_w is None or scales_w.__class__ is float)
+            ):
+                return _upsample_bicubic2d_backward_kernels[_grad_output._keys | tls.mode](
+                    _grad_output,
+                    ints_of_output_size,
+                    ints_of_input_size,
+                    align_corners,
+                    None if scales_h is MISSING else scales_h,
+                    None if scales_w is MISSING else scales_w,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        upsample_bicubic2d_backward, _upsample_bicubic2d_backward_packet, (_grad_output, _output_size, _input_size, _align_corners, _scales_h, _scales_w),
+        (more, output_size, input_size, align_corners, scales_h, scales_w),
+        ('output_size', 'input_size', 'align_corners', 'scales_h', 'scales_w'), args, kwargs,
+    )
+
 def upsample_bilinear2d(_input=MISSING, _output_size=MISSING, _align_corners=MISSING, _scales_h=MISSING, _scales_w=MISSING, /, more=MISSING, output_size=MISSING, align_corners=MISSING, scales_h=MISSING, scales_w=MISSING, *args, **kwargs):
-    """upsample_bilinear2d(input, output_size, align_corners, scales_h=None, scales_w=None) -> Tensor
-    upsample_bilinear2d(input, output_size, align_corners, scale_factors) -> Tensor
+    """upsample_bilinear2d(input, output_size, align_corners, scale_factors) -> Tensor
+    upsample_bilinear2d(input, output_size, align_corners, scales_h=None, scales_w=None) -> Tensor
 
     Images resampled linearly in both dimensions."""
     if _output_size is not MISSING:
@@ -27596,14 +28393,97 @@ def upsample_bilinear2d(_input=MISSING, _output_size=MISSING, _align_corners=MIS
         ('output_size', 'align_corners', 'scales_h', 'scales_w'), args, kwargs,
     )
 
-def upsample_linear1d(_input=MISSING, _output_size=MISSING, _align_corners=MISSING, _scales=MISSING, /, more=MISSING, output_size=MISSING, align_corners=MISSING, scales=MISSING, *args, **kwargs):
-    """upsample_linear1d(input, output_size, align_corners, scales=None) -> Tensor
-    upsample_linear1d(input, output_size, align_corners, scale_factors) -> Tensor
+def upsample_bilinear2d_backward(_grad_output=MISSING, _output_size=MISSING, _input_size=MISSING, _align_corners=MISSING, _scales_h=MISSING, _scales_w=MISSING, /, more=MISSING, output_size=MISSING, input_size=MISSING, align_corners=MISSING, scales_h=MISSING, scales_w=MISSING, *args, **kwargs):
+    """upsample_bilinear2d_backward(grad_output, output_size, input_size, align_corners, scales_h=None, scales_w=None) -> Tensor"""
+    if _output_size is not MISSING:
+        if output_size is not MISSING: kwargs['output_size'] = output_size
+        output_size = _output_size
+    if _input_size is not MISSING:
+        if input_size is not MISSING: kwargs['input_size'] = input_size
+        input_size = _input_size
+    if _align_corners is not MISSING:
+        if align_corners is not MISSING: kwargs['align_corners'] = align_corners
+        align_corners = _align_corners
+    if _scales_h is not MISSING:
+        if scales_h is not MISSING: kwargs['scales_h'] = scales_h
+        scales_h = _scales_h
+    if _scales_w is not MISSING:
+        if scales_w is not MISSING: kwargs['scales_w'] = scales_w
+        scales_w = _scales_w
+    if more is MISSING and not kwargs:
+        try:
+            ints_of_output_size = (output_size, output_size,) if output_size.__class__ is int else int_tuple(output_size)
+            ints_of_input_size = (input_size, input_size, input_size, input_size,) if input_size.__class__ is int else int_tuple(input_size)
+            if (
+                _grad_output.__class__ in TENSORS
+                and ints_of_output_size is not None
+                and ints_of_input_size is not None
+                and align_corners.__class__ is bool
+                and (scales_h is MISSING or scales_h is None or scales_h.__class__ is float)
+                and (scales_w is MISSING or scales_w is None or scales_w.__class__ is float)
+            ):
+                return _upsample_bilinear2d_backward_kernels[_grad_output._keys | tls.mode](
+                    _grad_output,
+                    ints_of_output_size,
+                    ints_of_input_size,
+                    align_corners,
+                    None if scales_h is MISSING else scales_h,
+                    None if scales_w is MISSING else scales_w,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        upsample_bilinear2d_backward, _upsample_bilinear2d_backward_packet, (_grad_output, _output_size, _input_size, _align_corners, _scales_h, _scales_w),
+        (more, output_size, input_size, align_corners, scales_h, scales_w),
+        ('output_size', 'input_size', 'align_corners', 'scales_h', 'scales_w'), args, kwargs,
+    )
+
+def upsample_linear1d(_input=MISSING, _output_size=MISSING, _align_corners=MISSING, _scale_factors=MISSING, /, more=MISSING, output_size=MISSING, align_corners=MISSING, scale_factors=MISSING, *args, **kwargs):
+    """upsample_linear1d(input, output_size, align_corners, scale_factors) -> Tensor
+    upsample_linear1d(input, output_size, align_corners, scales=None) -> Tensor
 
     Signals resampled linearly."""
     if _output_size is not MISSING:
         if output_size is not MISSING: kwargs['output_size'] = output_size
         output_size = _output_size
+    if _align_corners is not MISSING:
+        if align_corners is not MISSING: kwargs['align_corners'] = align_corners
+        align_corners = _align_corners
+    if _scale_factors is not MISSING:
+        if scale_factors is not MISSING: kwargs['scale_factors'] = scale_factors
+        scale_factors = _scale_factors
+    if more is MISSING and not kwargs:
+        try:
+            ints_of_output_size = (output_size,) if output_size.__class__ is int else int_tuple(output_size)
+            if (
+                _scale_factors is scale_factors
+                and _input.__class__ in TENSORS
+                and ints_of_output_size is not None
+                and align_corners.__class__ is bool
+                and (_scale_factors is MISSING or _scale_factors is None or _scale_factors.__class__ is float)
+            ):
+                return _upsample_linear1d_kernels[_input._keys | tls.mode](
+                    _input,
+                    ints_of_output_size,
+                    align_corners,
+                    None if _scale_factors is MISSING else _scale_factors,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        upsample_linear1d, _upsample_linear1d_packet, (_input, _output_size, _align_corners, _scale_factors),
+        (more, output_size, align_corners, scale_factors),
+        ('output_size', 'align_corners', 'scale_factors'), args, kwargs,
+    )
+
+def upsample_linear1d_backward(_grad_output=MISSING, _output_size=MISSING, _input_size=MISSING, _align_corners=MISSING, _scales=MISSING, /, more=MISSING, output_size=MISSING, input_size=MISSING, align_corners=MISSING, scales=MISSING, *args, **kwargs):
+    """upsample_linear1d_backward(grad_output, output_size, input_size, align_corners, scales=None) -> Tensor"""
+    if _output_size is not MISSING:
+        if output_size is not MISSING: kwargs['output_size'] = output_size
+        output_size = _output_size
+    if _input_size is not MISSING:
+        if input_size is not MISSING: kwargs['input_size'] = input_size
+        input_size = _input_size
     if _align_corners is not MISSING:
         if align_corners is not MISSING: kwargs['align_corners'] = align_corners
         align_corners = _align_corners
@@ -27613,24 +28493,27 @@ def upsample_linear1d(_input=MISSING, _output_size=MISSING, _align_corners=MISSI
     if more is MISSING and not kwargs:
         try:
             ints_of_output_size = (output_size,) if output_size.__class__ is int else int_tuple(output_size)
+            ints_of_input_size = (input_size, input_size, input_size,) if input_size.__class__ is int else int_tuple(input_size)
             if (
-                _input.__class__ in TENSORS
+                _grad_output.__class__ in TENSORS
                 and ints_of_output_size is not None
+                and ints_of_input_size is not None
                 and align_corners.__class__ is bool
                 and (scales is MISSING or scales is None or scales.__class__ is float)
             ):
-                return _upsample_linear1d_kernels[_input._keys | tls.mode](
-                    _input,
+                return _upsample_linear1d_backward_kernels[_grad_output._keys | tls.mode](
+                    _grad_output,
                     ints_of_output_size,
+                    ints_of_input_size,
                     align_corners,
                     None if scales is MISSING else scales,
                 )
         except Overridden:
             pass
     return call_packet_as_given(
-        upsample_linear1d, _upsample_linear1d_packet, (_input, _output_size, _align_corners, _scales),
-        (more, output_size, align_corners, scales),
-        ('output_size', 'align_corners', 'scales'), args, kwargs,
+        upsample_linear1d_backward, _upsample_linear1d_backward_packet, (_grad_output, _output_size, _input_size, _align_corners, _scales),
+        (more, output_size, input_size, align_corners, scales),
+        ('output_size', 'input_size', 'align_corners', 'scales'), args, kwargs,
     )
 
 def upsample_nearest1d(_input=MISSING, _output_size=MISSING, _scale_factors=MISSING, /, more=MISSING, output_size=MISSING, scale_factors=MISSING, *args, **kwargs):
@@ -27664,6 +28547,41 @@ def upsample_nearest1d(_input=MISSING, _output_size=MISSING, _scale_factors=MISS
         upsample_nearest1d, _upsample_nearest1d_packet, (_input, _output_size, _scale_factors),
         (more, output_size, scale_factors),
         ('output_size', 'scale_factors'), args, kwargs,
+    )
+
+def upsample_nearest1d_backward(_grad_output=MISSING, _output_size=MISSING, _input_size=MISSING, _scales=MISSING, /, more=MISSING, output_size=MISSING, input_size=MISSING, scales=MISSING, *args, **kwargs):
+    """upsample_nearest1d_backward(grad_output, output_size, input_size, scales=None) -> Tensor"""
+    if _output_size is not MISSING:
+        if output_size is not MISSING: kwargs['output_size'] = output_size
+        output_size = _output_size
+    if _input_size is not MISSING:
+        if input_size is not MISSING: kwargs['input_size'] = input_size
+        input_size = _input_size
+    if _scales is not MISSING:
+        if scales is not MISSING: kwargs['scales'] = scales
+        scales = _scales
+    if more is MISSING and not kwargs:
+        try:
+            ints_of_output_size = (output_size,) if output_size.__class__ is int else int_tuple(output_size)
+            ints_of_input_size = (input_size, input_size, input_size,) if input_size.__class__ is int else int_tuple(input_size)
+            if (
+                _grad_output.__class__ in TENSORS
+                and ints_of_output_size is not None
+                and ints_of_input_size is not None
+                and (scales is MISSING or scales is None or scales.__class__ is float)
+            ):
+                return _upsample_nearest1d_backward_kernels[_grad_output._keys | tls.mode](
+                    _grad_output,
+                    ints_of_output_size,
+                    ints_of_input_size,
+                    None if scales is MISSING else scales,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        upsample_nearest1d_backward, _upsample_nearest1d_backward_packet, (_grad_output, _output_size, _input_size, _scales),
+        (more, output_size, input_size, scales),
+        ('output_size', 'input_size', 'scales'), args, kwargs,
     )
 
 def upsample_nearest2d(_input=MISSING, _output_size=MISSING, _scales_h=MISSING, _scales_w=MISSING, /, more=MISSING, output_size=MISSING, scales_h=MISSING, scales_w=MISSING, *args, **kwargs):
@@ -27701,6 +28619,46 @@ def upsample_nearest2d(_input=MISSING, _output_size=MISSING, _scales_h=MISSING, 
         upsample_nearest2d, _upsample_nearest2d_packet, (_input, _output_size, _scales_h, _scales_w),
         (more, output_size, scales_h, scales_w),
         ('output_size', 'scales_h', 'scales_w'), args, kwargs,
+    )
+
+def upsample_nearest2d_backward(_grad_output=MISSING, _output_size=MISSING, _input_size=MISSING, _scales_h=MISSING, _scales_w=MISSING, /, more=MISSING, output_size=MISSING, input_size=MISSING, scales_h=MISSING, scales_w=MISSING, *args, **kwargs):
+    """upsample_nearest2d_backward(grad_output, output_size, input_size, scales_h=None, scales_w=None) -> Tensor"""
+    if _output_size is not MISSING:
+        if output_size is not MISSING: kwargs['output_size'] = output_size
+        output_size = _output_size
+    if _input_size is not MISSING:
+        if input_size is not MISSING: kwargs['input_size'] = input_size
+        input_size = _input_size
+    if _scales_h is not MISSING:
+        if scales_h is not MISSING: kwargs['scales_h'] = scales_h
+        scales_h = _scales_h
+    if _scales_w is not MISSING:
+        if scales_w is not MISSING: kwargs['scales_w'] = scales_w
+        scales_w = _scales_w
+    if more is MISSING and not kwargs:
+        try:
+            ints_of_output_size = (output_size, output_size,) if output_size.__class__ is int else int_tuple(output_size)
+            ints_of_input_size = (input_size, input_size, input_size, input_size,) if input_size.__class__ is int else int_tuple(input_size)
+            if (
+                _grad_output.__class__ in TENSORS
+                and ints_of_output_size is not None
+                and ints_of_input_size is not None
+                and (scales_h is MISSING or scales_h is None or scales_h.__class__ is float)
+                and (scales_w is MISSING or scales_w is None or scales_w.__class__ is float)
+            ):
+                return _upsample_nearest2d_backward_kernels[_grad_output._keys | tls.mode](
+                    _grad_output,
+                    ints_of_output_size,
+                    ints_of_input_size,
+                    None if scales_h is MISSING else scales_h,
+                    None if scales_w is MISSING else scales_w,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        upsample_nearest2d_backward, _upsample_nearest2d_backward_packet, (_grad_output, _output_size, _input_size, _scales_h, _scales_w),
+        (more, output_size, input_size, scales_h, scales_w),
+        ('output_size', 'input_size', 'scales_h', 'scales_w'), args, kwargs,
     )
 
 def upsample_nearest3d(_input=MISSING, _output_size=MISSING, _scales_d=MISSING, _scales_h=MISSING, _scales_w=MISSING, /, more=MISSING, output_size=MISSING, scales_d=MISSING, scales_h=MISSING, scales_w=MISSING, *args, **kwargs):
@@ -27745,9 +28703,54 @@ def upsample_nearest3d(_input=MISSING, _output_size=MISSING, _scales_d=MISSING, 
         ('output_size', 'scales_d', 'scales_h', 'scales_w'), args, kwargs,
     )
 
+def upsample_nearest3d_backward(_grad_output=MISSING, _output_size=MISSING, _input_size=MISSING, _scales_d=MISSING, _scales_h=MISSING, _scales_w=MISSING, /, more=MISSING, output_size=MISSING, input_size=MISSING, scales_d=MISSING, scales_h=MISSING, scales_w=MISSING, *args, **kwargs):
+    """upsample_nearest3d_backward(grad_output, output_size, input_size, scales_d=None, scales_h=None, scales_w=None) -> Tensor"""
+    if _output_size is not MISSING:
+        if output_size is not MISSING: kwargs['output_size'] = output_size
+        output_size = _output_size
+    if _input_size is not MISSING:
+        if input_size is not MISSING: kwargs['input_size'] = input_size
+        input_size = _input_size
+    if _scales_d is not MISSING:
+        if scales_d is not MISSING: kwargs['scales_d'] = scales_d
+        scales_d = _scales_d
+    if _scales_h is not MISSING:
+        if scales_h is not MISSING: kwargs['scales_h'] = scales_h
+        scales_h = _scales_h
+    if _scales_w is not MISSING:
+        if scales_w is not MISSING: kwargs['scales_w'] = scales_w
+        scales_w = _scales_w
+    if more is MISSING and not kwargs:
+        try:
+            ints_of_output_size = (output_size, output_size, output_size,) if output_size.__class__ is int else int_tuple(output_size)
+            ints_of_input_size = (input_size, input_size, input_size, input_size, input_size,) if input_size.__class__ is int else int_tuple(input_size)
+            if (
+                _grad_output.__class__ in TENSORS
+                and ints_of_output_size is not None
+                and ints_of_input_size is not None
+                and (scales_d is MISSING or scales_d is None or scales_d.__class__ is float)
+                and (scales_h is MISSING or scales_h is None or scales_h.__class__ is float)
+                and (scales_w is MISSING or scales_w is None or scales_w.__class__ is float)
+            ):
+                return _upsample_nearest3d_backward_kernels[_grad_output._keys | tls.mode](
+                    _grad_output,
+                    ints_of_output_size,
+                    ints_of_input_size,
+                    None if scales_d is MISSING else scales_d,
+                    None if scales_h is MISSING else scales_h,
+                    None if scales_w is MISSING else scales_w,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        upsample_nearest3d_backward, _upsample_nearest3d_backward_packet, (_grad_output, _output_size, _input_size, _scales_d, _scales_h, _scales_w),
+        (more, output_size, input_size, scales_d, scales_h, scales_w),
+        ('output_size', 'input_size', 'scales_d', 'scales_h', 'scales_w'), args, kwargs,
+    )
+
 def upsample_trilinear3d(_input=MISSING, _output_size=MISSING, _align_corners=MISSING, _scales_d=MISSING, _scales_h=MISSING, _scales_w=MISSING, /, more=MISSING, output_size=MISSING, align_corners=MISSING, scales_d=MISSING, scales_h=MISSING, scales_w=MISSING, *args, **kwargs):
-    """upsample_trilinear3d(input, output_size, align_corners, scales_d=None, scales_h=None, scales_w=None) -> Tensor
-    upsample_trilinear3d(input, output_size, align_corners, scale_factors) -> Tensor
+    """upsample_trilinear3d(input, output_size, align_corners, scale_factors) -> Tensor
+    upsample_trilinear3d(input, output_size, align_corners, scales_d=None, scales_h=None, scales_w=None) -> Tensor
 
     Volumes resampled linearly in three dimensions."""
     if _output_size is not MISSING:
@@ -27790,6 +28793,56 @@ def upsample_trilinear3d(_input=MISSING, _output_size=MISSING, _align_corners=MI
         upsample_trilinear3d, _upsample_trilinear3d_packet, (_input, _output_size, _align_corners, _scales_d, _scales_h, _scales_w),
         (more, output_size, align_corners, scales_d, scales_h, scales_w),
         ('output_size', 'align_corners', 'scales_d', 'scales_h', 'scales_w'), args, kwargs,
+    )
+
+def upsample_trilinear3d_backward(_grad_output=MISSING, _output_size=MISSING, _input_size=MISSING, _align_corners=MISSING, _scales_d=MISSING, _scales_h=MISSING, _scales_w=MISSING, /, more=MISSING, output_size=MISSING, input_size=MISSING, align_corners=MISSING, scales_d=MISSING, scales_h=MISSING, scales_w=MISSING, *args, **kwargs):
+    """upsample_trilinear3d_backward(grad_output, output_size, input_size, align_corners, scales_d=None, scales_h=None, scales_w=None) -> Tensor"""
+    if _output_size is not MISSING:
+        if output_size is not MISSING: kwargs['output_size'] = output_size
+        output_size = _output_size
+    if _input_size is not MISSING:
+        if input_size is not MISSING: kwargs['input_size'] = input_size
+        input_size = _input_size
+    if _align_corners is not MISSING:
+        if align_corners is not MISSING: kwargs['align_corners'] = align_corners
+        align_corners = _align_corners
+    if _scales_d is not MISSING:
+        if scales_d is not MISSING: kwargs['scales_d'] = scales_d
+        scales_d = _scales_d
+    if _scales_h is not MISSING:
+        if scales_h is not MISSING: kwargs['scales_h'] = scales_h
+        scales_h = _scales_h
+    if _scales_w is not MISSING:
+        if scales_w is not MISSING: kwargs['scales_w'] = scales_w
+        scales_w = _scales_w
+    if more is MISSING and not kwargs:
+        try:
+            ints_of_output_size = (output_size, output_size, output_size,) if output_size.__class__ is int else int_tuple(output_size)
+            ints_of_input_size = (input_size, input_size, input_size, input_size, input_size,) if input_size.__class__ is int else int_tuple(input_size)
+            if (
+                _grad_output.__class__ in TENSORS
+                and ints_of_output_size is not None
+                and ints_of_input_size is not None
+                and align_corners.__class__ is bool
+                and (scales_d is MISSING or scales_d is None or scales_d.__class__ is float)
+                and (scales_h is MISSING or scales_h is None or scales_h.__class__ is float)
+                and (scales_w is MISSING or scales_w is None or scales_w.__class__ is float)
+            ):
+                return _upsample_trilinear3d_backward_kernels[_grad_output._keys | tls.mode](
+                    _grad_output,
+                    ints_of_output_size,
+                    ints_of_input_size,
+                    align_corners,
+                    None if scales_d is MISSING else scales_d,
+                    None if scales_h is MISSING else scales_h,
+                    None if scales_w is MISSING else scales_w,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        upsample_trilinear3d_backward, _upsample_trilinear3d_backward_packet, (_grad_output, _output_size, _input_size, _align_corners, _scales_d, _scales_h, _scales_w),
+        (more, output_size, input_size, align_corners, scales_d, scales_h, scales_w),
+        ('output_size', 'input_size', 'align_corners', 'scales_d', 'scales_h', 'scales_w'), args, kwargs,
     )
 
 def vander(_x=MISSING, _N=MISSING, _increasing=MISSING, /, more=MISSING, N=MISSING, increasing=MISSING, *args, **kwargs):
@@ -28348,6 +29401,8 @@ def zeros_like(_input=MISSING, /, more=MISSING, dtype=MISSING, layout=MISSING, d
 #: Python namespace -> ((public name, name here), ...)
 NAMESPACES = {
     'internal': (
+        ('_adaptive_avg_pool2d_backward', '_adaptive_avg_pool2d_backward'),
+        ('_adaptive_avg_pool3d_backward', '_adaptive_avg_pool3d_backward'),
         ('_batch_norm_backward', '_batch_norm_backward'),
         ('_bounded_log', '_bounded_log'),
         ('_cdist_forward', '_cdist_forward'),
@@ -28359,6 +29414,12 @@ NAMESPACES = {
         ('_masked_softmax_backward', '_masked_softmax_backward'),
         ('_pad_circular', '_pad_circular'),
         ('_prelu_kernel_backward', '_prelu_kernel_backward'),
+        ('_upsample_bicubic2d_aa_backward', '_upsample_bicubic2d_aa_backward'),
+        ('_upsample_bilinear2d_aa_backward', '_upsample_bilinear2d_aa_backward'),
+        ('_upsample_lanczos2d_aa_backward', '_upsample_lanczos2d_aa_backward'),
+        ('_upsample_nearest_exact1d_backward', '_upsample_nearest_exact1d_backward'),
+        ('_upsample_nearest_exact2d_backward', '_upsample_nearest_exact2d_backward'),
+        ('_upsample_nearest_exact3d_backward', '_upsample_nearest_exact3d_backward'),
         ('alias', 'alias'),
         ('avg_pool2d_backward', 'avg_pool2d_backward'),
         ('avg_pool3d_backward', 'avg_pool3d_backward'),
@@ -28376,8 +29437,15 @@ NAMESPACES = {
         ('logit_backward', 'logit_backward'),
         ('mish_backward', 'mish_backward'),
         ('native_dropout_backward', 'native_dropout_backward'),
+        ('native_group_norm_backward', 'native_group_norm_backward'),
         ('native_layer_norm_backward', 'native_layer_norm_backward'),
         ('nll_loss_backward', 'nll_loss_backward'),
+        ('reflection_pad1d_backward', 'reflection_pad1d_backward'),
+        ('reflection_pad2d_backward', 'reflection_pad2d_backward'),
+        ('reflection_pad3d_backward', 'reflection_pad3d_backward'),
+        ('replication_pad1d_backward', 'replication_pad1d_backward'),
+        ('replication_pad2d_backward', 'replication_pad2d_backward'),
+        ('replication_pad3d_backward', 'replication_pad3d_backward'),
         ('rrelu_with_noise_backward', 'rrelu_with_noise_backward'),
         ('sigmoid_backward', 'sigmoid_backward'),
         ('silu_backward', 'silu_backward'),
@@ -28387,8 +29455,17 @@ NAMESPACES = {
         ('tanh_backward', 'tanh_backward'),
         ('threshold_backward', 'threshold_backward'),
         ('unique_consecutive', 'unique_consecutive'),
+        ('upsample_bicubic2d_backward', 'upsample_bicubic2d_backward'),
+        ('upsample_bilinear2d_backward', 'upsample_bilinear2d_backward'),
+        ('upsample_linear1d_backward', 'upsample_linear1d_backward'),
+        ('upsample_nearest1d_backward', 'upsample_nearest1d_backward'),
+        ('upsample_nearest2d_backward', 'upsample_nearest2d_backward'),
+        ('upsample_nearest3d_backward', 'upsample_nearest3d_backward'),
+        ('upsample_trilinear3d_backward', 'upsample_trilinear3d_backward'),
     ),
     'torch': (
+        ('_adaptive_avg_pool2d', '_adaptive_avg_pool2d'),
+        ('_adaptive_avg_pool3d', '_adaptive_avg_pool3d'),
         ('_batch_norm', '_batch_norm'),
         ('_conj', '_conj'),
         ('_conj_copy', '_conj_copy'),
@@ -28917,6 +29994,9 @@ NAMESPACES = {
         ('zeros_like', 'zeros_like'),
     ),
     'torch._C._nn': (
+        ('_upsample_bicubic2d_aa', '_upsample_bicubic2d_aa'),
+        ('_upsample_bilinear2d_aa', '_upsample_bilinear2d_aa'),
+        ('_upsample_lanczos2d_aa', '_upsample_lanczos2d_aa'),
         ('_upsample_nearest_exact1d', '_upsample_nearest_exact1d'),
         ('_upsample_nearest_exact2d', '_upsample_nearest_exact2d'),
         ('_upsample_nearest_exact3d', '_upsample_nearest_exact3d'),

@@ -25,9 +25,13 @@ family.composite(
     "rms_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor", dtypes=Supported("rms_norm", FLOATS | COMPLEX), variants="function",
     doc="x / sqrt(mean(x^2) + eps) * weight over the trailing dimensions (Zhang and Sennrich 2019); eps defaults to the dtype's.",
 )  # fmt: skip
-family.composite(
+family.plain(
     "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, int N, int C, int HxW, int group, float eps) -> (Tensor, Tensor, Tensor)", dtypes=Supported("GroupNormKernelImpl", FLOATS),
     variants="function", doc="Group normalization with the mean and reciprocal standard deviation of each group (Wu and He 2018).",
+)  # fmt: skip
+family.plain(
+    "native_group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, int N, int C, int HxW, int group, "
+    "bool[3] output_mask) -> (Tensor, Tensor, Tensor)", variants="", dtypes=Supported("GroupNormKernelImpl", FLOATS),
 )  # fmt: skip
 family.composite(
     "group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> Tensor", dtypes=Supported("GroupNormKernelImpl", FLOATS),

@@ -58,9 +58,16 @@ for _n, _place in ((1, _TOP), (2, _NN), (3, _NN)):
         **_TOP,
         doc="Largest elements of windows.",
     )
+    if _n > 1:
+        _averaged = Supported(f"adaptive_avg_pool{_adaptive}", FLOATS)
+        family.plain(f"_adaptive_avg_pool{_n}d(Tensor self, int[{_n}] output_size) -> Tensor", dtypes=_averaged, **_TOP)
+        family.plain(
+            f"_adaptive_avg_pool{_n}d_backward(Tensor grad_output, Tensor self) -> Tensor",
+            variants="",
+            dtypes=_averaged,
+        )
     family.composite(
         f"adaptive_avg_pool{_n}d(Tensor self, int[{_n}] output_size) -> Tensor",
-        dtypes=Supported(f"adaptive_avg_pool{_adaptive}", FLOATS),
         **_place,
         doc="Means of as many windows as the output has elements.",
     )
@@ -69,73 +76,66 @@ for _n, _place in ((1, _TOP), (2, _NN), (3, _NN)):
               doc="Largest elements of as many windows as asked for, and their indices.")  # fmt: skip
 for _n in (2, 3):
     _extra = "" if _n == 2 else ", int[3] stride, int[3] padding"
-    family.composite(
+    family.plain(
         f"max_unpool{_n}d(Tensor self, Tensor indices, int[{_n}] output_size{_extra}) -> Tensor",
         dtypes=Supported(f"max_unpool{_n}d", FLOATS),
         **_NN,
         doc="Elements put back where `max_pool` found them, zeros elsewhere.",
     )
-for _name, _dims in (("nearest", (1, 2, 3)), ("_nearest_exact", (1, 2, 3))):
-    for _n in _dims:
-        _scales = (
-            ", ".join(f"float? scales_{letter}=None" for letter in ("d", "h", "w")[3 - _n :])
-            if _n > 1
-            else "float? scales=None"
-        )
-        _dtypes = Supported(_NEAREST_2D if _n == 2 else "compute_indices_weights_nearest", FLOATS | {uint8})
-        _full = f"upsample_nearest{_n}d" if _name == "nearest" else f"_upsample_nearest_exact{_n}d"
-        family.composite(f"{_full}.vec(Tensor input, int[]? output_size, float[]? scale_factors) -> Tensor", **_NN, dtypes=_dtypes,
-                      doc="Every output element is the nearest input element.")  # fmt: skip
-        family.composite(f"{_full}(Tensor self, int[{_n}] output_size, {_scales}) -> Tensor", **_NN, dtypes=_dtypes)
-family.composite(
-    "upsample_linear1d(Tensor self, int[1] output_size, bool align_corners, float? scales=None) -> Tensor",
-    dtypes=_RESAMPLED["linear1d"],
-    **_NN,
-    doc="Signals resampled linearly.",
-)
-family.composite(
-    "upsample_bilinear2d(Tensor self, int[2] output_size, bool align_corners, float? scales_h=None, float? "
-    "scales_w=None) -> Tensor",
-    dtypes=_RESAMPLED["bilinear2d"],
-    **_NN,
-    doc="Images resampled linearly in both dimensions.",
-)
-family.composite(
-    "upsample_trilinear3d(Tensor self, int[3] output_size, bool align_corners, float? scales_d=None, float? "
-    "scales_h=None, float? scales_w=None) -> Tensor",
-    dtypes=_RESAMPLED["trilinear3d"],
-    **_NN,
-    doc="Volumes resampled linearly in three dimensions.",
-)
-family.composite(
-    "upsample_bicubic2d(Tensor self, int[2] output_size, bool align_corners, float? scales_h=None, float? "
-    "scales_w=None) -> Tensor",
-    dtypes=_RESAMPLED["bicubic2d"],
-    **_NN,
-    doc="Images resampled by cubic convolution.",
-)
-for _name, _dtypes in _RESAMPLED.items():
+
+
+def _resizing(name: str, spatial: int, aligned: bool, dtypes: Supported, doc: str) -> None:
+    """An operator, its derivative, and the form that takes a size or factors."""
+    letters = ("d", "h", "w")[3 - spatial :]
+    scales = ", ".join(f"float? scales_{s}=None" for s in letters) if spatial > 1 else "float? scales=None"
+    corners = ", bool align_corners" if aligned else ""
+    size = f"int[{spatial}] output_size"
     family.composite(
-        f"upsample_{_name}.vec(Tensor input, int[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
-        dtypes=_dtypes,
+        f"{name}.vec(Tensor input, int[]? output_size{corners}, float[]? scale_factors) -> Tensor",
+        dtypes=dtypes,
         **_NN,
+        doc=doc,
     )
-family.composite(
+    family.plain(f"{name}(Tensor self, {size}{corners}, {scales}) -> Tensor", dtypes=dtypes, **_NN)
+    family.plain(
+        f"{name}_backward(Tensor grad_output, {size}, int[{spatial + 2}] input_size{corners}, {scales}) -> Tensor",
+        variants="",
+        dtypes=dtypes,
+    )
+
+
+for _n in (1, 2, 3):
+    _dtypes = Supported(_NEAREST_2D if _n == 2 else "compute_indices_weights_nearest", FLOATS | {uint8})
+    for _full in (f"upsample_nearest{_n}d", f"_upsample_nearest_exact{_n}d"):
+        _resizing(_full, _n, False, _dtypes, "Every output element is the nearest input element.")
+for _name, _n, _doc in (
+    ("linear1d", 1, "Signals resampled linearly."),
+    ("bilinear2d", 2, "Images resampled linearly in both dimensions."),
+    ("trilinear3d", 3, "Volumes resampled linearly in three dimensions."),
+    ("bicubic2d", 2, "Images resampled by cubic convolution."),
+):
+    _resizing(f"upsample_{_name}", _n, True, _RESAMPLED[_name], _doc)
+for _name in ("bilinear", "bicubic", "lanczos"):
+    _resizing(
+        f"_upsample_{_name}2d_aa", 2, True, Supported("compute_index_ranges_weights", FLOATS | {uint8}),
+        f"Images resampled by a {_name} kernel that is as wide as a step of the smaller image.",
+    )  # fmt: skip
+family.plain(
     "pixel_shuffle(Tensor self, int upscale_factor) -> Tensor",
     **_TOP,
     doc="(*, C r^2, H, W) rearranged to (*, C, H r, W r).",
 )
-family.composite(
+family.plain(
     "pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor",
     **_TOP,
     doc="(*, C, H r, W r) rearranged to (*, C r^2, H, W).",
 )
-family.composite(
+family.plain(
     "channel_shuffle(Tensor self, int groups) -> Tensor",
     **_TOP,
     doc="Channels dealt out over groups: (g, c) becomes (c, g).",
 )
-family.composite("native_channel_shuffle(Tensor self, int groups) -> Tensor", **_TOP, doc="`channel_shuffle`.")
+family.plain("native_channel_shuffle(Tensor self, int groups) -> Tensor", **_TOP, doc="`channel_shuffle`.")
 family.composite(
     "affine_grid_generator(Tensor theta, int[] size, bool align_corners) -> Tensor",
     **_TOP,

@@ -12,7 +12,11 @@ family.plain(
 )
 for _n in (1, 2, 3):
     for _mode in ("reflection", "replication"):
-        family.composite(
+        family.plain(
+            f"{_mode}_pad{_n}d_backward(Tensor grad_output, Tensor self, int[{2 * _n}] padding) -> Tensor",
+            variants="",
+        )
+        family.plain(
             f"{_mode}_pad{_n}d(Tensor self, int[{2 * _n}] padding) -> Tensor",
             dtypes=Supported(f"{_mode}_pad{_n}d", NUMBERS),
             doc=f"Padding of the last {_n} dimensions by {_mode}.",

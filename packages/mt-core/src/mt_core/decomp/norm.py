@@ -43,21 +43,40 @@ def _affine(normalized: Any, weight: Any, bias: Any, shape: Ints) -> Any:
     return normalized
 
 
-@composite("native_group_norm")
+@composite("native_group_norm", explicit=True)
 def native_group_norm(
     input: Any, weight: Any, bias: Any, N: int, C: int, HxW: int, group: int, eps: float
 ) -> tuple[Any, Any, Any]:
     """input (N, C, *), weight (C,), bias (C,) -> result (N, C, *), mean (N, G), 1/deviation (N, G)."""
     shape = input._array.shape
-    d = input._dtype
-    wide = input.to(d.compute) if d.compute is not d else input
-    groups = wide.reshape((N, group, -1 if input.numel() else max(C // max(group, 1), 1) * HxW))
+    groups = _grouped(input, N, C, HxW, group)
     variance = ops.var(groups, (2,), correction=0)
     mean = groups.mean((2,))
     rstd = (variance + eps).rsqrt()
     normalized = ((groups - mean.unsqueeze(2)) * rstd.unsqueeze(2)).reshape(shape)
-    result = _affine(normalized, weight, bias, (1, C, *([1] * (len(shape) - 2))))
-    return (result.to(d), mean.to(d), rstd.to(d)) if d.compute is not d else (result, mean, rstd)
+    return _affine(normalized, weight, bias, (1, C, *([1] * (len(shape) - 2)))), mean, rstd
+
+
+def _grouped(input: Any, n: int, channels: int, area: int, group: int) -> Any:
+    """(N, C, *) as (N, G, elements of a group)."""
+    return input.reshape((n, group, channels // max(group, 1) * area))
+
+
+@composite("native_group_norm_backward", explicit=True)
+def native_group_norm_backward(
+    grad_out: Any, input: Any, mean: Any, rstd: Any, weight: Any, N: int, C: int, HxW: int, group: int, output_mask: Any
+) -> tuple[Any, Any, Any]:
+    """grad_out and input (N, C, *), mean and rstd (N, G), weight (C,) -> gradients of input, weight (C,), bias (C,)."""
+    along = (1, C, *([1] * (input.dim() - 2)))
+    inner = mean.unsqueeze(2), rstd.unsqueeze(2)
+    normalized = (_grouped(input, N, C, HxW, group) - inner[0]) * inner[1]
+    weighted = _grouped(grad_out if weight is None else grad_out * weight.view(along), N, C, HxW, group)
+    level, slope = weighted.mean((2,), keepdim=True), (weighted * normalized).mean((2,), keepdim=True)
+    grad_input = ((weighted - level - normalized * slope) * inner[1]).reshape(input.shape)
+    dims = (0, *range(2, input.dim()))
+    grad_weight = (grad_out * normalized.reshape(input.shape)).sum(dims)
+    gradients = grad_input, grad_weight, grad_out.sum(dims)
+    return tuple([g if wanted else None for g, wanted in zip(gradients, output_mask, strict=True)])  # type: ignore[return-value]
 
 
 @composite("group_norm")

@@ -1,185 +1,18 @@
-"""Resampling written in other operators: every output element is a weighted sum of input elements found by index."""
+"""Sampling along grids, written in other operators."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-import numpy as np
-
 from .. import dtypes
 from ..api import _functions as ops
 from ..checks.dtypes import require_same_dtype
-from ..construct import from_data
 from ..dispatch.registry import register_composite as composite
 
 Ints = tuple[int, ...]
 
-
-def _check(self: Any, output_size: Ints, spatial: int) -> None:
-    output_size = tuple(output_size)
-    if len(output_size) != spatial:
-        raise RuntimeError(f"It is expected output_size equals to {spatial}, but got size {len(output_size)}")
-    if self.dim() != spatial + 2:
-        raise RuntimeError(f"It is expected input_size equals to {spatial + 2}, but got size {self.dim()}")
-    if any(n <= 0 for n in (*self.shape[2:], *output_size)):
-        raise RuntimeError(
-            f"Input and output sizes should be greater than 0, but got input {_sizes(self.shape[2:])} output "
-            f"{_sizes(output_size)}"
-        )
-
-
-def _sizes(sizes: Any) -> str:
-    return (
-        "(" + ", ".join(f"{letter}: {n}" for letter, n in zip(("D", "H", "W")[-len(sizes) :], sizes, strict=True)) + ")"
-    )
-
-
-def _ratio(n: int, size: int, align_corners: bool, scale: float | None) -> float:
-    """Input steps per output step, rounded to float32 as PyTorch calculates it."""
-    if align_corners:
-        return float(np.float32(n - 1) / np.float32(size - 1)) if size > 1 else 0.0
-    return float(np.float32(1 / scale)) if scale is not None and scale > 0 else float(np.float32(n) / np.float32(size))
-
-
-def _index(self: Any, values: list[int]) -> Any:
-    return from_data(values, dtypes.int64, self.device)
-
-
-def _nearest(self: Any, output_size: Ints, scales: tuple[Any, ...], exact: bool) -> Any:
-    spatial = len(scales)
-    _check(self, output_size, spatial)
-    result = self
-    for i, (size, scale) in enumerate(zip(output_size, scales, strict=True)):
-        n = self.shape[i + 2]
-        ratio = np.float32(_ratio(n, size, False, scale))
-        places = [
-            min(math.floor(np.float32(j + 0.5) * ratio if exact else np.float32(j) * ratio), n - 1) for j in range(size)
-        ]
-        if places != list(range(n)):
-            result = result.index_select(i + 2, _index(self, places))
-    return result if result is not self else self.clone()
-
-
-def _declare_nearest(name: str, spatial: int, exact: bool) -> None:
-    composite(name)(lambda self, output_size, *scales: _nearest(self, tuple(output_size), scales, exact))
-
-
-for _spatial in (1, 2, 3):
-    _declare_nearest(f"upsample_nearest{_spatial}d", _spatial, False)
-    _declare_nearest(f"_upsample_nearest_exact{_spatial}d", _spatial, True)
-
-
-def _linear_places(
-    n: int, size: int, align_corners: bool, scale: float | None
-) -> tuple[list[int], list[int], list[float]]:
-    """(left neighbour, right neighbour, weight of the right one) of every output position."""
-    ratio = _ratio(n, size, align_corners, scale)
-    left, right, weight = [], [], []
-    for j in range(size):
-        place = ratio * j if align_corners else max(ratio * (j + 0.5) - 0.5, 0.0)
-        low = min(int(place), n - 1)
-        left.append(low)
-        right.append(min(low + 1, n - 1))
-        weight.append(min(max(place - low, 0.0), 1.0))
-    return left, right, weight
-
-
-def _along(self: Any, weights: list[float], dim: int) -> Any:
-    d = self.dtype if self.dtype.category >= 2 else dtypes.float32
-    return (
-        from_data(weights, dtypes.float64, self.device)
-        .to(d)
-        .reshape([-1 if i == dim else 1 for i in range(self.dim())])
-    )
-
-
-def _linear(self: Any, output_size: Ints, align_corners: bool, scales: tuple[Any, ...]) -> Any:
-    spatial = len(scales)
-    _check(self, output_size, spatial)
-    result = self
-    for i, (size, scale) in reversed(list(enumerate(zip(output_size, scales, strict=True)))):
-        dim, n = i + 2, self.shape[i + 2]
-        if n == size and (scale is None or scale == 1 or align_corners):
-            continue
-        left, right, weight = _linear_places(n, size, align_corners, scale)
-        share = _along(self, weight, dim)
-        below, above = result.index_select(dim, _index(self, left)), result.index_select(dim, _index(self, right))
-        result = below * (1 - share) + above * share
-    return result if result is not self else self.clone()
-
-
-composite("upsample_linear1d")(
-    lambda self, output_size, align_corners, *scales: _linear(self, tuple(output_size), align_corners, scales)
-)
-composite("upsample_bilinear2d")(
-    lambda self, output_size, align_corners, *scales: _linear(self, tuple(output_size), align_corners, scales)
-)
-composite("upsample_trilinear3d")(
-    lambda self, output_size, align_corners, *scales: _linear(self, tuple(output_size), align_corners, scales)
-)
-
-
-def _sizes_from(input: Any, output_size: Any, scale_factors: Any, spatial: int) -> tuple[Ints, tuple[Any, ...]]:
-    """(output sizes, scales per dimension) from either of the two; scales are None where sizes were given."""
-    if output_size is not None:
-        if scale_factors is not None:
-            raise RuntimeError("Must specify exactly one of output_size and scale_factors")
-        return tuple(output_size), (None,) * spatial
-    if scale_factors is None:
-        raise RuntimeError("Must specify exactly one of output_size and scale_factors")
-    sizes = tuple(int(n * f) for n, f in zip(input.shape[2:], scale_factors, strict=False))
-    return sizes, tuple(scale_factors)
-
-
-def _declare_vec(name: str, spatial: int, aligned: bool) -> None:
-    def by_alignment(input: Any, output_size: Any, align_corners: bool, scale_factors: Any) -> Any:
-        sizes, scales = _sizes_from(input, output_size, scale_factors, spatial)
-        return getattr(ops, name)(input, sizes, align_corners, *scales)
-
-    def plain(input: Any, output_size: Any, scale_factors: Any) -> Any:
-        sizes, scales = _sizes_from(input, output_size, scale_factors, spatial)
-        return getattr(ops, name)(input, sizes, *scales)
-
-    composite(f"{name}.vec")(by_alignment if aligned else plain)
-
-
-for _spatial in (1, 2, 3):
-    _declare_vec(f"upsample_nearest{_spatial}d", _spatial, False)
-    _declare_vec(f"_upsample_nearest_exact{_spatial}d", _spatial, False)
-for _name, _spatial in (("linear1d", 1), ("bilinear2d", 2), ("trilinear3d", 3), ("bicubic2d", 2)):
-    _declare_vec(f"upsample_{_name}", _spatial, True)
-
 _A = -0.75  # the cubic convolution coefficient PyTorch uses (Keys 1981)
-
-
-def _cubic_weight(t: float) -> float:
-    t = abs(t)
-    if t <= 1:
-        return ((_A + 2) * t - (_A + 3)) * t * t + 1
-    return (((t - 5) * t + 8) * t - 4) * _A if t < 2 else 0.0
-
-
-@composite("upsample_bicubic2d")
-def upsample_bicubic2d(self: Any, output_size: Ints, align_corners: bool, scales_h: Any, scales_w: Any) -> Any:
-    """self (N, C, H, W) -> (N, C, *output_size)."""
-    _check(self, tuple(output_size), 2)
-    result = self
-    for i, (size, scale) in reversed(list(enumerate(zip(output_size, (scales_h, scales_w), strict=True)))):
-        dim, n = i + 2, self.shape[i + 2]
-        ratio = _ratio(n, size, align_corners, scale)
-        places = [ratio * j if align_corners else ratio * (j + 0.5) - 0.5 for j in range(size)]
-        total: Any = None
-        for tap in range(-1, 3):
-            index = [min(max(math.floor(p) + tap, 0), n - 1) for p in places]
-            weight = _along(self, [_cubic_weight(p - math.floor(p) - tap) for p in places], dim)
-            term = result.index_select(dim, _index(self, index)) * weight
-            total = term if total is None else total + term
-        result = total
-    return result
-
-
-# Grids
 
 
 @composite("affine_grid_generator")

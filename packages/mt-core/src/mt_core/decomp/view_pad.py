@@ -12,6 +12,8 @@ from .. import dtypes
 from ..api import _functions as ops
 from ..construct import from_data
 from ..dispatch.registry import register_composite as composite
+from ..resampling import bordered_map
+from ._lines import mapped, spread
 
 Ints = tuple[int, ...]
 
@@ -28,50 +30,29 @@ def _read(self: Any, pad: Ints, source: Callable[[int, int], int]) -> Any:
     return result
 
 
-def _reflected(j: int, size: int) -> int:
-    if j < 0:
-        return -j
-    return 2 * (size - 1) - j if j >= size else j
+def _declare(name: str, spatial: int) -> None:
+    """An operator and its derivative, whose rules settle refusals, shapes and layouts."""
 
+    def maps(self: Any, padding: Ints) -> list[Any]:
+        sizes = self.shape[self.dim() - spatial :]
+        return [
+            bordered_map(n, padding[2 * at], padding[2 * at + 1], name == "reflection")
+            for n, at in zip(sizes, reversed(range(spatial)), strict=True)
+        ]
 
-def _check(self: Any, pad: Ints, spatial: int, name: str) -> None:
-    if len(pad) != 2 * spatial:
-        raise RuntimeError(f"padding size is expected to be {2 * spatial}, but got: {len(pad)}")
-    if self.dim() not in (spatial + 1, spatial + 2):
-        raise RuntimeError(
-            f"Expected {spatial + 1}D or {spatial + 2}D (batch mode) tensor with possibly 0 batch size and other "
-            f"non-zero dimensions for input, but got: {list(self.shape)}"
-        )
-    for i in range(spatial):
-        at = self.dim() - 1 - i
-        size, before, after = self.shape[at], pad[2 * i], pad[2 * i + 1]
-        if name == "reflection" and (before >= size or after >= size):
-            raise RuntimeError(
-                f"Argument #{4 + 2 * i}: Padding size should be less than the corresponding input dimension, but "
-                f"got: padding ({before}, {after}) at dimension {at} of input {list(self.shape)}"
-            )
-        if size + before + after < 1:
-            raise RuntimeError(
-                f"input ({_letters(self, i)}: {size}) is too small. Calculated output {_letters(self, i)}: "
-                f"{size + before + after}"
-            )
-
-
-def _letters(self: Any, i: int) -> str:
-    return ("W", "H", "D")[i]
-
-
-def _declare(name: str, spatial: int, source: Callable[[int, int], int]) -> None:
     def pad(self: Any, padding: Ints) -> Any:
-        _check(self, padding, spatial, name)
-        return _read(self, padding, source)
+        return mapped(self, maps(self, padding))
 
-    composite(f"{name}_pad{spatial}d")(pad)
+    def backward(grad_output: Any, self: Any, padding: Ints) -> Any:
+        return spread(grad_output, maps(self, padding), tuple(self.shape[self.dim() - spatial :]))
+
+    composite(f"{name}_pad{spatial}d", explicit=True)(pad)
+    composite(f"{name}_pad{spatial}d_backward", explicit=True)(backward)
 
 
 for _spatial in (1, 2, 3):
-    _declare("reflection", _spatial, _reflected)
-    _declare("replication", _spatial, lambda j, size: min(max(j, 0), size - 1))
+    _declare("reflection", _spatial)
+    _declare("replication", _spatial)
 
 
 @composite("_pad_circular")

@@ -444,8 +444,11 @@ def wrapper(backend: Any, keys: int) -> Callable[[Spec, int | None], Callable[[A
         if spec.strides is None or is_contiguous(spec.shape, spec.strides):
             return row_major
         shape, strides = spec.shape, spec.strides
+        in_bytes = tuple([s * d.itemsize for s in strides])
 
         def laid_out(array: Any) -> Tensor:
+            if array.__class__ is array_type and array.dtype is stored and array.strides == in_bytes:
+                return new_tensor(array, d, keys | STRIDED)
             target = backend.empty(shape, d, strides, index)
             backend.copy(target, as_array(array))
             return new_tensor(target, d, keys | STRIDED)

@@ -6,7 +6,8 @@ from typing import Any
 
 from ..dispatch.registry import register_shape_rule as shape_rule
 from ..dtypes import bfloat16, dtype, float16, float32, float64, scalar_type_name
-from ..layout import broadcast_shapes, output_strides
+from ..keys import STRIDED
+from ..layout import broadcast_shapes, broadcast_strides, output_strides
 from ..spec import Spec
 from ..tensor import wrap_dim
 
@@ -30,7 +31,12 @@ def log_sigmoid_forward(self: Any) -> tuple[Spec, Spec]:
 def prelu_backward(grad_output: Any, self: Any, weight: Any) -> tuple[Spec, Spec]:
     """grad_output (*), self (*), weight (*), broadcast -> gradients of self and of weight, both of the common shape."""
     require_float(self.dtype, "prelu_backward_cpu")
-    spec = Spec(broadcast_shapes([grad_output.shape, self.shape, weight.shape]), self.dtype)
+    shape = broadcast_shapes([grad_output.shape, self.shape, weight.shape])
+    strides = None
+    if (grad_output._keys | self._keys) & STRIDED:
+        operands = [broadcast_strides(t.shape, t.stride(), shape) for t in (self, weight, grad_output)]
+        strides = output_strides(shape, operands)
+    spec = Spec(shape, self.dtype, strides)
     return spec, spec
 
 

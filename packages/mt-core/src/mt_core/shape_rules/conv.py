@@ -7,6 +7,7 @@ from typing import Any
 from ..dispatch.registry import register_shape_rule as shape_rule
 from ..dtypes import bfloat16, cpp_type_name, dtype, float16, float32, scalar_type_name
 from ..dtypes import bool as bool_
+from ..layout import channels_last_strides, suggested_format
 from ..spec import Spec
 
 Ints = tuple[int, ...]
@@ -100,7 +101,13 @@ def convolution(
     else:
         result = (x[0], w[0], *_sizes(x, w, stride, padding, dilation))
     normalized = {"stride": stride, "padding": padding, "dilation": dilation, "output_padding": output_padding}
-    return Spec(result, input._dtype, arguments=normalized)
+    return Spec(result, input._dtype, _layout(input, weight, result, transposed), arguments=normalized)
+
+
+def _layout(input: Any, weight: Any, shape: Ints, transposed: bool) -> Ints | None:
+    """Strides of the result: channels_last where the input or the weight is."""
+    wanted = suggested_format(input) or suggested_format(weight)
+    return None if wanted is None else channels_last_strides(shape, wanted)
 
 
 def _sizes(x: Ints, w: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Ints:

@@ -6,8 +6,7 @@ from typing import Any
 
 from ..dispatch.registry import register_shape_rule as shape_rule
 from ..dtypes import dtype, float32, scalar_type_name
-from ..keys import STRIDED
-from ..layout import output_strides
+from ..layout import strides_like, suggested_format
 from ..spec import Spec
 
 Ints = tuple[int, ...]
@@ -83,6 +82,14 @@ def native_layer_norm_backward(
     )
 
 
+def _batch_strides(input: Any) -> Ints | None:
+    """channels_last stays; other layouts become row-major."""
+    wanted = suggested_format(input)
+    if wanted is None or not input.is_contiguous(memory_format=wanted):
+        return None
+    return strides_like(input, input._array.shape)
+
+
 @shape_rule("_batch_norm")
 def batch_norm(
     input: Any, weight: Any, bias: Any, mean: Any, variance: Any, eps: float
@@ -90,7 +97,7 @@ def batch_norm(
     """input (N, C, *), all others (C,) -> result (N, C, *), mean, 1/deviation (or (0,) where given), variance (C,)."""
     _check_floating(input, "batch_norm")
     d, shape = input._dtype, input._array.shape
-    strides = output_strides(shape, [input.stride()]) if input._keys & STRIDED else None
+    strides = _batch_strides(input)
     channels = (shape[1],)
     statistics = channels if mean is None else (0,)
     return (
@@ -107,7 +114,11 @@ def batch_norm_backward(
 ) -> tuple[Spec | None, Spec | None, Spec | None]:
     """grad_out and input (N, C, *), all others (C,) -> gradients of input, weight (C,), bias (C,)."""
     shape = input._array.shape
-    specs = Spec(shape, input._dtype), Spec((shape[1],), rstd._dtype), Spec((shape[1],), rstd._dtype)
+    specs = (
+        Spec(shape, input._dtype, _batch_strides(input)),
+        Spec((shape[1],), rstd._dtype),
+        Spec((shape[1],), rstd._dtype),
+    )
     return tuple([spec if wanted else None for spec, wanted in zip(specs, output_mask, strict=True)])  # type: ignore[return-value]
 
 
@@ -115,3 +126,24 @@ def batch_norm_backward(
 def layer_norm(input: Any, normalized_shape: Ints, weight: Any, bias: Any, eps: float, cudnn_enable: bool) -> Spec:
     """input (*L, *S), weight (*S), bias (*S) -> (*L, *S)."""
     return native_layer_norm(input, normalized_shape, weight, bias, eps)[0]
+
+
+@shape_rule("native_group_norm")
+def native_group_norm(
+    input: Any, weight: Any, bias: Any, N: int, C: int, HxW: int, group: int, eps: float
+) -> tuple[Spec, Spec, Spec]:
+    """input (N, C, *), weight (C,), bias (C,) -> result (N, C, *), mean (N, G), 1/deviation (N, G)."""
+    check_parameter_types(input._dtype, weight, bias)
+    shape, d = tuple(input._array.shape), input._dtype
+    kept = next((p._dtype for p in (weight, bias) if p is not None), d)
+    return Spec(shape, d, strides_like(input, shape)), Spec((N, group), kept), Spec((N, group), kept)
+
+
+@shape_rule("native_group_norm_backward")
+def native_group_norm_backward(
+    grad_out: Any, input: Any, mean: Any, rstd: Any, weight: Any, N: int, C: int, HxW: int, group: int, output_mask: Any
+) -> tuple[Spec | None, Spec | None, Spec | None]:
+    """grad_out and input (N, C, *), mean and rstd (N, G), weight (C,) -> gradients of input, weight (C,), bias (C,)."""
+    shape, d = tuple(input._array.shape), mean._dtype
+    specs = Spec(shape, input._dtype, strides_like(input, shape)), Spec((C,), d), Spec((C,), d)
+    return tuple([spec if wanted else None for spec, wanted in zip(specs, output_mask, strict=True)])  # type: ignore[return-value]

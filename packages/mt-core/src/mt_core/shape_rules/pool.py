@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import dtypes
 from ..dispatch.registry import register_shape_rule as shape_rule
+from ..layout import strides_like, suggested_format
 from ..spec import Spec
 from ..windows import pooled_size, windows_of
 
@@ -108,6 +109,15 @@ def _checked_line(self: Any, kernel: int, stride: int, padding: int, dilation: i
     return (*shape[:-1], size)
 
 
+def _checked_layout(self: Any, spatial: int, shape: Ints) -> Ints | None:
+    """Strides of what `max_pool2d` and `max_pool3d` give: PyTorch's kernels know the layout of one rank each."""
+    wanted = suggested_format(self)
+    if wanted is not None and self._array.ndim != spatial + 2:
+        name = "ChannelsLast" if spatial == 2 else "ChannelsLast3d"
+        raise RuntimeError(f"Unsupported memory format. Supports only {name}, Contiguous")
+    return strides_like(self, shape)
+
+
 def _pairs(prefix: str, values: Ints) -> str:
     return " ".join(f"{prefix}{axis}: {v}" for axis, v in zip(("T", "H", "W")[-len(values) :], values, strict=True))
 
@@ -154,9 +164,8 @@ def _declare(spatial: int) -> None:
         kernel, step, border = windows_of(spatial, kernel_size, stride, padding)
         if divisor_override == 0:
             raise RuntimeError("divisor must be not zero")
-        return Spec(
-            _checked(self, spatial, f"avg_pool{spatial}d", kernel, step, border, (1,) * spatial, ceil_mode), self._dtype
-        )
+        shape = _checked(self, spatial, f"avg_pool{spatial}d", kernel, step, border, (1,) * spatial, ceil_mode)
+        return Spec(shape, self._dtype, strides_like(self, shape) if spatial == 2 else None)
 
     def max_(
         self: Any, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool
@@ -169,20 +178,35 @@ def _declare(spatial: int) -> None:
         )
         kernel, step, border, spread = windows_of(spatial, kernel_size, stride, padding, dilation)
         shape = _checked(self, spatial, f"max_pool{spatial}d", kernel, step, border, spread, ceil_mode)
-        return Spec(shape, self._dtype), Spec(shape, dtypes.int64)
+        strides = _checked_layout(self, spatial, shape) if spatial > 1 else None
+        return Spec(shape, self._dtype, strides), Spec(shape, dtypes.int64, strides)
 
     def adaptive(self: Any, output_size: Ints) -> tuple[Spec, Spec]:
         """self (N, C, *S) or (C, *S) -> values and places (int64), (N, C, *output_size) or (C, *output_size)."""
         shape = adaptive_shape(self, output_size, spatial, f"adaptive_max_pool{spatial}d")
-        return Spec(shape, self._dtype), Spec(shape, dtypes.int64)
+        strides = strides_like(self, shape) if spatial == 2 else None
+        return Spec(shape, self._dtype, strides), Spec(shape, dtypes.int64, strides)
 
     def avg_backward(grad_output: Any, self: Any, *window: Any) -> Spec:
         """grad_output (N, C, *T) or (C, *T), self (N, C, *S) or (C, *S) -> like self."""
-        return Spec(self._array.shape, grad_output._dtype)
+        strides = strides_like(self, self._array.shape) if spatial == 2 else None
+        return Spec(self._array.shape, grad_output._dtype, strides)
+
+    def adaptive_average(self: Any, output_size: Ints) -> Spec:
+        """self (N, C, *S) or (C, *S) -> (N, C, *output_size) or (C, *output_size)."""
+        shape = adaptive_shape(self, tuple(output_size), spatial, f"adaptive_avg_pool{spatial}d")
+        return Spec(shape, self._dtype, strides_like(self, shape) if spatial == 2 else None)
+
+    def adaptive_average_backward(grad_output: Any, self: Any) -> Spec:
+        """grad_output (N, C, *T) or (C, *T), self (N, C, *S) or (C, *S) -> like self."""
+        shape = tuple(self._array.shape)
+        return Spec(shape, grad_output._dtype, strides_like(self, shape) if spatial == 2 else None)
 
     if spatial > 1:
         shape_rule(f"avg_pool{spatial}d")(avg)
         shape_rule(f"avg_pool{spatial}d_backward")(avg_backward)
+        shape_rule(f"_adaptive_avg_pool{spatial}d")(adaptive_average)
+        shape_rule(f"_adaptive_avg_pool{spatial}d_backward")(adaptive_average_backward)
     shape_rule(f"max_pool{spatial}d_with_indices")(max_)
     shape_rule(f"adaptive_max_pool{spatial}d")(adaptive)
 
@@ -220,6 +244,16 @@ def adaptive_shape(self: Any, output_size: Ints, spatial: int, name: str) -> Int
             f"{{{', '.join(map(str, sizes))}}}"
         )
     return result
+
+
+def check_adaptive_average(self: Any, output_size: Ints, spatial: int) -> None:
+    """What adaptive averages refuse before they look at the elements' dtype, or find that a plain mean will do."""
+    _check_output_count(output_size, spatial, f"adaptive_avg_pool{spatial}d")
+    if spatial == 1 and self._array.ndim not in (2, 3):
+        raise RuntimeError(
+            f"Expected 2 to 3 dimensions, but got {self._array.ndim}-dimensional tensor for argument #1 'self' "
+            "(while checking arguments for adaptive_avg_pool1d)"
+        )
 
 
 def _check_output_count(output_size: Ints, spatial: int, name: str) -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..dispatch.registry import register_shape_rule as shape_rule
-from ..formats import channels_last
-from ..layout import output_strides
+from ..layout import channels_last_strides, output_strides, suggested_format
 from ..promotion import result_type_of
 from ..spec import Spec
 from ..tensor import wrap_dim
@@ -55,10 +54,11 @@ def cat(tensors: list[Any], dim: int) -> Spec:
 
 
 def _common_strides(tensors: list[Any], shape: Ints) -> Ints | None:
-    """channels_last inputs give a channels_last result; anything else is row-major."""
-    if len(shape) == 4 and all(t.is_contiguous(memory_format=channels_last) and not t.is_contiguous() for t in tensors):
-        return output_strides(shape, [tensors[0].stride()])
-    return None
+    """The one format that all inputs suggest; row-major where they differ."""
+    wanted = suggested_format(tensors[0]) if tensors else None
+    if wanted is None or any(suggested_format(t) is not wanted for t in tensors[1:]):
+        return None
+    return channels_last_strides(shape, wanted)
 
 
 @shape_rule("stack")
@@ -74,7 +74,16 @@ def stack(tensors: list[Any], dim: int) -> Spec:
                 f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and "
                 f"{list(tensor.shape)} at entry {position}"
             )
-    return Spec((*first[:at], len(tensors), *first[at:]), result_type_of(tensors))
+    return Spec((*first[:at], len(tensors), *first[at:]), result_type_of(tensors), _stacked_strides(tensors, at))
+
+
+def _stacked_strides(tensors: list[Any], at: int) -> Ints | None:
+    """As if the tensors were joined along the dimension that follows the new one, and this then split."""
+    shape = tensors[0]._array.shape
+    if at == len(shape):
+        return None
+    joined = _common_strides(tensors, (*shape[:at], len(tensors) * shape[at], *shape[at + 1 :]))
+    return None if joined is None else (*joined[:at], joined[at] * shape[at], *joined[at:])
 
 
 @shape_rule("repeat")

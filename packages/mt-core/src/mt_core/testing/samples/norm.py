@@ -74,3 +74,8 @@ cases(
 )
 cases("pdist", *[lambda t, p=p: call(t(4, 3), p) for p in (0.0, 0.5, 3.0, float("inf"))])
 cases("_batch_norm", lambda t: call(t(4, 3, 5), t(3), t(3), None, None, 0.5))
+cases(
+    "native_group_norm_backward",
+    lambda t: call(t(2, 6, 4), t(2, 6, 4), t(2, 3), t(2, 3), t(6), 2, 6, 4, 3, [True, True, True]),
+    lambda t: call(t(3, 4, 2, 3), t(3, 4, 2, 3), t(3, 2), t(3, 2), None, 3, 4, 6, 2, [True, False, False]),
+)

@@ -117,3 +117,54 @@ cases(
     "avg_pool3d_backward",
     lambda t: call(t(3, 4, 2, 3), t(3, 6, 5, 4), [3, 2, 2], [1, 3, 1], [0, 1, 0], False, True, None),
 )
+
+# Resizing with a kernel that grows, images of bytes, and the derivatives, which are operators of their own.
+_SMOOTHING = "_upsample_bilinear2d_aa _upsample_bicubic2d_aa _upsample_lanczos2d_aa"
+cases(
+    _SMOOTHING,
+    lambda t: call(t(2, 3, 6, 5), [3, 7], False),
+    lambda t: call(t(2, 3, 6, 5, dtype=dtypes.float64), [4, 2], True),
+    lambda t: call(t(1, 2, 7, 5), [3, 4], False, 0.5, 0.7),
+    lambda t: call(t(2, 3, 8, 7, dtype=dtypes.uint8), [3, 4], False),
+)
+cases(
+    " ".join(f"{m}.vec" for m in _SMOOTHING.split()),
+    lambda t: call(t(2, 3, 6, 5), [3, 7], False, None),
+    lambda t: call(t(2, 3, 6, 5), None, True, [0.5, 1.5]),
+)
+cases(
+    "upsample_bilinear2d upsample_bicubic2d",
+    lambda t: call(t(2, 3, 6, 5, dtype=dtypes.uint8), [4, 9], False),
+    lambda t: call(t(2, 5, 6, 5, dtype=dtypes.uint8), [9, 3], True),
+)
+for _n, _size in SIZES.items():
+    _down = [3, 2, 3][:_n]
+    _scales = ({"scales": 1.7}, {"scales_h": 1.7, "scales_w": 1.3}, {"scales_d": 1.7, "scales_h": 1.3, "scales_w": 2.1})
+    cases(
+        f"upsample_nearest{_n}d_backward _upsample_nearest_exact{_n}d_backward",
+        lambda t, s=_size, down=_down: call(t(2, 3, *down), down, [2, 3, *s]),
+        lambda t, s=_size, k=_scales[_n - 1]: call(t(2, 1, *[9, 6, 8][: len(s)]), [9, 6, 8][: len(s)], [2, 1, *s], **k),
+    )
+    _smooth = {1: "upsample_linear1d", 2: "upsample_bilinear2d upsample_bicubic2d", 3: "upsample_trilinear3d"}[_n]
+    cases(
+        " ".join(f"{m}_backward" for m in _smooth.split()),
+        lambda t, s=_size, down=_down: call(t(2, 3, *down), down, [2, 3, *s], False),
+        lambda t, s=_size, k=_scales[_n - 1]: call(
+            t(2, 1, *[9, 6, 8][: len(s)]), [9, 6, 8][: len(s)], [2, 1, *s], True, **k
+        ),
+        lambda t, s=_size, k=_scales[_n - 1]: call(
+            t(2, 1, *[9, 6, 8][: len(s)]), [9, 6, 8][: len(s)], [2, 1, *s], False, **k
+        ),
+    )
+    if _n > 1:
+        cases(
+            f"_adaptive_avg_pool{_n}d",
+            lambda t, s=_size: call(t(2, 3, *s), [2] * len(s)),
+            lambda t, s=_size: call(t(3, *s), [4, 3, 1][: len(s)]),
+        )
+        cases(f"_adaptive_avg_pool{_n}d_backward", lambda t, s=_size, down=_down: call(t(2, 3, *down), t(2, 3, *s)))
+cases(
+    " ".join(f"{m}_backward" for m in _SMOOTHING.split()),
+    lambda t: call(t(2, 3, 3, 7), [3, 7], [2, 3, 6, 5], False),
+    lambda t: call(t(1, 2, 4, 2), [4, 2], [1, 2, 6, 5], True, 0.7, 0.4),
+)

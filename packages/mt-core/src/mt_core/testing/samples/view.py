@@ -152,3 +152,8 @@ view("roll", ([1, 2], [0]), (1, [5]))
 cases("cat", lambda t: call([t(2, 3), t(2, 4)]), lambda t: call([t(2, 3)], 2), lambda t: call([t(2), t(2, 3)]))
 cases("stack", lambda t: call([t(2, 3), t(2, 4)]), lambda t: call([t(2, 3)], 3))
 cases("_unsafe_view", lambda t: call(t(2, 3), (3, 2)), lambda t: call(t(2, 3), (-1,)))
+for _n in (1, 2, 3):
+    cases(
+        f"reflection_pad{_n}d_backward replication_pad{_n}d_backward",
+        lambda t, n=_n: call(t(2, 3, *[7, 6, 8][-n:]), t(2, 3, *[4, 4, 5][-n:]), [1, 2, 1, 1, 2, 1][: 2 * n]),
+    )
