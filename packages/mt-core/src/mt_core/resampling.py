@@ -44,7 +44,10 @@ def _ratio(n: int, size: int, align_corners: bool, scale: float | None, real: An
 
 
 def nearest_map(n: int, size: int, scale: float | None, exact: bool) -> LineMap | None:
-    """The nearest element, by its left edge or, `exact`, by its centre; None where nothing changes."""
+    """The nearest element, by its left edge or, `exact`, by its centre; None where nothing changes.
+
+    The derivative is its adjoint; PyTorch's forgets the scale of the former where the size doubles.
+    """
     ratio = _ratio(n, size, False, scale, np.float32)
     places = np.floor((np.arange(size, dtype=np.float32) + np.float32(0.5 * exact)) * ratio).astype(np.int64)
     places = np.minimum(places, n - 1)

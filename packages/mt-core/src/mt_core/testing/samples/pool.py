@@ -143,7 +143,7 @@ for _n, _size in SIZES.items():
     cases(
         f"upsample_nearest{_n}d_backward _upsample_nearest_exact{_n}d_backward",
         lambda t, s=_size, down=_down: call(t(2, 3, *down), down, [2, 3, *s]),
-        lambda t, s=_size, k=_scales[_n - 1]: call(t(2, 1, *[9, 6, 8][: len(s)]), [9, 6, 8][: len(s)], [2, 1, *s], **k),
+        lambda t, s=_size, k=_scales[_n - 1]: call(t(2, 1, *[9, 6, 7][: len(s)]), [9, 6, 7][: len(s)], [2, 1, *s], **k),
     )
     _smooth = {1: "upsample_linear1d", 2: "upsample_bilinear2d upsample_bicubic2d", 3: "upsample_trilinear3d"}[_n]
     cases(

@@ -156,4 +156,5 @@ for _n in (1, 2, 3):
     cases(
         f"reflection_pad{_n}d_backward replication_pad{_n}d_backward",
         lambda t, n=_n: call(t(2, 3, *[7, 6, 8][-n:]), t(2, 3, *[4, 4, 5][-n:]), [1, 2, 1, 1, 2, 1][: 2 * n]),
+        lambda t, n=_n: call(t(3, *[5, 5, 4][-n:]), t(3, *[4, 4, 5][-n:]), [1, -2, 1, 0, 0, 1][: 2 * n]),
     )
