@@ -28,14 +28,11 @@ def _unpooled(spatial: int) -> Any:
 def _averaged(spatial: int) -> None:
     forward = find_overload(f"_adaptive_avg_pool{spatial}d")
     backward = find_overload(f"_adaptive_avg_pool{spatial}d_backward")
-    derivative(
-        forward.name, self=lambda grad, self: backward.call(grad, self), node=f"AdaptiveAvgPool{spatial}DBackward0"
-    )
+    derivative(forward.name, self=lambda grad, self: backward.call(grad, self))
     derivative(
         backward.name,
         grad_output=lambda grad, grad_output_spec: forward.call(grad, tuple(grad_output_spec.shape[-spatial:])),
         self=zeros,
-        node=f"AdaptiveAvgPool{spatial}DBackwardBackward0",
     )
 
 
