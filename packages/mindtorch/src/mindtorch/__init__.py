@@ -68,6 +68,7 @@ _EXPORTS = {
         thread_safe_generator""",
     "mt_core.serialization": "load save",
     "mt_core.storage": "UntypedStorage",
+    "mt_core.storage_tensors": "from_file",
     "mt_core.streams": "Event Stream",
     "mt_core.typed_storage": """BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage
         ComplexFloatStorage DoubleStorage FloatStorage HalfStorage IntStorage LongStorage QInt32Storage QInt8Storage

@@ -56,6 +56,7 @@ _APART = {
     ("mt_autograd.api", "GradientEdge"): "torch.autograd.graph",
     ("mt_autograd.api", "get_gradient_edge"): "torch.autograd.graph",
     ("mt_core.functional", "combinations"): "torch",
+    ("mt_core.storage_tensors", "from_file"): "torch",
     ("mt_core.functional", "nonzero"): "torch",
 }
 #: Where PyTorch keeps the functions of an operator's namespace.

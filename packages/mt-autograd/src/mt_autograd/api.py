@@ -14,7 +14,6 @@ from mt_core.tensor import Tensor
 from .engine import run_backward
 from .hooks import node_of
 from .node import Edge, Node
-from .operator_node import zeros_for
 from .views import edge_of
 
 __all__ = ["GradientEdge", "backward", "get_gradient_edge", "grad"]
@@ -101,7 +100,7 @@ def grad(
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
-) -> tuple[Tensor | None, ...]:
+) -> tuple[Tensor | None, ...] | dict[Any, Tensor | None]:
     """The gradients of the sum of `outputs` with respect to `inputs`, without touching any ``.grad``.
 
     Parameters
@@ -109,7 +108,7 @@ def grad(
     outputs, grad_outputs, retain_graph, create_graph
         As in `backward`.
     inputs
-        Tensors or gradient edges, leaves or not.
+        Tensors or gradient edges, leaves or not; a dict of them gives a dict of gradients.
     allow_unused
         Return None for inputs that the outputs do not depend on, instead of raising.
     is_grads_batched
@@ -137,14 +136,16 @@ def grad(
             FutureWarning,
             stacklevel=2,
         )
-    outputs, inputs = as_tuple(outputs), as_tuple(inputs)
+    names = tuple(inputs) if isinstance(inputs, dict) else None
+    outputs, inputs = as_tuple(outputs), as_tuple(inputs if names is None else tuple(inputs.values()))
     if must_ask((*outputs, *inputs)):
         options = {
             "grad_outputs": grad_outputs, "retain_graph": retain_graph, "create_graph": create_graph,
             "only_inputs": only_inputs, "allow_unused": allow_unused, "is_grads_batched": is_grads_batched,
             "materialize_grads": materialize_grads,
         }  # fmt: skip
-        return handed_over_from_python(grad, (*outputs, *inputs), (outputs, inputs), options)
+        given = inputs if names is None else dict(zip(names, inputs, strict=True))
+        return handed_over_from_python(grad, (*outputs, *inputs), (outputs, given), options)
     grads = make_gradients(outputs, as_tuple(grad_outputs, len(outputs)), batched=is_grads_batched)
     if not inputs:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
@@ -157,7 +158,7 @@ def grad(
         _refuse_unused(results)
     if materialize_grads:
         results = [_zeros_like(x, create_graph) if g is None else g for g, x in zip(results, inputs, strict=True)]
-    return tuple(results)
+    return tuple(results) if names is None else dict(zip(names, results, strict=True))
 
 
 def _gradients(
@@ -192,7 +193,7 @@ def _refuse_unused(results: Sequence[Any]) -> None:
 def _zeros_like(target: Any, requires_grad: bool) -> Tensor:
     """Zeros in place of a gradient that is not there; they can be differentiated where the others can."""
     if isinstance(target, GradientEdge):
-        return zeros_for(target.node.output_spec(target.output_nr), ())  # type: ignore[no-any-return]
+        raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
     return ops.zeros_like(target, requires_grad=requires_grad)
 
 

@@ -162,6 +162,9 @@ class BackwardCFunction(Node, FunctionCtx):
 
     # Backward
 
+    def _can_have_gradient(self, output_nr: int) -> bool:
+        return True
+
     def apply(self, grads: Sequence[Any], needed: Sequence[bool] | None) -> Sequence[Any]:
         if self.materialize_grads:
             specs = [self.output_spec(nr) for nr in range(len(grads))]

@@ -47,7 +47,7 @@ def vjp(
     with enable_grad():
         call = _Call(func, inputs, "vjp", create_graph, strict)
         seeds = call.seeds_for_outputs(v)
-        products = call.gradients(call.outputs, seeds, create_graph)
+        products = call.checked("jacobian", call.gradients(call.outputs, seeds, create_graph))
     return call.as_outputs(call.outputs), call.as_inputs(products)
 
 
@@ -61,7 +61,7 @@ def jvp(
     with enable_grad():
         call = _Call(func, inputs, "jvp", create_graph, strict)
         directions = call.seeds_for_inputs(v)
-        products = call.right_product(call.outputs, directions, create_graph)
+        products = call.checked("jacobian", call.right_product(call.outputs, directions, create_graph))
     return call.as_outputs(call.outputs), call.as_outputs(products)
 
 
@@ -76,7 +76,7 @@ def vhp(
         call = _Call(func, inputs, "vhp", create_graph, strict)
         directions = call.seeds_for_inputs(v)
         first = call.first_derivative()
-        products = call.gradients(first, directions, create_graph)
+        products = call.checked("hessian", call.gradients(first, directions, create_graph))
     return call.as_outputs(call.outputs), call.as_inputs(products)
 
 
@@ -87,7 +87,7 @@ def hvp(
     with enable_grad():
         call = _Call(func, inputs, "hvp", create_graph, strict)
         directions = call.seeds_for_inputs(v)
-        products = call.right_product(call.first_derivative(), directions, create_graph)
+        products = call.checked("hessian", call.right_product(call.first_derivative(), directions, create_graph))
     return call.as_outputs(call.outputs), call.as_inputs(products)
 
 
@@ -218,6 +218,16 @@ class _Call:
         )  # fmt: skip
         return tuple(self._present(g, x, i) for i, (g, x) in enumerate(zip(found, self.inputs, strict=True)))
 
+    def checked(self, what: str, products: Tensors) -> Tensors:
+        """The products; in strict mode, if they are to be differentiated, an error where that gives nothing."""
+        for index, product in enumerate(products if self.strict and self.create_graph else ()):
+            if not product.requires_grad:
+                raise RuntimeError(
+                    f"The {what} of the user-provided function is independent of input {index}. This is not allowed "
+                    "in strict mode when create_graph=True."
+                )
+        return products
+
     def _present(self, gradient: Tensor | None, x: Tensor, index: int) -> Tensor:
         if gradient is not None:
             return gradient
@@ -241,7 +251,7 @@ class _Call:
             for index, derivative in enumerate(first):
                 if not derivative.requires_grad:
                     raise RuntimeError(
-                        f"While computing the {self.name}, found that the jacobian of the user-provided function with "
+                        "While computing the hessian, found that the jacobian of the user-provided function with "
                         f"respect to input {index} is independent of the input. This is not allowed in strict mode. "
                         "You should ensure that your function is twice differentiable and that the jacobian depends "
                         "on the inputs (this would be violated by a linear function for example)."

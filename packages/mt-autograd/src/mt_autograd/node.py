@@ -193,9 +193,22 @@ class Node:
     # What Python programs see
 
     def __call__(self, *grads: Any) -> Any:
-        """Apply the node to gradients of its outputs: one gradient, or a tuple of them."""
+        """Apply the node to gradients of its outputs: one gradient, or a tuple of them.
+
+        Raises
+        ------
+        TypeError
+            For more or fewer of them than it has outputs that can have a gradient.
+        """
+        wanted = sum(self._can_have_gradient(nr) for nr in range(1 + len(self.more_outputs)))
+        if len(grads) != wanted:
+            raise TypeError(f"expected {wanted} arguments, got {len(grads)} instead")
         results = tuple(self.apply(list(grads), None))
         return results[0] if len(results) == 1 else results
+
+    def _can_have_gradient(self, output_nr: int) -> bool:
+        d = self.output_spec(output_nr)[1]
+        return d.is_floating_point or d.is_complex
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {id(self):#x}>"
@@ -303,7 +316,7 @@ class AccumulateGrad(Node):
         registry = variable._autograd.post_accumulate_grad_hooks
         if registry and grads[0] is not None:
             for hook in list(registry.values()):
-                hook(variable)
+                _refuse_answer(hook(variable))
         return ()
 
     def tensor_hooks(self, output_nr: int) -> OrderedDict[int, Any]:
@@ -311,6 +324,15 @@ class AccumulateGrad(Node):
         if state.hooks is None:
             state.hooks = OrderedDict()
         return state.hooks  # type: ignore[no-any-return]
+
+
+def _refuse_answer(answer: Any) -> None:
+    """Refuse what a hook returns that is called when a gradient has been accumulated: there is no use for it."""
+    if answer is None:
+        return
+    if hasattr(answer, "_autograd"):
+        raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+    raise TypeError(f"expected Variable, but hook returned '{type(answer).__name__}'")
 
 
 #: Threads that run graphs with common leaves must find one accumulator for each.

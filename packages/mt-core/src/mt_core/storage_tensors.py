@@ -8,8 +8,10 @@ from typing import Any
 
 from .block import Block, block_of, resize_block
 from .cell import Cell, cell_of
+from .devices import device as Device
 from .dispatch.dispatcher import layer_for, written_outside_inference
-from .dtypes import cpp_type_name, dtype, scalar_type_name
+from .dtypes import cpp_type_name, dtype, get_default_dtype, scalar_type_name
+from .formats import layout, strided
 from .keys import AUTOGRAD, BACKEND_MASK, INFERENCE, STRIDED
 from .meta_array import contiguous_strides
 from .schema import MISSING
@@ -19,7 +21,7 @@ from .storage import UntypedStorage
 from .tensor import Tensor, new_tensor
 from .typed_storage import TypedStorage
 
-__all__ = ["checked_geometry", "rebuild_tensor", "set_tensor"]
+__all__ = ["checked_geometry", "from_file", "rebuild_tensor", "set_tensor"]
 
 #: No tensor has more dimensions: NumPy, the array library of the CPU, ends there.
 _MAX_DIMENSIONS = 64
@@ -48,6 +50,37 @@ def rebuild_tensor(storage: UntypedStorage, d: dtype, offset: int, size: Any, st
     size, stride = checked_geometry(offset, size, stride)
     _check_bounds(storage, d, offset, size, stride)
     return _tensor_on(storage, d, offset, size, stride)
+
+
+def from_file(
+    filename: str,
+    shared: bool | None = None,
+    size: int | None = 0,
+    *,
+    dtype: dtype | None = None,
+    layout: layout | None = None,
+    device: Any = None,
+    pin_memory: bool | None = False,
+) -> Tensor:
+    """A 1-d tensor of `size` elements on a file that is mapped, from its beginning.
+
+    Parameters
+    ----------
+    shared
+        Whether writes reach the file, which is made, or grows, where it is too short.
+
+    Raises
+    ------
+    RuntimeError
+        If the file cannot be opened or is too short.
+    NotImplementedError
+        For other devices than the CPU, other layouts than the strided one, and pinned memory.
+    """
+    if Device(device or "cpu").type != "cpu" or layout not in (None, strided) or pin_memory:
+        raise NotImplementedError("from_file gives strided tensors on the CPU, in memory that is not pinned")
+    d, count = dtype or get_default_dtype(), size or 0
+    storage = UntypedStorage.from_file(filename, bool(shared), count * d.itemsize)
+    return rebuild_tensor(storage, d, 0, (count,), (1,))
 
 
 def _tensor_on(
