@@ -55,6 +55,7 @@ _APART = {
     ("mt_library.library", "Library"): "torch.library",
     ("mt_autograd.api", "GradientEdge"): "torch.autograd.graph",
     ("mt_autograd.api", "get_gradient_edge"): "torch.autograd.graph",
+    ("mt_core.errors", "_LinAlgError"): "torch._C",
     ("mt_core.functional", "combinations"): "torch",
     ("mt_core.storage_tensors", "from_file"): "torch",
     ("mt_core.functional", "nonzero"): "torch",
@@ -74,7 +75,8 @@ def rename(module: ModuleType) -> None:
         return
     for value in list(vars(module).values()):
         if isinstance(value, (type, FunctionType)) and value.__module__ == home:
-            if value.__name__[0] == "_" and not is_named(home, value.__name__):
+            private = value.__name__[0] == "_" and (home, value.__qualname__) not in _APART
+            if private and not is_named(home, value.__name__):
                 continue
             name = _name_of(home, value.__qualname__)
             if name is not None:

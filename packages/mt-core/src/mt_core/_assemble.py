@@ -12,7 +12,7 @@ from typing import Any
 from . import process_hook
 from .api import _functions
 from .api._methods import TensorBase
-from .api._quick import REFLECTED
+from .api._quick import REFLECTED, Arrays
 from .api.reflected import FORMULAS
 from .api.signatures import LazyMethodSignature, LazySignature, sign
 from .construct import legacy_tensor
@@ -20,6 +20,7 @@ from .devices import device
 from .dispatch.dispatcher import register_layer
 from .dtypes import dtype
 from .formats import layout, memory_format
+from .interop import from_numpy
 from .keys import AUTOGRAD, TORCH_FUNCTION
 from .layers.lazy_bits import LAYERS
 from .overrides import default_torch_function
@@ -98,6 +99,7 @@ sign(vars(_functions), _functions.__name__, LazySignature)
 sign(vars(TensorBase), TensorBase.__module__, LazyMethodSignature)
 _attach_members()
 REFLECTED.update(FORMULAS)
+Arrays.from_numpy = staticmethod(from_numpy)  # type: ignore[assignment]
 _register_members()
 Tensor.__new__ = legacy_tensor  # type: ignore[method-assign]
 Tensor.__torch_function__ = classmethod(_torch_function)  # type: ignore[method-assign, assignment]

@@ -5,12 +5,12 @@ from __future__ import annotations
 __all__ = ["LinAlgError", "NoData", "NoElements"]
 
 
-class LinAlgError(RuntimeError):
+class _LinAlgError(RuntimeError):
     """A matrix has no inverse or factorization of the kind asked for (``torch.linalg.LinAlgError``)."""
 
 
-# PyTorch's class calls itself so, and it is this name that tracebacks and logs show.
-LinAlgError.__name__ = LinAlgError.__qualname__ = "_LinAlgError"
+#: PyTorch's class calls itself by the other name, which tracebacks and pickles show.
+LinAlgError = _LinAlgError
 
 
 class NoElements(RuntimeError):

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from . import dlpack, dtypes
-from .api._quick import Arrays
 from .block import block_of
 from .construct import tensor
 from .devices import backend_key, device
@@ -300,6 +299,3 @@ def _delivered(tensor: Tensor, d: dtype | None, place: Any, copy: bool | None) -
     if moves or d not in (None, tensor.dtype):
         return tensor.to(device=target, dtype=d or tensor.dtype, copy=bool(copy))
     return tensor.clone() if copy else tensor
-
-
-Arrays.from_numpy = staticmethod(from_numpy)  # type: ignore[assignment]

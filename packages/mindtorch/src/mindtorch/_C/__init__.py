@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mt_core.api import _functions as _VariableFunctionsClass  # noqa: F401 - pickles reach operators by it
+from mt_core.errors import LinAlgError as _LinAlgError
 from mt_core.overrides import pop_mode, push_mode
 from mt_core.overriding import DisableTorchFunction as DisableTorchFunction
 from mt_core.overriding import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
@@ -26,6 +27,7 @@ __all__ = [
     "Generator",
     "TensorBase",
     "_EnableTorchFunction",
+    "_LinAlgError",
     "_disabled_torch_function_impl",
     "_get_function_stack_at",
     "_has_torch_function",

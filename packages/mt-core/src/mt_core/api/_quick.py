@@ -87,7 +87,7 @@ def operator_fallback(told: Any, self: Any, other: Any, name: str, in_python: bo
 
 
 class Arrays:
-    """What operators ask of the module of arrays, which is above this one; it enters its part when it is imported."""
+    """What operators ask of the module of arrays, which is above this one; `mt_core._assemble` enters it."""
 
     from_numpy: Callable[[Any], Any]
 
