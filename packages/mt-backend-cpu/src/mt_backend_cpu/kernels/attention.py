@@ -32,7 +32,8 @@ def plain_attention(query: Array, key: Array, value: Array, is_causal: bool, sca
     """query (*, L, E), key (*, S, E), value (*, S, V) -> (*, L, V)."""
     # The root of the scale on either side, as the composite has it.
     number = query.dtype.type
-    root = math.sqrt(1 / math.sqrt(query.shape[-1]) if scale is None else abs(scale))
+    width = query.shape[-1]
+    root = math.sqrt((1 / math.sqrt(width) if width else math.inf) if scale is None else abs(scale))
     sign = -1.0 if scale is not None and scale < 0 else 1.0
     scores = np.matmul(query * number(root * sign), (key * number(root)).swapaxes(-2, -1))
     if is_causal:

@@ -110,7 +110,8 @@ def _attend(
     query: Any, key: Any, value: Any, attn_mask: Any, dropout_p: float, is_causal: bool, scale: float | None
 ) -> Any:
     # The root of the scale on either side keeps half types in range.
-    root = math.sqrt(1 / math.sqrt(query.shape[-1]) if scale is None else abs(scale))
+    width = query.shape[-1]
+    root = math.sqrt((1 / math.sqrt(width) if width else math.inf) if scale is None else abs(scale))
     sign = -1.0 if scale is not None and scale < 0 else 1.0
     if is_causal:
         ones = ops.ones((query.shape[-2], key.shape[-2]), dtype=dtypes.bool, device=query.device)

@@ -126,7 +126,10 @@ def native_batch_norm(
         check_parameter_types(input._dtype, weight, bias, running_mean, running_var)
     if not training:
         if running_mean is None or running_var is None:
-            raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
+            if not input.numel():
+                return input.clone(), input.new_empty((0,)), input.new_empty((0,))
+            name = "running_mean" if running_mean is None else "running_var"
+            raise RuntimeError(f"{name} must be defined in evaluation mode")
         result, mean, variance, _ = ops._batch_norm(input, weight, bias, running_mean, running_var, eps)
         return result, *_as_kept(input, (weight, bias, running_mean, running_var), mean, variance)
     result, mean, variance, rstd = ops._batch_norm(input, weight, bias, None, None, eps)

@@ -69,7 +69,7 @@ def _taken(flat: Any, places: list[Any], sizes: Ints, spatial_shape: Ints) -> An
         whole = place.clamp(0, n - 1).nan_to_num(0).to(dtypes.int64)
         index = whole if index is None else index * n + whole
     batch, channels = flat.shape[:2]
-    spread = index.reshape((batch, 1, -1)).expand((batch, channels, math.prod(spatial_shape)))
+    spread = index.reshape((batch, 1, math.prod(spatial_shape))).expand((batch, channels, math.prod(spatial_shape)))
     values = flat.gather(2, spread).reshape((batch, channels, *spatial_shape))
     return values * inside.unsqueeze(1).to(flat.dtype)
 
@@ -132,11 +132,6 @@ def _cubic_tensor(t: Any, tap: int) -> Any:
 @composite("grid_sampler", "grid_sampler_2d", "grid_sampler_3d")
 def grid_sampler(input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Any:
     """input (N, C, *S), grid (N, *T, D) -> (N, C, *T), for D = 2 or 3."""
-    if input.dim() not in (4, 5) or input.dim() != grid.dim():
-        raise RuntimeError(
-            "grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, but got input with "
-            f"sizes {list(input.shape)} and grid with sizes {list(grid.shape)}"
-        )
     if input.shape[0] != grid.shape[0]:
         raise RuntimeError(
             "grid_sampler(): expected grid and input to have same batch size, but got input with sizes "
@@ -146,6 +141,17 @@ def grid_sampler(input: Any, grid: Any, interpolation_mode: int, padding_mode: i
         raise RuntimeError(
             f"grid_sampler(): expected grid to have size {input.dim() - 2} in last dimension, but got grid with "
             f"sizes {list(grid.shape)}"
+        )
+    for i, n in enumerate(input.shape[2:], 2):
+        if n == 0:
+            raise RuntimeError(
+                "grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes "
+                f"{list(input.shape)} with dimension {i} being empty"
+            )
+    if input.dim() not in (4, 5) or input.dim() != grid.dim():
+        raise RuntimeError(
+            "grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, but got input with "
+            f"sizes {list(input.shape)} and grid with sizes {list(grid.shape)}"
         )
     if input.dim() == 5 and interpolation_mode == 2:
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
