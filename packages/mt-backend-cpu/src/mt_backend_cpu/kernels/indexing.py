@@ -324,6 +324,8 @@ def _counted_back(self: np.ndarray, dim: int, index: np.ndarray) -> tuple[np.nda
 @kernel("index_add_", half="native")
 def index_add_(self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, alpha: Any) -> np.ndarray:
     """self (*L, N, *R), index (K,), source (*L, K, *R) -> (*L, N, *R), at `dim`; written into self."""
+    if not self.size:
+        return self
     target, where = _slices(self, dim, _apart(index, self))
     source = _one_dim(_apart(source, self))
     if alpha != 1:
@@ -467,11 +469,7 @@ def nonzero(self: np.ndarray) -> np.ndarray:
     """self (*S) -> (K, len(S)) of int64, K the number of nonzero elements."""
     if not self.ndim:
         return np.empty((int(bool(self)), 0), np.int64)
-    found = self.nonzero()
-    places = np.empty((found[0].size, self.ndim), np.int64)
-    for dim, index in enumerate(found):
-        places[:, dim] = index
-    return places
+    return np.array(self.nonzero()).T
 
 
 @kernel("count_nonzero.dim_IntList", "count_nonzero", half="native")

@@ -36,8 +36,8 @@ def cumprod(self: np.ndarray, dim: int, dtype: Any) -> np.ndarray:
 
 def _extreme_scan(self: np.ndarray, ufunc: Any, dim: int) -> tuple[np.ndarray, np.ndarray]:
     """(extreme so far, index of its last occurrence so far)."""
-    if not self.ndim:
-        return self.copy(), np.zeros((), np.int64)
+    if not self.ndim or not self.size:
+        return self.copy(), np.zeros(self.shape, np.int64)
     values = ufunc.accumulate(self, dim)
     shape = [1] * self.ndim
     shape[dim] = -1
@@ -87,8 +87,12 @@ def _log_add_exp(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 @kernel("bincount")
 def bincount(self: np.ndarray, weights: Any, minlength: int) -> np.ndarray:
     """self (N,) of integers, weights (N,) -> (max(largest + 1, minlength),), known after counting."""
-    if self.size and self.min() < 0:
+    if not self.size:
+        return np.zeros(minlength, np.int64)
+    if self.min() < 0:
         refuse_negative_counted()
+    if weights is not None:
+        weights = weights.real
     return np.bincount(self.astype(np.int64), weights, minlength)
 
 

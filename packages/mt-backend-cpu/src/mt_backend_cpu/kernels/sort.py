@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..along import reversed_along, take_along
+from ..convert import cast
 from ..equal_order import INSERTION, keys_of, place_of_kth, places_of_smallest, places_selected, places_sorted
 from ..registry import kernel
 
@@ -218,11 +219,20 @@ def _bisected(row: np.ndarray, values: np.ndarray, right: bool) -> np.ndarray:
     return low
 
 
+def _common(a: np.dtype, b: np.dtype) -> np.dtype:
+    """The type that numbers of two types are compared in: floating point, whatever integers are beside it."""
+    if (a.kind == "f") != (b.kind == "f"):
+        return a if a.kind == "f" else b
+    return np.promote_types(a, b)
+
+
 @kernel("searchsorted.Tensor")
 def searchsorted(
     sorted_sequence: np.ndarray, self: np.ndarray, out_int32: bool, right: bool, side: str | None, sorter: Any
 ) -> np.ndarray:
     """sorted_sequence (*, N) or (N,), self (*, K) -> (*, K) of int64, or int32 with `out_int32`."""
+    common = _common(sorted_sequence.dtype, self.dtype)
+    sorted_sequence, self = cast(sorted_sequence, common), cast(self, common)
     if sorter is not None:
         sorted_sequence = np.take_along_axis(sorted_sequence, sorter, -1)
     which = "right" if right or side == "right" else "left"
@@ -278,12 +288,15 @@ def unique_consecutive(self: np.ndarray, return_inverse: bool, return_counts: bo
     """self (any shape S) -> values (U,), inverse (*S) and counts (U,) of int64; along `dim` as `unique_dim`."""
     rows = self.reshape(-1) if dim is None else np.moveaxis(self, dim, 0)
     if not rows.shape[0]:
-        return self.copy(), _NOTHING, _NOTHING
+        return (
+            (rows.copy(), np.empty(self.shape, np.int64), _NOTHING)
+            if dim is None
+            else (self.copy(), _NOTHING, _NOTHING)
+        )
     changed = (rows[1:] != rows[:-1]).any(tuple(range(1, rows.ndim)))
     starts = np.flatnonzero(np.concatenate([[True], changed]))
     inverse = np.concatenate([[0], np.cumsum(changed)])
     counts = np.diff(np.concatenate([starts, [rows.shape[0]]]))
-    values = rows[starts] if dim is None else np.moveaxis(rows[starts], 0, dim)
-    return _answers(
-        values, inverse.reshape(self.shape) if dim is None else inverse, counts, (return_inverse, return_counts)
-    )
+    if dim is not None:  # counted and inverted whether asked or not, as in `unique_dim`
+        return np.moveaxis(rows[starts], 0, dim), inverse, counts
+    return _answers(rows[starts], inverse.reshape(self.shape), counts, (return_inverse, return_counts))

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .. import dtypes
 from ..api import _functions as ops
 from ..checks.indexing import class_count
 from ..construct import tensor
 from ..dispatch.registry import register_composite as composite
 from ..errors import NoElements
+from ..host import host_array
 from ..layout import broadcast_shapes
+from ..tensor import wrap_dim
 
 Ints = tuple[int, ...]
 
@@ -31,7 +35,7 @@ def take_along_dim(self: Any, indices: Any, dim: int | None) -> Any:
         )
     if dim is not None and self.dim():
         size = self.size(dim)
-        indices = ops.where(indices < 0, indices + size, indices)
+        indices = indices.remainder(size)
     at = dim % self.dim() if -self.dim() <= dim < self.dim() else self.size(dim)
     a, b = list(self.shape), list(indices.shape)
     a[at] = b[at] = 1
@@ -134,11 +138,14 @@ def repeats_to_indices(repeats: Any, output_size: int | None) -> Any:
         raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
     if repeats.dtype not in (dtypes.int64, dtypes.int32):
         raise RuntimeError("repeats has to be Long or Int tensor")
-    counts = repeats.tolist()
-    if any(c < 0 for c in counts):
+    if repeats.is_meta and output_size is not None:
+        return ops.empty((output_size,), dtype=repeats.dtype, device=repeats.device)
+    counts = host_array(repeats)
+    if (counts < 0).any():
         raise RuntimeError("repeats can not be negative")
-    rows = [i for i, count in enumerate(counts) for _ in range(count)]
-    return tensor(rows, dtype=repeats.dtype, device=repeats.device)
+    if output_size is not None and ops.empty((output_size,), dtype=repeats.dtype).numel() != counts.sum():
+        raise RuntimeError("allocated size does not match required size")
+    return tensor(np.repeat(np.arange(counts.size), counts), dtype=repeats.dtype, device=repeats.device)
 
 
 @composite("repeat_interleave.self_Tensor")
@@ -167,8 +174,11 @@ def repeat_interleave_int(self: Any, repeats: int, dim: int | None, output_size:
     if repeats < 0:
         raise RuntimeError("Repeats must be non-negative")
     size = self.shape[dim] if self.dim() else 1
-    index = ops.arange(size, device=self.device).unsqueeze(1).expand((size, repeats)).reshape(-1)
-    return self.index_select(dim, index)
+    if output_size is not None and output_size != size * repeats:
+        raise RuntimeError(f"repeat_interleave: Invalid output_size, expected {size * repeats} but got {output_size}")
+    at = wrap_dim(dim, self.dim())
+    wide = (self if self.dim() else self.unsqueeze(0)).unsqueeze(at + 1)
+    return wide.expand((*wide.shape[: at + 1], repeats, *wide.shape[at + 2 :])).clone().flatten(at, at + 1)
 
 
 @composite("nonzero_static")
@@ -176,8 +186,10 @@ def nonzero_static(self: Any, size: int, fill_value: int) -> Any:
     """self (*S) -> (size, len(S)) of int64, cut off or filled up with `fill_value`."""
     if size < 0:
         raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
+    if self.is_meta:
+        return ops.empty((size, self.dim()), dtype=dtypes.int64, device=self.device)
     found = self.nonzero()
     count = found.shape[0]
     if count >= size:
-        return found.narrow(0, 0, size).clone()
+        return found.narrow(0, 0, size).contiguous()
     return ops.cat([found, found.new_full((size - count, self.dim()), fill_value)], 0)

@@ -44,6 +44,7 @@ def var_mean_dim(self: Any, dim: Any, unbiased: bool, keepdim: bool) -> Any:
 
 @composite("var_mean.correction")
 def var_mean_correction(self: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
+    _no_integers("var_mean", self)
     return ops.var(self, dim, correction=correction, keepdim=keepdim), ops.mean(self, dim, keepdim)
 
 
@@ -59,7 +60,13 @@ def std_mean_dim(self: Any, dim: Any, unbiased: bool, keepdim: bool) -> Any:
 
 @composite("std_mean.correction")
 def std_mean_correction(self: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
+    _no_integers("std_mean", self)
     return ops.std(self, dim, correction=correction, keepdim=keepdim), ops.mean(self, dim, keepdim)
+
+
+def _no_integers(name: str, self: Any) -> None:
+    if self.dtype.category < 2:
+        raise RuntimeError(f"{name} only support floating point and complex dtypes")
 
 
 @composite("sum_to_size")

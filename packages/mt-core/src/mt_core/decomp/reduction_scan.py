@@ -33,9 +33,14 @@ def nanmean(self: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
         )
     if self.is_complex():
         raise RuntimeError("nansum on CPU does not support complex inputs")
+    if dtype is not None and not dtype.is_floating_point and not dtype.is_complex:
+        raise RuntimeError(
+            "nanmean(): could not infer output dtype. Optional dtype must be either a floating point or complex dtype. "
+            f"Got: {dtypes.scalar_type_name(dtype)}"
+        )
     nan = self.isnan()
     count = (~nan).sum(dim, keepdim=keepdim)
-    return self.masked_fill(nan, 0).sum(dim, keepdim=keepdim, dtype=dtype) / count
+    return nansum(self, dim, keepdim, dtype) / count
 
 
 @composite("diff")
@@ -46,6 +51,8 @@ def diff(self: Any, n: int, dim: int, prepend: Any, append: Any) -> Any:
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
     at = wrap_dim(dim, self.dim())
+    if not n:
+        return self.clone()
     parts = [p for p in (prepend, self, append) if p is not None]
     for p in (prepend, append):
         if p is not None and p.dim() != self.dim():
@@ -92,6 +99,8 @@ def _quantile(self: Any, q: Any, dim: int | None, keepdim: bool, interpolation: 
     if bool(((q < 0) | (q > 1)).any()):
         raise RuntimeError("quantile() q values must be in the range [0, 1]")
     ndim = self.dim()
+    if dim is not None:
+        wrap_dim(dim, ndim)
     rows = self.reshape(-1) if dim is None else self.movedim(dim, -1) if ndim else self.reshape(1)
     ordered = rows.sort(-1)[0]
     levels = q.reshape(-1)
@@ -183,12 +192,18 @@ def trapezoid_x(y: Any, x: Any, dim: int) -> Any:
 @composite("cumulative_trapezoid.dx")
 def cumulative_trapezoid_dx(y: Any, dx: Any, dim: int) -> Any:
     """y (*, N, *) -> (*, N - 1, *), along `dim`."""
+    if y.shape[dim] == 0:
+        return y.new_zeros(y.shape)
+    if isinstance(dx, (complex, bool)):
+        raise RuntimeError("cumulative_trapezoid: Currently, we only support dx as a real number.")
     return (dx / 2.0) * _neighbours(y, dim).cumsum(dim)
 
 
 @composite("cumulative_trapezoid.x")
 def cumulative_trapezoid_x(y: Any, x: Any, dim: int) -> Any:
     """y (*, N, *) -> (*, N - 1, *), along `dim`."""
+    if y.shape[dim] == 0:
+        return y.new_zeros(y.shape)
     return (_neighbours(y, dim) * _steps(x, y, dim)).cumsum(dim) / 2.0
 
 
@@ -292,4 +307,4 @@ def renorm(self: Any, p: Any, dim: int, maxnorm: Any) -> Any:
     dims = tuple(i for i in range(self.dim()) if i != at)
     norm = ops.linalg_vector_norm(self, p, dims, True)
     factor = ops.where(norm > maxnorm, maxnorm / (norm + 1e-7), ops.ones((), dtype=norm.dtype, device=norm.device))
-    return self * factor.to(self.dtype)
+    return (self * factor.to(self.dtype)).contiguous()

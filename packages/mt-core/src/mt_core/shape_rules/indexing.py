@@ -278,7 +278,9 @@ def scatter_src(self: Any, dim: int, index: Any, src: Any) -> Spec:
 @shape_rule("scatter.value", "scatter_.value")
 def scatter_value(self: Any, dim: int, index: Any, value: Any) -> Spec:
     """self (*S), index (*I) of the same rank -> (*S); I is at most S but along `dim`."""
-    return _scatter(self, dim, index, None)
+    made = _scatter(self, dim, index, None)
+    check_number(value, self._dtype)
+    return made
 
 
 @shape_rule("scatter_reduce.two")
@@ -496,7 +498,8 @@ def put(self: Any, index: Any, source: Any, accumulate: bool) -> Spec:
 def nonzero(self: Any) -> Spec:
     """self (*S) -> (K, len(S)) of int64, K the number of nonzero elements."""
     data_dependent("nonzero", self)
-    return Spec((true_count(self), self._array.ndim), dtypes.int64)
+    count = true_count(self)
+    return Spec((count, self._array.ndim), dtypes.int64, strides=(1, count))
 
 
 @shape_rule("count_nonzero.dim_IntList", "count_nonzero")

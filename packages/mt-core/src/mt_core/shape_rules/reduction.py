@@ -217,5 +217,10 @@ shape_rule("std.correction")(_variance("std and var"))
 
 @shape_rule("logsumexp")
 def logsumexp(self: Any, dim: Any, keepdim: bool) -> Spec:
-    """self (*S) -> S without the dimensions `dim`, or 1 there with `keepdim`; floating."""
+    """self (*S) -> S without the dimensions `dim`, or 1 there with `keepdim`; floating.
+
+    No dimensions are all of them, but as in PyTorch the result has to have them.
+    """
+    if not isinstance(dim, int) and not dim and self._array.ndim and self._array.size and not keepdim:
+        raise RuntimeError(f"output with shape [] doesn't match the broadcast shape {[1] * self._array.ndim}")
     return reduced(self, dim, keepdim, self._dtype if self._dtype.category >= 2 else dtypes.get_default_dtype())

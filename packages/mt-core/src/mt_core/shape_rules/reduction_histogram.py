@@ -99,7 +99,7 @@ def histogram(self: Any, bins: int, range: Any, weight: Any, density: bool) -> t
 
 
 def _check_line_weight(self: Any, weight: Any) -> None:
-    if weight is not None and tuple(weight._array.shape) == tuple(self._array.shape):
+    if weight is not None and weight._array.size == self._array.size:
         weight = weight.reshape(-1)
     _check_points(_line(self), 1, weight, self)
 

@@ -23,9 +23,12 @@ def cumulative(self: Any, dim: int, dtype: Any) -> Spec:
 
 def _cumulative_extreme(name: str) -> Any:
     def rule(self: Any, dim: int) -> tuple[Spec, Spec]:
-        """self (*) -> values (*), indices (*) of int64."""
-        wrap_dim(dim, self.dim())
-        if self._dtype.is_complex:
+        """self (*) -> values (*), indices (*) of int64; of nothing along any `dim`."""
+        if not self.dim() and dim not in (-1, 0):
+            raise IndexError(f"{name}(): Expected reduction dim -1 or 0 for scalar but got {dim}")
+        if self._array.size:
+            wrap_dim(dim, self.dim())
+        if self._dtype.is_complex and self._array.size:
             raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{scalar_type_name(self._dtype)}'")
         return Spec(self._array.shape, self._dtype), Spec(self._array.shape, dtypes.int64)
 
@@ -49,6 +52,8 @@ def logcumsumexp(self: Any, dim: int) -> Spec:
 def bincount(self: Any, weights: Any, minlength: int) -> Spec:
     """self (N,) of integers, weights (N,) -> (max(largest + 1, minlength),), known after counting."""
     data_dependent("bincount", self)
+    if self.dim() == 1 and not self._array.size and self._dtype.category == 1 and minlength >= 0:
+        return Spec((minlength,), dtypes.int64)
     if self.dim() != 1 or self._dtype.category != 1:
         if self._dtype.category != 1:
             raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{scalar_type_name(self._dtype)}'")

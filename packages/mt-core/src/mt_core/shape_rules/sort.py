@@ -9,6 +9,7 @@ from ..contract_kernels.creation import strides_like
 from ..dispatch.registry import register_shape_rule as shape_rule
 from ..dtypes import scalar_type_name
 from ..errors import NoData
+from ..promotion import result_type_of
 from ..spec import Spec
 from ..tensor import wrap_dim
 from .reduction import reduced_shape
@@ -112,11 +113,6 @@ def searchsorted(sorted_sequence: Any, self: Any, out_int32: bool, right: bool, 
             f"boundaries tensor and input value tensor must match, but we got boundaries tensor {list(a)} and input "
             f"value tensor {list(b)}"
         )
-    if sorted_sequence._dtype is not self._dtype and len(b):
-        raise RuntimeError(
-            "torch.searchsorted(): boundary tensor and input value tensor should have same dtype, but got boundary "
-            f"tensor dtype {_lower(sorted_sequence)} and input value tensor dtype {_lower(self)}"
-        )
     if sorter is not None and sorter._array.shape != a:
         raise RuntimeError(
             "torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor "
@@ -126,7 +122,9 @@ def searchsorted(sorted_sequence: Any, self: Any, out_int32: bool, right: bool, 
         raise RuntimeError(
             f"torch.searchsorted(): sorter must be a tensor of long dtype but got dtype {_lower(sorter)}"
         )
-    _not_for(self, "searchsorted_out_cpu")
+    common = result_type_of((sorted_sequence, self))
+    if self._array.size and (common.is_complex or common is dtypes.bool):
+        raise NotImplementedError(f"\"searchsorted_out_cpu\" not implemented for '{scalar_type_name(common)}'")
     return Spec(b, dtypes.int32 if out_int32 else dtypes.int64)
 
 
@@ -159,13 +157,23 @@ def unique2(self: Any, sorted: bool, return_inverse: bool, return_counts: bool) 
 @shape_rule("unique_dim")
 def unique_dim(self: Any, dim: int, sorted: bool, return_inverse: bool, return_counts: bool) -> tuple[Spec, Spec, Spec]:
     """self (*L, N, *R) -> values (*L, U, *R), inverse (N,) and counts (U,) of int64, at `dim`."""
-    wrap_dim(dim, self.dim())
+    _check_slices(self, wrap_dim(dim, self.dim()))
     return _three(self, "unique_dim")
+
+
+def _check_slices(self: Any, dim: int) -> None:
+    """Refuse slices without elements: whether they are equal cannot be told."""
+    shape = self._array.shape
+    empty = [i for i, n in enumerate(shape) if not n]
+    if len(empty) > 1:
+        raise RuntimeError("Number of zero sized dimensions is more than one, so unique cannot be applied ")
+    if empty and shape[dim]:
+        raise RuntimeError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
 
 
 @shape_rule("unique_consecutive")
 def unique_consecutive(self: Any, return_inverse: bool, return_counts: bool, dim: Any) -> tuple[Spec, Spec, Spec]:
     """self (any shape S) -> values (U,), inverse (*S) and counts (U,) of int64; along `dim` as `unique_dim`."""
     if dim is not None:
-        wrap_dim(dim, self.dim())
+        _check_slices(self, wrap_dim(dim, self.dim()))
     return _three(self, "unique" if dim is None else "unique_dim")
