@@ -173,3 +173,23 @@ def test_import_is_light(run_python):
         heavy = {"mt_nn", "mt_library", "mt_backend_cpu", "multiprocessing", "unittest", "ml_dtypes"}
         assert not heavy & (set(sys.modules) - before), heavy & set(sys.modules)
     """)
+
+
+def test_functions_are_not_replaced_by_the_modules_of_their_names(run_python):
+    run_python("""
+        import mindtorch
+        mindtorch.install_as_torch()
+        import torch, torch.autograd, torch.nn.utils, torch.nn.parallel
+        from torch.autograd.gradcheck import gradgradcheck
+        from torch.nn.parallel.data_parallel import DataParallel
+        from torch.nn.utils.spectral_norm import SpectralNorm
+        from torch.nn.utils.weight_norm import WeightNorm
+        import torch.autograd.gradcheck, torch.nn.parallel.data_parallel
+        import torch.nn.utils.spectral_norm, torch.nn.utils.weight_norm
+
+        for found in (torch.autograd.gradcheck, torch.nn.parallel.data_parallel, torch.nn.utils.spectral_norm,
+                      torch.nn.utils.weight_norm):
+            assert callable(found), found
+        from torch.autograd import gradcheck
+        assert gradcheck is torch.autograd.gradcheck and callable(gradcheck)
+    """)

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from types import ModuleType
+from types import FunctionType, ModuleType
 
 __all__ = ["HOMES", "AliasFinder", "home_of", "install", "install_torch"]
 
@@ -72,6 +72,22 @@ class AliasLoader(Loader):
         module.__spec__ = self.spec
 
 
+class _KeepsFunctions(ModuleType):
+    """A package in which a function is not replaced by the module of its name, when that is imported as an alias."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (isinstance(value, ModuleType) and isinstance(vars(self).get(name), FunctionType)):
+            super().__setattr__(name, value)
+
+
+def _keep_function(home: str) -> None:
+    """Keep what the package of a module has under the module's name, if it is a function."""
+    package, _, name = home.rpartition(".")
+    parent = sys.modules.get(package)
+    if parent is not None and type(parent) is ModuleType and isinstance(vars(parent).get(name), FunctionType):
+        parent.__class__ = _KeepsFunctions
+
+
 class AliasFinder(MetaPathFinder):
     """Finds every name that `HOMES` sends elsewhere, those below ``torch`` only while ``torch`` is mindtorch."""
 
@@ -90,6 +106,7 @@ class AliasFinder(MetaPathFinder):
         own_spec = importlib.util.find_spec(home) if home != fullname else None
         if own_spec is None:
             return None
+        _keep_function(home)
         is_package = own_spec.submodule_search_locations is not None
         return ModuleSpec(fullname, AliasLoader(home), origin=own_spec.origin, is_package=is_package)
 
