@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,7 +31,7 @@ def makers(source: str, names: set[str]) -> Iterator[ast.Call]:
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Call):
             called = ast.unparse(node.func)
-            if called.removeprefix("ops.") in names:
+            if called.removeprefix("ops.") in names and not hasattr(builtins, called):
                 yield node
 
 

@@ -283,3 +283,9 @@ def test_asarray_copies_or_refuses():
             asarray(values, copy=False, **options)
     with pytest.raises(ValueError, match="can't alias arbitrary sequence into a tensor."):
         asarray([1, 2], copy=False)
+
+
+def test_operators_take_arrays_in_a_program_that_converts_none() -> None:
+    program = "import mt_core as torch, numpy as np; print((torch.ones(2) == np.ones(2)).tolist())"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "[True, True]\n"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from mt_core.dispatch.registry import Overload
+from mt_core.dispatch.registry import Overload, find_overload
 from mt_core.keys import INFERENCE
 from mt_core.plugins.protocols import CONTRACT
 from mt_core.schema import Schema
@@ -39,10 +39,12 @@ class AutogradLayer:
     def build(self, overload: Overload, call_keys: int, below: Callable[[], Callee]) -> Callee | None:
         """The recording closure; None for an operator without a rule."""
         if overload.declaration.form == "out":
-            return refuse_out(overload)
+            return refuse_out(overload) if may_be_differentiated(overload) else below()
         rule = find_rule(overload)
         if rule is None:
             return None
+        if rule.history_stays:
+            return below()
         writes = writes_first(overload.schema)
         if not rule.formulas and not writes:
             return below()
@@ -85,6 +87,19 @@ class AutogradLayer:
         return None if state is None else state.grad_fn
 
 
+def may_be_differentiated(overload: Overload) -> bool:
+    """Whether an operator is not declared to be without derivative; that of which it is a second name is asked too.
+
+    What a factory writes to may have a history.
+    """
+    if overload.declaration.kind == "factory":
+        return True
+    while overload.declaration.alias_of is not None:
+        overload = find_overload(overload.declaration.alias_of)
+    rule = find_rule(overload)
+    return rule is None or bool(rule.formulas)
+
+
 def writes_first(schema: Schema) -> bool:
     """Whether an operator writes to its first argument."""
     return bool(schema.arguments) and schema.arguments[0].writes
@@ -116,7 +131,7 @@ def _with_first_argument(rule: Rule, schema: Schema) -> Rule:
 
 def refuse_out(overload: Overload) -> Callee:
     """``out=`` forms are not differentiable."""
-    name = overload.declaration.python_name
+    name = ("aten::" if overload.declaration.kind == "factory" else "") + overload.declaration.python_name
 
     def refuse(*args: Any) -> Any:
         raise RuntimeError(

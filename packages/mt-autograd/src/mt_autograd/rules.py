@@ -51,7 +51,7 @@ GRAD, GRADS, MASK, FIRST_SAVED = range(4)
 class Rule:
     """What has been declared for one overload; without formulas, that it is not differentiable."""
 
-    __slots__ = ("differentiable_outputs", "formulas", "joint", "name", "node_name")
+    __slots__ = ("differentiable_outputs", "formulas", "history_stays", "joint", "name", "node_name")
 
     def __init__(
         self, name: str, formulas: dict[str, Function], joint: tuple[str, ...], node_name: str,
@@ -63,6 +63,8 @@ class Rule:
         self.joint = joint
         self.node_name = node_name
         self.differentiable_outputs = differentiable_outputs
+        #: Whether what is written to in place keeps the history that it has.
+        self.history_stays = False
 
 
 _RULES: dict[str, Rule] = {}
@@ -99,10 +101,14 @@ def joint_derivative(
     _enter(name, {"": formula}, tuple(arguments), node, differentiable_outputs)
 
 
-def non_differentiable(*names: str) -> None:
-    """Declare that results of these operators have no gradient; their in-place forms cut the tensor off its history."""
+def non_differentiable(*names: str, history_stays: bool = False) -> None:
+    """Declare that results of these operators have no gradient.
+
+    Their in-place forms cut the tensor off its history; with `history_stays` they are as if nothing was recorded.
+    """
     for name in names:
         _enter(name, {}, (), None, None)
+        _RULES[name].history_stays = history_stays
 
 
 def zero(grad: Any) -> Any:

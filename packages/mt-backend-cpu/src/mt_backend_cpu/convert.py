@@ -6,13 +6,13 @@ import warnings
 
 import numpy as np
 
-from mt_core.dtypes import float8_e4m3fn, saturated
+from mt_core.dtypes import float8_e4m3fn, float8_e8m0fnu, saturated
 from mt_core.state import run_quietly
 
 __all__ = ["cast"]
 
-#: What holds no infinity; compared as a dtype, for NumPy makes a dtype's name anew each time.
-_SATURATING = float8_e4m3fn.numpy_dtype
+#: What holds no infinity, or no zero; compared as dtypes, for NumPy makes a dtype's name anew each time.
+_SATURATING = frozenset((float8_e4m3fn.numpy_dtype, float8_e8m0fnu.numpy_dtype))
 
 
 def cast(array: np.ndarray, target: np.dtype) -> np.ndarray:
@@ -29,12 +29,12 @@ def cast(array: np.ndarray, target: np.dtype) -> np.ndarray:
         return _cast_complex_half(array, target)
     if kind == "c" and wanted not in "cb":
         return cast(array.real, target)
-    if kind in "biu":
+    if kind in "biu" and target not in _SATURATING:
         return array.astype(target)
     # Infinity and NaN become whole numbers, numbers too large infinity, without a word.
     if wanted in "iu" and target.itemsize < 8 and kind in "fV":
         return run_quietly(_wrapped, array, np.float64 if kind == "V" else source, target)
-    if target == _SATURATING:
+    if target in _SATURATING:
         return run_quietly(saturated(array, target).astype, target)
     if kind == "f" and wanted in "fc" and target.itemsize > source.itemsize:
         return array.astype(target)

@@ -111,6 +111,10 @@ def run(operator: Any, overload: Overload, sample: Sample, *, precise: bool = Fa
     arguments = overload.schema.arguments
     positional = [v for a, v in zip(arguments, given, strict=True) if not a.kwarg_only]
     named = {a.name: v for a, v in zip(arguments, given, strict=True) if a.kwarg_only}
+    if overload.declaration.form == "out":
+        # Those of PyTorch's factories have no options: here they have those that Python functions take.
+        known = {a.name for a in operator._schema.arguments}
+        named = {name: v for name, v in named.items() if name in known}
     torch.manual_seed(0)
     try:
         with torch.no_grad():

@@ -6,14 +6,16 @@ from typing import Any
 
 from mt_core.api import _functions as ops
 
-from ..rules import derivative, non_differentiable
+from ..rules import derivative, non_differentiable, zero
 from ._refused import refused_operator
 
 non_differentiable(
     "eq.Tensor", "ne.Tensor", "lt.Tensor", "le.Tensor", "gt.Tensor", "ge.Tensor", "isnan", "isinf", "isfinite",
-    "isreal",
-    "isposinf", "isneginf", "signbit", "logical_not", "logical_and", "logical_or", "logical_xor", "isin.Tensor_Tensor",
+    "isreal", "isposinf", "isneginf", "signbit", "isin.Tensor_Tensor",
 )  # fmt: skip
+non_differentiable("logical_not", "logical_and", "logical_or", "logical_xor", history_stays=True)
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    derivative(f"{_name}_.Tensor", node=f"{_name.title()}Backward1", self=zero, other=zero)
 
 
 def chosen(grad: Any, mask: Any) -> Any:

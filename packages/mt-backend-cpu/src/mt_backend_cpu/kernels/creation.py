@@ -24,6 +24,12 @@ def arange_step(start: Any, end: Any, step: Any, spec: Spec) -> np.ndarray:
     return (start + step * np.arange(spec.shape[0], dtype=np.float64)).astype(d.numpy_dtype)
 
 
+@kernel("range", half="native")
+def range_(start: Any, end: Any, step: Any, spec: Spec) -> np.ndarray:
+    """-> (floor((end - start) / step) + 1,); the default dtype unless told."""
+    return arange_step(start, end, step, spec)
+
+
 @kernel("arange.start", half="native")
 def arange_start(start: Any, end: Any, spec: Spec) -> np.ndarray:
     """-> (ceil(end - start),); dtype as for a step."""

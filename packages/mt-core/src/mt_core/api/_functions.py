@@ -381,6 +381,7 @@ __all__ = [
     'isposinf',
     'isreal',
     'istft',
+    'kaiser_window',
     'kl_div',
     'kron',
     'kthvalue',
@@ -1842,6 +1843,10 @@ _isreal_packet = packet('isreal', 'comparison', ('isreal',))
 _isreal_kernels = overload('isreal', 'comparison').cache
 _istft_packet = packet('istft', 'fft', ('istft',))
 _istft_kernels = overload('istft', 'fft').cache
+_kaiser_window_packet = packet('kaiser_window', 'creation', ('kaiser_window', 'kaiser_window.periodic', 'kaiser_window.beta'))
+_kaiser_window_kernels = overload('kaiser_window', 'creation').cache
+_kaiser_window_periodic_kernels = overload('kaiser_window.periodic', 'creation').cache
+_kaiser_window_beta_kernels = overload('kaiser_window.beta', 'creation').cache
 _kl_div_packet = packet('kl_div', 'loss', ('kl_div',))
 _kl_div_kernels = overload('kl_div', 'loss').cache
 _kron_packet = packet('kron', 'matmul', ('kron',))
@@ -11374,8 +11379,8 @@ def fft_fft2(_input=MISSING, _s=MISSING, _dim=MISSING, _norm=MISSING, /, more=MI
         ('s', 'dim', 'norm', 'out'), args, kwargs,
     )
 
-def fft_fftfreq(_n=MISSING, _d=MISSING, /, more=MISSING, d=MISSING, dtype=MISSING, layout=MISSING, device=MISSING, pin_memory=MISSING, requires_grad=MISSING, *args, **kwargs):
-    """fftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, pin_memory=None, requires_grad=False) -> Tensor
+def fft_fftfreq(_n=MISSING, _d=MISSING, /, more=MISSING, d=MISSING, dtype=MISSING, layout=MISSING, device=MISSING, pin_memory=MISSING, out=MISSING, requires_grad=MISSING, *args, **kwargs):
+    """fftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, pin_memory=None, out=None, requires_grad=False) -> Tensor
 
     Frequencies that belong to the results of `fft`, for samples `d` apart."""
     if _d is not MISSING:
@@ -11385,7 +11390,8 @@ def fft_fftfreq(_n=MISSING, _d=MISSING, /, more=MISSING, d=MISSING, dtype=MISSIN
         try:
             where_ = None if device is MISSING else as_device(device)
             if (
-                _n.__class__ is int
+                out is MISSING
+                and _n.__class__ is int
                 and (d is MISSING or d.__class__ is float)
                 and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
                 and (layout is MISSING or layout is None or layout.__class__ is layout_class)
@@ -11406,8 +11412,8 @@ def fft_fftfreq(_n=MISSING, _d=MISSING, /, more=MISSING, d=MISSING, dtype=MISSIN
             pass
     return call_packet_as_given(
         fft_fftfreq, _fft_fftfreq_packet, (_n, _d),
-        (more, d, dtype, layout, device, pin_memory, requires_grad),
-        ('d', 'dtype', 'layout', 'device', 'pin_memory', 'requires_grad'), args, kwargs,
+        (more, d, dtype, layout, device, pin_memory, out, requires_grad),
+        ('d', 'dtype', 'layout', 'device', 'pin_memory', 'out', 'requires_grad'), args, kwargs,
     )
 
 def fft_fftn(_input=MISSING, _s=MISSING, _dim=MISSING, _norm=MISSING, /, more=MISSING, s=MISSING, dim=MISSING, norm=MISSING, out=MISSING, *args, **kwargs):
@@ -12166,8 +12172,8 @@ def fft_rfft2(_input=MISSING, _s=MISSING, _dim=MISSING, _norm=MISSING, /, more=M
         ('s', 'dim', 'norm', 'out'), args, kwargs,
     )
 
-def fft_rfftfreq(_n=MISSING, _d=MISSING, /, more=MISSING, d=MISSING, dtype=MISSING, layout=MISSING, device=MISSING, pin_memory=MISSING, requires_grad=MISSING, *args, **kwargs):
-    """rfftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, pin_memory=None, requires_grad=False) -> Tensor
+def fft_rfftfreq(_n=MISSING, _d=MISSING, /, more=MISSING, d=MISSING, dtype=MISSING, layout=MISSING, device=MISSING, pin_memory=MISSING, out=MISSING, requires_grad=MISSING, *args, **kwargs):
+    """rfftfreq(n, d=1.0, *, dtype=None, layout=None, device=None, pin_memory=None, out=None, requires_grad=False) -> Tensor
 
     Frequencies that belong to the results of `rfft`, for samples `d` apart."""
     if _d is not MISSING:
@@ -12177,7 +12183,8 @@ def fft_rfftfreq(_n=MISSING, _d=MISSING, /, more=MISSING, d=MISSING, dtype=MISSI
         try:
             where_ = None if device is MISSING else as_device(device)
             if (
-                _n.__class__ is int
+                out is MISSING
+                and _n.__class__ is int
                 and (d is MISSING or d.__class__ is float)
                 and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
                 and (layout is MISSING or layout is None or layout.__class__ is layout_class)
@@ -12198,8 +12205,8 @@ def fft_rfftfreq(_n=MISSING, _d=MISSING, /, more=MISSING, d=MISSING, dtype=MISSI
             pass
     return call_packet_as_given(
         fft_rfftfreq, _fft_rfftfreq_packet, (_n, _d),
-        (more, d, dtype, layout, device, pin_memory, requires_grad),
-        ('d', 'dtype', 'layout', 'device', 'pin_memory', 'requires_grad'), args, kwargs,
+        (more, d, dtype, layout, device, pin_memory, out, requires_grad),
+        ('d', 'dtype', 'layout', 'device', 'pin_memory', 'out', 'requires_grad'), args, kwargs,
     )
 
 def fft_rfftn(_input=MISSING, _s=MISSING, _dim=MISSING, _norm=MISSING, /, more=MISSING, s=MISSING, dim=MISSING, norm=MISSING, out=MISSING, *args, **kwargs):
@@ -15139,6 +15146,86 @@ def istft(_input=MISSING, _n_fft=MISSING, _hop_length=MISSING, _win_length=MISSI
         istft, _istft_packet, (_input, _n_fft, _hop_length, _win_length, _window, _center, _normalized, _onesided, _length, _return_complex),
         (more, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex),
         ('n_fft', 'hop_length', 'win_length', 'window', 'center', 'normalized', 'onesided', 'length', 'return_complex'), args, kwargs,
+    )
+
+def kaiser_window(_window_length=MISSING, _periodic=MISSING, _beta=MISSING, /, more=MISSING, periodic=MISSING, beta=MISSING, dtype=MISSING, layout=MISSING, device=MISSING, pin_memory=MISSING, requires_grad=MISSING, *args, **kwargs):
+    """kaiser_window(window_length, *, dtype=None, layout=None, device=None, pin_memory=None, requires_grad=False) -> Tensor
+    kaiser_window(window_length, periodic, *, dtype=None, layout=None, device=None, pin_memory=None, requires_grad=False) -> Tensor
+    kaiser_window(window_length, periodic, beta, *, dtype=None, layout=None, device=None, pin_memory=None, requires_grad=False) -> Tensor
+
+    The Kaiser window, whose shape is `beta` (12)."""
+    if _periodic is not MISSING:
+        if periodic is not MISSING: kwargs['periodic'] = periodic
+        periodic = _periodic
+    if _beta is not MISSING:
+        if beta is not MISSING: kwargs['beta'] = beta
+        beta = _beta
+    if more is MISSING and not kwargs:
+        try:
+            where_ = None if device is MISSING else as_device(device)
+            if (
+                periodic is MISSING
+                and beta is MISSING
+                and _window_length.__class__ is int
+                and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
+                and (layout is MISSING or layout is None or layout.__class__ is layout_class)
+                and where_ is not False
+                and (pin_memory is MISSING or pin_memory is None or pin_memory is False)
+                and (requires_grad is MISSING or requires_grad.__class__ is bool)
+            ):
+                made = _kaiser_window_kernels[(CPU if where_ is None and tls.default_device is None else factory_keys(where_)) | tls.mode](
+                    _window_length,
+                    None if dtype is MISSING else dtype,
+                    None if layout is MISSING else layout,
+                    where_,
+                    None if pin_memory is MISSING else pin_memory,
+                )
+                return requiring_grad(made) if requires_grad is True else made
+            if (
+                beta is MISSING
+                and _window_length.__class__ is int
+                and periodic.__class__ is bool
+                and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
+                and (layout is MISSING or layout is None or layout.__class__ is layout_class)
+                and where_ is not False
+                and (pin_memory is MISSING or pin_memory is None or pin_memory is False)
+                and (requires_grad is MISSING or requires_grad.__class__ is bool)
+            ):
+                made = _kaiser_window_periodic_kernels[(CPU if where_ is None and tls.default_device is None else factory_keys(where_)) | tls.mode](
+                    _window_length,
+                    periodic,
+                    None if dtype is MISSING else dtype,
+                    None if layout is MISSING else layout,
+                    where_,
+                    None if pin_memory is MISSING else pin_memory,
+                )
+                return requiring_grad(made) if requires_grad is True else made
+            if (
+                _window_length.__class__ is int
+                and periodic.__class__ is bool
+                and beta.__class__ is float
+                and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
+                and (layout is MISSING or layout is None or layout.__class__ is layout_class)
+                and where_ is not False
+                and (pin_memory is MISSING or pin_memory is None or pin_memory is False)
+                and (requires_grad is MISSING or requires_grad.__class__ is bool)
+            ):
+                made = _kaiser_window_beta_kernels[(CPU if where_ is None and tls.default_device is None else factory_keys(where_)) | tls.mode](
+                    _window_length,
+                    periodic,
+                    beta,
+                    None if dtype is MISSING else dtype,
+                    None if layout is MISSING else layout,
+                    where_,
+                    None if pin_memory is MISSING else pin_memory,
+                )
+                return requiring_grad(made) if requires_grad is True else made
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        kaiser_window, _kaiser_window_packet, (_window_length, _periodic, _beta),
+        (more, periodic, beta, dtype, layout, device, pin_memory, requires_grad),
+        ('periodic', 'beta', 'dtype', 'layout', 'device', 'pin_memory', 'requires_grad'), args, kwargs,
     )
 
 def kl_div(_input=MISSING, _target=MISSING, _reduction=MISSING, /, more=MISSING, target=MISSING, reduction=MISSING, log_target=MISSING, *args, **kwargs):
@@ -22050,8 +22137,8 @@ def randperm(_n=MISSING, /, more=MISSING, generator=MISSING, dtype=MISSING, layo
         ('generator', 'dtype', 'layout', 'device', 'pin_memory', 'out', 'requires_grad'), args, kwargs,
     )
 
-def range(_start=MISSING, _end=MISSING, _step=MISSING, /, more=MISSING, end=MISSING, step=MISSING, dtype=MISSING, layout=MISSING, device=MISSING, pin_memory=MISSING, requires_grad=MISSING, *args, **kwargs):
-    """range(start, end, step=1, *, dtype=None, layout=None, device=None, pin_memory=None, requires_grad=False) -> Tensor
+def range(_start=MISSING, _end=MISSING, _step=MISSING, /, more=MISSING, end=MISSING, step=MISSING, dtype=MISSING, layout=MISSING, device=MISSING, pin_memory=MISSING, out=MISSING, requires_grad=MISSING, *args, **kwargs):
+    """range(start, end, step=1, *, dtype=None, layout=None, device=None, pin_memory=None, out=None, requires_grad=False) -> Tensor
 
     Numbers from start to end, both included."""
     if _end is not MISSING:
@@ -22064,7 +22151,8 @@ def range(_start=MISSING, _end=MISSING, _step=MISSING, /, more=MISSING, end=MISS
         try:
             where_ = None if device is MISSING else as_device(device)
             if (
-                _start.__class__ in NUMBERS
+                out is MISSING
+                and _start.__class__ in NUMBERS
                 and end.__class__ in NUMBERS
                 and (step is MISSING or step.__class__ in NUMBERS)
                 and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
@@ -22087,8 +22175,8 @@ def range(_start=MISSING, _end=MISSING, _step=MISSING, /, more=MISSING, end=MISS
             pass
     return call_packet_as_given(
         range, _range_packet, (_start, _end, _step),
-        (more, end, step, dtype, layout, device, pin_memory, requires_grad),
-        ('end', 'step', 'dtype', 'layout', 'device', 'pin_memory', 'requires_grad'), args, kwargs,
+        (more, end, step, dtype, layout, device, pin_memory, out, requires_grad),
+        ('end', 'step', 'dtype', 'layout', 'device', 'pin_memory', 'out', 'requires_grad'), args, kwargs,
     )
 
 def ravel(_input=MISSING, /, more=MISSING, *args, **kwargs):
@@ -29740,6 +29828,7 @@ NAMESPACES = {
         ('isposinf', 'isposinf'),
         ('isreal', 'isreal'),
         ('istft', 'istft'),
+        ('kaiser_window', 'kaiser_window'),
         ('kl_div', 'kl_div'),
         ('kron', 'kron'),
         ('kthvalue', 'kthvalue'),

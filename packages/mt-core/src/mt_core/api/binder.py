@@ -13,7 +13,6 @@ from ..dispatch.registry import Overload, Packet, Resolver, find_overload
 from ..factories import call_factory, check_out_options, pin_position, requiring_grad
 from ..overriding import handed_over, must_ask
 from ..schema import MISSING, Argument, Schema, Type
-from ..state import tls
 from ..tensor_types import TENSORS
 from .arguments import REJECTED, converter, default_of, type_name
 
@@ -176,7 +175,6 @@ class Signature:
         if out.__class__ in TENSORS:
             at = {p.name: i for i, p in enumerate(self.parameters)}
             check_out_options(out, {name: bound[i] for name, i in at.items() if name in kwargs})
-            bound[at["dtype"]], bound[at["device"]] = out._dtype, out.device
         bound[self.pin_at] = None
         result = self._call_out(bound, out)
         return requiring_grad(result) if kwargs.get("requires_grad") else result
@@ -190,23 +188,9 @@ class Signature:
                 raise TypeError(
                     f"{self.overload.packet_name}(): argument 'out' must be {expected}, not {type(out).__name__}"
                 )
-        check_no_grad_for_out(self.overload, [*bound, *outs])
         rest = iter(bound)
         writes = iter(outs)
         return self.out.call(*[next(writes) if a.writes else next(rest) for a in self.out.schema.arguments])
-
-
-def check_no_grad_for_out(overload: Overload, values: list[Any]) -> None:
-    """Refuse ``out=`` where something requires grad, as PyTorch does."""
-    if not tls.grad_enabled:
-        return
-    for value in values:
-        for tensor in value if isinstance(value, list) else (value,):
-            if tensor.__class__ in TENSORS and tensor.requires_grad:
-                raise RuntimeError(
-                    f"{overload.packet_name}(): functions with out=... arguments don't support automatic "
-                    "differentiation, but one of the arguments requires grad."
-                )
 
 
 def signatures_of(packet: Packet, method: bool) -> list[Signature]:

@@ -16,7 +16,7 @@ from ..dtypes import dtype, saturated
 from ..factories import check_options
 from ..formats import channels_last, channels_last_3d, memory_format, preserve_format
 from ..keys import BACKEND_MASK, CPU, META, OTHER_INDEX, STRIDED
-from ..layout import channels_last_strides, output_strides
+from ..layout import broadcast_shapes, channels_last_strides, output_strides
 from ..number_range import check_number
 from ..pinned import can_pin, is_pinned, pinned_array
 from ..plugins.runtime_access import has_part, require
@@ -100,15 +100,18 @@ def empty_strided(size: Ints, stride: Ints, dtype: Any, layout: Any, device: Any
     """-> size, whose elements mean nothing, with these strides."""
     if layout is not None or pin_memory:
         check_options(layout, pin_memory)
+    _check_strides(size, stride)
+    return allocate(size, dtype or dtypes.get_default_dtype(), device, stride)
+
+
+def _check_strides(size: Ints, stride: Ints) -> None:
+    """Refuse strides that do not go with the sizes, or run backwards."""
     if len(size) != len(stride):
         raise RuntimeError(
             f"dimensionality of sizes ({len(size)}) must match dimensionality of strides ({len(stride)})"
         )
     if any(s < 0 for s in stride):
-        raise RuntimeError(
-            f"empty_strided: Negative strides are not supported at the moment, got strides: {list(stride)}"
-        )
-    return allocate(size, dtype or dtypes.get_default_dtype(), device, stride)
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
 
 
 def _filled(result: Tensor, value: Any) -> Tensor:
@@ -183,6 +186,8 @@ def zeros(size: Ints, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> 
     """-> size."""
     if layout is not None or pin_memory:
         check_options(layout, pin_memory)
+    if size and min(size) < 0:
+        raise RuntimeError("zeros: Dimension size must be non-negative.")
     return _filled_anew(size, dtype or dtypes.get_default_dtype(), device, None, 0)
 
 
@@ -253,6 +258,7 @@ def new_empty_strided(
     """-> size with these strides, of self's dtype and device unless told; elements mean nothing."""
     if layout is not None or pin_memory:
         check_options(layout, pin_memory)
+    _check_strides(size, stride)
     return allocate(size, dtype or self._dtype, device, stride, like=self)
 
 
@@ -376,8 +382,12 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
     """self (*), src broadcast to it -> self, written into."""
     if self._keys & STRIDED:
         check_no_internal_overlap(self)
-    if src._array.shape != self._array.shape:
-        src = src.detach().expand(self._array.shape)
+    shape = self._array.shape
+    if src._array.shape != shape:
+        common = broadcast_shapes([shape, src._array.shape])
+        if common != tuple(shape):
+            raise RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(common)}")
+        src = src.detach().expand(shape)
     if src is not self:
         transfer(self, src, non_blocking)
     cell_of(self).version += 1

@@ -49,13 +49,13 @@ class Declaration:
         ones), as long as all parameters have their defaults, or its attribute ``also`` is None.
     dtypes : Supported or None
         All other kinds: the dtypes that the operator is written for, and what is said of others. It is the first tensor
-        argument that is asked, or all together where a promotion is declared; a shape rule asks after its own errors, a
-        composite before it begins.
+        argument that is asked, or all together where a promotion is declared, or a factory's result; a shape rule asks
+        after its own errors, a composite before it begins.
     alias_of : str or None
         The overload that this one is a second name of.
     exact_out : str
         Where ``out`` must have the result's dtype: what is said if not (declared as True: `_EXACT_OUT`), with ``{out}`` and ``{expected}`` for the dtypes
-        (``{cpp_out}`` and ``{cpp_expected}`` for their C++ names). Else it is what the result can be cast to.
+        (``{cpp_out}`` and ``{cpp_expected}`` for their C++ names), ``{name}`` for the argument's. Else it is what the result can be cast to.
     out_takes : frozenset of dtype
         The dtypes that such an ``out`` may have besides the result's.
     out_dtype : callable or None
@@ -68,6 +68,8 @@ class Declaration:
         is refused.
     out_check : OutDtypes or None
         What ``out`` may be, where that is neither, or is said in other words.
+    any_shape_out : bool
+        An ``out`` with as many elements as the result, of one dimension, keeps its shape.
     """
 
     __slots__ = (
@@ -96,6 +98,7 @@ class Declaration:
         "not_in_part",
         "on_expanded",
         "out_check",
+        "any_shape_out",
     )
 
     def __init__(
@@ -124,6 +127,7 @@ class Declaration:
         not_in_part: frozenset[str] = frozenset(),
         on_expanded: str = "",
         out_check: OutDtypes | None = None,
+        any_shape_out: bool = False,
     ) -> None:
         self.schema = schema
         self.family = family
@@ -148,6 +152,7 @@ class Declaration:
         self.not_in_part = not_in_part
         self.on_expanded = on_expanded
         self.out_check = out_check
+        self.any_shape_out = any_shape_out
         self.inplace: str | None = None
         self.out: str | None = None
         if (check if kind != "elementwise" else dtypes) is not None:
@@ -204,6 +209,7 @@ class Facts(TypedDict, total=False):
     out_dtype: Callable[[Any, Any], dtype | None]
     on_expanded: str
     out_check: OutDtypes
+    any_shape_out: bool
 
 
 class Options(Facts, total=False):
@@ -258,6 +264,8 @@ class Family:
         Arguments that may share no memory with what the in-place and ``out=`` forms write, or all of it only.
     out_check : OutDtypes
         Which other dtypes it takes, and what it says of the rest.
+    any_shape_out : bool
+        See `Declaration`.
     """
 
     def __init__(self, name: str) -> None:

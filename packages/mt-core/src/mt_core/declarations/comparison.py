@@ -8,7 +8,19 @@ from typing import Any
 from .. import dtypes
 from ..dtypes import can_cast, cpp_type_name, scalar_type_name
 from ..promotion import ARITHMETIC, BOOL
-from ._checks import COMPLEX, COMPLEX_HALF, EXACT_OUT, FLOATS, INTEGERS, REAL, UNSIGNED, Refusal, Supported, check_fits
+from ._checks import (
+    COMPLEX,
+    COMPLEX_HALF,
+    EXACT_OUT,
+    FLOAT8,
+    FLOATS,
+    INTEGERS,
+    REAL,
+    UNSIGNED,
+    Refusal,
+    Supported,
+    check_fits,
+)
 from ._declare import Family
 
 family = Family("comparison")
@@ -37,7 +49,7 @@ for _name, _doc in (
         promotion=BOOL,
         inplace=False,
         out=False,
-        check=Supported(_name, REAL | UNSIGNED | _ANY_COMPLEX),
+        check=Supported(_name, REAL | UNSIGNED | _ANY_COMPLEX | FLOAT8),
         doc=_doc,
     )
 for _name, _doc in (("isposinf", "Where elements are infinity."), ("isneginf", "Where elements are minus infinity.")):
@@ -83,6 +95,8 @@ def _check_limits(args: tuple[Any, ...], common: Any) -> None:
     if all(limit is None for limit in limits):
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     for limit in limits:
+        if len(limits) == 2 and isinstance(limit, complex) and not args[0].is_complex():
+            raise RuntimeError("value cannot be converted to type double without overflow")
         check_fits(limit, common)
 
 
@@ -134,6 +148,7 @@ for _name, _other in (("min", "maximum"), ("max", "minimum")):
     family.elementwise(
         f"clamp_{_name}(Tensor self, Scalar {_name}) -> Tensor", promotes=f"self {_name}", **_IN_BOTH, out=True,
         check=Supported(f"clamp_{_name}_scalar_cpu", _ORDERED, _NO_COMPLEX, also=_check_limits), exact_out=EXACT_OUT,
+        inplace_check=Supported(f"clamp_{_name}_scalar_cpu", _ORDERED, _NO_COMPLEX, also=_check_limits_in_place),
     )  # fmt: skip
 for _overload in (".Tensor", ""):
     family.alias(f"clip{_overload}", f"clamp{_overload}", inplace_variants="function method")
@@ -205,15 +220,15 @@ family.composite(
 family.plain(
     "isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> "
     "Tensor",
-    variants="function", out=True, doc="Where elements are (or, with `invert`, are not) among the test elements.",
+    variants="function", out=True, exact_out=True, doc="Where elements are (or, with `invert`, are not) among the test elements.",
 )  # fmt: skip
 family.composite(
     "isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> "
     "Tensor",
-    variants="function", out=True,
+    variants="function", out=True, exact_out=True,
 )  # fmt: skip
 family.composite(
     "isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> "
     "Tensor",
-    variants="function", out=True,
+    variants="function", out=True, exact_out=True,
 )  # fmt: skip

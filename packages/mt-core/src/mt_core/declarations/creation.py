@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from ._checks import FLOATS, INTEGERS, Supported
 from ._declare import Family
 
 family = Family("creation")
+_COUNTED = Supported("arange_cpu", INTEGERS | FLOATS)
 
 _OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 _LIKE = f"{_OPTIONS}, MemoryFormat? memory_format=None"
@@ -22,12 +24,18 @@ family.factory(
     doc="A tensor of one value; its dtype follows the value where none is given.",
 )
 family.factory(
-    f"arange(Scalar end, *, {_OPTIONS}) -> Tensor", out=True, doc="Numbers from 0 up to (not including) `end`."
+    f"arange(Scalar end, *, {_OPTIONS}) -> Tensor",
+    out=True,
+    any_shape_out=True,
+    dtypes=_COUNTED,
+    doc="Numbers from 0 up to (not including) `end`.",
 )
-family.factory(f"arange.start(Scalar start, Scalar end, *, {_OPTIONS}) -> Tensor")
+family.factory(f"arange.start(Scalar start, Scalar end, *, {_OPTIONS}) -> Tensor", dtypes=_COUNTED)
 family.factory(
     f"arange.start_step(Scalar start, Scalar end, Scalar step=1, *, {_OPTIONS}) -> Tensor",
     out="start_out",
+    any_shape_out=True,
+    dtypes=_COUNTED,
     doc="Numbers from `start` up to (not including) `end` by `step`.",
 )
 family.factory(f"scalar_tensor(Scalar s, *, {_OPTIONS}) -> Tensor", doc="A 0-dim tensor of a number.")

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from ._checks import BOOL, COMPLEX, COMPLEX_HALF, FLOAT8, FLOATS, INTEGERS, REAL, Supported
 from .creation import _OPTIONS, family
+
+_SPACED = INTEGERS | FLOATS | COMPLEX
+_TRIANGLE_DTYPES = REAL | COMPLEX | COMPLEX_HALF
 
 family.factory(
     f"linspace(Scalar start, Scalar end, int steps, *, {_OPTIONS}) -> Tensor",
     out=True,
+    any_shape_out=True,
+    dtypes=Supported("linspace_cpu", _SPACED),
     doc="`steps` evenly spaced numbers, both ends included.",
 )
 family.factory(
     f"logspace(Scalar start, Scalar end, int steps, float base=10.0, *, {_OPTIONS}) -> Tensor",
     out=True,
+    any_shape_out=True,
+    dtypes=Supported("logspace_cpu", _SPACED),
     doc="base to the power of evenly spaced exponents.",
 )
 for _kind, _args in (
@@ -23,10 +31,16 @@ for _kind, _args in (
     family.composite(
         f"logspace.{_kind}({_args}, int steps, float base=10.0, *, {_OPTIONS}) -> Tensor", variants="function"
     )
-family.composite(f"range(Scalar start, Scalar end, Scalar step=1, *, {_OPTIONS}) -> Tensor", variants="function",
-              doc="Numbers from start to end, both included.")  # fmt: skip
-family.factory(f"eye(int n, *, {_OPTIONS}) -> Tensor", out=True, doc="The identity matrix.")
-family.factory(f"eye.m(int n, int m, *, {_OPTIONS}) -> Tensor", out=True)
+family.factory(
+    f"range(Scalar start, Scalar end, Scalar step=1, *, {_OPTIONS}) -> Tensor",
+    out=True,
+    any_shape_out=True,
+    dtypes=Supported("range_cpu", INTEGERS | FLOATS),
+    doc="Numbers from start to end, both included.",
+)
+_EYE = Supported("eye", BOOL | INTEGERS | FLOATS | COMPLEX | FLOAT8)
+family.factory(f"eye(int n, *, {_OPTIONS}) -> Tensor", out=True, dtypes=_EYE, doc="The identity matrix.")
+family.factory(f"eye.m(int n, int m, *, {_OPTIONS}) -> Tensor", out=True, dtypes=_EYE)
 family.factory(
     f"tril_indices(int row, int col, int offset=0, *, {_OPTIONS.replace('dtype=None', 'dtype=long')}) -> Tensor",
     doc="(2, count) indices of the lower triangle.",
@@ -40,6 +54,7 @@ family.plain(
     inplace=True,
     out=True,
     doc="The lower triangle of the last two dimensions, zeros elsewhere.",
+    dtypes=Supported("tril", _TRIANGLE_DTYPES),
     exact_out=True,
 )
 family.plain(
@@ -47,11 +62,13 @@ family.plain(
     inplace=True,
     out=True,
     doc="The upper triangle of the last two dimensions, zeros elsewhere.",
+    dtypes=Supported("triu", _TRIANGLE_DTYPES),
     exact_out=True,
 )
 family.composite(
     "diag(Tensor self, int diagonal=0) -> Tensor",
     out=True,
+    exact_out=True,
     doc="A matrix with a vector on a diagonal, or the diagonal of a matrix.",
 )
 family.composite(
@@ -81,6 +98,12 @@ family.factory(
     f"empty_permuted(int[] size, int[] physical_layout, *, {_OPTIONS}) -> Tensor",
     doc="Uninitialized, dense in the order of dimensions given.",
 )
+for _arguments in ("", ".periodic", ".beta"):
+    _more = {"": "", ".periodic": ", bool periodic", ".beta": ", bool periodic, float beta"}[_arguments]
+    family.composite(
+        f"kaiser_window{_arguments}(int window_length{_more}, *, {_OPTIONS}) -> Tensor", variants="function",
+        doc="The Kaiser window, whose shape is `beta` (12).",
+    )  # fmt: skip
 for _name in ("bartlett", "blackman", "hann", "hamming"):
     family.composite(f"{_name}_window(int window_length, *, {_OPTIONS}) -> Tensor", variants="function",
                   doc=f"The {_name.title()} window.")  # fmt: skip

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..dtypes import bool as bool_dtype
 from ..dtypes import cpp_type_name
+from ..number_range import check_number
 from ..promotion import ARITHMETIC, DIVISION, FLOAT, KEEP
 from ..promotion import REAL as REAL_RESULT
 from ._checks import (
@@ -132,13 +133,19 @@ family.unary("sign", promotion=ARITHMETIC, doc="-1, 0 or 1; 0 for NaN.", check=S
 family.unary("sgn", promotion=ARITHMETIC, check=Supported("sign_cpu", _ADDABLE), exact_out=EXACT_OUT,
           doc="As `sign`; a complex number divided by its modulus.")  # fmt: skip
 
+
+def _check_value(args: tuple[Any, ...], common: Any) -> None:
+    check_number(args[3], common)
+
+
 family.elementwise(
     "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
-    inplace=True, out=True, check=Supported("addcmul_cpu_out", _ADDABLE - BOOL), doc="self + value * tensor1 * tensor2, broadcast.",
+    inplace=True, out=True, check=Supported("addcmul_cpu_out", _ADDABLE - BOOL, also=_check_value), doc="self + value * tensor1 * tensor2, broadcast.",
 )  # fmt: skip
 
 
 def _check_true_division(args: tuple[Any, ...], common: Any) -> None:
+    check_number(args[3], common)
     if max(args[1].dtype.category, args[2].dtype.category) < 2:
         raise RuntimeError(
             "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true "
@@ -166,9 +173,24 @@ def _check_same_dtype(args: tuple[Any, ...], common: Any) -> None:
             )
 
 
-for _overload, _weight in (("Scalar", "scalar"), ("Tensor", "tensor")):
-    family.elementwise(
-        f"lerp.{_overload}(Tensor self, Tensor end, {_overload} weight) -> Tensor",
-        promotion=KEEP, inplace=True, out=f"{_overload}_out", check=Supported(f"lerp_kernel_{_weight}", FLOATS | COMPLEX, also=_check_same_dtype), exact_out=EXACT_OUT,
-        doc="self + weight * (end - self), broadcast; exact at both ends.",
-    )  # fmt: skip
+def _check_weight(args: tuple[Any, ...], common: Any) -> None:
+    _check_same_dtype(args, common)
+    check_number(args[2], common)
+
+
+family.elementwise(
+    "lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor",
+    promotion=KEEP,
+    inplace=True,
+    out="Scalar_out",
+    check=Supported("lerp_kernel_scalar", FLOATS | COMPLEX, also=_check_weight),
+    doc="self + weight * (end - self), broadcast; exact at both ends.",
+)
+family.elementwise(
+    "lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor",
+    promotion=KEEP,
+    inplace=True,
+    out="Tensor_out",
+    check=Supported("lerp_kernel_tensor", FLOATS | COMPLEX, also=_check_same_dtype),
+    exact_out=EXACT_OUT,
+)

@@ -33,10 +33,11 @@ def _check_parts(args: tuple[Any, ...], common: Any) -> None:
 
 
 _PARTS = FLOATS - {bfloat16}
-family.elementwise("complex(Tensor real, Tensor imag) -> Tensor", variants="function", out=True, promotion=COMPLEX_OF_REAL,
+_EXACT_PARTS = "Expected object of scalar type {expected} but got scalar type {out} for argument 'out'"
+family.elementwise("complex(Tensor real, Tensor imag) -> Tensor", variants="function", out=True, exact_out=_EXACT_PARTS, promotion=COMPLEX_OF_REAL,
                 check=Supported("complex_cpu", _PARTS, also=_check_parts),
                 doc="real + imag * 1j, broadcast; both of one dtype: half, float or double.")  # fmt: skip
-family.elementwise("polar(Tensor abs, Tensor angle) -> Tensor", variants="function", out=True, promotion=COMPLEX_OF_REAL,
+family.elementwise("polar(Tensor abs, Tensor angle) -> Tensor", variants="function", out=True, exact_out=_EXACT_PARTS, promotion=COMPLEX_OF_REAL,
                 check=Supported("polar_cpu", _PARTS - {float16}, also=_check_parts),
                 doc="abs * exp(1j * angle), broadcast; both of one dtype: float or double.")  # fmt: skip
 family.composite(

@@ -72,6 +72,7 @@ _OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bo
 for _name in ("fftfreq", "rfftfreq"):
     family.composite(
         f"fft_{_name}(int n, float d=1.0, *, {_OPTIONS}) -> Tensor",
+        out=True,
         doc=f"Frequencies that belong to the results of `{_name.removesuffix('freq')}`, for samples `d` apart.",
         variants="function",
         namespace="torch.fft",

@@ -59,8 +59,11 @@ def isin_number(element: Any, test_elements: Any, assume_unique: bool, invert: b
 
 @composite("isin.Tensor_Scalar")
 def isin_one(elements: Any, test_element: Any, assume_unique: bool, invert: bool) -> Any:
+    if isinstance(test_element, int) and not -(2**63) <= test_element < 2**63:
+        return ops.ne(elements, test_element) if invert else ops.eq(elements, test_element)  # no tensor holds it
     return ops.isin(elements, _tensor(test_element, elements), assume_unique=assume_unique, invert=invert)
 
 
 def _tensor(number: Any, beside: Any) -> Any:
-    return ops.scalar_tensor(number, dtype=dtype_of_number(number), device=beside.device)
+    d = dtypes.complex128 if isinstance(number, complex) else dtype_of_number(number)
+    return ops.scalar_tensor(number, dtype=d, device=beside.device)

@@ -3,31 +3,37 @@
 from __future__ import annotations
 
 import math
-import warnings
+from collections.abc import Callable
 from typing import Any
 
 from .. import dtypes
 from ..api import _functions as ops
 from ..dispatch.registry import register_composite as composite
+from ..dtypes import dtype
 from ..factories import check_options
 from ..tensor_types import TENSORS
 
 
-def _number(value: Any) -> Any:
-    if value.__class__ not in TENSORS:
-        return value
-    if value.dim():
-        raise RuntimeError(
-            f"linspace only supports 0-dimensional start and end tensors, but got start with {value.dim()} "
-            "dimension(s)."
-        )
-    return value.item()
+def _ends(name: str, start: Any, end: Any) -> tuple[Any, Any]:
+    """Both ends as numbers.
+
+    Raises
+    ------
+    RuntimeError
+        Where one is a tensor that has dimensions.
+    """
+    given = [(side, value) for side, value in (("start", start), ("end", end)) if value.__class__ in TENSORS]
+    if any(value.dim() for _, value in given):
+        found = " and ".join(f"{side} with {value.dim()} dimension(s)" for side, value in given)
+        raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors, but got {found}.")
+    first, last = (value.item() if value.__class__ in TENSORS else value for value in (start, end))
+    return first, last
 
 
 @composite("linspace.Tensor_Tensor", "linspace.Tensor_Scalar", "linspace.Scalar_Tensor")
 def linspace(start: Any, end: Any, steps: int, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Any:
     check_options(layout, pin_memory)
-    return ops.linspace(_number(start), _number(end), steps, dtype=dtype, device=device)
+    return ops.linspace(*_ends("linspace", start, end), steps, dtype=dtype, device=device)
 
 
 @composite("logspace.Tensor_Tensor", "logspace.Tensor_Scalar", "logspace.Scalar_Tensor")
@@ -35,28 +41,7 @@ def logspace(
     start: Any, end: Any, steps: int, base: float, dtype: Any, layout: Any, device: Any, pin_memory: Any
 ) -> Any:
     check_options(layout, pin_memory)
-    return ops.logspace(_number(start), _number(end), steps, base, dtype=dtype, device=device)
-
-
-@composite("range")
-def range_(start: Any, end: Any, step: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Any:
-    """-> (floor((end - start) / step) + 1,): the end is included."""
-    warnings.warn(
-        "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
-        "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).",
-        stacklevel=3,
-    )
-    check_options(layout, pin_memory)
-    if step == 0:
-        raise RuntimeError("step must be nonzero")
-    count = math.floor((end - start) / step) + 1
-    return ops.arange(
-        start,
-        start + step * (count - 0.5),
-        step,
-        dtype=dtype or dtypes.get_default_dtype(),
-        device=device,
-    )
+    return ops.logspace(*_ends("logspace", start, end), steps, base, dtype=dtype, device=device)
 
 
 @composite("diag")
@@ -120,8 +105,10 @@ def vander(x: Any, N: int | None, increasing: bool) -> Any:
     if N is not None and N < 0:
         raise RuntimeError("N must be non-negative.")
     count = x.shape[0] if N is None else N
-    numbers = x.to(dtypes.int64) if x.dtype is dtypes.bool else x
-    powers = ops.linalg_vander(numbers, N=max(count, 1)).narrow(-1, 0, count)
+    d = dtypes.promote_types(x.dtype, dtypes.int64)
+    if count < 2:
+        return x.new_ones((x.shape[0], count), dtype=d)
+    powers = ops.linalg_vander(x.to(d), N=count)
     return powers if increasing else powers.flip((-1,))
 
 
@@ -138,55 +125,65 @@ def fill_tensor(self: Any, value: Any) -> Any:
 # Windows (Harris 1978): cosine sums over `length` points, of which a periodic window drops the last.
 
 
-def _points(window_length: int, periodic: bool, dtype: Any, device: Any) -> tuple[Any, int]:
-    """(0, 1, ... as double, number of intervals of the symmetric window)."""
-    d = dtype or dtypes.get_default_dtype()
-    if not d.is_floating_point and not d.is_complex:
-        raise RuntimeError("a window expects floating point dtypes, got: " + repr(d).removeprefix("torch."))
-    if window_length < 0:
-        raise RuntimeError(f"window requires non-negative window_length, got window_length={window_length}")
-    total = window_length + 1 if periodic else window_length
-    return ops.arange(window_length, dtype=dtypes.float64, device=device), max(total - 1, 1)
+def _window(name: str, of: Callable[..., Any], *defaults: Any) -> Callable[..., Any]:
+    """A window in the dtype asked for; `of` gets points, the number of intervals, and the parameters after `periodic`.
 
+    `defaults` are those of ``periodic`` and of what comes after it.
+    """
 
-def _cosines(window_length: int, periodic: bool, weights: tuple[float, ...], dtype: Any, device: Any) -> Any:
-    n, intervals = _points(window_length, periodic, dtype, device)
-    d = dtype or dtypes.get_default_dtype()
-    if window_length == 1:
-        return ops.ones((1,), dtype=d, device=device)
-    value: Any = weights[0] + sum(w * ops.cos(n * (2 * math.pi * k / intervals)) for k, w in enumerate(weights[1:], 1))
-    return value.to(d)
-
-
-_WEIGHTS = {"hann": (0.5, -0.5), "hamming": (0.54, -0.46), "blackman": (0.42, -0.5, 0.08)}
-
-
-def _declare_window(name: str, weights: tuple[float, ...]) -> None:
-    def periodic(window_length: int, periodic: bool, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Any:
+    def window(window_length: int, *rest: Any) -> Any:
+        given, (dtype, layout, device, pin_memory) = rest[:-4], rest[-4:]
+        periodic, *parameters = (*given, *defaults[len(given) :])
         check_options(layout, pin_memory)
-        return _cosines(window_length, periodic, weights, dtype, device)
+        d = dtype or dtypes.get_default_dtype()
+        if not d.is_floating_point and not d.is_complex:
+            raise RuntimeError(f"{name} expects floating point dtypes, got: {_options_text(d, device)}")
+        if window_length < 0:
+            raise RuntimeError(f"{name} requires non-negative window_length, got window_length={window_length}")
+        if window_length < 2:
+            return ops.ones((window_length,), dtype=d, device=device)
+        total = window_length + 1 if periodic else window_length
+        whole = of(ops.arange(total, dtype=d, device=device), total - 1, *parameters)
+        return whole.narrow(0, 0, window_length).detach() if periodic else whole
 
-    def default(window_length: int, *options: Any) -> Any:
-        return periodic(window_length, True, *options)
-
-    composite(f"{name}_window.periodic")(periodic)
-    composite(f"{name}_window")(default)
-
-
-for _name, _weights in _WEIGHTS.items():
-    _declare_window(_name, _weights)
-
-
-@composite("bartlett_window.periodic")
-def bartlett_window(window_length: int, periodic: bool, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Any:
-    check_options(layout, pin_memory)
-    n, intervals = _points(window_length, periodic, dtype, device)
-    d = dtype or dtypes.get_default_dtype()
-    if window_length == 1:
-        return ops.ones((1,), dtype=d, device=device)
-    return (1 - (2 * n / intervals - 1).abs()).to(d)
+    return window
 
 
-@composite("bartlett_window")
-def bartlett_window_periodic(window_length: int, *options: Any) -> Any:
-    return bartlett_window(window_length, True, *options)
+def _options_text(d: dtype, device: Any) -> str:
+    """A factory's options as PyTorch writes them."""
+    place = device or "cpu"
+    return (
+        f"TensorOptions(dtype={dtypes.cpp_type_name(d)}, device={place}, layout=Strided (default), "
+        "requires_grad=false (default), pinned_memory=false (default), memory_format=(nullopt))"
+    )
+
+
+def _cosines(*weights: float) -> Callable[[Any, int], Any]:
+    """A sum of cosines of whole numbers of turns, from none up, with these weights."""
+
+    def of(points: Any, intervals: int) -> Any:
+        turns = ((w, 2 * math.pi * k / intervals) for k, w in enumerate(weights[1:], 1))
+        return weights[0] + sum(w * ops.cos(points * angle) for w, angle in turns)
+
+    return of
+
+
+def _triangle(points: Any, intervals: int) -> Any:
+    return 1 - (points * (2 / intervals) - 1).abs()
+
+
+def _kaiser(points: Any, intervals: int, beta: float) -> Any:
+    """I0(beta sqrt(1 - x**2)) / I0(beta), x from -1 to 1 (Kaiser and Schafer 1980)."""
+    places = points.to(points.dtype.compute) * (2 / intervals) - 1
+    height = ops.special_i0(ops.scalar_tensor(beta, dtype=dtypes.float64)).item()
+    return (ops.special_i0(beta * ops.sqrt(1 - places.square())) / height).to(points.dtype)
+
+
+for _name, _of in (
+    ("hann", _cosines(0.5, -0.5)), ("hamming", _cosines(0.54, -0.46)), ("blackman", _cosines(0.42, -0.5, 0.08)),
+    ("bartlett", _triangle),
+):  # fmt: skip
+    composite(f"{_name}_window", f"{_name}_window.periodic")(_window(f"{_name}_window", _of, True))
+composite("kaiser_window", "kaiser_window.periodic", "kaiser_window.beta")(
+    _window("kaiser_window", _kaiser, True, 12.0)
+)

@@ -12,15 +12,26 @@ from ..factories import check_options
 from ..shape_rules import creation as rules
 
 
-@composite("arange.start_step", explicit=True)
-def arange_step(start: Any, end: Any, step: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Any:
-    """-> (ceil((end - start) / step),), multiplied in double precision or int64, and rounded once."""
-    check_options(layout, pin_memory)
-    spec = rules.arange_step(start, end, step, dtype, layout, device, pin_memory)
+def _sequence(start: Any, step: Any, spec: Any, device: Any) -> Any:
+    """start, start + step, ...: multiplied in double precision or int64, and rounded once."""
     if spec.dtype.is_integral:
         start, step = int(start), int(step)
     places = np.arange(spec.shape[0], dtype=np.int64 if spec.dtype.is_integral else np.float64)
     return tensor(start + step * places, dtype=spec.dtype, device=device)
+
+
+@composite("arange.start_step", explicit=True)
+def arange_step(start: Any, end: Any, step: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Any:
+    """-> (ceil((end - start) / step),)."""
+    check_options(layout, pin_memory)
+    return _sequence(start, step, rules.arange_step(start, end, step, dtype, layout, device, pin_memory), device)
+
+
+@composite("range", explicit=True)
+def range_(start: Any, end: Any, step: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Any:
+    """-> (floor((end - start) / step) + 1,): the end is included."""
+    check_options(layout, pin_memory)
+    return _sequence(start, step, rules.inclusive(start, end, step, dtype), device)
 
 
 @composite("arange.start", explicit=True)

@@ -50,6 +50,18 @@ def unrecorded(function: Callee) -> Callee:
     return run
 
 
+def _allowed(rule: Callee | None, function: Callee) -> Callee:
+    """A factory that the rule may refuse first."""
+    if rule is None:
+        return function
+
+    def run(*args: Any) -> Any:
+        rule(*args)
+        return function(*args)
+
+    return run
+
+
 def build(overload: Overload, function: Callee, backend: Any, key: int, call_keys: int) -> Callee:
     """The executor of an operator whose explicit composite is `function`, on a backend with elements."""
     assert key != META, "the meta device asks the rule alone"
@@ -57,7 +69,7 @@ def build(overload: Overload, function: Callee, backend: Any, key: int, call_key
     if overload.declaration.kind == "elementwise":
         return _Elementwise(overload, function, backend, keys).general
     if overload.declaration.kind == "factory":
-        return unrecorded(function)
+        return unrecorded(_allowed(rule_of(overload), function))
     return _plain(overload, function, backend, keys)
 
 

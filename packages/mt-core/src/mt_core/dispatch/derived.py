@@ -118,6 +118,8 @@ def _functional_from_inplace(inplace: Overload) -> Callee:
 
 def _out_form(overload: Overload, functional: Overload, kernels: list[Kernel], key: int, call_keys: int) -> Callee:
     general = _out_from_functional(overload, functional)
+    if overload.declaration.kind == "factory":
+        return _with_options_of_out(overload, general)
     if not kernels or call_keys & STRIDED:
         return general
     if overload.declaration.kind == "elementwise":
@@ -125,6 +127,19 @@ def _out_form(overload: Overload, functional: Overload, kernels: list[Kernel], k
     if len(overload.schema.returns) == 1 and any(kernel.out == "fills" for kernel in kernels):
         return _filled(overload, functional, kernels, backend_for(key), general)
     return general
+
+
+def _with_options_of_out(overload: Overload, general: Callee) -> Callee:
+    """A factory's ``out=`` form: what it makes has the dtype and the device of ``out``."""
+    places = {a.name: i for i, a in enumerate(overload.schema.arguments)}
+    out_at, dtype_at, device_at = places["out"], places["dtype"], places["device"]
+
+    def run(*args: Any) -> Any:
+        given, out = list(args), args[out_at]
+        given[dtype_at], given[device_at] = out._dtype, out.device
+        return general(*given)
+
+    return run
 
 
 def _filled(overload: Overload, functional: Overload, kernels: list[Kernel], backend: Any, general: Callee) -> Callee:
@@ -170,7 +185,7 @@ def _check_of_outs(overload: Overload, outs: list[int]) -> Callable[[int, Tensor
     facts, arguments = overload.declaration, overload.schema.arguments
     exact, also, asks = facts.exact_out, facts.out_takes, facts.out_check
     if exact:
-        return lambda at, out, result: check_exact(out, result, exact, also)
+        return lambda at, out, result: check_exact(out, result, exact, also, arguments[at].name)
     if asks is None:
         return None
     names = {i: arguments[i].name for i in outs}
@@ -188,6 +203,7 @@ def _out_from_functional(overload: Overload, functional: Overload) -> Callee:
     check_outs = _check_of_outs(overload, outs)
     chooses = overload.declaration.out_dtype
     dtype_at = next((i for i, a in enumerate(functional.schema.arguments) if a.name == "dtype"), -1)
+    any_shape = overload.declaration.any_shape_out
     handed_over = result_type(overload.declaration)
 
     def run(*args: Any) -> Any:
@@ -205,6 +221,8 @@ def _out_from_functional(overload: Overload, functional: Overload) -> Callee:
                     check_outs(i, args[i], result)
             if len(outs) == 1:
                 out = args[outs[0]]
+                if any_shape and out.numel() == results.numel():
+                    results = results.view(out.shape)
                 return write_result(out, results.to(out._dtype) if out._dtype in also else results)
             for i, result in zip(outs, results, strict=True):
                 check_out(args[i], result)

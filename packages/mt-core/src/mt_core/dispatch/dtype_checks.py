@@ -1,7 +1,7 @@
 """The declared dtypes of operators that do not promote: ``dtypes=`` of a declaration, asked where a call is described.
 
 Elementwise operators ask for their common dtype (``check=``); others for the dtype of their first tensor argument, or
-for the common one where a promotion is declared.
+for the common one where a promotion is declared, and factories for that of their result.
 The half types count as accepted wherever float32 is, since they are computed in it: that is more than PyTorch does on
 the CPU.
 """
@@ -21,6 +21,8 @@ Callee = Callable[..., Any]
 
 def asked_after(overload: Overload, rule: Callee) -> Callee:
     """A shape rule that refuses dtypes last, as PyTorch's kernels do: errors of shapes come first."""
+    if overload.declaration.kind == "factory":
+        return _asked_of_result(overload, rule)
     check = _check(overload)
     if check is None:
         return rule
@@ -28,6 +30,20 @@ def asked_after(overload: Overload, rule: Callee) -> Callee:
     def described(*args: Any) -> Any:
         made = rule(*args)
         check(args)
+        return made
+
+    return described
+
+
+def _asked_of_result(overload: Overload, rule: Callee) -> Callee:
+    """The rule of a factory that is not written for every dtype."""
+    supported = overload.declaration.dtypes
+    if supported is None:
+        return rule
+
+    def described(*args: Any) -> Any:
+        made = rule(*args)
+        supported.require(args, made.dtype)
         return made
 
     return described

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 from .. import dtypes
@@ -20,21 +21,50 @@ def _arange_dtype(requested: Any, *numbers: Any) -> Any:
 def arange_step(start: Any, end: Any, step: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Spec:
     """-> (ceil((end - start) / step),); int64 where all three are integers, else the default dtype."""
     d = _arange_dtype(dtype, start, end, step)
-    for value in (start, end):
-        if isinstance(value, float) and not math.isfinite(value):
-            raise RuntimeError(f"unsupported range: {start} -> {end}")
-    if step == 0:
-        raise RuntimeError("step must be nonzero")
-    if (end - start) * step < 0:
-        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
-    exact = all(isinstance(n, int) for n in (start, end, step))
-    if d.is_integral and not exact:
+    check_range(start, end, step, "lower")
+    if d is dtypes.int64:
         start, end, step = int(start), int(end), int(step)
         if step == 0:
             raise ValueError("step must be nonzero")
-        exact = True
+    exact = all(isinstance(n, int) for n in (start, end, step))
     count = -((start - end) // step) if exact else math.ceil((end - start) / step)
     return Spec((count,), d)
+
+
+def check_range(start: Any, end: Any, step: Any, other_bound: str) -> None:
+    """Refuse what no range of real numbers has: complex or infinite ends, no step, or one away from the end."""
+    for value in (start, end, step):
+        if isinstance(value, complex):
+            raise RuntimeError("value cannot be converted to type double without overflow")
+    if not (step > 0 or step < 0):
+        raise RuntimeError("step must be nonzero")
+    for value in (start, end):
+        if isinstance(value, float) and not math.isfinite(value):
+            raise RuntimeError(f"unsupported range: {start:g} -> {end:g}")
+    if (end - start) * step < 0:
+        raise RuntimeError(f"upper bound and {other_bound} bound inconsistent with step sign")
+
+
+@shape_rule("range", warns=True)
+def range_(start: Any, end: Any, step: Any, dtype: Any, layout: Any, device: Any, pin_memory: Any) -> Spec:
+    """-> (floor((end - start) / step) + 1,): the end is included; the default dtype unless told."""
+    warnings.warn(
+        "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with "
+        "Python's range builtin. Instead, use torch.arange, which produces values in [start, end).",
+        stacklevel=3,
+    )
+    return inclusive(start, end, step, dtype)
+
+
+def inclusive(start: Any, end: Any, step: Any, dtype: Any) -> Spec:
+    """What `range` describes, without its warning."""
+    d = dtype or dtypes.get_default_dtype()
+    check_range(start, end, step, "lower")
+    if d.is_integral:
+        start, end, step = int(start), int(end), int(step)
+        if step == 0:
+            raise RuntimeError("step must be nonzero")
+    return Spec((math.floor((end - start) / step) + 1,), d)
 
 
 @shape_rule("arange.start")

@@ -9,13 +9,13 @@ from ..dispatch.registry import register_shape_rule as shape_rule
 from ..spec import Spec
 
 
-def _sequence_dtype(requested: Any, *numbers: Any) -> Any:
+def _sequence_dtype(name: str, requested: Any, *numbers: Any) -> Any:
     default = dtypes.get_default_dtype()
     if any(isinstance(n, complex) for n in numbers):
         if requested is not None and not requested.is_complex:
             raise RuntimeError(
-                f"linspace(): inferred dtype {default.to_complex()!r} can't be safely cast to passed dtype "
-                f"{requested!r}"
+                f"torch.{name}(): inferred dtype {dtypes.cpp_type_name(default.to_complex())} can't be safely cast to "
+                f"passed dtype {dtypes.scalar_type_name(requested)}"
             )
         return requested or default.to_complex()
     return requested or default
@@ -26,7 +26,7 @@ def linspace(start: Any, end: Any, steps: int, dtype: Any, layout: Any, device: 
     """-> (steps,); the default dtype, its complex one for complex ends."""
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
-    return Spec((steps,), _sequence_dtype(dtype, start, end))
+    return Spec((steps,), _sequence_dtype("linspace", dtype, start, end))
 
 
 @shape_rule("logspace")
@@ -36,7 +36,7 @@ def logspace(
     """-> (steps,); dtype as for `linspace`."""
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
-    return Spec((steps,), _sequence_dtype(dtype, start, end))
+    return Spec((steps,), _sequence_dtype("logspace", dtype, start, end))
 
 
 @shape_rule("eye")

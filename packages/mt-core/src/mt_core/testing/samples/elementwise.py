@@ -45,7 +45,12 @@ cases(
     lambda t: call(t(2, 3), t(3), t(2, 1, low=1), value=0.5),
     lambda t: call(t(2, 3), t(), t(low=1)),
 )
-cases("lerp.Scalar", lambda t: call(t(2, 3), t(2, 3), 0.3), lambda t: call(t(3), t(2, 1), 0.8))
+cases(
+    "lerp.Scalar",
+    lambda t: call(t(2, 3), t(2, 3), 0.3),
+    lambda t: call(t(3), t(2, 1), 0.8),
+    lambda t: call(t(2, 3), t(2, 3), 0.75),
+)
 cases("lerp.Tensor", lambda t: call(t(2, 3), t(2, 3), t(2, 3)), lambda t: call(t(3), t(2, 1), t()))
 cases(
     "view_as_real",
