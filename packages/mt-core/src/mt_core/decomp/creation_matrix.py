@@ -175,7 +175,7 @@ def _triangle(points: Any, intervals: int) -> Any:
 def _kaiser(points: Any, intervals: int, beta: float) -> Any:
     """I0(beta sqrt(1 - x**2)) / I0(beta), x from -1 to 1 (Kaiser and Schafer 1980)."""
     places = points.to(points.dtype.compute) * (2 / intervals) - 1
-    height = ops.special_i0(ops.scalar_tensor(beta, dtype=dtypes.float64)).item()
+    height = ops.special_i0(places.new_full((), beta))
     return (ops.special_i0(beta * ops.sqrt(1 - places.square())) / height).to(points.dtype)
 
 
