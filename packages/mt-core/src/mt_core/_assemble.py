@@ -95,14 +95,6 @@ _IN_PYTHON = frozenset(
     register_post_accumulate_grad_hook share_memory_ split storage unique unique_consecutive""".split()
 )
 
-
-def _from_numpy(array: Any) -> Any:
-    from .interop import from_numpy  # lazy: few programs mix tensors and arrays in operators
-
-    return from_numpy(array)
-
-
-Arrays.from_numpy = staticmethod(_from_numpy)  # type: ignore[assignment]
 sign(vars(_functions), _functions.__name__, LazySignature)
 sign(vars(TensorBase), TensorBase.__module__, LazyMethodSignature)
 _attach_members()
