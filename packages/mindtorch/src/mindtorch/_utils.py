@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import mindtorch as torch  # noqa: F401 - PyTorch's pickles call memory formats ``torch._utils torch.channels_last``
+import mindtorch as torch  # PyTorch's pickles call memory formats ``torch._utils torch.channels_last``
 from mt_core.serialization import rebuild as _rebuild
 from mt_core.torch_names import _REBUILDERS
 from mt_nn.parameter import _rebuild_parameter as _rebuild_parameter
@@ -11,3 +11,8 @@ from mt_nn.parameter import _rebuild_parameter_with_state as _rebuild_parameter_
 __all__: list[str] = []
 
 globals().update({name: getattr(_rebuild, name) for name in _REBUILDERS})
+
+
+def _element_size(dtype: torch.dtype) -> int:
+    """Bytes of one element."""
+    return dtype.itemsize
