@@ -12,6 +12,7 @@ from mt_core.storage import UntypedStorage
 from mt_core.typed_storage import TypedStorage
 
 __all__ = [
+    "_assert",
     "can_cast",
     "detach",
     "get_device",
@@ -29,6 +30,17 @@ __all__ = [
     "result_type",
     "typename",
 ]
+
+
+def _assert(condition: Any, message: Any) -> None:
+    """Assert as a function, which tracers see.
+
+    Raises
+    ------
+    AssertionError
+        With the message, when the condition does not hold.
+    """
+    assert condition, message
 
 
 def is_tensor(obj: Any) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 
 from mt_core.deprecation import Once
+from mt_core.determinism import DETERMINISM
 
 __all__ = [
     "are_deterministic_algorithms_enabled",
@@ -23,27 +24,40 @@ _PRECISIONS = ("highest", "high", "medium")
 
 
 class _Switches:
-    """The state of this module: every kernel on the CPU is deterministic and of full precision, whatever it says."""
+    """The state of this module: every kernel on the CPU is of full precision, whatever it says."""
 
-    deterministic = False
-    warn_only = False
     float32_matmul_precision = "highest"
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Ask that operators which have no deterministic kernel raise, or warn; kernels on the CPU all are."""
-    _Switches.deterministic = bool(mode)
-    _Switches.warn_only = bool(mode) and warn_only
+    """Ask that operators which have no deterministic algorithm in PyTorch raise, or warn.
+
+    Memory without values is filled then (``torch.utils.deterministic.fill_uninitialized_memory``).
+
+    Raises
+    ------
+    TypeError
+        When an argument is no bool.
+    """
+    if not isinstance(mode, bool):
+        raise TypeError(
+            "_set_deterministic_algorithms(): argument 'mode' (position 1) must be bool, not " + type(mode).__name__
+        )
+    if not isinstance(warn_only, bool):
+        raise TypeError(
+            f"_set_deterministic_algorithms(): argument 'warn_only' must be bool, not {type(warn_only).__name__}"
+        )
+    DETERMINISM.enabled, DETERMINISM.warn_only = mode, mode and warn_only
 
 
 def are_deterministic_algorithms_enabled() -> bool:
     """Whether `use_deterministic_algorithms` is on."""
-    return _Switches.deterministic
+    return DETERMINISM.enabled
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
     """Whether it is on and only warns."""
-    return _Switches.warn_only
+    return DETERMINISM.warn_only
 
 
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
@@ -68,9 +82,9 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
 
 def get_deterministic_debug_mode() -> int:
     """0, 1 or 2, as `set_deterministic_debug_mode` takes them."""
-    if not _Switches.deterministic:
+    if not DETERMINISM.enabled:
         return 0
-    return 1 if _Switches.warn_only else 2
+    return 1 if DETERMINISM.warn_only else 2
 
 
 def set_float32_matmul_precision(precision: str) -> None:

@@ -34,10 +34,19 @@ from .tensor_cast import CastMembers
 from .tensor_convert import ConversionMembers
 from .tensor_handwritten import HandwrittenMembers
 from .tensor_index import IndexingMembers
+from .tensor_legacy import LegacyMembers
 from .typed_storage import TypedStorage
 
 #: Later ones go before earlier ones, and what stands in the class itself before all.
-_MEMBERS = (IndexingMembers, ConversionMembers, CastMembers, AutogradMembers, TensorBase, HandwrittenMembers)
+_MEMBERS = (
+    IndexingMembers,
+    ConversionMembers,
+    CastMembers,
+    AutogradMembers,
+    TensorBase,
+    LegacyMembers,
+    HandwrittenMembers,
+)
 
 
 def _attach_members() -> None:

@@ -20,10 +20,11 @@ from .keys import CPU
 from .number_range import check_data, integers
 from .overriding import overridable_by_modes
 from .pinned import pinned_factory_result
+from .size import Size
 from .state import mode_triple, run_quietly, tls
 from .tensor import Tensor, new_tensor
 
-__all__ = ["legacy_tensor", "tensor"]
+__all__ = ["legacy_of", "legacy_tensor", "tensor"]
 
 
 @overridable_by_modes
@@ -274,21 +275,34 @@ def _astype(array: np.ndarray, d: dtype) -> np.ndarray:
 
 def legacy_tensor(cls: type, *args: Any, device: Any = None, **kwargs: Any) -> Any:
     """``Tensor(2, 3)`` (sizes, uninitialized), ``Tensor([1, 2])`` (data), ``Tensor()``, in the default dtype."""
-    d = dtypes.get_default_dtype()
-    where = _as_device(device)
+    result = legacy_of(dtypes.get_default_dtype(), _as_device(device), args, kwargs)
+    return result if cls is Tensor else result.as_subclass(cls)
+
+
+def legacy_of(d: dtype, where: device | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
+    """What a class of tensors of one dtype makes of sizes, data, a tensor (then a view of it), or nothing.
+
+    Raises
+    ------
+    TypeError
+        For anything else.
+    """
+    if not args and kwargs.keys() == {"size"}:
+        args = (Size(kwargs.pop("size")),)
     if kwargs:
         raise TypeError(
             f"new() received an invalid combination of arguments - got unexpected keyword {next(iter(kwargs))}"
         )
-    if len(args) == 1 and isinstance(args[0], Tensor):
-        result = args[0].detach() if args[0]._dtype is d else None
-        if result is None:
-            raise TypeError(f"expected {d!r} (got {args[0]._dtype!r})")
-    elif len(args) == 1 and isinstance(args[0], (list, tuple, np.ndarray)) and type(args[0]).__name__ != "Size":
-        result = from_data(args[0], d, where)
-    else:
-        sizes = tuple(args[0]) if len(args) == 1 and isinstance(args[0], tuple) else args
-        if not all(isinstance(n, int) for n in sizes):
-            raise TypeError(f"new(): data must be a sequence (got {type(args[0]).__name__})")
-        result = ops.empty(sizes or (0,), dtype=d, device=where)
-    return result if cls is Tensor else result.as_subclass(cls)
+    given = args[0] if len(args) == 1 else None
+    if isinstance(given, Tensor):
+        if given._dtype is not d:
+            raise TypeError(f"expected {d!r} (got {given._dtype!r})")
+        return ops.alias(given)
+    if isinstance(given, (list, tuple, np.ndarray)) and type(given) is not Size:
+        return from_data(given, d, where)
+    if isinstance(given, str):
+        raise TypeError(f"new(): invalid data type '{type(given).__name__}'")
+    sizes = tuple(given) if type(given) is Size else args
+    if not all(isinstance(n, int) for n in sizes):
+        raise TypeError(f"new(): data must be a sequence (got {type(args[0]).__name__})")
+    return ops.empty(sizes or (0,), dtype=d, device=where)

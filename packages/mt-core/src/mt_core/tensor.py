@@ -82,7 +82,10 @@ class Tensor(_Members):
 
     # NumPy must not take over `array + tensor`: Python then asks the tensor.
     __array_priority__ = 1000
-    __hash__ = object.__hash__
+
+    def __hash__(self) -> int:
+        """Its identity, as PyTorch has it: programs look tensors up by it."""
+        return id(self)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """Everything happens in ``__new__``; subclasses may override this freely."""

@@ -10,6 +10,7 @@ from .api.arguments import REJECTED
 from .api.arguments import _dtype as to_dtype
 from .block import block_of, resize_block, set_geometry
 from .cell import cell_of
+from .determinism import DETERMINISM, filler_of
 from .device_methods import moved_to
 from .devices import BACKENDS, device
 from .devices import device as Device
@@ -26,6 +27,7 @@ from .plugins.runtime_access import current_index, require, runtime_of
 from .schema import MISSING
 from .state import tls
 from .subclasses import subclass_keys
+from .tensor import Tensor
 from .tensor_types import TENSORS
 
 __all__ = ["CastMembers"]
@@ -77,7 +79,10 @@ class CastMembers:
         if dtype is None:
             where = "" if self.device.type == "cpu" else f"{self.device.type}."
             return f"torch.{where}{scalar_type_name(self._dtype)}Tensor"
-        return self.to(_dtype_of_type(dtype), non_blocking=non_blocking)
+        d, place = _dtype_of_type(dtype)
+        if place is None:
+            return self.to(d, non_blocking=non_blocking)
+        return self.to(place, d, non_blocking=non_blocking)
 
     def type_as(self: Any, other: Any) -> Any:
         """The tensor in the dtype (and on the device) of another."""
@@ -159,7 +164,7 @@ class CastMembers:
     def is_set_to(self: Any, tensor: Any) -> bool:
         """Whether both have the same storage, offset, sizes and strides."""
         same = self._array.shape == tensor._array.shape and self.stride() == tensor.stride()
-        return same and self.data_ptr() == tensor.data_ptr()
+        return same and self.data_ptr() == tensor.data_ptr() and (self is tensor or block_of(self) is block_of(tensor))
 
     def get_device(self: Any) -> int:
         """The device index; -1 on the CPU."""
@@ -194,7 +199,9 @@ class CastMembers:
     # Resizing
 
     def resize_(self: Any, *sizes: Any, memory_format: Any = None) -> Any:
-        """Give the tensor another shape in place; memory grows when it must, and new elements are uninitialized.
+        """Give the tensor another shape in place; memory grows when it must, and new elements mean nothing.
+
+        With deterministic algorithms they are NaN, or the largest number.
 
         Raises
         ------
@@ -210,14 +217,17 @@ class CastMembers:
             return self
         block = block_of(self)
         offset = block.offset_of(self)
+        before = block.nbytes
         needed = offset + math.prod(shape) * self._dtype.itemsize
-        if needed > block.nbytes:
+        if needed > before:
             resize_block(block, needed)
         strides = contiguous_strides(shape)
         if memory_format in (channels_last, channels_last_3d):
             strides = channels_last_strides(shape, memory_format)
         set_geometry(self, shape, strides, offset // self._dtype.itemsize)
         cell_of(self).version += 1
+        if DETERMINISM.fills and needed > before:
+            _fill_from(self, max(0, before - offset) // self._dtype.itemsize)
         return self
 
     def resize_as_(self: Any, the_template: Any, *, memory_format: Any = None) -> Any:
@@ -293,6 +303,12 @@ def _same_device(wanted: device, tensor: Any) -> bool:
     return wanted.index is None and (runtime_of(have.type) is None or current_index(have.type) == have.index)
 
 
+def _fill_from(tensor: Any, start: int) -> None:
+    """Fill a dense tensor's elements from one on, counted as they lie in memory."""
+    flat = tensor.data.as_strided((tensor.numel() - start,), (1,), tensor.storage_offset() + start)
+    flat.fill_(filler_of(tensor._dtype))
+
+
 def _has_format(tensor: Any, wanted: memory_format | None) -> bool:
     return wanted is None or wanted is preserve_format or tensor.is_contiguous(memory_format=wanted)
 
@@ -310,16 +326,20 @@ def _is_channels_last(tensor: Any, wanted: memory_format) -> bool:
     return True
 
 
-def _dtype_of_type(value: Any) -> dtype:
+def _dtype_of_type(value: Any) -> tuple[dtype, str | None]:
+    """What a dtype, a class or the name of one says: a dtype, and a device where it names one."""
     if value.__class__ is dtype:
-        return value
+        return value, None
+    if value in (float, int, bool):
+        return _as_dtype(value), None
     name = value if isinstance(value, str) else f"{value.__module__}.{value.__name__}"
-    short = name.rpartition(".")[2]
+    place, _, short = name.rpartition(".")
+    where = place.removeprefix("torch.") if place.startswith("torch.") else None
+    if value is Tensor or name == "torch.Tensor":
+        return dtypes.get_default_dtype(), None
     for d in dtypes.ALL_DTYPES:
         if short == f"{scalar_type_name(d)}Tensor":
-            return d
-    if value in (float, int, bool):
-        return _as_dtype(value)
+            return d, where
     raise ValueError(f"invalid type: '{name}'")
 
 

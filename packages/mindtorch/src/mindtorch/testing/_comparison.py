@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import numbers
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -254,3 +255,44 @@ def _greatest(kind: str, differences: Tensor, matches: Tensor) -> str:
     at = int(values.argmax().item())
     index = tuple(builtins.int(i) for i in np.unravel_index(at, tuple(matches.shape)))
     return f"Greatest {kind} difference: {values[at].item()} at index {index}"
+
+
+#: dtype -> relative and absolute tolerance of `assert_allclose`; none for others.
+_OLD_TOLERANCES = {
+    mt_core.float16: (1e-3, 1e-3),
+    mt_core.float32: (1e-4, 1e-5),
+    mt_core.float64: (1e-5, 1e-8),
+}
+
+
+def assert_allclose(
+    actual: Any,
+    expected: Any,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = True,
+    msg: str = "",
+) -> None:
+    """What `assert_close` was before it: NaN equals NaN, dtypes may differ, tolerances are those of the coarser dtype.
+
+    Raises
+    ------
+    AssertionError
+        As `assert_close`.
+    ValueError
+        When one tolerance is given without the other.
+    """
+    warnings.warn(
+        "`torch.testing.assert_allclose()` is deprecated since 1.12 and will be removed in a future release. Please "
+        "use `torch.testing.assert_close()` instead. You can find detailed upgrade instructions in "
+        "https://github.com/pytorch/pytorch/issues/61844.",
+        FutureWarning,
+        stacklevel=2,
+    )
+    tensors = [value if isinstance(value, Tensor) else mt_core.tensor(value) for value in (actual, expected)]
+    if rtol is None and atol is None:
+        known = [_OLD_TOLERANCES.get(tensor.dtype, (0.0, 0.0)) for tensor in tensors]
+        rtol, atol = (max(pair) for pair in zip(*known, strict=True))
+    assert_close(
+        *tensors, rtol=rtol, atol=atol, equal_nan=equal_nan, check_device=True, check_dtype=False, msg=msg or None
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import mt_core
@@ -66,6 +67,14 @@ def _bounds(dtype: mt_core.dtype, low: float | None, high: float | None) -> tupl
     else:
         default = (-9, 10) if dtype.is_signed else (0, 10)
     found = default[0] if low is None else low, default[1] if high is None else high
+    if found[0] == found[1] and (dtype.is_floating_point or dtype.is_complex):
+        warnings.warn(
+            "Passing `low==high` to `torch.testing.make_tensor` for floating or complex types is deprecated since 2.1 "
+            "and will be removed in 2.3. Use `torch.full(...)` instead.",
+            FutureWarning,
+            stacklevel=3,
+        )
+        return found
     if not found[0] < found[1]:
         raise ValueError(f"`low` must be less than `high`, but got {found[0]} >= {found[1]}")
     return found

@@ -7,7 +7,8 @@ from typing import Any
 from .._lazy import lazy_submodules
 
 _submodule, _names = lazy_submodules(
-    __name__, "_contextlib _python_dispatch _pytree backend_registration checkpoint collect_env data dlpack hooks"
+    __name__,
+    "_contextlib _python_dispatch _pytree backend_registration checkpoint collect_env data deterministic dlpack hooks",
 )
 #: What the submodule `backend_registration` defines.
 _REGISTRATION = ("generate_methods_for_privateuse1_backend", "rename_privateuse1_backend")

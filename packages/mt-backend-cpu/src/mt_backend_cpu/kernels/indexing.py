@@ -16,6 +16,7 @@ from mt_core.checks.indexing import (
     refuse_selected,
     refuse_short_source,
 )
+from mt_core.determinism import alert_not_deterministic
 from mt_core.dispatch.kernel import Accepts
 from mt_core.dtypes import int64
 
@@ -454,6 +455,8 @@ def take(self: np.ndarray, index: np.ndarray) -> np.ndarray:
 @kernel("put", half="native")
 def put(self: np.ndarray, index: np.ndarray, source: np.ndarray, accumulate: bool) -> np.ndarray:
     """self (*), index (*I), source (as many elements as index) -> (*)."""
+    if not accumulate:
+        alert_not_deterministic("put_")
     out = np.ascontiguousarray(self).copy()
     where = _flat_index(self, index).reshape(-1)
     flat = out.reshape(-1)

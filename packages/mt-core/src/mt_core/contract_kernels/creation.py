@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import dtypes
 from ..cell import cell_of
+from ..determinism import DETERMINISM, filler_of
 from ..devices import BACKENDS, device, index_flag
 from ..dispatch.dispatcher import backend_for, backend_key_for
 from ..dispatch.memory import check_no_internal_overlap, is_dense
@@ -66,6 +67,13 @@ def allocate(
     return new_tensor(array, d, key | flags)
 
 
+def unwritten(result: Tensor) -> Tensor:
+    """A result whose elements mean nothing; with deterministic algorithms they are always the same."""
+    if DETERMINISM.fills and result._keys & BACKEND_MASK != META:
+        write_number(result, filler_of(result._dtype))
+    return result
+
+
 def strides_for(format_: memory_format | None, shape: Ints) -> Ints | None:
     """Strides that a memory format gives a fresh tensor; None for row-major."""
     if format_ in (channels_last, channels_last_3d):
@@ -89,10 +97,10 @@ def empty(size: Ints, dtype: Any, layout: Any, device: Any, pin_memory: Any, mem
     if layout is not None or pin_memory:
         check_options(layout, pin_memory)
     if memory_format is None:
-        return allocate(size, dtype or dtypes.get_default_dtype(), device)
+        return unwritten(allocate(size, dtype or dtypes.get_default_dtype(), device))
     if memory_format is preserve_format:
         raise RuntimeError("unsupported memory format option Preserve")
-    return allocate(size, dtype or dtypes.get_default_dtype(), device, strides_for(memory_format, size))
+    return unwritten(allocate(size, dtype or dtypes.get_default_dtype(), device, strides_for(memory_format, size)))
 
 
 @contract_kernel("empty_strided")
@@ -101,7 +109,7 @@ def empty_strided(size: Ints, stride: Ints, dtype: Any, layout: Any, device: Any
     if layout is not None or pin_memory:
         check_options(layout, pin_memory)
     _check_strides(size, stride)
-    return allocate(size, dtype or dtypes.get_default_dtype(), device, stride)
+    return unwritten(allocate(size, dtype or dtypes.get_default_dtype(), device, stride))
 
 
 def _check_strides(size: Ints, stride: Ints) -> None:
@@ -218,7 +226,8 @@ def empty_like(self: Tensor, dtype: Any, layout: Any, device: Any, pin_memory: A
     """self (*) -> (*), laid out like self unless told; elements mean nothing."""
     if layout is not None or pin_memory:
         check_options(layout, pin_memory)
-    return allocate(self._array.shape, dtype or self._dtype, device, strides_like(self, memory_format), like=self)
+    strides = strides_like(self, memory_format)
+    return unwritten(allocate(self._array.shape, dtype or self._dtype, device, strides, like=self))
 
 
 @contract_kernel("zeros_like")
@@ -248,7 +257,7 @@ def new_empty(self: Tensor, size: Ints, dtype: Any, layout: Any, device: Any, pi
     """-> size, of self's dtype and device unless told; elements mean nothing."""
     if layout is not None or pin_memory:
         check_options(layout, pin_memory)
-    return allocate(size, dtype or self._dtype, device, like=self)
+    return unwritten(allocate(size, dtype or self._dtype, device, like=self))
 
 
 @contract_kernel("new_empty_strided")
@@ -259,7 +268,7 @@ def new_empty_strided(
     if layout is not None or pin_memory:
         check_options(layout, pin_memory)
     _check_strides(size, stride)
-    return allocate(size, dtype or self._dtype, device, stride, like=self)
+    return unwritten(allocate(size, dtype or self._dtype, device, stride, like=self))
 
 
 @contract_kernel("new_zeros")

@@ -8,7 +8,7 @@ from .. import dtypes
 from ..dispatch.registry import register_contract_kernel as contract_kernel
 from ..factories import check_options
 from ..tensor import Tensor
-from .creation import allocate
+from .creation import allocate, unwritten
 
 Ints = tuple[int, ...]
 
@@ -39,4 +39,4 @@ def empty_permuted(size: Ints, physical_layout: Ints, dtype: Any, layout: Any, d
     for d in reversed(physical_layout):
         strides[d] = step
         step *= max(size[d], 1)
-    return allocate(size, dtype or dtypes.get_default_dtype(), device, tuple(strides))
+    return unwritten(allocate(size, dtype or dtypes.get_default_dtype(), device, tuple(strides)))

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from ..api import _functions as ops
+from ..determinism import alert_not_deterministic
 from ..dispatch.registry import register_composite as composite
 from ..layout import suggested_format
 from ..resampling import averaging_map
@@ -99,12 +100,14 @@ def _unpool(self: Any, indices: Any, output_size: Ints, spatial: int) -> Any:
 @composite("max_unpool2d", explicit=True)
 def max_unpool2d(self: Any, indices: Any, output_size: Ints) -> Any:
     """self and indices (N, C, H, W) or (C, H, W) -> (N, C, *output_size) or (C, *output_size)."""
+    alert_not_deterministic("max_unpooling2d_forward_out")
     return _unpool(self, indices, tuple(output_size), 2)
 
 
 @composite("max_unpool3d", explicit=True)
 def max_unpool3d(self: Any, indices: Any, output_size: Ints, stride: Ints, padding: Ints) -> Any:
     """self and indices (N, C, D, H, W) or (C, D, H, W) -> (N, C, *output_size) or (C, *output_size)."""
+    alert_not_deterministic("max_unpooling3d_forward_out")
     return _unpool(self, indices, tuple(output_size), 3)
 
 

@@ -1,0 +1,144 @@
+"""Members from PyTorch's early days: Python functions over elements, constructors by instance, and the like."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from .construct import legacy_of
+from .devices import device as Device
+from .keys import AUTOGRAD, CONJUGATE, CPU, META, NEGATIVE
+from .overriding import DisableTorchFunctionSubclass
+from .storage import UntypedStorage
+from .tensor import Tensor
+from .typed_storage import TypedStorage, _warn_typed_storage_removal, storage_class_of
+
+__all__ = ["LegacyMembers"]
+
+
+class LegacyMembers:
+    """Mixed into Tensor."""
+
+    __slots__ = ()
+
+    @property
+    def volatile(self: Any) -> bool:
+        """Always False: there are no variables apart from tensors."""
+        warnings.warn("volatile was removed (Variable.volatile is always False)", stacklevel=2)
+        return False
+
+    def __reversed__(self: Any) -> Any:
+        """The tensor with its first dimension in reverse order: a copy; a number is itself."""
+        return self.flip(0) if self.dim() else self
+
+    def new(self: Any, *args: Any, device: Any = None, **kwargs: Any) -> Any:
+        """A tensor of the dtype and on the device of this one: of sizes, of data, of a storage, or empty.
+
+        Raises
+        ------
+        TypeError
+            For other arguments, and for a tensor of another dtype.
+        """
+        where = self.device if device is None else Device(device)
+        with DisableTorchFunctionSubclass():
+            if len(args) == 1 and isinstance(args[0], (UntypedStorage, TypedStorage)):
+                return legacy_of(self.dtype, where, (), {}).set_(args[0])
+            return legacy_of(self.dtype, where, args, kwargs)
+
+    def is_nonzero(self: Any) -> bool:
+        """Whether the only element is not zero.
+
+        Raises
+        ------
+        RuntimeError
+            Where there is none, or more than one.
+        """
+        return bool(self)
+
+    def storage_type(self: Any) -> Any:
+        """The class that storages of this dtype once had (``torch.FloatStorage``); None for newer dtypes."""
+        _warn_typed_storage_removal()
+        return storage_class_of(self.dtype)
+
+    def module_load(self: Any, other: Any, assign: bool = False) -> Any:
+        """What a module's ``load_state_dict`` puts in this tensor's place: itself with the other's elements.
+
+        With `assign`, the other tensor, outside its history.
+        """
+        return other.detach() if assign else self.copy_(other).detach()
+
+    def apply_(self: Any, callable: Callable[[Any], Any]) -> Any:
+        """Replace each element by what a Python function makes of it, one after the other.
+
+        Raises
+        ------
+        RuntimeError
+            Where the tensor requires grad.
+        TypeError
+            On devices other than the CPU.
+        """
+        return _map_elements("apply_", callable, self)
+
+    def map_(self: Any, tensor: Any, callable: Callable[[Any, Any], Any]) -> Any:
+        """Replace each element by what a function makes of it and the element of a tensor that broadcasts to this one.
+
+        Raises
+        ------
+        RuntimeError
+            Where a tensor requires grad.
+        TypeError
+            Where the dtypes differ, and on devices other than the CPU.
+        """
+        return _map_elements("map_", callable, self, _beside("map_", "other", self, tensor))
+
+    def map2_(self: Any, x: Any, y: Any, callable: Callable[[Any, Any, Any], Any]) -> Any:
+        """As `map_`, with two tensors."""
+        others = (_beside("map2_", name, self, value) for name, value in (("x", x), ("y", y)))
+        return _map_elements("map2_", callable, self, *others)
+
+
+def _beside(name: str, argument: str, self: Any, other: Any) -> Any:
+    """An argument of `map_`, broadcast to the tensor."""
+    if not isinstance(other, Tensor):
+        raise TypeError(f"{name}(): argument '{argument}' (position 1) must be Tensor, not {type(other).__name__}")
+    if other._dtype is not self._dtype:
+        raise TypeError(f"{name}: expected {self.type()} for '{argument}' (got {other.type()})")
+    return other if other._keys & AUTOGRAD else other.expand(self.shape)
+
+
+def _map_elements(name: str, function: Callable[..., Any], self: Any, *others: Any) -> Any:
+    """Write what a function makes of the elements, in the order of the indices, as it makes them."""
+    tensors = (self, *others)
+    if any(t._keys & AUTOGRAD for t in tensors):
+        raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
+    if self._keys & META:
+        raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+    if not all(t._keys & CPU for t in tensors):
+        raise TypeError(f"{name} is only implemented on CPU tensors")
+    if not self._dtype.native and self._dtype.is_complex or any(t._keys & (CONJUGATE | NEGATIVE) for t in tensors):
+        raise NotImplementedError(
+            f"{name} of {self._dtype} or of lazily conjugated elements is not supported: take a copy of complex64"
+        )
+    read, written = _number_of(self._dtype), _written(self._dtype)
+    arrays = [t._array for t in tensors]
+    for index in itertools.product(*map(range, self.shape)):
+        arrays[0][index] = written(function(*(read(array[index]) for array in arrays)))
+    return self
+
+
+def _number_of(d: Any) -> Callable[[Any], Any]:
+    """A dtype's element as a Python number."""
+    return complex if d.is_complex else float if d.is_floating_point else bool if d.name == "bool" else int
+
+
+def _written(d: Any) -> Callable[[Any], Any]:
+    """What a function returned as an element of a dtype."""
+    return _as_float if d.is_floating_point else _number_of(d)
+
+
+def _as_float(value: Any) -> float:
+    if isinstance(value, (str, bytes)) or not hasattr(type(value), "__float__"):
+        raise TypeError(f"must be real number, not {type(value).__name__}")
+    return float(value)
