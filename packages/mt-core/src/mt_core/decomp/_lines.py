@@ -76,10 +76,10 @@ def _mapped_line(tensor: Any, line: LineMap, dim: int) -> Any:
 
 
 def _rounded_line(image: Any, line: LineMap, dim: int) -> Any:
-    """The same of bytes, in integers; PyTorch rounds between two dimensions as well."""
+    """The same of bytes, in whole numbers, which float64 holds; PyTorch rounds between two dimensions as well."""
     rounded, digits = rounded_weights(line)
-    total = _mapped_line(image.to(dtypes.int32), rounded, dim)
-    return (total + (1 << digits >> 1)).bitwise_right_shift(digits).clamp(0, 255).to(dtypes.uint8)
+    total = _mapped_line(image.to(dtypes.float64), rounded, dim)
+    return ((total + (1 << digits >> 1)) * 0.5**digits).clamp(0, 255).to(dtypes.uint8)
 
 
 def _spread_line(tensor: Any, line: LineMap, dim: int, n: int) -> Any:
