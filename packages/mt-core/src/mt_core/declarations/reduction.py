@@ -70,7 +70,7 @@ for _name, _which in (("max", "Largest"), ("min", "Smallest")):
         out=(_name, f"{_name}_values"),
         doc=f"{_which} element along a dimension and its index.",
         exact_out=True,
-        apart="self",
+        not_in_part="self",
     )
     family.composite(f"{_name}.other(Tensor self, Tensor other) -> Tensor", out="out")
     family.plain(

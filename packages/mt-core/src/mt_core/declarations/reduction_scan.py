@@ -67,7 +67,7 @@ family.composite(
     "aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
     out=("min", "max"),
     exact_out=True,
-    apart="self",
+    not_in_part="self",
     doc="Smallest and largest element, of all or along `dim`.",
 )
 for _name in ("quantile", "nanquantile"):

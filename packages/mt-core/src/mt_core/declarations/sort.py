@@ -56,21 +56,21 @@ family.plain(
     "median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     out=_PAIR,
     exact_out=True,
-    apart="self",
+    not_in_part="self",
 )
 family.plain("nanmedian(Tensor self) -> Tensor", doc="Median of the elements that are not nan.")
 family.plain(
     "nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     out=_PAIR,
     exact_out=True,
-    apart="self",
+    not_in_part="self",
 )
 family.plain(
     "mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
     out=_PAIR,
     doc="The most frequent element of a dimension, the smallest of several, and the index of its last occurrence.",
     exact_out=True,
-    apart="self",
+    not_in_part="self",
 )
 family.plain(
     "searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? "
