@@ -27,8 +27,6 @@ DIFFERENT = {
     "lgamma(x)": "PyTorch's second derivative is rounded to 1e-10 and finite at poles",
     "soft_margin_loss(x": "at the infinities PyTorch divides inf by inf",
     "binary_cross_entropy(x.sigmoid()": "PyTorch adds 1e-12 to the denominator of the second derivative",
-    "kthvalue(x, 2)": "which of equal elements is the second",
-    "topk(x, 2)": "which of equal elements are the first two",
     "prod(x": "PyTorch divides the product by the element, which gives NaN at infinity",
     "norm(x, 0, -1)": "PyTorch refuses a slope of the number of elements that are not 0",
     "linalg_vector_norm(x, 0)": "as above",

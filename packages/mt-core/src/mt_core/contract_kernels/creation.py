@@ -130,7 +130,7 @@ def _filled(result: Tensor, value: Any) -> Tensor:
 def _filled_anew(shape: Ints, d: dtype, where: device | None, like: Tensor | None, number: int) -> Tensor:
     """Zeros or ones, row by row."""
     if number == 0 and where is None and not tls.mode and (not shape or min(shape) >= 0):
-        key = like._keys & _PLACE if like is not None else CPU if tls.default_device is None else None
+        key = like._keys & _PLACE if like is not None else CPU if tls.default_device is None else 0
         zeros_of = getattr(BACKENDS.get(key), "zeros", None)
         if zeros_of is not None:
             return new_tensor(zeros_of(shape, d), d, key)

@@ -31,7 +31,7 @@ family.plain(
 )  # fmt: skip
 family.plain(
     "native_group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, int N, int C, int HxW, int group, "
-    "bool[3] output_mask) -> (Tensor, Tensor, Tensor)", variants="", dtypes=Supported("GroupNormKernelImpl", FLOATS),
+    "bool[3] output_mask) -> (Tensor, Tensor, Tensor)", variants="", dtypes=Supported("GroupNormBackwardKernelImpl", FLOATS),
 )  # fmt: skip
 family.composite(
     "group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> Tensor", dtypes=Supported("GroupNormKernelImpl", FLOATS),

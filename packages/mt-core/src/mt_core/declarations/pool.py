@@ -64,7 +64,7 @@ for _n, _place in ((1, _TOP), (2, _NN), (3, _NN)):
         family.plain(
             f"_adaptive_avg_pool{_n}d_backward(Tensor grad_output, Tensor self) -> Tensor",
             variants="",
-            dtypes=_averaged,
+            dtypes=Supported(f"adaptive_avg_pool{_adaptive.replace('d', 'd_backward', 1)}", FLOATS),
         )
     family.composite(
         f"adaptive_avg_pool{_n}d(Tensor self, int[{_n}] output_size) -> Tensor",
@@ -100,7 +100,7 @@ def _resizing(name: str, spatial: int, aligned: bool, dtypes: Supported, doc: st
     family.plain(
         f"{name}_backward(Tensor grad_output, {size}, int[{spatial + 2}] input_size{corners}, {scales}) -> Tensor",
         variants="",
-        dtypes=dtypes,
+        dtypes=Supported(f"{name.lstrip('_')}_backward_cpu" if name.endswith("_aa") else f"{name}_backward", FLOATS),
     )
 
 

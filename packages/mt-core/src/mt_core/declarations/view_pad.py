@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._checks import NUMBERS, Supported
+from ._checks import COMPLEX, FLOATS, NUMBERS, Supported
 from .view import family
 
 family.plain(
@@ -15,6 +15,7 @@ for _n in (1, 2, 3):
         family.plain(
             f"{_mode}_pad{_n}d_backward(Tensor grad_output, Tensor self, int[{2 * _n}] padding) -> Tensor",
             variants="",
+            dtypes=Supported(f"{_mode}_pad{_n}d_backward", FLOATS | COMPLEX),
         )
         family.plain(
             f"{_mode}_pad{_n}d(Tensor self, int[{2 * _n}] padding) -> Tensor",

@@ -14,7 +14,7 @@ from ..deprecation import warn_once
 from ..dispatch.registry import register_composite as composite
 from ..dtypes import cpp_type_name, scalar_type_name
 from ..return_types import struct_sequence
-from ..shape_rules.linalg import norm_dtype, norm_input, real_order, square
+from ..shape_rules.linalg import floating, norm_dtype, norm_input, real_order, square
 from ..tensor import wrap_dim
 
 Ints = tuple[int, ...]
@@ -402,6 +402,11 @@ def frobenius_norm(self: Any, dim: Ints, keepdim: bool) -> Any:
         "at::frobenius_norm is deprecated and it is just left for JIT compatibility. It will be removed in a future "
         "PyTorch release. Please use `linalg.vector_norm(A, 2., dim, keepdim)` instead"
     )
+    if self._dtype.category < 2:
+        raise RuntimeError(
+            "norm(): input dtype should be either floating point or complex. "
+            f"Got {scalar_type_name(self._dtype)} instead."
+        )
     return ops.linalg_vector_norm(self, 2, dim, keepdim)
 
 
@@ -411,6 +416,7 @@ def _nuclear_norm(self: Any, dim: Ints, keepdim: bool) -> Any:
         "at::nuclear_norm is deprecated and it is just left for JIT compatibility. It will be removed in a future "
         "PyTorch release. Please use `linalg.matrix_norm(A, 'nuc', dim, keepdim)` instead"
     )
+    floating(self, "linalg.matrix_norm")
     return ops.linalg_matrix_norm(self, "nuc", dim, keepdim)
 
 

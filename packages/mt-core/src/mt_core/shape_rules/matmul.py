@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import dtypes
 from ..dispatch.registry import register_shape_rule as shape_rule
-from ..dtypes import c_type_name, scalar_type_name
+from ..dtypes import c_type_name, cpp_type_name, scalar_type_name
 from ..number_range import check_number
 from ..spec import Spec
 
@@ -208,8 +208,10 @@ def int_mm(self: Any, mat2: Any) -> Spec:
         raise RuntimeError(f"int_mm_out_cpu: self.size(1) needs to match mat2.size(0) but got {a[1]} and {b[0]}")
     if self._dtype not in (dtypes.int8, dtypes.uint8):
         raise RuntimeError(
-            f"int_mm_out_cpu: Expected self dtype to be int8 or uint8 but got {c_type_name(self._dtype)}"
+            f"int_mm_out_cpu: Expected self dtype to be int8 or uint8 but got {cpp_type_name(self._dtype)}"
         )
     if mat2._dtype is not dtypes.int8:
-        raise RuntimeError(f"int_mm_out_cpu: Expected mat2 dtype to be of type int8 but got {c_type_name(mat2._dtype)}")
+        raise RuntimeError(
+            f"int_mm_out_cpu: Expected mat2 dtype to be of type int8 but got {cpp_type_name(mat2._dtype)}"
+        )
     return Spec((a[0], b[1]), dtypes.int32)
