@@ -1,6 +1,6 @@
-"""Differential fuzzing: random programs on PyTorch and on mindtorch side by side, and damaged files.
+"""Differential fuzzing: random programs on PyTorch and on mindtorch side by side.
 
-``./dev fuzz`` runs programs, ``./dev fuzz_files`` files. Everything follows from seeds. `catalogue` makes calls of all
+``./dev fuzz`` runs them. Everything follows from seeds. `catalogue` makes calls of all
 public operators out of their samples, `phrases` holds what programs say besides, `generator` grows a program against
 the running PyTorch, `machine` runs one and notes what is to be seen (`sights`), `comparison` tells two such notes
 apart, `noise` says which differences mean nothing, `minimise` shortens what was found.

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 import mindtorch
-from mt_backend_cpu.plugin import CpuBackend
+from mt_core.dispatch.lookup import backend_for
+from mt_core.keys import CPU
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 sys.path.insert(0, str(SNAPSHOTS))
@@ -55,8 +56,8 @@ def test_the_snapshot_holds_what_is_asked(found):
 def test_what_is_laid_out_already_is_not_copied(monkeypatch, program, copies_allowed):
     x = mindtorch.ones(2, 4, 6, 8).contiguous(memory_format=mindtorch.channels_last)
     sizes = []
-    copy = CpuBackend.copy
-    monkeypatch.setattr(CpuBackend, "copy", lambda self, to, of: (sizes.append(to.size), copy(self, to, of))[1])
+    copy = type(backend_for(CPU)).copy
+    monkeypatch.setattr(type(backend_for(CPU)), "copy", lambda self, to, of: (sizes.append(to.size), copy(self, to, of))[1])
     result = eval(program, {"torch": mindtorch, "F": mindtorch.nn.functional, "x": x})  # noqa: S307 - our own words
     assert result.is_contiguous(memory_format=mindtorch.channels_last)
     assert sum(size >= result.numel() for size in sizes) == copies_allowed

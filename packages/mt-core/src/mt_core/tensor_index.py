@@ -288,10 +288,17 @@ def _truth(item: Any, view: Any) -> Any:
 
 
 def _record(indices: list[Any], dim: int, index: Any) -> int:
-    """Enter a tensor index at a dimension; returns the dimension after it."""
-    indices.extend([None] * (dim + 1 - len(indices)))
-    indices[dim] = index
+    """Enter a tensor index at a dimension; returns the dimension after it.
+
+    A mask stands at one place of the list, whatever the number of dimensions that it covers.
+    """
+    place = dim - sum([i._array.ndim - 1 for i in indices if i is not None and i._dtype in _MASKS]) if indices else dim
+    indices.extend([None] * (place + 1 - len(indices)))
+    indices[place] = index
     return dim + 1
+
+
+_MASKS = (dtypes.bool, dtypes.uint8)
 
 
 def _tensor_item(view: Any, dim: int, item: Any, indices: list[Any]) -> tuple[Any, int]:
