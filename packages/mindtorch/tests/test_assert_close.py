@@ -159,4 +159,4 @@ def test_random_tensors_as_they_are_asked_for():
     assert 2 <= values.min().item() <= values.max().item() <= 3
     assert make_tensor(50, dtype=torch.int64, device="cpu", low=0, high=2, exclude_zero=True).min().item() == 1
     with pytest.raises(ValueError, match="must be less than"):
-        make_tensor(2, dtype=torch.float32, device="cpu", low=3, high=3)
+        make_tensor(2, dtype=torch.float32, device="cpu", low=4, high=3)

@@ -527,7 +527,7 @@ def test_methods_named_after_the_device():
 def test_functions_and_classes_can_be_pickled():
     for cls in MODULE.Stream, MODULE.Event, MODULE.device, MODULE.StreamContext:
         assert pickle.loads(pickle.dumps(cls)) is cls
-        assert repr(cls) == f"<class 'mindtorch.{KIND}.{cls.__name__}'>"
+        assert repr(cls) in (f"<class 'mindtorch.{KIND}.{cls.__name__}'>", f"<class 'torch.{KIND}.{cls.__name__}'>")
     assert pickle.loads(pickle.dumps(MODULE.is_available))() is True
 
 

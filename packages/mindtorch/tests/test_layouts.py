@@ -57,7 +57,9 @@ def test_what_is_laid_out_already_is_not_copied(monkeypatch, program, copies_all
     x = mindtorch.ones(2, 4, 6, 8).contiguous(memory_format=mindtorch.channels_last)
     sizes = []
     copy = type(backend_for(CPU)).copy
-    monkeypatch.setattr(type(backend_for(CPU)), "copy", lambda self, to, of: (sizes.append(to.size), copy(self, to, of))[1])
+    monkeypatch.setattr(
+        type(backend_for(CPU)), "copy", lambda self, to, of: (sizes.append(to.size), copy(self, to, of))[1]
+    )
     result = eval(program, {"torch": mindtorch, "F": mindtorch.nn.functional, "x": x})  # noqa: S307 - our own words
     assert result.is_contiguous(memory_format=mindtorch.channels_last)
     assert sum(size >= result.numel() for size in sizes) == copies_allowed

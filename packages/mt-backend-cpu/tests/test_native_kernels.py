@@ -228,7 +228,8 @@ def test_a_failing_kernel_leaves_what_it_was_to_write(load, library) -> None:
         x.index_add_(0, mt.tensor([0, 4]), mt.ones(2))
     assert x.tolist() == [0.0, 4.0, 0.0, 2.0] and x._version == version
     before = count(library, 7)
-    assert x.index_add_(0, mt.arange(4), x).tolist() == [0.0, 8.0, 0.0, 4.0]
+    with pytest.raises(RuntimeError, match="refer to a single memory location"):
+        x.index_add_(0, mt.arange(4), x)
     assert count(library, 7) == before, "what is read must lie elsewhere"
 
 

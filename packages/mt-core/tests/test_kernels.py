@@ -335,7 +335,7 @@ def test_rules_that_warn_say_so() -> None:
     for overload in declared_operators():
         rule_of(overload)
     found = {name for name, rule in SHAPE_RULES.items() if warns(rule, set())}
-    assert WARNS == {"random_.from", "random_.to"}
+    assert WARNS == {"random_.from", "random_.to", "range"}
     # Calls with masks, of bytes too, are planned anew each time.
     assert found - WARNS == {"index.Tensor", "index_put", "index_put_"}
 

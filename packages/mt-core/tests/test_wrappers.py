@@ -154,9 +154,8 @@ def test_wrappers_hand_over_what_the_binder_would(method: bool, recorded: None) 
     agreed = 0
     for packet in list(PACKETS.values()):
         function = public(packet.name, method)
-        if (
-            not overloads_seen(packet, method)
-            or getattr(function, "__module__", "") != (_methods if method else _functions).__name__
+        if not overloads_seen(packet, method) or getattr(function, "__globals__", None) is not vars(
+            _methods if method else _functions
         ):
             continue
         for args, kwargs in (c for o in dict.fromkeys(overloads_seen(packet, method)) for c in calls_of(o, method)):

@@ -15,7 +15,8 @@ from typing import Any
 
 __all__ = ["IMPORTED_FIRST", "install", "share_when_sent", "when_processes_can_be_sent"]
 
-_MODULE = "multiprocessing.reduction"
+#: It holds the classes of processes, and imports what pickles them.
+_MODULE = "multiprocessing.context"
 #: What a new process imports before it is told what to do: modules by which pickled names are found.
 IMPORTED_FIRST: list[str] = []
 _waiting: list[Callable[[], None]] = []

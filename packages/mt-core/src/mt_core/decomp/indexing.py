@@ -143,7 +143,10 @@ def repeats_to_indices(repeats: Any, output_size: int | None) -> Any:
     counts = host_array(repeats)
     if (counts < 0).any():
         raise RuntimeError("repeats can not be negative")
-    if output_size is not None and ops.empty((output_size,), dtype=repeats.dtype).numel() != counts.sum():
+    if (
+        output_size is not None
+        and ops.empty((output_size,), dtype=repeats.dtype, device=repeats.device).numel() != counts.sum()
+    ):
         raise RuntimeError("allocated size does not match required size")
     return tensor(np.repeat(np.arange(counts.size), counts), dtype=repeats.dtype, device=repeats.device)
 

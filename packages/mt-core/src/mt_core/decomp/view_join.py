@@ -14,6 +14,12 @@ from ..tensor import no_dimensions, wrap_dim
 Ints = tuple[int, ...]
 
 
+@composite("_unsafe_view", explicit=True)
+def unsafe_view(self: Any, size: Any) -> Any:
+    """self (*) -> `size`, and no view of it: a copy, where the backend cannot hand the memory over."""
+    return self.clone().view(size)
+
+
 @composite("concat", "concatenate")
 def concat(tensors: list[Any], dim: int) -> Any:
     return ops.cat(tensors, dim)
