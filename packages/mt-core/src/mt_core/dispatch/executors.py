@@ -139,11 +139,12 @@ def _plain(
         return _kernel_of_view(overload, kernels, otherwise, backend, key, call_keys)
     prepare = Preparation(overload, kernels, specs, backend, keys, otherwise)
     reads = READS_ELEMENTS.get(overload.name) if rule_of(overload) is not None else None
-    if overload.name in WARNS:
-        return unplanned(overload, prepare)
-    by_description = planned(overload, prepare, bool(call_keys & STRIDED))
+    strided = bool(call_keys & STRIDED)
+    by_description = unplanned(overload, prepare) if overload.name in WARNS else planned(overload, prepare, strided)
     if prepare.is_factory and not key & (CPU | META):
         return _on_default_device(overload, by_description)
+    if overload.name in WARNS:
+        return by_description
     if reads is None:
         return by_description
     by_elements = _by_elements(prepare) or unplanned(overload, prepare)
