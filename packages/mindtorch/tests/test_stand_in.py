@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 
 def test_every_way_of_asking_agrees(run_python):
     run_python("""
@@ -193,3 +196,18 @@ def test_functions_are_not_replaced_by_the_modules_of_their_names(run_python):
         from torch.autograd import gradcheck
         assert gradcheck is torch.autograd.gradcheck and callable(gradcheck)
     """)
+
+
+def test_a_program_may_forbid_the_name_torch() -> None:
+    program = """
+import sys
+class Forbidding:
+    def find_spec(self, name, path=None, target=None):
+        if name == "torch":
+            raise ModuleNotFoundError("off limits", name=name)
+sys.meta_path.insert(0, Forbidding())
+import mindtorch
+print(mindtorch.ones(2).sum().item())
+"""
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert result.stdout == "2.0\n", result.stderr

@@ -42,11 +42,14 @@ def install_as_torch() -> None:
 
 
 def is_torch_free() -> bool:
-    """Whether ``torch`` means nothing else here: PyTorch is neither imported nor installed."""
+    """Whether ``torch`` means nothing else here: PyTorch is neither imported nor installed, the name not withheld."""
     present = sys.modules.get("torch")
     if present is not None:
         return present is sys.modules[__package__]
-    spec = importlib.util.find_spec("torch")
+    try:
+        spec = importlib.util.find_spec("torch")
+    except ImportError:  # a finder of the program's own forbids the name
+        return False
     return spec is None or (spec.origin or "").startswith(str(DIRECTORY))
 
 
