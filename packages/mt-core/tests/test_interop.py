@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import mt_core as mt
-from mt_core import dtypes, interop
+from mt_core import dtypes
+from mt_core.deprecation import Once
 from mt_core.devices import device
 from mt_core.interop import as_tensor, asarray, from_dlpack, from_numpy, frombuffer, to_dlpack
 from mt_core.storage import UntypedStorage
@@ -35,7 +36,7 @@ FOREIGN_DTYPES = [
 
 @pytest.fixture(autouse=True)
 def warn_again():
-    interop._warned.clear()
+    Once.given.clear()
 
 
 def read_only(count=3):

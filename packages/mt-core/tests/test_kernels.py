@@ -330,12 +330,13 @@ def test_rules_that_warn_say_so() -> None:
         called = [names.get(name) for name in code.co_names] + cells
         if warnings in called:
             return True
-        return any(warns(f, seen) for f in called if getattr(f, "__module__", "").startswith("mt_core.shape_rules"))
+        homes = ("mt_core.shape_rules", "mt_core.determinism")
+        return any(warns(f, seen) for f in called if getattr(f, "__module__", "").startswith(homes))
 
     for overload in declared_operators():
         rule_of(overload)
     found = {name for name, rule in SHAPE_RULES.items() if warns(rule, set())}
-    assert WARNS == {"random_.from", "random_.to", "range"}
+    assert WARNS == {"random_.from", "random_.to", "range", "put"}
     # Calls with masks, of bytes too, are planned anew each time.
     assert found - WARNS == {"index.Tensor", "index_put", "index_put_"}
 

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import mt_core as mt
-from mt_core import dtypes, typed_storage
+from mt_core import dtypes
+from mt_core.deprecation import Once
 from mt_core.interop import from_numpy
 from mt_core.storage import UntypedStorage
 from mt_core.typed_storage import FloatStorage, IntStorage, TypedStorage
@@ -262,7 +263,7 @@ def test_typed_storage_of_a_tensor_shares():
 
 
 def test_typed_storages_warn_once(monkeypatch):
-    monkeypatch.setattr(typed_storage, "_warned", False)
+    monkeypatch.setattr(Once, "given", set())
     with pytest.warns(UserWarning, match="TypedStorage is deprecated. It will be removed in the future"):
         TypedStorage([1.0])
 

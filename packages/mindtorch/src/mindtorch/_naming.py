@@ -17,6 +17,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from mt_core.api import _functions, _methods
+from mt_core.process_hook import call_when_executed
 from mt_core.torch_names import is_named, torch_name
 
 from ._importer import HOMES
@@ -150,18 +151,8 @@ class NamingFinder(MetaPathFinder):
         specs = (finder.find_spec(fullname, path, target) for finder in others)
         spec = next((found for found in specs if found is not None), None)
         if spec is not None and spec.loader is not None and spec.name == fullname:
-            _rename_when_executed(spec.loader)
+            call_when_executed(spec.loader, rename)
         return spec
-
-
-def _rename_when_executed(loader: Any) -> None:
-    execute = loader.exec_module
-
-    def exec_module(module: ModuleType) -> None:
-        execute(module)
-        rename(module)
-
-    loader.exec_module = exec_module
 
 
 def install() -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from mt_core.api import _functions as ops
+from mt_core.deprecation import warn_once
 from mt_core.overriding import asking, handed_over_from_python, must_ask
 from mt_core.tensor import Tensor
 
@@ -78,10 +78,9 @@ def backward(
     run_backward(root_edges(outputs), grads, retain_graph=retain, create_graph=create_graph, targets=targets)
 
 
-@functools.cache
 def _warn_of_cycle() -> None:
     """Warn, once, of what ``backward(create_graph=True)`` may leave behind."""
-    warnings.warn(
+    warn_once(
         "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
         "which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you "
         "have to use this function, make sure to reset the .grad fields of your parameters to None after use to break "

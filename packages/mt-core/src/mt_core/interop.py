@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from . import dlpack, dtypes
 from .block import block_of
 from .construct import tensor
+from .deprecation import warn_once
 from .devices import backend_key, device
 from .dtypes import dtype
 from .factories import check_flag, requiring_grad
@@ -24,13 +24,9 @@ from .typed_storage import TypedStorage
 
 __all__ = ["as_tensor", "asarray", "from_dlpack", "from_numpy", "frombuffer", "to_dlpack"]
 
-_warned: set[str] = set()
-
 
 def _warn_once(text: str) -> None:
-    if text not in _warned:
-        _warned.add(text)
-        warnings.warn(f"{text} This type of warning will be suppressed for the rest of this program.", stacklevel=4)
+    warn_once(f"{text} This type of warning will be suppressed for the rest of this program.", stacklevel=4)
 
 
 def from_numpy(ndarray: np.ndarray) -> Tensor:

@@ -13,7 +13,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
 
-__all__ = ["IMPORTED_FIRST", "install", "share_when_sent", "when_processes_can_be_sent"]
+__all__ = ["IMPORTED_FIRST", "call_when_executed", "install", "share_when_sent", "when_processes_can_be_sent"]
 
 #: It holds the classes of processes, and imports what pickles them.
 _MODULE = "multiprocessing.context"
@@ -31,16 +31,17 @@ class _Finder(MetaPathFinder):
         """The spec of the module that is waited for; None for all others."""
         spec = PathFinder.find_spec(fullname, path, target) if fullname == _MODULE else None
         if spec is not None and spec.loader is not None:
-            _call_when_executed(spec.loader)
+            call_when_executed(spec.loader, lambda module: _arrived())
         return spec
 
 
-def _call_when_executed(loader: Any) -> None:
+def call_when_executed(loader: Any, action: Callable[[ModuleType], None]) -> None:
+    """Have a loader call `action` with the module that it has executed."""
     execute = loader.exec_module
 
     def exec_module(module: ModuleType) -> None:
         execute(module)
-        _arrived()
+        action(module)
 
     loader.exec_module = exec_module
 

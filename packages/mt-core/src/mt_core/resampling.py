@@ -7,6 +7,7 @@ for float64 elements, because the last bit of a position decides between two nei
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,12 @@ import numpy as np
 __all__ = ["LineMap", "averaging_map", "bordered_map", "nearest_map", "rounded_weights", "smooth_map", "smoothing_map"]
 
 
+#: How many maps of each kind are kept: programs resize to few sizes, over and over.
+MAPS = 256
+
+
 class LineMap:
-    """Output element j is the sum over k of ``weights[k, j] * input[places[k, j]]``.
+    """Output element j is the sum over k of ``weights[k, j] * input[places[k, j]]``. Nobody writes to it: it is kept.
 
     Attributes
     ----------
@@ -43,6 +48,7 @@ def _ratio(n: int, size: int, align_corners: bool, scale: float | None, real: An
     return real(1 / scale) if scale is not None and scale > 0 else real(n) / real(size)
 
 
+@lru_cache(MAPS)
 def nearest_map(n: int, size: int, scale: float | None, exact: bool) -> LineMap | None:
     """The nearest element, by its left edge or, `exact`, by its centre; None where nothing changes.
 
@@ -54,6 +60,7 @@ def nearest_map(n: int, size: int, scale: float | None, exact: bool) -> LineMap 
     return None if size == n and (places == np.arange(n)).all() else LineMap(places[None], None)
 
 
+@lru_cache(MAPS)
 def smooth_map(cubic: bool, n: int, size: int, align_corners: bool, scale: float | None, real: Any) -> LineMap | None:
     """Two neighbours or, `cubic`, four; None where nothing changes."""
     if n == size and not cubic:
@@ -94,6 +101,7 @@ _KERNELS: dict[str, tuple[Callable[[np.ndarray], np.ndarray], int]] = {
 }
 
 
+@lru_cache(MAPS)
 def smoothing_map(kind: str, n: int, size: int, align_corners: bool, scale: float | None, real: Any) -> LineMap | None:
     """A kernel as wide as an output step where that is longer than an input step; None where nothing changes."""
     if n == size and (scale is None or scale == 1):
@@ -113,6 +121,7 @@ def smoothing_map(kind: str, n: int, size: int, align_corners: bool, scale: floa
     return LineMap(np.minimum(first + taps, n - 1), weights, bool((counts < len(taps)).any()))
 
 
+@lru_cache(MAPS)
 def averaging_map(n: int, size: int) -> LineMap | None:
     """The means of `size` windows that cover n elements, as adaptive pooling takes them; None where nothing changes."""
     if n == size:
@@ -124,6 +133,7 @@ def averaging_map(n: int, size: int) -> LineMap | None:
     return LineMap(np.minimum(first + taps, n - 1), inside / (last - first), not inside.all())
 
 
+@lru_cache(MAPS)
 def bordered_map(n: int, before: int, after: int, reflected: bool) -> LineMap | None:
     """Borders that mirror the line or, else, repeat its ends; negative ones cut off; None where nothing changes."""
     if not before and not after:

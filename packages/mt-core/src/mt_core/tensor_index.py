@@ -28,6 +28,8 @@ _alias = overload("alias", "view").cache
 _index = overload("index.Tensor", "indexing").cache
 _index_put = overload("index_put_", "indexing").cache
 #: The commonest dtypes of tensors used as indices.
+#: Dtypes that pick where they are not zero.
+_MASKS = (dtypes.bool, dtypes.uint8)
 _INDEX_TYPES = frozenset((dtypes.int64, dtypes.bool))
 _NUMBERS = frozenset((int, float, bool, complex))
 
@@ -298,17 +300,14 @@ def _record(indices: list[Any], dim: int, index: Any) -> int:
     return dim + 1
 
 
-_MASKS = (dtypes.bool, dtypes.uint8)
-
-
 def _tensor_item(view: Any, dim: int, item: Any, indices: list[Any]) -> tuple[Any, int]:
     d = item._dtype
     if item._array.ndim == 0 and (d.is_integral or d is dtypes.bool):
-        if d is dtypes.bool or d is dtypes.uint8:
+        if d in _MASKS:
             view = _unsqueeze[view._keys | tls.mode](view, dim)
             return view, _record(indices, dim, _truth(item.item(), view))
         return _selected(view, dim, item.item()), dim
-    if d not in (dtypes.int64, dtypes.int32, dtypes.bool, dtypes.uint8):
+    if d not in (dtypes.int64, dtypes.int32, *_MASKS):
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
     after = _record(indices, dim, item)
-    return view, after + (item._array.ndim - 1 if d in (dtypes.bool, dtypes.uint8) else 0)
+    return view, after + (item._array.ndim - 1 if d in _MASKS else 0)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from . import device_methods, dtypes
+from .deprecation import warn_once
 from .devices import device
 from .dtypes import dtype
 from .storage import UntypedStorage, untyped
@@ -22,22 +22,16 @@ _FORMS = (
     " * (Sequence data, *, torch.device device, torch.dtype dtype)\n"
     " * (*, UntypedStorage wrap_storage, torch.dtype dtype)\n"
 )
-_warned = False
 
 
 def _warn_typed_storage_removal(stacklevel: int = 3) -> None:
     """PyTorch's deprecation warning, once a process."""
-    global _warned
-    if not _warned:
-        _warned = True
-        warnings.warn(
-            "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage "
-            "class. This should only matter to you if you are using storages directly.  To access UntypedStorage "
-            "directly, "
-            "use tensor.untyped_storage() instead of tensor.storage()",
-            UserWarning,
-            stacklevel=stacklevel,
-        )
+    warn_once(
+        "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage "
+        "class. This should only matter to you if you are using storages directly.  To access UntypedStorage "
+        "directly, use tensor.untyped_storage() instead of tensor.storage()",
+        stacklevel=stacklevel,
+    )
 
 
 class TypedStorage:

@@ -16,7 +16,6 @@ from mt_core.checks.indexing import (
     refuse_selected,
     refuse_short_source,
 )
-from mt_core.determinism import alert_not_deterministic
 from mt_core.dispatch.kernel import Accepts
 from mt_core.dtypes import int64
 
@@ -455,8 +454,6 @@ def take(self: np.ndarray, index: np.ndarray) -> np.ndarray:
 @kernel("put", half="native")
 def put(self: np.ndarray, index: np.ndarray, source: np.ndarray, accumulate: bool) -> np.ndarray:
     """self (*), index (*I), source (as many elements as index) -> (*)."""
-    if not accumulate:
-        alert_not_deterministic("put_")
     out = np.ascontiguousarray(self).copy()
     where = _flat_index(self, index).reshape(-1)
     flat = out.reshape(-1)
@@ -472,7 +469,11 @@ def nonzero(self: np.ndarray) -> np.ndarray:
     """self (*S) -> (K, len(S)) of int64, K the number of nonzero elements."""
     if not self.ndim:
         return np.empty((int(bool(self)), 0), np.int64)
-    return np.array(self.nonzero()).T
+    found = self.nonzero()
+    places = np.empty((self.ndim, found[0].size), np.int64)
+    for dim, index in enumerate(found):
+        places[dim] = index
+    return places.T
 
 
 @kernel("count_nonzero.dim_IntList", "count_nonzero", half="native")

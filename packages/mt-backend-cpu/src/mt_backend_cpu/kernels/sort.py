@@ -36,16 +36,23 @@ def sort(self: np.ndarray, stable: Any, dim: int, descending: bool) -> tuple[np.
     values = take_along(self, order, dim)
     if stable or self.shape[dim] <= INSERTION or _sorted_by_digits(self, descending):
         return values, order
-    repeated = _repeated(values, dim)
-    if not repeated.any():
+    if not _has_ties(values, dim):
         return values, order
-    order = _with_ties(order, repeated, dim, places_sorted)
+    order = _with_ties(order, _repeated(values, dim), dim, places_sorted)
     return take_along(self, order, dim), order
 
 
 def _sorted_by_digits(self: np.ndarray, descending: bool) -> bool:
     """Whether PyTorch sorts by digits, which is stable: long lines of integers."""
     return not descending and self.ndim == 1 and self.dtype.kind in "iu" and self.size >= 32768
+
+
+def _has_ties(ordered: np.ndarray, dim: int) -> bool:
+    """Whether elements in order along `dim` may be equal to the one before: some are, or there is a NaN."""
+    behind = (slice(None),) * (dim % ordered.ndim)
+    if (ordered[(*behind, slice(1, None))] == ordered[(*behind, slice(-1))]).any():
+        return True
+    return ordered.dtype.kind == "f" and bool(np.isnan(ordered).any())
 
 
 def _repeated(ordered: np.ndarray, dim: int) -> np.ndarray:
@@ -82,11 +89,11 @@ def topk(self: np.ndarray, k: int, dim: int, largest: bool, sorted: bool) -> tup
         return np.empty(shape, self.dtype), np.empty(shape, np.int64)
     dim %= self.ndim
     order = order_of(self, dim, largest)
-    leading = order[(slice(None),) * dim + (slice(k + 1),)]
-    first = leading[(slice(None),) * dim + (slice(k),)]
-    if not sorted or _repeated(take_along(self, leading, dim), dim).any():
-        repeated = _repeated(take_along(self, order, dim), dim)
-        first = _picked(order, repeated, k, dim, sorted)
+    until = (slice(None),) * dim
+    values = take_along(self, order[(*until, slice(k + 1))], dim)
+    if sorted and not _has_ties(values, dim):
+        return values[(*until, slice(k))], order[(*until, slice(k))]
+    first = _picked(order, _repeated(take_along(self, order, dim), dim), k, dim, sorted)
     return take_along(self, first, dim), first
 
 

@@ -54,7 +54,7 @@ def _channels_second(result: Any, first: int, spatial: int) -> Any:
 
 
 def _index(like: Any, places: np.ndarray) -> Any:
-    return from_data(places.tolist(), dtypes.int64, like.device)
+    return from_data(places, dtypes.int64, like.device)
 
 
 def _weighted(tensor: Any, line: LineMap, tap: int, dim: int) -> Any:
@@ -62,7 +62,7 @@ def _weighted(tensor: Any, line: LineMap, tap: int, dim: int) -> Any:
     if line.weights is None:
         return tensor
     shape = [-1 if i == dim else 1 for i in range(tensor.dim())]
-    weights = from_data(line.weights[tap].tolist(), dtypes.float64, tensor.device).to(tensor.dtype).reshape(shape)
+    weights = from_data(line.weights[tap], dtypes.float64, tensor.device).to(tensor.dtype).reshape(shape)
     term = tensor * weights
     return ops.where(weights == 0, ops.zeros_like(weights), term) if line.uneven else term
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import chain
 from typing import Any
 
 from ..api import _functions as ops
@@ -63,11 +64,21 @@ def _declare_adaptive(spatial: int) -> None:
     """Adaptive averages and their derivative: explicit composites, whose rules settle refusals, shapes and layouts."""
 
     def forward(self: Any, output_size: Ints) -> Any:
+        parts = _equal_windows(tuple(self.shape), tuple(output_size))
+        if parts is not None:
+            return self.reshape(parts).mean(tuple(range(-2 * spatial + 1, 0, 2)))
         return mapped(self, _windows(tuple(self.shape), output_size))
 
     def backward(grad_output: Any, self: Any) -> Any:
         sizes = tuple(self.shape[-spatial:])
         return spread(grad_output, _windows(tuple(self.shape), tuple(grad_output.shape[-spatial:])), sizes)
+
+    def _equal_windows(shape: Ints, output_size: Ints) -> Ints | None:
+        """The shape with each averaged dimension as (windows, elements of a window); None where those differ."""
+        pairs = list(zip(shape[-spatial:], output_size, strict=True))
+        if any(n == 0 or size == 0 or n % size for n, size in pairs):
+            return None
+        return (*shape[:-spatial], *chain.from_iterable((size, n // size) for n, size in pairs))
 
     def _windows(shape: Ints, output_size: Ints) -> list[Any]:
         return [averaging_map(n, size) for n, size in zip(shape[-spatial:], output_size, strict=True)]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..determinism import alert_not_deterministic
 from ..dispatch.memory import check_no_overlap, check_no_partial_overlap
 from ..dispatch.registry import register_shape_rule as shape_rule
 from ..errors import NoData
@@ -20,7 +21,8 @@ from .reduction import reduced_dims, reduced_shape
 
 Ints = tuple[int, ...]
 
-_INDICES = (dtypes.int64, dtypes.int32, dtypes.bool, dtypes.uint8)
+_MASKS = (dtypes.bool, dtypes.uint8)
+_INDICES = (dtypes.int64, dtypes.int32, *_MASKS)
 
 
 def _check_indices(indices: list[Any]) -> None:
@@ -52,7 +54,7 @@ def _mask_shapes(self: Any, indices: list[Any]) -> list[Ints | None]:
     for position, index in enumerate(indices):
         if index is None:
             shapes.append(None)
-        elif index._dtype in (dtypes.bool, dtypes.uint8):
+        elif index._dtype in _MASKS:
             mask = index._array.shape
             _check_mask(mask, shape, len(shapes))
             shapes.extend([(_true_count(index, position),)] * len(mask))
@@ -139,24 +141,23 @@ def _fills_a_mask(self: Any, indices: list[Any], values: Any, accumulate: bool) 
     """The mask that is the only index, where one value is written at it; else None."""
     if accumulate or values._array.size != 1:
         return None
-    given = [index for index in indices if index is not None]
-    if len(given) != 1 or given[0]._dtype not in (dtypes.bool, dtypes.uint8) or not given[0]._array.ndim:
-        return None
-    return given[0]
+    given = indices if len(indices) == 1 else [index for index in indices if index is not None]
+    mask = given[0] if len(given) == 1 else None
+    return mask if mask is not None and mask._dtype in _MASKS and mask._array.ndim else None
 
 
 @shape_rule("index_put_", reads_elements=True)
 def index_put_(self: Any, indices: list[Any], values: Any, accumulate: bool) -> Spec:
     """self (*), indices, values broadcast to the shape of self[indices] -> (*); none of them is written to."""
+    mask = _fills_a_mask(self, indices, values, accumulate)
     if self._cell is not None:
-        mask = _fills_a_mask(self, indices, values, accumulate)
         if mask is not None:
             check_no_partial_overlap(self, mask)
         else:
             for tensor in (values, *indices):
                 if tensor is not None:
                     check_no_overlap(self, tensor)
-    return index_put(self, indices, values, accumulate)
+    return _put(self, indices, values, mask)
 
 
 @shape_rule("index_put", reads_elements=True)
@@ -165,7 +166,10 @@ def index_put(self: Any, indices: list[Any], values: Any, accumulate: bool) -> S
 
     One value at a mask is cast; others have the dtype of self.
     """
-    mask = _fills_a_mask(self, indices, values, accumulate)
+    return _put(self, indices, values, _fills_a_mask(self, indices, values, accumulate))
+
+
+def _put(self: Any, indices: list[Any], values: Any, mask: Any) -> Spec:
     if mask is not None:
         # One number fits whatever the mask picks: nothing has to be counted.
         _check_mask(mask._array.shape, self._array.shape, next(i for i, index in enumerate(indices) if index is mask))
@@ -474,9 +478,11 @@ def take(self: Any, index: Any) -> Spec:
     return Spec(index._array.shape, self._dtype)
 
 
-@shape_rule("put")
+@shape_rule("put", warns=True)
 def put(self: Any, index: Any, source: Any, accumulate: bool) -> Spec:
     """self (*), index (*I), source (as many elements as index) -> (*)."""
+    if not accumulate:
+        alert_not_deterministic("put_")
     if index._dtype is not dtypes.int64:
         raise RuntimeError(f"put_(): Expected a long tensor for index, but got {dtypes.scalar_type_name(index._dtype)}")
     if source._dtype is not self._dtype:
