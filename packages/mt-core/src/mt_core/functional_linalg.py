@@ -36,8 +36,8 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
 @overridable
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> tuple[Tensor, ...]:
     """Packed LU factors and pivots of matrices (*, m, n), and with `get_infos` where a factor is singular."""
-    results = tuple(ops._lu_with_info(A, pivot=pivot, check_errors=not get_infos))
-    kept = results if get_infos else results[:2]
+    results = ops._lu_with_info(A, pivot=pivot, check_errors=not get_infos)
+    kept = results if get_infos else (results[0], results[1])
     if out is None:
         return kept
     for target, result in zip(out, kept, strict=True):

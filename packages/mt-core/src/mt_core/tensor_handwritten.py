@@ -51,7 +51,7 @@ class HandwrittenMembers:
 
     def lu(self: Any, pivot: bool = True, get_infos: bool = False) -> Any:
         """Packed LU factors and pivots of matrices, as ``torch.lu``."""
-        return lu(self, pivot, get_infos)
+        return tuple(lu(self, pivot, get_infos))
 
     def new_tensor(self: Any, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
         """A new tensor with a copy of the data, in the dtype and on the device of this one unless others are given."""
