@@ -248,7 +248,7 @@ class Wrapper:
         if factory or "out" not in self._ours():
             return plain
         lines = ["if out is MISSING:", *("    " + line for line in plain)]
-        if not declaration.out or len(declaration.schema.returns) != 1:
+        if not declaration.out or len(declaration.schema.returns) != 1 or declaration.schema.returns[0].is_list:
             return lines
         written = self._returned(_called(self._table(declaration.out), ["keys", "tls.mode"], [*values, "out"]), False)
         return [

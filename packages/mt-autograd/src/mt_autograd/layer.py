@@ -52,7 +52,8 @@ class AutogradLayer:
         cls = class_for(overload)
         if writes:
             return record_inplace(cls, below(), watched, overload.declaration.kind == "view")
-        return recorder(cls, overload, below(), call_keys, watched)
+        callee = refusing_complex(overload, below()) if rule.real_only else below()
+        return recorder(cls, overload, callee, call_keys, watched)
 
     def fallback(
         self, overload: Overload, call_keys: int, below: Callable[[], Callee], composite: Callee | None
@@ -124,6 +125,25 @@ def _with_first_argument(rule: Rule, schema: Schema) -> Rule:
     if rule.joint:
         raise ValueError(f"the joint derivative of {rule.name} lacks '{first}', which {schema.full_name} writes to")
     return Rule(rule.name, {first: zero, **rule.formulas}, (), rule.node_name, None)
+
+
+def refusing_complex(overload: Overload, below: Callee) -> Callee:
+    """An operator that is not recorded where a result is complex.
+
+    Raises
+    ------
+    RuntimeError
+        In PyTorch's words.
+    """
+
+    def run(*args: Any) -> Any:
+        result = below(*args)
+        if any(t._dtype.is_complex for t in tensors_in((result,))):
+            name = overload.schema.name
+            raise RuntimeError(f"{name} does not support automatic differentiation for outputs with complex dtype.")
+        return result
+
+    return run
 
 
 # Operators without a rule

@@ -38,6 +38,8 @@ __all__ = [
     "joint_derivative",
     "non_differentiable",
     "plan_for",
+    "real_only",
+    "same_derivative",
     "zero",
     "zeros",
 ]
@@ -51,7 +53,7 @@ GRAD, GRADS, MASK, FIRST_SAVED = range(4)
 class Rule:
     """What has been declared for one overload; without formulas, that it is not differentiable."""
 
-    __slots__ = ("differentiable_outputs", "formulas", "history_stays", "joint", "name", "node_name")
+    __slots__ = ("differentiable_outputs", "formulas", "history_stays", "joint", "name", "node_name", "real_only")
 
     def __init__(
         self, name: str, formulas: dict[str, Function], joint: tuple[str, ...], node_name: str,
@@ -65,6 +67,8 @@ class Rule:
         self.differentiable_outputs = differentiable_outputs
         #: Whether what is written to in place keeps the history that it has.
         self.history_stays = False
+        #: Whether a call with a complex result is refused, as PyTorch does where it has not checked a formula.
+        self.real_only = False
 
 
 _RULES: dict[str, Rule] = {}
@@ -109,6 +113,20 @@ def non_differentiable(*names: str, history_stays: bool = False) -> None:
     for name in names:
         _enter(name, {}, (), None, None)
         _RULES[name].history_stays = history_stays
+
+
+def same_derivative(name: str, of: Overload, node: str | None = None) -> None:
+    """Declare that an operator has the derivative of another, whose arguments have the same names."""
+    rule = find_rule(of)
+    if rule is None:
+        raise ValueError(f"{of.name} has no derivative that {name} could have")
+    _enter(name, rule.formulas, rule.joint, node if rule.formulas else None, rule.differentiable_outputs)
+
+
+def real_only(*names: str) -> None:
+    """Declare that calls of these operators with complex results cannot be recorded, as in PyTorch."""
+    for name in names:
+        _RULES[name].real_only = True
 
 
 def zero(grad: Any) -> Any:

@@ -26454,8 +26454,8 @@ def split(_input=MISSING, _split_size=MISSING, _dim=MISSING, /, more=MISSING, sp
         ('split_size', 'dim'), args, kwargs,
     )
 
-def split_copy(_input=MISSING, _split_size=MISSING, _dim=MISSING, /, more=MISSING, split_size=MISSING, dim=MISSING, *args, **kwargs):
-    """split_copy(input, split_size, dim=0) -> Tensors
+def split_copy(_input=MISSING, _split_size=MISSING, _dim=MISSING, /, more=MISSING, split_size=MISSING, dim=MISSING, out=MISSING, *args, **kwargs):
+    """split_copy(input, split_size, dim=0, *, out=None) -> Tensors
 
     A copy of what `split` views."""
     if _split_size is not MISSING:
@@ -26471,17 +26471,18 @@ def split_copy(_input=MISSING, _split_size=MISSING, _dim=MISSING, /, more=MISSIN
                 and split_size.__class__ is int
                 and (dim is MISSING or dim.__class__ is int)
             ):
-                return _split_copy_Tensor_kernels[_input._keys | tls.mode](
-                    _input,
-                    split_size,
-                    0 if dim is MISSING else dim,
-                )
+                if out is MISSING:
+                    return _split_copy_Tensor_kernels[_input._keys | tls.mode](
+                        _input,
+                        split_size,
+                        0 if dim is MISSING else dim,
+                    )
         except Overridden:
             pass
     return call_packet_as_given(
         split_copy, _split_copy_packet, (_input, _split_size, _dim),
-        (more, split_size, dim),
-        ('split_size', 'dim'), args, kwargs,
+        (more, split_size, dim, out),
+        ('split_size', 'dim', 'out'), args, kwargs,
     )
 
 def split_with_sizes(_input=MISSING, _split_sizes=MISSING, _dim=MISSING, /, more=MISSING, split_sizes=MISSING, dim=MISSING, *args, **kwargs):
@@ -26515,8 +26516,8 @@ def split_with_sizes(_input=MISSING, _split_sizes=MISSING, _dim=MISSING, /, more
         ('split_sizes', 'dim'), args, kwargs,
     )
 
-def split_with_sizes_copy(_input=MISSING, _split_sizes=MISSING, _dim=MISSING, /, more=MISSING, split_sizes=MISSING, dim=MISSING, *args, **kwargs):
-    """split_with_sizes_copy(input, split_sizes, dim=0) -> Tensors
+def split_with_sizes_copy(_input=MISSING, _split_sizes=MISSING, _dim=MISSING, /, more=MISSING, split_sizes=MISSING, dim=MISSING, out=MISSING, *args, **kwargs):
+    """split_with_sizes_copy(input, split_sizes, dim=0, *, out=None) -> Tensors
 
     A copy of what `split_with_sizes` views."""
     if _split_sizes is not MISSING:
@@ -26533,17 +26534,18 @@ def split_with_sizes_copy(_input=MISSING, _split_sizes=MISSING, _dim=MISSING, /,
                 and ints_of_split_sizes is not None
                 and (dim is MISSING or dim.__class__ is int)
             ):
-                return _split_with_sizes_copy_kernels[_input._keys | tls.mode](
-                    _input,
-                    ints_of_split_sizes,
-                    0 if dim is MISSING else dim,
-                )
+                if out is MISSING:
+                    return _split_with_sizes_copy_kernels[_input._keys | tls.mode](
+                        _input,
+                        ints_of_split_sizes,
+                        0 if dim is MISSING else dim,
+                    )
         except Overridden:
             pass
     return call_packet_as_given(
         split_with_sizes_copy, _split_with_sizes_copy_packet, (_input, _split_sizes, _dim),
-        (more, split_sizes, dim),
-        ('split_sizes', 'dim'), args, kwargs,
+        (more, split_sizes, dim, out),
+        ('split_sizes', 'dim', 'out'), args, kwargs,
     )
 
 def sqrt(_input=MISSING, /, more=MISSING, out=MISSING, *args, **kwargs):
@@ -28059,8 +28061,8 @@ def unbind(_input=MISSING, _dim=MISSING, /, more=MISSING, dim=MISSING, *args, **
         ('dim',), args, kwargs,
     )
 
-def unbind_copy(_input=MISSING, _dim=MISSING, /, more=MISSING, dim=MISSING, *args, **kwargs):
-    """unbind_copy(input, dim=0) -> Tensors
+def unbind_copy(_input=MISSING, _dim=MISSING, /, more=MISSING, dim=MISSING, out=MISSING, *args, **kwargs):
+    """unbind_copy(input, dim=0, *, out=None) -> Tensors
 
     A copy of what `unbind` views."""
     if _dim is not MISSING:
@@ -28069,16 +28071,17 @@ def unbind_copy(_input=MISSING, _dim=MISSING, /, more=MISSING, dim=MISSING, *arg
     if more is MISSING and not kwargs:
         try:
             if _input.__class__ in TENSORS and (dim is MISSING or dim.__class__ is int):
-                return _unbind_copy_int_kernels[_input._keys | tls.mode](
-                    _input,
-                    0 if dim is MISSING else dim,
-                )
+                if out is MISSING:
+                    return _unbind_copy_int_kernels[_input._keys | tls.mode](
+                        _input,
+                        0 if dim is MISSING else dim,
+                    )
         except Overridden:
             pass
     return call_packet_as_given(
         unbind_copy, _unbind_copy_packet, (_input, _dim),
-        (more, dim),
-        ('dim',), args, kwargs,
+        (more, dim, out),
+        ('dim', 'out'), args, kwargs,
     )
 
 def unflatten(_input=MISSING, _dim=MISSING, _sizes=MISSING, /, more=MISSING, dim=MISSING, sizes=MISSING, *args, **kwargs):

@@ -87,6 +87,8 @@ class Signature:
         self.required = sum(p.default is MISSING for p in self.positional)
         self.out = find_overload(declaration.out) if declaration.out is not None and not method and takes_out else None
         self.out_count = len(self.out.schema.returns) if self.out is not None else 0
+        #: Whether ``out`` is as many tensors as there are results, in one argument.
+        self.out_is_list = self.out is not None and not self.out_count
         self.pin_at = pin_position(declaration.schema)
         self.is_factory = self.pin_at >= 0
         self.varargs = len(self.positional) == 1 and self._takes_ints(self.positional[0])
@@ -181,15 +183,15 @@ class Signature:
 
     def _call_out(self, bound: list[Any], out: Any) -> Any:
         assert self.out is not None
-        outs = [out] if self.out_count == 1 else list(out)
+        outs = [out] if self.out_count == 1 or out.__class__ in TENSORS else list(out)
         for tensor in outs:
-            if tensor.__class__ not in TENSORS:
+            if tensor.__class__ not in TENSORS or self.out_is_list and tensor is out:
                 expected = "Tensor" if self.out_count == 1 else "tuple of Tensors"
                 raise TypeError(
                     f"{self.overload.packet_name}(): argument 'out' must be {expected}, not {type(out).__name__}"
                 )
         rest = iter(bound)
-        writes = iter(outs)
+        writes = iter([outs] if self.out_is_list else outs)
         return self.out.call(*[next(writes) if a.writes else next(rest) for a in self.out.schema.arguments])
 
 

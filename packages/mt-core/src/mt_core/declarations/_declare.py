@@ -411,6 +411,8 @@ def _out_schema(schema: Schema, out: Out) -> Schema:
     body = schema.text.partition("(")[2].rpartition("->")[0].rstrip()[:-1]
     star = "" if any(a.kwarg_only for a in schema.arguments) else ", *"
     letters = [chr(ord("a") + i) for i in range(len(names))]
+    if schema.returns[0].is_list:
+        return parse_schema(f"{schema.name}.{overload}({body}{star}, Tensor(a!)[] {names[0]}) -> ()")
     writes = ", ".join(f"Tensor({letter}!) {name}" for letter, name in zip(letters, names, strict=True))
     returns = ", ".join(
         f"Tensor({letter}!)" + (f" {r.name}" if r.name else "")

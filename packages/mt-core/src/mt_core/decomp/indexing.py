@@ -101,25 +101,25 @@ def _scattered(self: Any, src: Any, window: Any, name: str) -> Any:
     return whole
 
 
-@composite("select_scatter")
+@composite("select_scatter", explicit=True)
 def select_scatter(self: Any, src: Any, dim: int, index: int) -> Any:
     """self (*L, N, *R), src (*L, *R) -> like self, at `dim`."""
     return _scattered(self, src, lambda whole: whole.select(dim, index), "select_scatter")
 
 
-@composite("slice_scatter")
+@composite("slice_scatter", explicit=True)
 def slice_scatter(self: Any, src: Any, dim: int, start: int | None, end: int | None, step: int) -> Any:
     """self (*L, N, *R), src (*L, K, *R) -> like self; K the length of the slice of `dim`."""
     return _scattered(self, src, lambda whole: ops.slice(whole, dim, start, end, step), "slice_scatter")
 
 
-@composite("diagonal_scatter")
+@composite("diagonal_scatter", explicit=True)
 def diagonal_scatter(self: Any, src: Any, offset: int, dim1: int, dim2: int) -> Any:
     """self (*S), src (*, K) -> like self; K the length of the diagonal."""
     return _scattered(self, src, lambda whole: whole.diagonal(offset, dim1, dim2), "diagonal_scatter")
 
 
-@composite("as_strided_scatter")
+@composite("as_strided_scatter", explicit=True)
 def as_strided_scatter(self: Any, src: Any, size: Ints, stride: Ints, storage_offset: int | None) -> Any:
     """The window is one of the whole storage, of which the result is a copy."""
     if not self.storage_offset() and self.is_contiguous():

@@ -8,27 +8,32 @@ from ..declarations.view_copy import COPIES, copy_name
 from ..dispatch.registry import find_overload
 from ..dispatch.registry import register_composite as composite
 from ..formats import contiguous_format
+from ..tensor import wrap_dim
 
 
 def _declare(view: str, several: bool) -> None:
     def copied(*args: Any) -> Any:
         result = find_overload(view).call(*args)
         if several:
-            return [part.clone(memory_format=contiguous_format) for part in result]
+            return tuple(part.clone(memory_format=contiguous_format) for part in result)
         return result.clone(memory_format=contiguous_format)
 
-    composite(copy_name(view))(copied)
+    composite(copy_name(view), explicit=True)(copied)
 
 
 for _view, (_, _returns) in COPIES.items():
     _declare(_view, _returns == "Tensor[]")
 
 
-@composite("narrow_copy")
+@composite("narrow_copy", explicit=True)
 def narrow_copy(self: Any, dim: int, start: int, length: int) -> Any:
+    """self (*L, N, *R) -> (*L, length, *R)."""
     if self.dim() and dim >= self.dim():
         raise RuntimeError(
             "Expected dim < static_cast<int64_t>(self_sizes.size()) to be true, but got false.  (Could this error "
             "message be improved?  If so, please report an enhancement request to PyTorch.)"
         )
+    if self.dim() and length < 0:
+        size = self.shape[wrap_dim(dim, self.dim())]
+        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({size}).")
     return self.narrow(dim, start, length).clone(memory_format=contiguous_format)

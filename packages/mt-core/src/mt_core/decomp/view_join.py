@@ -274,26 +274,28 @@ def adjoint(self: Any) -> Any:
     return transposed.conj() if self.is_complex() else transposed
 
 
-def _pieces(self: Any, views: Any, dim: int) -> list[Any]:
-    """The same stretches as views of their own: unlike several views from one call they may be written to."""
-    pieces, start = [], 0
-    for view in views:
-        size = view.shape[dim]
-        pieces.append(self.narrow(dim, start, size))
-        start += size
-    return pieces
+def _pieces(views: Any) -> tuple[Any, ...]:
+    """The same stretches of memory, which count as tensors of their own: each with its own version."""
+    return tuple(view.data for view in views)
 
 
 @composite("unsafe_chunk")
-def unsafe_chunk(self: Any, chunks: int, dim: int) -> list[Any]:
-    return _pieces(self, self.detach().chunk(chunks, dim), dim)
+def unsafe_chunk(self: Any, chunks: int, dim: int) -> Any:
+    if not self.dim():
+        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
+    if chunks <= 0:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    each = -(-self.shape[dim] // chunks)
+    if not each:
+        return ops.unsafe_split_with_sizes(self, (0,) * chunks, dim)
+    return ops.unsafe_split(self, each, dim)
 
 
-@composite("unsafe_split.Tensor")
-def unsafe_split(self: Any, split_size: int, dim: int) -> list[Any]:
-    return _pieces(self, self.detach().split(split_size, dim), dim)
+@composite("unsafe_split.Tensor", explicit=True)
+def unsafe_split(self: Any, split_size: int, dim: int) -> tuple[Any, ...]:
+    return _pieces(self.split(split_size, dim))
 
 
-@composite("unsafe_split_with_sizes")
-def unsafe_split_with_sizes(self: Any, split_sizes: tuple[int, ...], dim: int) -> list[Any]:
-    return _pieces(self, self.detach().split(split_sizes, dim), dim)
+@composite("unsafe_split_with_sizes", explicit=True)
+def unsafe_split_with_sizes(self: Any, split_sizes: tuple[int, ...], dim: int) -> tuple[Any, ...]:
+    return _pieces(self.split(split_sizes, dim))

@@ -24,7 +24,7 @@ from .lookup import composite_of
 from .memory import share_memory
 from .registry import CONTRACT_KERNELS, Overload, load_family
 
-__all__ = ["build", "build_inplace", "standing_in", "unrecorded"]
+__all__ = ["build", "build_inplace", "making_new", "standing_in", "unrecorded"]
 
 Callee = Callable[..., Any]
 
@@ -48,6 +48,21 @@ def unrecorded(function: Callee) -> Callee:
             return function(*args)
 
     return run
+
+
+def making_new(function: Callee) -> Callee:
+    """`unrecorded`, of an operator that makes tensors: how they were made does not count as writing to them."""
+    run = unrecorded(function)
+
+    def made(*args: Any) -> Any:
+        result = run(*args)
+        for tensor in tensors_in((result,)):
+            cell = tensor._cell
+            if cell is not None and cell.version and all(cell is not given._cell for given in tensors_in(args)):
+                cell.version = 0
+        return result
+
+    return made
 
 
 def _allowed(rule: Callee | None, function: Callee) -> Callee:

@@ -117,6 +117,8 @@ def _functional_from_inplace(inplace: Overload) -> Callee:
 
 
 def _out_form(overload: Overload, functional: Overload, kernels: list[Kernel], key: int, call_keys: int) -> Callee:
+    if any(a.writes and a.is_list for a in overload.schema.arguments):
+        return _out_list(overload, functional)
     general = _out_from_functional(overload, functional)
     if overload.declaration.kind == "factory":
         return _with_options_of_out(overload, general)
@@ -127,6 +129,28 @@ def _out_form(overload: Overload, functional: Overload, kernels: list[Kernel], k
     if len(overload.schema.returns) == 1 and any(kernel.out == "fills" for kernel in kernels):
         return _filled(overload, functional, kernels, backend_for(key), general)
     return general
+
+
+def _out_list(overload: Overload, functional: Overload) -> Callee:
+    """Compute aside, then write into as many tensors as there are results; such forms return nothing."""
+    at = next(i for i, a in enumerate(overload.schema.arguments) if a.writes)
+    name = overload.name.replace(".", "_")
+    exact, also = overload.declaration.exact_out, overload.declaration.out_takes
+
+    def run(*args: Any) -> None:
+        outs = args[at]
+        with excluding(AUTOGRAD):
+            results = functional.call(*args[:at], *args[at + 1 :])
+            if len(outs) != len(results):
+                raise RuntimeError(f"{name} expected an out= argument of size {len(results)}, got size {len(outs)}")
+            for out, result in zip(outs, results, strict=True):
+                if exact:
+                    check_exact(out, result, exact, also, "out")
+                check_out(out, result)
+            for out, result in zip(outs, results, strict=True):
+                write_result(out, result)
+
+    return run
 
 
 def _with_options_of_out(overload: Overload, general: Callee) -> Callee:

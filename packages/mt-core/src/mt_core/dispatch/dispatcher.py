@@ -288,7 +288,9 @@ def _made_of_operators(overload: Overload) -> Callee | None:
     if composite is None or composed.standing_in(overload) is not None:
         return None
     function = _carried_out(overload, composite)
-    return composed.unrecorded(function) if composite.explicit else function
+    if not composite.explicit:
+        return function
+    return composed.unrecorded(function) if overload.schema.is_mutable else composed.making_new(function)
 
 
 def _carried_out(overload: Overload, composite: Composite) -> Callee:

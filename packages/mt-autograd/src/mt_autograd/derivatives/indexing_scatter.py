@@ -1,0 +1,47 @@
+"""Derivatives of writing to one window of a copy: the window's gradient is the source's, the rest is the tensor's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mt_core.api import _functions as ops
+from mt_core.dispatch.registry import overload
+
+from ..rules import derivative, real_only
+
+_slice = overload("slice.Tensor", "view")
+
+Tensor = Any
+
+
+def _nothing(grad: Tensor, src_spec: Any) -> Tensor:
+    return grad.new_zeros(src_spec.shape)
+
+
+derivative(
+    "slice_scatter",
+    self=lambda grad, src_spec, dim, start, end, step: ops.slice_scatter(
+        grad, _nothing(grad, src_spec), dim, start, end, step
+    ),
+    src=lambda grad, dim, start, end, step: _slice.call(grad, dim, start, end, step),
+)
+derivative(
+    "select_scatter",
+    self=lambda grad, src_spec, dim, index: ops.select_scatter(grad, _nothing(grad, src_spec), dim, index),
+    src=lambda grad, dim, index: grad.select(dim, index),
+)
+derivative(
+    "diagonal_scatter",
+    self=lambda grad, src_spec, offset, dim1, dim2: ops.diagonal_scatter(
+        grad, _nothing(grad, src_spec), offset, dim1, dim2
+    ),
+    src=lambda grad, offset, dim1, dim2: grad.diagonal(offset, dim1, dim2),
+)
+derivative(
+    "as_strided_scatter",
+    self=lambda grad, src_spec, size, stride, storage_offset: ops.as_strided_scatter(
+        grad.contiguous(), _nothing(grad, src_spec), size, stride, storage_offset
+    ),
+    src=lambda grad, size, stride, storage_offset: grad.contiguous().as_strided(size, stride, storage_offset),
+)
+real_only("slice_scatter", "select_scatter")

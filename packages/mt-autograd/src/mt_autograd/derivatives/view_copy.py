@@ -1,0 +1,36 @@
+"""Derivatives of views that copy, of writing to a window of a copy, and of parts that count as tensors of their own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mt_core.declarations.view_copy import COPIES, copy_name
+from mt_core.dispatch.registry import find_overload
+
+from ..rules import camel_case, derivative, find_rule, real_only, same_derivative
+from .view import slice_backward
+
+Tensor = Any
+
+
+def _node_name(view: str) -> str:
+    """``TransposeBackward0_copy``: the view's node, marked."""
+    rule = find_rule(find_overload(view))
+    return f"{rule.node_name if rule is not None else camel_case(view)}_copy"
+
+
+for _view in COPIES:
+    same_derivative(copy_name(_view), find_overload(_view), _node_name(_view))
+real_only("select_copy.int", "slice_copy.Tensor", "view_as_complex_copy", "_conj_copy", "_neg_view_copy")
+same_derivative("unsafe_split.Tensor", find_overload("split.Tensor"))
+same_derivative("unsafe_split_with_sizes", find_overload("split_with_sizes"))
+derivative(
+    "narrow_copy",
+    self=lambda grad, self_spec, dim, start, length: narrow_backward(grad, self_spec, dim, start, length),
+)
+
+
+def narrow_backward(grad: Tensor, self_spec: Any, dim: int, start: int, length: int) -> Tensor:
+    """Gradient of the tensor of which a stretch was copied."""
+    begin = start + self_spec.shape[dim] if start < 0 else start
+    return slice_backward(grad, self_spec, dim, begin, begin + length, 1)
