@@ -21,7 +21,9 @@ MODULES = {
     "torch.optim.SGD": "torch.optim.sgd", "torch.utils.data.DataLoader": "torch.utils.data.dataloader",
     "torch.utils.checkpoint.checkpoint": "torch.utils.checkpoint", "torch.Tensor.backward": "torch._tensor",
     "torch.overrides.TorchFunctionMode": "torch.overrides", "torch.UntypedStorage": "torch.storage",
-    "torch.max(torch.ones(1, 1), 0).__class__": "torch.return_types",
+    "torch.max(torch.ones(1, 1), 0).__class__": "torch.return_types", "torch.Tensor.add": "torch._C",
+    "torch.Tensor.numpy": "torch._C", "torch.Tensor.__rsub__": "torch._tensor",
+    "torch.library.custom_op": "torch.library", "torch.multiprocessing.spawn": "torch.multiprocessing.spawn",
 }  # fmt: skip
 
 

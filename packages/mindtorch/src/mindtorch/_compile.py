@@ -5,8 +5,6 @@ modes and options that do not exist. A distribution may provide a backend that d
 group ``mindtorch.compilers`` (`mt_core.plugins.program_protocols.Compiler`).
 """
 
-from __future__ import annotations
-
 import functools
 import json
 import logging

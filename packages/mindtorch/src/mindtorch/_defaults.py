@@ -1,7 +1,5 @@
 """The device and type of new tensors that are told no other."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import mt_core

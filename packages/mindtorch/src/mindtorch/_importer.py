@@ -21,15 +21,20 @@ __all__ = ["HOMES", "AliasFinder", "home_of", "install", "install_torch"]
 #: Dotted name -> the module it means; what lies below it lies below that module.
 HOMES = {
     "torch": "mindtorch",
+    "mindtorch._ops": "mt_library.ops",
     "mindtorch._tensor_str": "mt_core.printing",
     "mindtorch.autograd": "mt_autograd",
     "mindtorch.autograd.profiler": "mindtorch.profiler",
+    "mindtorch.distributed.distributed_c10d": "mindtorch.distributed",
     "mindtorch.library": "mt_library",
+    "mindtorch.masked._ops": "mindtorch.masked",
+    "mindtorch.multiprocessing.spawn": "mindtorch.multiprocessing",
     "mindtorch.nn": "mt_nn",
     "mindtorch.optim": "mt_nn.optim",
     "mindtorch.random": "mt_core.random",
     "mindtorch.return_types": "mt_core.return_types",
     "mindtorch.serialization": "mt_core.serialization",
+    "mindtorch.signal.windows.windows": "mindtorch.signal.windows",
     "mindtorch.utils.checkpoint": "mt_autograd.checkpoint",
     "mindtorch.utils.data": "mt_nn.data",
     "mindtorch.utils.hooks": "mt_core.hooks",
@@ -80,9 +85,9 @@ class _KeepsFunctions(ModuleType):
             super().__setattr__(name, value)
 
 
-def _keep_function(home: str) -> None:
+def _keep_function(module: str) -> None:
     """Keep what the package of a module has under the module's name, if it is a function."""
-    package, _, name = home.rpartition(".")
+    package, _, name = module.rpartition(".")
     parent = sys.modules.get(package)
     if parent is not None and type(parent) is ModuleType and isinstance(vars(parent).get(name), FunctionType):
         parent.__class__ = _KeepsFunctions
@@ -107,6 +112,7 @@ class AliasFinder(MetaPathFinder):
         if own_spec is None:
             return None
         _keep_function(home)
+        _keep_function(fullname)
         is_package = own_spec.submodule_search_locations is not None
         return ModuleSpec(fullname, AliasLoader(home), origin=own_spec.origin, is_package=is_package)
 

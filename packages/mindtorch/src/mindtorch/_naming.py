@@ -9,20 +9,22 @@ installed beside mindtorch, and mindtorch does not stand in for it, all keep the
 
 from __future__ import annotations
 
+import functools
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import FunctionType, ModuleType
 from typing import Any
 
-from mt_core.api import _functions, _methods
+from mt_core import _assemble
+from mt_core.api import _functions
 from mt_core.process_hook import call_when_executed
 from mt_core.torch_names import is_named, torch_name
 
 from ._importer import HOMES
 
-__all__ = ["NamingFinder", "install", "rename"]
+__all__ = ["NamingFinder", "gather", "install", "rename"]
 
 _OURS = ("mindtorch", "mt_core", "mt_autograd", "mt_nn", "mt_library")
 #: Our module -> PyTorch's, where files never name it and `HOMES` does not either.
@@ -37,32 +39,60 @@ _MODULES = {
     "mt_core.serialization.loading": "torch.serialization",
     "mt_core.serialization.saving": "torch.serialization",
     "mt_core.tensor": "torch",
-    "mt_core.tensor_autograd": "torch._tensor",
-    "mt_core.tensor_cast": "torch._tensor",
-    "mt_core.tensor_convert": "torch._tensor",
-    "mt_core.tensor_handwritten": "torch._tensor",
-    "mt_core.tensor_index": "torch._tensor",
     "mt_autograd.api": "torch.autograd",
 } | {home: name.replace("mindtorch", "torch", 1) for name, home in HOMES.items() if home != "mindtorch"}
-#: (our module, name) -> PyTorch's module, of what lies elsewhere than its neighbours.
+#: Our packages that are one file in PyTorch: what they have from the modules below them is theirs.
+_FILES = {
+    "mindtorch.utils._pytree": "torch.utils._pytree",
+    "mt_core.serialization": "torch.serialization",
+    "mt_library": "torch.library",
+}
+#: PyTorch's module -> our modules, and what they define that lies elsewhere than its neighbours.
+_ELSEWHERE = {
+    "torch": {
+        "mindtorch.amp.autocast_mode": """clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype
+            get_autocast_gpu_dtype is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled""",
+        "mt_autograd.anomaly_mode": "is_anomaly_check_nan_enabled is_anomaly_enabled",
+        "mt_core.autograd_state": "is_grad_enabled is_inference_mode_enabled",
+        "mt_core.functional": "combinations nonzero",
+        "mt_core.plugins.runtime_access": "AcceleratorError OutOfMemoryError",
+        "mt_core.storage_tensors": "from_file",
+        "mt_core.streams": "Event Stream",
+        "mt_library.tags": "Tag",
+    },
+    "torch.multiprocessing": {
+        "mindtorch.multiprocessing": "get_all_sharing_strategies get_sharing_strategy set_sharing_strategy",
+    },
+    "torch.distributed": {"mindtorch.distributed": "is_available"},
+    "torch._C": {
+        "mt_core.errors": "_LinAlgError",
+        "mt_core.overriding": "DisableTorchFunction DisableTorchFunctionSubclass",
+    },
+    "torch._lowrank": {"mt_core.functional_linalg": "get_lowrank_basis pca_lowrank svd_lowrank"},
+    "torch.autograd.graph": {"mt_autograd.api": "GradientEdge get_gradient_edge", "mt_autograd.node": "Node"},
+    "torch.functional": {"mt_core.api._functions": "stft"},
+    "torch.optim": {
+        "mt_nn.optim._adafactor": "Adafactor",
+        "mt_nn.optim._muon": "Muon",
+        "mt_nn.optim._stateless": "swap_in_optimizer_params_and_state",
+    },
+    "torch.overrides": {"mt_core.overrides": "BaseTorchFunctionMode TorchFunctionMode"},
+    "torch.utils.backend_registration": {
+        "mindtorch._privateuse1": "generate_methods_for_privateuse1_backend rename_privateuse1_backend",
+    },
+    "torch.utils.dlpack": {"mt_core.interop": "from_dlpack"},
+}  # fmt: skip
 _APART = {
-    ("mt_core.api._functions", "stft"): "torch.functional",
-    ("mt_core.functional_linalg", "pca_lowrank"): "torch._lowrank",
-    ("mt_core.functional_linalg", "svd_lowrank"): "torch._lowrank",
-    ("mt_core.functional_linalg", "lu"): "torch",
-    ("mt_core.functional_linalg", "get_lowrank_basis"): "torch._lowrank",
-    ("mt_core.overrides", "TorchFunctionMode"): "torch.overrides",
-    ("mt_core.overrides", "BaseTorchFunctionMode"): "torch.overrides",
-    ("mt_library.library", "Library"): "torch.library",
-    ("mt_autograd.api", "GradientEdge"): "torch.autograd.graph",
-    ("mt_autograd.api", "get_gradient_edge"): "torch.autograd.graph",
-    ("mt_core.errors", "_LinAlgError"): "torch._C",
-    ("mt_core.functional", "combinations"): "torch",
-    ("mt_core.storage_tensors", "from_file"): "torch",
-    ("mt_core.functional", "nonzero"): "torch",
+    (home, name): module
+    for module, homes in _ELSEWHERE.items()
+    for home, names in homes.items()
+    for name in names.split()
 }
 #: Where PyTorch keeps the functions of an operator's namespace.
 _OPERATORS = {"torch.fft": "torch._C._fft", "torch.linalg": "torch._C._linalg", "torch.special": "torch._C._special"}
+
+
+_NAMED = (type, FunctionType, type(functools.cache(len)))
 
 
 def rename(module: ModuleType) -> None:
@@ -70,18 +100,37 @@ def rename(module: ModuleType) -> None:
     home = module.__name__
     if module is _functions:
         _rename_operators()
-        return
-    if module is _methods:
-        _rename_with_methods(_methods.TensorBase, "torch._C")
-        return
-    for value in list(vars(module).values()):
-        if isinstance(value, (type, FunctionType)) and value.__module__ == home:
-            private = value.__name__[0] == "_" and (home, value.__qualname__) not in _APART
-            if private and not is_named(home, value.__name__):
-                continue
-            name = _name_of(home, value.__qualname__)
-            if name is not None:
-                _rename_with_methods(value, name)
+    elif module is _assemble:
+        _rename_members()
+    for attribute, value in _defined_in(module):
+        private = attribute[0] == "_" and (home, value.__qualname__) not in _APART
+        if private and not is_named(home, value.__name__):
+            continue
+        name = _name_of(home, value.__qualname__)
+        if name is not None:
+            _rename_with_methods(value, name)
+
+
+def gather(module: ModuleType) -> None:
+    """Let a package that is one file in PyTorch have what it has from its own modules, once these are renamed."""
+    file = _FILES.get(module.__name__)
+    if file is not None:
+        for attribute, value in list(vars(module).items()):
+            if attribute[0] != "_" and isinstance(value, _NAMED) and value.__module__.startswith(file + "."):
+                _rename_with_methods(value, file)
+
+
+def _rename_and_gather(module: ModuleType) -> None:
+    rename(module)
+    gather(module)
+
+
+def _defined_in(module: ModuleType) -> Iterator[tuple[str, Any]]:
+    """The classes and functions that say they are from a module, operators' functions apart."""
+    if module is not _functions:
+        for attribute, value in list(vars(module).items()):
+            if isinstance(value, _NAMED) and value.__module__ in (module.__name__, "mindtorch"):
+                yield attribute, value
 
 
 def _rename_with_methods(value: Any, name: str) -> None:
@@ -93,6 +142,17 @@ def _rename_with_methods(value: Any, name: str) -> None:
         for member in vars(value).values():
             if isinstance(member, FunctionType) and member.__module__ == home:
                 member.__module__ = name
+
+
+def _rename_members() -> None:
+    """Of a tensor's methods, those that PyTorch writes in Python are its class's, all others its base class's."""
+    members = vars(_assemble.Tensor)
+    for attribute, member in members.items():
+        if isinstance(member, FunctionType):
+            name = member.__name__ if member.__name__ in members else attribute
+            in_python = name in _assemble.IN_PYTHON
+            member.__module__ = "torch._tensor" if in_python else "torch._C"
+            member.__qualname__ = f"{'Tensor' if in_python else 'TensorBase'}.{name}"
 
 
 def _rename_operators() -> None:
@@ -151,7 +211,7 @@ class NamingFinder(MetaPathFinder):
         specs = (finder.find_spec(fullname, path, target) for finder in others)
         spec = next((found for found in specs if found is not None), None)
         if spec is not None and spec.loader is not None and spec.name == fullname:
-            call_when_executed(spec.loader, rename)
+            call_when_executed(spec.loader, _rename_and_gather)
         return spec
 
 
@@ -159,7 +219,12 @@ def install() -> None:
     """Rename what is loaded, and what will be; once in a process."""
     if any(isinstance(finder, NamingFinder) for finder in sys.meta_path):
         return
-    for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] in _OURS and module is not None and module.__name__ == name:
-            rename(module)
+    loaded = [
+        module
+        for name, module in list(sys.modules.items())
+        if name.partition(".")[0] in _OURS and module is not None and module.__name__ == name
+    ]
+    for step in (rename, gather):
+        for module in loaded:
+            step(module)
     sys.meta_path.insert(0, NamingFinder())

@@ -1,7 +1,5 @@
 """Questions about Python objects that PyTorch answers at the top level."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import mt_core.dtypes as _dtypes

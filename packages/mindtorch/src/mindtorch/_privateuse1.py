@@ -5,8 +5,6 @@ names of their own. Naming the private type after one of them makes that one the
 written for such a device begin.
 """
 
-from __future__ import annotations
-
 import sys
 from types import ModuleType
 from typing import Any

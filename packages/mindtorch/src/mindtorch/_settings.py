@@ -1,7 +1,5 @@
 """Switches that PyTorch keeps at the top level."""
 
-from __future__ import annotations
-
 import warnings
 
 from mt_core.deprecation import Once

@@ -19,7 +19,8 @@ def unsupported_function(name: str, remedy: str = "") -> Callable[..., NoReturn]
     def function(*args: Any, **kwargs: Any) -> NoReturn:
         raise refusal(name, remedy)
 
-    function.__name__ = function.__qualname__ = name.rpartition(".")[2]
+    function.__module__, _, function.__name__ = _own_name(name)
+    function.__qualname__ = function.__name__
     function.__doc__ = f"Not supported: raises NotImplementedError. {remedy}".rstrip()
     return function
 
@@ -30,6 +31,11 @@ def unsupported_class(name: str, remedy: str = "") -> type:
     def __new__(cls: type, *args: Any, **kwargs: Any) -> NoReturn:
         raise refusal(name, remedy)
 
-    own = name.rpartition(".")[2]
+    module, _, own = _own_name(name)
     doc = f"Not supported: there are no instances. {remedy}".rstrip()
-    return type(own, (), {"__new__": __new__, "__doc__": doc})
+    return type(own, (), {"__new__": __new__, "__doc__": doc, "__module__": module})
+
+
+def _own_name(name: str) -> tuple[str, str, str]:
+    """Module, dot and name of what PyTorch calls `name`."""
+    return name.replace("torch", __package__, 1).rpartition(".")

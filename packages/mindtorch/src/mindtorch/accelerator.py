@@ -4,8 +4,6 @@ Which one that is says `mt_core.plugins.runtime_access.accelerator_type`. The fu
 ``torch.<device>`` (`mindtorch._device_module`), under names that fit every device type.
 """
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from types import TracebackType
 from typing import Any

@@ -1,7 +1,5 @@
 """``torch.compiler``: how programs talk to the compiler. Nothing is ever compiled, and that is what the answers say."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Sequence
 from types import TracebackType

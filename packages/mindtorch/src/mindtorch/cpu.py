@@ -1,7 +1,5 @@
 """``torch.cpu``: the CPU seen as a device. Its work is done when a call returns, so that streams order nothing."""
 
-from __future__ import annotations
-
 import contextlib
 from types import TracebackType
 from typing import Any
@@ -27,14 +25,14 @@ class Stream:
     def __init__(self, priority: int = -1) -> None:
         self.priority = priority
 
-    def wait_stream(self, stream: Stream) -> None:
+    def wait_stream(self, stream: "Stream") -> None:
         """Wait for what another stream was given: it is done."""
 
-    def record_event(self) -> Event:
+    def record_event(self) -> "Event":
         """An event that has happened."""
         return Event()
 
-    def wait_event(self, event: Event) -> None:
+    def wait_event(self, event: "Event") -> None:
         """Wait for an event: it has happened."""
 
 
@@ -45,13 +43,13 @@ class Event:
         """Whether it has been reached."""
         return True
 
-    def record(self, stream: Stream | None = None) -> None:
+    def record(self, stream: "Stream | None" = None) -> None:
         """Put it after what was given to a stream."""
 
     def synchronize(self) -> None:
         """Wait until it is reached."""
 
-    def wait(self, stream: Stream | None = None) -> None:
+    def wait(self, stream: "Stream | None" = None) -> None:
         """Let a stream wait until it is reached."""
 
 
@@ -87,7 +85,7 @@ def synchronize(device: Any = None) -> None:
     """Wait until all work is done: it is."""
 
 
-def current_stream(device: Any = None) -> Stream:
+def current_stream(device: Any = None) -> "Stream":
     """The stream that work is put on."""
     return _current_stream
 
@@ -95,7 +93,7 @@ def current_stream(device: Any = None) -> Stream:
 class StreamContext(contextlib.AbstractContextManager):
     """Context manager: put work on a stream."""
 
-    def __init__(self, stream: Stream | None) -> None:
+    def __init__(self, stream: "Stream | None") -> None:
         self.stream = stream
         self._previous = _current_stream
 
@@ -112,6 +110,6 @@ class StreamContext(contextlib.AbstractContextManager):
         _current_stream = self._previous
 
 
-def stream(stream: Stream | None) -> StreamContext:
+def stream(stream: "Stream | None") -> StreamContext:
     """A `StreamContext`."""
     return StreamContext(stream)

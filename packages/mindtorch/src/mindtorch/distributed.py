@@ -1,7 +1,5 @@
 """``torch.distributed``: not available, and that is what it says; other names are missing, as without it in PyTorch."""
 
-from __future__ import annotations
-
 import os
 from typing import Any, NoReturn
 
@@ -20,6 +18,7 @@ __all__ = [
     "is_ucc_available",
     "is_xccl_available",
 ]
+__path__: list[str] = []  # the file that PyTorch has below is this one, too
 
 _NO_GROUP = "Default process group has not been initialized, please make sure to call init_process_group."
 

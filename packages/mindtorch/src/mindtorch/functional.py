@@ -9,7 +9,7 @@ import mt_core
 _NAMES = frozenset(
     """
     align_tensors atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod cdist
-    chain_matmul einsum meshgrid norm split stft tensordot unique unique_consecutive unravel_index
+    chain_matmul einsum lu meshgrid norm split stft tensordot unique unique_consecutive unravel_index
     """.split()
 )
 

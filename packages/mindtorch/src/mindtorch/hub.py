@@ -1,7 +1,5 @@
 """``torch.hub``: weights from a URL. Programs from a repository are not fetched and run."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

@@ -4,8 +4,6 @@ Tensors sent through queues and pipes are not copied: their memory is moved to w
 read what either writes.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import multiprocessing.connection
 import signal
@@ -28,6 +26,7 @@ __all__ = [
     "spawn",
     "start_processes",
 ]
+__path__: list[str] = []  # the file that PyTorch has below is this one, too
 
 
 def get_all_sharing_strategies() -> set[str]:

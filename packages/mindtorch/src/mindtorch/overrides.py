@@ -4,8 +4,6 @@ A class takes part by a method ``__torch_function__(func, types, args, kwargs)``
 is what `get_overridable_functions` lists.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import inspect

@@ -1,7 +1,5 @@
 """``torch.profiler``: not supported; marks for it are accepted, since they mean nothing without it."""
 
-from __future__ import annotations
-
 import enum
 import functools
 from collections.abc import Callable
@@ -65,7 +63,7 @@ class record_function:
         self.name = name
         self.args = args
 
-    def __enter__(self) -> record_function:
+    def __enter__(self) -> "record_function":
         return self
 
     def __exit__(

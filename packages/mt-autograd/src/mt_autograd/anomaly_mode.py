@@ -1,7 +1,5 @@
 """Anomaly mode: errors of backward say which forward call they come from, and NaN gradients are errors."""
 
-from __future__ import annotations
-
 import threading
 import traceback
 import warnings

@@ -1,7 +1,5 @@
 """``torch.autograd.backward`` and ``torch.autograd.grad``."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple

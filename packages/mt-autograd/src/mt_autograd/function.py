@@ -3,8 +3,6 @@
 The object that ``forward`` and ``backward`` get as ``ctx`` is itself the node in the graph.
 """
 
-from __future__ import annotations
-
 import functools
 import inspect
 import warnings
@@ -92,7 +90,7 @@ class BackwardCFunction(Node, FunctionCtx):
     """The node of a custom function; one subclass for each, named after it."""
 
     strict_gradients = True
-    _forward_cls: type[Function]
+    _forward_cls: "type[Function]"
     _saved: tuple[tuple[Any, int, int | None], ...] | None = ()
 
     def __init__(self, args: Sequence[Any]) -> None:
@@ -196,7 +194,7 @@ class BackwardCFunction(Node, FunctionCtx):
         return kept
 
 
-def _backward_of(cls: type[Function]) -> Callable[..., Any]:
+def _backward_of(cls: "type[Function]") -> Callable[..., Any]:
     has_backward = cls.backward is not Function.backward
     if has_backward and cls.vjp is not Function.vjp:
         raise RuntimeError(
@@ -300,7 +298,9 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         return wrapped if isinstance(output, tuple) else wrapped[0]
 
 
-def _bound(cls: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any], separate_setup: bool) -> tuple[Any, ...]:
+def _bound(
+    cls: "type[Function]", args: tuple[Any, ...], kwargs: dict[str, Any], separate_setup: bool
+) -> tuple[Any, ...]:
     """The arguments in the order of forward's parameters, with its defaults."""
     if not kwargs and not separate_setup:
         return args

@@ -1,7 +1,5 @@
 """``torch.autograd.grad_mode``: the switches of recording, which are the core's, and that of engine threads."""
 
-from __future__ import annotations
-
 from mt_core.autograd_state import enable_grad, inference_mode, no_grad, set_grad_enabled
 
 __all__ = ["enable_grad", "inference_mode", "no_grad", "set_grad_enabled", "set_multithreading_enabled"]

@@ -6,8 +6,6 @@ dL/dy``. In fast mode the two are compared along one random direction of inputs 
 element.
 """
 
-from __future__ import annotations
-
 import itertools
 import warnings
 from collections.abc import Callable, Iterator, Sequence

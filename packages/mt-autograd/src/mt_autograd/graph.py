@@ -1,7 +1,5 @@
 """``torch.autograd.graph``: looking at the graph, and deciding how it saves tensors."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal

@@ -6,8 +6,6 @@ many objects for the garbage collector to walk over. A graph holds its leaves, a
 no cycle.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 import threading
@@ -129,7 +127,7 @@ def device_of_keys(keys: int) -> device:
     return device(device_type_of(keys & BACKEND_MASK))
 
 
-def operation_name(node: Node) -> str:
+def operation_name(node: "Node") -> str:
     """A node's name as PyTorch's messages give it: without ``Backward0``."""
     return re.sub(r"Backward\d*$", "", node.name())
 
@@ -160,7 +158,7 @@ class Node:
     hooks: Hooks | None
     more_outputs: tuple[OutputSpec, ...]
 
-    def attach(self, edges: Iterable[Edge], specs: Sequence[OutputSpec]) -> Node:
+    def attach(self, edges: Iterable[Edge], specs: Sequence[OutputSpec]) -> "Node":
         """Set what every node has; recorders on the hot path do the same in place."""
         self.edges = tuple(itertools.chain.from_iterable(edges))
         self.sequence_nr = next_sequence_nr()
@@ -222,7 +220,7 @@ class Node:
         return True
 
     @property
-    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+    def next_functions(self) -> "tuple[tuple[Node | None, int], ...]":
         """(node, output number) for every differentiable input; (None, 0) for those without history."""
         functions = tuple(materialized(edge) for edge in pairs(self.edges))
         # The graph keeps the accumulators that the program may now put hooks on.
@@ -275,7 +273,7 @@ def pairs(edges: Sequence[Any]) -> Iterator[Edge]:
     return zip(items, items, strict=True)
 
 
-def materialized(edge: Edge) -> tuple[Node, int]:
+def materialized(edge: Edge) -> "tuple[Node, int]":
     """The edge with a node in the place of a leaf tensor."""
     target, output_nr = edge
     return (accumulator_of(target), 0) if output_nr == LEAF else edge

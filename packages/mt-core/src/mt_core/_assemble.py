@@ -71,7 +71,7 @@ def _register_members() -> None:
         if name in _NOT_TOLD or name.startswith("_") and not name.startswith("__") and name != "_version":
             continue
         if isinstance(member, FunctionType) and member.__module__ != TensorBase.__module__:
-            register_member(member, member, name in _IN_PYTHON)
+            register_member(member, member, name in _HANDWRITTEN_IN_PYTHON)
         elif isinstance(member, property):
             if name not in _READ_OFTEN:
                 member = getset(member, name)
@@ -98,10 +98,15 @@ _NOT_TOLD = frozenset(
     new""".split()
 )
 #: Methods that PyTorch writes in Python: their overrides are told options by name, whether given or not.
-_IN_PYTHON = frozenset(
+_HANDWRITTEN_IN_PYTHON = frozenset(
     """__array__ __array_wrap__ __contains__ __deepcopy__ __dir__ __dlpack__ __dlpack_device__ __format__ __len__
-    __reduce_ex__ __repr__ __reversed__ __setstate__ backward dim_order is_shared lu norm register_hook
-    register_post_accumulate_grad_hook share_memory_ split storage unique unique_consecutive""".split()
+    __reduce_ex__ __repr__ __reversed__ __setstate__ backward dim_order is_shared lu module_load norm register_hook
+    register_post_accumulate_grad_hook share_memory_ split storage storage_type unique unique_consecutive""".split()
+)
+#: All methods that PyTorch writes in Python.
+IN_PYTHON = _HANDWRITTEN_IN_PYTHON | frozenset(
+    """__cuda_array_interface__ __floordiv__ __hash__ __iter__ __rdiv__ __rfloordiv__ __rlshift__ __rmatmul__ __rmod__
+    __rpow__ __rrshift__ __rsub__ __rtruediv__ istft stft unflatten""".split()
 )
 
 sign(vars(_functions), _functions.__name__, LazySignature)

@@ -1,7 +1,5 @@
 """The autograd slots of a tensor, and the switches of grad mode. Recording itself is the business of `mt_autograd`."""
 
-from __future__ import annotations
-
 import functools
 from enum import Enum
 from typing import Any
@@ -171,7 +169,7 @@ class set_grad_enabled(_GradSwitch):
         tls.grad_enabled = self.prev
         tls.refresh()
 
-    def clone(self) -> set_grad_enabled:
+    def clone(self) -> "set_grad_enabled":
         return self.__class__(self.mode)
 
 
@@ -196,5 +194,5 @@ class inference_mode(_GradSwitch):
         tls.inference, tls.grad_enabled = self._previous
         tls.refresh()
 
-    def clone(self) -> inference_mode:
+    def clone(self) -> "inference_mode":
         return self.__class__(self.mode)

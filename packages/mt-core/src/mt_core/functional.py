@@ -1,7 +1,5 @@
 """Functions that PyTorch keeps in ``torch.functional``: they take what a schema cannot say, and end in operators."""
 
-from __future__ import annotations
-
 import itertools
 import warnings
 from collections.abc import Sequence
@@ -83,7 +81,7 @@ def _at_least(ndim: int) -> Any:
             return convert(tensors[0])
         return tuple(convert(t) for t in _listed(tensors))
 
-    function.__name__ = f"atleast_{ndim}d"
+    function.__name__ = function.__qualname__ = f"atleast_{ndim}d"
     function.__doc__ = f"The tensors with dimensions of size 1 added up to {ndim}."
     return overridable(function)
 

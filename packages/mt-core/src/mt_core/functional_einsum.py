@@ -1,7 +1,5 @@
 """``torch.einsum``: an equation and the operands' shapes make a plan of views, sums and batched matrix products."""
 
-from __future__ import annotations
-
 import functools
 import math
 from typing import Any, NamedTuple
@@ -116,7 +114,7 @@ class _Layout(NamedTuple):
     def size(self, label: Label) -> int:
         return self.sizes[self.labels.index(label)]
 
-    def without(self, gone: list[Label]) -> _Layout:
+    def without(self, gone: list[Label]) -> "_Layout":
         kept = [(x, n) for x, n in zip(self.labels, self.sizes, strict=True) if x not in gone]
         return _Layout([x for x, _ in kept], [n for _, n in kept])
 
@@ -162,7 +160,7 @@ def _sizes(inputs: list[list[Label]], shapes: tuple[Ints, ...]) -> dict[Label, i
     return sizes
 
 
-def _diagonals(layout: _Layout) -> tuple[tuple[tuple[int, int], ...], _Layout]:
+def _diagonals(layout: "_Layout") -> "tuple[tuple[tuple[int, int], ...], _Layout]":
     """Repeated labels of one operand become the diagonal of their dimensions."""
     pairs = []
     labels, sizes = layout
@@ -177,7 +175,7 @@ def _diagonals(layout: _Layout) -> tuple[tuple[tuple[int, int], ...], _Layout]:
     return tuple(pairs), _Layout(labels, sizes)
 
 
-def _joined(a: _Layout, b: _Layout, later: set[Label], output: list[Label]) -> tuple[_Join, _Layout]:
+def _joined(a: "_Layout", b: "_Layout", later: set[Label], output: list[Label]) -> "tuple[_Join, _Layout]":
     """One batched matrix product: shared labels that are needed later are batch, the others are summed over.
 
     A dimension that is broadcast cannot be summed by a product, and is batch, too.
@@ -215,7 +213,7 @@ def _joined(a: _Layout, b: _Layout, later: set[Label], output: list[Label]) -> t
 
 
 def _factor(
-    tensor: _Layout, summed: Ints | None, batch: list[Label], first: list[Label], second: list[Label]
+    tensor: "_Layout", summed: Ints | None, batch: list[Label], first: list[Label], second: list[Label]
 ) -> _Steps:
     """A tensor laid out as (batch, first, second), with dimensions of size 1 for those it has not."""
     order = [x for x in batch + first + second if x in tensor.labels]
@@ -224,7 +222,7 @@ def _factor(
     return _Steps((), summed, _unless_same(tensor, order), None, None if shape == have else shape)
 
 
-def _matrix(tensor: _Layout, summed: Ints | None, order: list[Label], batch: list[int], flat: Ints) -> _Steps:
+def _matrix(tensor: "_Layout", summed: Ints | None, order: list[Label], batch: list[int], flat: Ints) -> _Steps:
     """A tensor laid out in an order whose first labels are the batch's, as a batch of matrices."""
     have = tuple([tensor.size(x) for x in order])
     wide = (*batch, *have[len(batch) :])
@@ -233,11 +231,11 @@ def _matrix(tensor: _Layout, summed: Ints | None, order: list[Label], batch: lis
     )
 
 
-def _unless_same(tensor: _Layout, order: list[Label]) -> Ints | None:
+def _unless_same(tensor: "_Layout", order: list[Label]) -> Ints | None:
     return None if order == tensor.labels else tensor.places(order)
 
 
-def _last_steps(result: _Layout, output: list[Label], sizes: dict[Label, int], alone: bool) -> _Steps:
+def _last_steps(result: "_Layout", output: list[Label], sizes: dict[Label, int], alone: bool) -> _Steps:
     """Sum out what the output lacks, and order the rest as it has it; a single operand is always permuted."""
     gone = [x for x in result.labels if x not in output]
     kept = result.without(gone)

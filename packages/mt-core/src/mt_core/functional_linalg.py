@@ -1,7 +1,5 @@
 """``torch.functional``: factors, distances, norms, low-rank approximations."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from .api import _functions as ops

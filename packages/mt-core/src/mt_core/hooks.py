@@ -1,7 +1,5 @@
 """``torch.utils.hooks``: the handle by which a registered hook is taken away again."""
 
-from __future__ import annotations
-
 import itertools
 import weakref
 from collections import OrderedDict
@@ -46,7 +44,7 @@ class RemovableHandle:
         self.extra_dict_ref = tuple(weakref.ref(OrderedDict() if extra is None else extra) for extra in extra_dicts)
         RemovableHandle._ids = itertools.count(max(next(RemovableHandle._ids), self.id + 1))
 
-    def __enter__(self) -> RemovableHandle:
+    def __enter__(self) -> "RemovableHandle":
         return self
 
     def __exit__(self, *exc_info: object) -> None:

@@ -1,7 +1,5 @@
 """``torch.library.custom_op``: a Python function as an operator."""
 
-from __future__ import annotations
-
 import functools
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,7 +22,7 @@ __all__ = ["CustomOpDef", "custom_op", "find_custom_op"]
 
 _log = logging.getLogger(__name__)
 
-_definitions: dict[str, CustomOpDef] = {}
+_definitions: "dict[str, CustomOpDef]" = {}
 
 
 def custom_op(
@@ -65,7 +63,7 @@ def custom_op(
         For unsupported annotations, or a schema that contradicts `mutates_args`.
     """
 
-    def make(function: Callable[..., Any]) -> CustomOpDef:
+    def make(function: Callable[..., Any]) -> "CustomOpDef":
         text = schema if schema is not None else infer_schema(function, mutates_args=mutates_args)
         if schema is not None:
             _check_mutated(schema, mutates_args)
@@ -87,7 +85,7 @@ def _check_mutated(schema: str, mutates_args: str | Iterable[str]) -> None:
         )
 
 
-def find_custom_op(op: Any) -> CustomOpDef | None:
+def find_custom_op(op: Any) -> "CustomOpDef | None":
     """The custom operator of a name, an overload, or itself; None for operators that were not made by `custom_op`."""
     if isinstance(op, CustomOpDef):
         return op

@@ -1,7 +1,5 @@
 """``torch.library.Library`` and the functions that register kernels by name."""
 
-from __future__ import annotations
-
 import re
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """``torch.library.opcheck``: whether an operator does what its registrations say."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

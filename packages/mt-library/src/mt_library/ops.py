@@ -1,7 +1,5 @@
 """``torch.ops``: every operator by namespace, name and overload."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable, Iterator
 from types import ModuleType
@@ -51,7 +49,7 @@ class OpOverload:
         return self._namespace
 
     @property
-    def overloadpacket(self) -> OpOverloadPacket:
+    def overloadpacket(self) -> "OpOverloadPacket":
         """All overloads of the name."""
         return getattr(getattr(ops, self._namespace), self._opname)
 
@@ -84,7 +82,7 @@ class OpOverload:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, OpOverload) and other._overload is self._overload
 
-    def __deepcopy__(self, memo: Any = None) -> OpOverload:
+    def __deepcopy__(self, memo: Any = None) -> "OpOverload":
         return self
 
     def __reduce__(self) -> Any:
@@ -102,7 +100,7 @@ class OpOverloadPacket:
         self.__name__ = name
         self.__module__ = f"torch._ops.{namespace}"
 
-    def __getattr__(self, key: str) -> OpOverload:
+    def __getattr__(self, key: str) -> "OpOverload":
         if key.startswith("__") or key not in self._found:
             raise AttributeError(f"The underlying op of '{self}' has no overload name '{key}'")
         overload = OpOverload(self._found[key])
@@ -137,7 +135,7 @@ class OpOverloadPacket:
         """Names of the overloads."""
         return list(self._overload_names)
 
-    def op_overloads(self) -> list[OpOverload]:
+    def op_overloads(self) -> "list[OpOverload]":
         """The overloads themselves."""
         return [getattr(self, name) for name in self._overload_names]
 
@@ -160,18 +158,18 @@ class OpOverloadPacket:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, OpOverloadPacket) and other._qualified_op_name == self._qualified_op_name
 
-    def __deepcopy__(self, memo: Any = None) -> OpOverloadPacket:
+    def __deepcopy__(self, memo: Any = None) -> "OpOverloadPacket":
         return self
 
     def __reduce__(self) -> Any:
         return _find_packet, (self._namespace, self.__name__)
 
 
-def _find_packet(namespace: str, name: str) -> OpOverloadPacket:
+def _find_packet(namespace: str, name: str) -> "OpOverloadPacket":
     return getattr(getattr(ops, namespace), name)
 
 
-def _find_overload(namespace: str, name: str, overload: str) -> OpOverload:
+def _find_overload(namespace: str, name: str, overload: str) -> "OpOverload":
     return getattr(_find_packet(namespace, name), overload)
 
 
@@ -209,7 +207,7 @@ class _OpNamespace(ModuleType):
         self.name = name
         self._found: dict[str, OpOverloadPacket] = {}
 
-    def __getattr__(self, op_name: str) -> OpOverloadPacket:
+    def __getattr__(self, op_name: str) -> "OpOverloadPacket":
         found = {} if op_name.startswith("__") else self.__dict__["_found"]
         packet = found.get(op_name)
         if packet is None:

@@ -1,7 +1,5 @@
 """``torch.library.register_*``: registrations by name, for operators of any origin."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 

@@ -1,7 +1,5 @@
 """From the annotations of a Python function to the schema of an operator."""
 
-from __future__ import annotations
-
 import collections.abc
 import inspect
 import types

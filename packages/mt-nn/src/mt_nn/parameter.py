@@ -1,7 +1,5 @@
 """`Parameter` and `Buffer`: tensors that a module registers when they are assigned to it."""
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from typing import Any
 
@@ -42,7 +40,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         Whether gradients are recorded, whatever the grad mode at construction.
     """
 
-    def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Parameter:
+    def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> "Parameter":
         if data is None:
             data = mt.empty(0)
         if type(data) is Tensor or type(data) is Parameter:
@@ -58,7 +56,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         detached._is_param = True
         return detached  # type: ignore[return-value]
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Parameter":
         if id(self) in memo:
             return memo[id(self)]
         copied = type(self)(self.data.clone(memory_format=mt.preserve_format), self.requires_grad)
@@ -80,14 +78,14 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
 share_when_sent(Parameter)
 
 
-def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: OrderedDict) -> Parameter:
+def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: OrderedDict) -> "Parameter":
     """The parameter that a pickle describes. Hooks are never stored; their place in the format stays empty."""
     return Parameter(data, requires_grad)
 
 
 def _rebuild_parameter_with_state(
     data: Tensor, requires_grad: bool, backward_hooks: OrderedDict, state: dict[str, Any]
-) -> Parameter:
+) -> "Parameter":
     parameter = _rebuild_parameter(data, requires_grad, backward_hooks)
     from mt_core.serialization.rebuild import set_object_state  # lazy: files and pickles come late
 
@@ -166,10 +164,10 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
 
     def __new__(
         cls, requires_grad: bool = True, device: mt.device | None = None, dtype: mt.dtype | None = None
-    ) -> UninitializedParameter:
+    ) -> "UninitializedParameter":
         return Tensor._make_subclass(cls, mt.empty(0, device=device, dtype=dtype), requires_grad)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> UninitializedParameter:
+    def __deepcopy__(self, memo: dict[int, Any]) -> "UninitializedParameter":
         if id(self) in memo:
             return memo[id(self)]
         copied = type(self)(self.requires_grad, self.data.device, self.data.dtype)
@@ -219,7 +217,7 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
         device: mt.device | None = None,
         dtype: mt.dtype | None = None,
         persistent: bool = True,
-    ) -> UninitializedBuffer:
+    ) -> "UninitializedBuffer":
         buffer = Tensor._make_subclass(cls, mt.empty(0, device=device, dtype=dtype), requires_grad)
         buffer.persistent = persistent
         buffer._is_buffer = True

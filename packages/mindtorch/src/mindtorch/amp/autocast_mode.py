@@ -1,7 +1,5 @@
 """``torch.autocast``: switched off it works, switched on it is not supported yet."""
 
-from __future__ import annotations
-
 import functools
 import warnings
 from collections.abc import Callable
@@ -67,7 +65,7 @@ class autocast:
         warnings.warn("CUDA is not available. Disabling autocast." if self.device == "cuda" else text, stacklevel=4)
         return False
 
-    def __enter__(self) -> autocast:
+    def __enter__(self) -> "autocast":
         return self
 
     def __exit__(

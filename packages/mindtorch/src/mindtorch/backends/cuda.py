@@ -1,7 +1,5 @@
 """``torch.backends.cuda``: preferences for CUDA's libraries, and the switches of attention on every device."""
 
-from __future__ import annotations
-
 import contextlib
 import warnings
 from collections.abc import Iterator

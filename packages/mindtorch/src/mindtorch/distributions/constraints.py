@@ -51,7 +51,7 @@ class Constraint:
         raise NotImplementedError
 
     def __repr__(self) -> str:
-        return type(self).__name__.strip("_") + "()"
+        return type(self).__name__[1:] + "()"
 
 
 class _Rule(Constraint):
@@ -89,10 +89,10 @@ class _Bounded(Constraint):
     def __repr__(self) -> str:
         bounds = {"lower_bound": self.lower_bound, "upper_bound": self.upper_bound}
         given = ", ".join(f"{name}={bound}" for name, bound in bounds.items() if bound is not None)
-        return f"{type(self).__name__}({given})"
+        return f"{type(self).__name__[1:]}({given})"
 
 
-class interval(_Bounded):
+class _Interval(_Bounded):
     """Numbers from `lower_bound` to `upper_bound`."""
 
     def check(self, value: Tensor) -> Tensor:
@@ -100,7 +100,7 @@ class interval(_Bounded):
         return (self.lower_bound <= value) & (value <= self.upper_bound)
 
 
-class half_open_interval(_Bounded):
+class _HalfOpenInterval(_Bounded):
     """Numbers from `lower_bound` to below `upper_bound`."""
 
     def check(self, value: Tensor) -> Tensor:
@@ -108,7 +108,7 @@ class half_open_interval(_Bounded):
         return (self.lower_bound <= value) & (value < self.upper_bound)
 
 
-class integer_interval(_Bounded):
+class _IntegerInterval(_Bounded):
     """Whole numbers from `lower_bound` to `upper_bound`."""
 
     is_discrete = True
@@ -118,7 +118,7 @@ class integer_interval(_Bounded):
         return (value % 1 == 0) & (self.lower_bound <= value) & (value <= self.upper_bound)
 
 
-class greater_than(_Bounded):
+class _GreaterThan(_Bounded):
     """Numbers above `lower_bound`."""
 
     def __init__(self, lower_bound: Any) -> None:
@@ -129,7 +129,7 @@ class greater_than(_Bounded):
         return self.lower_bound < value
 
 
-class greater_than_eq(greater_than):
+class _GreaterThanEq(_GreaterThan):
     """Numbers from `lower_bound`."""
 
     def check(self, value: Tensor) -> Tensor:
@@ -137,7 +137,7 @@ class greater_than_eq(greater_than):
         return self.lower_bound <= value
 
 
-class less_than(_Bounded):
+class _LessThan(_Bounded):
     """Numbers below `upper_bound`."""
 
     def __init__(self, upper_bound: Any) -> None:
@@ -148,7 +148,7 @@ class less_than(_Bounded):
         return value < self.upper_bound
 
 
-class independent(Constraint):
+class _IndependentConstraint(Constraint):
     """Values whose last dimensions, besides those that `base_constraint` looks at, are all in its set."""
 
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
@@ -167,7 +167,7 @@ class independent(Constraint):
         return result
 
     def __repr__(self) -> str:
-        return f"independent({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"
+        return f"{type(self).__name__[1:]}({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"
 
 
 def is_dependent(constraint: Constraint) -> bool:
@@ -212,6 +212,14 @@ def _is_positive_semidefinite(value: Tensor) -> Tensor:
         return _is_symmetric(value)
     return (linalg.eigvalsh(value) >= 0).all(-1)
 
+
+interval = _Interval
+half_open_interval = _HalfOpenInterval
+integer_interval = _IntegerInterval
+greater_than = _GreaterThan
+greater_than_eq = _GreaterThanEq
+less_than = _LessThan
+independent = _IndependentConstraint
 
 dependent = _Dependent()
 boolean = _Rule("boolean", lambda value: (value == 0) | (value == 1), is_discrete=True)

@@ -5,8 +5,6 @@ the ordinary function. Where nothing is selected a reduction gives its identity 
 `MaskedTensor` is not provided.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -5,8 +5,6 @@ After Harris 1978, "On the use of windows for harmonic analysis with the discret
 of the `M + 1` points of a symmetric one.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -17,6 +15,7 @@ __all__ = [
     "bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine", "general_hamming", "hamming", "hann",
     "kaiser", "nuttall",
 ]  # fmt: skip
+__path__: list[str] = []  # the file that PyTorch has below is this one, too
 
 
 class _Request:

@@ -1,7 +1,5 @@
 """``torch.testing.assert_close``: compare numbers, tensors, and containers of them, and say where they differ."""
 
-from __future__ import annotations
-
 import builtins
 import numbers
 import warnings

@@ -1,7 +1,5 @@
 """``torch.testing.make_tensor``: a tensor of random elements that suit a dtype."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

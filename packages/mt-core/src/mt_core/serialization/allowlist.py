@@ -1,7 +1,5 @@
 """Which classes and functions a file may name under ``weights_only=True``."""
 
-from __future__ import annotations
-
 import _codecs
 import functools
 from collections import Counter, OrderedDict

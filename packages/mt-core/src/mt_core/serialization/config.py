@@ -1,7 +1,5 @@
 """Settings of ``torch.save`` and ``torch.load``: byte order, memory mapping, alignment, and `skip_data`."""
 
-from __future__ import annotations
-
 import enum
 import mmap
 import sys

@@ -1,7 +1,5 @@
 """``torch.load``."""
 
-from __future__ import annotations
-
 import io
 import mmap as mmap_module
 import os

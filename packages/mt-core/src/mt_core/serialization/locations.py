@@ -1,7 +1,5 @@
 """Which device a storage in a file came from, and where it goes when it is read."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """``torch.save``."""
 
-from __future__ import annotations
-
 import io
 import os
 import pickle

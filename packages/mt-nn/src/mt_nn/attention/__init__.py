@@ -1,7 +1,5 @@
 """Which implementation of attention runs, and attention with functions for masks and scores."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import IntEnum

@@ -1,7 +1,5 @@
 """``DataLoader``: batches of a dataset, fetched here or by worker processes."""
 
-from __future__ import annotations
-
 import itertools
 import multiprocessing
 import multiprocessing.context
@@ -101,7 +99,7 @@ class DataLoader(Generic[T_co]):
     sampler: Sampler[Any] | Iterable[Any]
     pin_memory_device: str
     prefetch_factor: int | None
-    _iterator: _BaseDataLoaderIter | None
+    _iterator: "_BaseDataLoaderIter | None"
     __initialized = False
     __multiprocessing_context: Any = None
 
@@ -189,7 +187,7 @@ class DataLoader(Generic[T_co]):
         """Yields what one fetch is given: lists of keys, or keys where there are no batches."""
         return self.batch_sampler if self._auto_collation else self.sampler
 
-    def __iter__(self) -> _BaseDataLoaderIter:
+    def __iter__(self) -> "_BaseDataLoaderIter":
         if not self.persistent_workers or self.num_workers == 0:
             return self._get_iterator()
         if self._iterator is None:
@@ -198,7 +196,7 @@ class DataLoader(Generic[T_co]):
             self._iterator._reset(self)
         return self._iterator
 
-    def _get_iterator(self) -> _BaseDataLoaderIter:
+    def _get_iterator(self) -> "_BaseDataLoaderIter":
         if self.num_workers == 0:
             return _SingleProcessDataLoaderIter(self)
         self.check_worker_number_rationality()
@@ -313,7 +311,7 @@ class _BaseDataLoaderIter:
         if loader.pin_memory:
             _warn_about_pinning(loader.pin_memory_device, self._pin_memory)
 
-    def __iter__(self) -> _BaseDataLoaderIter:
+    def __iter__(self) -> "_BaseDataLoaderIter":
         return self
 
     def _reset(self, loader: DataLoader[Any], first_iter: bool = False) -> None:

@@ -1,7 +1,5 @@
 """Datasets: where samples come from."""
 
-from __future__ import annotations
-
 import bisect
 import itertools
 import math
@@ -36,7 +34,7 @@ class Dataset(Generic[T_co]):
     def __getitem__(self, index: Any) -> T_co:
         raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
 
-    def __add__(self, other: Dataset[T_co]) -> ConcatDataset[T_co]:
+    def __add__(self, other: "Dataset[T_co]") -> "ConcatDataset[T_co]":
         return ConcatDataset([self, other])
 
 
@@ -46,7 +44,7 @@ class IterableDataset(Dataset[T_co], Iterable[T_co]):
     Every worker of a loader iterates a copy of its own: without a look at `get_worker_info` each yields all samples.
     """
 
-    def __add__(self, other: Dataset[T_co]) -> ChainDataset:  # type: ignore[override]
+    def __add__(self, other: "Dataset[T_co]") -> "ChainDataset":  # type: ignore[override]
         return ChainDataset([self, other])
 
 
@@ -89,7 +87,7 @@ class StackDataset(Dataset[Any]):
 
     datasets: tuple[Any, ...] | dict[str, Any]
 
-    def __init__(self, *args: Dataset[T_co], **kwargs: Dataset[T_co]) -> None:
+    def __init__(self, *args: "Dataset[T_co]", **kwargs: "Dataset[T_co]") -> None:
         if args and kwargs:
             raise ValueError(
                 "Supported either ``tuple``- (via ``args``) or"
@@ -137,7 +135,7 @@ class ConcatDataset(Dataset[T_co]):
         For no dataset, or one that can only be iterated.
     """
 
-    datasets: list[Dataset[T_co]]
+    datasets: "list[Dataset[T_co]]"
     cumulative_sizes: list[int]
 
     @staticmethod
@@ -145,7 +143,7 @@ class ConcatDataset(Dataset[T_co]):
         """The running total of lengths."""
         return list(itertools.accumulate(len(part) for part in sequence))
 
-    def __init__(self, datasets: Iterable[Dataset[T_co]]) -> None:
+    def __init__(self, datasets: "Iterable[Dataset[T_co]]") -> None:
         self.datasets = list(datasets)
         if not self.datasets:
             raise AssertionError("datasets should not be an empty iterable")
@@ -174,7 +172,7 @@ class ConcatDataset(Dataset[T_co]):
 class ChainDataset(IterableDataset[Any]):
     """The streams of several iterable datasets one after another, each begun when the one before ends."""
 
-    def __init__(self, datasets: Iterable[Dataset[Any]]) -> None:
+    def __init__(self, datasets: "Iterable[Dataset[Any]]") -> None:
         self.datasets = datasets
 
     def __iter__(self) -> Iterator[Any]:
@@ -185,7 +183,7 @@ class ChainDataset(IterableDataset[Any]):
         return sum(len(self._checked(dataset)) for dataset in self.datasets)  # type: ignore[arg-type, misc]
 
     @staticmethod
-    def _checked(dataset: Dataset[Any]) -> IterableDataset[Any]:
+    def _checked(dataset: "Dataset[Any]") -> IterableDataset[Any]:
         if not isinstance(dataset, IterableDataset):
             raise AssertionError("ChainDataset only supports IterableDataset")
         return dataset
@@ -202,10 +200,10 @@ class Subset(Dataset[T_co]):
         Of the samples in it, in order.
     """
 
-    dataset: Dataset[T_co]
+    dataset: "Dataset[T_co]"
     indices: Sequence[int]
 
-    def __init__(self, dataset: Dataset[T_co], indices: Sequence[int]) -> None:
+    def __init__(self, dataset: "Dataset[T_co]", indices: Sequence[int]) -> None:
         self.dataset = dataset
         self.indices = indices
 
@@ -226,7 +224,7 @@ class Subset(Dataset[T_co]):
 
 
 def random_split(
-    dataset: Dataset[T], lengths: Sequence[int | float], generator: mt.Generator | None = None
+    dataset: "Dataset[T]", lengths: Sequence[int | float], generator: mt.Generator | None = None
 ) -> list[Subset[T]]:
     """Split a dataset at random into parts that share no sample.
 

@@ -1,7 +1,5 @@
 """The sampler that shares a dataset among the processes of distributed training."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Any, TypeVar

@@ -1,7 +1,5 @@
 """The worker processes of one loader, seen from the process that uses their batches."""
 
-from __future__ import annotations
-
 import itertools
 import multiprocessing
 import os

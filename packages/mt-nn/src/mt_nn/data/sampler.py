@@ -1,7 +1,5 @@
 """Samplers: in which order the samples of a dataset are fetched, and which of them form a batch."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable, Iterator, Sequence, Sized
 from typing import Any, Generic, TypeVar

@@ -1,7 +1,5 @@
 """Functions of neural networks: the counterparts of the modules that keep no state."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import mt_core as mt

@@ -1,7 +1,5 @@
 """Activation functions: elementwise unless a `dim` says otherwise; results have the shape of the input."""
 
-from __future__ import annotations
-
 import warnings
 
 import mt_core as mt

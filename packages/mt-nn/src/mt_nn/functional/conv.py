@@ -1,7 +1,5 @@
 """Convolutions, and the conversions between images and their patches."""
 
-from __future__ import annotations
-
 import mt_core as mt
 from mt_core import Tensor
 

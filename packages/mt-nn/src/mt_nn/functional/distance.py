@@ -1,7 +1,5 @@
 """Distances and similarities between vectors."""
 
-from __future__ import annotations
-
 import mt_core as mt
 from mt_core import Tensor
 

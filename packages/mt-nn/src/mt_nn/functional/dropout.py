@@ -1,7 +1,5 @@
 """Dropout: randomly zeroing elements or whole channels during training."""
 
-from __future__ import annotations
-
 import warnings
 
 import mt_core as mt

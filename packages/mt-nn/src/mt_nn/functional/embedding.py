@@ -1,7 +1,5 @@
 """Looking up rows of a table by index."""
 
-from __future__ import annotations
-
 import warnings
 
 import mt_core as mt

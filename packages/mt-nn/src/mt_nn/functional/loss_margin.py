@@ -3,8 +3,6 @@
 `reduction`, `size_average` and `reduce` are as in the other losses.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import mt_core as mt

@@ -1,7 +1,5 @@
 """Normalization."""
 
-from __future__ import annotations
-
 import math
 
 import mt_core as mt

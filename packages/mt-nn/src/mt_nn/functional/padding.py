@@ -1,7 +1,5 @@
 """Putting values around a tensor."""
 
-from __future__ import annotations
-
 import mt_core as mt
 from mt_core import Tensor
 

@@ -4,8 +4,6 @@ Inputs have the shape (N, C, *) or (C, *). Sizes are one number for all dimensio
 default the kernel size; `ceil_mode` rounds the number of windows up rather than down.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

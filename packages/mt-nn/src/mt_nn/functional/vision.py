@@ -1,7 +1,5 @@
 """Resampling of images: resizing, sampling along a grid, shuffling pixels between channels and space."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`Module`, the base class of every layer and model."""
 
-from __future__ import annotations
-
 import importlib
 from collections import OrderedDict
 from collections.abc import Callable
@@ -66,7 +64,7 @@ _LATER_HOOK_TABLES = (
 )
 
 
-def _forward_unimplemented(self: Module, *input: Any) -> None:
+def _forward_unimplemented(self: "Module", *input: Any) -> None:
     """Compute the module's output; every subclass defines it. Call the module, not `forward`, so that hooks run."""
     raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
@@ -95,7 +93,7 @@ class Module(ModuleHooks, ModuleState, ModuleTraversal, ModuleConversion):
     _parameters: dict[str, Parameter | None]
     _buffers: dict[str, Tensor | None]
     _non_persistent_buffers_set: set[str]
-    _modules: dict[str, Module | None]
+    _modules: "dict[str, Module | None]"
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if not self.call_super_init:
@@ -241,7 +239,7 @@ class Module(ModuleHooks, ModuleState, ModuleTraversal, ModuleConversion):
             param = _passed_through(_global_parameter_registration_hooks, self, name, param)
         self._parameters[name] = param
 
-    def add_module(self, name: str, module: Module | None) -> None:
+    def add_module(self, name: str, module: "Module | None") -> None:
         """Add a submodule.
 
         Parameters
@@ -270,7 +268,7 @@ class Module(ModuleHooks, ModuleState, ModuleTraversal, ModuleConversion):
             raise KeyError('module name can\'t be empty string ""')
         self._modules[name] = _passed_through(_global_module_registration_hooks, self, name, module)
 
-    def register_module(self, name: str, module: Module | None) -> None:
+    def register_module(self, name: str, module: "Module | None") -> None:
         """Alias of `add_module`."""
         self.add_module(name, module)
 
@@ -350,7 +348,7 @@ class Module(ModuleHooks, ModuleState, ModuleTraversal, ModuleConversion):
         self.__dict__.setdefault("_non_persistent_buffers_set", set())
         self.__dict__.setdefault("_is_full_backward_hook", None)
 
-    def _replicate_for_data_parallel(self) -> Module:
+    def _replicate_for_data_parallel(self) -> "Module":
         """A copy that shares parameters and buffers but has tables of its own."""
         replica = self.__new__(type(self))
         replica.__dict__ = self.__dict__.copy()
@@ -386,7 +384,7 @@ def _check_no_arguments(cls: type, args: tuple, kwargs: dict[str, Any]) -> None:
         raise TypeError(f"{cls.__name__}.__init__() takes 1 positional argument but {len(args) + 1} were given")
 
 
-def _passed_through(hooks: OrderedDict[int, Callable], module: Module, name: str, value: Any) -> Any:
+def _passed_through(hooks: OrderedDict[int, Callable], module: "Module", name: str, value: Any) -> Any:
     """A value as the registration hooks leave it."""
     for hook in hooks.values():
         replacement = hook(module, name, value)

@@ -1,7 +1,5 @@
 """Muon."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """An optimizer working on other parameters and another state than its own, for a while."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

@@ -1,7 +1,5 @@
 """Adadelta."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import mt_core as mt

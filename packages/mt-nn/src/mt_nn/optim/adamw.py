@@ -1,7 +1,5 @@
 """AdamW: Adam with decoupled weight decay."""
 
-from __future__ import annotations
-
 import mt_core as mt
 
 from .adam import Adam

@@ -1,7 +1,5 @@
 """Averaged stochastic gradient descent."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import mt_core as mt

@@ -1,7 +1,5 @@
 """L-BFGS."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -4,8 +4,6 @@ Nocedal and Wright, "Numerical Optimization" (2006), algorithms 3.5 and 3.6; int
 Schmidt's minFunc.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """``torch.optim.Optimizer``: parameter groups, state, hooks and checkpoints of every optimizer."""
 
-from __future__ import annotations
-
 import functools
 import warnings
 from collections import OrderedDict, defaultdict

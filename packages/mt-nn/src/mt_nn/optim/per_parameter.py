@@ -1,7 +1,5 @@
 """Optimizers that treat one parameter after another: the common course of ``step()``, and its arithmetic and checks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Adam for sparse gradients."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

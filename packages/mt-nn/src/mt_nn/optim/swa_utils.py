@@ -1,7 +1,5 @@
 """``torch.optim.swa_utils``: models averaged over the course of training."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from copy import deepcopy
 from itertools import chain

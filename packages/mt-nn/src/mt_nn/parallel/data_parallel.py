@@ -1,7 +1,5 @@
 """`DataParallel`: a module whose batches may be divided among devices."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

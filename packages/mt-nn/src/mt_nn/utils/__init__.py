@@ -1,7 +1,5 @@
 """Help with parameters, gradients and sequences."""
 
-from __future__ import annotations
-
 from . import parametrizations, parametrize, rnn, stateless
 from .clip_grad import (
     clip_grad_norm,

@@ -1,7 +1,5 @@
 """Limiting gradients before an optimizer's step."""
 
-from __future__ import annotations
-
 import types
 import warnings
 from collections.abc import Iterable

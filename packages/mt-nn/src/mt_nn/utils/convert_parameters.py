@@ -1,7 +1,5 @@
 """Parameters as one vector."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import mt_core as mt

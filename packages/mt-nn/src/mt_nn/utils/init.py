@@ -1,7 +1,5 @@
 """Modules whose parameters are not initialized."""
 
-from __future__ import annotations
-
 import inspect
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Changing the memory format of convolutions' weights."""
 
-from __future__ import annotations
-
 from typing import TypeVar
 
 import mt_core as mt

@@ -1,7 +1,5 @@
 """Ready-made parametrizations: orthogonal matrices, weight normalization, spectral normalization."""
 
-from __future__ import annotations
-
 from enum import Enum, auto
 from typing import Any
 

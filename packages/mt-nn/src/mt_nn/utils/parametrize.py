@@ -1,7 +1,5 @@
 """Parametrizations: a parameter or buffer computed by modules from other tensors, which are what is learned."""
 
-from __future__ import annotations
-
 import collections
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Pruning: multiplying a parameter by a mask of zeros and ones."""
 
-from __future__ import annotations
-
 import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
@@ -60,7 +58,7 @@ class BasePruningMethod(ABC):
     @classmethod
     def apply(
         cls, module: Module, name: str, *args: Any, importance_scores: Tensor | None = None, **kwargs: Any
-    ) -> BasePruningMethod:
+    ) -> "BasePruningMethod":
         """Prune a parameter.
 
         Parameters
@@ -133,7 +131,7 @@ class BasePruningMethod(ABC):
         setattr(module, name, original)
 
 
-def _take_pruning_hook(module: Module, name: str) -> BasePruningMethod | None:
+def _take_pruning_hook(module: Module, name: str) -> "BasePruningMethod | None":
     """The pruning of a parameter so far, which is unregistered."""
     found = [
         (hook_id, hook)
@@ -149,7 +147,7 @@ def _take_pruning_hook(module: Module, name: str) -> BasePruningMethod | None:
     return hook
 
 
-def _joined(previous: BasePruningMethod, method: BasePruningMethod, name: str) -> PruningContainer:
+def _joined(previous: "BasePruningMethod", method: "BasePruningMethod", name: str) -> "PruningContainer":
     container = previous
     if not isinstance(container, PruningContainer):
         container = PruningContainer(previous)
@@ -214,7 +212,7 @@ class PruningContainer(BasePruningMethod):
         return new_mask
 
 
-def _kept_part(method: BasePruningMethod, mask: Tensor) -> Any:
+def _kept_part(method: "BasePruningMethod", mask: Tensor) -> Any:
     """The index of what is not pruned yet: elements, or whole channels."""
     if method.PRUNING_TYPE == "unstructured":
         return mask == 1
@@ -397,7 +395,7 @@ def custom_from_mask(module: Module, name: str, mask: Tensor) -> Module:
 
 def global_unstructured(
     parameters: Iterable[tuple[Module, str]],
-    pruning_method: type[BasePruningMethod],
+    pruning_method: "type[BasePruningMethod]",
     importance_scores: dict[tuple[Module, str], Tensor] | None = None,
     **kwargs: Any,
 ) -> None:

@@ -1,7 +1,5 @@
 """Sequences of different lengths: padded to the longest, or packed without padding."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -53,7 +51,7 @@ class PackedSequence(PackedSequence_):
         batch_sizes: Tensor | None = None,
         sorted_indices: Tensor | None = None,
         unsorted_indices: Tensor | None = None,
-    ) -> PackedSequence:
+    ) -> "PackedSequence":
         if unsorted_indices is None:
             unsorted_indices = invert_permutation(sorted_indices)
         if batch_sizes is None:  # the former form, in which `data` was the pair of both
@@ -66,12 +64,12 @@ class PackedSequence(PackedSequence_):
             )
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 
-    def pin_memory(self) -> PackedSequence:
+    def pin_memory(self) -> "PackedSequence":
         """The same sequences in page-locked memory."""
         indices = [None if index is None else index.pin_memory() for index in self[2:]]
         return type(self)(self.data.pin_memory(), self.batch_sizes, *indices)
 
-    def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
+    def to(self, *args: Any, **kwargs: Any) -> "PackedSequence":
         """The same sequences on another device or in another dtype, as `Tensor.to`; itself if nothing changes."""
         data = self.data.to(*args, **kwargs)
         if data is self.data:
@@ -80,45 +78,45 @@ class PackedSequence(PackedSequence_):
         indices = [None if index is None else index.to(data.device, **options) for index in self[2:]]
         return type(self)(data, self.batch_sizes, *indices)
 
-    def cuda(self, *args: Any, **kwargs: Any) -> PackedSequence:
+    def cuda(self, *args: Any, **kwargs: Any) -> "PackedSequence":
         """The same sequences on a CUDA device."""
         probe = mt.tensor((), dtype=self.data.dtype, device=self.data.device).to(*args, **kwargs)
         return self.to(*args, **kwargs) if probe.is_cuda else self.to(*args, **{"device": "cuda", **kwargs})
 
-    def cpu(self, *args: Any, **kwargs: Any) -> PackedSequence:
+    def cpu(self, *args: Any, **kwargs: Any) -> "PackedSequence":
         """The same sequences on the CPU."""
         probe = mt.tensor((), dtype=self.data.dtype, device=self.data.device).to(*args, **kwargs)
         return self.to(*args, **kwargs) if probe.device.type == "cpu" else self.to(*args, **{"device": "cpu", **kwargs})
 
-    def double(self) -> PackedSequence:
+    def double(self) -> "PackedSequence":
         """The same sequences in float64."""
         return self.to(dtype=mt.double)
 
-    def float(self) -> PackedSequence:
+    def float(self) -> "PackedSequence":
         """The same sequences in float32."""
         return self.to(dtype=mt.float)
 
-    def half(self) -> PackedSequence:
+    def half(self) -> "PackedSequence":
         """The same sequences in float16."""
         return self.to(dtype=mt.half)
 
-    def long(self) -> PackedSequence:
+    def long(self) -> "PackedSequence":
         """The same sequences in int64."""
         return self.to(dtype=mt.long)
 
-    def int(self) -> PackedSequence:
+    def int(self) -> "PackedSequence":
         """The same sequences in int32."""
         return self.to(dtype=mt.int)
 
-    def short(self) -> PackedSequence:
+    def short(self) -> "PackedSequence":
         """The same sequences in int16."""
         return self.to(dtype=mt.short)
 
-    def char(self) -> PackedSequence:
+    def char(self) -> "PackedSequence":
         """The same sequences in int8."""
         return self.to(dtype=mt.int8)
 
-    def byte(self) -> PackedSequence:
+    def byte(self) -> "PackedSequence":
         """The same sequences in uint8."""
         return self.to(dtype=mt.uint8)
 
@@ -133,7 +131,7 @@ class PackedSequence(PackedSequence_):
 
 
 def _device_methods_of_sequences(name: str, strict: bool, unsupported: list[Any]) -> None:
-    def to_device(self: PackedSequence, *args: Any, **kwargs: Any) -> PackedSequence:
+    def to_device(self: "PackedSequence", *args: Any, **kwargs: Any) -> "PackedSequence":
         probe = mt.tensor((), dtype=self.data.dtype, device=self.data.device).to(*args, **kwargs)
         return self.to(*args, **kwargs) if probe.device.type == name else self.to(*args, **{"device": name, **kwargs})
 
@@ -158,7 +156,7 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
 
 def pack_padded_sequence(
     input: Tensor, lengths: Tensor | list[int], batch_first: bool = False, enforce_sorted: bool = True
-) -> PackedSequence:
+) -> "PackedSequence":
     """Padded sequences, packed.
 
     Parameters
@@ -185,7 +183,7 @@ def pack_padded_sequence(
 
 
 def pad_packed_sequence(
-    sequence: PackedSequence,
+    sequence: "PackedSequence",
     batch_first: bool = False,
     padding_value: float = 0.0,
     total_length: int | None = None,
@@ -255,13 +253,13 @@ def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool 
     return [sequence[steps < length] for sequence, length in zip(padded_sequences, lengths, strict=True)]
 
 
-def pack_sequence(sequences: list[Tensor], enforce_sorted: bool = True) -> PackedSequence:
+def pack_sequence(sequences: list[Tensor], enforce_sorted: bool = True) -> "PackedSequence":
     """Sequences of shape (T, *), packed; from longest to shortest unless `enforce_sorted` is off."""
     lengths = mt.tensor([sequence.size(0) for sequence in sequences])
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 
 
-def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
+def unpack_sequence(packed_sequences: "PackedSequence") -> list[Tensor]:
     """The sequences of a `PackedSequence`, each of its length."""
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)

@@ -1,7 +1,5 @@
 """Spectral normalization by a hook. `parametrizations.spectral_norm` is its successor."""
 
-from __future__ import annotations
-
 from typing import Any, TypeVar
 
 import mt_core as mt
@@ -85,7 +83,7 @@ class SpectralNorm:
         return v.mul_(target_sigma / mt.dot(u, mt.mv(weight_mat, v)))
 
     @staticmethod
-    def apply(module: Module, name: str, n_power_iterations: int, dim: int, eps: float) -> SpectralNorm:
+    def apply(module: Module, name: str, n_power_iterations: int, dim: int, eps: float) -> "SpectralNorm":
         """Rename a weight of a module, and register the hooks that normalize it."""
         for hook in module._forward_pre_hooks.values():
             if isinstance(hook, SpectralNorm) and hook.name == name:
@@ -118,7 +116,7 @@ class SpectralNorm:
 class SpectralNormLoadStateDictPreHook:
     """Converts states of version 0, which hold the normalized weight but no v."""
 
-    def __init__(self, fn: SpectralNorm) -> None:
+    def __init__(self, fn: "SpectralNorm") -> None:
         self.fn = fn
 
     def __call__(
@@ -153,7 +151,7 @@ class SpectralNormLoadStateDictPreHook:
 class SpectralNormStateDictHook:
     """Stores the version beside the state."""
 
-    def __init__(self, fn: SpectralNorm) -> None:
+    def __init__(self, fn: "SpectralNorm") -> None:
         self.fn = fn
 
     def __call__(self, module: Module, state_dict: dict[str, Any], prefix: str, local_metadata: dict[str, Any]) -> None:

@@ -1,7 +1,5 @@
 """Calling a module with other parameters and buffers than its own."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Weight normalization by a hook. `parametrizations.weight_norm` is its successor."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any, TypeVar
 
@@ -33,7 +31,7 @@ class WeightNorm:
         return _weight_norm(direction, magnitude, self.dim)
 
     @staticmethod
-    def apply(module: Module, name: str, dim: int | None) -> WeightNorm:
+    def apply(module: Module, name: str, dim: int | None) -> "WeightNorm":
         """Split a weight of a module, and register the hook that joins it again."""
         for hook in module._forward_pre_hooks.values():
             if isinstance(hook, WeightNorm) and hook.name == name:

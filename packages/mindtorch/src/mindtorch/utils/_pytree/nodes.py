@@ -1,7 +1,5 @@
 """The kinds of containers that a tree is made of: how each is taken apart, put together, and its items named."""
 
-from __future__ import annotations
-
 import dataclasses
 import importlib
 from collections import OrderedDict, defaultdict, deque, namedtuple

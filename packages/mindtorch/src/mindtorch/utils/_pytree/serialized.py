@@ -1,7 +1,5 @@
 """Structures of trees as JSON."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

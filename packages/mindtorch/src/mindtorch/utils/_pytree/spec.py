@@ -1,7 +1,5 @@
 """The structure of a tree: what is left of it when its leaves are taken out."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 
@@ -28,7 +26,7 @@ class TreeSpec:
     num_nodes: int
     num_children: int
 
-    def __init__(self, type: Any, context: Context, children_specs: Iterable[TreeSpec] = ()) -> None:
+    def __init__(self, type: Any, context: Context, children_specs: "Iterable[TreeSpec]" = ()) -> None:
         self.type = type
         self._context = context
         self._children = list(children_specs)
@@ -42,15 +40,15 @@ class TreeSpec:
         return self._context
 
     @property
-    def children_specs(self) -> list[TreeSpec]:
+    def children_specs(self) -> "list[TreeSpec]":
         """The specs of the items."""
         return self._children
 
-    def children(self) -> list[TreeSpec]:
+    def children(self) -> "list[TreeSpec]":
         """The specs of the items, in a list of one's own."""
         return list(self._children)
 
-    def child(self, index: int) -> TreeSpec:
+    def child(self, index: int) -> "TreeSpec":
         """The spec of one item."""
         return self._children[index]
 
@@ -172,17 +170,17 @@ def treespec_leaf() -> LeafSpec:
     return _LEAF
 
 
-def treespec_tuple(iterable: Iterable[TreeSpec] = ()) -> TreeSpec:
+def treespec_tuple(iterable: "Iterable[TreeSpec]" = ()) -> "TreeSpec":
     """The spec of a tuple of things with these specs."""
     return TreeSpec(tuple, None, iterable)
 
 
-def treespec_list(iterable: Iterable[TreeSpec] = ()) -> TreeSpec:
+def treespec_list(iterable: "Iterable[TreeSpec]" = ()) -> "TreeSpec":
     """The spec of a list of things with these specs."""
     return TreeSpec(list, None, iterable)
 
 
-def treespec_dict(mapping: dict[Any, TreeSpec] | None = None) -> TreeSpec:
+def treespec_dict(mapping: "dict[Any, TreeSpec] | None" = None) -> "TreeSpec":
     """The spec of a dict of things with these specs."""
     mapping = mapping or {}
     return TreeSpec(dict, list(mapping), mapping.values())

@@ -1,7 +1,5 @@
 """Walking over trees: taking them apart into leaves, and applying functions to these."""
 
-from __future__ import annotations
-
 import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """From samples to a batch: ``default_collate`` and ``default_convert``."""
 
-from __future__ import annotations
-
 import copy
 import re
 from collections.abc import Callable, Mapping, MutableMapping, MutableSequence, Sequence

@@ -1,7 +1,5 @@
 """An exception on its way from a worker to the main process."""
 
-from __future__ import annotations
-
 import pickle
 import traceback
 from typing import Any

@@ -1,7 +1,5 @@
 """How the samples of a batch are fetched from the two kinds of datasets."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator
 from typing import Any

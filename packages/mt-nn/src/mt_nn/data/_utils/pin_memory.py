@@ -1,7 +1,5 @@
 """Batches in page-locked memory, which the accelerator copies while the program goes on."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Mapping, MutableMapping, Sequence
 from typing import Any

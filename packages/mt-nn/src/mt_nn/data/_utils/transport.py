@@ -5,8 +5,6 @@ shared memory, which the receiver maps instead of reading it. Small batches, and
 file from process to process, are sent as bytes.
 """
 
-from __future__ import annotations
-
 import io
 import mmap
 import os

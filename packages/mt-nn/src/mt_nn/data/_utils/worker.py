@@ -1,7 +1,5 @@
 """A worker process of a data loader."""
 
-from __future__ import annotations
-
 import multiprocessing
 import queue
 import random

@@ -1,7 +1,5 @@
 """``LRScheduler``: what all learning rate schedulers share."""
 
-from __future__ import annotations
-
 import functools
 import types
 import warnings

@@ -1,7 +1,5 @@
 """Schedulers that raise and lower the rate, and with it the momentum, batch by batch."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any, Literal

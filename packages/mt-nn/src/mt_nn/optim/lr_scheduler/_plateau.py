@@ -1,7 +1,5 @@
 """The scheduler that follows a metric."""
 
-from __future__ import annotations
-
 import warnings
 from math import inf
 from typing import Literal, SupportsFloat

@@ -1,7 +1,5 @@
 """Schedulers whose rate is a function of the epoch."""
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_right
 from collections import Counter
