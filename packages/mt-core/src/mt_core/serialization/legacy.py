@@ -50,7 +50,7 @@ def load_legacy(file: IO[bytes], reader: Reader) -> Any:
     result = reader.unpickle(file, storages.persistent_load)
     keys = reader.unpickle(file, _no_storage)
     if not isinstance(keys, list) or any(not isinstance(key, str) for key in keys):
-        raise RuntimeError("the list of storages is damaged; corrupt file?")
+        raise RuntimeError(f"the list of storages is damaged; corrupt file? {_place(file)}")
     for key in keys:
         storages.fill(key)
     return result
@@ -59,11 +59,21 @@ def load_legacy(file: IO[bytes], reader: Reader) -> Any:
 def _check_header(file: IO[bytes], reader: Reader) -> None:
     magic = reader.unpickle(file, _no_storage)
     if magic != MAGIC_NUMBER:
-        raise RuntimeError("Invalid magic number; corrupt file?")
+        raise RuntimeError(f"Invalid magic number; corrupt file? {_place(file)}")
     version = reader.unpickle(file, _no_storage)
     if version != PROTOCOL_VERSION:
-        raise RuntimeError(f"Invalid protocol version: {version}")
+        raise RuntimeError(f"Invalid protocol version: {_shown(version)} {_place(file)}")
     reader.unpickle(file, _no_storage)
+
+
+def _place(file: IO[bytes]) -> str:
+    """Where in the file reading stands."""
+    return f"(the file, before byte {file.tell()})"
+
+
+def _shown(value: Any) -> str:
+    """A number; of anything else the type, because a damaged file can hold what takes forever to write out."""
+    return str(value) if type(value) is int and value.bit_length() < 1024 else f"of {type(value)}"
 
 
 def _no_storage(saved_id: Any) -> Any:
@@ -103,7 +113,7 @@ class _LegacyStorages:
     def _make(self, d: dtype, location: str, nbytes: int) -> UntypedStorage:
         self._bytes_left -= nbytes
         if self._bytes_left < 0:
-            raise truncated(-self._bytes_left)
+            raise truncated(-self._bytes_left, self._file.tell())
         if discards_data(self._reader.map_location, location):
             return UntypedStorage(nbytes, device="meta")
         return self._reader.restore(UntypedStorage(nbytes), location)
@@ -122,7 +132,8 @@ class _LegacyStorages:
         """Read the bytes of the next storage."""
         if key not in self._storages:
             raise RuntimeError(
-                f"the file has bytes for a storage {key!r} that its pickle does not mention; corrupt file?"
+                f"the file has bytes for a storage {key[:40]!r} that its pickle does not mention; corrupt file? "
+                f"{_place(self._file)}"
             )
         storage, d = self._storages[key]
         read_block(self._file, storage, d)

@@ -34,11 +34,21 @@ class Reader:
     def unpickle(self, file: IO[bytes], persistent_load: Any, record: str = "the file") -> Any:
         """The object that the pickle at the file's position describes; errors call the file `record`."""
         if not self.weights_only:
-            return unpickler_class(self.pickle_module, persistent_load)(file, **self._arguments).load()
+            return self._trusted(file, persistent_load, record)
         try:
             return WeightsUnpickler(file, persistent_load, record, **self._arguments).load()
         except pickle.UnpicklingError as error:
             raise explain(error) from None
+
+    def _trusted(self, file: IO[bytes], persistent_load: Any, record: str) -> Any:
+        """What Python's own unpickler makes of the file."""
+        start = file.tell()
+        try:
+            return unpickler_class(self.pickle_module, persistent_load)(file, **self._arguments).load()
+        except (pickle.UnpicklingError, EOFError) as error:
+            if type(error) not in (pickle.UnpicklingError, EOFError):
+                raise
+            raise type(error)(f"{error} (the pickle from byte {start} of {record})") from error
 
 
 def storage_request(saved_id: Any) -> tuple[Any, str, str, int]:

@@ -218,8 +218,12 @@ class WeightsUnpickler:
 
     def _call_known(self, callee: _Callee, args: tuple[Any, ...]) -> Any:
         allowlist.signature_of(callee.name).check(callee.name, args)
+        return self._placed(callee.called, *args)
+
+    def _placed(self, function: Callable[..., Any], *args: Any) -> Any:
+        """The function's result; what it refuses is refused with the place in the file."""
         try:
-            return callee.called(*args)
+            return function(*args)
         except RuntimeError as error:
             if type(error) not in (RuntimeError, NotImplementedError):
                 raise
@@ -255,7 +259,7 @@ class WeightsUnpickler:
             if type(state) is not tuple:
                 raise UnpicklingError(f"the state of a tensor must be a tuple, got {type(state)}: the file is corrupt")
             allowlist.signature_of("torch._utils._rebuild_tensor").check("the state of a tensor", state)
-            instance.data = rebuild._rebuild_tensor(*state)
+            instance.data = self._placed(rebuild._rebuild_tensor, *state)
         else:
             raise UnpicklingError(
                 "Can only build Tensor, Parameter, OrderedDict or types allowlisted via `add_safe_globals`, but got "
@@ -268,7 +272,7 @@ class WeightsUnpickler:
         if not saved_id or saved_id[0] != "storage":
             kind = type(saved_id[0]) if saved_id else None
             raise UnpicklingError(f"Only persistent_load of storage is allowed, but got {kind}")
-        self._stack.append(self._persistent_load(saved_id))
+        self._stack.append(self._placed(self._persistent_load, saved_id))
 
     # Containers
 
