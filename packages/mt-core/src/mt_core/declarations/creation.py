@@ -64,6 +64,7 @@ family.plain(
 family.plain(
     "copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)",
     variants="method",
+    not_in_part="src",
     doc="Write the elements of `src`, broadcast and converted, into this tensor.",
 )
 family.plain(

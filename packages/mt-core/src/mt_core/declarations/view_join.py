@@ -8,20 +8,26 @@ family.plain(
     "cat(Tensor[] tensors, int dim=0) -> Tensor",
     variants="function",
     out=True,
+    apart="tensors",
     doc="Tensors one after another along an existing dimension; dtypes promote, empty 1-d tensors are skipped.",
 )
 for _name in ("concat", "concatenate"):
     family.composite(
-        f"{_name}(Tensor[] tensors, int dim=0) -> Tensor", variants="function", out=True, doc="Second name of `cat`."
+        f"{_name}(Tensor[] tensors, int dim=0) -> Tensor",
+        variants="function",
+        out=True,
+        apart="tensors",
+        doc="Second name of `cat`.",
     )
 family.plain(
     "stack(Tensor[] tensors, int dim=0) -> Tensor",
     variants="function",
     out=True,
+    apart="tensors",
     doc="Tensors of one shape along a new dimension.",
 )
 for _name in ("hstack", "vstack", "dstack", "column_stack", "row_stack"):
-    family.composite(f"{_name}(Tensor[] tensors) -> Tensor", variants="function", out=True,
+    family.composite(f"{_name}(Tensor[] tensors) -> Tensor", variants="function", out=True, apart="tensors",
                   doc=f"Tensors joined as NumPy's `{_name}` joins arrays.")  # fmt: skip
 family.plain(
     "repeat(Tensor self, int[] repeats) -> Tensor",

@@ -21,7 +21,7 @@ from .kernel import Kernel, quiet
 from .lookup import backend_for, composite_of, kernels_of
 from .memory import check_no_partial_overlap, overlap_guard, share_memory
 from .registry import SHAPE_RULES, Overload, find_overload, load_family
-from .writing import check_exact, check_inplace_result, check_out, write_result
+from .writing import check_exact, check_inplace_result, check_out, check_shape, write_result
 
 __all__ = ["form_of", "inplace_of_composite"]
 
@@ -240,6 +240,8 @@ def _out_from_functional(overload: Overload, functional: Overload) -> Callee:
             if chooses is not None and given[dtype_at] is None:
                 given[dtype_at] = chooses(given[0], args[outs[0]])
             results = functional.call(*given)
+            if elementwise_kind and any(args[i] is args[outs[0]] for i in tensors):
+                check_shape(args[outs[0]], results.shape)
             if check_outs is not None:
                 for i, result in zip(outs, (results,) if len(outs) == 1 else results, strict=True):
                     check_outs(i, args[i], result)

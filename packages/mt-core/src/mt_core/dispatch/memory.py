@@ -113,7 +113,16 @@ def kept_apart(overload: Any, run: Callable[..., Any]) -> Callable[..., Any]:
                     refuse(target, tensor)
         return run(*args)
 
-    return check
+    def check_pair(*args: Any) -> Any:
+        refuse_one(args[target_at], args[source_at])
+        return run(*args)
+
+    one_of_one = len(written) == len(read) == 1 and not arguments[read[0][0]].is_list
+    if not one_of_one:
+        return check
+    # As in `copy_`, which is called so often that loops would show.
+    target_at, (source_at, refuse_one) = written[0], read[0]
+    return check_pair
 
 
 def share_memory(a: Any, b: Any) -> bool:

@@ -11,8 +11,8 @@ from ..tensor import Tensor
 from .memory import check_no_internal_overlap
 
 __all__ = [
-    "check_castable", "check_exact", "check_inplace_result", "check_out", "fit_out", "out_elsewhere", "resize_out",
-    "write_result",
+    "check_castable", "check_exact", "check_inplace_result", "check_out", "check_shape", "fit_out", "out_elsewhere",
+    "resize_out", "write_result",
 ]  # fmt: skip
 
 
@@ -25,8 +25,19 @@ def check_inplace_result(self: Tensor, shape: Any, d: dtype) -> None:
         In PyTorch's words.
     """
     check_castable(d, self._dtype)
-    if tuple(shape) != tuple(self._array.shape):
-        raise RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(shape)}")
+    check_shape(self, shape)
+
+
+def check_shape(written: Tensor, shape: Any) -> None:
+    """Refuse to write a result of another shape to a tensor that is read as well: it cannot be resized.
+
+    Raises
+    ------
+    RuntimeError
+        In PyTorch's words.
+    """
+    if tuple(shape) != tuple(written._array.shape):
+        raise RuntimeError(f"output with shape {list(written.shape)} doesn't match the broadcast shape {list(shape)}")
 
 
 def check_castable(result: dtype, target: dtype) -> None:
