@@ -14,8 +14,11 @@ class Once:
     always = False
 
 
-def warn_once(text: str, stacklevel: int = 3) -> None:
-    """Warn, unless the same text was given before; `stacklevel` counts from the caller, as in `warnings.warn`."""
-    if text not in Once.given or Once.always:
-        Once.given.add(text)
+def warn_once(text: str, stacklevel: int = 3, subject: str = "") -> None:
+    """Warn, unless the same text, or another on the same subject, was given before.
+
+    `stacklevel` counts from the caller, as in `warnings.warn`.
+    """
+    if (subject or text) not in Once.given or Once.always:
+        Once.given.add(subject or text)
         warnings.warn(text, stacklevel=stacklevel + 1)

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..dispatch.registry import Overload, Packet, Resolver, find_overload
+from ..deprecation import warn_once
+from ..dispatch.registry import PACKETS, Overload, Packet, Resolver, find_overload
 from ..factories import call_factory, check_out_options, pin_position, requiring_grad
 from ..overriding import handed_over, must_ask
 from ..schema import MISSING, Argument, Schema, Type
@@ -195,6 +196,46 @@ class Signature:
         return self.out.call(*[next(writes) if a.writes else next(rest) for a in self.out.schema.arguments])
 
 
+class OldSignature(Signature):
+    """An overload with its arguments in an order of which PyTorch warns; all of them are required.
+
+    `order` are names of the schema's arguments; those that are not among them have their defaults.
+    """
+
+    def __init__(self, overload: Overload, method: bool, order: str) -> None:
+        super().__init__(overload, method)
+        arguments = {argument.name: argument for argument in overload.schema.arguments}
+        names = [name for name in order.split() if not (method and name == "self")]
+        self.places = [names.index(p.argument.name) if p.argument.name in names else -1 for p in self.parameters]
+        self.defaults = [p.default for p in self.parameters]
+        self.parameters = [_required(arguments[name]) for name in names]
+        self.positional = self.parameters
+        self.required = len(names)
+
+    def try_bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any] | None:
+        bound = super().try_bind(args, kwargs)
+        if bound is None:
+            return None
+        self._warn()
+        return [d if at < 0 else bound[at] for at, d in zip(self.places, self.defaults, strict=True)]
+
+    def _warn(self) -> None:
+        name = self.overload.packet_name
+        others = [s for s in signatures_of(PACKETS[name], self.method) if not isinstance(s, OldSignature)]
+        listed = "".join(f"\n\t{name}{signature}" for signature in others)
+        warn_once(
+            f"This overload of {name} is deprecated:\n\t{name}{self}\nConsider using one of the following signatures "
+            f"instead:{listed}",
+            stacklevel=5,
+            subject="old orders",
+        )
+
+
+def _required(argument: Argument) -> Parameter:
+    required = Argument(argument.name, Type(argument.type), MISSING, False)
+    return Parameter("input" if argument.name == "self" else argument.name, required, False)
+
+
 def signatures_of(packet: Packet, method: bool) -> list[Signature]:
     """The forms in which a packet is called as a function or method, in the order in which they are tried."""
     cached = packet._signatures
@@ -212,13 +253,13 @@ def signatures_of(packet: Packet, method: bool) -> list[Signature]:
 
 
 def _forms(overload: Overload, method: bool) -> list[Signature]:
-    """The signatures of one overload: with tensors, then those with numbers in place of some of them."""
+    """The signatures of one overload: with tensors, with numbers in place of some of them, and in old orders."""
     forms = [Signature(overload, method)]
     for names, takes_out in overload.declaration.number_signatures.items():
         numbers = frozenset(names.split())
         if not (method and "self" in numbers):
             forms.append(Signature(overload, method, numbers, takes_out))
-    return forms
+    return forms + [OldSignature(overload, method, order) for order in overload.declaration.old_orders]
 
 
 def call_packet(function: Any, packet: Packet, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -350,9 +391,10 @@ def bind_schema(schema: Schema, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 # Errors
 
 
-def mismatch(packet: Packet, signatures: list[Signature], args: tuple[Any, ...], kwargs: dict[str, Any]) -> TypeError:
-    """The TypeError for arguments that no overload takes."""
+def mismatch(packet: Packet, forms: list[Signature], args: tuple[Any, ...], kwargs: dict[str, Any]) -> TypeError:
+    """The TypeError for arguments that no overload takes; signatures in old orders go unmentioned."""
     name = packet.name
+    signatures = [form for form in forms if not isinstance(form, OldSignature)]
     if not signatures:
         return TypeError(f"{name}() has no overload for this form of call")
     plausible = [s for s in signatures if _arity_fits(s, args)]

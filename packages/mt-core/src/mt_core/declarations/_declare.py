@@ -40,6 +40,8 @@ class Declaration:
     number_signatures : dict
         Where PyTorch lists them in signatures of their own: arguments that are numbers ("self other") -> whether that
         form takes ``out=``. Without them, one signature takes either silently.
+    old_orders : tuple of str
+        Orders in which Python once took the arguments ("self alpha other"), and takes them with a warning still.
     promotes : frozenset of str
         Elementwise only: the arguments whose dtypes promote together, tensors or Scalars (all tensors, unless
         declared); others pass as they are.
@@ -84,6 +86,7 @@ class Declaration:
         "form",
         "numbers",
         "number_signatures",
+        "old_orders",
         "promotes",
         "check",
         "dtypes",
@@ -115,6 +118,7 @@ class Declaration:
         form: str = "functional",
         numbers: frozenset[str] = frozenset(),
         number_signatures: dict[str, bool] | None = None,
+        old_orders: tuple[str, ...] = (),
         promotes: frozenset[str] = frozenset(),
         check: Callable[..., None] | None = None,
         dtypes: Supported | None = None,
@@ -140,6 +144,7 @@ class Declaration:
         self.form = form
         self.numbers = numbers
         self.number_signatures = number_signatures or {}
+        self.old_orders = old_orders
         self.promotes = promotes or frozenset(a.name for a in schema.arguments if a.is_tensor)
         self.check = check
         self.dtypes = dtypes
@@ -171,6 +176,7 @@ class Declaration:
             ("apart", self.apart, arguments),
             ("not_in_part", self.not_in_part, arguments),
             ("number_signatures", signatures, arguments),
+            ("old_orders", {name for names in self.old_orders for name in names.split()}, arguments),
         ):
             if not words <= known:
                 raise ValueError(f"{self.name}: {fact} names {sorted(words - known)}, known are {sorted(known)}")
@@ -200,6 +206,7 @@ class Facts(TypedDict, total=False):
     namespace: str
     python_name: str
     number_signatures: dict[str, bool]
+    old_orders: tuple[str, ...]
     check: Callable[..., None] | None
     dtypes: Supported | None
     doc: str
@@ -253,6 +260,8 @@ class Family:
     numbers : str
         Tensor arguments for which Python also takes a number.
     number_signatures : dict
+        See `Declaration`.
+    old_orders : tuple of str
         See `Declaration`.
     doc : str
         What it computes, shapes, dtypes, errors; a formula's source.

@@ -74,12 +74,12 @@ def _rounding_kernel(args: tuple[Any, ...]) -> str | None:
 
 family.elementwise(
     "add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
-    inplace=True, out=True, numbers="self other", check=Supported("add_stub", _ADDABLE, also=_check_alpha),
+    inplace=True, out=True, old_orders=("self alpha other",), numbers="self other", check=Supported("add_stub", _ADDABLE, also=_check_alpha),
     doc="self + alpha * other, broadcast.",
 )  # fmt: skip
 family.elementwise(
     "sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
-    inplace=True, out=True, numbers="self other", check=Supported("add_stub", _ADDABLE - BOOL, also=_check_sub),
+    inplace=True, out=True, old_orders=("self alpha other",), numbers="self other", check=Supported("add_stub", _ADDABLE - BOOL, also=_check_sub),
     doc="self - alpha * other, broadcast; bool tensors are refused.",
 )  # fmt: skip
 family.composite("rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", variants="function",
@@ -140,7 +140,7 @@ def _check_value(args: tuple[Any, ...], common: Any) -> None:
 
 family.elementwise(
     "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
-    inplace=True, out=True, check=Supported("addcmul_cpu_out", _ADDABLE - BOOL, also=_check_value), doc="self + value * tensor1 * tensor2, broadcast.",
+    inplace=True, out=True, old_orders=("self value tensor1 tensor2",), check=Supported("addcmul_cpu_out", _ADDABLE - BOOL, also=_check_value), doc="self + value * tensor1 * tensor2, broadcast.",
 )  # fmt: skip
 
 
@@ -158,7 +158,7 @@ def _check_true_division(args: tuple[Any, ...], common: Any) -> None:
 
 family.elementwise(
     "addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
-    inplace=True, out=True, check=Supported("addcdiv_cpu_out", FLOATS | COMPLEX, also=_check_true_division),
+    inplace=True, out=True, old_orders=("self value tensor1 tensor2",), check=Supported("addcdiv_cpu_out", FLOATS | COMPLEX, also=_check_true_division),
     doc="self + value * tensor1 / tensor2, broadcast; not for two integer tensors.",
 )  # fmt: skip
 

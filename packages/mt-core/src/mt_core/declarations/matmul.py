@@ -64,6 +64,7 @@ family.composite("outer(Tensor self, Tensor vec2) -> Tensor", out=True, doc="(n)
 family.composite("ger(Tensor self, Tensor vec2) -> Tensor", out=True, doc="Second name of `outer`.")
 family.plain(
     "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    old_orders=("beta self alpha mat1 mat2", "beta self mat1 mat2"),
     dtypes=Supported("addmm_impl_cpu_", _FACTORS),
     inplace=True,
     out=True,
@@ -72,6 +73,7 @@ family.plain(
 )
 family.plain(
     "addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    old_orders=("beta self alpha mat vec", "beta self mat vec"),
     dtypes=Supported("addmv_impl_cpu", _FACTORS),
     inplace=True,
     out=True,
@@ -80,6 +82,7 @@ family.plain(
 )
 family.plain(
     "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    old_orders=("beta self alpha batch1 batch2", "beta self batch1 batch2"),
     dtypes=Supported("baddbmm", _FACTORS),
     inplace=True,
     out=True,
@@ -88,6 +91,7 @@ family.plain(
 )
 family.composite(
     "addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    old_orders=("beta self alpha batch1 batch2", "beta self batch1 batch2"),
     dtypes=Supported("addmm_impl_cpu_", _FACTORS),
     inplace=True,
     out=True,
@@ -95,6 +99,7 @@ family.composite(
 )
 family.composite(
     "addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+    old_orders=("beta self alpha vec1 vec2", "beta self vec1 vec2"),
     inplace=True,
     out=True,
     doc="beta * self + alpha * outer(vec1, vec2).",
