@@ -35,7 +35,15 @@ _HOMES = {
     ".anomaly_mode": ("detect_anomaly", "set_detect_anomaly"),
     ".api": ("backward", "grad"),
     ".function": ("Function", "NestedIOFunction"),
-    ".grad_mode": ("enable_grad", "inference_mode", "no_grad", "set_grad_enabled", "set_multithreading_enabled"),
+    ".grad_mode": (
+        "enable_grad",
+        "inference_mode",
+        "is_multithreading_enabled",
+        "no_grad",
+        "set_grad_enabled",
+        "set_multithreading_enabled",
+    ),
+    ".saved": ("SavedTensor",),
     ".variable": ("Variable",),
 }
 _MODULE_OF = {name: module for module, names in _HOMES.items() for name in names}

@@ -89,12 +89,12 @@ class GraphTask:
         self._buffers: dict[Node, list[Any]] = {}
         self._ready: list[tuple[int, int, Node]] = []
         self._ticks = itertools.count().__next__
-        self._roots = [materialized(root) for root in roots]
+        self.roots = [materialized(root) for root in roots]
         #: With targets: the nodes to run. Their other neighbours are left alone.
         self._needed: set[Node] | None = None
         if targets is not None:
             self._restrict(targets, accumulate)
-        self._dependencies = self._count_dependencies()
+        self._dependencies = self.count_dependencies()
         self._start(grads)
 
     # What to run
@@ -105,7 +105,7 @@ class GraphTask:
         stack = []
         for index, target in enumerate(targets):
             node, output_nr = materialized(target)
-            if accumulate and isinstance(node, AccumulateGrad):
+            if accumulate:
                 needed.add(node)
             elif node is not None:
                 self.captures.setdefault(node, []).append((output_nr, index))
@@ -120,7 +120,7 @@ class GraphTask:
     def _sources(self) -> dict[Node, list[Node]]:
         """For every node that the roots reach: the nodes whose gradients flow into it."""
         sources: dict[Node, list[Node]] = {}
-        stack = [node for node, _ in self._roots]
+        stack = [node for node, _ in self.roots]
         seen = set(stack)
         while stack:
             node = stack.pop()
@@ -133,18 +133,23 @@ class GraphTask:
                         stack.append(target)
         return sources
 
-    def _is_wanted(self, node: Node) -> bool:
+    def is_wanted(self, node: Node) -> bool:
+        """Whether gradients are handed to the node, be it only to be captured."""
         return self._needed is None or node in self._needed or node in self.captures
+
+    def runs(self, node: Node) -> bool:
+        """Whether the node is applied, not only given a gradient to capture."""
+        return self._needed is None or node in self._needed
 
     def will_run(self, node: Node) -> bool:
         """Whether a gradient arrives at the node during this task."""
-        return self._is_wanted(node) and (node in self._dependencies or any(node is root for root, _ in self._roots))
+        return self.is_wanted(node) and (node in self._dependencies or any(node is root for root, _ in self.roots))
 
-    def _count_dependencies(self) -> dict[Node, int]:
+    def count_dependencies(self) -> dict[Node, int]:
         """How many gradients each node waits for."""
         needed = self._needed
         dependencies: dict[Node, int] = {}
-        seen = {node for node, _ in self._roots}
+        seen = {node for node, _ in self.roots}
         stack = [node for node in seen if needed is None or node in needed]
         while stack:
             edges = stack.pop().edges
@@ -166,14 +171,14 @@ class GraphTask:
 
     def _start(self, grads: Sequence[Any]) -> None:
         """Put the first gradients where they arrive."""
-        for index, ((node, output_nr), grad) in enumerate(zip(self._roots, grads, strict=True)):
+        for index, ((node, output_nr), grad) in enumerate(zip(self.roots, grads, strict=True)):
             buffer = self._buffers.setdefault(node, [None] * (1 + len(node.more_outputs)))
             if grad is not None:
                 grad = fit_gradient(grad, node.output_spec(output_nr), node, index)
                 present = buffer[output_nr]
                 buffer[output_nr] = grad if present is None else present + grad
-        for node in dict.fromkeys(node for node, _ in self._roots):
-            if not self._dependencies.get(node) and self._is_wanted(node):
+        for node in dict.fromkeys(node for node, _ in self.roots):
+            if not self._dependencies.get(node) and self.is_wanted(node):
                 self._push(node)
 
     def run(self) -> list[Any]:
@@ -221,7 +226,7 @@ class GraphTask:
         mask = None
         if self._needed is not None:
             targets = [materialized(edge)[0] for edge in pairs(node.edges)]
-            mask = [target is not None and self._is_wanted(target) for target in targets]
+            mask = [target is not None and self.is_wanted(target) for target in targets]
         if node.hooks is None:
             return checked_apply(node, grads, mask)
         grads = run_pre_hooks(node, grads)
@@ -243,7 +248,7 @@ class GraphTask:
             output_nr = edges[2 * index + 1]
             if output_nr == LEAF:
                 target, output_nr = accumulator_of(target), 0
-            if needed is not None and not self._is_wanted(target):
+            if needed is not None and not self.is_wanted(target):
                 continue
             if grad is not None:
                 fits = not output_nr and grad._array.shape == target.shape and grad._dtype is target.dtype

@@ -25,6 +25,7 @@ from .saved import (
     FREED,
     Packed,
     SavedOutput,
+    SavedTensor,
     check_version,
     unpack_input,
     version_of,
@@ -50,6 +51,8 @@ class FunctionCtx:
     dirty_tensors: tuple[Any, ...] = ()
     non_differentiable: tuple[Any, ...] = ()
     materialize_grads = True
+    #: Whether zeros also stand for the gradients of outputs that are not differentiable.
+    _materialize_non_diff_grads = True
     needs_input_grad: tuple[bool, ...] = ()
 
     def save_for_backward(self, *tensors: Any) -> None:
@@ -92,6 +95,8 @@ class BackwardCFunction(Node, FunctionCtx):
     strict_gradients = True
     _forward_cls: "type[Function]"
     _saved: tuple[tuple[Any, int, int | None], ...] | None = ()
+    #: Which outputs have a gradient.
+    _differentiable: Sequence[bool] = ()
 
     def __init__(self, args: Sequence[Any]) -> None:
         self.needs_input_grad = tuple(isinstance(a, Tensor) and a.requires_grad for a in args)
@@ -127,6 +132,12 @@ class BackwardCFunction(Node, FunctionCtx):
         return pack_item(tensor), version_of(tensor), None
 
     @property
+    def _raw_saved_tensors(self) -> tuple[SavedTensor, ...]:
+        if self._saved is None:
+            raise RuntimeError(FREED)
+        return tuple(_SavedByFunction(self, index) for index in range(len(self._saved)))
+
+    @property
     def saved_tensors(self) -> tuple[Any, ...]:
         """The tensors given to ``save_for_backward``.
 
@@ -149,7 +160,11 @@ class BackwardCFunction(Node, FunctionCtx):
         check_version(tensor, item.cell.version, version, edge)
         return tensor
 
-    saved_variables = saved_tensors
+    @property
+    def saved_variables(self) -> tuple[Any, ...]:
+        """What `saved_tensors` was called before."""
+        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
+        return self.saved_tensors
 
     def release(self) -> None:
         self._saved = None
@@ -165,11 +180,16 @@ class BackwardCFunction(Node, FunctionCtx):
 
     def apply(self, grads: Sequence[Any], needed: Sequence[bool] | None) -> Sequence[Any]:
         if self.materialize_grads:
-            specs = [self.output_spec(nr) for nr in range(len(grads))]
-            grads = [zeros_for(s, grads) if g is None and s[1] is not None else g for g, s in zip(grads, specs)]
+            grads = [zeros_for(self.output_spec(nr), grads) if self._lacks(nr, g) else g for nr, g in enumerate(grads)]
         results = _backward_of(self._forward_cls)(self, *grads)
         results = results if isinstance(results, tuple) else (results,)
         return self._per_edge(results)
+
+    def _lacks(self, output_nr: int, grad: Any) -> bool:
+        """Whether zeros are to stand for the gradient of an output."""
+        if grad is not None or self.output_spec(output_nr)[1] is None:
+            return False
+        return self._materialize_non_diff_grads or self._differentiable[output_nr]
 
     def _per_edge(self, results: tuple[Any, ...]) -> list[Any]:
         """Gradients of the tensor arguments, from what backward returned for all arguments."""
@@ -202,6 +222,28 @@ def _backward_of(cls: "type[Function]") -> Callable[..., Any]:
             "one of them."
         )
     return cls.backward if has_backward else cls.vjp
+
+
+class _SavedByFunction(SavedTensor):
+    """One of a function's saved tensors."""
+
+    __slots__ = ()
+
+    def unpack(self) -> Any:
+        if self._is_freed():
+            raise RuntimeError(FREED)
+        return self._node._unpack(*self._node._saved[self._index])
+
+    def _is_freed(self) -> bool:
+        return self._node._saved is None
+
+    def _stored(self) -> Any:
+        return self._node._saved[self._index][0]
+
+    def _replace(self, packed: Packed) -> None:
+        saved = list(self._node._saved)
+        saved[self._index] = (packed, *saved[self._index][1:])
+        self._node._saved = tuple(saved)
 
 
 class FunctionMeta(type):
@@ -345,6 +387,7 @@ class _Outputs:
         ctx.set_outputs([output_spec(t) if isinstance(t, Tensor) else EMPTY_SPEC for t in self.outputs])
         results = tuple(self._wrap(nr, value) for nr, value in enumerate(self.outputs))
         ctx.dirty_tensors = ctx.non_differentiable = ()
+        ctx._differentiable = self.differentiable
         if self.recorded:
             ctx.save()
         else:
@@ -429,8 +472,34 @@ class Error(Node):
     __slots__ = ("message",)
     message: str
 
+    def name(self) -> str:
+        return "torch::autograd::Error"
+
     def apply(self, grads: Sequence[Any], needed: Sequence[bool] | None) -> Sequence[Any]:
         raise RuntimeError(self.message)
+
+
+class DelayedError:
+    """``DelayedError(message, n)(*tensors)``: the n tensors, with a history that no gradient passes.
+
+    It is the error that is raised where one arrives.
+    """
+
+    def __init__(self, message: str | bytes, num_inputs: int) -> None:
+        self._message = message if isinstance(message, str) else message.decode()
+        self._count = num_inputs
+
+    def __call__(self, *tensors: Tensor | None) -> Any:
+        """The tensors outside of their history; None stays None."""
+        node = Error()
+        node.message = self._message
+        edges = [NO_EDGE if t is None else edge_of(t) for t in tensors]
+        node.attach(edges, [EMPTY_SPEC if t is None else output_spec(t) for t in tensors])
+        results = [None if t is None else t.detach() for t in tensors]
+        for nr, result in enumerate(results):
+            if result is not None and any(edge[0] is not None for edge in edges):
+                make_output(result, node, nr, False)
+        return results[0] if self._count == 1 else tuple(results)
 
 
 def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -443,27 +512,13 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
         if not is_grad_enabled() or not any(isinstance(a, Tensor) and a.requires_grad for a in args):
             return outputs
         as_tuple = outputs if isinstance(outputs, tuple) else (outputs,)
-        refusing = _refusing(as_tuple, [a for a in args if isinstance(a, Tensor)])
-        return refusing if isinstance(outputs, tuple) else refusing[0]
+        refuse = DelayedError(_TWICE, len(as_tuple))
+        return refuse(*(None if t is None else t.detach().requires_grad_() for t in as_tuple))
 
     return wrapper
 
 
-def _refusing(outputs: tuple[Any, ...], sources: Sequence[Tensor]) -> tuple[Any, ...]:
-    """The tensors with a history that ends in an error."""
-    node = Error()
-    node.message = "trying to differentiate twice a function that was marked with @once_differentiable"
-    node.attach(
-        [edge_of(t) for t in sources],
-        [EMPTY_SPEC if t is None else output_spec(t) for t in outputs],
-    )
-    results = []
-    for nr, output in enumerate(outputs):
-        if output is not None:
-            output = output.detach()
-            make_output(output, node, nr, False)
-        results.append(output)
-    return tuple(results)
+_TWICE = "trying to differentiate twice a function that was marked with @once_differentiable"
 
 
 # Older spellings

@@ -1,18 +1,46 @@
 """``torch.autograd.grad_mode``: the switches of recording, which are the core's, and that of engine threads."""
 
+import threading
+
 from mt_core.autograd_state import enable_grad, inference_mode, no_grad, set_grad_enabled
 
-__all__ = ["enable_grad", "inference_mode", "no_grad", "set_grad_enabled", "set_multithreading_enabled"]
+__all__ = [
+    "enable_grad",
+    "inference_mode",
+    "is_multithreading_enabled",
+    "no_grad",
+    "set_grad_enabled",
+    "set_multithreading_enabled",
+]
+
+
+class _Permission(threading.local):
+    """Whether this thread's backward may use threads of its own."""
+
+    granted = True
+
+
+_permission = _Permission()
+
+
+def is_multithreading_enabled() -> bool:
+    """What `set_multithreading_enabled` was last given in this thread; True before."""
+    return _permission.granted
 
 
 class set_multithreading_enabled:
-    """Whether backward may use threads of its own. It never does: it runs in the thread that calls it."""
+    """Whether backward may use threads of its own, from now on or in a context.
+
+    It never does: it runs in the thread that calls it. What asks for the order of nodes ahead of time wants it off.
+    """
 
     def __init__(self, mode: bool) -> None:
         self.mode = mode
+        self.prev = _permission.granted
+        _permission.granted = mode
 
     def __enter__(self) -> None:
-        """Either way backward runs in this thread."""
+        _permission.granted = self.mode
 
     def __exit__(self, *exc_info: object) -> None:
-        """Nothing was changed."""
+        _permission.granted = self.prev

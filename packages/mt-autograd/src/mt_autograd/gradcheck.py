@@ -299,7 +299,7 @@ class _Check:
         if not outputs:
             return
         for undefined in _subsets(len(outputs)):
-            cut = _UndefinedGrad.of(outputs, undefined)
+            cut = _Withholding.of(outputs, undefined)
             seeds = [ops.zeros_like(y) for y in outputs]
             found = grad(cut, self.checked, seeds, retain_graph=True, allow_unused=True)
             if any(g is not None and bool((g != 0).any().item()) for g in found):
@@ -318,7 +318,7 @@ class _Check:
                     raise GradcheckError("For output, batched gradients differ from the gradients one by one.")
 
 
-class _UndefinedGrad(Node):
+class _Withholding(Node):
     """Passes gradients on, except for some outputs, for which it passes none."""
 
     __slots__ = ("undefined",)
@@ -337,6 +337,15 @@ class _UndefinedGrad(Node):
 
     def apply(self, grads: Sequence[Any], needed: Sequence[bool] | None) -> Sequence[Any]:
         return [None if nr in self.undefined else g for nr, g in enumerate(grads)]
+
+
+class UndefinedGrad:
+    """``UndefinedGrad()(*tensors)``: the tensors, with a history that no gradient passes, without an error."""
+
+    def __call__(self, *tensors: Tensor) -> Any:
+        """The tensors; one as itself, several as a tuple."""
+        results = _Withholding.of(tensors, tuple(range(len(tensors))))
+        return results[0] if len(results) == 1 else tuple(results)
 
 
 # Helpers

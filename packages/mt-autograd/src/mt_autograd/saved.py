@@ -182,11 +182,13 @@ def pack(tensor: Any, edge: Edge) -> Any:
 
 
 class SavedTensor:
-    """One saved tensor of a node (``grad_fn._raw_saved_self``), for hooks of its own."""
+    """One saved tensor of a node (``grad_fn._raw_saved_self``), for hooks of its own; only nodes make them."""
 
     __slots__ = ("_index", "_item", "_node")
 
-    def __init__(self, node: Any, index: int, item: int | None = None) -> None:
+    def __init__(self, node: Any = None, index: int = 0, item: int | None = None) -> None:
+        if node is None:
+            raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden.")
         self._node = node
         self._index = index
         self._item = item
@@ -200,38 +202,49 @@ class SavedTensor:
     @property
     def data(self) -> Any:
         """What is stored: the tensor, or what a pack hook made of it."""
-        stored = self._stored()
+        stored = None if self._is_freed() else self._stored()
         return stored.content if isinstance(stored, Packed) else self.unpack()
 
+    def _is_freed(self) -> bool:
+        return self._node.saved is None
+
     def _stored(self) -> Any:
-        saved = self._node.saved
-        if saved is None:
-            return None
-        stored = saved[2 * self._index]
+        stored = self._node.saved[2 * self._index]
         return stored if self._item is None else stored[self._item]
 
-    def register_hooks(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
-        """Pack the tensor now, and unpack it when backward needs it.
+    def register_hooks(self, *hooks: Callable[[Any], Any]) -> None:
+        """Pack the tensor now by the first of two hooks, and unpack it by the second when backward needs it.
 
         Raises
         ------
+        TypeError
+            For anything but two callables.
         RuntimeError
-            When it has been freed, or has hooks already.
+            When it has been freed, is None, or has hooks already.
         """
-        stored = self._stored()
-        if stored is None:
+        if len(hooks) != 2 or not all(map(callable, hooks)):
+            given = ", ".join(map(repr, hooks))
+            raise TypeError(
+                "register_hooks(): incompatible function arguments. The following argument types are supported:\n"
+                "    1. (self: torch._C._autograd.SavedTensor, arg0: collections.abc.Callable, arg1: "
+                f"collections.abc.Callable) -> None\n\nInvoked with: {self!r}, {given}"
+            )
+        if self._is_freed():
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the "
                 "graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need "
                 "to backward through the graph a second time or if you need to access saved variables after calling "
                 "backward."
             )
+        stored = self._stored()
+        if stored is None:
+            raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
         if isinstance(stored, Packed):
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of "
                 "hooks is allowed at a time."
             )
-        self._replace(Packed(*self._source(stored), pack_hook, unpack_hook))
+        self._replace(Packed(*self._source(stored), *hooks))
 
     def _source(self, stored: Any) -> tuple[Any, Edge]:
         return (stored.tensor(), NO_EDGE) if isinstance(stored, SavedOutput) else (stored, edge_of(stored))

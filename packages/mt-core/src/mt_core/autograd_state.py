@@ -1,6 +1,7 @@
 """The autograd slots of a tensor, and the switches of grad mode. Recording itself is the business of `mt_autograd`."""
 
 import functools
+import warnings
 from enum import Enum
 from typing import Any
 
@@ -62,12 +63,20 @@ class _GradSwitch:
 
     def __call__(self, function: Any) -> Any:
         if isinstance(function, type):
-            raise TypeError("Decorating classes is not supported: decorate the methods that should run in this mode")
-
+            warnings.warn(
+                "Decorating classes is deprecated and will be disabled in future versions. You should only decorate "
+                "functions or methods. To preserve the current behavior of class decoration, you can directly decorate "
+                "the `__init__` method and nothing else.",
+                FutureWarning,
+                stacklevel=2,
+            )
+            return self._over(lambda *args, **kwargs: function(*args, **kwargs))
         if _is_generator(function):
             return _wrap_generator(self.clone, function)
 
-        @functools.wraps(function)
+        return functools.wraps(function)(self._over(function))
+
+    def _over(self, function: Any) -> Any:
         def switched(*args: Any, **kwargs: Any) -> Any:
             with self.clone():
                 return function(*args, **kwargs)

@@ -96,6 +96,8 @@ def rebind(tensor: Any, value: Any) -> None:
     RuntimeError
         When the types are incompatible, as in PyTorch.
     """
+    if tensor._keys & AUTOGRAD and not (value._dtype.is_floating_point or value._dtype.is_complex):
+        raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
     if (
         (tensor._keys ^ value._keys) & BACKEND_MASK
         and tensor._autograd is not None

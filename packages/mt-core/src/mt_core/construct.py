@@ -305,4 +305,4 @@ def legacy_of(d: dtype, where: device | None, args: tuple[Any, ...], kwargs: dic
     sizes = tuple(given) if type(given) is Size else args
     if not all(isinstance(n, int) for n in sizes):
         raise TypeError(f"new(): data must be a sequence (got {type(args[0]).__name__})")
-    return ops.empty(sizes or (0,), dtype=d, device=where)
+    return ops.empty(sizes if args else (0,), dtype=d, device=where)

@@ -300,7 +300,6 @@ def tensor_repr(tensor: Tensor, contents: str | None = None) -> str:
     """
     plain = type(tensor) is Tensor or type(tensor).__name__ == "Parameter"
     where = tensor.device
-    grad_fn = tensor.grad_fn
     text = array_repr(
         None if tensor.is_meta else host_array(tensor),
         tensor.dtype,
@@ -308,7 +307,16 @@ def tensor_repr(tensor: Tensor, contents: str | None = None) -> str:
         prefix="tensor(" if plain else f"{type(tensor).__name__}(",
         device=None if where.type == "cpu" else str(where),
         requires_grad=tensor.requires_grad,
-        grad_fn=None if grad_fn is None else type(grad_fn).__name__,
+        grad_fn=_history_name(tensor),
         contents=contents,
     )
     return text if plain or not getattr(tensor, "_is_param", False) else f"Parameter({text})"
+
+
+def _history_name(tensor: Tensor) -> str | None:
+    """The name of the node that made a tensor; of a view whose history may not be made anew, that it is invalid."""
+    try:
+        node = tensor.grad_fn
+    except RuntimeError:
+        return "Invalid"
+    return None if node is None else type(node).__name__

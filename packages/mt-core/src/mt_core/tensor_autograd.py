@@ -50,6 +50,20 @@ class AutogradMembers:
         return None if state is None else state.grad_fn
 
     @property
+    def _grad_fn(self) -> Any:
+        return self.grad_fn
+
+    @_grad_fn.setter
+    def _grad_fn(self, value: Any) -> None:
+        if value is not None:
+            raise RuntimeError("_grad_fn can be only set to None")
+        self.detach_()  # type: ignore[attr-defined]
+
+    @_grad_fn.deleter
+    def _grad_fn(self) -> None:
+        raise RuntimeError("Deletion of _grad_fn not allowed. Detach tensor instead!")
+
+    @property
     def output_nr(self) -> int:
         """Which output of its `grad_fn` it is."""
         return 0 if self._autograd is None else self._autograd.output_nr

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from typing import Any
+from weakref import ref
 
+import mindtorch._C._functions as _functions  # noqa: F401 - an attribute of this module
 from mt_core.api import _functions as _VariableFunctionsClass  # noqa: F401 - pickles reach operators by it
+from mt_core.autograd_state import is_grad_enabled as is_grad_enabled
 from mt_core.errors import LinAlgError as _LinAlgError
 from mt_core.overrides import pop_mode, push_mode
 from mt_core.overriding import DisableTorchFunction as DisableTorchFunction
@@ -16,6 +19,7 @@ from mt_core.random.generator import Generator as Generator
 from mt_core.state import tls
 from mt_core.tensor import Tensor as TensorBase
 
+from . import _autograd as _autograd
 from . import _fft as _fft
 from . import _linalg as _linalg
 from . import _nn as _nn
@@ -90,3 +94,35 @@ def _push_on_torch_function_stack(mode: Any) -> None:
 def _pop_torch_function_stack() -> Any:
     """Take the innermost mode of this thread away, and return it."""
     return pop_mode()
+
+
+class _WeakTensorRef:
+    """A weak reference to a tensor."""
+
+    def __init__(self, tensor: TensorBase) -> None:
+        self._reference = ref(tensor)
+
+    def expired(self) -> bool:
+        """Whether the tensor is gone."""
+        return self._reference() is None
+
+
+def _engine_view() -> Any:
+    from mt_autograd import engine_view  # lazy: programs that only compute do not load the engine
+
+    return engine_view
+
+
+def _current_graph_task_id() -> int:
+    """The number of the backward that this thread is in; -1 outside of one."""
+    return _engine_view().current_graph_task_id()  # type: ignore[no-any-return]
+
+
+def _current_graph_task_execution_order() -> list[Any]:
+    """The nodes of the running backward in the order in which it runs them."""
+    return _engine_view().current_graph_task_execution_order()  # type: ignore[no-any-return]
+
+
+def _will_engine_execute_node(node: Any) -> bool:
+    """Whether the running backward runs a node."""
+    return _engine_view().will_engine_execute_node(node)  # type: ignore[no-any-return]

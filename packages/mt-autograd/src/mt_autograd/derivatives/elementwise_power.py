@@ -31,11 +31,12 @@ def _is_nonnegative(exponent: Any) -> Any:
 def _power_exponent(grad: Any, self: Any, exponent: Any, result: Any) -> Any:
     """result * log(self), which for a zero base is zero, not NaN, where the exponent is not negative."""
     flat = ops.logical_and(self == 0, _is_nonnegative(exponent))
-    return grad * conj(ops.where(flat, 0, result * ops.log(self)))
+    # Of a complex power the logarithm is the complex one, which negative bases have.
+    return grad * conj(ops.where(flat, 0, result * ops.log(self.to(result.dtype))))
 
 
-def _log_of_number(number: Any) -> Any:
-    if isinstance(number, complex):
+def _log_of_number(number: Any, is_complex: bool) -> Any:
+    if is_complex:
         return cmath.log(number)
     return math.log(number) if number > 0 else -math.inf if number == 0 else math.nan
 
@@ -43,7 +44,7 @@ def _log_of_number(number: Any) -> Any:
 def _power_exponent_of_number(grad: Any, self: Any, exponent: Any, result: Any) -> Any:
     if self == 0:
         return grad * conj(ops.where(_is_nonnegative(exponent), 0, result * -math.inf))
-    return grad * conj(result * _log_of_number(self))
+    return grad * conj(result * _log_of_number(self, result.is_complex()))
 
 
 derivative("pow.Tensor_Scalar", self=_power_base_of_number)
