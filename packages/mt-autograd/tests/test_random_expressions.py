@@ -164,3 +164,34 @@ def test_overlapping_input_is_refused():
 def test_batched_gradients():
     x = torch.rand(3, dtype=torch.float64).requires_grad_()
     assert gradcheck(lambda x: x * x, (x,), check_batched_grad=True)
+
+
+@pytest.mark.parametrize("fast_mode", [False, True])
+def test_the_check_draws_from_a_generator_of_its_own(fast_mode):
+    def noisy(x):
+        """Multiplies by noise, the same at every call in between which nobody draws."""
+        state = torch.get_rng_state()
+        noise = torch.rand(x.shape, dtype=torch.float64)
+        torch.set_rng_state(state)
+        return x * noise
+
+    x = torch.rand(3, 2, dtype=torch.float64).requires_grad_()
+    before = torch.get_rng_state()
+    assert gradcheck(noisy, (x,), fast_mode=fast_mode)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_fast_mode_allows_the_absolute_error_of_every_element():
+    class AlmostConstant(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.sum().expand(20) * 5e-6
+
+        @staticmethod
+        def backward(ctx, g):
+            return g.new_zeros(50)
+
+    x = torch.rand(50, dtype=torch.float64).requires_grad_()
+    for fast_mode in (False, True):
+        assert gradcheck(AlmostConstant.apply, (x,), fast_mode=fast_mode)
+        assert not gradcheck(AlmostConstant.apply, (x,), atol=4e-6, fast_mode=fast_mode, raise_exception=False)

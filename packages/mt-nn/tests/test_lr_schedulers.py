@@ -161,6 +161,51 @@ def test_a_rate_in_a_tensor_is_written_into(name):
     assert optimizer.param_groups[0]["lr"] is rate
 
 
+#: Options that may be tensors, and with which `go` takes another course than without.
+BOUNDS = {
+    "CyclicLR": {"base_lr": 0.1, "max_lr": 0.3, "base_momentum": 0.6, "max_momentum": 0.8, "step_size_up": 2},
+    "OneCycleLR": {"max_lr": 0.1, "base_momentum": 0.6, "max_momentum": 0.8, "total_steps": 10},
+    "SWALR": {"swa_lr": 0.05, "anneal_epochs": 3},
+}
+
+
+@pytest.mark.parametrize("in_lists", [False, True])
+@pytest.mark.parametrize("name", BOUNDS)
+def test_bounds_in_tensors_are_copied(name, in_lists):
+    """A group's rate is written into: a bound that was the same tensor would move with it."""
+
+    def course(rate, options, changed):
+        optimizer = optimizer_of(rate)
+        scheduler = new(name, optimizer, **options)
+        found = go(optimizer, scheduler, 2)
+        for tensor in changed:
+            tensor.mul_(0.5)
+        return found + go(optimizer, scheduler, 3), float(optimizer.param_groups[0]["momentum"])
+
+    tensors = {k: mt.tensor(v) for k, v in BOUNDS[name].items() if isinstance(v, float)}
+    given = {k: [v] if in_lists else v for k, v in tensors.items()}
+    rate = next(iter(tensors.values()))  # the group's own rate is a bound, too
+    found, momentum = course(rate, {**BOUNDS[name], **given}, [v for v in tensors.values() if v is not rate])
+    wanted, wanted_momentum = course(float(rate_at_start(name)), BOUNDS[name], [])
+    for one, other in zip(found, wanted, strict=True):
+        assert one == pytest.approx(other, rel=1e-5)
+    assert momentum == pytest.approx(wanted_momentum, rel=1e-5)
+
+
+def rate_at_start(name):
+    return next(v for v in BOUNDS[name].values() if isinstance(v, float))
+
+
+def test_one_cycle_goes_on_from_a_state_that_names_its_function():
+    optimizer, twin = optimizer_of(), optimizer_of()
+    scheduler, wanted = new("OneCycleLR", optimizer), new("OneCycleLR", twin)
+    state = scheduler.state_dict()
+    del state["_anneal_func_type"], scheduler._anneal_func_type
+    scheduler.load_state_dict({**state, "anneal_func": lr_scheduler.OneCycleLR._annealing_linear})
+    wanted.load_state_dict({**wanted.state_dict(), "_anneal_func_type": "linear"})
+    assert go(optimizer, scheduler, 5) == go(twin, wanted, 5)
+
+
 def test_a_scheduler_keeps_no_optimizer_alive():
     optimizer = optimizer_of()
     lr_scheduler.StepLR(optimizer, 1)

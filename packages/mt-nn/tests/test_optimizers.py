@@ -196,6 +196,30 @@ def test_a_differentiable_step_has_the_right_gradients(name):
     assert gradcheck(two_steps, (start, slope))
 
 
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_a_differentiable_step_has_the_right_gradients_of_what_was_remembered(name):
+    rng = np.random.default_rng(5)
+    start = from_numpy(rng.normal(size=(2, 3)))
+    start.grad = from_numpy(rng.normal(size=(2, 3)))
+    cls, options = getattr(optim, name), {**DENSE[name], "differentiable": True}
+    first = cls([start], lr=0.05, **options)
+    first.step()
+    kept = {k: v.to(mt.float64) + 0.5 for k, v in first.state[start].items() if isinstance(v, mt.Tensor)}
+    names = [k for k, v in kept.items() if v.dim() or k == "mu_product"]  # the others count steps
+
+    def third_step(*remembered):
+        moved = start.clone()
+        moved.grad = start.grad
+        optimizer = cls([moved], lr=0.05, **options)
+        state = {**kept, **dict(zip(names, remembered, strict=True))}
+        optimizer.state[moved].update({k: v.clone() for k, v in state.items()})
+        optimizer.step()
+        return moved
+
+    if names:
+        assert gradcheck(third_step, tuple(kept[k].clone().requires_grad_() for k in names))
+
+
 def test_a_differentiable_rate_gets_its_gradient():
     rate = mt.tensor(0.1, dtype=mt.float64).requires_grad_()
     for name in ("SGD", "Adam", "RMSprop", "Adagrad", "Adamax", "RAdam", "NAdam", "Adadelta"):

@@ -3,7 +3,8 @@
 Every output is seen as real functions of its inputs (the real and the imaginary part of each element); the gradient of
 each, as backward gives it, must agree with central differences. For a complex input z = x + iy both mean ``dL/dx + i
 dL/dy``. In fast mode the two are compared along one random direction of inputs and outputs instead of element by
-element.
+element. Directions are drawn from a generator of the check's own: a function that draws from the default one and puts
+its state back is the same function at every evaluation.
 """
 
 import itertools
@@ -14,6 +15,7 @@ from typing import Any
 from mt_core.api import _functions as ops
 from mt_core.autograd_state import no_grad
 from mt_core.dtypes import complex128, float64
+from mt_core.random import Generator
 from mt_core.tensor import Tensor
 
 from .api import grad
@@ -162,6 +164,7 @@ class _Check:
         self.func = func
         self.inputs = _as_tuple(inputs)
         self.eps, self.atol, self.rtol = eps, atol, rtol
+        self.generator = Generator()
         self.checked = [x for x in self.inputs if isinstance(x, Tensor) and x.requires_grad]
         if not self.checked:
             raise ValueError(_NOTHING_TO_CHECK)
@@ -237,17 +240,21 @@ class _Check:
     # Along one direction
 
     def _along_direction(self, output_nr: int, imaginary: bool) -> None:
-        """Compare u^T J v for a random direction v of each input and a random weighting u of the output's elements."""
+        """Compare u^T J v for a random direction v of each input and a random weighting u of the output's elements.
+
+        An absolute error of `atol` in every element of J adds up to ``atol sum(u) sum(v)``.
+        """
         output = self.outputs()[output_nr]
-        weights = _positive_random(output, real=True)
+        weights = self._unit(output, real=True)
         seed = weights * 1j if imaginary else (weights + 0j if output.dtype.is_complex else weights)
         for input_nr, (x, g) in enumerate(zip(self.checked, self._backward(output, seed.to(output.dtype)))):
-            direction = _positive_random(x, real=False)
+            direction = self._unit(x, real=False)
             analytical = (
                 g.real * direction.real + g.imag * direction.imag if x.dtype.is_complex else g * direction
             ).sum()
             numerical = (self._directional(x, direction, output_nr, imaginary) * weights.reshape(-1)).sum()
-            self._compare(analytical, numerical, output_nr, input_nr, imaginary)
+            atol = self.atol * float(weights.abs().sum().item()) * float(direction.abs().sum().item())
+            self._compare(analytical, numerical, output_nr, input_nr, imaginary, atol)
 
     def _directional(self, x: Tensor, direction: Tensor, output_nr: int, imaginary: bool) -> Tensor:
         data = x.data
@@ -261,10 +268,30 @@ class _Check:
             data.copy_(original)
         return (after - before) / (2 * self.eps)
 
+    def _unit(self, like: Tensor, *, real: bool) -> Tensor:
+        """A random vector of length 1 in a tensor's shape, every part of which is positive: no error can hide."""
+        dtype = like.dtype.to_real()
+        numbers = self._positive(like.shape, dtype)
+        if like.dtype.is_complex and not real:
+            numbers = ops.complex(numbers, self._positive(like.shape, dtype))
+        length = (numbers.abs() ** 2).sum().sqrt()
+        return (numbers / length).to(like.device) if numbers.numel() else numbers.to(like.device)
+
+    def _positive(self, shape: Sequence[int], dtype: Any) -> Tensor:
+        return ops.rand(shape, generator=self.generator, dtype=dtype) + 0.5
+
     # Comparing
 
-    def _compare(self, analytical: Tensor, numerical: Tensor, output_nr: int, input_nr: int, imaginary: bool) -> None:
-        if _close(analytical, numerical.to(analytical.dtype), self.atol, self.rtol):
+    def _compare(
+        self,
+        analytical: Tensor,
+        numerical: Tensor,
+        output_nr: int,
+        input_nr: int,
+        imaginary: bool,
+        atol: float | None = None,
+    ) -> None:
+        if _close(analytical, numerical.to(analytical.dtype), self.atol if atol is None else atol, self.rtol):
             return
         part = "While considering the imaginary part of complex outputs only, " if imaginary else ""
         raise GradcheckError(
@@ -280,7 +307,7 @@ class _Check:
 
     def _reentrant(self, output_nr: int, nondet_tol: float, check_dtypes: bool) -> None:
         output = self.outputs()[output_nr]
-        seed = _random_gradient(output, False)
+        seed = _random_gradient(output, False, self.generator)
         first = self._backward(output, seed, retain_graph=True)
         second = self._backward(output, seed, retain_graph=True)
         for x, a, b in zip(self.checked, first, second, strict=True):
@@ -310,7 +337,7 @@ class _Check:
     def batched_gradients(self) -> None:
         """A batch of gradients must give the batch of results."""
         for y in (y for y in self.outputs() if y.requires_grad):
-            seeds = ops.stack([_random_gradient(y, False) for _ in range(2)])
+            seeds = ops.stack([_random_gradient(y, False, self.generator) for _ in range(2)])
             each = [self._backward(y, seed, retain_graph=True) for seed in seeds]
             together = grad([y], self.checked, [seeds], retain_graph=True, allow_unused=True, is_grads_batched=True)
             for batch, *single in zip(together, *each, strict=True):
@@ -394,18 +421,9 @@ def _close(a: Tensor, b: Tensor, atol: float, rtol: float) -> bool:
         return bool((difference <= atol + rtol * b.abs()).all().item())
 
 
-def _positive_random(like: Tensor, *, real: bool) -> Tensor:
-    """Random numbers away from zero in a tensor's shape: no element's error can hide."""
-    dtype = like.dtype.to_real()
-    numbers = ops.rand(like.shape, dtype=dtype) + 0.5
-    if like.dtype.is_complex and not real:
-        numbers = ops.complex(numbers, ops.rand(like.shape, dtype=dtype) + 0.5)
-    return numbers.to(like.device)
-
-
-def _random_gradient(output: Tensor, non_contiguous: bool) -> Tensor:
+def _random_gradient(output: Tensor, non_contiguous: bool, generator: Generator | None = None) -> Tensor:
     shape = (*output.shape, 2) if non_contiguous else output.shape
-    gradient = ops.randn(shape, dtype=output.dtype).to(output.device)
+    gradient = ops.randn(shape, generator=generator, dtype=output.dtype).to(output.device)
     gradient = gradient.select(-1, 0) if non_contiguous else gradient
     return gradient.detach().requires_grad_()
 

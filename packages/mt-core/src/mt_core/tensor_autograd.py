@@ -49,6 +49,8 @@ class AutogradMembers:
         state = self._autograd
         return None if state is None else state.grad_fn
 
+    _grad_fn = grad_fn
+
     @property
     def _grad_fn(self) -> Any:
         return self.grad_fn
@@ -101,6 +103,8 @@ class AutogradMembers:
     def grad(self) -> None:
         if self._autograd is not None:
             self._autograd.grad = None
+
+    _grad = grad
 
     @property
     def retains_grad(self) -> bool:

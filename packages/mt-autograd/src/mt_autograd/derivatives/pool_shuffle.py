@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mt_core.api import _functions as ops
+from mt_core.decomp.pool_resample import affine_grid_gradient
 from mt_core.dispatch.registry import find_overload
 
 from ..rules import derivative, zeros
@@ -13,6 +14,10 @@ derivative("pixel_shuffle", self=lambda grad, upscale_factor: ops.pixel_unshuffl
 derivative("pixel_unshuffle", self=lambda grad, downscale_factor: ops.pixel_shuffle(grad, downscale_factor))
 derivative(
     "channel_shuffle", self=lambda grad, self_spec, groups: ops.channel_shuffle(grad, self_spec.shape[1] // groups)
+)
+derivative(
+    "affine_grid_generator",
+    theta=lambda grad, theta_spec, size, align_corners: affine_grid_gradient(grad, theta_spec, size, align_corners),
 )
 
 

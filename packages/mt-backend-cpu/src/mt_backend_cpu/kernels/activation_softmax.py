@@ -161,8 +161,8 @@ def log_softmax_backward(grad: Any, output: Any, dim: int, input_dtype: Any) -> 
 
 
 def expanded(mask: Any, shape: tuple[int, ...], mask_type: int | None) -> Any:
-    """The mask of each element: (L, L) for all batches and heads, or (B, L) for all heads and queries."""
-    if mask_type == 1:
+    """The mask of each element: of its shape, (L, L) for all batches and heads, or (B, L) for all heads and queries."""
+    if mask_type == 1 and mask.shape != shape:
         mask = mask[:, None, None, :]
     return np.broadcast_to(mask, shape)
 
@@ -170,10 +170,10 @@ def expanded(mask: Any, shape: tuple[int, ...], mask_type: int | None) -> Any:
 @kernel("_masked_softmax")
 def masked_softmax(self: Any, mask: Any, dim: int | None, mask_type: int | None) -> Any:
     """self (*), mask (*) of bool -> (*); for self (B, H, L, L) mask may be (L, L) or (B, L), as `mask_type` says."""
-    masked = expanded(mask, self.shape, mask_type)
+    masked = np.atleast_1d(expanded(mask, self.shape, mask_type))
     at = -1 if dim is None else dim
     result = softmax_along(np.where(masked, -np.inf, self).astype(self.dtype), at)
-    return np.where(masked & ~np.logical_and.reduce(masked, at, keepdims=True), 0, result)
+    return np.where(masked & ~np.logical_and.reduce(masked, at, keepdims=True), 0, result).reshape(self.shape)
 
 
 @kernel("_masked_softmax_backward")

@@ -147,6 +147,7 @@ __all__ = [
     'baddbmm',
     'bartlett_window',
     'batch_norm',
+    'batch_norm_update_stats',
     'bernoulli',
     'bilinear',
     'binary_cross_entropy',
@@ -1133,6 +1134,8 @@ _bartlett_window_kernels = overload('bartlett_window', 'creation').cache
 _bartlett_window_periodic_kernels = overload('bartlett_window.periodic', 'creation').cache
 _batch_norm_packet = packet('batch_norm', 'norm', ('batch_norm',))
 _batch_norm_kernels = overload('batch_norm', 'norm').cache
+_batch_norm_update_stats_packet = packet('batch_norm_update_stats', 'norm', ('batch_norm_update_stats',))
+_batch_norm_update_stats_kernels = overload('batch_norm_update_stats', 'norm').cache
 _bernoulli_packet = packet('bernoulli', 'random', ('bernoulli', 'bernoulli.p'))
 _bernoulli_kernels = overload('bernoulli', 'random').cache
 _bernoulli_out_kernels = overload('bernoulli.out', 'random').cache
@@ -7138,6 +7141,46 @@ def batch_norm(_input=MISSING, _weight=MISSING, _bias=MISSING, _running_mean=MIS
         batch_norm, _batch_norm_packet, (_input, _weight, _bias, _running_mean, _running_var, _training, _momentum, _eps, _cudnn_enabled),
         (more, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled),
         ('weight', 'bias', 'running_mean', 'running_var', 'training', 'momentum', 'eps', 'cudnn_enabled'), args, kwargs,
+    )
+
+def batch_norm_update_stats(_input=MISSING, _running_mean=MISSING, _running_var=MISSING, _momentum=MISSING, /, more=MISSING, running_mean=MISSING, running_var=MISSING, momentum=MISSING, *args, **kwargs):
+    """batch_norm_update_stats(input, running_mean, running_var, momentum) -> (Tensor, Tensor)
+
+    Mean and biased variance of each channel of (N, C, *); running statistics are brought up to date."""
+    if _running_mean is not MISSING:
+        if running_mean is not MISSING: kwargs['running_mean'] = running_mean
+        running_mean = _running_mean
+    if _running_var is not MISSING:
+        if running_var is not MISSING: kwargs['running_var'] = running_var
+        running_var = _running_var
+    if _momentum is not MISSING:
+        if momentum is not MISSING: kwargs['momentum'] = momentum
+        momentum = _momentum
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _input.__class__ in TENSORS
+                and (running_mean is None or running_mean.__class__ in TENSORS)
+                and (running_var is None or running_var.__class__ in TENSORS)
+                and momentum.__class__ is float
+            ):
+                return _batch_norm_update_stats_kernels[
+                    _input._keys
+                    | (running_mean._keys if running_mean.__class__ in TENSORS else 0)
+                    | (running_var._keys if running_var.__class__ in TENSORS else 0)
+                    | tls.mode
+                ](
+                    _input,
+                    running_mean,
+                    running_var,
+                    momentum,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        batch_norm_update_stats, _batch_norm_update_stats_packet, (_input, _running_mean, _running_var, _momentum),
+        (more, running_mean, running_var, momentum),
+        ('running_mean', 'running_var', 'momentum'), args, kwargs,
     )
 
 def bernoulli(_input=MISSING, _p=MISSING, /, more=MISSING, p=MISSING, generator=MISSING, out=MISSING, *args, **kwargs):
@@ -29645,6 +29688,7 @@ NAMESPACES = {
         ('baddbmm', 'baddbmm'),
         ('bartlett_window', 'bartlett_window'),
         ('batch_norm', 'batch_norm'),
+        ('batch_norm_update_stats', 'batch_norm_update_stats'),
         ('bernoulli', 'bernoulli'),
         ('bilinear', 'bilinear'),
         ('binary_cross_entropy_with_logits', 'binary_cross_entropy_with_logits'),

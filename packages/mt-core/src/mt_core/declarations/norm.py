@@ -55,6 +55,11 @@ family.composite(
     doc="Batch normalization with the mean and reciprocal standard deviation of the batch (empty in evaluation).",
 )  # fmt: skip
 family.composite(
+    "batch_norm_update_stats(Tensor input, Tensor? running_mean, Tensor? running_var, float momentum) -> (Tensor, Tensor)",
+    dtypes=Supported("batch_norm_update_stats_cpu", FLOATS), variants="function",
+    doc="Mean and biased variance of each channel of (N, C, *); running statistics are brought up to date.",
+)  # fmt: skip
+family.composite(
     "batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, "
     "float momentum, float eps, bool cudnn_enabled) -> Tensor", variants="function",
     doc="Normalization over all but the channel dimension of (N, C, *) (Ioffe and Szegedy 2015); updates the running statistics in training.",

@@ -136,7 +136,7 @@ family.plain(
     doc="Channels dealt out over groups: (g, c) becomes (c, g).",
 )
 family.plain("native_channel_shuffle(Tensor self, int groups) -> Tensor", **_TOP, doc="`channel_shuffle`.")
-family.composite(
+family.plain(
     "affine_grid_generator(Tensor theta, int[] size, bool align_corners) -> Tensor",
     **_TOP,
     doc="Sampling positions of affine maps theta (N, 2, 3) or (N, 3, 4).",

@@ -189,6 +189,20 @@ def _update_running(running_mean: Any, running_var: Any, mean: Any, variance: An
             running_var.mul_(1 - momentum).add_(unbiased.to(running_var.dtype), alpha=momentum)
 
 
+@composite("batch_norm_update_stats")
+def batch_norm_update_stats(input: Any, running_mean: Any, running_var: Any, momentum: float) -> tuple[Any, Any]:
+    """input (N, C, *) -> mean and biased variance (C,), towards which running statistics (C,) move in place."""
+    shape = input._array.shape
+    if not input.numel():
+        raise RuntimeError(f"input tensor must have at least one element, but got input_sizes = {list(shape)}")
+    check_parameter_types(input._dtype, running_mean, running_var)
+    dims, wide = (0, *range(2, len(shape))), input.to(input._dtype.compute)
+    mean, variance = wide.mean(dims), ops.var(wide, dims, correction=0)
+    _update_running(running_mean, running_var, mean, variance, input.numel() // shape[1], momentum)
+    mean, variance = _as_kept(input, (running_mean, running_var), mean, variance)
+    return mean, variance
+
+
 @composite("batch_norm")
 def batch_norm(
     input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float,

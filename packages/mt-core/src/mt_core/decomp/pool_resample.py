@@ -15,23 +15,34 @@ Ints = tuple[int, ...]
 _A = -0.75  # the cubic convolution coefficient PyTorch uses (Keys 1981)
 
 
-@composite("affine_grid_generator")
+@composite("affine_grid_generator", explicit=True)
 def affine_grid_generator(theta: Any, size: Ints, align_corners: bool) -> Any:
     """theta (N, D, D + 1), size (N, C, *S) -> (N, *S, D), for D = 2 or 3."""
+    points = regular_grid(theta, size, align_corners)
+    return points.bmm(theta.transpose(1, 2)).reshape((size[0], *size[2:], len(size) - 2))
+
+
+def affine_grid_gradient(grad: Any, theta: Any, size: Ints, align_corners: bool) -> Any:
+    """Gradient of theta (N, D, D + 1) by that of its grid, (N, *S, D)."""
+    points = regular_grid(theta, size, align_corners)
+    return points.transpose(1, 2).bmm(grad.reshape((size[0], -1, len(size) - 2))).transpose(1, 2)
+
+
+def regular_grid(like: Any, size: Ints, align_corners: bool) -> Any:
+    """Positions in [-1, 1] of an image's elements with a 1 at the end, (N, prod(S), D + 1), for size (N, C, *S)."""
     spatial = len(size) - 2
     bases: list[Any] = []
     for i, n in enumerate(size[2:]):
         line = (
-            ops.linspace(-1, 1, n, dtype=theta.dtype, device=theta.device)
+            ops.linspace(-1, 1, n, dtype=like.dtype, device=like.device)
             if n > 1
-            else ops.zeros((n,), dtype=theta.dtype, device=theta.device)
+            else ops.zeros((n,), dtype=like.dtype, device=like.device)
         )
         if not align_corners:
             line = line * (n - 1) / n
         bases.insert(0, line.reshape([-1 if j == i else 1 for j in range(spatial)]).expand(size[2:]))
     bases.append(ops.ones_like(bases[0]))
-    grid = ops.stack(bases, -1).reshape((1, -1, spatial + 1)).expand((size[0], -1, -1))
-    return grid.bmm(theta.transpose(1, 2)).reshape((size[0], *size[2:], spatial))
+    return ops.stack(bases, -1).reshape((1, -1, spatial + 1)).expand((size[0], -1, -1))
 
 
 def _unnormalized(coordinate: Any, n: int, align_corners: bool) -> Any:

@@ -49,24 +49,30 @@ def masked_softmax(self: Any, mask: Any, dim: int | None, mask_type: int | None)
     """self (*), mask (*) of bool -> (*); for self (B, H, L, L) mask may be (L, L) or (B, L), as `mask_type` says."""
     if mask.dtype is not dtypes.bool:
         raise RuntimeError("Mask should be a boolean tensor")
-    if mask_type not in (None, 0, 1, 2):
-        raise RuntimeError("Mask Type should be 0 (src_mask), 1 (src_key_padding_mask), or 2 (default_mask)")
-    check_mask(self, mask, 2 if mask_type is None else mask_type)
+    if mask.shape != self.shape:
+        check_mask(self, mask, mask_type)
     require_float(self.dtype, "masked_softmax")
     return Spec(self.shape, self.dtype)
 
 
-def check_mask(self: Any, mask: Any, mask_type: int) -> None:
-    """Refuse a mask that does not fit a tensor of (batch, heads, length, length) as its type says."""
-    if mask_type == 2 and mask.shape != self.shape:
+def check_mask(self: Any, mask: Any, mask_type: int | None) -> None:
+    """Refuse a mask of another shape that does not fit a tensor (batch, heads, length, length) as its type says."""
+    if mask_type is None:
+        raise RuntimeError("Mask Type should be defined")
+    if mask_type not in (0, 1, 2):
+        raise RuntimeError("Mask Type should be 0 (src_mask) or 1 (src_key_padding_mask), or 2 (default_mask)")
+    if mask_type == 2 or self.dim() != 4 or mask.dim() != 2:
         raise RuntimeError("For mask_type == 2 mask shape should match input shape")
-    if mask_type == 0 and (self.dim() != 4 or mask.shape != (self.shape[2], self.shape[2])):
+    batch, _, length, _ = self.shape
+    if mask_type == 0 and mask.shape != (length, length):
         raise RuntimeError("For mask_type == 0 mask shape should be (L, L)")
-    if mask_type == 1 and (self.dim() != 4 or mask.shape != (self.shape[0], self.shape[2])):
+    if mask_type == 1 and mask.shape != (batch, length):
         raise RuntimeError("For mask_type == 1 mask shape should be (B, L)")
 
 
 @shape_rule("_masked_softmax_backward")
 def masked_softmax_backward(grad_output: Any, output: Any, mask: Any, dim: int | None) -> Spec:
-    """grad_output (*), output (*), mask -> (*)."""
+    """grad_output (*), output (*), mask (*) -> (*)."""
+    if grad_output.shape != mask.shape:
+        raise RuntimeError("Mask shape should match grad shape")
     return Spec(output.shape, output.dtype)

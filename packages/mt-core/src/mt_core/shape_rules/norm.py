@@ -6,10 +6,13 @@ from typing import Any
 
 from ..dispatch.registry import register_shape_rule as shape_rule
 from ..dtypes import dtype, float32, scalar_type_name
-from ..layout import strides_like, suggested_format
+from ..formats import channels_last, channels_last_3d
+from ..layout import channels_last_strides, strides_like, suggested_format
 from ..spec import Spec
 
 Ints = tuple[int, ...]
+
+_CHANNELS_LAST = {4: channels_last, 5: channels_last_3d}
 
 
 def check_normalized(input: Any, normalized_shape: Ints, weight: Any, bias: Any) -> None:
@@ -83,7 +86,16 @@ def native_layer_norm_backward(
 
 
 def _batch_strides(input: Any) -> Ints | None:
-    """channels_last stays; other layouts become row-major."""
+    """channels_last stays, also where sizes of 1 leave it open; other layouts become row-major."""
+    shape = input._array.shape
+    wanted = _CHANNELS_LAST.get(len(shape))
+    if wanted is None or input.is_contiguous() or not input.is_contiguous(memory_format=wanted):
+        return None
+    return channels_last_strides(shape, wanted)
+
+
+def _batch_gradient_strides(input: Any) -> Ints | None:
+    """channels_last stays where the strides speak for it; other layouts become row-major."""
     wanted = suggested_format(input)
     if wanted is None or not input.is_contiguous(memory_format=wanted):
         return None
@@ -115,7 +127,7 @@ def batch_norm_backward(
     """grad_out and input (N, C, *), all others (C,) -> gradients of input, weight (C,), bias (C,)."""
     shape = input._array.shape
     specs = (
-        Spec(shape, input._dtype, _batch_strides(input)),
+        Spec(shape, input._dtype, _batch_gradient_strides(input)),
         Spec((shape[1],), rstd._dtype),
         Spec((shape[1],), rstd._dtype),
     )

@@ -117,3 +117,14 @@ def channel_shuffle(self: Any, groups: int) -> Spec:
             f"Number of channels must be divisible by groups. Got {shape[1]} channels and {groups} groups."
         )
     return Spec(shape, self._dtype, strides_like(self, shape))
+
+
+@shape_rule("affine_grid_generator")
+def affine_grid_generator(theta: Any, size: Ints, align_corners: bool) -> Spec:
+    """theta (N, D, D + 1), size (N, C, *S) -> (N, *S, D), for D = 2 or 3."""
+    if len(size) not in (4, 5):
+        raise RuntimeError("AffineGridGenerator needs 4d (spatial) or 5d (volumetric) inputs.")
+    if min(size[2:]) < 0:
+        grid = [1, *size[2:], len(size) - 1]
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(size[2:])}: {grid}")
+    return Spec((size[0], *size[2:], len(size) - 2), theta._dtype)

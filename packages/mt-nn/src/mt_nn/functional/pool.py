@@ -396,10 +396,17 @@ def _fractional_max_pool(
     if output_size is None and output_ratio is None:
         raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
     if output_size is None:
-        ratios = _ntuple(count)(output_ratio)
-        output_size = [int(size * ratio) for size, ratio in zip(input.size()[-count:], ratios, strict=True)]
+        output_size = _fractions(input, count, output_ratio, name)
     if random_samples is None:
         batch = 1 if input.dim() == count + 1 else input.size(0)
         channels = input.size(-count - 1)
         random_samples = mt.rand(batch, channels, count, dtype=input.dtype, device=input.device)
     return operator(input, kernel_size, output_size, random_samples)
+
+
+def _fractions(input: Tensor, count: int, output_ratio: Any, name: str) -> list[int]:
+    """Sizes of an input's last dimensions times a ratio, which may be given for each of them."""
+    ratios = _ntuple(count)(output_ratio)
+    if len(ratios) > count:
+        raise ValueError(f"{name} requires output_ratio to either be a single Int or tuple of Ints.")
+    return [int(input.size(i - count) * ratios[i]) for i in range(count)]

@@ -262,11 +262,11 @@ def affine_grid(theta: Tensor, size: list[int] | tuple[int, ...], align_corners:
         align_corners = False
     if not theta.is_floating_point():
         raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
-    _check_theta(theta, size)
+    _check_theta(theta, size, align_corners)
     return mt.affine_grid_generator(theta, size, align_corners)
 
 
-def _check_theta(theta: Tensor, size: list[int] | tuple[int, ...]) -> None:
+def _check_theta(theta: Tensor, size: list[int] | tuple[int, ...], align_corners: bool) -> None:
     if len(size) == 4:
         shape, kind = (2, 3), "2D"
     elif len(size) == 5:
@@ -284,3 +284,9 @@ def _check_theta(theta: Tensor, size: list[int] | tuple[int, ...]) -> None:
         )
     if min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {size}")
+    if align_corners and min(size[2:]) == 1:
+        warnings.warn(
+            "Since version 1.3.0, affine_grid behavior has changed for unit-size grids when align_corners=True. This "
+            "is not an intended use case of affine_grid. See the documentation of affine_grid for details.",
+            stacklevel=3,
+        )

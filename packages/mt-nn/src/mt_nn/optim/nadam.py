@@ -91,7 +91,8 @@ class NAdam(PerParameterOptimizer):
         else:
             gradient = with_weight_decay(gradient, parameter, group["weight_decay"])
         momentum, next_momentum = (_momentum(beta1, count, group["momentum_decay"]) for count in (step, step + 1))
-        product = state["mu_product"].mul_(momentum).item()
+        product = state["mu_product"].mul_(momentum)
+        product = product.clone() if group["differentiable"] else product.item()
         exp_avg, exp_avg_sq = state["exp_avg"], state["exp_avg_sq"]
         exp_avg.lerp_(gradient, 1 - beta1)
         average_square_(exp_avg_sq, gradient, beta2)

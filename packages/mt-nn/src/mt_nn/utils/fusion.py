@@ -66,8 +66,8 @@ def fuse_conv_bn_weights(
     shape = [1] * conv_w.dim()
     shape[1 if transpose else 0] = -1
     weight = (conv_w * factor.reshape(shape)).to(dtype=conv_w.dtype)
-    bias = ((bias - bn_rm) * factor + bn_b).to(dtype=bias.dtype)
-    return Parameter(weight, conv_w.requires_grad), Parameter(bias, bias.requires_grad)
+    fused = ((bias - bn_rm) * factor + bn_b).to(dtype=bias.dtype)
+    return Parameter(weight, conv_w.requires_grad), Parameter(fused, bias.requires_grad)
 
 
 def fuse_linear_bn_eval(linear: Linear, bn: _BatchNorm) -> Linear:
@@ -95,8 +95,8 @@ def fuse_linear_bn_weights(
     bias = mt.zeros_like(bn_rm) if linear_b is None else linear_b
     factor = bn_w * mt.rsqrt(bn_rv + bn_eps)
     weight = linear_w * factor.unsqueeze(-1).to(dtype=linear_w.dtype)
-    bias = ((bias - bn_rm) * factor + bn_b).to(dtype=bias.dtype)
-    return Parameter(weight, linear_w.requires_grad), Parameter(bias, bias.requires_grad)
+    fused = ((bias - bn_rm) * factor + bn_b).to(dtype=bias.dtype)
+    return Parameter(weight, linear_w.requires_grad), Parameter(fused, bias.requires_grad)
 
 
 def _check_evaluation(module: _ConvNd | Linear, bn: _BatchNorm) -> None:

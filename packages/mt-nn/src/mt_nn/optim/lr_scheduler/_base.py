@@ -170,15 +170,15 @@ def set_value(group: dict[str, Any], key: str, value: Any) -> None:
 
 
 def per_group(name: str, value: Any, optimizer: Optimizer) -> list[Any]:
-    """One value for each group, from one value or a list."""
+    """One value for each group, from one value or a list; tensors copied, as a group's rate is written into."""
     if not isinstance(value, list | tuple):
-        return [value] * len(optimizer.param_groups)
+        return [copy_of(value) for _ in optimizer.param_groups]
     if len(value) != len(optimizer.param_groups):
         raise ValueError(
             f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} values, "
             f"param_groups has {len(optimizer.param_groups)}."
         )
-    return list(value)
+    return [copy_of(one) for one in value]
 
 
 def callable_state(function: Callable[..., Any]) -> dict[str, Any] | None:

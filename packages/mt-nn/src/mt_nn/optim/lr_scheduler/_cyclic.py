@@ -103,11 +103,17 @@ class CyclicLR(LRScheduler):
 
     def scale_fn(self, x: float) -> float:
         """The factor of the cycle's height, for a cycle or an iteration."""
-        if self._scale_fn_custom is not None:
-            return self._scale_fn_custom(x)
+        return self._scale_fn_ref(x) if self._scale_fn_custom is None else self._scale_fn_custom(x)
+
+    @property
+    def _scale_fn_ref(self) -> Callable[[float], float]:
+        """The scaling that the mode stands for; it follows from the state and is no part of it."""
         if self.mode == "triangular":
-            return 1.0
-        return 1 / 2.0 ** (x - 1) if self.mode == "triangular2" else self.gamma**x
+            return lambda x: 1.0
+        if self.mode == "triangular2":
+            return lambda x: 1 / 2.0 ** (x - 1)
+        gamma = self.gamma
+        return lambda x: gamma**x
 
     def get_lr(self) -> list[Any]:
         """The rates of the current batch; sets the momentum too."""
@@ -225,7 +231,19 @@ class OneCycleLR(LRScheduler):
 
     def _anneal_func(self, start: float, end: float, share: float) -> float:
         """The value after a share of the way from start to end."""
+        if "_anneal_func_type" not in self.__dict__:
+            return self.anneal_func(start, end, share)  # type: ignore[attr-defined]  # as older checkpoints keep it
         return anneal(self._anneal_func_type, start, end, share)
+
+    @staticmethod
+    def _annealing_cos(start: float, end: float, pct: float) -> float:
+        """The value after a share of half a cosine; older checkpoints name this function."""
+        return anneal("cos", start, end, pct)
+
+    @staticmethod
+    def _annealing_linear(start: float, end: float, pct: float) -> float:
+        """The value after a share of a line; older checkpoints name this function."""
+        return anneal("linear", start, end, pct)
 
     def get_lr(self) -> list[Any]:
         """The rates of the current batch; sets the momentum too.
