@@ -24,6 +24,7 @@ def operator():
     """A fresh operator of one tensor: its library and name."""
     made = library.Library(f"keys{next(_names)}", "DEF")
     made.define("f(Tensor x) -> Tensor")
+    made.define("told(Tensor x) -> str")
     return made, "f"
 
 
@@ -98,7 +99,7 @@ def test_errors_name_the_device_type(operator, devices: list[str]) -> None:
 
 
 def test_a_device_types_own_kernel_comes_first(operator, devices: list[str]) -> None:
-    made, name = operator
+    made, name = operator[0], "told"
     made.impl(name, lambda x: "all", "PrivateUse1")
     library.impl(f"{made.ns}::{name}", "gamma", lambda x: "gamma")
     made.impl(name, lambda x: "xpu", "XPU")
@@ -108,7 +109,7 @@ def test_a_device_types_own_kernel_comes_first(operator, devices: list[str]) -> 
 
 def test_an_autograd_kernel_for_all_third_parties(operator, devices: list[str]) -> None:
     pytest.importorskip("mt_autograd")
-    made, name = operator
+    made, name = operator[0], "told"
     made.impl(name, lambda x: "below", "PrivateUse1")
     made.impl(name, lambda x: "recorded", "AutogradPrivateUse1")
     call = getattr(getattr(library.ops, made.ns), name)

@@ -358,3 +358,35 @@ def test_operators_of_torch_ops_are_told_to_overrides_as_themselves() -> None:
     assert type(ops.aten.add.Tensor(x, x)) is Told
     assert type(ops.aten.add(x, x, alpha=2)) is Told
     assert told == [("aten.add.Tensor", (Told,), 2, {}), ("aten.add", (Told,), 2, {"alpha": 2})]
+
+
+@pytest.mark.parametrize(
+    ("returns", "result", "error", "words"),
+    [
+        ("Tensor", 3, RuntimeError, "Unable to cast 3 to Tensor"),
+        ("Tensor", [1], RuntimeError, "Unable to cast"),
+        ("(Tensor, Tensor)", 3, TypeError, "'int' is not an instance of 'sequence'"),
+        ("(Tensor, Tensor)", (3, 4), RuntimeError, "Unable to cast 3 to Tensor"),
+        ("(int, int)", (3,), RuntimeError, "has 2 results by its schema, but its kernel returned 1"),
+        ("(int, int)", (3, 4, 5), RuntimeError, "has 2 results by its schema, but its kernel returned 3"),
+        ("Tensor[]", 3, RuntimeError, "Unable to cast 3 to List"),
+        ("Tensor[]", (3,), RuntimeError, "Unable to cast 3 to Tensor"),
+        ("int", "a", RuntimeError, "Unable to cast a to int"),
+        ("()", 3, RuntimeError, "returns nothing by its schema"),
+    ],
+)
+def test_what_a_kernel_returns_is_held_to_its_schema(lib, returns, result, error, words):
+    lib.define(f"returned(Tensor x) -> {returns}")
+    lib.impl("returned", lambda x: result, "CPU")
+    with pytest.raises(error, match=words):
+        ops.lib_tests.returned(mt.ones(1))
+
+
+def test_results_come_as_their_schema_says(lib):
+    lib.define("pair(Tensor x) -> (Tensor, int)")
+    lib.impl("pair", lambda x: [x, 2], "CPU")
+    lib.define("some(Tensor x) -> Tensor[]")
+    lib.impl("some", lambda x: (x, x), "CPU")
+    pair = ops.lib_tests.pair(mt.ones(1))
+    assert type(pair) is tuple and pair[1] == 2
+    assert type(ops.lib_tests.some(mt.ones(1))) is list

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -40,7 +42,10 @@ class CpuBackend:
         array[...] = number
 
     def zeros(self, shape: tuple[int, ...], dtype: dtype) -> np.ndarray:
-        return np.zeros(shape, dtype.numpy_dtype)
+        try:
+            return np.zeros(shape, dtype.numpy_dtype)
+        except ValueError as error:
+            raise _unmakeable(shape, error) from None
 
     def device_count(self) -> int:
         return 1
@@ -54,7 +59,10 @@ class CpuBackend:
         self, shape: tuple[int, ...], dtype: dtype, strides: tuple[int, ...] | None, index: int | None
     ) -> np.ndarray:
         if strides is None:
-            return np.empty(shape, dtype.numpy_dtype)
+            try:
+                return np.empty(shape, dtype.numpy_dtype)
+            except ValueError as error:
+                raise _unmakeable(shape, error) from None
         if not shape:
             return np.empty((), dtype.numpy_dtype)
         order = sorted(range(len(shape)), key=lambda i: (-strides[i], -shape[i], i))
@@ -92,7 +100,10 @@ class CpuBackend:
             # It knows dtypes by names there, and not those of ml_dtypes.
             nothing = np.ndarray((0,), f"V{dtype.itemsize}", owner, min(offset, owner.size))
             return np.lib.stride_tricks.as_strided(nothing, shape, strides).view(dtype.numpy_dtype)
-        return np.ndarray(shape, dtype.numpy_dtype, owner, offset, strides)
+        try:
+            return np.ndarray(shape, dtype.numpy_dtype, owner, offset, strides)
+        except ValueError as error:
+            raise _unmakeable(shape, error) from None
 
     def from_host(self, array: np.ndarray, dtype: dtype, index: int | None) -> np.ndarray:
         return array
@@ -108,6 +119,15 @@ class CpuBackend:
 
     def load(self, family: str) -> None:
         load_family("mt_backend_cpu.kernels", family)
+
+
+def _unmakeable(shape: Sequence[int], error: ValueError) -> Exception:
+    """The error for a shape that no NumPy array can have: too many dimensions, or more bytes than addresses."""
+    if "dimension" in str(error):
+        return RuntimeError(f"a tensor of {len(shape)} dimensions: {error}")
+    if math.prod(shape) >= 1 << 58:
+        return RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)}")
+    return error
 
 
 def _with_strides(shape: tuple[int, ...], d: dtype, strides: tuple[int, ...]) -> np.ndarray:

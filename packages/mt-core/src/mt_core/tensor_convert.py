@@ -21,6 +21,26 @@ __all__ = ["ConversionMembers"]
 _AS_STORED = BACKEND_MASK | CONJUGATE | NEGATIVE
 
 
+def _number(tensor: Any, real: str) -> Any:
+    """The number that a tensor of one element is, of a complex one its real part where `real` is C++'s name for that.
+
+    Raises
+    ------
+    ValueError
+        When there is not exactly one element.
+    RuntimeError
+        When an imaginary part would be lost, or there is no data (meta).
+    """
+    if tensor._array.size != 1:
+        raise ValueError("only one element tensors can be converted to Python scalars")
+    value = tensor.item()
+    if not real or value.__class__ is not complex:
+        return value
+    if value.imag:
+        raise RuntimeError(f"value cannot be converted to type {real} without overflow")
+    return value.real
+
+
 class ConversionMembers:
     """Mixed into Tensor."""
 
@@ -94,13 +114,13 @@ class ConversionMembers:
         return bool(self.item())
 
     def __int__(self: Any) -> int:
-        return int(self.item())
+        return int(_number(self, "int64_t"))
 
     def __float__(self: Any) -> float:
-        return float(self.item())
+        return float(_number(self, "double"))
 
     def __complex__(self: Any) -> complex:
-        return complex(self.item())
+        return complex(_number(self, ""))
 
     def __index__(self: Any) -> int:
         if self._array.size != 1 or not (self._dtype.is_integral or self._dtype is dtypes.bool):

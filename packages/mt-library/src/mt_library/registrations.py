@@ -19,6 +19,7 @@ from mt_core.tensor_types import tensors_in
 from .defaults import defaults_left_out
 from .dispatch_keys import core_keys, keys_by_priority
 from .function_schema import FunctionSchema
+from .results import checked
 from .tags import Tag
 
 __all__ = ["Operator", "define", "fallthrough_kernel", "find", "known_operators", "undefine"]
@@ -102,8 +103,9 @@ class Operator:
 
         For an operator that records itself, what its kernel calls is not recorded once more.
         """
-        arguments = self.overload.schema.arguments
-        split = defaults_left_out(self.overload.schema)
+        schema = self.overload.schema
+        kernel = checked(kernel, schema)
+        split = defaults_left_out(schema)
 
         def run(*args: Any) -> Any:
             positional, named = split(args)
@@ -115,7 +117,7 @@ class Operator:
 
         if below_autograd:
             return run_unrecorded
-        plain = all(a.default is MISSING and not a.kwarg_only for a in arguments)
+        plain = all(a.default is MISSING and not a.kwarg_only for a in schema.arguments)
         return kernel if plain else run
 
     def _below_autograd(self, call_keys: int) -> Kernel:
