@@ -16,7 +16,7 @@ import mt_core as mt
 from mt_core import dtypes
 from mt_core.deprecation import Once
 from mt_core.interop import from_numpy
-from mt_core.storage import UntypedStorage
+from mt_core.storage import StorageBase, UntypedStorage
 from mt_core.typed_storage import FloatStorage, IntStorage, TypedStorage
 
 
@@ -291,3 +291,20 @@ def test_typed_storages_warn_once(monkeypatch):
 def test_typed_mistakes(call, error, message):
     with pytest.raises(error, match=message):
         call(FloatStorage([1, 2, 3]))
+
+
+def test_storages_are_instances_of_a_base_that_is_not_made():
+    assert isinstance(mt.ones(2).untyped_storage(), StorageBase) and isinstance(UntypedStorage(4), StorageBase)
+    with pytest.raises(RuntimeError, match="Cannot directly construct StorageBase"):
+        StorageBase(3)
+
+
+def test_names_of_typed_storages_that_do_not_warn():
+    typed = mt.tensor([1.0, 2.0, 3.0]).storage()
+    assert (typed._size(), typed._nbytes(), typed._element_size()) == (3, 12, 4)
+    assert typed._data_ptr() == typed.data_ptr() and typed._pickle_storage_type() == "FloatStorage"
+    typed._setitem(1, 5)
+    assert typed._getitem(1) == 5 and not typed._is_shared()
+    typed._resize_(4)
+    assert typed._size() == 4
+    assert typed._share_memory_() is typed and typed._is_shared()

@@ -21,6 +21,7 @@ __all__ = ["HOMES", "AliasFinder", "home_of", "install", "install_torch"]
 #: Dotted name -> the module it means; what lies below it lies below that module.
 HOMES = {
     "torch": "mindtorch",
+    "mindtorch.__future__": "mt_nn._conversion_settings",
     "mindtorch._ops": "mt_library.ops",
     "mindtorch._tensor_str": "mt_core.printing",
     "mindtorch.autograd": "mt_autograd",

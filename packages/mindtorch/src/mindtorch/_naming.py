@@ -17,7 +17,7 @@ from importlib.machinery import ModuleSpec
 from types import FunctionType, ModuleType
 from typing import Any
 
-from mt_core import _assemble
+from mt_core import Tensor, _assemble
 from mt_core.api import _functions
 from mt_core.process_hook import call_when_executed
 from mt_core.torch_names import is_named, torch_name
@@ -66,6 +66,7 @@ _ELSEWHERE = {
     "torch.distributed": {"mindtorch.distributed": "is_available"},
     "torch._C": {
         "mt_core.errors": "_LinAlgError",
+        "mt_core.storage": "StorageBase",
         "mt_core.overriding": "DisableTorchFunction DisableTorchFunctionSubclass",
     },
     "torch._lowrank": {"mt_core.functional_linalg": "get_lowrank_basis pca_lowrank svd_lowrank"},
@@ -80,6 +81,7 @@ _ELSEWHERE = {
     "torch.utils.backend_registration": {
         "mindtorch._privateuse1": "generate_methods_for_privateuse1_backend rename_privateuse1_backend",
     },
+    "torch.utils": {"mt_core.swapping": "swap_tensors"},
     "torch.utils.dlpack": {"mt_core.interop": "from_dlpack"},
 }  # fmt: skip
 _APART = {
@@ -146,7 +148,7 @@ def _rename_with_methods(value: Any, name: str) -> None:
 
 def _rename_members() -> None:
     """Of a tensor's methods, those that PyTorch writes in Python are its class's, all others its base class's."""
-    members = vars(_assemble.Tensor)
+    members = vars(Tensor)
     for attribute, member in members.items():
         if isinstance(member, FunctionType):
             name = member.__name__ if member.__name__ in members else attribute

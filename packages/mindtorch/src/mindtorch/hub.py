@@ -1,16 +1,21 @@
-"""``torch.hub``: weights from a URL. Programs from a repository are not fetched and run."""
+"""``torch.hub``: weights from a URL, models of a folder. Programs from a repository are not fetched and run."""
 
 import hashlib
+import importlib.util
 import os
 import re
 import shutil
+import sys
 import tempfile
 import urllib.parse
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-from ._unsupported import unsupported_function
+from ._unsupported import refusal, unsupported_function
 
 __all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
 
@@ -20,9 +25,77 @@ _CHUNK = 1 << 20
 
 help = unsupported_function("torch.hub.help", _REMEDY)
 list = unsupported_function("torch.hub.list", _REMEDY)
-load = unsupported_function("torch.hub.load", _REMEDY)
 
 _directory: str | None = None
+
+
+def load(
+    repo_or_dir: str | os.PathLike[str],
+    model: str,
+    *args: Any,
+    source: str = "github",
+    trust_repo: bool | str | None = "check",
+    force_reload: bool = False,
+    verbose: bool = True,
+    skip_validation: bool = False,
+    **kwargs: Any,
+) -> Any:
+    """Call what a folder's ``hubconf.py`` defines, with `args` and `kwargs`; only ``source="local"`` is supported.
+
+    Parameters
+    ----------
+    repo_or_dir
+        The folder, which is on the path while its program is imported and called.
+    model
+        The name of the function.
+    trust_repo, force_reload, verbose, skip_validation
+        About programs that are fetched; they say nothing about a folder.
+
+    Raises
+    ------
+    ValueError
+        For other sources, and when `model` is no text.
+    RuntimeError
+        When there is no such function, or a module is missing that ``dependencies`` in ``hubconf.py`` names.
+    NotImplementedError
+        With ``source="github"``.
+    """
+    if source.lower() not in ("github", "local"):
+        raise ValueError(f'Unknown source: "{source}". Allowed values: "github" | "local".')
+    if source.lower() == "github":
+        raise refusal('torch.hub.load(source="github")', _REMEDY)
+    with _on_path(os.path.expanduser(repo_or_dir)) as folder:
+        return _entry(_hubconf(folder), model)(*args, **kwargs)
+
+
+@contextmanager
+def _on_path(folder: str) -> Iterator[str]:
+    sys.path.insert(0, folder)
+    try:
+        yield folder
+    finally:
+        sys.path.remove(folder)
+
+
+def _hubconf(folder: str) -> ModuleType:
+    """The module that describes a folder's models; not kept among the modules of the program."""
+    spec = importlib.util.spec_from_file_location("hubconf.py", os.path.join(folder, "hubconf.py"))
+    assert spec is not None and spec.loader is not None  # its name ends in .py
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _entry(hubconf: ModuleType, model: str) -> Any:
+    if not isinstance(model, str):
+        raise ValueError("Invalid input: model should be a string of function name")
+    missing = [name for name in getattr(hubconf, "dependencies", ()) if importlib.util.find_spec(name) is None]
+    if missing:
+        raise RuntimeError(f"Missing dependencies: {', '.join(missing)}")
+    found = getattr(hubconf, model, None)
+    if not callable(found):
+        raise RuntimeError(f"Cannot find callable {model} in hubconf")
+    return found
 
 
 def get_dir() -> str:

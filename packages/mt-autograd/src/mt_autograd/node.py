@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any
 from weakref import ref
 
-from mt_core.autograd_state import AutogradState
+from mt_core.autograd_state import OWN_DTYPE, AutogradState
 from mt_core.devices import device, device_type_of
 from mt_core.dtypes import dtype
 from mt_core.hooks import RemovableHandle
@@ -298,8 +298,9 @@ class AccumulateGrad(Node):
         return self.variable._array.shape  # type: ignore[no-any-return]
 
     @property
-    def dtype(self) -> dtype:  # type: ignore[override]
-        return self.variable._dtype  # type: ignore[no-any-return]
+    def dtype(self) -> dtype | None:  # type: ignore[override]
+        chosen = self.variable._autograd.grad_dtype
+        return self.variable._dtype if chosen is OWN_DTYPE else chosen  # type: ignore[no-any-return]
 
     @property
     def keys(self) -> int:  # type: ignore[override]

@@ -13,7 +13,7 @@ __all__ = ["fit_gradient", "fitted", "sum_to_shape"]
 
 
 def fit_gradient(grad: Any, spec: OutputSpec, producer: Node, index: int) -> Tensor:
-    """The gradient in the shape and dtype of the tensor that `spec` describes.
+    """The gradient in the shape and dtype of the tensor that `spec` describes; in its own where there is no dtype.
 
     A formula's gradient may still be broadcast, or of the dtype that the operator computed in: it is summed, its real
     part is taken for a real tensor, and it is converted.
@@ -26,7 +26,7 @@ def fit_gradient(grad: Any, spec: OutputSpec, producer: Node, index: int) -> Ten
     shape, dtype, keys = spec
     if grad._array.shape != shape:
         grad = _summed(grad, shape, producer, index)
-    if grad._dtype is not dtype:
+    if dtype is not None and grad._dtype is not dtype:
         if grad._dtype.is_complex and not dtype.is_complex:
             if producer.strict_gradients:
                 raise RuntimeError(

@@ -27,12 +27,16 @@ class Creation(Enum):
     IN_CUSTOM_FUNCTION = "in a custom Function"
 
 
+#: Says that gradients have the dtype of their tensor.
+OWN_DTYPE = object()
+
+
 class AutogradState:
     """What a tensor that takes part in differentiation knows; tensors that do not have None in its place."""
 
     __slots__ = (
         "requires_grad", "grad", "grad_fn", "output_nr", "hooks", "retains_grad", "post_accumulate_grad_hooks",
-        "accumulator", "creation", "attr_version", "__weakref__",
+        "accumulator", "creation", "attr_version", "grad_dtype", "__weakref__",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -46,6 +50,8 @@ class AutogradState:
         self.accumulator: Any = None
         self.creation: Creation | None = None
         self.attr_version = 0
+        #: The dtype of gradients where it is not the tensor's own: None for any.
+        self.grad_dtype: Any = OWN_DTYPE
 
 
 def is_grad_enabled() -> bool:

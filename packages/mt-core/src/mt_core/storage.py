@@ -19,12 +19,21 @@ from .devices import backend_key, device, device_type_of
 from .dispatch.dispatcher import backend_for
 from .pinned import array_is_pinned, pinned_array
 
-__all__ = ["UntypedStorage", "untyped", "untyped_storage_of"]
+__all__ = ["StorageBase", "UntypedStorage", "untyped", "untyped_storage_of"]
 
 _uint8 = dtypes.uint8
 
 
-class UntypedStorage:
+class StorageBase:
+    """What storages are instances of; made by its subclass only."""
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        if cls is StorageBase:
+            raise RuntimeError("Cannot directly construct StorageBase; subclass it and then construct that")
+        return object.__new__(cls)
+
+
+class UntypedStorage(StorageBase):
     """A block of bytes on one device.
 
     ``UntypedStorage()``, ``UntypedStorage(size)`` and ``UntypedStorage(bytes)`` make new ones, of zero, `size`

@@ -5,11 +5,11 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from .autograd_state import AutogradState
+from .autograd_state import OWN_DTYPE, AutogradState
 from .block import block_of
 from .cell import Cell
 from .dispatch.dispatcher import layer_for
-from .dtypes import scalar_type_name
+from .dtypes import dtype, scalar_type_name
 from .keys import AUTOGRAD, INFERENCE, MULTI_VIEW, NO_GRAD_VIEW, TORCH_FUNCTION
 from .overriding import handed_over, is_overridden
 from .state import tls
@@ -105,6 +105,35 @@ class AutogradMembers:
             self._autograd.grad = None
 
     _grad = grad
+
+    @property
+    def grad_dtype(self) -> dtype | None:
+        """The dtype that gradients are converted to when they arrive at this leaf, its own by default; None for any.
+
+        Raises
+        ------
+        RuntimeError
+            Of tensors that are no leaves; when set to another dtype than that of the gradient that is there, or to
+            anything else than a dtype or None.
+        """
+        _refuse_no_leaf(self)
+        return _grad_dtype_of(self)
+
+    @grad_dtype.setter
+    def grad_dtype(self, value: dtype | None) -> None:
+        _refuse_no_leaf(self)
+        if value is not None and not isinstance(value, dtype):
+            raise RuntimeError(f"grad_dtype must be a torch.dtype or None, but got {type(value).__name__}")
+        if self._autograd is None:
+            self._autograd = AutogradState()
+        grad = self._autograd.grad
+        if value is not None and grad is not None and grad.dtype is not value:
+            raise RuntimeError(
+                f"Cannot set grad_dtype to '{scalar_type_name(value)}' because there is already a gradient with dtype "
+                f"'{scalar_type_name(grad.dtype).lower()}'. Please clear the gradient (.grad = None) before changing "
+                "grad_dtype, or ensure the new grad_dtype matches the existing gradient's dtype."
+            )
+        self._autograd.grad_dtype = value
 
     @property
     def retains_grad(self) -> bool:
@@ -213,15 +242,27 @@ class AutogradMembers:
         return None
 
 
+def _refuse_no_leaf(tensor: Any) -> None:
+    if not tensor.is_leaf:
+        raise RuntimeError("grad_dtype can only be accessed on leaf tensors.")
+
+
+def _grad_dtype_of(tensor: Any) -> dtype | None:
+    state = tensor._autograd
+    chosen: Any = OWN_DTYPE if state is None else state.grad_dtype
+    return tensor._dtype if chosen is OWN_DTYPE else chosen  # type: ignore[no-any-return]
+
+
 def _check_grad(self: Any, value: Any) -> None:
     if not isinstance(value, Tensor):
         raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
     if value is self:
         raise RuntimeError("can't assign Variable as its own grad")
-    if value.dtype is not self._dtype:
+    expected = _grad_dtype_of(self)
+    if expected is not None and value.dtype is not expected:
         raise RuntimeError(
             f"attempting to assign a gradient with dtype '{scalar_type_name(value.dtype).lower()}' to a tensor with "
-            f"grad_dtype '{scalar_type_name(self._dtype)}'. The gradient must match the tensor's grad_dtype "
+            f"grad_dtype '{scalar_type_name(expected)}'. The gradient must match the tensor's grad_dtype "
             "(defaults to the tensor's dtype). You can set the tensor's grad_dtype attribute with a specific "
             "dtype, or None to allow any dtype. Set grad_dtype with caution. Diverging the dtypes of a tensor and "
             "its gradient may break downstream systems that assume they match."

@@ -175,6 +175,38 @@ class TypedStorage:
         """Address of the first byte."""
         return self._untyped_storage.data_ptr()
 
+    # The same without PyTorch's warning, for its own modules and programs that use their names
+
+    def _size(self) -> int:
+        return TypedStorage.size(self)
+
+    def _nbytes(self) -> int:
+        return TypedStorage.nbytes(self)
+
+    def _element_size(self) -> int:
+        return TypedStorage.element_size(self)
+
+    def _data_ptr(self) -> int:
+        return TypedStorage.data_ptr(self)
+
+    def _getitem(self, index: Any) -> Any:
+        return self[index]
+
+    def _setitem(self, index: Any, value: Any) -> None:
+        self[index] = value
+
+    def _resize_(self, size: int) -> None:
+        TypedStorage.resize_(self, size)
+
+    def _pickle_storage_type(self) -> str:
+        return TypedStorage.pickle_storage_type(self)
+
+    def _is_shared(self) -> bool:
+        return TypedStorage.is_shared(self)
+
+    def _share_memory_(self) -> TypedStorage:
+        return TypedStorage.share_memory_(self)
+
     # Copies and conversions
 
     def _like(self, storage: UntypedStorage) -> TypedStorage:
@@ -209,7 +241,13 @@ class TypedStorage:
         return TypedStorage(wrap_storage=UntypedStorage(elements.view(np.uint8)), dtype=d, _internal=True)
 
     def type(self, dtype: Any = None, non_blocking: bool = False) -> Any:
-        """The legacy class name, ``torch.FloatStorage``; conversion by class is not supported."""
+        """The legacy class name, ``torch.FloatStorage``; conversion by class is not supported.
+
+        Raises
+        ------
+        NotImplementedError
+            With a class to convert to: PyTorch copies the raw bytes into a storage of another size, and refuses.
+        """
         if dtype is not None:
             raise NotImplementedError("TypedStorage.type(dtype) is not supported: use float(), int() and the like")
         found = storage_class_of(self.dtype)

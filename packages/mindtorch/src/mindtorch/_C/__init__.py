@@ -17,6 +17,7 @@ from mt_core.overriding import disabled_torch_function as _disabled_torch_functi
 from mt_core.overriding import must_ask, off
 from mt_core.random.generator import Generator as Generator
 from mt_core.state import tls
+from mt_core.storage import StorageBase as StorageBase
 from mt_core.tensor import Tensor as TensorBase
 
 from . import _autograd as _autograd
@@ -29,6 +30,7 @@ __all__ = [
     "DisableTorchFunction",
     "DisableTorchFunctionSubclass",
     "Generator",
+    "StorageBase",
     "TensorBase",
     "_EnableTorchFunction",
     "_LinAlgError",

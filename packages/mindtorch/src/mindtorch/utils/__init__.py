@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from mt_core.swapping import swap_tensors as swap_tensors
+
 from .._lazy import lazy_submodules
 
 _submodule, _names = lazy_submodules(

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import mt_core as mt
 from mt_core import Tensor, device_methods
+from mt_core.swapping import swap_tensors
 
+from .. import _conversion_settings as settings
 from ..parameter import Parameter, is_lazy
 
 if TYPE_CHECKING:
@@ -22,18 +24,27 @@ class ModuleConversion:
         """Replace the values of every parameter, its gradient and every buffer by ``fn`` of them.
 
         A parameter stays the same object, its `data` being set, unless values move to or from the meta device or its
-        class is not its new values' own.
+        class is not its new values' own. ``torch.__future__`` has two other ways: new parameters, or exchanged ones.
         """
         if recurse:
             for module in self.children():
                 module._apply(fn)
         for name, param in self._parameters.items():
             if param is not None:
-                self._parameters[name] = _apply_to_parameter(fn, param)
+                self._parameters[name] = self._converted(fn, name, param)
         for name, buffer in self._buffers.items():
             if buffer is not None:
                 self._buffers[name] = fn(buffer)
         return self
+
+    def _converted(self, fn: Callable[[Tensor], Tensor], name: str, param: Parameter) -> Parameter:
+        if not settings.get_swap_module_params_on_conversion():
+            return _apply_to_parameter(fn, param)
+        try:
+            _swap_with_converted(fn, param)
+        except Exception as error:
+            raise RuntimeError(f"_apply(): Couldn't swap {type(self).__name__}.{name}") from error
+        return param
 
     def apply(self, fn: Callable[[Any], None]) -> Self:
         """Call ``fn`` on every module of the tree, children first, for example to initialize weights."""
@@ -232,7 +243,9 @@ def _check_module_dtype(dtype: mt.dtype) -> None:
 
 
 def _can_take_data_of(tensor: Tensor, other: Tensor) -> bool:
-    """Whether ``tensor.data = other`` is possible."""
+    """Whether ``tensor.data = other`` is possible, and asked for."""
+    if settings.get_overwrite_module_params_on_conversion():
+        return False
     return tensor.is_meta == other.is_meta and (is_lazy(tensor) or type(other) in (Tensor, Parameter))
 
 
@@ -248,6 +261,20 @@ def _apply_to_parameter(fn: Callable[[Tensor], Tensor], param: Parameter) -> Par
     if grad is not None:
         _apply_to_grad(fn, result, grad)
     return result
+
+
+def _swap_with_converted(fn: Callable[[Tensor], Tensor], param: Parameter) -> None:
+    """Exchange a parameter, and its gradient, with what ``fn`` makes of it."""
+    with mt.no_grad():
+        applied = fn(param)
+    grad, param.grad = param.grad, None
+    swap_tensors(param, Parameter(applied, param.requires_grad))
+    if grad is not None:
+        with mt.no_grad():
+            applied_grad = fn(grad).requires_grad_(grad.requires_grad)
+        if applied_grad is not grad:
+            swap_tensors(grad, applied_grad)
+        param.grad = grad
 
 
 def _apply_to_grad(fn: Callable[[Tensor], Tensor], param: Parameter, grad: Tensor) -> None:

@@ -13,7 +13,9 @@ from typing import Any
 import mt_core as mt
 from mt_core import Tensor
 from mt_core.hooks import RemovableHandle
+from mt_core.swapping import swap_tensors
 
+from .. import _conversion_settings as settings
 from ..parameter import Parameter, is_lazy
 
 _EXTRA_STATE_KEY_SUFFIX = "_extra_state"
@@ -289,12 +291,20 @@ class ModuleState:
             _warn_of_copy_to_meta(key)
         try:
             with mt.no_grad():
-                self._assign_tensor(name, key, param, loaded) if assign else param.copy_(loaded)
+                self._take_over(name, key, param, loaded, assign)
         except Exception as error:  # noqa: BLE001 - all failures of a load are reported together
             error_msgs.append(
                 f'While copying the parameter named "{key}", whose dimensions in the model are {param.size()} and '
                 f"whose dimensions in the checkpoint are {loaded.size()}, an exception occurred : {error.args}."
             )
+
+    def _take_over(self, name: str, key: str, param: Tensor, loaded: Tensor, assign: bool) -> None:
+        if settings.get_swap_module_params_on_conversion():
+            _swap_with_loaded(param, loaded, assign)
+        elif assign:
+            self._assign_tensor(name, key, param, loaded)
+        else:
+            param.copy_(loaded)
 
     def _assign_tensor(self, name: str, key: str, param: Tensor, loaded: Tensor) -> None:
         if isinstance(param, Parameter):
@@ -357,6 +367,23 @@ def _from_positional(args: tuple, destination: Any, prefix: str, keep_vars: bool
         given[1] if prefix == "" else prefix,
         given[2] if keep_vars is False else keep_vars,
     )
+
+
+def _swap_with_loaded(param: Tensor, loaded: Any, assign: bool) -> None:
+    """Exchange a parameter or buffer with what its ``module_load`` makes of the loaded tensor."""
+    new: Any = param.module_load(loaded, assign=assign)
+    if new is loaded or new is param:
+        raise RuntimeError(
+            "module_load returned one of self or other, please .detach() the result if returning one of the inputs in "
+            "module_load"
+        )
+    if isinstance(param, Parameter):
+        new = new.requires_grad_(param.requires_grad) if isinstance(new, Parameter) else _parameter_like(new, param)
+    swap_tensors(param, new)
+
+
+def _parameter_like(value: Tensor, param: Parameter) -> Parameter:
+    return Parameter(value, requires_grad=param.requires_grad)
 
 
 def _is_tensor_like(value: Any) -> bool:
