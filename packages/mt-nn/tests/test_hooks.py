@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
+
 import pytest
 
 import mt_core as mt
@@ -26,7 +28,7 @@ def registered():
     yield handles
     for handle in handles:
         handle.remove()
-    module_file.register_module_full_backward_hook.__globals__["_global_is_full_backward_hook"] = None
+    module_file._global_is_full_backward_hook = None
 
 
 def noted(log, name, result=None):
@@ -179,3 +181,33 @@ def test_the_output_of_a_hooked_module_may_not_be_changed_in_place():
     output = module(mt.ones(1, requires_grad=True))
     with pytest.raises(RuntimeError, match="modified inplace"):
         output.add_(1)
+
+
+@pytest.mark.parametrize(
+    ("table", "register", "ran"),
+    [
+        ("_global_forward_hooks", "register_module_forward_hook", 1),
+        ("_global_forward_pre_hooks", "register_module_forward_pre_hook", 1),
+        ("_global_backward_hooks", "register_module_full_backward_hook", 1),
+        ("_global_backward_pre_hooks", "register_module_full_backward_pre_hook", 1),
+    ],
+)
+def test_tables_of_global_hooks_can_be_replaced(log, registered, table, register, ran):
+    """``module._global_forward_hooks = OrderedDict()`` is how programs forget all hooks, and go on registering."""
+    x = mt.ones(2, requires_grad=True)
+    registered.append(getattr(module_file, register)(noted(log, "forgotten")))
+    setattr(module_file, table, OrderedDict())
+    Twice()(x).sum().backward()
+    assert log == []
+    registered.append(getattr(module_file, register)(noted(log, "new")))
+    assert len(getattr(module_file, table)) == ran
+    Twice()(x).sum().backward()
+    assert log == ["new"]
+
+
+def test_which_backward_hooks_are_global_can_be_forgotten(registered):
+    registered.append(module_file.register_module_full_backward_hook(lambda *_: None))
+    assert module_file._global_is_full_backward_hook is True
+    module_file._global_is_full_backward_hook = None
+    registered.append(module_file.register_module_backward_hook(lambda *_: None))
+    assert module_file._global_is_full_backward_hook is False

@@ -1,8 +1,10 @@
 """`Module`, the base class of every layer and model."""
 
 import importlib
+import sys
 from collections import OrderedDict
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 from mt_core import Tensor
@@ -11,6 +13,7 @@ from mt_core.plugins.remedies import from_a_clone
 
 from .._type_names import type_name
 from ..parameter import Buffer, Parameter
+from . import _hooks
 from ._conversion import ModuleConversion
 from ._hooks import (
     ModuleHooks,
@@ -426,3 +429,23 @@ def _forget(contents: dict[str, Any], name: str, *tables: str) -> None:
 def _indented(text: str) -> str:
     """Text whose lines after the first are set in by two spaces."""
     return text.replace("\n", "\n  ")
+
+
+class _SharesGlobalHooks(ModuleType):
+    """This file, in which programs replace the tables of global hooks: where hooks are registered and run, too."""
+
+    @property
+    def _global_is_full_backward_hook(self) -> bool | None:
+        return _hooks._global_is_full_backward_hook
+
+    @_global_is_full_backward_hook.setter
+    def _global_is_full_backward_hook(self, value: bool | None) -> None:
+        _hooks._global_is_full_backward_hook = value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if name.startswith("_global_"):
+            setattr(_hooks, name, value)
+
+
+sys.modules[__name__].__class__ = _SharesGlobalHooks
