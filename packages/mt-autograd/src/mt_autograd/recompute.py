@@ -58,8 +58,12 @@ class RecomputedNode(Node):
         for tensor, version in self.versions or ():
             unpack_input(tensor, version)
         again = is_grad_enabled()
-        # Of a first derivative, the history of the sources is no part.
-        sources = self.sources if again else [t.detach().requires_grad_(_is_source(t)) for t in self.sources]
+        # Of a first derivative, the history of the sources is no part; of a second, views keep apart what one source
+        # owes to another that it was made from.
+        if again:
+            sources = [t.view_as(t) for t in self.sources]
+        else:
+            sources = [t.detach().requires_grad_(_is_source(t)) for t in self.sources]
         stand_in = {id(t): s for t, s in zip(self.sources, sources, strict=True)}
         with self.without_drawing(), recording():
             if self.writes:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from mt_core.api import _functions as ops
+from mt_core.formats import contiguous_format
 from mt_core.layout import suggested_format
 from mt_core.shape_rules.conv import transposed_size
 
 from ..rules import derivative, joint_derivative
 from ._conjugate import conj
+from ._parts import derivative_of_parts
 
 
 def _input_gradient(grad: Any, weight: Any, input_spec: Any, options: Any) -> Any:
@@ -84,28 +86,33 @@ def _convolution(
     if grad is None:
         return None, None, None
     options = (stride, padding, dilation, transposed, groups)
+    if not input.numel():
+        return _gradients_of_nothing(mask, grad, input, weight, bias_spec)
     kernel = tuple(weight.shape[2:])
     grad_input = grad_weight = grad_bias = None
     if mask[0]:
         grad_input = _input_gradient(grad, weight, input, options)
     if mask[1]:
-        if not input.numel():
-            grad_weight = ops.zeros_like(weight)
-        else:
-            grad_weight = (
-                _transposed_weight_gradient(grad, input, kernel, options)
-                if transposed
-                else _weight_gradient(grad, input, kernel, options)
-            )
-        wanted = suggested_format(input) or suggested_format(weight)
-        if wanted is not None and grad_weight.dim() == input.dim():
-            grad_weight = grad_weight.contiguous(memory_format=wanted)
+        grad_weight = (
+            _transposed_weight_gradient(grad, input, kernel, options)
+            if transposed
+            else _weight_gradient(grad, input, kernel, options)
+        )
+        wanted = suggested_format(input) or suggested_format(weight) or contiguous_format
+        grad_weight = grad_weight.contiguous(memory_format=wanted)
     if mask[2]:
         grad_bias = grad.sum((0, *range(2, grad.dim())))
     return grad_input, grad_weight, grad_bias
 
 
+def _gradients_of_nothing(mask: Any, grad: Any, input: Any, weight: Any, bias_spec: Any) -> tuple[Any, Any, Any]:
+    """Zeros: no sample, or no channel, tells anything of the weights."""
+    grad_bias = ops.zeros(bias_spec.shape, dtype=bias_spec.dtype, device=grad.device) if mask[2] else None
+    return ops.zeros_like(input) if mask[0] else None, ops.zeros_like(weight) if mask[1] else None, grad_bias
+
+
 joint_derivative("convolution", ("input", "weight", "bias"), _convolution)
+derivative_of_parts("conv_tbc", "self", "weight", "bias")
 derivative(
     "im2col",
     self=lambda grad, self_spec, kernel_size, dilation, padding, stride: ops.col2im(

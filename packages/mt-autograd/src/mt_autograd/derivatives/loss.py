@@ -10,6 +10,7 @@ from mt_core.keys import STRIDED
 from mt_core.promotion import result_type_of
 
 from ..rules import derivative, zeros
+from ._parts import derivative_of_parts
 
 derivative("_bounded_log", self=lambda grad, self: grad / self.clamp_min(1e-12))
 
@@ -129,3 +130,6 @@ def _cross_entropy_logits_target(grad: Any, self: Any, weight: Any, pos_weight: 
 
 
 derivative("binary_cross_entropy_with_logits", self=_cross_entropy_logits, target=_cross_entropy_logits_target)
+derivative_of_parts("nll_loss2d", "self")
+derivative_of_parts("multi_margin_loss", "self")
+derivative_of_parts("multilabel_margin_loss", "self")

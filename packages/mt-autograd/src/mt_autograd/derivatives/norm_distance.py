@@ -8,6 +8,7 @@ from typing import Any
 from mt_core.api import _functions as ops
 
 from ..rules import joint_derivative
+from ._parts import derivative_of_parts
 
 
 def _cdist(grads: Any, mask: Any, x1: Any, x2: Any, p: float, result: Any) -> tuple[Any, Any]:
@@ -37,4 +38,6 @@ def _slope(difference: Any, distance: Any, p: float) -> Any:
     return difference.sign() * powers / safe.pow(p - 1) * apart
 
 
-joint_derivative("_cdist_forward", ("x1", "x2"), _cdist)
+joint_derivative("_cdist_forward", ("x1", "x2"), _cdist, node="CdistBackward0")
+derivative_of_parts("pdist", "self")
+derivative_of_parts("_weight_norm", "v", "g", node="WeightNormInterfaceBackward0")

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from mt_core.api import _functions as ops
+from mt_core.autograd_state import is_grad_enabled
 from mt_core.dispatch.registry import find_overload
 from mt_core.formats import contiguous_format
 from mt_core.layout import suggested_format
 
 from ..rules import derivative, zeros
+from ._parts import derivative_of_parts, following
 
 
 def _average(spatial: int) -> None:
@@ -40,24 +42,26 @@ def _average(spatial: int) -> None:
 
 
 def _maximum(spatial: int, any_layout: bool = True) -> Any:
-    def gradient(grad: Any, self_spec: Any, result1: Any) -> Any:
-        lead = tuple(self_spec.shape[:-spatial])
+    def gradient(grad: Any, self: Any, result1: Any) -> Any:
+        lead = tuple(self.shape[:-spatial])
         area = 1
-        for n in self_spec.shape[-spatial:]:
+        for n in self.shape[-spatial:]:
             area *= n
         count = 1
         for n in grad.shape[-spatial:]:
             count *= n
         flat = (*lead, count)
         result = grad.new_zeros((*lead, area)).scatter_add(-1, result1.reshape(flat), grad.reshape(flat))
-        wanted = suggested_format(self_spec) if any_layout else None
-        return result.reshape(self_spec.shape).contiguous(memory_format=wanted or contiguous_format)
+        wanted = suggested_format(self) if any_layout else None
+        result = result.reshape(self.shape).contiguous(memory_format=wanted or contiguous_format)
+        return following(result, self) if is_grad_enabled() else result
 
     return gradient
 
 
-for _spatial in (1, 2, 3):
-    if _spatial > 1:
-        _average(_spatial)
+for _spatial in (2, 3):
+    _average(_spatial)
     derivative(f"max_pool{_spatial}d_with_indices", self=_maximum(_spatial))
     derivative(f"adaptive_max_pool{_spatial}d", self=_maximum(_spatial, _spatial < 3))
+    derivative_of_parts(f"fractional_max_pool{_spatial}d", "self", differentiable_outputs=(True, False), follows=True)
+    derivative_of_parts(f"grid_sampler_{_spatial}d", "input", "grid")

@@ -9,6 +9,7 @@ from mt_core.decomp.recurrent import lstm_gates_backward
 from mt_core.dispatch.registry import find_overload
 
 from ..rules import joint_derivative
+from ._parts import derivative_of_parts
 
 
 def _lstm_gates(grads: Any, mask: Any, cell: Any, result1: Any, result2: Any) -> tuple[Any, Any]:
@@ -22,3 +23,4 @@ def _lstm_gates(grads: Any, mask: Any, cell: Any, result1: Any, result2: Any) ->
 
 
 joint_derivative("_lstm_gates", ("gates", "cell"), _lstm_gates)
+derivative_of_parts("_pack_padded_sequence", "input")

@@ -44,6 +44,8 @@ def _correlate(x: np.ndarray, w: np.ndarray, stride: Ints, dilation: Ints, group
     spatial = len(kernel_size)
     view = windows(x, kernel_size, stride, dilation)
     sizes = view.shape[2 : 2 + spatial]
+    if not n or not channels:  # without channels, the result has none either
+        return np.empty((n, w.shape[0] if channels else 0, *sizes), x.dtype)
     per_group = channels // groups
     outputs = w.shape[0] // groups
     out = np.empty((n, groups, outputs, math.prod(sizes) if groups > 1 else 0), x.dtype)
@@ -53,7 +55,7 @@ def _correlate(x: np.ndarray, w: np.ndarray, stride: Ints, dilation: Ints, group
         rows = part.transpose(order).reshape(n * math.prod(sizes), per_group * math.prod(kernel_size))
         product = rows @ w[g * outputs : (g + 1) * outputs].reshape(outputs, rows.shape[1]).T
         if groups == 1:
-            if math.prod(sizes) == 1:
+            if math.prod(sizes) == 1 or outputs == 1:
                 return product.reshape(n, outputs, *sizes)
             return np.moveaxis(product.reshape(n, *sizes, outputs), -1, 1)
         out[:, g] = product.reshape(n, math.prod(sizes), outputs).transpose(0, 2, 1)
@@ -112,7 +114,7 @@ def convolution(
         out = _adjoint(input, weight, stride, padding, dilation, output_padding, groups)
     else:
         out = _correlate(padded(input, padding), weight, stride, dilation, groups)
-    if bias is not None:
+    if bias is not None and out.size:
         out += bias.reshape(1, -1, *[1] * (out.ndim - 2))
     return out
 

@@ -43,12 +43,13 @@ def _none_ignored(labels: np.ndarray, classes: int, ignore_index: int) -> bool:
 
 def _picked(self: np.ndarray, target: np.ndarray, weight: Any, ignore_index: int) -> tuple[Any, Any, Any]:
     """(rows of log probabilities, class of each row with 0 for ignored ones, weight of each row)."""
-    rows, labels = self.reshape(-1, self.shape[-1]), target.reshape(-1)
-    ignored = labels == ignore_index
-    labels = np.where(ignored, 0, labels)
-    check_classes(labels, rows.shape[1])
-    counted = np.logical_not(ignored)
-    return rows, labels, counted.astype(rows.dtype) if weight is None else np.where(counted, weight[labels], 0)
+    rows, labels = self if self.ndim == 2 else self[None], target.reshape(-1)
+    counted = labels != ignore_index
+    check_classes(labels[counted], rows.shape[1])
+    labels = np.where(counted, labels, 0)
+    if weight is None or not rows.shape[1]:
+        return rows, labels, counted.astype(rows.dtype)
+    return rows, labels, np.where(counted, weight[labels], 0)
 
 
 @kernel("nll_loss_forward")
@@ -59,7 +60,7 @@ def nll_loss_forward(
     if weight is None and target.size and _none_ignored(target, self.shape[-1], ignore_index):
         return _losses_of_all(self, target, reduction)
     rows, labels, weights = _picked(self, target, weight, ignore_index)
-    picked = rows[np.arange(labels.size), labels]
+    picked = rows[np.arange(labels.size), labels] if rows.shape[1] else np.zeros(labels.size, rows.dtype)
     # 0 * inf must not become NaN where a row is ignored.
     losses = np.where(weights != 0, -picked * weights, 0).astype(rows.dtype, copy=False)
     total = np.asarray(accurate_sum(weights, (0,)))
@@ -102,7 +103,8 @@ def nll_loss_backward(
     if reduction == _MEAN:
         values = values / total_weight
     out = np.zeros(rows.shape, rows.dtype)
-    out[np.arange(labels.size), labels] = np.where(weights != 0, values, 0)
+    if out.size:
+        out[np.arange(labels.size), labels] = np.where(weights != 0, values, 0)
     return out.reshape(self.shape)
 
 

@@ -45,7 +45,7 @@ def _statistics(rows: np.ndarray, eps: float) -> tuple[np.ndarray, np.ndarray, n
     np.divide(variance, width, variance)
     np.add(variance, constant(eps, rows.dtype), variance)
     np.sqrt(variance, variance)
-    return centered, mean, np.reciprocal(variance, variance)[:, None]
+    return centered, mean, np.reciprocal(variance, variance).reshape(-1, 1)
 
 
 def _normalized(input: np.ndarray, normalized_shape: Ints, weight: Any, bias: Any, eps: float) -> tuple[Any, Any, Any]:

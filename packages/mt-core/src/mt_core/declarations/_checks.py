@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 from .. import dtypes
-from ..dtypes import can_cast, dtype, scalar_type_name
+from ..dtypes import can_cast, cpp_type_name, dtype, finfo, scalar_type_name
 
 __all__ = [
     "BOOL", "COMPLEX", "COMPLEX_HALF", "EXACT_OUT", "FLOAT8", "FLOATS", "INTEGERS", "LAPACK", "NUMBERS", "REAL",
-    "UNSIGNED", "OutDtypes", "Refusal", "Supported", "check_fits",
+    "UNSIGNED", "OutDtypes", "Refusal", "Supported", "check_fits", "check_held",
 ]  # fmt: skip
 
 BOOL = frozenset({dtypes.bool})
@@ -48,6 +49,17 @@ def check_fits(number: Any, d: dtype) -> None:
         limit = 1 << (d.itemsize * 8 - d.is_signed)
         if not -limit - d.is_signed < number < limit:
             raise RuntimeError(f"value cannot be converted to type {_C_NAMES[d]} without overflow")
+
+
+def check_held(number: Any, d: dtype) -> None:
+    """Refuse a number that an integer or floating dtype does not hold: a complex one, one beyond the largest.
+
+    Infinities are held.
+    """
+    if d in _C_NAMES:
+        check_fits(number, d)
+    elif d in FLOATS and (number.imag or finfo(d).max < abs(number) != math.inf):
+        raise RuntimeError(f"value cannot be converted to type {cpp_type_name(d)} without overflow")
 
 
 class OutDtypes:

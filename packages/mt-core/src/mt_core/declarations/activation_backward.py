@@ -30,7 +30,8 @@ _backward(
     "softplus_backward(Tensor grad_output, Tensor self, Scalar beta, Scalar threshold) -> Tensor",
     "softplus_backward_cpu",
 )
-_backward("log_sigmoid_backward(Tensor grad_output, Tensor self, Tensor buffer) -> Tensor", "log_sigmoid_backward_cpu")
+_backward("log_sigmoid_backward(Tensor grad_output, Tensor self, Tensor buffer) -> Tensor", "log_sigmoid_backward_cpu",
+          exact_out="Found dtype {out} but expected {expected}")  # fmt: skip
 _backward(
     "elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, Tensor "
     "self_or_result) -> Tensor",
@@ -48,7 +49,9 @@ _backward(
     "hardshrink_backward_cpu",
 )
 _backward("hardsigmoid_backward(Tensor grad_output, Tensor self) -> Tensor", "hardsigmoid_backward")
-_backward("hardswish_backward(Tensor grad_output, Tensor self) -> Tensor", "hardswish_backward_cpu", out="out")
+_backward(
+    "hardswish_backward(Tensor grad_output, Tensor self) -> Tensor", "hardswish_backward_cpu", out="out", exact_out=True
+)
 _backward("leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope, bool self_is_result) -> Tensor",
           "leaky_relu_backward_cpu")  # fmt: skip
 _backward("softshrink_backward(Tensor grad_output, Tensor self, Scalar lambd) -> Tensor", "shrink_backward_cpu")

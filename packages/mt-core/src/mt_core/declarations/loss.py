@@ -104,13 +104,11 @@ family.composite(
 family.composite(
     "multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int "
     "reduction=Mean) -> Tensor",
-    dtypes=Supported("multi_margin_loss_cpu_kernel", FLOATS),
     **_NN,
     doc="Hinge loss over classes: max(0, margin - self[target] + self[i]) ** p.",
 )
 family.composite(
     "multilabel_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor",
-    dtypes=Supported("multilabel_margin_loss_forward_out_frame", FLOATS),
     **_NN,
     doc="Hinge loss of every target class against every other; targets end at -1.",
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._checks import COMPLEX, FLOATS, Supported
+from ._checks import FLOATS, Supported
 from ._declare import Family
 
 family = Family("norm")
@@ -22,7 +22,7 @@ family.composite(
     doc="(x - mean) / sqrt(var + eps) * weight + bias over the trailing dimensions `normalized_shape`; var is biased.",
 )  # fmt: skip
 family.composite(
-    "rms_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor", dtypes=Supported("rms_norm", FLOATS | COMPLEX), variants="function",
+    "rms_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor", variants="function",
     doc="x / sqrt(mean(x^2) + eps) * weight over the trailing dimensions (Zhang and Sennrich 2019); eps defaults to the dtype's.",
 )  # fmt: skip
 family.plain(

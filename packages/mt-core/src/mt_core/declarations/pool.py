@@ -37,6 +37,7 @@ for _n, _place in ((1, _TOP), (2, _NN), (3, _NN)):
             dtypes=Supported("avg_pool2d" if _n == 2 else "avg_pool3d_out_frame", FLOATS | {int64}),
             **_NN,
             out=True,
+            exact_out=True,
             doc="Means of sliding windows.",
         )
         family.plain(
@@ -46,12 +47,13 @@ for _n, _place in ((1, _TOP), (2, _NN), (3, _NN)):
             dtypes=Supported(f"avg_pool{_n}d_backward" + ("" if _n == 2 else "_out_frame"), FLOATS | {int64}),
         )
     _dilated = f"{_window}, int[{_n}] dilation=1, bool ceil_mode=False"
-    family.plain(
-        f"max_pool{_n}d_with_indices(Tensor self, {_dilated}) -> (Tensor, Tensor)",
-        dtypes=Supported(f"max_pool{max(_n, 2)}d", INTEGERS | FLOATS),
-        **_place,
-        doc="Largest elements of sliding windows and their flat indices.",
-    )
+    _with_places = f"max_pool{_n}d_with_indices(Tensor self, {_dilated}) -> (Tensor, Tensor)"
+    _doc = "Largest elements of sliding windows and their flat indices."
+    if _n == 1:
+        family.composite(_with_places, **_place, doc=_doc)
+    else:
+        _ordered = Supported(f"max_pool{_n}d", INTEGERS | FLOATS)
+        family.plain(_with_places, dtypes=_ordered, **_place, doc=_doc)
     family.composite(
         f"max_pool{_n}d(Tensor self, {_dilated}) -> Tensor",
         dtypes=Supported("max_pool1d_impl", FLOATS) if _n == 1 else None,
@@ -71,9 +73,12 @@ for _n, _place in ((1, _TOP), (2, _NN), (3, _NN)):
         **_place,
         doc="Means of as many windows as the output has elements.",
     )
-    family.plain(f"adaptive_max_pool{_n}d(Tensor self, int[{_n}] output_size) -> (Tensor, Tensor)", **_place,
-              dtypes=Supported(f"adaptive_max_pool{_adaptive}", FLOATS),
-              doc="Largest elements of as many windows as asked for, and their indices.")  # fmt: skip
+    _with_places = f"adaptive_max_pool{_n}d(Tensor self, int[{_n}] output_size) -> (Tensor, Tensor)"
+    _doc = "Largest elements of as many windows as asked for, and their indices."
+    if _n == 1:
+        family.composite(_with_places, **_place, doc=_doc)
+    else:
+        family.plain(_with_places, dtypes=Supported(f"adaptive_max_pool{_adaptive}", FLOATS), **_place, doc=_doc)
 for _n in (2, 3):
     _extra = "" if _n == 2 else ", int[3] stride, int[3] padding"
     family.plain(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..api import _functions as ops
+from ..checks.dtypes import require_number
 from ..dispatch.elementwise import check_same_device
 from ..dispatch.registry import register_composite as composite
 from ..dtypes import bfloat16, float32, float64, scalar_type_name
@@ -68,6 +69,7 @@ def _check_channels(self: Any, weight: Any) -> None:
 
 @composite("rrelu")
 def rrelu(self: Any, lower: Any, upper: Any, training: bool, generator: Any) -> Any:
+    require_number(float64, lower, upper)
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     return ops.rrelu_with_noise(self, ops.empty_like(self), lower, upper, training, generator)

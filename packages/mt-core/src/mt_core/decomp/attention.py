@@ -37,7 +37,7 @@ def _check(query: Any, key: Any, value: Any, attn_mask: Any, is_causal: bool) ->
     if min(query.dim(), key.dim(), value.dim()) < 2:
         raise RuntimeError(
             "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
-            f"{query.dim()}, key.dim: {key.dim()} and "
+            f"{query.dim()} key.dim: {key.dim()} and "
             f"value.dim: {value.dim()} instead."
         )
     if attn_mask is None:
@@ -116,9 +116,10 @@ def _attend(
     if is_causal:
         ones = ops.ones((query.shape[-2], key.shape[-2]), dtype=dtypes.bool, device=query.device)
         attn_mask = ones.tril()
-    scores = (query * (root * sign)) @ (key.transpose(-2, -1) * root)
+    query = query * (root * sign)
+    scores = query @ (key.transpose(-2, -1) * root)
     if attn_mask is not None:
-        scores = scores + additive_mask(attn_mask, query)
+        scores = scores + additive_mask(attn_mask, query)  # in the dtype of what has been scaled
         weights = safe_softmax(scores, -1, None)
     else:
         weights = ops.softmax(scores, -1)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..api import _functions as ops
+from ..deprecation import warn_once
 from ..dispatch.registry import register_composite as composite
 from ..shape_rules.conv import check_bias_dtype
 
@@ -71,6 +72,10 @@ def _named(spatial: int, conv: Convolution) -> Convolution:
         total = [d * (k - 1) for d, k in zip(_spread(dilation, spatial), weight.shape[2:], strict=True)]
         uneven = [t % 2 for t in total]
         if any(uneven):
+            warn_once(
+                "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the "
+                "input be created"
+            )
             # What cannot be halved is padded after, as in PyTorch.
             widths = [w for extra in reversed(uneven) for w in (0, extra)]
             input = ops.constant_pad_nd(input, widths, 0)
@@ -126,4 +131,4 @@ def conv_tbc(self: Any, weight: Any, bias: Any, pad: int) -> Any:
     if bias.dim() != 1:
         raise RuntimeError("Bias must be 1-D")
     result = ops.conv1d(self.permute((1, 2, 0)), weight.permute((2, 1, 0)), bias, 1, pad)
-    return result.permute((2, 0, 1))
+    return result.permute((2, 0, 1)).contiguous()

@@ -43,14 +43,16 @@ def _bags(
     padding_idx: int | None,
 ) -> tuple[Any, Any, Any, Any]:
     _check(weight, indices, offsets, mode, per_sample_weights)
+    if weight.is_meta:
+        return _without_elements(weight, indices, offsets, mode, include_last_offset)
     starts = _checked_starts(offsets, indices.numel())
     padding_idx = _checked_padding_idx(padding_idx, weight.shape[0])
-    ends = starts[1:] if include_last_offset else [*starts[1:], indices.numel()]
-    if not starts:
-        ends = []
+    if include_last_offset:
+        starts = starts[:-1]
+    ends = [*starts[1:], indices.numel()] if starts else []
     bag_count = len(ends)
     members = [bag for bag, (start, end) in enumerate(zip(starts, ends)) for _ in range(start, end)]
-    bag_of = tensor(members, dtype=dtypes.int64, device=weight.device)
+    bag_of = of_index = tensor(members, dtype=dtypes.int64, device=weight.device)
     if padding_idx is not None:
         kept = indices != padding_idx
         indices, bag_of = indices[kept], bag_of[kept]
@@ -58,16 +60,27 @@ def _bags(
     sizes = ops.zeros(bag_count, dtype=dtypes.int64, device=weight.device).index_add(0, bag_of, ops.ones_like(bag_of))
     if mode == _MAX:
         output, chosen = _maxima(weight, indices, sizes)
-        return output, bag_of, sizes, chosen
+        return output, of_index, sizes, chosen
     if not ends:
-        return weight.new_zeros((0, weight.shape[1])), bag_of, sizes, sizes
+        return weight.new_zeros((0, weight.shape[1])), of_index, sizes, sizes
     rows = ops.embedding(weight, indices, -1, scale_grad_by_freq, sparse)
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.unsqueeze(-1)
     output = rows.new_zeros((bag_count, weight.shape[1])).index_add(0, bag_of, rows)
     if mode == _MEAN:
         output = output / sizes.clamp(min=1).unsqueeze(-1).to(output.dtype)
-    return output, bag_of, sizes, sizes
+    return output, of_index, sizes, sizes
+
+
+def _without_elements(
+    weight: Any, indices: Any, offsets: Any, mode: int, include_last_offset: bool
+) -> tuple[Any, Any, Any, Any]:
+    """What is known of the results on the meta device: how many bags there are, not what is in them."""
+    bags = max(offsets.numel() - include_last_offset, 0)
+    sizes = offsets.new_empty((bags,), dtype=dtypes.int64)
+    output = weight.new_empty((bags, weight.shape[1]))
+    of_index = indices.new_empty((indices.numel(),), dtype=dtypes.int64)
+    return output, of_index, sizes, ops.empty_like(output, dtype=dtypes.int64) if mode == _MAX else sizes
 
 
 def _maxima(weight: Any, indices: Any, sizes: Any) -> tuple[Any, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from .. import dtypes
 from ..api import _functions as ops
-from ..checks.dtypes import require_same_dtype
+from ..checks.dtypes import require_number, require_same_dtype
 from ..dispatch.registry import register_composite as composite
 from ..dtypes import scalar_type_name
 from ..layout import broadcast_shapes
@@ -127,10 +127,26 @@ def nll_loss2d(self: Any, target: Any, weight: Any, reduction: int, ignore_index
         raise RuntimeError(
             f"only batches of spatial inputs supported (4D tensors), but got input of dimension: {self.dim()}"
         )
-    return _spatial(self, target, weight, reduction, ignore_index)
+    _check_spatial(self, target)
+    if weight is not None and tuple(weight.shape) != (self.shape[1],):
+        raise RuntimeError("weight tensor should be defined either for all or no classes")
+    rows = _class_last(self).reshape(-1, self.shape[1])
+    loss = nll_loss(rows, target.reshape(-1), weight, reduction, ignore_index)
+    return ops._unsafe_view(loss, tuple(target.shape)) if reduction == _NONE else loss
 
 
 def _spatial(self: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> Any:
+    """`nll_loss2d` of points that lie in any number of dimensions, made one of two."""
+    _check_spatial(self, target)
+    if self.dim() == 4:
+        return ops.nll_loss2d(self, target, weight, reduction, ignore_index)
+    count = target.numel() // target.shape[0] if target.shape[0] else 0
+    image, labels = self.reshape((*self.shape[:2], 1, count)), target.reshape((target.shape[0], 1, count))
+    loss = ops.nll_loss2d(image, labels, weight, reduction, ignore_index)
+    return loss.view(tuple(target.shape)) if reduction == _NONE else loss
+
+
+def _check_spatial(self: Any, target: Any) -> None:
     shape = (self.shape[0], *self.shape[2:])
     if tuple(target.shape) != shape:
         if self.shape[0] != target.shape[0]:
@@ -138,9 +154,6 @@ def _spatial(self: Any, target: Any, weight: Any, reduction: int, ignore_index: 
                 f"Expected input batch_size ({self.shape[0]}) to match target batch_size ({target.shape[0]})."
             )
         raise RuntimeError(f"Expected target size {list(shape)}, got {list(target.shape)}")
-    rows = _class_last(self).reshape(-1, self.shape[1])
-    loss = nll_loss(rows, target.reshape(-1), weight, reduction, ignore_index)
-    return loss.reshape(shape) if reduction == _NONE else loss
 
 
 @composite("nll_loss_nd")
@@ -164,8 +177,6 @@ def cross_entropy_loss(
     if label_smoothing < 0 or label_smoothing > 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     class_dim = 0 if self.dim() == 1 else 1
-    if self.dim() < 1:
-        raise RuntimeError("Expected input to have at least 1 dimension, got 0")
     if tuple(self.shape) == tuple(target.shape):
         if not target.dtype.is_floating_point:
             raise RuntimeError(
@@ -188,8 +199,8 @@ def _along_classes(weight: Any, logs: Any, class_dim: int) -> Any:
 def _probability_loss(
     self: Any, target: Any, weight: Any, reduction: int, label_smoothing: float, class_dim: int
 ) -> Any:
+    classes = self.size(class_dim)
     logs = ops.log_softmax(self, class_dim, dtype=None)
-    classes = self.shape[class_dim]
     if label_smoothing:
         target = target * (1 - label_smoothing) + label_smoothing / classes
     if weight is not None:
@@ -289,7 +300,7 @@ def hinge_embedding_loss(self: Any, target: Any, margin: float, reduction: int) 
 @composite("margin_ranking_loss")
 def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float, reduction: int) -> Any:
     """input1 (*), input2 (*), target (*), broadcast -> (), or the common shape unreduced."""
-    return reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction)
+    return reduced((-target * (input1 - input2) + margin).clamp_min_(0), reduction)
 
 
 @composite("multi_margin_loss")
@@ -311,10 +322,12 @@ def multi_margin_loss(self: Any, target: Any, p: Any, margin: Any, weight: Any, 
         )
     if weight is not None and tuple(weight.shape) != (rows.shape[1],):
         raise RuntimeError(f"inconsistent weight size, expected {rows.shape[1]} but got {list(weight.shape)}")
+    _require_floating(self, "multi_margin_loss_cpu_kernel")
     _require_labels(target)
     if not target.is_meta and bool(((labels < 0) | (labels >= rows.shape[1])).any()):
         raise RuntimeError("target out of range")
     require_same_dtype(self, weight)
+    require_number(self.dtype, margin)
     own = rows.gather(1, labels.unsqueeze(1))
     terms = _above_zero(margin - own + rows)
     if p == 2:
@@ -322,7 +335,7 @@ def multi_margin_loss(self: Any, target: Any, p: Any, margin: Any, weight: Any, 
     if weight is not None:
         terms = terms * weight.gather(0, labels).unsqueeze(1)
     others = terms.scatter(1, labels.unsqueeze(1), 0).sum(1) / rows.shape[1]
-    return reduced(others if self.dim() == 2 or target.dim() else others.reshape(()), reduction)
+    return reduced(others if self.dim() == 2 or target.dim() else ops._unsafe_view(others, ()), reduction)
 
 
 def _above_zero(excess: Any) -> Any:
@@ -330,9 +343,23 @@ def _above_zero(excess: Any) -> Any:
     return ops.where(excess > 0, excess, 0)
 
 
+def _require_floating(self: Any, kernel: str) -> None:
+    if not self.dtype.is_floating_point:
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{scalar_type_name(self.dtype)}'")
+
+
 def _require_labels(target: Any) -> None:
     if target.dtype is not dtypes.int64:
         raise RuntimeError(f"expected scalar type Long but found {dtypes.scalar_type_name(target.dtype)}")
+
+
+def _require_places(target: Any, classes: int) -> None:
+    """Refuse what names no class and does not end a list, -1; numbers of other dtypes are cut off before."""
+    limits = target.min().item(), target.max().item()
+    if not all(map(math.isfinite, limits)):
+        raise RuntimeError("value cannot be converted to type int64_t without overflow")
+    if int(limits[0]) < -1 or int(limits[1]) >= classes:
+        raise RuntimeError("argument #2 'target' is out of range")
 
 
 @composite("multilabel_margin_loss")
@@ -344,9 +371,10 @@ def multilabel_margin_loss(self: Any, target: Any, reduction: int) -> Any:
         )
     if tuple(self.shape) != tuple(target.shape):
         raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(self.shape)}")
+    if target.numel() and not target.is_meta:
+        _require_places(target, self.shape[-1] if self.dim() else 1)
+    _require_floating(self, "multilabel_margin_loss_forward_out_frame")
     _require_labels(target)
-    if target.numel() and not target.is_meta and int(target.min()) < -1:
-        raise RuntimeError("argument #2 'target' is out of range")
     if not self.dim():
         self, target, scalar = self.reshape(1, 1), target.reshape(1, 1), True
     else:
@@ -360,7 +388,9 @@ def multilabel_margin_loss(self: Any, target: Any, reduction: int) -> Any:
     terms = _above_zero(1 - (chosen.unsqueeze(2) - self.unsqueeze(1)))
     counted = listed.unsqueeze(2) & ~is_label.unsqueeze(1)
     loss = ops.where(counted, terms, ops.zeros_like(terms)).sum((1, 2)) / self.shape[1]
-    return reduced(loss.reshape(()) if scalar else loss, reduction)
+    # PyTorch takes any number that means neither none nor the mean for the sum.
+    reduction = reduction if reduction in (_NONE, _MEAN) else _SUM
+    return reduced(ops._unsafe_view(loss, ()) if scalar else loss, reduction)
 
 
 @composite("cosine_similarity")

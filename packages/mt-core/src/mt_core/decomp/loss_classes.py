@@ -23,7 +23,7 @@ def _chosen(self: Any, target: Any, weight: Any, ignore_index: int) -> tuple[Any
     """(log probabilities (N, C), where each row's class is (N, C), weights (N,), 0 for ignored rows)."""
     classes = self._array.shape[-1]
     _refuse_other_classes(host_array(target), classes, ignore_index)
-    rows, labels = self.reshape(-1, classes), target.to(dtypes.int64).reshape(-1, 1)
+    rows, labels = self.reshape(-1 if classes else target._array.size, classes), target.to(dtypes.int64).reshape(-1, 1)
     counted = ops.ne(labels, ignore_index)
     chosen = ops.logical_and(ops.eq(labels, ops.arange(classes, device=self.device)), counted)
     weights = counted.squeeze(1).to(self.dtype) if weight is None else _picked(chosen, weight)

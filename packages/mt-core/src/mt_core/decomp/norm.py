@@ -7,8 +7,9 @@ from typing import Any
 
 from ..api import _functions as ops
 from ..autograd_state import no_grad
+from ..deprecation import warn_once
 from ..dispatch.registry import register_composite as composite
-from ..dtypes import finfo
+from ..dtypes import cpp_type_name, finfo, scalar_type_name
 from ..shape_rules.norm import check_normalized, check_parameter_types
 
 Ints = tuple[int, ...]
@@ -23,15 +24,25 @@ def layer_norm(input: Any, normalized_shape: Ints, weight: Any, bias: Any, eps: 
 @composite("rms_norm")
 def rms_norm(input: Any, normalized_shape: Ints, weight: Any, eps: float | None) -> Any:
     """input (*L, *S), weight (*S) -> (*L, *S)."""
-    check_normalized(input, normalized_shape, weight, None)
+    rank = input._array.ndim
+    if rank < len(normalized_shape):
+        raise ValueError(f"Input tensor must have at least {len(normalized_shape)} dimensions, but got {rank}")
+    check_normalized(input, normalized_shape, weight, None, "*")
+    if not input._dtype.is_floating_point and not input._dtype.is_complex:
+        raise NotImplementedError(f"\"rms_norm\" not implemented for '{scalar_type_name(input._dtype)}'")
     dims = tuple(range(-len(normalized_shape), 0))
     d = input._dtype
+    if weight is not None and weight._dtype is not d:
+        warn_once(
+            f"Mismatch dtype between input and weight: input dtype = {cpp_type_name(d)}, weight dtype = "
+            f"{cpp_type_name(weight._dtype)}, Cannot dispatch to fused implementation."
+        )
     wide = input.to(d.compute) if d.compute is not d else input
     epsilon = finfo(d.compute).eps if eps is None else eps
     scaled = wide * (wide.pow(2).mean(dims, keepdim=True) + epsilon).rsqrt()
     if weight is not None:
         scaled = scaled * weight
-    return scaled.to(d) if d.compute is not d else scaled
+    return scaled if scaled._dtype is d else scaled.to(d)
 
 
 def _affine(normalized: Any, weight: Any, bias: Any, shape: Ints) -> Any:
@@ -181,12 +192,13 @@ def _update_running(running_mean: Any, running_var: Any, mean: Any, variance: An
     """Move the running statistics towards the batch's; the variance enters unbiased. An empty batch has none."""
     if not count:
         return
+    # Through `data`, for PyTorch does not count these writes as versions.
     with no_grad():
         if running_mean is not None:
-            running_mean.mul_(1 - momentum).add_(mean.detach().to(running_mean.dtype), alpha=momentum)
+            running_mean.data.mul_(1 - momentum).add_(mean.detach().to(running_mean.dtype), alpha=momentum)
         if running_var is not None:
             unbiased = variance.detach() * (count / (count - 1) if count > 1 else float("nan"))
-            running_var.mul_(1 - momentum).add_(unbiased.to(running_var.dtype), alpha=momentum)
+            running_var.data.mul_(1 - momentum).add_(unbiased.to(running_var.dtype), alpha=momentum)
 
 
 @composite("batch_norm_update_stats")
@@ -229,7 +241,11 @@ def instance_norm(
     if not use_input_stats and (running_mean is None or running_var is None):
         raise RuntimeError("Expected running_mean and running_var to be defined when use_input_stats is false")
     n, channels = input.size(0), input.size(1)
-    repeated: list[Any] = [None if p is None else p.repeat(n) for p in (weight, bias, running_mean, running_var)]
+    like = input if weight is None and bias is None else weight if weight is not None else bias
+    kept = [running_mean, running_var]
+    if running_mean is not None and running_mean._dtype is not like._dtype:  # of the variance alone it is refused
+        kept = [None if p is None else p.to(like._dtype) for p in kept]
+    repeated: list[Any] = [None if p is None else p.repeat(n) for p in (weight, bias, *kept)]
     flat = input.contiguous().view((1, n * channels, *input._array.shape[2:]))
     result = ops.batch_norm(
         flat, repeated[0], repeated[1], repeated[2], repeated[3], use_input_stats, momentum, eps, cudnn_enabled

@@ -11,10 +11,18 @@ from ..determinism import alert_not_deterministic
 from ..dispatch.registry import register_composite as composite
 from ..layout import suggested_format
 from ..resampling import averaging_map
-from ..shape_rules.pool import check_adaptive_average, check_counts
+from ..shape_rules.pool import adaptive_shape, check_adaptive_average, check_counts, check_line
 from ._lines import mapped, spread
 
 Ints = tuple[int, ...]
+
+
+def _check_line(self: Any, name: str) -> None:
+    if self.dim() not in (2, 3):
+        raise RuntimeError(
+            f"Expected 2 to 3 dimensions, but got {self.dim()}-dimensional tensor for argument #1 'self' (while "
+            f"checking arguments for {name})"
+        )
 
 
 @composite("avg_pool1d")
@@ -23,11 +31,7 @@ def avg_pool1d(
 ) -> Any:
     """self (N, C, L) or (C, L) -> (N, C, T) or (C, T), T the number of windows."""
     check_counts(1, "avg_pool1d", {"kernel_size": kernel_size, "stride": stride, "padding": padding})
-    if self.dim() not in (2, 3):
-        raise RuntimeError(
-            f"Expected 2 to 3 dimensions, but got {self.dim()}-dimensional tensor for argument #1 'self' (while "
-            "checking arguments for avg_pool1d)"
-        )
+    _check_line(self, "avg_pool1d")
     step = stride if len(stride) else kernel_size
     result = ops.avg_pool2d(
         self.unsqueeze(-2), (1, kernel_size[0]), (1, step[0]), (0, padding[0]), ceil_mode, count_include_pad
@@ -35,7 +39,37 @@ def avg_pool1d(
     return result.squeeze(-2)
 
 
-for _spatial in (1, 2, 3):
+@composite("max_pool1d_with_indices")
+def max_pool1d_with_indices(
+    self: Any, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool
+) -> tuple[Any, Any]:
+    """self (N, C, L) or (C, L) -> values and places (int64), (N, C, T) or (C, T), T the number of windows."""
+    given = {"kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation}
+    check_counts(1, "max_pool1d", given)
+    _check_line(self, "max_pool1d")
+    step = stride if len(stride) else kernel_size
+    maxima, places = ops.max_pool2d_with_indices(
+        self.unsqueeze(-2), (1, kernel_size[0]), (1, step[0]), (0, padding[0]), (1, dilation[0]), ceil_mode
+    )
+    return maxima.squeeze(-2), places.squeeze(-2)
+
+
+@composite("adaptive_max_pool1d")
+def adaptive_max_pool1d(self: Any, output_size: Ints) -> tuple[Any, Any]:
+    """self (N, C, L) or (C, L) -> values and places (int64), (N, C, *output_size) or (C, *output_size)."""
+    adaptive_shape(self, output_size, 1, "adaptive_max_pool1d")
+    maxima, places = ops.adaptive_max_pool2d(self.unsqueeze(-2), (1, *output_size))
+    return maxima.squeeze(-2), places.squeeze(-2)
+
+
+@composite("max_pool1d")
+def max_pool1d(self: Any, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> Any:
+    """self (N, C, L) or (C, L) -> (N, C, T) or (C, T), T the number of windows."""
+    check_line(self, kernel_size, stride, padding, dilation, ceil_mode)
+    return ops.max_pool1d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
+
+
+for _spatial in (2, 3):
     composite(f"max_pool{_spatial}d")(
         lambda self, *window, _name=f"max_pool{_spatial}d_with_indices": getattr(ops, _name)(self, *window)[0]
     )

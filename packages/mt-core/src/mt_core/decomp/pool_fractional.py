@@ -37,8 +37,9 @@ def _pool(
     planes = batched.reshape(batch, channels, math.prod(sizes))
     values = planes.gather(2, flat.reshape(batch, channels, math.prod(flat.shape[2:]))).view(flat.shape)
     maxima, chosen = values.max(-1)
-    positions = flat.gather(-1, chosen.unsqueeze(-1)).squeeze(-1)
-    return (maxima, positions) if self.dim() == count + 2 else (maxima.squeeze(0), positions.squeeze(0))
+    positions = flat.gather(-1, chosen.unsqueeze(-1))
+    shape = maxima.shape if self.dim() == count + 2 else maxima.shape[1:]
+    return ops._unsafe_view(maxima, tuple(shape)), ops._unsafe_view(positions, tuple(shape))
 
 
 def _window_positions(

@@ -140,9 +140,22 @@ def _cubic_tensor(t: Any, tap: int) -> Any:
     return (((t - 5) * t + 8) * t - 4) * _A
 
 
-@composite("grid_sampler", "grid_sampler_2d", "grid_sampler_3d")
+@composite("grid_sampler")
 def grid_sampler(input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Any:
     """input (N, C, *S), grid (N, *T, D) -> (N, C, *T), for D = 2 or 3."""
+    _check_grid(input, grid, interpolation_mode)
+    sampler = ops.grid_sampler_2d if input.dim() == 4 else ops.grid_sampler_3d
+    return sampler(input, grid, interpolation_mode, padding_mode, align_corners)
+
+
+@composite("grid_sampler_2d", "grid_sampler_3d")
+def grid_sampler_2d(input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Any:
+    """`grid_sampler` of one number of dimensions."""
+    _check_grid(input, grid, interpolation_mode)
+    return _sampled(input, grid, interpolation_mode, padding_mode, align_corners)
+
+
+def _check_grid(input: Any, grid: Any, interpolation_mode: int) -> None:
     if input.shape[0] != grid.shape[0]:
         raise RuntimeError(
             "grid_sampler(): expected grid and input to have same batch size, but got input with sizes "
@@ -167,4 +180,3 @@ def grid_sampler(input: Any, grid: Any, interpolation_mode: int, padding_mode: i
     if input.dim() == 5 and interpolation_mode == 2:
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
     require_same_dtype(input, grid)
-    return _sampled(input, grid, interpolation_mode, padding_mode, align_corners)

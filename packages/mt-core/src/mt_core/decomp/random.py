@@ -369,7 +369,7 @@ def _alpha_dropout(input: Any, noise: Any, p: float) -> Any:
     if p == 1:
         return input.mul(_zero(input))
     factors, summands = _alpha_noise(noise(input), p)
-    return input.mul(factors).add(summands)
+    return input.mul(factors).add_(summands)
 
 
 def _alpha_dropout_in_place(self: Any, noise: Any, p: float) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import groupby
 from typing import Any
 
 from .. import dtypes
@@ -23,12 +24,23 @@ def _rnn_relu(from_input: Any, hx: Any, w_hh: Any, b_hh: Any) -> Any:
 
 
 def _gru(from_input: Any, hx: Any, w_hh: Any, b_hh: Any) -> Any:
+    update, new = _gru_gates(from_input, hx, w_hh, b_hh)
+    return (hx - new) * update + new
+
+
+def _gru_in_place(from_input: Any, hx: Any, w_hh: Any, b_hh: Any) -> Any:
+    """`_gru`, whose result has been written to twice, as PyTorch's cells count."""
+    update, new = _gru_gates(from_input, hx, w_hh, b_hh)
+    return (hx - new).mul_(update).add_(new)
+
+
+def _gru_gates(from_input: Any, hx: Any, w_hh: Any, b_hh: Any) -> tuple[Any, Any]:
+    """(how much of the state stays, what takes the place of the rest)"""
     input_reset, input_update, input_new = from_input.chunk(3, -1)
     hidden_reset, hidden_update, hidden_new = ops.linear(hx, w_hh, b_hh).chunk(3, -1)
     reset = ops.sigmoid(input_reset + hidden_reset)
     update = ops.sigmoid(input_update + hidden_update)
-    new = ops.tanh(input_new + reset * hidden_new)
-    return (hx - new) * update + new
+    return update, ops.tanh(input_new + reset * hidden_new)
 
 
 def _lstm(from_input: Any, hx: tuple[Any, Any], w_hh: Any, b_hh: Any, w_hr: Any = None) -> tuple[Any, Any]:
@@ -202,7 +214,8 @@ def _register_network(name: str, step: Step) -> None:
         layers = _layers(step, list(params), has_biases, num_layers, bidirectional)
         inputs = input.transpose(0, 1) if batch_first else input
         outputs, final = _run_layers(_Padded(), layers, num_layers, inputs, list(hx.unbind(0)), dropout, train)
-        return outputs.transpose(0, 1) if batch_first else outputs, ops.stack(final)
+        # In place, as in PyTorch: the outputs are no view.
+        return outputs.transpose_(0, 1) if batch_first else outputs, ops.stack(final)
 
     @composite(f"{name}.data")
     def packed(
@@ -302,7 +315,7 @@ def _register_cell(name: str, step: Step, gates: int) -> None:
 
 _register_cell("rnn_tanh_cell", _rnn_tanh, 1)
 _register_cell("rnn_relu_cell", _rnn_relu, 1)
-_register_cell("gru_cell", _gru, 3)
+_register_cell("gru_cell", _gru_in_place, 3)
 
 
 @composite("lstm_cell")
@@ -365,28 +378,31 @@ def pad_packed_sequence(
             f"total_length={total_length} and max sequence length being {len(sizes)}"
         )
     steps = max(total_length, len(sizes))
-    places = [step * batch + sample for step, size in enumerate(sizes) for sample in range(size)]
-    index = tensor(places, dtype=dtypes.int64, device=data.device)
-    padded = data.new_full((steps * batch, *data.shape[1:]), padding_value).index_copy(0, index, data)
-    padded = padded.view(steps, batch, *data.shape[1:])
+    padded = data.new_empty((steps, batch, *data.shape[1:])).fill_(padding_value)
+    step = start = 0
+    for size, alike in groupby(sizes):
+        count = len(list(alike))
+        end = start + count * size
+        padded[step : step + count, :size].copy_(data[start:end].view(count, size, *data.shape[1:]))
+        step, start = step + count, end
     lengths = [sum(size > sample for size in sizes) for sample in range(batch)]
     return padded.transpose(0, 1) if batch_first else padded, tensor(lengths, dtype=dtypes.int64, device="cpu")
 
 
 @composite("pad_sequence")
 def pad_sequence(sequences: Any, batch_first: bool, padding_value: float, padding_side: str) -> Any:
-    """sequences (L_i, *) -> (T, N, *) or (N, T, *), T the longest."""
+    """sequences (L_i, *) -> (T, N, *) or (N, T, *), T the longest, in the dtype of the first."""
     if len(sequences) == 0:
         raise RuntimeError("received an empty list of sequences")
     if padding_side not in ("left", "right"):
         raise RuntimeError(f"Expected padding_side to be one of left or right, but got {padding_side}.")
-    longest = max(sequence.shape[0] for sequence in sequences)
-
-    def padded(sequence: Any) -> Any:
-        missing = longest - sequence.shape[0]
-        if missing == 0:
-            return sequence
-        filling = sequence.new_full((missing, *sequence.shape[1:]), padding_value)
-        return ops.cat([filling, sequence] if padding_side == "left" else [sequence, filling])
-
-    return ops.stack([padded(sequence) for sequence in sequences], 0 if batch_first else 1)
+    first = sequences[0]
+    if not first.dim():
+        raise RuntimeError("ArrayRef: invalid slice, N = 1; size = 0")
+    longest = max(sequence.size(0) for sequence in sequences)
+    outer = (len(sequences), longest) if batch_first else (longest, len(sequences))
+    padded = first.new_empty((*outer, *first.shape[1:])).fill_(padding_value)
+    for i, sequence in enumerate(sequences):
+        start = 0 if padding_side == "right" else longest - sequence.shape[0]
+        padded.select(0 if batch_first else 1, i).narrow(0, start, sequence.shape[0]).copy_(sequence)
+    return padded

@@ -30,10 +30,13 @@ def check_bias_dtype(input: Any, bias: Any) -> None:
         raise RuntimeError(f"Input type ({names[0]}) and bias type ({names[1]}) should be the same")
 
 
-def _same_dtype(input: Any, weight: Any, bias: Any) -> None:
+def _same_dtype(input: Any, weight: Any, bias: Any, kernels: bool) -> None:
+    """Refuse a weight or a bias of another dtype; of some dtypes, only `kernels` do so."""
     for name, other in (("weight", weight), ("bias", bias)):
         if other is not None and other._dtype is not input._dtype:
-            raise RuntimeError(_unlike(input._dtype, other._dtype, name))
+            words = _unlike(input._dtype, other._dtype, name)
+            if kernels or words.endswith("should be the same"):
+                raise RuntimeError(words)
 
 
 def _type_name(d: dtype) -> str:
@@ -76,7 +79,10 @@ def convolution(
     output_padding: Ints,
     groups: int,
 ) -> Spec:
-    """input (N, C, *S), weight (O, C/groups, *K), bias (O,) -> (N, O, *T); transposed: weight (C, O/groups, *K)."""
+    """input (N, C, *S), weight (O, C/groups, *K), bias (O,) -> (N, O, *T); transposed: weight (C, O/groups, *K).
+
+    Without input channels there are no output channels either, as in PyTorch: (N, 0, *T).
+    """
     x, w = tuple(input._array.shape), tuple(weight._array.shape)
     if len(w) < 3:
         raise RuntimeError("weight should have at least three dimensions")
@@ -92,22 +98,32 @@ def convolution(
             f"{len(x)}-dimensional input of size {list(x)} instead"
         )
     _check_channels(x, w, bias, transposed, groups)
-    _same_dtype(input, weight, bias)
+    _same_dtype(input, weight, bias, kernels=False)
     if 0 in dilation:
         raise RuntimeError("non-positive dilation is not supported")
     if transposed:
         sizes = _transposed_sizes(x, w, stride, padding, dilation, output_padding)
         result = (x[0], w[1] * groups, *sizes)
     else:
-        result = (x[0], w[0], *_sizes(x, w, stride, padding, dilation))
+        result = (x[0], w[0] if x[1] else 0, *_sizes(x, w, stride, padding, dilation))
+    _same_dtype(input, weight, bias, kernels=True)
     normalized = {"stride": stride, "padding": padding, "dilation": dilation, "output_padding": output_padding}
     return Spec(result, input._dtype, _layout(input, weight, result, transposed), arguments=normalized)
 
 
 def _layout(input: Any, weight: Any, shape: Ints, transposed: bool) -> Ints | None:
-    """Strides of the result: channels_last where the input or the weight is."""
+    """Strides of the result: channels_last where the input or the weight is; of lines, where both have it as images."""
+    if len(shape) == 3:
+        both = suggested_format(_as_image(input)) and suggested_format(_as_image(weight))
+        return (shape[1] * shape[2], 1, shape[1]) if both else None
     wanted = suggested_format(input) or suggested_format(weight)
     return None if wanted is None else channels_last_strides(shape, wanted)
+
+
+def _as_image(line: Any) -> Spec:
+    """Of (N, C, L), shape and strides as (N, C, 1, L)."""
+    shape, strides = tuple(line._array.shape), line.stride()
+    return Spec((*shape[:2], 1, shape[2]), line._dtype, (*strides[:2], shape[2] * strides[2], strides[2]))
 
 
 def _sizes(x: Ints, w: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Ints:
@@ -142,9 +158,10 @@ def _transposed_sizes(x: Ints, w: Ints, stride: Ints, padding: Ints, dilation: I
         transposed_size(x[i + 2], w[i + 2], stride[i], padding[i], dilation[i], output_padding[i]) for i in spatial
     )
     if any(n <= 0 for n in sizes):
+        height = (1,) if spatial == range(1) else ()
         raise RuntimeError(
-            f"Given input size per channel: ({' x '.join(map(str, x[2:]))}). Calculated output size per "
-            f"channel: ({' x '.join(map(str, sizes))}). Output size is too small"
+            f"Given input size per channel: ({' x '.join(map(str, height + x[2:]))}). Calculated output size per "
+            f"channel: ({' x '.join(map(str, height + sizes))}). Output size is too small"
         )
     return sizes
 
@@ -215,9 +232,7 @@ def _blocks(size: Ints, kernel: Ints, dilation: Ints, padding: Ints, stride: Int
     return tuple(conv_size(size[i], kernel[i], stride[i], padding[i], dilation[i]) for i in range(2))
 
 
-def _check_window(
-    name: str, self: Any, output_size: Any, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints
-) -> None:
+def _check_window(output_size: Any, kernel: Ints, dilation: Ints, padding: Ints, stride: Ints) -> None:
     """Two positive values of each argument; paddings may be zero."""
     given = {
         "output_size": output_size,
@@ -233,8 +248,6 @@ def _check_window(
     _check_pair("dilation should be greater than zero", "dilation", dilation, 1)
     _check_pair("padding should be non-negative", "pad", padding, 0)
     _check_pair("stride should be greater than zero", "stride", stride, 1)
-    if self._dtype.is_integral:
-        raise NotImplementedError(f'"{name}" not implemented for {scalar_type_name(self._dtype)!r}')
 
 
 def _check_pair(words: str, name: str, values: Ints, least: int) -> None:
@@ -246,7 +259,10 @@ def _check_pair(words: str, name: str, values: Ints, least: int) -> None:
 def im2col(self: Any, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Spec:
     """self (N, C, H, W) or (C, H, W) -> (N, C KH KW, L) or (C KH KW, L); L counts the places of the window."""
     shape = tuple(self._array.shape)
-    _check_window("im2col_out_cpu", self, None, kernel_size, dilation, padding, stride)
+    _check_window(None, kernel_size, dilation, padding, stride)
+    if len(shape) < 3:
+        for dim in (1, 2):
+            self.size(dim)  # raises what PyTorch says of too few dimensions
     if len(shape) not in (3, 4) or 0 in shape[-3:]:
         raise RuntimeError(
             "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for "
@@ -266,7 +282,7 @@ def im2col(self: Any, kernel_size: Ints, dilation: Ints, padding: Ints, stride: 
 def col2im(self: Any, output_size: Ints, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Spec:
     """self (N, C KH KW, L) or (C KH KW, L) -> (N, C, H, W) or (C, H, W), where (H, W) is `output_size`."""
     shape = tuple(self._array.shape)
-    _check_window("col2im_out_cpu", self, output_size, kernel_size, dilation, padding, stride)
+    _check_window(output_size, kernel_size, dilation, padding, stride)
     if len(shape) not in (2, 3) or 0 in shape[-2:]:
         raise RuntimeError(
             "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions "

@@ -15,8 +15,11 @@ Ints = tuple[int, ...]
 _CHANNELS_LAST = {4: channels_last, 5: channels_last_3d}
 
 
-def check_normalized(input: Any, normalized_shape: Ints, weight: Any, bias: Any) -> None:
-    """Refuse a `normalized_shape` that is not the input's tail, and parameters of another shape."""
+def check_normalized(input: Any, normalized_shape: Ints, weight: Any, bias: Any, before: str = "*, ") -> None:
+    """Refuse a `normalized_shape` that is not the input's tail, and parameters of another shape.
+
+    `before` is what the words for the expected shape begin with.
+    """
     if not normalized_shape:
         raise RuntimeError(
             "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but "
@@ -32,10 +35,10 @@ def check_normalized(input: Any, normalized_shape: Ints, weight: Any, bias: Any)
     if tuple(shape[len(shape) - len(normalized_shape) :]) != tuple(normalized_shape) or len(shape) < len(
         normalized_shape
     ):
-        stars = ", ".join(["*", *map(str, normalized_shape)])
+        tail = ", ".join(map(str, normalized_shape))
         raise RuntimeError(
-            f"Given normalized_shape={list(normalized_shape)}, expected input with shape [{stars}], but got input "
-            f"of size{list(shape)}"
+            f"Given normalized_shape={list(normalized_shape)}, expected input with shape [{before}{tail}], but got "
+            f"input of size{list(shape)}"
         )
 
 

@@ -23,10 +23,10 @@ def _checked(
     RuntimeError
         In PyTorch's words.
     """
-    if name == "max_pool1d":
-        return _checked_line(self, kernel[0], stride[0], padding[0], dilation[0], ceil_mode)
     shape = tuple(self._array.shape)
     if len(shape) not in (spatial + 1, spatial + 2):
+        if name == "avg_pool2d":
+            raise RuntimeError(_not_a_plane(shape))
         raise RuntimeError(f"non-empty {spatial + 1}D or {spatial + 2}D (batch mode) tensor expected for input")
     _check_window(kernel, stride, padding, dilation)
     _check_not_empty(shape, spatial, name)
@@ -77,14 +77,27 @@ def _check_not_empty(shape: Ints, spatial: int, name: str) -> None:
             f"{_CALLED[name]}(): Expected input's non-batch dimensions to have positive length, but input has a "
             f"shape of {list(shape)} and non-batch dimension 0 has length zero!"
         )
-    raise RuntimeError(
-        f"Expected {spatial + 1}D or {spatial + 2}D (batch mode) tensor with optional 0 dim batch size for "
-        f"input, but got:{list(shape)}"
-    )
+    raise RuntimeError(_not_a_plane(shape))
 
 
-def _checked_line(self: Any, kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool) -> Ints:
-    """Shape of a tensor after `max_pool1d`, which has words of its own."""
+def _not_a_plane(shape: Ints) -> str:
+    return f"Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but got:{list(shape)}"
+
+
+def check_line(self: Any, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> None:
+    """Refuse the arguments of `max_pool1d`, which has words of its own."""
+    given = {"kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation}
+    for what, value in given.items():
+        if len(value) != 1 and (what != "stride" or len(value)):
+            optional = "None, an int, list of ints, or" if what == "stride" else "an int, list of ints or"
+            raise RuntimeError(
+                f"max_pool1d() {what} must be {optional} tuple of ints of size 1 but got size {len(value)}"
+            )
+    kernel, step, border, spread = windows_of(1, kernel_size, stride, padding, dilation)
+    _check_line_window(self, kernel[0], step[0], border[0], spread[0], ceil_mode)
+
+
+def _check_line_window(self: Any, kernel: int, stride: int, padding: int, dilation: int, ceil_mode: bool) -> None:
     shape = tuple(self._array.shape)
     if len(shape) not in (2, 3) or 0 in shape[-2:]:
         raise RuntimeError(
@@ -106,7 +119,6 @@ def _checked_line(self: Any, kernel: int, stride: int, padding: int, dilation: i
     size = pooled_size(shape[-1], kernel, stride, padding, dilation, ceil_mode)
     if size < 1:
         raise RuntimeError(f"max_pool1d() Invalid computed output size: {size}")
-    return (*shape[:-1], size)
 
 
 def _checked_layout(self: Any, spatial: int, shape: Ints) -> Ints | None:
@@ -136,11 +148,6 @@ def check_counts(spatial: int, name: str, values: dict[str, Ints]) -> None:
     for what, value in values.items():
         if len(value) in (1, spatial) or what == "stride" and not len(value):
             continue
-        if name == "max_pool1d":
-            optional = "None, an int, list of ints, or" if what == "stride" else "an int, list of ints or"
-            raise RuntimeError(
-                f"max_pool1d() {what} must be {optional} tuple of ints of size 1 but got size {len(value)}"
-            )
         if spatial == 1:
             raise RuntimeError(f"{name}() argument '{what}' should contain one int (got {len(value)})")
         either = {"dilation": "be either", "stride": "either be omitted,"}.get(what, "either be")
@@ -164,6 +171,8 @@ def _declare(spatial: int) -> None:
         kernel, step, border = windows_of(spatial, kernel_size, stride, padding)
         if divisor_override == 0:
             raise RuntimeError("divisor must be not zero")
+        if spatial == 2:
+            self.size(-3)  # raises what PyTorch says of too few dimensions
         shape = _checked(self, spatial, f"avg_pool{spatial}d", kernel, step, border, (1,) * spatial, ceil_mode)
         return Spec(shape, self._dtype, strides_like(self, shape) if spatial == 2 else None)
 
@@ -178,7 +187,7 @@ def _declare(spatial: int) -> None:
         )
         kernel, step, border, spread = windows_of(spatial, kernel_size, stride, padding, dilation)
         shape = _checked(self, spatial, f"max_pool{spatial}d", kernel, step, border, spread, ceil_mode)
-        strides = _checked_layout(self, spatial, shape) if spatial > 1 else None
+        strides = _checked_layout(self, spatial, shape)
         return Spec(shape, self._dtype, strides), Spec(shape, dtypes.int64, strides)
 
     def adaptive(self: Any, output_size: Ints) -> tuple[Spec, Spec]:
@@ -207,8 +216,8 @@ def _declare(spatial: int) -> None:
         shape_rule(f"avg_pool{spatial}d_backward")(avg_backward)
         shape_rule(f"_adaptive_avg_pool{spatial}d")(adaptive_average)
         shape_rule(f"_adaptive_avg_pool{spatial}d_backward")(adaptive_average_backward)
-    shape_rule(f"max_pool{spatial}d_with_indices")(max_)
-    shape_rule(f"adaptive_max_pool{spatial}d")(adaptive)
+        shape_rule(f"max_pool{spatial}d_with_indices")(max_)
+        shape_rule(f"adaptive_max_pool{spatial}d")(adaptive)
 
 
 def adaptive_shape(self: Any, output_size: Ints, spatial: int, name: str) -> Ints:
@@ -221,7 +230,8 @@ def adaptive_shape(self: Any, output_size: Ints, spatial: int, name: str) -> Int
                 f"Expected 2 to 3 dimensions, but got {len(shape)}-dimensional tensor for argument #1 'self' "
                 f"(while checking arguments for {name})"
             )
-        raise RuntimeError(f"{name}(): Expected {spatial + 1}D or {spatial + 2}D tensor, but got {list(shape)}")
+        got = f"got {list(shape)}" if average else f"got: {list(shape)}"
+        raise RuntimeError(f"{name}(): Expected {spatial + 1}D or {spatial + 2}D tensor, but {got}")
     result = (*shape[:-spatial], *output_size)
     for i in range(spatial):
         at = len(shape) - spatial + i

@@ -122,9 +122,10 @@ def multi_head_attention_forward(
     one_more = _has_bias(bias_k, bias_v, static_k, static_v)
     if one_more:
         k, v = mt.cat([k, bias_k.repeat(1, batch, 1)]), mt.cat([v, bias_v.repeat(1, batch, 1)])
-    q = _split_heads(q, heads)
-    k = _split_heads(k, heads) if static_k is None else _checked_static(static_k, "static_k", heads, q.size(2))
-    v = _split_heads(v, heads) if static_v is None else _checked_static(static_v, "static_v", heads, q.size(2))
+    head_dim = embed_dim // num_heads
+    q = _split_heads(q, heads, head_dim)
+    k = _split_heads(k, heads, head_dim) if static_k is None else _checked_static(static_k, "static_k", heads, head_dim)
+    v = _split_heads(v, heads, head_dim) if static_v is None else _checked_static(static_v, "static_v", heads, head_dim)
     if add_zero_attn:
         zeros = mt.zeros((heads, 1, q.size(2)), dtype=k.dtype, device=k.device)
         k, v = mt.cat([k, zeros], dim=1), mt.cat([v, zeros], dim=1)
@@ -138,7 +139,8 @@ def multi_head_attention_forward(
     if attn_weights is not None and average_attn_weights:
         attn_weights = attn_weights.mean(dim=1)
     attended = attended.view(target_length * batch, embed_dim)
-    output = mt.linear(attended, out_proj_weight, out_proj_bias).view(target_length, batch, -1)
+    projected = mt.linear(attended, out_proj_weight, out_proj_bias)
+    output = projected.view(target_length, batch, projected.size(1))
     if is_batched:
         return output, attn_weights
     return output.squeeze(1), None if attn_weights is None else attn_weights.squeeze(0)
@@ -265,10 +267,9 @@ def _in_projection(
     return mt.linear(q, w_q, b_q), mt.linear(k, w_k, b_k), mt.linear(v, w_v, b_v)
 
 
-def _split_heads(projected: Tensor, heads: int) -> Tensor:
+def _split_heads(projected: Tensor, heads: int, head_dim: int) -> Tensor:
     """(length, N, E) -> (N H, length, E / H)"""
-    length, batch, size = projected.shape
-    return projected.view(length, heads, size * batch // heads).transpose(0, 1)
+    return projected.view(projected.shape[0], heads, head_dim).transpose(0, 1)
 
 
 def _batched_mask(mask: Tensor, heads: int, target_length: int, source_length: int) -> Tensor:

@@ -1,0 +1,10 @@
+"""Derivatives of bags of rows."""
+
+from __future__ import annotations
+
+from ._parts import derivative_of_parts
+
+for _overload, _node in (("embedding_bag", None), ("embedding_bag.padding_idx", "EmbeddingBagBackward0")):
+    derivative_of_parts(
+        _overload, "weight", "per_sample_weights", node=_node, differentiable_outputs=(True, False, False, False)
+    )
