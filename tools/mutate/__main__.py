@@ -37,6 +37,11 @@ def key_of(fault: Fault) -> str:
     return f"{Path(fault.path).name} {fault.function}: {fault.before[:80]} -> {fault.after[:80]}"
 
 
+def outcome(fault: Fault, reasons: dict[str, str], limit: float, fresh: bool) -> str:
+    """As `verdict`, but a fault whose survival is explained is not planted."""
+    return "survived" if key_of(fault) in reasons and not fresh else verdict(fault, limit, fresh)
+
+
 def verdict(fault: Fault, limit: float, fresh: bool) -> str:
     """How the fault was caught, or "survived"; remembered with the text of the module."""
     digest = zlib.crc32((ROOT / fault.path).read_bytes() + repr(fault).encode())
@@ -67,10 +72,11 @@ def attempt(fault: Fault, limit: float) -> str:
 
 @functools.cache
 def tree_digest() -> str:
-    """What faults, samples and tests are like: a number of every file under `packages`."""
+    """What faults, samples and tests are like: a number of every file under `packages`, and of how faults are tried."""
     kinds = ("*.py", "*.toml", "*.npz", "*.json", "*.gz")
+    files = [path for kind in kinds for path in (ROOT / "packages").rglob(kind)]
     number = 0
-    for path in sorted(path for kind in kinds for path in (ROOT / "packages").rglob(kind)):
+    for path in sorted([*files, Path(__file__).with_name("plan.py"), Path(__file__).with_name("trial.py")]):
         number = zlib.crc32(path.read_bytes(), zlib.crc32(str(path.relative_to(ROOT)).encode(), number))
     return f"{number:08x}"
 
@@ -90,7 +96,7 @@ def main() -> int:
     with ThreadPoolExecutor(options.jobs) as pool:
         found = []
         for fault, said in zip(
-            faults, pool.map(lambda f: verdict(f, options.limit, options.fresh), faults), strict=True
+            faults, pool.map(lambda f: outcome(f, reasons, options.limit, options.fresh), faults), strict=True
         ):
             found.append(said)
             print(f"{area_of(fault)} {fault.path}:{fault.line} {fault.kind}: {said}", flush=True)

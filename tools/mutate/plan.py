@@ -22,14 +22,19 @@ AREAS = {
     "executors": "packages/mt-core/src/mt_core/dispatch",
 }
 #: Tests that look at nothing that faults here could change, or that the exam repeats.
-LEFT_OUT = ("exam", "altered", "doctor", "weights_only", "documents", "random_expressions", "import", "schema")
-#: Distributions whose tests look at an area, beside the exam.
+LEFT_OUT = (
+    *("exam", "altered", "doctor", "weights_only", "documents", "random_expressions", "import", "schema"),
+    *("process", "cli", "hub", "remedies", "stand_in", "naming", "bench", "demo", "endurance", "mutate"),
+)
+#: Folders whose tests look at an area, beside the exam.
 TESTS = {
-    "kernels": ["mt-backend-cpu"],
-    "rules": ["mt-core"],
-    "derivatives": ["mt-autograd"],
-    "executors": ["mt-core", "mt-autograd"],
+    "kernels": ["packages/mt-backend-cpu/tests"],
+    "rules": ["packages/mt-core/tests"],
+    "derivatives": ["packages/mt-autograd/tests"],
+    "executors": ["packages/mt-core/tests", "packages/mt-autograd/tests"],
 }
+#: Folders of tests that run whole programs: they look at what got past all others.
+PROGRAMS = ["packages/mindtorch/tests", "tests-integration", "packages/mt-nn/tests"]
 FAMILIES = (
     "creation elementwise comparison reduction view indexing matmul linalg conv pool norm activation loss sort random "
     "fft special attention recurrent foreach"
@@ -82,15 +87,29 @@ def operators_for(fault: Fault, operators: Iterable[tuple[str, str]]) -> list[st
 
 
 def files_for(fault: Fault) -> list[str]:
-    """The test files of an area: those that are named after a family are left to that family."""
+    """The test files that look at a fault: those of its area, then those of programs.
+
+    Files that are named after a family are left to that family.
+    """
     area = area_of(fault)
     family = None if area == "executors" else family_of(fault.path)
-    folders = [ROOT / "packages" / package / "tests" for package in TESTS[area]]
-    files = [path for folder in folders for path in sorted(folder.glob("test_*.py")) if _looks_at(path, family)]
     words = {Path(fault.path).stem, fault.function.rpartition(".")[2]}
-    # Those that mention the module or the function come first.
-    files.sort(key=lambda path: -sum(path.read_text(encoding="utf-8").count(word) for word in words))
-    return [str(path.relative_to(ROOT)) for path in files]
+    return [
+        str(path.relative_to(ROOT))
+        for folders in (TESTS[area], PROGRAMS)
+        for path in _nearest_first([path for path in _test_files(folders) if _looks_at(path, family)], words)
+    ]
+
+
+def _test_files(folders: list[str]) -> Iterator[Path]:
+    for folder in folders:
+        yield from sorted((ROOT / folder).glob("test_*.py"))
+
+
+def _nearest_first(files: list[Path], words: set[str]) -> list[Path]:
+    """Files in the order of how often each mentions a module or function."""
+    texts = {path: path.read_text(encoding="utf-8") for path in files}
+    return sorted(files, key=lambda path: -sum(texts[path].count(word) for word in words))
 
 
 def _looks_at(path: Path, family: str | None) -> bool:

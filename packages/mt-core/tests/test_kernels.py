@@ -358,6 +358,14 @@ def test_an_out_kernel_gets_outputs_of_the_right_shape_every_time(registered: Re
     assert shapes == [(2, 3), (2,)] * 3
 
 
+def test_an_out_kernel_is_not_asked_to_write_what_an_output_cannot_take(registered: Register) -> None:
+    registered("mul.out", lambda self, other, out: pytest.fail("entered"))
+    out = mt_core.full((2,), 7)
+    with pytest.raises(RuntimeError, match="result type Float can't be cast to the desired output type Long"):
+        mt_core.mul(mt_core.ones(2), 2, out=out)
+    assert out.tolist() == [7, 7]
+
+
 def test_a_key_without_a_layer_is_an_error() -> None:
     x = mt_core.ones(2)
     with including(BATCHED), pytest.raises(NotImplementedError, match=r"aten::neg.*dispatch key BATCHED"):

@@ -25,10 +25,8 @@ def within(shape: Sequence[int], grad: Tensor, window: Callable[[Tensor], Tensor
 
 def inverse_permutation(dims: Sequence[int]) -> list[int]:
     """The permutation that undoes another."""
-    inverse = [0] * len(dims)
-    for position, dim in enumerate(dims):
-        inverse[dim % len(dims)] = position
-    return inverse
+    plain = [dim % len(dims) for dim in dims]
+    return [plain.index(dim) for dim in range(len(plain))]
 
 
 derivative("view", self=lambda grad, self_spec: grad.reshape(self_spec.shape))

@@ -73,10 +73,10 @@ def nll_loss_forward(
 def _losses_of_all(self: np.ndarray, target: np.ndarray, reduction: int) -> tuple[np.ndarray, np.ndarray]:
     """No row is ignored and none has a weight: self (N, C) or (C,), target (N,) or ()."""
     if self.flags.c_contiguous:
-        losses = self.take(_flat_positions(target.reshape(-1), self.shape[-1]))
+        losses = self.take(_flat_positions(target.ravel(), self.shape[-1]))
     else:
         rows = self.reshape(-1, self.shape[-1])
-        losses = rows[np.arange(rows.shape[0]), target.reshape(-1)]
+        losses = rows[np.arange(rows.shape[0]), target.ravel()]
     np.negative(losses, losses)
     if reduction == _NONE:
         return losses.reshape(target.shape), np.zeros((), self.dtype)

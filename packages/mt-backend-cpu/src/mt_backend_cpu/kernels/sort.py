@@ -140,7 +140,7 @@ def _median_index(self: np.ndarray, dim: int, skip_nan: bool) -> np.ndarray:
         if skip_nan
         else np.full_like(nan.sum(dim, keepdims=True), self.shape[dim])
     )
-    index = np.take_along_axis(order, np.maximum(count - 1, 0) // 2, dim)
+    index = np.take_along_axis(order, (count - 1) // 2, dim)
     if skip_nan:
         # PyTorch selects by value and place, but NaNs are all alike.
         alike = places_selected(np.zeros((1, self.shape[dim]), np.int64), 1, False)[0, 0]

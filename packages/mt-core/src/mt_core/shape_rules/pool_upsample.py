@@ -56,11 +56,11 @@ def _declare(name: str, spatial: int, any_layout: bool = True) -> None:
             raise RuntimeError(
                 f"Expected grad_output to be a tensor of dimension {spatial + 2} but got: dimension {len(given)}"
             )
-        for i, (wanted, found) in enumerate(zip(shape, given, strict=True)):
-            if wanted != found:
+        for i in range(len(shape)):
+            if shape[i] != given[i]:
                 raise RuntimeError(
                     "Expected grad_output to have the same shape as output; "
-                    f"output.size({i}) = {wanted} but got grad_output.size({i}) = {found}"
+                    f"output.size({i}) = {shape[i]} but got grad_output.size({i}) = {given[i]}"
                 )
         strides = strides_like(grad_output, tuple(input_size)) if any_layout else None
         return Spec(input_size, grad_output._dtype, strides)
