@@ -12,7 +12,7 @@ from .packets import is_missing
 __all__ = ["ShortForm", "literal"]
 
 _CLASSES = {
-    "int": "is int", "bool": "is bool", "float": "is float", "Scalar": "in NUMBERS", "str": "is str",
+    "int": "is int", "bool": "is bool", "float": "is float", "str": "is str",
     "ScalarType": "is dtype_class", "Layout": "is layout_class", "MemoryFormat": "is memory_format_class",
 }  # fmt: skip
 
@@ -76,6 +76,8 @@ class ShortForm:
             return f"({test} or {variable}.__class__ in NUMBERS)" if self._may_be_number(argument) else test
         if argument.name == "pin_memory":
             return f"{variable} is False"  # pinned memory is another allocation, which the binder sees to
+        if argument.type == "Scalar":
+            return f"({variable}.__class__ in NUMBERS and ({variable}.__class__ is not int or {variable} in INTEGERS))"
         if argument.type in _CLASSES:
             return f"{variable}.__class__ {_CLASSES[argument.type]}"
         return None

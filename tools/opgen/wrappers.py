@@ -322,6 +322,7 @@ from ..factories import requiring_grad
 from ..formats import contiguous_format, preserve_format
 from ..formats import layout as layout_class
 from ..formats import memory_format as memory_format_class
+from ..number_range import INTEGERS
 from ..overriding import Overridden
 from ..schema import MISSING
 from ..state import tls

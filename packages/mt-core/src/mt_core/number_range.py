@@ -9,7 +9,10 @@ import numpy as np
 from . import dtypes
 from .dtypes import dtype
 
-__all__ = ["check_data", "check_number", "integers"]
+__all__ = ["INTEGERS", "check_data", "check_number", "check_width", "integers"]
+
+#: The Python integers that a number handed to an operator may be: those of int64 and of uint64.
+INTEGERS = range(-(2**63), 2**64)
 
 #: What C++ calls a dtype, for the message; ``intN`` and ``uintN`` are ``intN_t`` and ``uintN_t``.
 _C_NAMES = {
@@ -25,6 +28,12 @@ _LARGEST = {
 }
 
 
+def check_width(value: Any) -> None:
+    """Refuse an integer that neither int64 nor uint64 holds, with OverflowError in PyTorch's words."""
+    if isinstance(value, int) and value not in INTEGERS:
+        raise OverflowError("can't convert negative int to unsigned" if value < 0 else "int too big to convert")
+
+
 def check_number(value: Any, d: dtype) -> None:
     """Refuse a number that a tensor of the dtype cannot be filled with.
 
@@ -36,8 +45,7 @@ def check_number(value: Any, d: dtype) -> None:
     RuntimeError, OverflowError
         In PyTorch's words.
     """
-    if value.__class__ is int and not -(2**63) <= value < 2**64:
-        raise OverflowError("can't convert negative int to unsigned" if value < 0 else "int too big to convert")
+    check_width(value)
     if d is dtypes.bool or isinstance(value, bool):
         return
     if isinstance(value, complex) and not d.is_complex:

@@ -15,6 +15,7 @@ from . import dtypes
 from .construct import from_data, tensor
 from .dispatch.registry import overload
 from .keys import BACKEND_MASK, CPU, META
+from .number_range import check_number
 from .state import tls
 from .tensor import new_tensor
 from .tensor_types import TENSORS
@@ -32,6 +33,8 @@ _index_put = overload("index_put_", "indexing").cache
 _MASKS = (dtypes.bool, dtypes.uint8)
 _INDEX_TYPES = frozenset((dtypes.int64, dtypes.bool))
 _NUMBERS = frozenset((int, float, bool, complex))
+#: The Python integers that may be assigned, to whichever dtype.
+_INT64 = range(-(2**63), 2**63)
 
 _EVERYTHING = slice(None)
 _SEQUENCES = (list, tuple, range, np.ndarray)
@@ -118,6 +121,8 @@ def _call_keys_of(indices: list[Any], view: Any) -> int:
 def _assign(view: Any, value: Any) -> None:
     """Write a number or a tensor (leading dimensions of size 1 dropped) into a view."""
     if value.__class__ in _NUMBERS:
+        if value.__class__ is int and value not in _INT64:
+            raise ValueError("Overflow when unpacking long long")
         view.fill_(value)
         return
     source = _as_value(view, value)
@@ -144,6 +149,10 @@ def _as_value(view: Any, value: Any) -> Any:
     d = view._dtype
     if value.__class__ is float and d.native_real_float and -1e38 < value < 1e38 and view._keys & CPU:
         return new_tensor(np.asarray(value, d.numpy_dtype), d, CPU)
+    if value.__class__ in _NUMBERS:
+        if value.__class__ is int and value not in _INT64:
+            raise ValueError("Overflow when unpacking long long")
+        check_number(value, d)
     if isinstance(value, (int, float, complex, np.number, np.bool_)):
         return from_data(value, view._dtype, view.device)
     raise TypeError(f"can't assign a {type(value).__name__} to a {view.type()}")

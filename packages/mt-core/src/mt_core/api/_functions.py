@@ -14,6 +14,7 @@ from ..factories import requiring_grad
 from ..formats import contiguous_format, preserve_format
 from ..formats import layout as layout_class
 from ..formats import memory_format as memory_format_class
+from ..number_range import INTEGERS
 from ..overriding import Overridden
 from ..schema import MISSING
 from ..state import tls
@@ -4014,7 +4015,7 @@ def _pad_packed_sequence(_data=MISSING, _batch_sizes=MISSING, _batch_first=MISSI
                 _data.__class__ in TENSORS
                 and batch_sizes.__class__ in TENSORS
                 and batch_first.__class__ is bool
-                and padding_value.__class__ in NUMBERS
+                and (padding_value.__class__ in NUMBERS and (padding_value.__class__ is not int or padding_value in INTEGERS))
                 and total_length.__class__ is int
             ):
                 return _aten_pad_packed_sequence_kernels[_data._keys | batch_sizes._keys | tls.mode](
@@ -5128,7 +5129,7 @@ def add(_input=MISSING, _other=MISSING, /, more=MISSING, other=MISSING, alpha=MI
             if (
                 _input.__class__ in TENSORS
                 and (other.__class__ in TENSORS or other.__class__ in NUMBERS)
-                and (alpha is MISSING or alpha.__class__ in NUMBERS)
+                and (alpha is MISSING or (alpha.__class__ in NUMBERS and (alpha.__class__ is not int or alpha in INTEGERS)))
             ):
                 if out is MISSING:
                     return _add_Tensor_kernels[_input._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
@@ -5169,8 +5170,8 @@ def addbmm(_input=MISSING, _batch1=MISSING, _batch2=MISSING, /, more=MISSING, ba
                 _input.__class__ in TENSORS
                 and batch1.__class__ in TENSORS
                 and batch2.__class__ in TENSORS
-                and (beta is MISSING or beta.__class__ in NUMBERS)
-                and (alpha is MISSING or alpha.__class__ in NUMBERS)
+                and (beta is MISSING or (beta.__class__ in NUMBERS and (beta.__class__ is not int or beta in INTEGERS)))
+                and (alpha is MISSING or (alpha.__class__ in NUMBERS and (alpha.__class__ is not int or alpha in INTEGERS)))
             ):
                 if out is MISSING:
                     return _addbmm_kernels[
@@ -5220,7 +5221,7 @@ def addcdiv(_input=MISSING, _tensor1=MISSING, _tensor2=MISSING, /, more=MISSING,
                 _input.__class__ in TENSORS
                 and tensor1.__class__ in TENSORS
                 and tensor2.__class__ in TENSORS
-                and (value is MISSING or value.__class__ in NUMBERS)
+                and (value is MISSING or (value.__class__ in NUMBERS and (value.__class__ is not int or value in INTEGERS)))
             ):
                 if out is MISSING:
                     return _addcdiv_kernels[
@@ -5268,7 +5269,7 @@ def addcmul(_input=MISSING, _tensor1=MISSING, _tensor2=MISSING, /, more=MISSING,
                 _input.__class__ in TENSORS
                 and tensor1.__class__ in TENSORS
                 and tensor2.__class__ in TENSORS
-                and (value is MISSING or value.__class__ in NUMBERS)
+                and (value is MISSING or (value.__class__ in NUMBERS and (value.__class__ is not int or value in INTEGERS)))
             ):
                 if out is MISSING:
                     return _addcmul_kernels[
@@ -5316,8 +5317,8 @@ def addmm(_input=MISSING, _mat1=MISSING, _mat2=MISSING, /, more=MISSING, mat1=MI
                 _input.__class__ in TENSORS
                 and mat1.__class__ in TENSORS
                 and mat2.__class__ in TENSORS
-                and (beta is MISSING or beta.__class__ in NUMBERS)
-                and (alpha is MISSING or alpha.__class__ in NUMBERS)
+                and (beta is MISSING or (beta.__class__ in NUMBERS and (beta.__class__ is not int or beta in INTEGERS)))
+                and (alpha is MISSING or (alpha.__class__ in NUMBERS and (alpha.__class__ is not int or alpha in INTEGERS)))
             ):
                 if out is MISSING:
                     return _addmm_kernels[
@@ -5367,8 +5368,8 @@ def addmv(_input=MISSING, _mat=MISSING, _vec=MISSING, /, more=MISSING, mat=MISSI
                 _input.__class__ in TENSORS
                 and mat.__class__ in TENSORS
                 and vec.__class__ in TENSORS
-                and (beta is MISSING or beta.__class__ in NUMBERS)
-                and (alpha is MISSING or alpha.__class__ in NUMBERS)
+                and (beta is MISSING or (beta.__class__ in NUMBERS and (beta.__class__ is not int or beta in INTEGERS)))
+                and (alpha is MISSING or (alpha.__class__ in NUMBERS and (alpha.__class__ is not int or alpha in INTEGERS)))
             ):
                 if out is MISSING:
                     return _addmv_kernels[
@@ -5418,8 +5419,8 @@ def addr(_input=MISSING, _vec1=MISSING, _vec2=MISSING, /, more=MISSING, vec1=MIS
                 _input.__class__ in TENSORS
                 and vec1.__class__ in TENSORS
                 and vec2.__class__ in TENSORS
-                and (beta is MISSING or beta.__class__ in NUMBERS)
-                and (alpha is MISSING or alpha.__class__ in NUMBERS)
+                and (beta is MISSING or (beta.__class__ in NUMBERS and (beta.__class__ is not int or beta in INTEGERS)))
+                and (alpha is MISSING or (alpha.__class__ in NUMBERS and (alpha.__class__ is not int or alpha in INTEGERS)))
             ):
                 if out is MISSING:
                     return _addr_kernels[
@@ -5914,7 +5915,7 @@ def arange(_start=MISSING, _end=MISSING, _step=MISSING, /, more=MISSING, end=MIS
                 end is MISSING
                 and step is MISSING
                 and out is MISSING
-                and _start.__class__ in NUMBERS
+                and (_start.__class__ in NUMBERS and (_start.__class__ is not int or _start in INTEGERS))
                 and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
                 and (layout is MISSING or layout is None or layout.__class__ is layout_class)
                 and where_ is not False
@@ -5932,8 +5933,8 @@ def arange(_start=MISSING, _end=MISSING, _step=MISSING, /, more=MISSING, end=MIS
             if (
                 step is MISSING
                 and out is MISSING
-                and _start.__class__ in NUMBERS
-                and end.__class__ in NUMBERS
+                and (_start.__class__ in NUMBERS and (_start.__class__ is not int or _start in INTEGERS))
+                and (end.__class__ in NUMBERS and (end.__class__ is not int or end in INTEGERS))
                 and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
                 and (layout is MISSING or layout is None or layout.__class__ is layout_class)
                 and where_ is not False
@@ -5951,9 +5952,9 @@ def arange(_start=MISSING, _end=MISSING, _step=MISSING, /, more=MISSING, end=MIS
                 return requiring_grad(made) if requires_grad is True else made
             if (
                 out is MISSING
-                and _start.__class__ in NUMBERS
-                and end.__class__ in NUMBERS
-                and (step is MISSING or step.__class__ in NUMBERS)
+                and (_start.__class__ in NUMBERS and (_start.__class__ is not int or _start in INTEGERS))
+                and (end.__class__ in NUMBERS and (end.__class__ is not int or end in INTEGERS))
+                and (step is MISSING or (step.__class__ in NUMBERS and (step.__class__ is not int or step in INTEGERS)))
                 and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
                 and (layout is MISSING or layout is None or layout.__class__ is layout_class)
                 and where_ is not False
@@ -6987,8 +6988,8 @@ def baddbmm(_input=MISSING, _batch1=MISSING, _batch2=MISSING, /, more=MISSING, b
                 _input.__class__ in TENSORS
                 and batch1.__class__ in TENSORS
                 and batch2.__class__ in TENSORS
-                and (beta is MISSING or beta.__class__ in NUMBERS)
-                and (alpha is MISSING or alpha.__class__ in NUMBERS)
+                and (beta is MISSING or (beta.__class__ in NUMBERS and (beta.__class__ is not int or beta in INTEGERS)))
+                and (alpha is MISSING or (alpha.__class__ in NUMBERS and (alpha.__class__ is not int or alpha in INTEGERS)))
             ):
                 if out is MISSING:
                     return _baddbmm_kernels[
@@ -7720,7 +7721,7 @@ def bucketize(_input=MISSING, _boundaries=MISSING, /, more=MISSING, boundaries=M
                             out,
                         )
             if (
-                _input.__class__ in NUMBERS
+                (_input.__class__ in NUMBERS and (_input.__class__ is not int or _input in INTEGERS))
                 and boundaries.__class__ in TENSORS
                 and (out_int32 is MISSING or out_int32.__class__ is bool)
                 and (right is MISSING or right.__class__ is bool)
@@ -7848,7 +7849,7 @@ def celu(_input=MISSING, _alpha=MISSING, /, more=MISSING, alpha=MISSING, *args, 
         try:
             if (
                 _input.__class__ in TENSORS
-                and (alpha is MISSING or alpha.__class__ in NUMBERS)
+                and (alpha is MISSING or (alpha.__class__ in NUMBERS and (alpha.__class__ is not int or alpha in INTEGERS)))
             ):
                 return _celu_kernels[_input._keys | tls.mode](
                     _input,
@@ -7873,7 +7874,7 @@ def celu_(_input=MISSING, _alpha=MISSING, /, more=MISSING, alpha=MISSING, *args,
         try:
             if (
                 _input.__class__ in TENSORS
-                and (alpha is MISSING or alpha.__class__ in NUMBERS)
+                and (alpha is MISSING or (alpha.__class__ in NUMBERS and (alpha.__class__ is not int or alpha in INTEGERS)))
             ):
                 return _celu__kernels[_input._keys | tls.mode](
                     _input,
@@ -8105,8 +8106,8 @@ def clamp(_input=MISSING, _min=MISSING, _max=MISSING, /, more=MISSING, min=MISSI
                         )
             if (
                 _input.__class__ in TENSORS
-                and (min is MISSING or min is None or min.__class__ in NUMBERS)
-                and (max is MISSING or max is None or max.__class__ in NUMBERS)
+                and (min is MISSING or min is None or (min.__class__ in NUMBERS and (min.__class__ is not int or min in INTEGERS)))
+                and (max is MISSING or max is None or (max.__class__ in NUMBERS and (max.__class__ is not int or max in INTEGERS)))
             ):
                 if out is MISSING:
                     return _clamp_kernels[_input._keys | tls.mode](
@@ -8160,8 +8161,8 @@ def clamp_(_input=MISSING, _min=MISSING, _max=MISSING, /, more=MISSING, min=MISS
                 )
             if (
                 _input.__class__ in TENSORS
-                and (min is MISSING or min is None or min.__class__ in NUMBERS)
-                and (max is MISSING or max is None or max.__class__ in NUMBERS)
+                and (min is MISSING or min is None or (min.__class__ in NUMBERS and (min.__class__ is not int or min in INTEGERS)))
+                and (max is MISSING or max is None or (max.__class__ in NUMBERS and (max.__class__ is not int or max in INTEGERS)))
             ):
                 return _clamp__kernels[_input._keys | tls.mode](
                     _input,
@@ -8192,7 +8193,10 @@ def clamp_max(_input=MISSING, _max=MISSING, /, more=MISSING, max=MISSING, out=MI
                     keys = _input._keys | max._keys | out._keys
                     if not keys & AUTOGRAD:
                         return _clamp_max_Tensor_out_kernels[keys | tls.mode](_input, max, out)
-            if _input.__class__ in TENSORS and max.__class__ in NUMBERS:
+            if (
+                _input.__class__ in TENSORS
+                and (max.__class__ in NUMBERS and (max.__class__ is not int or max in INTEGERS))
+            ):
                 if out is MISSING:
                     return _clamp_max_kernels[_input._keys | tls.mode](_input, max)
                 if out.__class__ in TENSORS:
@@ -8218,7 +8222,10 @@ def clamp_max_(_input=MISSING, _max=MISSING, /, more=MISSING, max=MISSING, *args
         try:
             if _input.__class__ in TENSORS and max.__class__ in TENSORS:
                 return _clamp_max__Tensor_kernels[_input._keys | max._keys | tls.mode](_input, max)
-            if _input.__class__ in TENSORS and max.__class__ in NUMBERS:
+            if (
+                _input.__class__ in TENSORS
+                and (max.__class__ in NUMBERS and (max.__class__ is not int or max in INTEGERS))
+            ):
                 return _clamp_max__kernels[_input._keys | tls.mode](_input, max)
         except Overridden:
             pass
@@ -8244,7 +8251,10 @@ def clamp_min(_input=MISSING, _min=MISSING, /, more=MISSING, min=MISSING, out=MI
                     keys = _input._keys | min._keys | out._keys
                     if not keys & AUTOGRAD:
                         return _clamp_min_Tensor_out_kernels[keys | tls.mode](_input, min, out)
-            if _input.__class__ in TENSORS and min.__class__ in NUMBERS:
+            if (
+                _input.__class__ in TENSORS
+                and (min.__class__ in NUMBERS and (min.__class__ is not int or min in INTEGERS))
+            ):
                 if out is MISSING:
                     return _clamp_min_kernels[_input._keys | tls.mode](_input, min)
                 if out.__class__ in TENSORS:
@@ -8270,7 +8280,10 @@ def clamp_min_(_input=MISSING, _min=MISSING, /, more=MISSING, min=MISSING, *args
         try:
             if _input.__class__ in TENSORS and min.__class__ in TENSORS:
                 return _clamp_min__Tensor_kernels[_input._keys | min._keys | tls.mode](_input, min)
-            if _input.__class__ in TENSORS and min.__class__ in NUMBERS:
+            if (
+                _input.__class__ in TENSORS
+                and (min.__class__ in NUMBERS and (min.__class__ is not int or min in INTEGERS))
+            ):
                 return _clamp_min__kernels[_input._keys | tls.mode](_input, min)
         except Overridden:
             pass
@@ -8319,8 +8332,8 @@ def clip(_input=MISSING, _min=MISSING, _max=MISSING, /, more=MISSING, min=MISSIN
                         )
             if (
                 _input.__class__ in TENSORS
-                and (min is MISSING or min is None or min.__class__ in NUMBERS)
-                and (max is MISSING or max is None or max.__class__ in NUMBERS)
+                and (min is MISSING or min is None or (min.__class__ in NUMBERS and (min.__class__ is not int or min in INTEGERS)))
+                and (max is MISSING or max is None or (max.__class__ in NUMBERS and (max.__class__ is not int or max in INTEGERS)))
             ):
                 if out is MISSING:
                     return _clip_kernels[_input._keys | tls.mode](
@@ -8374,8 +8387,8 @@ def clip_(_input=MISSING, _min=MISSING, _max=MISSING, /, more=MISSING, min=MISSI
                 )
             if (
                 _input.__class__ in TENSORS
-                and (min is MISSING or min is None or min.__class__ in NUMBERS)
-                and (max is MISSING or max is None or max.__class__ in NUMBERS)
+                and (min is MISSING or min is None or (min.__class__ in NUMBERS and (min.__class__ is not int or min in INTEGERS)))
+                and (max is MISSING or max is None or (max.__class__ in NUMBERS and (max.__class__ is not int or max in INTEGERS)))
             ):
                 return _clip__kernels[_input._keys | tls.mode](
                     _input,
@@ -8635,7 +8648,7 @@ def constant_pad_nd(_input=MISSING, _pad=MISSING, _value=MISSING, /, more=MISSIN
             if (
                 _input.__class__ in TENSORS
                 and ints_of_pad is not None
-                and (value is MISSING or value.__class__ in NUMBERS)
+                and (value is MISSING or (value.__class__ in NUMBERS and (value.__class__ is not int or value in INTEGERS)))
             ):
                 return _constant_pad_nd_kernels[_input._keys | tls.mode](
                     _input,
@@ -9213,7 +9226,10 @@ def copysign(_input=MISSING, _other=MISSING, /, more=MISSING, other=MISSING, out
                     keys = _input._keys | other._keys | out._keys
                     if not keys & AUTOGRAD:
                         return _copysign_out_kernels[keys | tls.mode](_input, other, out)
-            if _input.__class__ in TENSORS and other.__class__ in NUMBERS:
+            if (
+                _input.__class__ in TENSORS
+                and (other.__class__ in NUMBERS and (other.__class__ is not int or other in INTEGERS))
+            ):
                 if out is MISSING:
                     return _copysign_Scalar_kernels[_input._keys | tls.mode](_input, other)
                 if out.__class__ in TENSORS:
@@ -9762,7 +9778,7 @@ def cumulative_trapezoid(_y=MISSING, _x=MISSING, /, more=MISSING, x=MISSING, dim
             if (
                 x is MISSING
                 and _y.__class__ in TENSORS
-                and (dx is MISSING or dx.__class__ in NUMBERS)
+                and (dx is MISSING or (dx.__class__ in NUMBERS and (dx.__class__ is not int or dx in INTEGERS)))
                 and (dim is MISSING or dim.__class__ is int)
             ):
                 return _cumulative_trapezoid_dx_kernels[_y._keys | tls.mode](
@@ -10151,7 +10167,7 @@ def dist(_input=MISSING, _other=MISSING, _p=MISSING, /, more=MISSING, other=MISS
             if (
                 _input.__class__ in TENSORS
                 and other.__class__ in TENSORS
-                and (p is MISSING or p.__class__ in NUMBERS)
+                and (p is MISSING or (p.__class__ in NUMBERS and (p.__class__ is not int or p in INTEGERS)))
             ):
                 return _dist_kernels[_input._keys | other._keys | tls.mode](
                     _input,
@@ -10402,9 +10418,9 @@ def elu(_input=MISSING, _alpha=MISSING, _scale=MISSING, _input_scale=MISSING, /,
         try:
             if (
                 _input.__class__ in TENSORS
-                and (alpha is MISSING or alpha.__class__ in NUMBERS)
-                and (scale is MISSING or scale.__class__ in NUMBERS)
-                and (input_scale is MISSING or input_scale.__class__ in NUMBERS)
+                and (alpha is MISSING or (alpha.__class__ in NUMBERS and (alpha.__class__ is not int or alpha in INTEGERS)))
+                and (scale is MISSING or (scale.__class__ in NUMBERS and (scale.__class__ is not int or scale in INTEGERS)))
+                and (input_scale is MISSING or (input_scale.__class__ in NUMBERS and (input_scale.__class__ is not int or input_scale in INTEGERS)))
             ):
                 if out is MISSING:
                     return _elu_kernels[_input._keys | tls.mode](
@@ -10448,9 +10464,9 @@ def elu_(_input=MISSING, _alpha=MISSING, _scale=MISSING, _input_scale=MISSING, /
         try:
             if (
                 _input.__class__ in TENSORS
-                and (alpha is MISSING or alpha.__class__ in NUMBERS)
-                and (scale is MISSING or scale.__class__ in NUMBERS)
-                and (input_scale is MISSING or input_scale.__class__ in NUMBERS)
+                and (alpha is MISSING or (alpha.__class__ in NUMBERS and (alpha.__class__ is not int or alpha in INTEGERS)))
+                and (scale is MISSING or (scale.__class__ in NUMBERS and (scale.__class__ is not int or scale in INTEGERS)))
+                and (input_scale is MISSING or (input_scale.__class__ in NUMBERS and (input_scale.__class__ is not int or input_scale in INTEGERS)))
             ):
                 return _elu__kernels[_input._keys | tls.mode](
                     _input,
@@ -10487,9 +10503,9 @@ def elu_backward(_grad_output=MISSING, _alpha=MISSING, _scale=MISSING, _input_sc
         try:
             if (
                 _grad_output.__class__ in TENSORS
-                and alpha.__class__ in NUMBERS
-                and scale.__class__ in NUMBERS
-                and input_scale.__class__ in NUMBERS
+                and (alpha.__class__ in NUMBERS and (alpha.__class__ is not int or alpha in INTEGERS))
+                and (scale.__class__ in NUMBERS and (scale.__class__ is not int or scale in INTEGERS))
+                and (input_scale.__class__ in NUMBERS and (input_scale.__class__ is not int or input_scale in INTEGERS))
                 and is_result.__class__ is bool
                 and self_or_result.__class__ in TENSORS
             ):
@@ -12309,7 +12325,10 @@ def fill(_input=MISSING, _value=MISSING, /, more=MISSING, value=MISSING, *args, 
         value = _value
     if more is MISSING and not kwargs:
         try:
-            if _input.__class__ in TENSORS and value.__class__ in NUMBERS:
+            if (
+                _input.__class__ in TENSORS
+                and (value.__class__ in NUMBERS and (value.__class__ is not int or value in INTEGERS))
+            ):
                 return _fill_Scalar_kernels[_input._keys | tls.mode](_input, value)
             if _input.__class__ in TENSORS and value.__class__ in TENSORS:
                 return _fill_Tensor_kernels[_input._keys | value._keys | tls.mode](_input, value)
@@ -12330,7 +12349,10 @@ def fill_(_input=MISSING, _value=MISSING, /, more=MISSING, value=MISSING, *args,
         value = _value
     if more is MISSING and not kwargs:
         try:
-            if _input.__class__ in TENSORS and value.__class__ in NUMBERS:
+            if (
+                _input.__class__ in TENSORS
+                and (value.__class__ in NUMBERS and (value.__class__ is not int or value in INTEGERS))
+            ):
                 return _fill__Scalar_kernels[_input._keys | tls.mode](_input, value)
             if _input.__class__ in TENSORS and value.__class__ in TENSORS:
                 return _fill__Tensor_kernels[_input._keys | value._keys | tls.mode](_input, value)
@@ -12481,14 +12503,20 @@ def float_power(_input=MISSING, _exponent=MISSING, /, more=MISSING, exponent=MIS
                     keys = _input._keys | exponent._keys | out._keys
                     if not keys & AUTOGRAD:
                         return _float_power_Tensor_Tensor_out_kernels[keys | tls.mode](_input, exponent, out)
-            if _input.__class__ in NUMBERS and exponent.__class__ in TENSORS:
+            if (
+                (_input.__class__ in NUMBERS and (_input.__class__ is not int or _input in INTEGERS))
+                and exponent.__class__ in TENSORS
+            ):
                 if out is MISSING:
                     return _float_power_Scalar_kernels[exponent._keys | tls.mode](_input, exponent)
                 if out.__class__ in TENSORS:
                     keys = exponent._keys | out._keys
                     if not keys & AUTOGRAD:
                         return _float_power_Scalar_out_kernels[keys | tls.mode](_input, exponent, out)
-            if _input.__class__ in TENSORS and exponent.__class__ in NUMBERS:
+            if (
+                _input.__class__ in TENSORS
+                and (exponent.__class__ in NUMBERS and (exponent.__class__ is not int or exponent in INTEGERS))
+            ):
                 if out is MISSING:
                     return _float_power_Tensor_Scalar_kernels[_input._keys | tls.mode](_input, exponent)
                 if out.__class__ in TENSORS:
@@ -12634,7 +12662,10 @@ def fmod(_input=MISSING, _other=MISSING, /, more=MISSING, other=MISSING, out=MIS
                     keys = _input._keys | other._keys | out._keys
                     if not keys & AUTOGRAD:
                         return _fmod_Tensor_out_kernels[keys | tls.mode](_input, other, out)
-            if _input.__class__ in TENSORS and other.__class__ in NUMBERS:
+            if (
+                _input.__class__ in TENSORS
+                and (other.__class__ in NUMBERS and (other.__class__ is not int or other in INTEGERS))
+            ):
                 if out is MISSING:
                     return _fmod_Scalar_kernels[_input._keys | tls.mode](_input, other)
                 if out.__class__ in TENSORS:
@@ -12832,7 +12863,7 @@ def full(_size=MISSING, _fill_value=MISSING, /, more=MISSING, fill_value=MISSING
             if (
                 out is MISSING
                 and ints_of_size is not None
-                and fill_value.__class__ in NUMBERS
+                and (fill_value.__class__ in NUMBERS and (fill_value.__class__ is not int or fill_value in INTEGERS))
                 and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
                 and (layout is MISSING or layout is None or layout.__class__ is layout_class)
                 and where_ is not False
@@ -12868,7 +12899,7 @@ def full_like(_input=MISSING, _fill_value=MISSING, /, more=MISSING, fill_value=M
             where_ = None if device is MISSING else as_device(device)
             if (
                 _input.__class__ in TENSORS
-                and fill_value.__class__ in NUMBERS
+                and (fill_value.__class__ in NUMBERS and (fill_value.__class__ is not int or fill_value in INTEGERS))
                 and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
                 and (layout is MISSING or layout is None or layout.__class__ is layout_class)
                 and where_ is not False
@@ -13207,7 +13238,7 @@ def gradient(_input=MISSING, /, more=MISSING, spacing=MISSING, dim=MISSING, edge
         try:
             if (
                 _input.__class__ in TENSORS
-                and (spacing is MISSING or spacing is None or spacing.__class__ in NUMBERS)
+                and (spacing is MISSING or spacing is None or (spacing.__class__ in NUMBERS and (spacing.__class__ is not int or spacing in INTEGERS)))
                 and (dim is MISSING or dim is None or dim.__class__ is int)
                 and (edge_order is MISSING or edge_order.__class__ is int)
             ):
@@ -13220,7 +13251,7 @@ def gradient(_input=MISSING, /, more=MISSING, spacing=MISSING, dim=MISSING, edge
             ints_of_dim = int_tuple(dim)
             if (
                 _input.__class__ in TENSORS
-                and spacing.__class__ in NUMBERS
+                and (spacing.__class__ in NUMBERS and (spacing.__class__ is not int or spacing in INTEGERS))
                 and ints_of_dim is not None
                 and (edge_order is MISSING or edge_order.__class__ is int)
             ):
@@ -13785,7 +13816,7 @@ def hardshrink(_input=MISSING, _lambd=MISSING, /, more=MISSING, lambd=MISSING, o
         try:
             if (
                 _input.__class__ in TENSORS
-                and (lambd is MISSING or lambd.__class__ in NUMBERS)
+                and (lambd is MISSING or (lambd.__class__ in NUMBERS and (lambd.__class__ is not int or lambd in INTEGERS)))
             ):
                 if out is MISSING:
                     return _hardshrink_kernels[_input._keys | tls.mode](
@@ -13821,7 +13852,7 @@ def hardshrink_backward(_grad_out=MISSING, _input=MISSING, _lambd=MISSING, /, mo
             if (
                 _grad_out.__class__ in TENSORS
                 and input.__class__ in TENSORS
-                and lambd.__class__ in NUMBERS
+                and (lambd.__class__ in NUMBERS and (lambd.__class__ is not int or lambd in INTEGERS))
             ):
                 if out is MISSING:
                     return _hardshrink_backward_kernels[_grad_out._keys | input._keys | tls.mode](
@@ -13988,8 +14019,8 @@ def hardtanh(_input=MISSING, _min_val=MISSING, _max_val=MISSING, /, more=MISSING
         try:
             if (
                 _input.__class__ in TENSORS
-                and (min_val is MISSING or min_val.__class__ in NUMBERS)
-                and (max_val is MISSING or max_val.__class__ in NUMBERS)
+                and (min_val is MISSING or (min_val.__class__ in NUMBERS and (min_val.__class__ is not int or min_val in INTEGERS)))
+                and (max_val is MISSING or (max_val.__class__ in NUMBERS and (max_val.__class__ is not int or max_val in INTEGERS)))
             ):
                 if out is MISSING:
                     return _hardtanh_kernels[_input._keys | tls.mode](
@@ -14028,8 +14059,8 @@ def hardtanh_(_input=MISSING, _min_val=MISSING, _max_val=MISSING, /, more=MISSIN
         try:
             if (
                 _input.__class__ in TENSORS
-                and (min_val is MISSING or min_val.__class__ in NUMBERS)
-                and (max_val is MISSING or max_val.__class__ in NUMBERS)
+                and (min_val is MISSING or (min_val.__class__ in NUMBERS and (min_val.__class__ is not int or min_val in INTEGERS)))
+                and (max_val is MISSING or (max_val.__class__ in NUMBERS and (max_val.__class__ is not int or max_val in INTEGERS)))
             ):
                 return _hardtanh__kernels[_input._keys | tls.mode](
                     _input,
@@ -14060,8 +14091,8 @@ def hardtanh_backward(_grad_output=MISSING, _input=MISSING, _min_val=MISSING, _m
             if (
                 _grad_output.__class__ in TENSORS
                 and input.__class__ in TENSORS
-                and min_val.__class__ in NUMBERS
-                and max_val.__class__ in NUMBERS
+                and (min_val.__class__ in NUMBERS and (min_val.__class__ is not int or min_val in INTEGERS))
+                and (max_val.__class__ in NUMBERS and (max_val.__class__ is not int or max_val in INTEGERS))
             ):
                 if out is MISSING:
                     return _hardtanh_backward_kernels[_grad_output._keys | input._keys | tls.mode](
@@ -14165,8 +14196,8 @@ def histc(_input=MISSING, _bins=MISSING, _min=MISSING, _max=MISSING, /, more=MIS
             if (
                 _input.__class__ in TENSORS
                 and (bins is MISSING or bins.__class__ is int)
-                and (min is MISSING or min.__class__ in NUMBERS)
-                and (max is MISSING or max.__class__ in NUMBERS)
+                and (min is MISSING or (min.__class__ in NUMBERS and (min.__class__ is not int or min in INTEGERS)))
+                and (max is MISSING or (max.__class__ in NUMBERS and (max.__class__ is not int or max in INTEGERS)))
             ):
                 if out is MISSING:
                     return _histc_kernels[_input._keys | tls.mode](
@@ -14538,7 +14569,7 @@ def index_add(_input=MISSING, _dim=MISSING, _index=MISSING, _source=MISSING, /, 
                 and dim.__class__ is int
                 and index.__class__ in TENSORS
                 and source.__class__ in TENSORS
-                and (alpha is MISSING or alpha.__class__ in NUMBERS)
+                and (alpha is MISSING or (alpha.__class__ in NUMBERS and (alpha.__class__ is not int or alpha in INTEGERS)))
             ):
                 if out is MISSING:
                     return _index_add_kernels[
@@ -14636,7 +14667,7 @@ def index_fill(_input=MISSING, _dim=MISSING, _index=MISSING, _value=MISSING, /, 
                 _input.__class__ in TENSORS
                 and dim.__class__ is int
                 and index.__class__ in TENSORS
-                and value.__class__ in NUMBERS
+                and (value.__class__ in NUMBERS and (value.__class__ is not int or value in INTEGERS))
             ):
                 return _index_fill_int_Scalar_kernels[_input._keys | index._keys | tls.mode](
                     _input,
@@ -14982,7 +15013,7 @@ def isin(_elements=MISSING, _test_elements=MISSING, /, more=MISSING, test_elemen
                             out,
                         )
             if (
-                _elements.__class__ in NUMBERS
+                (_elements.__class__ in NUMBERS and (_elements.__class__ is not int or _elements in INTEGERS))
                 and test_elements.__class__ in TENSORS
                 and (assume_unique is MISSING or assume_unique.__class__ is bool)
                 and (invert is MISSING or invert.__class__ is bool)
@@ -15007,7 +15038,7 @@ def isin(_elements=MISSING, _test_elements=MISSING, /, more=MISSING, test_elemen
             if (
                 _test_elements is test_elements
                 and _elements.__class__ in TENSORS
-                and _test_elements.__class__ in NUMBERS
+                and (_test_elements.__class__ in NUMBERS and (_test_elements.__class__ is not int or _test_elements in INTEGERS))
                 and (assume_unique is MISSING or assume_unique.__class__ is bool)
                 and (invert is MISSING or invert.__class__ is bool)
             ):
@@ -15571,7 +15602,7 @@ def leaky_relu(_input=MISSING, _negative_slope=MISSING, /, more=MISSING, negativ
         try:
             if (
                 _input.__class__ in TENSORS
-                and (negative_slope is MISSING or negative_slope.__class__ in NUMBERS)
+                and (negative_slope is MISSING or (negative_slope.__class__ in NUMBERS and (negative_slope.__class__ is not int or negative_slope in INTEGERS)))
             ):
                 if out is MISSING:
                     return _leaky_relu_kernels[_input._keys | tls.mode](
@@ -15605,7 +15636,7 @@ def leaky_relu_(_input=MISSING, _negative_slope=MISSING, /, more=MISSING, negati
         try:
             if (
                 _input.__class__ in TENSORS
-                and (negative_slope is MISSING or negative_slope.__class__ in NUMBERS)
+                and (negative_slope is MISSING or (negative_slope.__class__ in NUMBERS and (negative_slope.__class__ is not int or negative_slope in INTEGERS)))
             ):
                 return _leaky_relu__kernels[_input._keys | tls.mode](
                     _input,
@@ -15635,7 +15666,7 @@ def leaky_relu_backward(_grad_output=MISSING, _input=MISSING, _negative_slope=MI
             if (
                 _grad_output.__class__ in TENSORS
                 and input.__class__ in TENSORS
-                and negative_slope.__class__ in NUMBERS
+                and (negative_slope.__class__ in NUMBERS and (negative_slope.__class__ is not int or negative_slope in INTEGERS))
                 and self_is_result.__class__ is bool
             ):
                 if out is MISSING:
@@ -15678,7 +15709,7 @@ def lerp(_input=MISSING, _end=MISSING, _weight=MISSING, /, more=MISSING, end=MIS
             if (
                 _input.__class__ in TENSORS
                 and end.__class__ in TENSORS
-                and weight.__class__ in NUMBERS
+                and (weight.__class__ in NUMBERS and (weight.__class__ is not int or weight in INTEGERS))
             ):
                 if out is MISSING:
                     return _lerp_Scalar_kernels[_input._keys | end._keys | tls.mode](_input, end, weight)
@@ -15863,7 +15894,7 @@ def linalg_cond(_input=MISSING, _p=MISSING, /, more=MISSING, p=MISSING, out=MISS
         try:
             if (
                 _input.__class__ in TENSORS
-                and (p is MISSING or p is None or p.__class__ in NUMBERS)
+                and (p is MISSING or p is None or (p.__class__ in NUMBERS and (p.__class__ is not int or p in INTEGERS)))
             ):
                 if out is MISSING:
                     return _linalg_cond_kernels[_input._keys | tls.mode](
@@ -16446,7 +16477,7 @@ def linalg_matrix_norm(_input=MISSING, _ord=MISSING, _dim=MISSING, _keepdim=MISS
             ints_of_dim = (-2, -1) if dim is MISSING else int_tuple(dim)
             if (
                 _input.__class__ in TENSORS
-                and ord.__class__ in NUMBERS
+                and (ord.__class__ in NUMBERS and (ord.__class__ is not int or ord in INTEGERS))
                 and ints_of_dim is not None
                 and (keepdim is MISSING or keepdim.__class__ is bool)
                 and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
@@ -16689,7 +16720,7 @@ def linalg_norm(_input=MISSING, _ord=MISSING, _dim=MISSING, _keepdim=MISSING, /,
             ints_of_dim = None if dim is MISSING else (dim,) if dim.__class__ is int else int_tuple(dim)
             if (
                 _input.__class__ in TENSORS
-                and (ord is MISSING or ord is None or ord.__class__ in NUMBERS)
+                and (ord is MISSING or ord is None or (ord.__class__ in NUMBERS and (ord.__class__ is not int or ord in INTEGERS)))
                 and (ints_of_dim is not None or dim is None or dim is MISSING)
                 and (keepdim is MISSING or keepdim.__class__ is bool)
                 and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
@@ -17222,7 +17253,7 @@ def linalg_vector_norm(_input=MISSING, _ord=MISSING, _dim=MISSING, _keepdim=MISS
             ints_of_dim = None if dim is MISSING else (dim,) if dim.__class__ is int else int_tuple(dim)
             if (
                 _input.__class__ in TENSORS
-                and (ord is MISSING or ord.__class__ in NUMBERS)
+                and (ord is MISSING or (ord.__class__ in NUMBERS and (ord.__class__ is not int or ord in INTEGERS)))
                 and (ints_of_dim is not None or dim is None or dim is MISSING)
                 and (keepdim is MISSING or keepdim.__class__ is bool)
                 and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
@@ -17315,8 +17346,8 @@ def linspace(_start=MISSING, _end=MISSING, _steps=MISSING, /, more=MISSING, end=
             where_ = None if device is MISSING else as_device(device)
             if (
                 out is MISSING
-                and _start.__class__ in NUMBERS
-                and end.__class__ in NUMBERS
+                and (_start.__class__ in NUMBERS and (_start.__class__ is not int or _start in INTEGERS))
+                and (end.__class__ in NUMBERS and (end.__class__ is not int or end in INTEGERS))
                 and steps.__class__ is int
                 and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
                 and (layout is MISSING or layout is None or layout.__class__ is layout_class)
@@ -17358,7 +17389,7 @@ def linspace(_start=MISSING, _end=MISSING, _steps=MISSING, /, more=MISSING, end=
             if (
                 out is MISSING
                 and _start.__class__ in TENSORS
-                and end.__class__ in NUMBERS
+                and (end.__class__ in NUMBERS and (end.__class__ is not int or end in INTEGERS))
                 and steps.__class__ is int
                 and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
                 and (layout is MISSING or layout is None or layout.__class__ is layout_class)
@@ -17378,7 +17409,7 @@ def linspace(_start=MISSING, _end=MISSING, _steps=MISSING, /, more=MISSING, end=
                 return requiring_grad(made) if requires_grad is True else made
             if (
                 out is MISSING
-                and _start.__class__ in NUMBERS
+                and (_start.__class__ in NUMBERS and (_start.__class__ is not int or _start in INTEGERS))
                 and end.__class__ in TENSORS
                 and steps.__class__ is int
                 and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
@@ -17967,8 +17998,8 @@ def logspace(_start=MISSING, _end=MISSING, _steps=MISSING, _base=MISSING, /, mor
             where_ = None if device is MISSING else as_device(device)
             if (
                 out is MISSING
-                and _start.__class__ in NUMBERS
-                and end.__class__ in NUMBERS
+                and (_start.__class__ in NUMBERS and (_start.__class__ is not int or _start in INTEGERS))
+                and (end.__class__ in NUMBERS and (end.__class__ is not int or end in INTEGERS))
                 and steps.__class__ is int
                 and (base is MISSING or base.__class__ is float)
                 and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
@@ -18014,7 +18045,7 @@ def logspace(_start=MISSING, _end=MISSING, _steps=MISSING, _base=MISSING, /, mor
             if (
                 out is MISSING
                 and _start.__class__ in TENSORS
-                and end.__class__ in NUMBERS
+                and (end.__class__ in NUMBERS and (end.__class__ is not int or end in INTEGERS))
                 and steps.__class__ is int
                 and (base is MISSING or base.__class__ is float)
                 and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
@@ -18036,7 +18067,7 @@ def logspace(_start=MISSING, _end=MISSING, _steps=MISSING, _base=MISSING, /, mor
                 return requiring_grad(made) if requires_grad is True else made
             if (
                 out is MISSING
-                and _start.__class__ in NUMBERS
+                and (_start.__class__ in NUMBERS and (_start.__class__ is not int or _start in INTEGERS))
                 and end.__class__ in TENSORS
                 and steps.__class__ is int
                 and (base is MISSING or base.__class__ is float)
@@ -18432,7 +18463,7 @@ def masked_fill(_input=MISSING, _mask=MISSING, _value=MISSING, /, more=MISSING, 
             if (
                 _input.__class__ in TENSORS
                 and mask.__class__ in TENSORS
-                and value.__class__ in NUMBERS
+                and (value.__class__ in NUMBERS and (value.__class__ is not int or value in INTEGERS))
             ):
                 return _masked_fill_Scalar_kernels[_input._keys | mask._keys | tls.mode](
                     _input,
@@ -19497,8 +19528,8 @@ def multi_margin_loss(_input=MISSING, _target=MISSING, _p=MISSING, _margin=MISSI
             if (
                 _input.__class__ in TENSORS
                 and target.__class__ in TENSORS
-                and (p is MISSING or p.__class__ in NUMBERS)
-                and (margin is MISSING or margin.__class__ in NUMBERS)
+                and (p is MISSING or (p.__class__ in NUMBERS and (p.__class__ is not int or p in INTEGERS)))
+                and (margin is MISSING or (margin.__class__ in NUMBERS and (margin.__class__ is not int or margin in INTEGERS)))
                 and (weight is MISSING or weight is None or weight.__class__ in TENSORS)
                 and (reduction is MISSING or reduction.__class__ is int)
             ):
@@ -21590,14 +21621,20 @@ def pow(_input=MISSING, _exponent=MISSING, /, more=MISSING, exponent=MISSING, ou
                     keys = _input._keys | exponent._keys | out._keys
                     if not keys & AUTOGRAD:
                         return _pow_Tensor_Tensor_out_kernels[keys | tls.mode](_input, exponent, out)
-            if _input.__class__ in NUMBERS and exponent.__class__ in TENSORS:
+            if (
+                (_input.__class__ in NUMBERS and (_input.__class__ is not int or _input in INTEGERS))
+                and exponent.__class__ in TENSORS
+            ):
                 if out is MISSING:
                     return _pow_Scalar_kernels[exponent._keys | tls.mode](_input, exponent)
                 if out.__class__ in TENSORS:
                     keys = exponent._keys | out._keys
                     if not keys & AUTOGRAD:
                         return _pow_Scalar_out_kernels[keys | tls.mode](_input, exponent, out)
-            if _input.__class__ in TENSORS and exponent.__class__ in NUMBERS:
+            if (
+                _input.__class__ in TENSORS
+                and (exponent.__class__ in NUMBERS and (exponent.__class__ is not int or exponent in INTEGERS))
+            ):
                 if out is MISSING:
                     return _pow_Tensor_Scalar_kernels[_input._keys | tls.mode](_input, exponent)
                 if out.__class__ in TENSORS:
@@ -22195,9 +22232,9 @@ def range(_start=MISSING, _end=MISSING, _step=MISSING, /, more=MISSING, end=MISS
             where_ = None if device is MISSING else as_device(device)
             if (
                 out is MISSING
-                and _start.__class__ in NUMBERS
-                and end.__class__ in NUMBERS
-                and (step is MISSING or step.__class__ in NUMBERS)
+                and (_start.__class__ in NUMBERS and (_start.__class__ is not int or _start in INTEGERS))
+                and (end.__class__ in NUMBERS and (end.__class__ is not int or end in INTEGERS))
+                and (step is MISSING or (step.__class__ in NUMBERS and (step.__class__ is not int or step in INTEGERS)))
                 and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
                 and (layout is MISSING or layout is None or layout.__class__ is layout_class)
                 and where_ is not False
@@ -22519,10 +22556,16 @@ def remainder(_input=MISSING, _other=MISSING, /, more=MISSING, other=MISSING, ou
                     keys = _input._keys | other._keys | out._keys
                     if not keys & AUTOGRAD:
                         return _remainder_Tensor_out_kernels[keys | tls.mode](_input, other, out)
-            if _input.__class__ in NUMBERS and other.__class__ in TENSORS:
+            if (
+                (_input.__class__ in NUMBERS and (_input.__class__ is not int or _input in INTEGERS))
+                and other.__class__ in TENSORS
+            ):
                 if out is MISSING:
                     return _remainder_Scalar_Tensor_kernels[other._keys | tls.mode](_input, other)
-            if _input.__class__ in TENSORS and other.__class__ in NUMBERS:
+            if (
+                _input.__class__ in TENSORS
+                and (other.__class__ in NUMBERS and (other.__class__ is not int or other in INTEGERS))
+            ):
                 if out is MISSING:
                     return _remainder_Scalar_kernels[_input._keys | tls.mode](_input, other)
                 if out.__class__ in TENSORS:
@@ -22554,9 +22597,9 @@ def renorm(_input=MISSING, _p=MISSING, _dim=MISSING, _maxnorm=MISSING, /, more=M
         try:
             if (
                 _input.__class__ in TENSORS
-                and p.__class__ in NUMBERS
+                and (p.__class__ in NUMBERS and (p.__class__ is not int or p in INTEGERS))
                 and dim.__class__ is int
-                and maxnorm.__class__ in NUMBERS
+                and (maxnorm.__class__ in NUMBERS and (maxnorm.__class__ is not int or maxnorm in INTEGERS))
             ):
                 if out is MISSING:
                     return _renorm_kernels[_input._keys | tls.mode](_input, p, dim, maxnorm)
@@ -23325,8 +23368,8 @@ def rrelu(_input=MISSING, _lower=MISSING, _upper=MISSING, _training=MISSING, _ge
         try:
             if (
                 _input.__class__ in TENSORS
-                and (lower is MISSING or lower.__class__ in NUMBERS)
-                and (upper is MISSING or upper.__class__ in NUMBERS)
+                and (lower is MISSING or (lower.__class__ in NUMBERS and (lower.__class__ is not int or lower in INTEGERS)))
+                and (upper is MISSING or (upper.__class__ in NUMBERS and (upper.__class__ is not int or upper in INTEGERS)))
                 and (training is MISSING or training.__class__ is bool)
                 and (generator is MISSING or generator is None)
             ):
@@ -23365,8 +23408,8 @@ def rrelu_(_input=MISSING, _lower=MISSING, _upper=MISSING, _training=MISSING, _g
         try:
             if (
                 _input.__class__ in TENSORS
-                and (lower is MISSING or lower.__class__ in NUMBERS)
-                and (upper is MISSING or upper.__class__ in NUMBERS)
+                and (lower is MISSING or (lower.__class__ in NUMBERS and (lower.__class__ is not int or lower in INTEGERS)))
+                and (upper is MISSING or (upper.__class__ in NUMBERS and (upper.__class__ is not int or upper in INTEGERS)))
                 and (training is MISSING or training.__class__ is bool)
                 and (generator is MISSING or generator is None)
             ):
@@ -23409,8 +23452,8 @@ def rrelu_with_noise(_input=MISSING, _noise=MISSING, _lower=MISSING, _upper=MISS
             if (
                 _input.__class__ in TENSORS
                 and noise.__class__ in TENSORS
-                and (lower is MISSING or lower.__class__ in NUMBERS)
-                and (upper is MISSING or upper.__class__ in NUMBERS)
+                and (lower is MISSING or (lower.__class__ in NUMBERS and (lower.__class__ is not int or lower in INTEGERS)))
+                and (upper is MISSING or (upper.__class__ in NUMBERS and (upper.__class__ is not int or upper in INTEGERS)))
                 and (training is MISSING or training.__class__ is bool)
                 and (generator is MISSING or generator is None)
             ):
@@ -23456,8 +23499,8 @@ def rrelu_with_noise_backward(_grad_output=MISSING, _input=MISSING, _noise=MISSI
                 _grad_output.__class__ in TENSORS
                 and input.__class__ in TENSORS
                 and noise.__class__ in TENSORS
-                and lower.__class__ in NUMBERS
-                and upper.__class__ in NUMBERS
+                and (lower.__class__ in NUMBERS and (lower.__class__ is not int or lower in INTEGERS))
+                and (upper.__class__ in NUMBERS and (upper.__class__ is not int or upper in INTEGERS))
                 and training.__class__ is bool
                 and self_is_result.__class__ is bool
             ):
@@ -23537,7 +23580,7 @@ def rsub(_input=MISSING, _other=MISSING, _alpha=MISSING, /, more=MISSING, other=
                 _alpha is MISSING
                 and _input.__class__ in TENSORS
                 and other.__class__ in TENSORS
-                and (alpha is MISSING or alpha.__class__ in NUMBERS)
+                and (alpha is MISSING or (alpha.__class__ in NUMBERS and (alpha.__class__ is not int or alpha in INTEGERS)))
             ):
                 return _rsub_Tensor_kernels[_input._keys | other._keys | tls.mode](
                     _input,
@@ -23546,8 +23589,8 @@ def rsub(_input=MISSING, _other=MISSING, _alpha=MISSING, /, more=MISSING, other=
                 )
             if (
                 _input.__class__ in TENSORS
-                and other.__class__ in NUMBERS
-                and (alpha is MISSING or alpha.__class__ in NUMBERS)
+                and (other.__class__ in NUMBERS and (other.__class__ is not int or other in INTEGERS))
+                and (alpha is MISSING or (alpha.__class__ in NUMBERS and (alpha.__class__ is not int or alpha in INTEGERS)))
             ):
                 return _rsub_Scalar_kernels[_input._keys | tls.mode](
                     _input,
@@ -23570,7 +23613,7 @@ def scalar_tensor(_s=MISSING, /, more=MISSING, dtype=MISSING, layout=MISSING, de
         try:
             where_ = None if device is MISSING else as_device(device)
             if (
-                _s.__class__ in NUMBERS
+                (_s.__class__ in NUMBERS and (_s.__class__ is not int or _s in INTEGERS))
                 and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
                 and (layout is MISSING or layout is None or layout.__class__ is layout_class)
                 and where_ is not False
@@ -23695,7 +23738,7 @@ def scatter(_input=MISSING, _dim=MISSING, _index=MISSING, _src=MISSING, /, more=
                 and _input.__class__ in TENSORS
                 and dim.__class__ is int
                 and index.__class__ in TENSORS
-                and _src.__class__ in NUMBERS
+                and (_src.__class__ in NUMBERS and (_src.__class__ is not int or _src in INTEGERS))
             ):
                 if out is MISSING:
                     return _scatter_value_kernels[_input._keys | index._keys | tls.mode](
@@ -23744,7 +23787,7 @@ def scatter(_input=MISSING, _dim=MISSING, _index=MISSING, _src=MISSING, /, more=
                 and _input.__class__ in TENSORS
                 and dim.__class__ is int
                 and index.__class__ in TENSORS
-                and _src.__class__ in NUMBERS
+                and (_src.__class__ in NUMBERS and (_src.__class__ is not int or _src in INTEGERS))
                 and reduce.__class__ is str
             ):
                 if out is MISSING:
@@ -23926,7 +23969,7 @@ def searchsorted(_sorted_sequence=MISSING, _input=MISSING, /, more=MISSING, inpu
             if (
                 _input is input
                 and _sorted_sequence.__class__ in TENSORS
-                and _input.__class__ in NUMBERS
+                and (_input.__class__ in NUMBERS and (_input.__class__ is not int or _input in INTEGERS))
                 and (out_int32 is MISSING or out_int32.__class__ is bool)
                 and (right is MISSING or right.__class__ is bool)
                 and (side is MISSING or side is None or side.__class__ is str)
@@ -24662,8 +24705,8 @@ def softplus(_input=MISSING, _beta=MISSING, _threshold=MISSING, /, more=MISSING,
         try:
             if (
                 _input.__class__ in TENSORS
-                and (beta is MISSING or beta.__class__ in NUMBERS)
-                and (threshold is MISSING or threshold.__class__ in NUMBERS)
+                and (beta is MISSING or (beta.__class__ in NUMBERS and (beta.__class__ is not int or beta in INTEGERS)))
+                and (threshold is MISSING or (threshold.__class__ in NUMBERS and (threshold.__class__ is not int or threshold in INTEGERS)))
             ):
                 if out is MISSING:
                     return _softplus_kernels[_input._keys | tls.mode](
@@ -24704,8 +24747,8 @@ def softplus_backward(_grad_output=MISSING, _input=MISSING, _beta=MISSING, _thre
             if (
                 _grad_output.__class__ in TENSORS
                 and input.__class__ in TENSORS
-                and beta.__class__ in NUMBERS
-                and threshold.__class__ in NUMBERS
+                and (beta.__class__ in NUMBERS and (beta.__class__ is not int or beta in INTEGERS))
+                and (threshold.__class__ in NUMBERS and (threshold.__class__ is not int or threshold in INTEGERS))
             ):
                 if out is MISSING:
                     return _softplus_backward_kernels[_grad_output._keys | input._keys | tls.mode](
@@ -24743,7 +24786,7 @@ def softshrink(_input=MISSING, _lambd=MISSING, /, more=MISSING, lambd=MISSING, o
         try:
             if (
                 _input.__class__ in TENSORS
-                and (lambd is MISSING or lambd.__class__ in NUMBERS)
+                and (lambd is MISSING or (lambd.__class__ in NUMBERS and (lambd.__class__ is not int or lambd in INTEGERS)))
             ):
                 if out is MISSING:
                     return _softshrink_kernels[_input._keys | tls.mode](
@@ -24779,7 +24822,7 @@ def softshrink_backward(_grad_output=MISSING, _input=MISSING, _lambd=MISSING, /,
             if (
                 _grad_output.__class__ in TENSORS
                 and input.__class__ in TENSORS
-                and lambd.__class__ in NUMBERS
+                and (lambd.__class__ in NUMBERS and (lambd.__class__ is not int or lambd in INTEGERS))
             ):
                 if out is MISSING:
                     return _softshrink_backward_kernels[_grad_output._keys | input._keys | tls.mode](
@@ -24973,7 +25016,10 @@ def special_chebyshev_polynomial_t(_x=MISSING, _n=MISSING, /, more=MISSING, n=MI
                     keys = _x._keys | n._keys | out._keys
                     if not keys & AUTOGRAD:
                         return _special_chebyshev_polynomial_t_out_kernels[keys | tls.mode](_x, n, out)
-            if _x.__class__ in NUMBERS and n.__class__ in TENSORS:
+            if (
+                (_x.__class__ in NUMBERS and (_x.__class__ is not int or _x in INTEGERS))
+                and n.__class__ in TENSORS
+            ):
                 if out is MISSING:
                     return _special_chebyshev_polynomial_t_x_scalar_kernels[n._keys | tls.mode](_x, n)
                 if out.__class__ in TENSORS:
@@ -24984,7 +25030,10 @@ def special_chebyshev_polynomial_t(_x=MISSING, _n=MISSING, /, more=MISSING, n=MI
                             n,
                             out,
                         )
-            if _x.__class__ in TENSORS and n.__class__ in NUMBERS:
+            if (
+                _x.__class__ in TENSORS
+                and (n.__class__ in NUMBERS and (n.__class__ is not int or n in INTEGERS))
+            ):
                 if out is MISSING:
                     return _special_chebyshev_polynomial_t_n_scalar_kernels[_x._keys | tls.mode](_x, n)
                 if out.__class__ in TENSORS:
@@ -25019,7 +25068,10 @@ def special_chebyshev_polynomial_u(_x=MISSING, _n=MISSING, /, more=MISSING, n=MI
                     keys = _x._keys | n._keys | out._keys
                     if not keys & AUTOGRAD:
                         return _special_chebyshev_polynomial_u_out_kernels[keys | tls.mode](_x, n, out)
-            if _x.__class__ in NUMBERS and n.__class__ in TENSORS:
+            if (
+                (_x.__class__ in NUMBERS and (_x.__class__ is not int or _x in INTEGERS))
+                and n.__class__ in TENSORS
+            ):
                 if out is MISSING:
                     return _special_chebyshev_polynomial_u_x_scalar_kernels[n._keys | tls.mode](_x, n)
                 if out.__class__ in TENSORS:
@@ -25030,7 +25082,10 @@ def special_chebyshev_polynomial_u(_x=MISSING, _n=MISSING, /, more=MISSING, n=MI
                             n,
                             out,
                         )
-            if _x.__class__ in TENSORS and n.__class__ in NUMBERS:
+            if (
+                _x.__class__ in TENSORS
+                and (n.__class__ in NUMBERS and (n.__class__ is not int or n in INTEGERS))
+            ):
                 if out is MISSING:
                     return _special_chebyshev_polynomial_u_n_scalar_kernels[_x._keys | tls.mode](_x, n)
                 if out.__class__ in TENSORS:
@@ -25065,7 +25120,10 @@ def special_chebyshev_polynomial_v(_x=MISSING, _n=MISSING, /, more=MISSING, n=MI
                     keys = _x._keys | n._keys | out._keys
                     if not keys & AUTOGRAD:
                         return _special_chebyshev_polynomial_v_out_kernels[keys | tls.mode](_x, n, out)
-            if _x.__class__ in NUMBERS and n.__class__ in TENSORS:
+            if (
+                (_x.__class__ in NUMBERS and (_x.__class__ is not int or _x in INTEGERS))
+                and n.__class__ in TENSORS
+            ):
                 if out is MISSING:
                     return _special_chebyshev_polynomial_v_x_scalar_kernels[n._keys | tls.mode](_x, n)
                 if out.__class__ in TENSORS:
@@ -25076,7 +25134,10 @@ def special_chebyshev_polynomial_v(_x=MISSING, _n=MISSING, /, more=MISSING, n=MI
                             n,
                             out,
                         )
-            if _x.__class__ in TENSORS and n.__class__ in NUMBERS:
+            if (
+                _x.__class__ in TENSORS
+                and (n.__class__ in NUMBERS and (n.__class__ is not int or n in INTEGERS))
+            ):
                 if out is MISSING:
                     return _special_chebyshev_polynomial_v_n_scalar_kernels[_x._keys | tls.mode](_x, n)
                 if out.__class__ in TENSORS:
@@ -25111,7 +25172,10 @@ def special_chebyshev_polynomial_w(_x=MISSING, _n=MISSING, /, more=MISSING, n=MI
                     keys = _x._keys | n._keys | out._keys
                     if not keys & AUTOGRAD:
                         return _special_chebyshev_polynomial_w_out_kernels[keys | tls.mode](_x, n, out)
-            if _x.__class__ in NUMBERS and n.__class__ in TENSORS:
+            if (
+                (_x.__class__ in NUMBERS and (_x.__class__ is not int or _x in INTEGERS))
+                and n.__class__ in TENSORS
+            ):
                 if out is MISSING:
                     return _special_chebyshev_polynomial_w_x_scalar_kernels[n._keys | tls.mode](_x, n)
                 if out.__class__ in TENSORS:
@@ -25122,7 +25186,10 @@ def special_chebyshev_polynomial_w(_x=MISSING, _n=MISSING, /, more=MISSING, n=MI
                             n,
                             out,
                         )
-            if _x.__class__ in TENSORS and n.__class__ in NUMBERS:
+            if (
+                _x.__class__ in TENSORS
+                and (n.__class__ in NUMBERS and (n.__class__ is not int or n in INTEGERS))
+            ):
                 if out is MISSING:
                     return _special_chebyshev_polynomial_w_n_scalar_kernels[_x._keys | tls.mode](_x, n)
                 if out.__class__ in TENSORS:
@@ -25415,14 +25482,20 @@ def special_hermite_polynomial_h(_x=MISSING, _n=MISSING, /, more=MISSING, n=MISS
                     keys = _x._keys | n._keys | out._keys
                     if not keys & AUTOGRAD:
                         return _special_hermite_polynomial_h_out_kernels[keys | tls.mode](_x, n, out)
-            if _x.__class__ in NUMBERS and n.__class__ in TENSORS:
+            if (
+                (_x.__class__ in NUMBERS and (_x.__class__ is not int or _x in INTEGERS))
+                and n.__class__ in TENSORS
+            ):
                 if out is MISSING:
                     return _special_hermite_polynomial_h_x_scalar_kernels[n._keys | tls.mode](_x, n)
                 if out.__class__ in TENSORS:
                     keys = n._keys | out._keys
                     if not keys & AUTOGRAD:
                         return _special_hermite_polynomial_h_x_scalar_out_kernels[keys | tls.mode](_x, n, out)
-            if _x.__class__ in TENSORS and n.__class__ in NUMBERS:
+            if (
+                _x.__class__ in TENSORS
+                and (n.__class__ in NUMBERS and (n.__class__ is not int or n in INTEGERS))
+            ):
                 if out is MISSING:
                     return _special_hermite_polynomial_h_n_scalar_kernels[_x._keys | tls.mode](_x, n)
                 if out.__class__ in TENSORS:
@@ -25453,14 +25526,20 @@ def special_hermite_polynomial_he(_x=MISSING, _n=MISSING, /, more=MISSING, n=MIS
                     keys = _x._keys | n._keys | out._keys
                     if not keys & AUTOGRAD:
                         return _special_hermite_polynomial_he_out_kernels[keys | tls.mode](_x, n, out)
-            if _x.__class__ in NUMBERS and n.__class__ in TENSORS:
+            if (
+                (_x.__class__ in NUMBERS and (_x.__class__ is not int or _x in INTEGERS))
+                and n.__class__ in TENSORS
+            ):
                 if out is MISSING:
                     return _special_hermite_polynomial_he_x_scalar_kernels[n._keys | tls.mode](_x, n)
                 if out.__class__ in TENSORS:
                     keys = n._keys | out._keys
                     if not keys & AUTOGRAD:
                         return _special_hermite_polynomial_he_x_scalar_out_kernels[keys | tls.mode](_x, n, out)
-            if _x.__class__ in TENSORS and n.__class__ in NUMBERS:
+            if (
+                _x.__class__ in TENSORS
+                and (n.__class__ in NUMBERS and (n.__class__ is not int or n in INTEGERS))
+            ):
                 if out is MISSING:
                     return _special_hermite_polynomial_he_n_scalar_kernels[_x._keys | tls.mode](_x, n)
                 if out.__class__ in TENSORS:
@@ -25575,14 +25654,20 @@ def special_laguerre_polynomial_l(_x=MISSING, _n=MISSING, /, more=MISSING, n=MIS
                     keys = _x._keys | n._keys | out._keys
                     if not keys & AUTOGRAD:
                         return _special_laguerre_polynomial_l_out_kernels[keys | tls.mode](_x, n, out)
-            if _x.__class__ in NUMBERS and n.__class__ in TENSORS:
+            if (
+                (_x.__class__ in NUMBERS and (_x.__class__ is not int or _x in INTEGERS))
+                and n.__class__ in TENSORS
+            ):
                 if out is MISSING:
                     return _special_laguerre_polynomial_l_x_scalar_kernels[n._keys | tls.mode](_x, n)
                 if out.__class__ in TENSORS:
                     keys = n._keys | out._keys
                     if not keys & AUTOGRAD:
                         return _special_laguerre_polynomial_l_x_scalar_out_kernels[keys | tls.mode](_x, n, out)
-            if _x.__class__ in TENSORS and n.__class__ in NUMBERS:
+            if (
+                _x.__class__ in TENSORS
+                and (n.__class__ in NUMBERS and (n.__class__ is not int or n in INTEGERS))
+            ):
                 if out is MISSING:
                     return _special_laguerre_polynomial_l_n_scalar_kernels[_x._keys | tls.mode](_x, n)
                 if out.__class__ in TENSORS:
@@ -25613,14 +25698,20 @@ def special_legendre_polynomial_p(_x=MISSING, _n=MISSING, /, more=MISSING, n=MIS
                     keys = _x._keys | n._keys | out._keys
                     if not keys & AUTOGRAD:
                         return _special_legendre_polynomial_p_out_kernels[keys | tls.mode](_x, n, out)
-            if _x.__class__ in NUMBERS and n.__class__ in TENSORS:
+            if (
+                (_x.__class__ in NUMBERS and (_x.__class__ is not int or _x in INTEGERS))
+                and n.__class__ in TENSORS
+            ):
                 if out is MISSING:
                     return _special_legendre_polynomial_p_x_scalar_kernels[n._keys | tls.mode](_x, n)
                 if out.__class__ in TENSORS:
                     keys = n._keys | out._keys
                     if not keys & AUTOGRAD:
                         return _special_legendre_polynomial_p_x_scalar_out_kernels[keys | tls.mode](_x, n, out)
-            if _x.__class__ in TENSORS and n.__class__ in NUMBERS:
+            if (
+                _x.__class__ in TENSORS
+                and (n.__class__ in NUMBERS and (n.__class__ is not int or n in INTEGERS))
+            ):
                 if out is MISSING:
                     return _special_legendre_polynomial_p_n_scalar_kernels[_x._keys | tls.mode](_x, n)
                 if out.__class__ in TENSORS:
@@ -26066,7 +26157,10 @@ def special_shifted_chebyshev_polynomial_t(_x=MISSING, _n=MISSING, /, more=MISSI
                     keys = _x._keys | n._keys | out._keys
                     if not keys & AUTOGRAD:
                         return _special_shifted_chebyshev_polynomial_t_out_kernels[keys | tls.mode](_x, n, out)
-            if _x.__class__ in NUMBERS and n.__class__ in TENSORS:
+            if (
+                (_x.__class__ in NUMBERS and (_x.__class__ is not int or _x in INTEGERS))
+                and n.__class__ in TENSORS
+            ):
                 if out is MISSING:
                     return _special_shifted_chebyshev_polynomial_t_x_scalar_kernels[n._keys | tls.mode](
                         _x,
@@ -26080,7 +26174,10 @@ def special_shifted_chebyshev_polynomial_t(_x=MISSING, _n=MISSING, /, more=MISSI
                             n,
                             out,
                         )
-            if _x.__class__ in TENSORS and n.__class__ in NUMBERS:
+            if (
+                _x.__class__ in TENSORS
+                and (n.__class__ in NUMBERS and (n.__class__ is not int or n in INTEGERS))
+            ):
                 if out is MISSING:
                     return _special_shifted_chebyshev_polynomial_t_n_scalar_kernels[_x._keys | tls.mode](
                         _x,
@@ -26121,7 +26218,10 @@ def special_shifted_chebyshev_polynomial_u(_x=MISSING, _n=MISSING, /, more=MISSI
                     keys = _x._keys | n._keys | out._keys
                     if not keys & AUTOGRAD:
                         return _special_shifted_chebyshev_polynomial_u_out_kernels[keys | tls.mode](_x, n, out)
-            if _x.__class__ in NUMBERS and n.__class__ in TENSORS:
+            if (
+                (_x.__class__ in NUMBERS and (_x.__class__ is not int or _x in INTEGERS))
+                and n.__class__ in TENSORS
+            ):
                 if out is MISSING:
                     return _special_shifted_chebyshev_polynomial_u_x_scalar_kernels[n._keys | tls.mode](
                         _x,
@@ -26135,7 +26235,10 @@ def special_shifted_chebyshev_polynomial_u(_x=MISSING, _n=MISSING, /, more=MISSI
                             n,
                             out,
                         )
-            if _x.__class__ in TENSORS and n.__class__ in NUMBERS:
+            if (
+                _x.__class__ in TENSORS
+                and (n.__class__ in NUMBERS and (n.__class__ is not int or n in INTEGERS))
+            ):
                 if out is MISSING:
                     return _special_shifted_chebyshev_polynomial_u_n_scalar_kernels[_x._keys | tls.mode](
                         _x,
@@ -26176,7 +26279,10 @@ def special_shifted_chebyshev_polynomial_v(_x=MISSING, _n=MISSING, /, more=MISSI
                     keys = _x._keys | n._keys | out._keys
                     if not keys & AUTOGRAD:
                         return _special_shifted_chebyshev_polynomial_v_out_kernels[keys | tls.mode](_x, n, out)
-            if _x.__class__ in NUMBERS and n.__class__ in TENSORS:
+            if (
+                (_x.__class__ in NUMBERS and (_x.__class__ is not int or _x in INTEGERS))
+                and n.__class__ in TENSORS
+            ):
                 if out is MISSING:
                     return _special_shifted_chebyshev_polynomial_v_x_scalar_kernels[n._keys | tls.mode](
                         _x,
@@ -26190,7 +26296,10 @@ def special_shifted_chebyshev_polynomial_v(_x=MISSING, _n=MISSING, /, more=MISSI
                             n,
                             out,
                         )
-            if _x.__class__ in TENSORS and n.__class__ in NUMBERS:
+            if (
+                _x.__class__ in TENSORS
+                and (n.__class__ in NUMBERS and (n.__class__ is not int or n in INTEGERS))
+            ):
                 if out is MISSING:
                     return _special_shifted_chebyshev_polynomial_v_n_scalar_kernels[_x._keys | tls.mode](
                         _x,
@@ -26231,7 +26340,10 @@ def special_shifted_chebyshev_polynomial_w(_x=MISSING, _n=MISSING, /, more=MISSI
                     keys = _x._keys | n._keys | out._keys
                     if not keys & AUTOGRAD:
                         return _special_shifted_chebyshev_polynomial_w_out_kernels[keys | tls.mode](_x, n, out)
-            if _x.__class__ in NUMBERS and n.__class__ in TENSORS:
+            if (
+                (_x.__class__ in NUMBERS and (_x.__class__ is not int or _x in INTEGERS))
+                and n.__class__ in TENSORS
+            ):
                 if out is MISSING:
                     return _special_shifted_chebyshev_polynomial_w_x_scalar_kernels[n._keys | tls.mode](
                         _x,
@@ -26245,7 +26357,10 @@ def special_shifted_chebyshev_polynomial_w(_x=MISSING, _n=MISSING, /, more=MISSI
                             n,
                             out,
                         )
-            if _x.__class__ in TENSORS and n.__class__ in NUMBERS:
+            if (
+                _x.__class__ in TENSORS
+                and (n.__class__ in NUMBERS and (n.__class__ is not int or n in INTEGERS))
+            ):
                 if out is MISSING:
                     return _special_shifted_chebyshev_polynomial_w_n_scalar_kernels[_x._keys | tls.mode](
                         _x,
@@ -26356,14 +26471,20 @@ def special_xlog1py(_input=MISSING, _other=MISSING, /, more=MISSING, other=MISSI
                     keys = _input._keys | other._keys | out._keys
                     if not keys & AUTOGRAD:
                         return _special_xlog1py_out_kernels[keys | tls.mode](_input, other, out)
-            if _input.__class__ in NUMBERS and other.__class__ in TENSORS:
+            if (
+                (_input.__class__ in NUMBERS and (_input.__class__ is not int or _input in INTEGERS))
+                and other.__class__ in TENSORS
+            ):
                 if out is MISSING:
                     return _special_xlog1py_self_scalar_kernels[other._keys | tls.mode](_input, other)
                 if out.__class__ in TENSORS:
                     keys = other._keys | out._keys
                     if not keys & AUTOGRAD:
                         return _special_xlog1py_self_scalar_out_kernels[keys | tls.mode](_input, other, out)
-            if _input.__class__ in TENSORS and other.__class__ in NUMBERS:
+            if (
+                _input.__class__ in TENSORS
+                and (other.__class__ in NUMBERS and (other.__class__ is not int or other in INTEGERS))
+            ):
                 if out is MISSING:
                     return _special_xlog1py_other_scalar_kernels[_input._keys | tls.mode](_input, other)
                 if out.__class__ in TENSORS:
@@ -26395,14 +26516,20 @@ def special_xlogy(_input=MISSING, _other=MISSING, /, more=MISSING, other=MISSING
                     keys = _input._keys | other._keys | out._keys
                     if not keys & AUTOGRAD:
                         return _special_xlogy_out_kernels[keys | tls.mode](_input, other, out)
-            if _input.__class__ in NUMBERS and other.__class__ in TENSORS:
+            if (
+                (_input.__class__ in NUMBERS and (_input.__class__ is not int or _input in INTEGERS))
+                and other.__class__ in TENSORS
+            ):
                 if out is MISSING:
                     return _special_xlogy_self_scalar_kernels[other._keys | tls.mode](_input, other)
                 if out.__class__ in TENSORS:
                     keys = other._keys | out._keys
                     if not keys & AUTOGRAD:
                         return _special_xlogy_self_scalar_out_kernels[keys | tls.mode](_input, other, out)
-            if _input.__class__ in TENSORS and other.__class__ in NUMBERS:
+            if (
+                _input.__class__ in TENSORS
+                and (other.__class__ in NUMBERS and (other.__class__ is not int or other in INTEGERS))
+            ):
                 if out is MISSING:
                     return _special_xlogy_other_scalar_kernels[_input._keys | tls.mode](_input, other)
                 if out.__class__ in TENSORS:
@@ -26434,14 +26561,20 @@ def special_zeta(_input=MISSING, _other=MISSING, /, more=MISSING, other=MISSING,
                     keys = _input._keys | other._keys | out._keys
                     if not keys & AUTOGRAD:
                         return _special_zeta_out_kernels[keys | tls.mode](_input, other, out)
-            if _input.__class__ in NUMBERS and other.__class__ in TENSORS:
+            if (
+                (_input.__class__ in NUMBERS and (_input.__class__ is not int or _input in INTEGERS))
+                and other.__class__ in TENSORS
+            ):
                 if out is MISSING:
                     return _special_zeta_self_scalar_kernels[other._keys | tls.mode](_input, other)
                 if out.__class__ in TENSORS:
                     keys = other._keys | out._keys
                     if not keys & AUTOGRAD:
                         return _special_zeta_self_scalar_out_kernels[keys | tls.mode](_input, other, out)
-            if _input.__class__ in TENSORS and other.__class__ in NUMBERS:
+            if (
+                _input.__class__ in TENSORS
+                and (other.__class__ in NUMBERS and (other.__class__ is not int or other in INTEGERS))
+            ):
                 if out is MISSING:
                     return _special_zeta_other_scalar_kernels[_input._keys | tls.mode](_input, other)
                 if out.__class__ in TENSORS:
@@ -26813,7 +26946,7 @@ def std(_input=MISSING, _dim=MISSING, _unbiased=MISSING, _keepdim=MISSING, /, mo
                 and unbiased is MISSING
                 and _input.__class__ in TENSORS
                 and (ints_of_dim is not None or dim is None or dim is MISSING)
-                and (correction is MISSING or correction is None or correction.__class__ in NUMBERS)
+                and (correction is MISSING or correction is None or (correction.__class__ in NUMBERS and (correction.__class__ is not int or correction in INTEGERS)))
                 and (keepdim is MISSING or keepdim.__class__ is bool)
             ):
                 if out is MISSING:
@@ -26890,7 +27023,7 @@ def std_mean(_input=MISSING, _dim=MISSING, _unbiased=MISSING, _keepdim=MISSING, 
                 and unbiased is MISSING
                 and _input.__class__ in TENSORS
                 and (ints_of_dim is not None or dim is None or dim is MISSING)
-                and (correction is MISSING or correction is None or correction.__class__ in NUMBERS)
+                and (correction is MISSING or correction is None or (correction.__class__ in NUMBERS and (correction.__class__ is not int or correction in INTEGERS)))
                 and (keepdim is MISSING or keepdim.__class__ is bool)
             ):
                 return _std_mean_correction_kernels[_input._keys | tls.mode](
@@ -26989,7 +27122,7 @@ def sub(_input=MISSING, _other=MISSING, /, more=MISSING, other=MISSING, alpha=MI
             if (
                 _input.__class__ in TENSORS
                 and (other.__class__ in TENSORS or other.__class__ in NUMBERS)
-                and (alpha is MISSING or alpha.__class__ in NUMBERS)
+                and (alpha is MISSING or (alpha.__class__ in NUMBERS and (alpha.__class__ is not int or alpha in INTEGERS)))
             ):
                 if out is MISSING:
                     return _sub_Tensor_kernels[_input._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
@@ -27026,7 +27159,7 @@ def subtract(_input=MISSING, _other=MISSING, /, more=MISSING, other=MISSING, alp
             if (
                 _input.__class__ in TENSORS
                 and (other.__class__ in TENSORS or other.__class__ in NUMBERS)
-                and (alpha is MISSING or alpha.__class__ in NUMBERS)
+                and (alpha is MISSING or (alpha.__class__ in NUMBERS and (alpha.__class__ is not int or alpha in INTEGERS)))
             ):
                 if out is MISSING:
                     return _subtract_Tensor_kernels[_input._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
@@ -27467,8 +27600,8 @@ def threshold(_input=MISSING, _threshold=MISSING, _value=MISSING, /, more=MISSIN
         try:
             if (
                 _input.__class__ in TENSORS
-                and threshold.__class__ in NUMBERS
-                and value.__class__ in NUMBERS
+                and (threshold.__class__ in NUMBERS and (threshold.__class__ is not int or threshold in INTEGERS))
+                and (value.__class__ in NUMBERS and (value.__class__ is not int or value in INTEGERS))
             ):
                 if out is MISSING:
                     return _threshold_kernels[_input._keys | tls.mode](_input, threshold, value)
@@ -27500,8 +27633,8 @@ def threshold_(_input=MISSING, _threshold=MISSING, _value=MISSING, /, more=MISSI
         try:
             if (
                 _input.__class__ in TENSORS
-                and threshold.__class__ in NUMBERS
-                and value.__class__ in NUMBERS
+                and (threshold.__class__ in NUMBERS and (threshold.__class__ is not int or threshold in INTEGERS))
+                and (value.__class__ in NUMBERS and (value.__class__ is not int or value in INTEGERS))
             ):
                 return _threshold__kernels[_input._keys | tls.mode](_input, threshold, value)
         except Overridden:
@@ -27525,7 +27658,7 @@ def threshold_backward(_grad_output=MISSING, _input=MISSING, _threshold=MISSING,
             if (
                 _grad_output.__class__ in TENSORS
                 and input.__class__ in TENSORS
-                and threshold.__class__ in NUMBERS
+                and (threshold.__class__ in NUMBERS and (threshold.__class__ is not int or threshold in INTEGERS))
             ):
                 if out is MISSING:
                     return _threshold_backward_kernels[_grad_output._keys | input._keys | tls.mode](
@@ -27708,7 +27841,7 @@ def trapezoid(_y=MISSING, _x=MISSING, /, more=MISSING, x=MISSING, dim=MISSING, d
             if (
                 x is MISSING
                 and _y.__class__ in TENSORS
-                and (dx is MISSING or dx.__class__ in NUMBERS)
+                and (dx is MISSING or (dx.__class__ in NUMBERS and (dx.__class__ is not int or dx in INTEGERS)))
                 and (dim is MISSING or dim.__class__ is int)
             ):
                 return _trapezoid_dx_kernels[_y._keys | tls.mode](
@@ -29067,7 +29200,7 @@ def var(_input=MISSING, _dim=MISSING, _unbiased=MISSING, _keepdim=MISSING, /, mo
                 and unbiased is MISSING
                 and _input.__class__ in TENSORS
                 and (ints_of_dim is not None or dim is None or dim is MISSING)
-                and (correction is MISSING or correction is None or correction.__class__ in NUMBERS)
+                and (correction is MISSING or correction is None or (correction.__class__ in NUMBERS and (correction.__class__ is not int or correction in INTEGERS)))
                 and (keepdim is MISSING or keepdim.__class__ is bool)
             ):
                 if out is MISSING:
@@ -29144,7 +29277,7 @@ def var_mean(_input=MISSING, _dim=MISSING, _unbiased=MISSING, _keepdim=MISSING, 
                 and unbiased is MISSING
                 and _input.__class__ in TENSORS
                 and (ints_of_dim is not None or dim is None or dim is MISSING)
-                and (correction is MISSING or correction is None or correction.__class__ in NUMBERS)
+                and (correction is MISSING or correction is None or (correction.__class__ in NUMBERS and (correction.__class__ is not int or correction in INTEGERS)))
                 and (keepdim is MISSING or keepdim.__class__ is bool)
             ):
                 return _var_mean_correction_kernels[_input._keys | tls.mode](
@@ -29406,14 +29539,20 @@ def xlogy(_input=MISSING, _other=MISSING, /, more=MISSING, other=MISSING, out=MI
                     keys = _input._keys | other._keys | out._keys
                     if not keys & AUTOGRAD:
                         return _xlogy_OutTensor_kernels[keys | tls.mode](_input, other, out)
-            if _input.__class__ in NUMBERS and other.__class__ in TENSORS:
+            if (
+                (_input.__class__ in NUMBERS and (_input.__class__ is not int or _input in INTEGERS))
+                and other.__class__ in TENSORS
+            ):
                 if out is MISSING:
                     return _xlogy_Scalar_Self_kernels[other._keys | tls.mode](_input, other)
                 if out.__class__ in TENSORS:
                     keys = other._keys | out._keys
                     if not keys & AUTOGRAD:
                         return _xlogy_OutScalar_Self_kernels[keys | tls.mode](_input, other, out)
-            if _input.__class__ in TENSORS and other.__class__ in NUMBERS:
+            if (
+                _input.__class__ in TENSORS
+                and (other.__class__ in NUMBERS and (other.__class__ is not int or other in INTEGERS))
+            ):
                 if out is MISSING:
                     return _xlogy_Scalar_Other_kernels[_input._keys | tls.mode](_input, other)
                 if out.__class__ in TENSORS:
@@ -29439,7 +29578,10 @@ def xlogy_(_input=MISSING, _other=MISSING, /, more=MISSING, other=MISSING, *args
         try:
             if _input.__class__ in TENSORS and other.__class__ in TENSORS:
                 return _xlogy__Tensor_kernels[_input._keys | other._keys | tls.mode](_input, other)
-            if _input.__class__ in TENSORS and other.__class__ in NUMBERS:
+            if (
+                _input.__class__ in TENSORS
+                and (other.__class__ in NUMBERS and (other.__class__ is not int or other in INTEGERS))
+            ):
                 return _xlogy__Scalar_Other_kernels[_input._keys | tls.mode](_input, other)
         except Overridden:
             pass

@@ -1001,6 +1001,7 @@ from ..factories import requiring_grad
 from ..formats import contiguous_format, preserve_format
 from ..formats import layout as layout_class
 from ..formats import memory_format as memory_format_class
+from ..number_range import INTEGERS
 from ..overriding import Overridden
 from ..schema import MISSING
 from ..state import tls
@@ -1189,7 +1190,7 @@ class TensorBase:
             try:
                 if (
                     (other.__class__ in TENSORS or other.__class__ in NUMBERS)
-                    and (alpha is MISSING or alpha.__class__ in NUMBERS)
+                    and (alpha is MISSING or (alpha.__class__ in NUMBERS and (alpha.__class__ is not int or alpha in INTEGERS)))
                 ):
                     return _add_Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
                         self,
@@ -1215,7 +1216,7 @@ class TensorBase:
             try:
                 if (
                     (other.__class__ in TENSORS or other.__class__ in NUMBERS)
-                    and (alpha is MISSING or alpha.__class__ in NUMBERS)
+                    and (alpha is MISSING or (alpha.__class__ in NUMBERS and (alpha.__class__ is not int or alpha in INTEGERS)))
                 ):
                     return _add__Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
                         self,
@@ -1245,8 +1246,8 @@ class TensorBase:
                 if (
                     batch1.__class__ in TENSORS
                     and batch2.__class__ in TENSORS
-                    and (beta is MISSING or beta.__class__ in NUMBERS)
-                    and (alpha is MISSING or alpha.__class__ in NUMBERS)
+                    and (beta is MISSING or (beta.__class__ in NUMBERS and (beta.__class__ is not int or beta in INTEGERS)))
+                    and (alpha is MISSING or (alpha.__class__ in NUMBERS and (alpha.__class__ is not int or alpha in INTEGERS)))
                 ):
                     return _addbmm_kernels[
                         self._keys
@@ -1283,8 +1284,8 @@ class TensorBase:
                 if (
                     batch1.__class__ in TENSORS
                     and batch2.__class__ in TENSORS
-                    and (beta is MISSING or beta.__class__ in NUMBERS)
-                    and (alpha is MISSING or alpha.__class__ in NUMBERS)
+                    and (beta is MISSING or (beta.__class__ in NUMBERS and (beta.__class__ is not int or beta in INTEGERS)))
+                    and (alpha is MISSING or (alpha.__class__ in NUMBERS and (alpha.__class__ is not int or alpha in INTEGERS)))
                 ):
                     return _addbmm__kernels[
                         self._keys
@@ -1321,7 +1322,7 @@ class TensorBase:
                 if (
                     tensor1.__class__ in TENSORS
                     and tensor2.__class__ in TENSORS
-                    and (value is MISSING or value.__class__ in NUMBERS)
+                    and (value is MISSING or (value.__class__ in NUMBERS and (value.__class__ is not int or value in INTEGERS)))
                 ):
                     return _addcdiv_kernels[
                         self._keys
@@ -1357,7 +1358,7 @@ class TensorBase:
                 if (
                     tensor1.__class__ in TENSORS
                     and tensor2.__class__ in TENSORS
-                    and (value is MISSING or value.__class__ in NUMBERS)
+                    and (value is MISSING or (value.__class__ in NUMBERS and (value.__class__ is not int or value in INTEGERS)))
                 ):
                     return _addcdiv__kernels[
                         self._keys
@@ -1393,7 +1394,7 @@ class TensorBase:
                 if (
                     tensor1.__class__ in TENSORS
                     and tensor2.__class__ in TENSORS
-                    and (value is MISSING or value.__class__ in NUMBERS)
+                    and (value is MISSING or (value.__class__ in NUMBERS and (value.__class__ is not int or value in INTEGERS)))
                 ):
                     return _addcmul_kernels[
                         self._keys
@@ -1429,7 +1430,7 @@ class TensorBase:
                 if (
                     tensor1.__class__ in TENSORS
                     and tensor2.__class__ in TENSORS
-                    and (value is MISSING or value.__class__ in NUMBERS)
+                    and (value is MISSING or (value.__class__ in NUMBERS and (value.__class__ is not int or value in INTEGERS)))
                 ):
                     return _addcmul__kernels[
                         self._keys
@@ -1465,8 +1466,8 @@ class TensorBase:
                 if (
                     mat1.__class__ in TENSORS
                     and mat2.__class__ in TENSORS
-                    and (beta is MISSING or beta.__class__ in NUMBERS)
-                    and (alpha is MISSING or alpha.__class__ in NUMBERS)
+                    and (beta is MISSING or (beta.__class__ in NUMBERS and (beta.__class__ is not int or beta in INTEGERS)))
+                    and (alpha is MISSING or (alpha.__class__ in NUMBERS and (alpha.__class__ is not int or alpha in INTEGERS)))
                 ):
                     return _addmm_kernels[
                         self._keys
@@ -1503,8 +1504,8 @@ class TensorBase:
                 if (
                     mat1.__class__ in TENSORS
                     and mat2.__class__ in TENSORS
-                    and (beta is MISSING or beta.__class__ in NUMBERS)
-                    and (alpha is MISSING or alpha.__class__ in NUMBERS)
+                    and (beta is MISSING or (beta.__class__ in NUMBERS and (beta.__class__ is not int or beta in INTEGERS)))
+                    and (alpha is MISSING or (alpha.__class__ in NUMBERS and (alpha.__class__ is not int or alpha in INTEGERS)))
                 ):
                     return _addmm__kernels[
                         self._keys
@@ -1541,8 +1542,8 @@ class TensorBase:
                 if (
                     mat.__class__ in TENSORS
                     and vec.__class__ in TENSORS
-                    and (beta is MISSING or beta.__class__ in NUMBERS)
-                    and (alpha is MISSING or alpha.__class__ in NUMBERS)
+                    and (beta is MISSING or (beta.__class__ in NUMBERS and (beta.__class__ is not int or beta in INTEGERS)))
+                    and (alpha is MISSING or (alpha.__class__ in NUMBERS and (alpha.__class__ is not int or alpha in INTEGERS)))
                 ):
                     return _addmv_kernels[
                         self._keys
@@ -1579,8 +1580,8 @@ class TensorBase:
                 if (
                     mat.__class__ in TENSORS
                     and vec.__class__ in TENSORS
-                    and (beta is MISSING or beta.__class__ in NUMBERS)
-                    and (alpha is MISSING or alpha.__class__ in NUMBERS)
+                    and (beta is MISSING or (beta.__class__ in NUMBERS and (beta.__class__ is not int or beta in INTEGERS)))
+                    and (alpha is MISSING or (alpha.__class__ in NUMBERS and (alpha.__class__ is not int or alpha in INTEGERS)))
                 ):
                     return _addmv__kernels[
                         self._keys
@@ -1617,8 +1618,8 @@ class TensorBase:
                 if (
                     vec1.__class__ in TENSORS
                     and vec2.__class__ in TENSORS
-                    and (beta is MISSING or beta.__class__ in NUMBERS)
-                    and (alpha is MISSING or alpha.__class__ in NUMBERS)
+                    and (beta is MISSING or (beta.__class__ in NUMBERS and (beta.__class__ is not int or beta in INTEGERS)))
+                    and (alpha is MISSING or (alpha.__class__ in NUMBERS and (alpha.__class__ is not int or alpha in INTEGERS)))
                 ):
                     return _addr_kernels[
                         self._keys
@@ -1655,8 +1656,8 @@ class TensorBase:
                 if (
                     vec1.__class__ in TENSORS
                     and vec2.__class__ in TENSORS
-                    and (beta is MISSING or beta.__class__ in NUMBERS)
-                    and (alpha is MISSING or alpha.__class__ in NUMBERS)
+                    and (beta is MISSING or (beta.__class__ in NUMBERS and (beta.__class__ is not int or beta in INTEGERS)))
+                    and (alpha is MISSING or (alpha.__class__ in NUMBERS and (alpha.__class__ is not int or alpha in INTEGERS)))
                 ):
                     return _addr__kernels[
                         self._keys
@@ -2531,8 +2532,8 @@ class TensorBase:
                 if (
                     batch1.__class__ in TENSORS
                     and batch2.__class__ in TENSORS
-                    and (beta is MISSING or beta.__class__ in NUMBERS)
-                    and (alpha is MISSING or alpha.__class__ in NUMBERS)
+                    and (beta is MISSING or (beta.__class__ in NUMBERS and (beta.__class__ is not int or beta in INTEGERS)))
+                    and (alpha is MISSING or (alpha.__class__ in NUMBERS and (alpha.__class__ is not int or alpha in INTEGERS)))
                 ):
                     return _baddbmm_kernels[
                         self._keys
@@ -2569,8 +2570,8 @@ class TensorBase:
                 if (
                     batch1.__class__ in TENSORS
                     and batch2.__class__ in TENSORS
-                    and (beta is MISSING or beta.__class__ in NUMBERS)
-                    and (alpha is MISSING or alpha.__class__ in NUMBERS)
+                    and (beta is MISSING or (beta.__class__ in NUMBERS and (beta.__class__ is not int or beta in INTEGERS)))
+                    and (alpha is MISSING or (alpha.__class__ in NUMBERS and (alpha.__class__ is not int or alpha in INTEGERS)))
                 ):
                     return _baddbmm__kernels[
                         self._keys
@@ -3153,8 +3154,8 @@ class TensorBase:
                         None if max is MISSING else max,
                     )
                 if (
-                    (min is MISSING or min is None or min.__class__ in NUMBERS)
-                    and (max is MISSING or max is None or max.__class__ in NUMBERS)
+                    (min is MISSING or min is None or (min.__class__ in NUMBERS and (min.__class__ is not int or min in INTEGERS)))
+                    and (max is MISSING or max is None or (max.__class__ in NUMBERS and (max.__class__ is not int or max in INTEGERS)))
                 ):
                     return _clamp_kernels[self._keys | tls.mode](
                         self,
@@ -3196,8 +3197,8 @@ class TensorBase:
                         None if max is MISSING else max,
                     )
                 if (
-                    (min is MISSING or min is None or min.__class__ in NUMBERS)
-                    and (max is MISSING or max is None or max.__class__ in NUMBERS)
+                    (min is MISSING or min is None or (min.__class__ in NUMBERS and (min.__class__ is not int or min in INTEGERS)))
+                    and (max is MISSING or max is None or (max.__class__ in NUMBERS and (max.__class__ is not int or max in INTEGERS)))
                 ):
                     return _clamp__kernels[self._keys | tls.mode](
                         self,
@@ -3223,7 +3224,7 @@ class TensorBase:
             try:
                 if max.__class__ in TENSORS:
                     return _clamp_max_Tensor_kernels[self._keys | max._keys | tls.mode](self, max)
-                if max.__class__ in NUMBERS:
+                if (max.__class__ in NUMBERS and (max.__class__ is not int or max in INTEGERS)):
                     return _clamp_max_kernels[self._keys | tls.mode](self, max)
             except Overridden:
                 pass
@@ -3244,7 +3245,7 @@ class TensorBase:
             try:
                 if max.__class__ in TENSORS:
                     return _clamp_max__Tensor_kernels[self._keys | max._keys | tls.mode](self, max)
-                if max.__class__ in NUMBERS:
+                if (max.__class__ in NUMBERS and (max.__class__ is not int or max in INTEGERS)):
                     return _clamp_max__kernels[self._keys | tls.mode](self, max)
             except Overridden:
                 pass
@@ -3265,7 +3266,7 @@ class TensorBase:
             try:
                 if min.__class__ in TENSORS:
                     return _clamp_min_Tensor_kernels[self._keys | min._keys | tls.mode](self, min)
-                if min.__class__ in NUMBERS:
+                if (min.__class__ in NUMBERS and (min.__class__ is not int or min in INTEGERS)):
                     return _clamp_min_kernels[self._keys | tls.mode](self, min)
             except Overridden:
                 pass
@@ -3286,7 +3287,7 @@ class TensorBase:
             try:
                 if min.__class__ in TENSORS:
                     return _clamp_min__Tensor_kernels[self._keys | min._keys | tls.mode](self, min)
-                if min.__class__ in NUMBERS:
+                if (min.__class__ in NUMBERS and (min.__class__ is not int or min in INTEGERS)):
                     return _clamp_min__kernels[self._keys | tls.mode](self, min)
             except Overridden:
                 pass
@@ -3323,8 +3324,8 @@ class TensorBase:
                         None if max is MISSING else max,
                     )
                 if (
-                    (min is MISSING or min is None or min.__class__ in NUMBERS)
-                    and (max is MISSING or max is None or max.__class__ in NUMBERS)
+                    (min is MISSING or min is None or (min.__class__ in NUMBERS and (min.__class__ is not int or min in INTEGERS)))
+                    and (max is MISSING or max is None or (max.__class__ in NUMBERS and (max.__class__ is not int or max in INTEGERS)))
                 ):
                     return _clip_kernels[self._keys | tls.mode](
                         self,
@@ -3366,8 +3367,8 @@ class TensorBase:
                         None if max is MISSING else max,
                     )
                 if (
-                    (min is MISSING or min is None or min.__class__ in NUMBERS)
-                    and (max is MISSING or max is None or max.__class__ in NUMBERS)
+                    (min is MISSING or min is None or (min.__class__ in NUMBERS and (min.__class__ is not int or min in INTEGERS)))
+                    and (max is MISSING or max is None or (max.__class__ in NUMBERS and (max.__class__ is not int or max in INTEGERS)))
                 ):
                     return _clip__kernels[self._keys | tls.mode](
                         self,
@@ -3505,7 +3506,7 @@ class TensorBase:
             try:
                 if other.__class__ in TENSORS:
                     return _copysign_Tensor_kernels[self._keys | other._keys | tls.mode](self, other)
-                if other.__class__ in NUMBERS:
+                if (other.__class__ in NUMBERS and (other.__class__ is not int or other in INTEGERS)):
                     return _copysign_Scalar_kernels[self._keys | tls.mode](self, other)
             except Overridden:
                 pass
@@ -3526,7 +3527,7 @@ class TensorBase:
             try:
                 if other.__class__ in TENSORS:
                     return _copysign__Tensor_kernels[self._keys | other._keys | tls.mode](self, other)
-                if other.__class__ in NUMBERS:
+                if (other.__class__ in NUMBERS and (other.__class__ is not int or other in INTEGERS)):
                     return _copysign__Scalar_kernels[self._keys | tls.mode](self, other)
             except Overridden:
                 pass
@@ -4109,7 +4110,10 @@ class TensorBase:
             p = _p
         if more is MISSING and not kwargs:
             try:
-                if other.__class__ in TENSORS and (p is MISSING or p.__class__ in NUMBERS):
+                if (
+                    other.__class__ in TENSORS
+                    and (p is MISSING or (p.__class__ in NUMBERS and (p.__class__ is not int or p in INTEGERS)))
+                ):
                     return _dist_kernels[self._keys | other._keys | tls.mode](
                         self,
                         other,
@@ -4616,7 +4620,7 @@ class TensorBase:
             value = _value
         if more is MISSING and not kwargs:
             try:
-                if value.__class__ in NUMBERS:
+                if (value.__class__ in NUMBERS and (value.__class__ is not int or value in INTEGERS)):
                     return _fill__Scalar_kernels[self._keys | tls.mode](self, value)
                 if value.__class__ in TENSORS:
                     return _fill__Tensor_kernels[self._keys | value._keys | tls.mode](self, value)
@@ -4641,7 +4645,7 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if (
-                    fill_value.__class__ in NUMBERS
+                    (fill_value.__class__ in NUMBERS and (fill_value.__class__ is not int or fill_value in INTEGERS))
                     and (wrap is MISSING or wrap.__class__ is bool)
                 ):
                     return _fill_diagonal__kernels[self._keys | tls.mode](
@@ -4774,7 +4778,7 @@ class TensorBase:
                         self,
                         exponent,
                     )
-                if exponent.__class__ in NUMBERS:
+                if (exponent.__class__ in NUMBERS and (exponent.__class__ is not int or exponent in INTEGERS)):
                     return _float_power_Tensor_Scalar_kernels[self._keys | tls.mode](self, exponent)
             except Overridden:
                 pass
@@ -4798,7 +4802,7 @@ class TensorBase:
                         self,
                         exponent,
                     )
-                if exponent.__class__ in NUMBERS:
+                if (exponent.__class__ in NUMBERS and (exponent.__class__ is not int or exponent in INTEGERS)):
                     return _float_power__Scalar_kernels[self._keys | tls.mode](self, exponent)
             except Overridden:
                 pass
@@ -4931,7 +4935,7 @@ class TensorBase:
             try:
                 if other.__class__ in TENSORS:
                     return _fmod_Tensor_kernels[self._keys | other._keys | tls.mode](self, other)
-                if other.__class__ in NUMBERS:
+                if (other.__class__ in NUMBERS and (other.__class__ is not int or other in INTEGERS)):
                     return _fmod_Scalar_kernels[self._keys | tls.mode](self, other)
             except Overridden:
                 pass
@@ -4952,7 +4956,7 @@ class TensorBase:
             try:
                 if other.__class__ in TENSORS:
                     return _fmod__Tensor_kernels[self._keys | other._keys | tls.mode](self, other)
-                if other.__class__ in NUMBERS:
+                if (other.__class__ in NUMBERS and (other.__class__ is not int or other in INTEGERS)):
                     return _fmod__Scalar_kernels[self._keys | tls.mode](self, other)
             except Overridden:
                 pass
@@ -5318,7 +5322,7 @@ class TensorBase:
             lambd = _lambd
         if more is MISSING and not kwargs:
             try:
-                if (lambd is MISSING or lambd.__class__ in NUMBERS):
+                if (lambd is MISSING or (lambd.__class__ in NUMBERS and (lambd.__class__ is not int or lambd in INTEGERS))):
                     return _hardshrink_kernels[self._keys | tls.mode](
                         self,
                         0.5 if lambd is MISSING else lambd,
@@ -5386,8 +5390,8 @@ class TensorBase:
             try:
                 if (
                     (bins is MISSING or bins.__class__ is int)
-                    and (min is MISSING or min.__class__ in NUMBERS)
-                    and (max is MISSING or max.__class__ in NUMBERS)
+                    and (min is MISSING or (min.__class__ in NUMBERS and (min.__class__ is not int or min in INTEGERS)))
+                    and (max is MISSING or (max.__class__ in NUMBERS and (max.__class__ is not int or max in INTEGERS)))
                 ):
                     return _histc_kernels[self._keys | tls.mode](
                         self,
@@ -5624,7 +5628,7 @@ class TensorBase:
                     dim.__class__ is int
                     and index.__class__ in TENSORS
                     and source.__class__ in TENSORS
-                    and (alpha is MISSING or alpha.__class__ in NUMBERS)
+                    and (alpha is MISSING or (alpha.__class__ in NUMBERS and (alpha.__class__ is not int or alpha in INTEGERS)))
                 ):
                     return _index_add_kernels[
                         self._keys
@@ -5665,7 +5669,7 @@ class TensorBase:
                     dim.__class__ is int
                     and index.__class__ in TENSORS
                     and source.__class__ in TENSORS
-                    and (alpha is MISSING or alpha.__class__ in NUMBERS)
+                    and (alpha is MISSING or (alpha.__class__ in NUMBERS and (alpha.__class__ is not int or alpha in INTEGERS)))
                 ):
                     return _index_add__kernels[
                         self._keys
@@ -5783,7 +5787,7 @@ class TensorBase:
                 if (
                     dim.__class__ is int
                     and index.__class__ in TENSORS
-                    and value.__class__ in NUMBERS
+                    and (value.__class__ in NUMBERS and (value.__class__ is not int or value in INTEGERS))
                 ):
                     return _index_fill_int_Scalar_kernels[self._keys | index._keys | tls.mode](
                         self,
@@ -5833,7 +5837,7 @@ class TensorBase:
                 if (
                     dim.__class__ is int
                     and index.__class__ in TENSORS
-                    and value.__class__ in NUMBERS
+                    and (value.__class__ in NUMBERS and (value.__class__ is not int or value in INTEGERS))
                 ):
                     return _index_fill__int_Scalar_kernels[self._keys | index._keys | tls.mode](
                         self,
@@ -6429,7 +6433,10 @@ class TensorBase:
             weight = _weight
         if more is MISSING and not kwargs:
             try:
-                if end.__class__ in TENSORS and weight.__class__ in NUMBERS:
+                if (
+                    end.__class__ in TENSORS
+                    and (weight.__class__ in NUMBERS and (weight.__class__ is not int or weight in INTEGERS))
+                ):
                     return _lerp_Scalar_kernels[self._keys | end._keys | tls.mode](self, end, weight)
                 if end.__class__ in TENSORS and weight.__class__ in TENSORS:
                     return _lerp_Tensor_kernels[
@@ -6462,7 +6469,10 @@ class TensorBase:
             weight = _weight
         if more is MISSING and not kwargs:
             try:
-                if end.__class__ in TENSORS and weight.__class__ in NUMBERS:
+                if (
+                    end.__class__ in TENSORS
+                    and (weight.__class__ in NUMBERS and (weight.__class__ is not int or weight in INTEGERS))
+                ):
                     return _lerp__Scalar_kernels[self._keys | end._keys | tls.mode](self, end, weight)
                 if end.__class__ in TENSORS and weight.__class__ in TENSORS:
                     return _lerp__Tensor_kernels[
@@ -7152,7 +7162,10 @@ class TensorBase:
             value = _value
         if more is MISSING and not kwargs:
             try:
-                if mask.__class__ in TENSORS and value.__class__ in NUMBERS:
+                if (
+                    mask.__class__ in TENSORS
+                    and (value.__class__ in NUMBERS and (value.__class__ is not int or value in INTEGERS))
+                ):
                     return _masked_fill_Scalar_kernels[self._keys | mask._keys | tls.mode](
                         self,
                         mask,
@@ -7189,7 +7202,10 @@ class TensorBase:
             value = _value
         if more is MISSING and not kwargs:
             try:
-                if mask.__class__ in TENSORS and value.__class__ in NUMBERS:
+                if (
+                    mask.__class__ in TENSORS
+                    and (value.__class__ in NUMBERS and (value.__class__ is not int or value in INTEGERS))
+                ):
                     return _masked_fill__Scalar_kernels[self._keys | mask._keys | tls.mode](
                         self,
                         mask,
@@ -8285,7 +8301,7 @@ class TensorBase:
                 where_ = None if device is MISSING else as_device(device)
                 if (
                     ints_of_size is not None
-                    and fill_value.__class__ in NUMBERS
+                    and (fill_value.__class__ in NUMBERS and (fill_value.__class__ is not int or fill_value in INTEGERS))
                     and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
                     and (layout is MISSING or layout is None or layout.__class__ is layout_class)
                     and where_ is not False
@@ -8716,7 +8732,7 @@ class TensorBase:
                         self,
                         exponent,
                     )
-                if exponent.__class__ in NUMBERS:
+                if (exponent.__class__ in NUMBERS and (exponent.__class__ is not int or exponent in INTEGERS)):
                     return _pow_Tensor_Scalar_kernels[self._keys | tls.mode](self, exponent)
             except Overridden:
                 pass
@@ -8737,7 +8753,7 @@ class TensorBase:
             try:
                 if exponent.__class__ in TENSORS:
                     return _pow__Tensor_kernels[self._keys | exponent._keys | tls.mode](self, exponent)
-                if exponent.__class__ in NUMBERS:
+                if (exponent.__class__ in NUMBERS and (exponent.__class__ is not int or exponent in INTEGERS)):
                     return _pow__Scalar_kernels[self._keys | tls.mode](self, exponent)
             except Overridden:
                 pass
@@ -9119,7 +9135,7 @@ class TensorBase:
             try:
                 if other.__class__ in TENSORS:
                     return _remainder_Tensor_kernels[self._keys | other._keys | tls.mode](self, other)
-                if other.__class__ in NUMBERS:
+                if (other.__class__ in NUMBERS and (other.__class__ is not int or other in INTEGERS)):
                     return _remainder_Scalar_kernels[self._keys | tls.mode](self, other)
             except Overridden:
                 pass
@@ -9140,7 +9156,7 @@ class TensorBase:
             try:
                 if other.__class__ in TENSORS:
                     return _remainder__Tensor_kernels[self._keys | other._keys | tls.mode](self, other)
-                if other.__class__ in NUMBERS:
+                if (other.__class__ in NUMBERS and (other.__class__ is not int or other in INTEGERS)):
                     return _remainder__Scalar_kernels[self._keys | tls.mode](self, other)
             except Overridden:
                 pass
@@ -9166,9 +9182,9 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if (
-                    p.__class__ in NUMBERS
+                    (p.__class__ in NUMBERS and (p.__class__ is not int or p in INTEGERS))
                     and dim.__class__ is int
-                    and maxnorm.__class__ in NUMBERS
+                    and (maxnorm.__class__ in NUMBERS and (maxnorm.__class__ is not int or maxnorm in INTEGERS))
                 ):
                     return _renorm_kernels[self._keys | tls.mode](self, p, dim, maxnorm)
             except Overridden:
@@ -9195,9 +9211,9 @@ class TensorBase:
         if more is MISSING and not kwargs:
             try:
                 if (
-                    p.__class__ in NUMBERS
+                    (p.__class__ in NUMBERS and (p.__class__ is not int or p in INTEGERS))
                     and dim.__class__ is int
-                    and maxnorm.__class__ in NUMBERS
+                    and (maxnorm.__class__ in NUMBERS and (maxnorm.__class__ is not int or maxnorm in INTEGERS))
                 ):
                     return _renorm__kernels[self._keys | tls.mode](self, p, dim, maxnorm)
             except Overridden:
@@ -9486,7 +9502,7 @@ class TensorBase:
                     and reduce is MISSING
                     and dim.__class__ is int
                     and index.__class__ in TENSORS
-                    and _src.__class__ in NUMBERS
+                    and (_src.__class__ in NUMBERS and (_src.__class__ is not int or _src in INTEGERS))
                 ):
                     return _scatter_value_kernels[self._keys | index._keys | tls.mode](
                         self,
@@ -9516,7 +9532,7 @@ class TensorBase:
                     _src is src
                     and dim.__class__ is int
                     and index.__class__ in TENSORS
-                    and _src.__class__ in NUMBERS
+                    and (_src.__class__ in NUMBERS and (_src.__class__ is not int or _src in INTEGERS))
                     and reduce.__class__ is str
                 ):
                     return _scatter_value_reduce_kernels[self._keys | index._keys | tls.mode](
@@ -9574,7 +9590,7 @@ class TensorBase:
                     and reduce is MISSING
                     and dim.__class__ is int
                     and index.__class__ in TENSORS
-                    and _src.__class__ in NUMBERS
+                    and (_src.__class__ in NUMBERS and (_src.__class__ is not int or _src in INTEGERS))
                 ):
                     return _scatter__value_kernels[self._keys | index._keys | tls.mode](
                         self,
@@ -9604,7 +9620,7 @@ class TensorBase:
                     _src is src
                     and dim.__class__ is int
                     and index.__class__ in TENSORS
-                    and _src.__class__ in NUMBERS
+                    and (_src.__class__ in NUMBERS and (_src.__class__ is not int or _src in INTEGERS))
                     and reduce.__class__ is str
                 ):
                     return _scatter__value_reduce_kernels[self._keys | index._keys | tls.mode](
@@ -10384,7 +10400,7 @@ class TensorBase:
                     _keepdim is MISSING
                     and unbiased is MISSING
                     and (ints_of_dim is not None or dim is None or dim is MISSING)
-                    and (correction is MISSING or correction is None or correction.__class__ in NUMBERS)
+                    and (correction is MISSING or correction is None or (correction.__class__ in NUMBERS and (correction.__class__ is not int or correction in INTEGERS)))
                     and (keepdim is MISSING or keepdim.__class__ is bool)
                 ):
                     return _std_correction_kernels[self._keys | tls.mode](
@@ -10447,7 +10463,7 @@ class TensorBase:
                     _keepdim is MISSING
                     and unbiased is MISSING
                     and (ints_of_dim is not None or dim is None or dim is MISSING)
-                    and (correction is MISSING or correction is None or correction.__class__ in NUMBERS)
+                    and (correction is MISSING or correction is None or (correction.__class__ in NUMBERS and (correction.__class__ is not int or correction in INTEGERS)))
                     and (keepdim is MISSING or keepdim.__class__ is bool)
                 ):
                     return _std_mean_correction_kernels[self._keys | tls.mode](
@@ -10544,7 +10560,7 @@ class TensorBase:
             try:
                 if (
                     (other.__class__ in TENSORS or other.__class__ in NUMBERS)
-                    and (alpha is MISSING or alpha.__class__ in NUMBERS)
+                    and (alpha is MISSING or (alpha.__class__ in NUMBERS and (alpha.__class__ is not int or alpha in INTEGERS)))
                 ):
                     return _sub_Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
                         self,
@@ -10570,7 +10586,7 @@ class TensorBase:
             try:
                 if (
                     (other.__class__ in TENSORS or other.__class__ in NUMBERS)
-                    and (alpha is MISSING or alpha.__class__ in NUMBERS)
+                    and (alpha is MISSING or (alpha.__class__ in NUMBERS and (alpha.__class__ is not int or alpha in INTEGERS)))
                 ):
                     return _sub__Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
                         self,
@@ -10596,7 +10612,7 @@ class TensorBase:
             try:
                 if (
                     (other.__class__ in TENSORS or other.__class__ in NUMBERS)
-                    and (alpha is MISSING or alpha.__class__ in NUMBERS)
+                    and (alpha is MISSING or (alpha.__class__ in NUMBERS and (alpha.__class__ is not int or alpha in INTEGERS)))
                 ):
                     return _subtract_Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
                         self,
@@ -10622,7 +10638,7 @@ class TensorBase:
             try:
                 if (
                     (other.__class__ in TENSORS or other.__class__ in NUMBERS)
-                    and (alpha is MISSING or alpha.__class__ in NUMBERS)
+                    and (alpha is MISSING or (alpha.__class__ in NUMBERS and (alpha.__class__ is not int or alpha in INTEGERS)))
                 ):
                     return _subtract__Tensor_kernels[self._keys | (other._keys if other.__class__ in TENSORS else 0) | tls.mode](
                         self,
@@ -11569,7 +11585,7 @@ class TensorBase:
                     _keepdim is MISSING
                     and unbiased is MISSING
                     and (ints_of_dim is not None or dim is None or dim is MISSING)
-                    and (correction is MISSING or correction is None or correction.__class__ in NUMBERS)
+                    and (correction is MISSING or correction is None or (correction.__class__ in NUMBERS and (correction.__class__ is not int or correction in INTEGERS)))
                     and (keepdim is MISSING or keepdim.__class__ is bool)
                 ):
                     return _var_correction_kernels[self._keys | tls.mode](
@@ -11632,7 +11648,7 @@ class TensorBase:
                     _keepdim is MISSING
                     and unbiased is MISSING
                     and (ints_of_dim is not None or dim is None or dim is MISSING)
-                    and (correction is MISSING or correction is None or correction.__class__ in NUMBERS)
+                    and (correction is MISSING or correction is None or (correction.__class__ in NUMBERS and (correction.__class__ is not int or correction in INTEGERS)))
                     and (keepdim is MISSING or keepdim.__class__ is bool)
                 ):
                     return _var_mean_correction_kernels[self._keys | tls.mode](
@@ -11770,7 +11786,7 @@ class TensorBase:
             try:
                 if other.__class__ in TENSORS:
                     return _xlogy_Tensor_kernels[self._keys | other._keys | tls.mode](self, other)
-                if other.__class__ in NUMBERS:
+                if (other.__class__ in NUMBERS and (other.__class__ is not int or other in INTEGERS)):
                     return _xlogy_Scalar_Other_kernels[self._keys | tls.mode](self, other)
             except Overridden:
                 pass
@@ -11791,7 +11807,7 @@ class TensorBase:
             try:
                 if other.__class__ in TENSORS:
                     return _xlogy__Tensor_kernels[self._keys | other._keys | tls.mode](self, other)
-                if other.__class__ in NUMBERS:
+                if (other.__class__ in NUMBERS and (other.__class__ is not int or other in INTEGERS)):
                     return _xlogy__Scalar_Other_kernels[self._keys | tls.mode](self, other)
             except Overridden:
                 pass

@@ -11,6 +11,7 @@ from .. import dtypes, formats
 from ..devices import device
 from ..dtypes import dtype
 from ..formats import layout, memory_format
+from ..number_range import check_width
 from ..random import Generator
 from ..schema import MISSING, Argument
 from ..tensor_types import TENSORS
@@ -80,6 +81,7 @@ def _float(value: Any) -> Any:
 
 def _number(value: Any) -> Any:
     if isinstance(value, (int, float, complex)):
+        check_width(value)
         return value
     if _is_tensor(value):
         return value.item() if _scalar_tensor(value, "if") else REJECTED

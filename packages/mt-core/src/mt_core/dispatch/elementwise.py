@@ -20,6 +20,7 @@ from ..dtypes import ALL_DTYPES, bfloat16, complex32, dtype, float16, float32, f
 from ..dtypes import bool as bool_dtype
 from ..keys import BACKEND_MASK, OTHER_INDEX, STRIDED
 from ..layout import broadcast_shapes, broadcast_strides, output_strides
+from ..number_range import check_width
 from ..promotion import KEEP, Promotion, result_type_of
 from ..spec import is_contiguous
 from ..state import nested
@@ -305,8 +306,7 @@ def number_array(value: Any, compute: dtype) -> np.ndarray:
     OverflowError
         For integers beyond 64 bits.
     """
-    if value.__class__ is int and not -(1 << 63) <= value < 1 << 64:
-        raise OverflowError("int too big to convert")
+    check_width(value)
     if compute.is_integral and isinstance(value, int) and not isinstance(value, bool):
         bits = compute.itemsize * 8
         value &= (1 << bits) - 1

@@ -144,7 +144,7 @@ def _extent(tensor: Any) -> tuple[int, int]:
 def is_dense(tensor: Any) -> bool:
     """Whether the elements fill their memory without gaps or overlaps, in some order of dimensions."""
     array = tensor._array
-    if not 1 < len(array.shape):
+    if len(array.shape) < 2:
         return is_contiguous(array.shape, tuple(s // (array.itemsize or 1) for s in array.strides))
     order = sorted(range(len(array.shape)), key=lambda i: (array.strides[i], array.shape[i]))
     step = array.itemsize

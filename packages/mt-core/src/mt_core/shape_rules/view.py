@@ -50,9 +50,11 @@ def view_strides(shape: Ints, strides: Ints, new_shape: Ints) -> Ints | None:
     """
     if math.prod(shape) == 0:
         return strides if shape == new_shape else contiguous_strides(new_shape)
+    if not shape:
+        return (1,) * len(new_shape)
     result = [0] * len(new_shape)
     target = len(new_shape) - 1
-    run, step = 1, strides[-1] if strides else 1
+    run, step = 1, strides[-1]
     for dim in reversed(range(len(shape))):
         run *= shape[dim]
         if dim and (shape[dim - 1] == 1 or strides[dim - 1] == run * step):
@@ -66,9 +68,6 @@ def view_strides(shape: Ints, strides: Ints, new_shape: Ints) -> Ints | None:
             return None
         if dim:
             run, step = 1, strides[dim - 1]
-    while target >= 0 and new_shape[target] == 1:  # only ones are left, of an input without dimensions
-        result[target] = result[target + 1] * new_shape[target + 1] if target + 1 < len(new_shape) else 1
-        target -= 1
     return tuple(result) if target < 0 else None
 
 
