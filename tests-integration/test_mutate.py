@@ -66,4 +66,6 @@ def test_the_choice_is_the_seed_s() -> None:
 def test_a_family_s_fault_is_shown_to_its_operators() -> None:
     fault = next(f for f in choose(200, 0) if f.path.endswith("kernels/sort.py"))
     assert operators_for(fault, [("sort", "sort"), ("mm", "matmul")]) == ["sort"]
-    assert all(path.startswith("packages/mt-backend-cpu/tests/test_") for path in files_for(fault))
+    own = [path.startswith("packages/mt-backend-cpu/tests/test_") for path in files_for(fault)]
+    assert own[0] and own == sorted(own, reverse=True)  # and those of programs after them
+    assert "packages/mindtorch/tests/test_programs.py" in files_for(fault)
