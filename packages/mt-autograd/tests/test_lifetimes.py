@@ -218,3 +218,9 @@ def test_nothing_is_left_after_a_training_loop():
     collected = gc.collect()
     assert not [o for o in gc.garbage if isinstance(o, torch.Tensor)]
     assert collected < 50
+
+
+def test_a_node_lists_what_it_saved_and_nothing_else():
+    a = torch.ones(2, requires_grad=True)
+    for node, names in ((a.exp().grad_fn, ["_saved_result"]), ((a * a).grad_fn, ["_saved_other", "_saved_self"])):
+        assert [name for name in dir(node) if name.startswith("_saved")] == names

@@ -205,12 +205,12 @@ class OperatorNode(Node):
     def __getattr__(self, name: str) -> Any:
         """``_saved_<what>`` and ``_raw_saved_<what>``: what the node keeps for backward."""
         if name.startswith("_saved_"):
-            return self._saved_value(name[7:])
+            return self._kept_value(name[7:])
         if name.startswith("_raw_saved_"):
             return self._raw_saved(name[11:])
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
-    def _saved_value(self, wanted: str) -> Any:
+    def _kept_value(self, wanted: str) -> Any:
         for i, slot in enumerate(self.plan.saved):
             if slot.name == wanted:
                 if self.saved is None:
