@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import warnings
+from typing import Literal
 
 import numpy as np
 
-from mt_core.dtypes import float8_e4m3fn, float8_e8m0fnu, saturated
+from mt_core.dtypes import bfloat16, float8_e4m3fn, float8_e8m0fnu, saturated
 from mt_core.state import run_quietly
 
 __all__ = ["cast"]
@@ -27,13 +28,17 @@ def cast(array: np.ndarray, target: np.dtype) -> np.ndarray:
     kind, wanted = source.kind, target.kind
     if target.names is not None or source.names is not None:
         return _cast_complex_half(array, target)
+    if kind == "c" and target == np.uint32:
+        return run_quietly(_to_uint32, array.real, array)
     if kind == "c" and wanted not in "cb":
         return cast(array.real, target)
-    if kind in "biu" and target not in _SATURATING:
+    if kind in "biu" and (wanted in "biu" or target.itemsize > 2):  # nothing becomes infinite
         return array.astype(target)
     # Infinity and NaN become whole numbers, numbers too large infinity, without a word.
     if wanted in "iu" and target.itemsize < 8 and kind in "fV":
-        return run_quietly(_wrapped, array, np.float64 if kind == "V" else source, target)
+        if target == np.uint32:
+            return run_quietly(_to_uint32, array)
+        return run_quietly(_wrapped, array, source if source.char in "fd" else np.dtype(np.float32), target)
     if target in _SATURATING:
         return run_quietly(saturated(array, target).astype, target)
     if kind == "f" and wanted in "fc" and target.itemsize > source.itemsize:
@@ -41,12 +46,36 @@ def cast(array: np.ndarray, target: np.dtype) -> np.ndarray:
     return run_quietly(array.astype, target)
 
 
-#: Through which integers floating point goes to unsigned ones, where it is not int32.
-_ON_THE_WAY = {np.dtype(np.uint8): np.int64, np.dtype(np.uint32): np.int64}
-
-
 def _wrapped(array: np.ndarray, through: np.dtype, target: np.dtype) -> np.ndarray:
-    return array.astype(through).astype(_ON_THE_WAY.get(target, np.int32)).astype(target)
+    return array.astype(through).astype(np.int64 if target == np.uint8 else np.int32).astype(target)
+
+
+#: How many numbers PyTorch converts at a time from a dtype to uint32, and how many the last of these turns needs.
+_LANES = {
+    np.dtype(np.float32): (4, 4), np.dtype(np.float64): (4, 4), np.dtype(np.complex64): (4, 5),
+    np.dtype(np.complex128): (4, 4), bfloat16.numpy_dtype: (8, 8),
+}  # fmt: skip
+
+
+def _to_uint32(array: np.ndarray, whole: np.ndarray | None = None) -> np.ndarray:
+    """Floating point to uint32: through int64 one at a time, and through int32 where PyTorch takes several at once.
+
+    They differ below -2**31 and for NaN, where C++ leaves the result open; `whole` is the complex array whose real
+    part the array is.
+    """
+    source = array if whole is None else whole
+    wide = array.astype(np.float64)
+    one_by_one = wide.astype(np.int64).astype(np.uint32)
+    lanes, least = _LANES.get(source.dtype, (1, 0))
+    if lanes == 1 or not (source.flags.c_contiguous or source.flags.f_contiguous):
+        return one_by_one
+    order: Literal["C", "F"] = "C" if source.flags.c_contiguous else "F"
+    taken = max(0, (array.size - least) // lanes + 1) * lanes
+    upper = wide >= 2.0**31
+    at_once = (wide - upper * 2.0**31).astype(np.int32).astype(np.uint32) ^ (upper.astype(np.uint32) << 31)
+    result = one_by_one.ravel(order)
+    result[:taken] = at_once.ravel(order)[:taken]
+    return result.reshape(array.shape, order=order)
 
 
 def _cast_complex_half(array: np.ndarray, target: np.dtype) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from . import dtypes
 from .dtypes import dtype
 
-__all__ = ["INTEGERS", "check_data", "check_number", "check_width", "integers"]
+__all__ = ["INTEGERS", "check_data", "check_factor", "check_fill", "check_number", "check_width", "integers"]
 
 #: The Python integers that a number handed to an operator may be: those of int64 and of uint64.
 INTEGERS = range(-(2**63), 2**64)
@@ -17,15 +18,29 @@ INTEGERS = range(-(2**63), 2**64)
 #: What C++ calls a dtype, for the message; ``intN`` and ``uintN`` are ``intN_t`` and ``uintN_t``.
 _C_NAMES = {
     dtypes.int32: "int", dtypes.float32: "float", dtypes.float64: "double", dtypes.bool: "bool",
-    dtypes.float16: "double", dtypes.bfloat16: "double", dtypes.complex64: "c10::complex<float>",
+    dtypes.float16: "c10::Half", dtypes.bfloat16: "c10::BFloat16", dtypes.complex64: "c10::complex<float>",
     dtypes.complex32: "c10::complex<c10::Half>", dtypes.complex128: "c10::complex<double>",
+    dtypes.float8_e4m3fn: "c10::Float8_e4m3fn", dtypes.float8_e4m3fnuz: "c10::Float8_e4m3fnuz",
+    dtypes.float8_e5m2: "c10::Float8_e5m2", dtypes.float8_e5m2fnuz: "c10::Float8_e5m2fnuz",
+    dtypes.float8_e8m0fnu: "c10::Float8_e8m0fnu",
 }  # fmt: skip
-#: The floating-point dtypes whose overflow is refused (the small ones give infinity), with their largest number.
-_LARGEST = {
-    dtypes.float32: float(np.finfo(np.float32).max),
-    dtypes.complex64: float(np.finfo(np.float32).max),
-    dtypes.complex32: float(np.finfo(np.float16).max),
+_FLOAT_MAX = float(np.finfo(np.float32).max)
+#: The least and the greatest number of floating-point dtypes.
+_RANGES = {
+    dtypes.float16: (-65504.0, 65504.0),
+    dtypes.bfloat16: (-dtypes.finfo(dtypes.bfloat16).max, dtypes.finfo(dtypes.bfloat16).max),
+    dtypes.float32: (-_FLOAT_MAX, _FLOAT_MAX),
+    dtypes.complex64: (-_FLOAT_MAX, _FLOAT_MAX),
+    dtypes.complex32: (-65504.0, 65504.0),
+    dtypes.float8_e4m3fn: (-448.0, 448.0),
+    dtypes.float8_e4m3fnuz: (-240.0, 240.0),
+    dtypes.float8_e5m2: (-57344.0, 57344.0),
+    dtypes.float8_e5m2fnuz: (-57344.0, 57344.0),
+    dtypes.float8_e8m0fnu: (2.0**-127, 2.0**127),
 }
+_SMALL = frozenset(d for d in _RANGES if d.is_floating_point and d.itemsize < 4)
+#: Floating-point dtypes without infinity, which refuse it like any number beyond their range.
+_FINITE = frozenset({dtypes.float8_e4m3fn, dtypes.float8_e4m3fnuz, dtypes.float8_e5m2fnuz, dtypes.float8_e8m0fnu})
 
 
 def check_width(value: Any) -> None:
@@ -56,12 +71,35 @@ def check_number(value: Any, d: dtype) -> None:
         low, high = _bounds(d, isinstance(value, float))
         if not low <= value <= high:
             _refuse(_C_NAMES.get(d, f"{d.name}_t"))
-    elif d in _LARGEST and _LARGEST[d] < _size(value) < float("inf"):
+    elif d in _RANGES and any(_is_beyond(float(part), d) for part in _parts(value)):
         _refuse(_C_NAMES[d])
 
 
-def _size(value: Any) -> float:
-    return max(abs(value.real), abs(value.imag)) if isinstance(value, complex) else abs(float(value))
+def check_factor(value: Any, d: dtype) -> None:
+    """As `check_number`, for a number that is computed with: half types are computed in float32."""
+    check_number(value, d.compute)
+
+
+def check_fill(value: Any, d: dtype, count: int) -> None:
+    """As `check_number`, for the number that `count` elements are set to.
+
+    A single element of a small floating-point type is converted from float64, which gives infinity; several complex
+    halves from complex64.
+    """
+    if count == 1:
+        check_number(value, dtypes.float64 if d in _SMALL else d)
+    else:
+        check_number(value, dtypes.complex64 if d is dtypes.complex32 else d)
+
+
+def _parts(value: Any) -> tuple[Any, ...]:
+    return (value.real, value.imag) if isinstance(value, complex) else (value,)
+
+
+def _is_beyond(value: float, d: dtype) -> bool:
+    """Whether a number is outside of the range of a floating-point dtype; NaN never is."""
+    low, high = _RANGES[d]
+    return (value < low or value > high) and (d in _FINITE or not math.isinf(value))
 
 
 def _refuse(name: str) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import dtypes
+from .api import _functions as ops
 from .construct import from_data, tensor
 from .dispatch.registry import overload
 from .keys import BACKEND_MASK, CPU, META
@@ -123,10 +124,16 @@ def _assign(view: Any, value: Any) -> None:
     if value.__class__ in _NUMBERS:
         if value.__class__ is int and value not in _INT64:
             raise ValueError("Overflow when unpacking long long")
-        view.fill_(value)
+        number: Any = value
+        view.fill_(ops.full((), number, dtype=view._dtype, device=view.device) if _is_small(view._dtype) else number)
         return
     source = _as_value(view, value)
     view.copy_(_without_leading_ones(source, view))
+
+
+def _is_small(d: dtypes.dtype) -> bool:
+    """Whether a single number too large for the dtype becomes infinity, where filling several would refuse it."""
+    return not d.native_real_float and (d.is_floating_point or d is dtypes.complex32)
 
 
 def _without_leading_ones(source: Any, target: Any) -> Any:

@@ -39,7 +39,8 @@ def sub(self: Any, other: Any, alpha: Any) -> Any:
 _ALPHA_1 = Accepts(defaults=("alpha",))
 kernels({"add.Tensor": np.add, "sub.Tensor": np.subtract}, accepts=_ALPHA_1)
 into_first(
-    {"add_.Tensor": add_scaled_into, "sub_.Tensor": subtract_scaled_into}, also=lambda self, other, alpha: alpha != 1
+    {"add_.Tensor": add_scaled_into, "sub_.Tensor": subtract_scaled_into},
+    also=lambda self, other, alpha: alpha != 1 and abs(alpha) < 3e38,  # the rest is for the check of numbers to refuse
 )
 
 

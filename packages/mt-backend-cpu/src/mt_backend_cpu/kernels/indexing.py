@@ -17,7 +17,8 @@ from mt_core.checks.indexing import (
     refuse_short_source,
 )
 from mt_core.dispatch.kernel import Accepts
-from mt_core.dtypes import int64
+from mt_core.dtypes import complex32, from_numpy_dtype, int64
+from mt_core.number_range import check_number
 
 from ..along import at_dim
 from ..convert import cast
@@ -380,11 +381,20 @@ def index_fill(self: np.ndarray, dim: int, index: np.ndarray, value: Any) -> np.
     return index_fill_(self.copy(), dim, index, value)
 
 
+def _only_element(value: np.ndarray, target: np.dtype) -> np.ndarray:
+    """value () in another dtype, which must hold it as it must hold a Python number."""
+    if value.dtype != target:
+        kind = "c" if value.dtype.names else value.dtype.kind
+        exact = value if kind in "biu" else cast(value, np.dtype(np.complex128 if kind == "c" else np.float64))
+        check_number(exact.item(), complex32 if target.names else from_numpy_dtype(target))
+    return cast(value, target)
+
+
 @kernel("index_fill_.int_Tensor", half="native")
 def index_fill_tensor_(self: np.ndarray, dim: int, index: np.ndarray, value: np.ndarray) -> np.ndarray:
     """self (*L, N, *R), index (K,), value () -> (*L, N, *R), at `dim`; written into self."""
     target, where = _counted_back(self, dim, _apart(index, self))
-    target[where] = cast(value, self.dtype)
+    target[where] = _only_element(value, self.dtype)
     return self
 
 
@@ -404,7 +414,7 @@ def masked_fill_(self: np.ndarray, mask: np.ndarray, value: Any) -> np.ndarray:
 @kernel("masked_fill_.Tensor", half="native")
 def masked_fill_tensor_(self: np.ndarray, mask: np.ndarray, value: np.ndarray) -> np.ndarray:
     """self (*S), mask (*) of bool, broadcast to S, value () -> (*S); written into self."""
-    np.copyto(self, cast(value, self.dtype), where=mask)
+    np.copyto(self, _only_element(value, self.dtype), where=mask)
     return self
 
 
@@ -417,7 +427,7 @@ def masked_fill(self: np.ndarray, mask: np.ndarray, value: Any) -> np.ndarray:
 @kernel("masked_fill.Tensor", half="native")
 def masked_fill_tensor(self: np.ndarray, mask: np.ndarray, value: np.ndarray) -> np.ndarray:
     """self (*), mask (*) of bool, broadcast, value () -> the common shape."""
-    return np.where(mask, cast(value, self.dtype), self)
+    return np.where(mask, _only_element(value, self.dtype), self)
 
 
 @kernel("masked_select", half="native")

@@ -18,7 +18,7 @@ from ..factories import check_options
 from ..formats import channels_last, channels_last_3d, memory_format, preserve_format
 from ..keys import BACKEND_MASK, CPU, META, OTHER_INDEX, STRIDED
 from ..layout import broadcast_shapes, channels_last_strides, output_strides
-from ..number_range import check_number
+from ..number_range import check_fill
 from ..pinned import can_pin, is_pinned, pinned_array
 from ..plugins.runtime_access import has_part, require
 from ..promotion import dtype_of_number
@@ -163,7 +163,7 @@ def write_number(tensor: Tensor, value: Any) -> None:
     if fill is not None and _fits_at_once(value, d):
         fill(tensor._array, value, d)
         return
-    check_number(value, d)
+    check_fill(value, d, tensor.numel())
     number = _element(value, d)
     if fill is not None:
         fill(tensor._array, number, d)
@@ -175,7 +175,7 @@ def _fits_at_once(value: Any, d: dtype) -> bool:
     """Whether a number needs neither checks nor conversion: a float in the range of float32, or 0 or 1."""
     if value.__class__ is float:
         return d.native_real_float and -3e38 < value < 3e38
-    return value.__class__ is int and 0 <= value <= 1 and _is_one(d)
+    return value.__class__ is int and 0 <= value <= 1 and _is_one(d) and d is not dtypes.float8_e8m0fnu
 
 
 def _element(value: Any, d: dtype) -> np.ndarray:

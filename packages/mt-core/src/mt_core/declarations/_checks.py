@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
 from .. import dtypes
-from ..dtypes import can_cast, cpp_type_name, dtype, finfo, scalar_type_name
+from ..dtypes import can_cast, dtype, scalar_type_name
+from ..number_range import check_factor, check_number
 
 __all__ = [
     "BOOL", "COMPLEX", "COMPLEX_HALF", "EXACT_OUT", "FLOAT8", "FLOATS", "INTEGERS", "LAPACK", "NUMBERS", "REAL",
-    "UNSIGNED", "OutDtypes", "Refusal", "Supported", "check_fits", "check_held",
+    "UNSIGNED", "OutDtypes", "Refusal", "Supported", "check_fits",
 ]  # fmt: skip
 
 BOOL = frozenset({dtypes.bool})
@@ -49,17 +49,6 @@ def check_fits(number: Any, d: dtype) -> None:
         limit = 1 << (d.itemsize * 8 - d.is_signed)
         if not -limit - d.is_signed < number < limit:
             raise RuntimeError(f"value cannot be converted to type {_C_NAMES[d]} without overflow")
-
-
-def check_held(number: Any, d: dtype) -> None:
-    """Refuse a number that an integer or floating dtype does not hold: a complex one, one beyond the largest.
-
-    Infinities are held.
-    """
-    if d in _C_NAMES:
-        check_fits(number, d)
-    elif d in FLOATS and (number.imag or finfo(d).max < abs(number) != math.inf):
-        raise RuntimeError(f"value cannot be converted to type {cpp_type_name(d)} without overflow")
 
 
 class OutDtypes:
@@ -116,9 +105,12 @@ class Supported:
         defaults and the dtype is `unchecked`.
     unchecked
         The dtypes for which nothing is refused: `accepted`, unless said otherwise.
+    stored, factors
+        Positions of numbers that are converted to the common dtype, or to the one that it is computed in; a number
+        that this does not hold is refused after the dtype.
     """
 
-    __slots__ = ("kernel", "accepted", "unchecked", "refusals", "also")
+    __slots__ = ("kernel", "accepted", "unchecked", "refusals", "also", "stored", "factors")
 
     def __init__(
         self,
@@ -127,12 +119,21 @@ class Supported:
         *refusals: Refusal,
         also: Callable[..., None] | None = None,
         unchecked: frozenset[dtype] | None = None,
+        stored: tuple[int, ...] = (),
+        factors: tuple[int, ...] = (),
     ) -> None:
         self.kernel = kernel
         self.accepted = accepted
         self.unchecked = accepted if unchecked is None else unchecked
         self.refusals = refusals
         self.also = also
+        self.stored = stored
+        self.factors = factors
+
+    @property
+    def asks_parameters(self) -> bool:
+        """Whether more than the dtype decides."""
+        return bool(self.also or self.stored or self.factors)
 
     def __call__(self, args: tuple[Any, ...], common: dtype) -> None:
         """Raise what a `Refusal` says, or what `also` does."""
@@ -143,8 +144,12 @@ class Supported:
                 raise refusal.error(refusal.message.format(scalar_type_name(common)))
 
     def require(self, args: tuple[Any, ...], common: dtype) -> None:
-        """Raise PyTorch's NotImplementedError where the dtype is not accepted."""
+        """Raise PyTorch's NotImplementedError where the dtype is not accepted, and RuntimeError for numbers."""
         if common in self.accepted:
+            for at in self.stored:
+                check_number(args[at], common)
+            for at in self.factors:
+                check_factor(args[at], common)
             return
         kernel = self.kernel if isinstance(self.kernel, str) else self.kernel(args)
         if kernel is not None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import dtypes
 from ..dtypes import finfo, scalar_type_name
+from ..number_range import check_number
 from ..promotion import ARITHMETIC, FLOAT
 from ._checks import (
     BOOL,
@@ -18,7 +19,6 @@ from ._checks import (
     UNSIGNED,
     Refusal,
     Supported,
-    check_held,
 )  # fmt: skip
 from ._declare import Family
 
@@ -32,28 +32,21 @@ _NO_COMPLEX = Refusal(_ANY_COMPLEX, "clamp is not supported for complex types", 
 _ORDERED = INTEGERS | FLOATS
 
 
-def _activation(schema: str, kernel: str, accepted: frozenset[Any] = FLOATS, also: Any = None, **options: Any) -> None:
-    """An activation in the dtype of its input; a function of ``torch.nn.functional`` unless `options` say otherwise."""
+def _activation(
+    schema: str, kernel: str, accepted: frozenset[Any] = FLOATS, also: Any = None, stored: tuple[int, ...] = (),
+    factors: tuple[int, ...] = (), **options: Any
+) -> None:  # fmt: skip
+    """An activation in the dtype of its input; a function of ``torch.nn.functional`` unless `options` say otherwise.
+
+    `stored` and `factors` are those of `Supported`.
+    """
     options = {"namespace": NN, "variants": "function", "inplace": True, "out": True, "exact_out": EXACT_OUT, **options}
-    family.elementwise(schema, promotion=ARITHMETIC, check=Supported(kernel, accepted, also=also), **options)
-
-
-def _numbers_held(args: tuple[Any, ...], common: Any) -> None:
-    """The parameters are numbers of the dtype that is computed in."""
-    for number in args[1:]:
-        check_held(number, common.compute)
-
-
-def _numbers_held_exactly(args: tuple[Any, ...], common: Any) -> None:
-    """The parameters are numbers of the input's dtype."""
-    for number in args[1:]:
-        check_held(number, common)
-
-
-def _threshold_held(args: tuple[Any, ...], common: Any) -> None:
-    """The threshold is a number of the dtype that is computed in, the value in its place one of the input's."""
-    check_held(args[1], common.compute)
-    check_held(args[2], common)
+    family.elementwise(
+        schema,
+        promotion=ARITHMETIC,
+        check=Supported(kernel, accepted, also=also, stored=stored, factors=factors),
+        **options,
+    )
 
 
 family.elementwise(
@@ -86,9 +79,9 @@ _activation('gelu(Tensor self, *, str approximate="none") -> Tensor', "GeluKerne
             ))  # fmt: skip
 _activation("silu(Tensor self) -> Tensor", "silu_cpu", FLOATS | COMPLEX, doc="self * sigmoid(self).")
 _activation("mish(Tensor self) -> Tensor", "mish_cpu", doc="self * tanh(log(1 + exp(self))) (Misra, 2019).")
-_activation("softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", "softplus_cpu", inplace=False, also=_numbers_held,
+_activation("softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", "softplus_cpu", inplace=False, factors=(1, 2),
             doc="log(1 + exp(beta * self)) / beta; self where beta * self exceeds the threshold.")  # fmt: skip
-_activation("elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor", "elu_cpu", also=_numbers_held,
+_activation("elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor", "elu_cpu", factors=(1, 2, 3),
             doc="scale * self where positive, else scale * alpha * (exp(input_scale * self) - 1).")  # fmt: skip
 family.composite(
     "log_sigmoid(Tensor self) -> Tensor",
@@ -103,12 +96,12 @@ family.plain("log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)
 
 
 def _check_celu(args: tuple[Any, ...], common: Any) -> None:
+    check_number(args[1], dtypes.float64)  # which it divides by
     if args[1] == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
-    check_held(args[1], dtypes.float64 if args[1].imag else common.compute)
 
 
-_activation("celu(Tensor self, Scalar alpha=1.) -> Tensor", "elu_cpu", also=_check_celu, namespace="torch", out=False,
+_activation("celu(Tensor self, Scalar alpha=1.) -> Tensor", "elu_cpu", also=_check_celu, factors=(1,), namespace="torch", out=False,
             doc="self where positive, else alpha * (exp(self / alpha) - 1).")  # fmt: skip
 family.composite("selu(Tensor self) -> Tensor", variants="function", inplace=True,
               doc="`elu` with the scales that keep mean 0 and variance 1 (Klambauer et al., 2017).")  # fmt: skip
@@ -118,10 +111,13 @@ family.composite("selu(Tensor self) -> Tensor", variants="function", inplace=Tru
 
 
 def _check_hardtanh(args: tuple[Any, ...], common: Any) -> None:
+    for limit in args[1:]:
+        check_number(limit, dtypes.int64 if common in INTEGERS else dtypes.float64 if limit.imag else common)
     if common is dtypes.uint8 and min(int(limit) for limit in args[1:]) < 0:
         raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
-    for number in args[1:] if common in FLOATS else ():
-        check_held(number, dtypes.float64 if number.imag else common)
+    if common in INTEGERS:
+        for limit in args[1:]:
+            check_number(int(limit), common)
 
 
 family.elementwise(
@@ -136,14 +132,14 @@ family.composite(
 )
 _activation("hardsigmoid(Tensor self) -> Tensor", "hardsigmoid_cpu", doc="self / 6 + 1 / 2, limited to [0, 1].")
 _activation("hardswish(Tensor self) -> Tensor", "hardswish_cpu", doc="self * hardsigmoid(self) (Howard et al., 2019).")
-_activation("leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", "leaky_relu_cpu", also=_numbers_held,
+_activation("leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", "leaky_relu_cpu", factors=(1,),
             doc="self where positive, else negative_slope * self.")  # fmt: skip
-_activation("threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", "threshold_cpu", _ORDERED, exact_out="", namespace="torch", also=_threshold_held,
+_activation("threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", "threshold_cpu", _ORDERED, factors=(1,), stored=(2,), exact_out="", namespace="torch",
             doc="value where self <= threshold, else self.")  # fmt: skip
 
 
 def _check_lambda(args: tuple[Any, ...], common: Any) -> None:
-    check_held(args[1], dtypes.float64)
+    check_number(args[1], dtypes.float64)
     if common in FLOATS and not 0 <= args[1] <= finfo(common).max:
         raise RuntimeError(
             f"lambda must be in range [0, {finfo(common).max:g}] for input dtype {scalar_type_name(common)}, but "
@@ -153,7 +149,7 @@ def _check_lambda(args: tuple[Any, ...], common: Any) -> None:
 
 _activation("softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", "softshrink_check", inplace=False, also=_check_lambda,
             doc="self moved towards zero by lambd, and zero within lambd of it.")  # fmt: skip
-_activation("hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", "hardshrink_cpu", inplace=False, namespace="torch", also=_numbers_held_exactly,
+_activation("hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", "hardshrink_cpu", inplace=False, stored=(1,), namespace="torch",
             variants="function method", doc="self, but zero within lambd of zero.")  # fmt: skip
 family.elementwise("_prelu_kernel(Tensor self, Tensor weight) -> Tensor", variants="function", check=Supported("prelu_cpu", FLOATS),
                 doc="self where positive, else weight * self; broadcast.")  # fmt: skip

@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import dtypes
 from ..dtypes import can_cast, cpp_type_name, scalar_type_name
+from ..number_range import check_fill, check_number
 from ..promotion import ARITHMETIC, BOOL
 from ._checks import (
     COMPLEX,
@@ -19,7 +20,6 @@ from ._checks import (
     UNSIGNED,
     Refusal,
     Supported,
-    check_fits,
 )
 from ._declare import Family
 
@@ -96,8 +96,9 @@ def _check_limits(args: tuple[Any, ...], common: Any) -> None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     for limit in limits:
         if len(limits) == 2 and isinstance(limit, complex) and not args[0].is_complex():
-            raise RuntimeError("value cannot be converted to type double without overflow")
-        check_fits(limit, common)
+            check_number(limit, dtypes.float64)
+        if common.category < 3 and limit is not None and not hasattr(limit, "_dtype"):
+            check_number(limit, common)
 
 
 def _check_limits_in_place(args: tuple[Any, ...], common: Any) -> None:
@@ -191,6 +192,13 @@ def _check_condition(args: tuple[Any, ...], common: Any) -> None:
         )
 
 
+def _check_where(args: tuple[Any, ...], common: Any) -> None:
+    _check_condition(args, common)
+    for number in args[1:]:
+        if number.__class__ in (int, float, complex):
+            check_fill(number, common, 1)
+
+
 family.composite(
     "where(Tensor condition) -> Tensor[]",
     variants="function",
@@ -199,7 +207,7 @@ family.composite(
 family.elementwise(
     "where.self(Tensor condition, Tensor self, Tensor other) -> Tensor",
     promotes="self other", numbers="self other", out="self_out", exact_out="Expected out type to be {expected} but got {out}", number_signatures={"self": False, "other": False, "self other": False},
-    check=Supported("where_cpu", frozenset(dtypes.ALL_DTYPES), also=_check_condition),
+    check=Supported("where_cpu", frozenset(dtypes.ALL_DTYPES), also=_check_where),
     doc="self where the bool `condition` is true, else other; broadcast.",
 )  # fmt: skip
 

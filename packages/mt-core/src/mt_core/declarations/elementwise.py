@@ -6,7 +6,6 @@ from typing import Any
 
 from ..dtypes import bool as bool_dtype
 from ..dtypes import cpp_type_name
-from ..number_range import check_number
 from ..promotion import ARITHMETIC, DIVISION, FLOAT, KEEP
 from ..promotion import REAL as REAL_RESULT
 from ._checks import (
@@ -74,19 +73,19 @@ def _rounding_kernel(args: tuple[Any, ...]) -> str | None:
 
 family.elementwise(
     "add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
-    inplace=True, out=True, old_orders=("self alpha other",), numbers="self other", check=Supported("add_stub", _ADDABLE, also=_check_alpha),
+    inplace=True, out=True, old_orders=("self alpha other",), numbers="self other", check=Supported("add_stub", _ADDABLE, also=_check_alpha, stored=(2,)),
     doc="self + alpha * other, broadcast.",
 )  # fmt: skip
 family.elementwise(
     "sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
-    inplace=True, out=True, old_orders=("self alpha other",), numbers="self other", check=Supported("add_stub", _ADDABLE - BOOL, also=_check_sub),
+    inplace=True, out=True, old_orders=("self alpha other",), numbers="self other", check=Supported("add_stub", _ADDABLE - BOOL, also=_check_sub, stored=(2,)),
     doc="self - alpha * other, broadcast; bool tensors are refused.",
 )  # fmt: skip
 family.composite("rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", variants="function",
               doc="other - alpha * self, broadcast.")  # fmt: skip
 family.elementwise(
     "rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
-    variants="function", promotes="self other", check=Supported("add_stub", _ADDABLE - BOOL, also=_check_sub),
+    variants="function", promotes="self other", check=Supported("add_stub", _ADDABLE - BOOL, also=_check_sub, stored=(2,)),
 )  # fmt: skip
 family.binary("mul.Tensor", numbers="self other", doc="self * other, broadcast.")
 family.binary("div.Tensor", promotion=FLOAT, numbers="self other", check=Supported("div_cpu", _DIVISIBLE),
@@ -134,18 +133,13 @@ family.unary("sgn", promotion=ARITHMETIC, check=Supported("sign_cpu", _ADDABLE),
           doc="As `sign`; a complex number divided by its modulus.")  # fmt: skip
 
 
-def _check_value(args: tuple[Any, ...], common: Any) -> None:
-    check_number(args[3], common)
-
-
 family.elementwise(
     "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
-    inplace=True, out=True, old_orders=("self value tensor1 tensor2",), check=Supported("addcmul_cpu_out", _ADDABLE - BOOL, also=_check_value), doc="self + value * tensor1 * tensor2, broadcast.",
+    inplace=True, out=True, old_orders=("self value tensor1 tensor2",), check=Supported("addcmul_cpu_out", _ADDABLE - BOOL, factors=(3,)), doc="self + value * tensor1 * tensor2, broadcast.",
 )  # fmt: skip
 
 
 def _check_true_division(args: tuple[Any, ...], common: Any) -> None:
-    check_number(args[3], common)
     if max(args[1].dtype.category, args[2].dtype.category) < 2:
         raise RuntimeError(
             "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true "
@@ -158,7 +152,7 @@ def _check_true_division(args: tuple[Any, ...], common: Any) -> None:
 
 family.elementwise(
     "addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
-    inplace=True, out=True, old_orders=("self value tensor1 tensor2",), check=Supported("addcdiv_cpu_out", FLOATS | COMPLEX, also=_check_true_division),
+    inplace=True, out=True, old_orders=("self value tensor1 tensor2",), check=Supported("addcdiv_cpu_out", FLOATS | COMPLEX, also=_check_true_division, factors=(3,)),
     doc="self + value * tensor1 / tensor2, broadcast; not for two integer tensors.",
 )  # fmt: skip
 
@@ -173,17 +167,12 @@ def _check_same_dtype(args: tuple[Any, ...], common: Any) -> None:
             )
 
 
-def _check_weight(args: tuple[Any, ...], common: Any) -> None:
-    _check_same_dtype(args, common)
-    check_number(args[2], common)
-
-
 family.elementwise(
     "lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor",
     promotion=KEEP,
     inplace=True,
     out="Scalar_out",
-    check=Supported("lerp_kernel_scalar", FLOATS | COMPLEX, also=_check_weight),
+    check=Supported("lerp_kernel_scalar", FLOATS | COMPLEX, also=_check_same_dtype, factors=(2,)),
     doc="self + weight * (end - self), broadcast; exact at both ends.",
 )
 family.elementwise(

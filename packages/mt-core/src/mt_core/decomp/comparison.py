@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from .. import dtypes
@@ -59,9 +60,16 @@ def isin_number(element: Any, test_elements: Any, assume_unique: bool, invert: b
 
 @composite("isin.Tensor_Scalar")
 def isin_one(elements: Any, test_element: Any, assume_unique: bool, invert: bool) -> Any:
-    if isinstance(test_element, int) and not -(2**63) <= test_element < 2**63:
+    if not _is_held(test_element) and (elements.dtype.is_integral or elements.dtype.is_floating_point):
         return ops.ne(elements, test_element) if invert else ops.eq(elements, test_element)  # no tensor holds it
     return ops.isin(elements, _tensor(test_element, elements), assume_unique=assume_unique, invert=invert)
+
+
+def _is_held(number: Any) -> bool:
+    """Whether a tensor of the number's own dtype holds it."""
+    if isinstance(number, int):
+        return -(2**63) <= number < 2**63
+    return isinstance(number, complex) or not dtypes.finfo(dtype_of_number(number)).max < abs(number) < math.inf
 
 
 def _tensor(number: Any, beside: Any) -> Any:

@@ -7,12 +7,11 @@ from typing import Any
 
 from .. import dtypes
 from ..api import _functions as ops
-from ..checks.dtypes import require_number
 from ..dispatch.registry import overload
 from ..dispatch.registry import register_composite as composite
 from ..dtypes import scalar_type_name
 from ..layout import broadcast_shapes
-from ..number_range import check_number
+from ..number_range import check_factor, check_number
 from ..promotion import result_type_of
 from ..shape_rules.matmul import check_expandable
 from ..state import tls
@@ -71,7 +70,7 @@ def addbmm(self: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any) -> Any:
     """self broadcast to (M, N), batch1 (B, M, K), batch2 (B, K, N) -> (M, N), summed over B."""
     _check_addbmm(self, batch1, batch2)
     for number in (beta, alpha):
-        check_number(number, self._dtype)
+        check_factor(number, self._dtype)
     if self._dtype.is_integral:
         beta, alpha = int(beta), int(alpha)
     product = ops.bmm(batch1, batch2).sum(0, dtype=batch1.dtype)
@@ -117,12 +116,12 @@ def addr(self: Any, vec1: Any, vec2: Any, beta: Any, alpha: Any) -> Any:
     for name, value in (("beta", beta), ("alpha", alpha)):
         if common.category < 2 and isinstance(value, (float, complex)):
             raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
-    require_number(common, beta, alpha)
     if self.dtype is product.dtype is dtypes.bool:
         beta, alpha = bool(beta), bool(alpha)
     for name, value in (("beta", beta), ("alpha", alpha)):
         if isinstance(value, bool) and common is not dtypes.bool:
             raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
+        check_number(value, common)
     return combine(self, product, beta, alpha)
 
 

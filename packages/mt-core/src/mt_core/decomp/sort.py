@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import dtypes
 from ..api import _functions as ops
 from ..dispatch.registry import register_composite as composite
 from ..promotion import dtype_of_number
@@ -34,12 +35,9 @@ def msort(self: Any) -> Any:
 
 @composite("searchsorted.Scalar")
 def searchsorted_scalar(sorted_sequence: Any, self: Any, out_int32: bool, right: bool, side: Any, sorter: Any) -> Any:
-    value = ops.full(
-        (),
-        self,
-        dtype=sorted_sequence.dtype if dtype_of_number(self).category <= sorted_sequence.dtype.category else None,
-        device=sorted_sequence.device,
-    )
+    own = dtype_of_number(self)
+    value = ops.full((), self, dtype=dtypes.float64 if own.is_floating_point else own, device=sorted_sequence.device)
+    value = value.to(sorted_sequence.dtype if own.category <= sorted_sequence.dtype.category else own)
     return ops.searchsorted(sorted_sequence, value, out_int32=out_int32, right=right, side=side, sorter=sorter)
 
 

@@ -16,14 +16,26 @@ from typing import Any
 import numpy as np
 
 from ..cell import Cell, cell_of
-from ..dtypes import ALL_DTYPES, bfloat16, complex32, dtype, float16, float32, float64
+from ..dtypes import (
+    ALL_DTYPES,
+    bfloat16,
+    complex32,
+    dtype,
+    finfo,
+    float8_e4m3fn,
+    float8_e8m0fnu,
+    float16,
+    float32,
+    float64,
+    saturated,
+)  # fmt: skip
 from ..dtypes import bool as bool_dtype
 from ..keys import BACKEND_MASK, OTHER_INDEX, STRIDED
 from ..layout import broadcast_shapes, broadcast_strides, output_strides
 from ..number_range import check_width
 from ..promotion import KEEP, Promotion, result_type_of
 from ..spec import is_contiguous
-from ..state import nested
+from ..state import nested, run_quietly
 from ..tensor import Tensor, new_tensor
 from ..tensor_types import TENSORS
 from .kernel import Kernel, is_default, quiet, runner_for
@@ -298,6 +310,10 @@ def different_devices(first: Tensor, second: Tensor) -> RuntimeError:
     )
 
 
+#: The largest number of float16: smaller ones overflow nowhere.
+_TAME = 65504
+
+
 def number_array(value: Any, compute: dtype) -> np.ndarray:
     """A Python number as a 0-dim array of a dtype, wrapping around where an integer does not fit, as PyTorch does.
 
@@ -312,7 +328,16 @@ def number_array(value: Any, compute: dtype) -> np.ndarray:
         value &= (1 << bits) - 1
         if compute.is_signed and value >> (bits - 1):
             value -= 1 << bits
-    return np.asarray((value.real, value.imag) if compute is complex32 else value, compute.numpy_dtype)
+    if compute is float8_e4m3fn or compute is float8_e8m0fnu:
+        return run_quietly(saturated(np.asarray(value), compute.numpy_dtype).astype, compute.numpy_dtype)
+    stored = (value.real, value.imag) if compute is complex32 else value
+    if abs(value) > _TAME:  # which may become infinity, without NumPy's warning
+        return run_quietly(np.asarray, stored, compute.numpy_dtype)
+    return np.asarray(stored, compute.numpy_dtype)
+
+
+#: The largest number of float32, the smallest dtype for which there are short paths.
+_HELD = finfo(float32).max
 
 
 def takes_dtype(number: Any, d: dtype, weak: dict[dtype, frozenset[type]]) -> bool:
@@ -395,7 +420,7 @@ def _given(function: Callee, parameters: tuple[Any, ...]) -> Callee:
 def _parameters_are_checked(operator: Elementwise) -> bool:
     """Whether the operator's check looks at parameters, and not only at dtypes."""
     check = operator.check
-    return check is not None and getattr(check, "also", check) is not None
+    return check is not None and getattr(check, "asks_parameters", True)
 
 
 def build(
@@ -463,10 +488,11 @@ def _unary(direct: Direct, keys: int) -> Callee:
     if not direct.parameters:
         return run
     default, at_default, guarded = direct.parameters, direct.entries, direct.guarded
+    held = _are_held if getattr(direct.operator.check, "also", None) is None else _are_not_asked
 
     def run_parameters(self: Tensor, *parameters: Any) -> Any:
         entry = entries.get(self._dtype)
-        if entry is None or guarded is not None and not same(parameters, guarded):
+        if entry is None or guarded is not None and not (same(parameters, guarded) or held(parameters, self._dtype)):
             if same(parameters, default) and self._dtype in at_default:
                 function, result = at_default[self._dtype]
                 return finish(runner.run_kernel(function, self._array), result)
@@ -487,12 +513,13 @@ def _with_numbers(direct: Direct, keys: int) -> Callee:
     general, weak, last = operator.general, operator.weak, len(operator.operands_at) - 1
     finish = _finisher(operator.backend, keys)
     entries = direct.with_parameters if direct.parameters else {**direct.with_parameters, **direct.entries}
+    take_dtype = _all_stored if direct.guarded is not None else _all_take_dtype
     if direct.guarded:
         return general
 
     def run(self: Tensor, *rest: Any) -> Any:
         entry = entries.get(self._dtype)
-        if entry is None or not _all_take_dtype(rest[:last], self._dtype, weak):
+        if entry is None or not take_dtype(rest[:last], self._dtype, weak):
             return general(self, *rest)
         function, result = entry
         try:
@@ -502,6 +529,25 @@ def _with_numbers(direct: Direct, keys: int) -> Callee:
         return finish(value, result)
 
     return run
+
+
+def _are_held(numbers: tuple[Any, ...], d: dtype) -> bool:
+    """Whether real numbers are within the range of each floating-point dtype that there is a short path for."""
+    return d.is_floating_point and all(map(_is_held, numbers))
+
+
+def _is_held(number: Any) -> bool:
+    return bool(number.__class__ is not complex and -_HELD <= number <= _HELD)
+
+
+def _are_not_asked(numbers: tuple[Any, ...], d: dtype) -> bool:
+    """Where a check looks at more than whether the dtype holds the numbers."""
+    return False
+
+
+def _all_stored(numbers: tuple[Any, ...], d: dtype, weak: dict[dtype, frozenset[type]]) -> bool:
+    """`_all_take_dtype`, for numbers that every floating-point dtype of the backend holds."""
+    return _all_take_dtype(numbers, d, weak) and all(n is None or _is_held(n) for n in numbers)
 
 
 def _all_take_dtype(numbers: tuple[Any, ...], d: dtype, weak: dict[dtype, frozenset[type]]) -> bool:
@@ -603,7 +649,7 @@ def _ternary(direct: Direct, keys: int) -> Callee:
             return general(a, b, c, *params)
         if c.__class__ in TENSORS and c._dtype is d and c._array.shape == b._array.shape:
             last = c._array
-        elif c.__class__ in NUMBERS and takes_dtype(c, d, weak):
+        elif c.__class__ in NUMBERS and takes_dtype(c, d, weak) and (guarded is None or _is_held(c)):
             last = c
         else:
             return general(a, b, c, *params)

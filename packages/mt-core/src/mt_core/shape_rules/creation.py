@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import dtypes
 from ..dispatch.registry import register_shape_rule as shape_rule
+from ..number_range import check_factor
 from ..spec import Spec
 
 
@@ -27,8 +28,16 @@ def arange_step(start: Any, end: Any, step: Any, dtype: Any, layout: Any, device
         if step == 0:
             raise ValueError("step must be nonzero")
     exact = all(isinstance(n, int) for n in (start, end, step))
+    _check_factors(d, start, end, step)
     count = -((start - end) // step) if exact else math.ceil((end - start) / step)
     return Spec((count,), d)
+
+
+def _check_factors(d: dtypes.dtype, *numbers: Any) -> None:
+    """Half types are counted up in float32, which has to hold the numbers."""
+    if d in (dtypes.float16, dtypes.bfloat16):
+        for number in numbers:
+            check_factor(number, d)
 
 
 def check_range(start: Any, end: Any, step: Any, other_bound: str) -> None:
@@ -64,6 +73,7 @@ def inclusive(start: Any, end: Any, step: Any, dtype: Any) -> Spec:
         start, end, step = int(start), int(end), int(step)
         if step == 0:
             raise RuntimeError("step must be nonzero")
+    _check_factors(d, start, end, step)
     return Spec((math.floor((end - start) / step) + 1,), d)
 
 

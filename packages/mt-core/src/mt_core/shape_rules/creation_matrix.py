@@ -6,10 +6,18 @@ from typing import Any
 
 from .. import dtypes
 from ..dispatch.registry import register_shape_rule as shape_rule
+from ..number_range import check_number
 from ..spec import Spec
 
 
-def _sequence_dtype(name: str, requested: Any, *numbers: Any) -> Any:
+def _sequence_dtype(name: str, requested: Any, steps: int, *ends: Any) -> Any:
+    d = _promoted_dtype(name, requested, *ends)
+    for end in ends[: min(steps, 2)]:  # one step: PyTorch does not look at the end
+        check_number(end, d)
+    return d
+
+
+def _promoted_dtype(name: str, requested: Any, *numbers: Any) -> Any:
     default = dtypes.get_default_dtype()
     if any(isinstance(n, complex) for n in numbers):
         if requested is not None and not requested.is_complex:
@@ -26,7 +34,7 @@ def linspace(start: Any, end: Any, steps: int, dtype: Any, layout: Any, device: 
     """-> (steps,); the default dtype, its complex one for complex ends."""
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
-    return Spec((steps,), _sequence_dtype("linspace", dtype, start, end))
+    return Spec((steps,), _sequence_dtype("linspace", dtype, steps, start, end))
 
 
 @shape_rule("logspace")
@@ -36,7 +44,7 @@ def logspace(
     """-> (steps,); dtype as for `linspace`."""
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
-    return Spec((steps,), _sequence_dtype("logspace", dtype, start, end))
+    return Spec((steps,), _sequence_dtype("logspace", dtype, steps, start, end))
 
 
 @shape_rule("eye")

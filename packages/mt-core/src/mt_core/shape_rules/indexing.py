@@ -299,6 +299,7 @@ def scatter_reduce(self: Any, dim: int, index: Any, src: Any, reduce: str, inclu
 def index_add(self: Any, dim: int, index: Any, source: Any, alpha: Any) -> Spec:
     """self (*L, N, *R), index (K,), source (*L, K, *R) -> (*L, N, *R), at `dim`."""
     _index_source("index_add", self, dim, index, source)
+    check_number(alpha, self._dtype)
     return _like(self)
 
 
@@ -402,6 +403,7 @@ def index_fill(self: Any, dim: int, index: Any, value: Any) -> Spec:
         raise IndexError("Index has to be a vector/scalar")
     if isinstance(value, complex) and not self._dtype.is_complex:
         raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
+    check_number(value, self._dtype)
     return _like(self)
 
 
@@ -421,9 +423,6 @@ def masked_fill(self: Any, mask: Any, value: Any) -> Spec:
     return Spec(shape, self._dtype)
 
 
-_C_NAMES = {dtypes.float32: "float", dtypes.float64: "double", dtypes.bool: "bool"}
-
-
 @shape_rule("masked_fill.Tensor")
 def masked_fill_tensor(self: Any, mask: Any, value: Any) -> Spec:
     """self (*), mask (*) of bool, broadcast, value () -> the common shape."""
@@ -433,9 +432,8 @@ def masked_fill_tensor(self: Any, mask: Any, value: Any) -> Spec:
             "dimension(s)."
         )
     _require_mask(mask, "masked_fill_")
-    if value._dtype.is_complex and not self._dtype.is_complex:
-        name = f"{self._dtype.name}_t" if self._dtype.is_integral else _C_NAMES.get(self._dtype, self._dtype.name)
-        raise RuntimeError(f"value cannot be converted to type {name} without overflow")
+    if value._dtype.is_complex:
+        check_number(1j, self._dtype)
     return Spec(broadcast_shapes([self._array.shape, mask._array.shape]), self._dtype)
 
 

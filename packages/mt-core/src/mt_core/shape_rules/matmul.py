@@ -7,7 +7,7 @@ from typing import Any
 from .. import dtypes
 from ..dispatch.registry import register_shape_rule as shape_rule
 from ..dtypes import c_type_name, cpp_type_name, scalar_type_name
-from ..number_range import check_number
+from ..number_range import check_factor, check_number
 from ..spec import Spec
 
 
@@ -111,9 +111,9 @@ def check_expandable(self: Any, target: tuple[int, ...]) -> None:
 
 
 def _scalars_fit(d: Any, *scalars: Any) -> None:
-    """Refuse what the dtype does not hold; of floating-point numbers integer types take what is before the point."""
+    """Refuse what the dtype that is computed in does not hold; integer types take what is before the point."""
     for number in scalars:
-        check_number(number, d)
+        check_factor(number, d)
 
 
 @shape_rule("addmm")
@@ -150,7 +150,8 @@ def addmv(self: Any, mat: Any, vec: Any, beta: Any, alpha: Any) -> Spec:
         raise RuntimeError(
             f"addmv input tensors must have the same dtype, but got {names[0]}, {names[1]}, and {names[2]}"
         )
-    _scalars_fit(self._dtype, alpha, beta)
+    for number in (alpha, beta):
+        check_number(number, self._dtype)
     return Spec(tuple(c) if 0 in a and beta != 0 else (a[0],), self._dtype)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..dispatch.registry import register_shape_rule as shape_rule
 from ..layout import output_strides, strides_like
+from ..number_range import check_number
 from ..spec import Spec
 
 Ints = tuple[int, ...]
@@ -22,6 +23,7 @@ def constant_pad_nd(self: Any, pad: Ints, value: Any) -> Spec:
             "Length of pad should be no more than twice the number of dimensions of the input. Pad length is "
             f"{len(pad)} while the input has {len(shape)} dimensions."
         )
+    check_number(value, self._dtype)
     before = list(shape)
     for i in range(len(pad) // 2):
         at = len(shape) - 1 - i
