@@ -25,10 +25,11 @@ _C_NAMES = {
     dtypes.float8_e8m0fnu: "c10::Float8_e8m0fnu",
 }  # fmt: skip
 _FLOAT_MAX = float(np.finfo(np.float32).max)
+_BFLOAT16_MAX = (2 - 2.0**-7) * 2.0**127  # ml_dtypes, which knows it, is imported when it is needed
 #: The least and the greatest number of floating-point dtypes.
 _RANGES = {
     dtypes.float16: (-65504.0, 65504.0),
-    dtypes.bfloat16: (-dtypes.finfo(dtypes.bfloat16).max, dtypes.finfo(dtypes.bfloat16).max),
+    dtypes.bfloat16: (-_BFLOAT16_MAX, _BFLOAT16_MAX),
     dtypes.float32: (-_FLOAT_MAX, _FLOAT_MAX),
     dtypes.complex64: (-_FLOAT_MAX, _FLOAT_MAX),
     dtypes.complex32: (-65504.0, 65504.0),
