@@ -11,7 +11,7 @@ from ..number_range import check_factor, check_number
 
 __all__ = [
     "BOOL", "COMPLEX", "COMPLEX_HALF", "EXACT_OUT", "FLOAT8", "FLOATS", "INTEGERS", "LAPACK", "NUMBERS", "REAL",
-    "UNSIGNED", "OutDtypes", "Refusal", "Supported", "check_fits",
+    "UNSIGNED", "OutDtypes", "Refusal", "Supported", "check_fits", "has_float8", "is_scaling_float8",
 ]  # fmt: skip
 
 BOOL = frozenset({dtypes.bool})
@@ -49,6 +49,16 @@ def check_fits(number: Any, d: dtype) -> None:
         limit = 1 << (d.itemsize * 8 - d.is_signed)
         if not -limit - d.is_signed < number < limit:
             raise RuntimeError(f"value cannot be converted to type {_C_NAMES[d]} without overflow")
+
+
+def has_float8(args: tuple[Any, ...]) -> bool:
+    """Whether an operand is a float8 tensor."""
+    return any(getattr(value, "_dtype", None) in FLOAT8 for value in args)
+
+
+def is_scaling_float8(args: tuple[Any, ...]) -> bool:
+    """Whether the second operand is a number or a single element, for which PyTorch has kernels of their own."""
+    return has_float8(args[:2]) and (not hasattr(args[1], "_array") or args[1].numel() == 1)
 
 
 class OutDtypes:

@@ -19,7 +19,8 @@ from ._checks import (
     UNSIGNED,
     Refusal,
     Supported,
-)  # fmt: skip
+    has_float8,
+)
 from ._declare import Family
 
 family = Family("activation")
@@ -49,12 +50,16 @@ def _activation(
     )
 
 
+def _sigmoid_kernel(args: tuple[Any, ...]) -> str:
+    return "sigmoid_cpu_reduced_float" if has_float8(args) else "sigmoid_cpu"
+
+
 family.elementwise(
     "relu(Tensor self) -> Tensor", inplace=True, inplace_variants="function method", doc="max(self, 0).",
     check=Supported("clamp_min_scalar_cpu", _ORDERED, _NO_COMPLEX, Refusal(BOOL, "Boolean inputs not supported for relu")),
 )  # fmt: skip
 for _name, _doc in (("sigmoid", "1 / (1 + exp(-self))."), ("tanh", "Hyperbolic tangent.")):
-    _kernel = "sigmoid_cpu" if _name == "sigmoid" else "tanh_vml_cpu"
+    _kernel: Any = _sigmoid_kernel if _name == "sigmoid" else "tanh_vml_cpu"
     family.unary(
         _name,
         promotion=FLOAT,

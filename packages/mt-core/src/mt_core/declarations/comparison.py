@@ -13,13 +13,13 @@ from ._checks import (
     COMPLEX,
     COMPLEX_HALF,
     EXACT_OUT,
-    FLOAT8,
     FLOATS,
     INTEGERS,
     REAL,
     UNSIGNED,
     Refusal,
     Supported,
+    has_float8,
 )
 from ._declare import Family
 
@@ -40,6 +40,7 @@ for _name, _alias, _sign in (
 
 for _name, _doc in (("isnan", "Where elements are NaN."), ("isreal", "Where the imaginary part is zero.")):
     family.unary(_name, promotion=BOOL, inplace=False, out=False, doc=_doc)
+_SMALL_FLOATS = {"isinf": {dtypes.float8_e5m2}, "isfinite": {dtypes.float8_e5m2, dtypes.float8_e8m0fnu}}
 for _name, _doc in (
     ("isinf", "Where elements are infinite."),
     ("isfinite", "Where elements are neither infinite nor NaN."),
@@ -49,7 +50,7 @@ for _name, _doc in (
         promotion=BOOL,
         inplace=False,
         out=False,
-        check=Supported(_name, REAL | UNSIGNED | _ANY_COMPLEX | FLOAT8),
+        check=Supported(_name, REAL | UNSIGNED | _ANY_COMPLEX | _SMALL_FLOATS[_name]),
         doc=_doc,
     )
 for _name, _doc in (("isposinf", "Where elements are infinity."), ("isneginf", "Where elements are minus infinity.")):
@@ -75,7 +76,11 @@ for _name, _doc in (("and", "both are nonzero"), ("or", "either is nonzero"), ("
 
 def _larger_or_smaller(name: str, kernel: str, doc: str) -> None:
     complex_ = Refusal(_ANY_COMPLEX, f"{name} not implemented for complex tensors.")
-    family.binary(name, inplace=False, check=Supported(kernel, REAL, complex_), doc=doc)
+
+    def named(args: tuple[Any, ...]) -> str:
+        return f"{name}_cpu" if has_float8(args) else kernel
+
+    family.binary(name, inplace=False, check=Supported(named, REAL, complex_), doc=doc)
 
 
 _larger_or_smaller("maximum", "maximum_cpu", "The larger of two elements; NaN where either is NaN.")

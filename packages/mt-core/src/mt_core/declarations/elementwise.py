@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..dtypes import ALL_DTYPES, cpp_type_name
 from ..dtypes import bool as bool_dtype
-from ..dtypes import cpp_type_name
 from ..promotion import ARITHMETIC, DIVISION, FLOAT, KEEP
 from ..promotion import REAL as REAL_RESULT
 from ._checks import (
@@ -20,6 +20,7 @@ from ._checks import (
     UNSIGNED,
     Refusal,
     Supported,
+    is_scaling_float8,
 )
 from ._declare import Family
 
@@ -87,8 +88,27 @@ family.elementwise(
     "rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
     variants="function", promotes="self other", check=Supported("add_stub", _ADDABLE - BOOL, also=_check_sub, stored=(2,)),
 )  # fmt: skip
-family.binary("mul.Tensor", numbers="self other", doc="self * other, broadcast.")
-family.binary("div.Tensor", promotion=FLOAT, numbers="self other", check=Supported("div_cpu", _DIVISIBLE),
+
+
+def _mul_kernel(args: tuple[Any, ...]) -> str | None:
+    return "mul_cpu_reduced_float" if is_scaling_float8(args) else None
+
+
+def _div_kernel(args: tuple[Any, ...]) -> str:
+    return "div_cpu_reduced_float" if is_scaling_float8(args) else "div_cpu"
+
+
+def _floor_kernel(args: tuple[Any, ...]) -> str:
+    return "div_floor_cpu_reduced_float" if is_scaling_float8(args) else "div_floor_cpu"
+
+
+family.binary(
+    "mul.Tensor",
+    numbers="self other",
+    check=Supported(_mul_kernel, frozenset(ALL_DTYPES) - FLOAT8),
+    doc="self * other, broadcast.",
+)
+family.binary("div.Tensor", promotion=FLOAT, numbers="self other", check=Supported(_div_kernel, _DIVISIBLE),
            doc="self / other, broadcast; integers give the default float.")  # fmt: skip
 family.elementwise(
     "div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor",
@@ -98,7 +118,7 @@ family.elementwise(
         "the dtype."
     ),
 )  # fmt: skip
-family.binary("floor_divide", inplace="Tensor", numbers="self other", check=Supported("div_floor_cpu", _ORDERED),
+family.binary("floor_divide", inplace="Tensor", numbers="self other", check=Supported(_floor_kernel, _ORDERED),
            doc="self / other rounded down; an integer divided by zero raises.")  # fmt: skip
 for _name, _sign in (("remainder", "other"), ("fmod", "self")):
     _check = Supported(f"{_name}_cpu", _ORDERED)
