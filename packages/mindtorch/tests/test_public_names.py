@@ -17,6 +17,8 @@ NAMES = json.loads((SNAPSHOTS / "names.json").read_text())
 
 #: Public name -> why it says something else than in PyTorch.
 APART = {
+    "torch.Tensor.ndimension": "one method with `dim`, which overrides are told in PyTorch, too",
+    "torch.Tensor.nelement": "one method with `numel`, which overrides are told in PyTorch, too",
     "torch._C.TensorBase": "one class here",
     "torch.library.CustomOpDef": "PyTorch's private module for it does not exist here",
     "torch.nn.functional.threshold": "has a private name in PyTorch",

@@ -47,6 +47,7 @@ _SUBMODULES = frozenset(
 #: Module -> what PyTorch has at the top level and that module defines.
 _EXPORTS = {
     "._compile": "compile",
+    "._control_flow": "cond",
     "._defaults": "get_default_device set_default_device set_default_tensor_type",
     "._errors": "AcceleratorError OutOfMemoryError",
     "._legacy_types": """BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor

@@ -11,7 +11,18 @@ __all__ = ["disabled_torch_function", "subclass_keys"]
 
 
 def subclass_keys(cls: type[Tensor]) -> int:
-    """Key bits that mark instances of a tensor class for ``__torch_function__``."""
+    """Key bits that mark instances of a tensor class for ``__torch_function__``.
+
+    Raises
+    ------
+    NotImplementedError
+        Of a class with ``__torch_dispatch__``, which nothing would call.
+    """
+    if getattr(cls, "__torch_dispatch__", None) is not None:
+        raise NotImplementedError(
+            f"{cls.__name__} has __torch_dispatch__, which is not supported by mindtorch: operators would not be "
+            "handed to it. Override __torch_function__ instead"
+        )
     if cls is Tensor or not asking(cls):
         return 0
     arm()

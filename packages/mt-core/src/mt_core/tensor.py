@@ -136,9 +136,7 @@ class Tensor(_Members):
         """Number of dimensions."""
         return self._array.ndim
 
-    def ndimension(self) -> int:
-        """Number of dimensions."""
-        return self._array.ndim
+    ndimension = dim
 
     @property
     def ndim(self) -> int:
@@ -148,9 +146,7 @@ class Tensor(_Members):
         """Number of elements."""
         return self._array.size
 
-    def nelement(self) -> int:
-        """Number of elements."""
-        return self._array.size
+    nelement = numel
 
     def element_size(self) -> int:
         """Bytes per element."""
