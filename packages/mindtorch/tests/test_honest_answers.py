@@ -102,7 +102,7 @@ def test_distributed_is_not_available():
         ("fx", "Tracer"),
         ("export", "export"),
         ("profiler", "profile"),
-        ("hub", "load"),
+        ("hub", "list"),
         ("compiler", "wrap_numpy"),
     ],
 )

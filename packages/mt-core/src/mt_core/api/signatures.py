@@ -16,7 +16,7 @@ from typing import Any
 
 from ..dispatch.registry import PACKETS, Packet
 from ..schema import MISSING
-from .binder import Parameter, signatures_of
+from .binder import OldSignature, Parameter, Signature, signatures_of
 
 __all__ = ["LazyMethodSignature", "LazySignature", "sign", "widest_signature"]
 
@@ -74,7 +74,7 @@ def _signature_of(packet: Packet, method: bool) -> inspect.Signature:
     found = widest_signature(packet, method)
     own = list(found.parameters.values())[method:]
     required = {p.name for p in own if p.default is p.empty}
-    for form in signatures_of(packet, method):
+    for form in _current_forms(packet, method):
         if not required <= {_identifier(p.name) for p in form.parameters} <= {p.name for p in own}:
             return found.replace(parameters=[*list(found.parameters.values())[:method], *_ANYTHING])
     return found
@@ -82,7 +82,7 @@ def _signature_of(packet: Packet, method: bool) -> inspect.Signature:
 
 def widest_signature(packet: Packet, method: bool) -> inspect.Signature:
     """Positional parameters of the longest form, keywords of all; what some form goes without has a default."""
-    forms = signatures_of(packet, method)
+    forms = _current_forms(packet, method)
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     parameters = [inspect.Parameter("self", kind)] if method else []
     required = min((form.required for form in forms), default=0)
@@ -100,6 +100,11 @@ def widest_signature(packet: Packet, method: bool) -> inspect.Signature:
         if name not in seen
     ]
     return inspect.Signature(parameters)
+
+
+def _current_forms(packet: Packet, method: bool) -> list[Signature]:
+    """All forms but those of which PyTorch warns."""
+    return [form for form in signatures_of(packet, method) if not isinstance(form, OldSignature)]
 
 
 def _default(parameter: Parameter) -> Any:
