@@ -52,11 +52,18 @@ def test_one_version(name: str) -> None:
     assert view._version == base._version == 1
 
 
-@pytest.mark.parametrize("name", [n for n in VIEWS if n not in ("detach",)])
+@pytest.mark.parametrize("name", [n for n in VIEWS if n not in ("detach", "view_dtype")])
 def test_views_name_their_base(name: str) -> None:
     base = mt_core.ones(3, 4)
     assert VIEWS[name](base)._base is base
     assert VIEWS[name](base)._is_view()
+
+
+def test_what_is_read_as_another_dtype_is_a_tensor_of_its_own() -> None:
+    base = mt_core.ones(3, 4)
+    other = base[1:].view(mt_core.int32)
+    assert other._base is None and not other._is_view() and other.storage_offset() == 4
+    assert other.untyped_storage().data_ptr() == base.untyped_storage().data_ptr()
 
 
 def test_a_view_of_a_view_names_the_first_base() -> None:

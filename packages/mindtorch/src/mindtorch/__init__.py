@@ -52,6 +52,7 @@ _EXPORTS = {
     "._errors": "AcceleratorError OutOfMemoryError",
     "._legacy_types": """BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor
         LongTensor ShortTensor""",
+    "._lobpcg": "lobpcg",
     "._predicates": """_assert can_cast detach get_device is_complex is_conj is_floating_point is_inference is_neg
         is_nonzero is_same_size is_signed is_storage is_tensor numel result_type typename""",
     "._settings": """are_deterministic_algorithms_enabled get_deterministic_debug_mode get_float32_matmul_precision

@@ -69,14 +69,19 @@ class View:
     toggled
         Keys in which the view differs from what it is a view of (`mt_core.keys.CONJUGATE`, ``NEGATIVE``): it has that
         one's geometry then, and reads the same elements otherwise.
+    own
+        Whether it counts as a tensor of its own on the same memory: without a base, and writing to it is not recorded.
     """
 
-    __slots__ = ("shape", "strides", "offset", "dtype", "toggled")
+    __slots__ = ("shape", "strides", "offset", "dtype", "toggled", "own")
 
-    def __init__(self, shape: Any, strides: Any, offset: int, dtype: dtype | None = None, toggled: int = 0) -> None:
+    def __init__(
+        self, shape: Any, strides: Any, offset: int, dtype: dtype | None = None, toggled: int = 0, own: bool = False
+    ) -> None:
         self.shape: tuple[int, ...] = tuple(shape)
         self.strides: tuple[int, ...] = tuple(strides)
         self.offset = offset
+        self.own = own
         self.dtype = dtype
         self.toggled = toggled
 

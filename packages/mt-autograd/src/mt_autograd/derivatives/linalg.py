@@ -12,6 +12,7 @@ from mt_core.api import _functions as ops
 from mt_core.shape_rules.linalg import is_vector
 
 from ..rules import derivative, joint_derivative
+from ._conjugate import conj
 from .reduction import product_of_others, restore
 
 
@@ -20,9 +21,11 @@ def _h(matrix: Any) -> Any:
     return matrix.mH if matrix.is_complex() else matrix.mT
 
 
-def _vector_norm(grad: Any, self: Any, ord: Any, dim: Any, keepdim: bool, result: Any) -> Any:
+def vector_norm_backward(grad: Any, self: Any, ord: Any, dim: Any, keepdim: bool, result: Any) -> Any:
     order = float(ord)
-    if order == 0 or not self.numel():
+    if order == 0:
+        return None
+    if not self.numel():
         return ops.zeros_like(self)
     if self.dtype is not grad.dtype and not self.is_complex():
         self = self.to(grad.dtype)
@@ -47,7 +50,12 @@ def _vector_norm(grad: Any, self: Any, ord: Any, dim: Any, keepdim: bool, result
     return scaled * (grad / norm.pow(order - 1)).masked_fill(norm == 0, 0)
 
 
-derivative("linalg_vector_norm", self=_vector_norm)
+derivative("linalg_vector_norm", self=vector_norm_backward)
+derivative(
+    "linalg_cross",
+    self=lambda grad, other, dim: ops.linalg_cross(conj(other), grad, dim=dim),
+    other=lambda grad, self, dim: ops.linalg_cross(grad, conj(self), dim=dim),
+)
 derivative(
     "linalg_inv_ex",
     A=lambda grad, result0: -(_h(result0) @ (grad @ _h(result0))),

@@ -8,7 +8,8 @@ from typing import Any
 from mt_core.api import _functions as ops
 from mt_core.shape_rules.linalg import is_vector
 
-from ..rules import derivative, joint_derivative, non_differentiable
+from ..rules import derivative, joint_derivative
+from ._refused import refused_argument, refused_operator
 from .linalg import _h, check_phase
 
 
@@ -88,7 +89,9 @@ def _lu_unpack(grads: Any, LU_data_spec: Any) -> Any:
 
 
 derivative("lu_unpack", LU_data=_lu_unpack, differentiable_outputs=(False, True, True))
-non_differentiable("linalg_ldl_factor_ex", "linalg_ldl_solve", "geqrf")
+refused_operator("linalg_ldl_factor_ex", "self")
+refused_operator("linalg_ldl_solve", "LD", "B")
+derivative("geqrf", self=refused_argument("geqrf"))
 
 
 def _cholesky_solve(grads: Any, mask: Any, self: Any, input2: Any, upper: bool, result: Any) -> tuple[Any, Any]:

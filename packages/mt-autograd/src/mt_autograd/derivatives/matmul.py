@@ -26,10 +26,25 @@ def _every(batch: Any, grad: Any) -> tuple[int, ...]:
     return batch.shape[0], *grad.shape
 
 
+def _by_columns(spec: Any) -> bool:
+    """Whether a matrix lies in memory column after column: its gradient does so, too."""
+    return tuple(spec.stride()) == (1, spec.shape[0])
+
+
+def _left(grad: Any, spec: Any, right: Any) -> Any:
+    """Gradient of the left matrix of a product, in its order of memory."""
+    return conj(right).mm(grad.t()).t() if _by_columns(spec) else grad.mm(_h(right))
+
+
+def _right(grad: Any, spec: Any, left: Any) -> Any:
+    """Gradient of the right matrix of a product, in its order of memory."""
+    return grad.t().mm(conj(left)).t() if _by_columns(spec) else _h(left).mm(grad)
+
+
 derivative(
     "mm",
-    self=lambda grad, mat2: grad.mm(_h(mat2)),
-    mat2=lambda grad, self: _h(self).mm(grad),
+    self=lambda grad, self_spec, mat2: _left(grad, self_spec, mat2),
+    mat2=lambda grad, self, mat2_spec: _right(grad, mat2_spec, self),
 )
 derivative(
     "bmm",
@@ -54,8 +69,8 @@ derivative(
 derivative(
     "addmm",
     self=lambda grad, beta: _scaled(grad, beta),
-    mat1=lambda grad, mat2, alpha: _scaled(grad.mm(_h(mat2)), alpha),
-    mat2=lambda grad, mat1, alpha: _scaled(_h(mat1).mm(grad), alpha),
+    mat1=lambda grad, mat1_spec, mat2, alpha: _scaled(_left(grad, mat1_spec, mat2), alpha),
+    mat2=lambda grad, mat1, mat2_spec, alpha: _scaled(_right(grad, mat2_spec, mat1), alpha),
 )
 derivative(
     "addmv",

@@ -72,12 +72,14 @@ derivative(
     "split_with_sizes",
     self=lambda grads, self_spec, split_sizes, dim: split_backward(grads, self_spec, dim, split_sizes),
 )
-derivative(
-    "as_strided",
-    self=lambda grad, self_spec, self_offset, size, stride, storage_offset: as_strided_backward(
-        grad, self_spec, self_offset, size, stride, self_offset if storage_offset is None else storage_offset
-    ),
-)
+for _name, _own in (("as_strided", None), ("as_strided_", "AsStridedBackward1")):
+    derivative(
+        _name,
+        node=_own,
+        self=lambda grad, self_spec, self_offset, size, stride, storage_offset: as_strided_backward(
+            grad, self_spec, self_offset, size, stride, self_offset if storage_offset is None else storage_offset
+        ),
+    )
 derivative(
     "unfold",
     self=lambda grad, self_spec, dimension, size, step: unfold_backward(grad, self_spec, dimension, size, step),

@@ -10,13 +10,13 @@ from ..rules import derivative
 
 
 def _cat(grad: Any, tensors_spec: Any, dim: int) -> list[Any]:
-    """The piece of the gradient that belongs to each tensor; none to the empty 1-d ones that were skipped."""
+    """The piece of the gradient that belongs to each tensor; nothing of it to the empty 1-d ones that were skipped."""
     at = wrap_dim(dim, grad.dim())
     pieces: list[Any] = []
     start = 0
     for spec in tensors_spec:
         if tuple(spec.shape) == (0,) and grad.dim() != 1:
-            pieces.append(None)
+            pieces.append(grad.new_zeros((0,)))
             continue
         size = spec.shape[at]
         pieces.append(grad.narrow(at, start, size))
@@ -38,4 +38,5 @@ def _repeat(grad: Any, self_spec: Any, repeats: Any) -> Any:
 
 derivative("repeat", self=_repeat)
 derivative("flip", self=lambda grad, dims: grad.flip(dims))
+derivative("rot90", self=lambda grad, k, dims: grad.rot90(-k, dims))
 derivative("roll", self=lambda grad, shifts, dims: grad.roll([-s for s in shifts], dims))

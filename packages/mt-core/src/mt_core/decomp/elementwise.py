@@ -64,7 +64,7 @@ def _widened(value: Any, wide: dtypes.dtype) -> Any:
     return complex(value) if wide.is_complex else float(value)
 
 
-@composite("dist")
+@composite("dist", explicit=True)
 def dist(self: Any, other: Any, p: Any) -> Any:
     difference = self - other
     if difference.dtype.category < 2:

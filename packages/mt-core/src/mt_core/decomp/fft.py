@@ -110,10 +110,17 @@ def _c2r(self: Any, dims: Ints, normalization: int, size: int) -> Any:
 # One dimension
 
 
+def _both_sides(self: Any, dims: Ints, size: int, normalization: int) -> Any:
+    """The whole spectrum of real elements, whose second half mirrors the first."""
+    return find_overload("_fft_r2c").call(_resized(_floating(self, False), dims, (size,)), dims, normalization, False)
+
+
 @composite("fft_fft")
 def fft(self: Any, n: Any, dim: int, norm: Any) -> Any:
     """self (*, N, *) -> (*, n, *) of complex, along `dim`."""
     size, dims = _one(self, n, dim)
+    if not self.is_complex():
+        return _both_sides(self, dims, size, _normalization(norm, True))
     return _complex_transform(_resized(_floating(self, True), dims, (size,)), dims, norm, True)
 
 
@@ -121,6 +128,8 @@ def fft(self: Any, n: Any, dim: int, norm: Any) -> Any:
 def ifft(self: Any, n: Any, dim: int, norm: Any) -> Any:
     """self (*, N, *) -> (*, n, *) of complex, along `dim`."""
     size, dims = _one(self, n, dim)
+    if not self.is_complex():
+        return _both_sides(self, dims, size, _normalization(norm, False)).conj()
     return _complex_transform(_resized(_floating(self, True), dims, (size,)), dims, norm, False)
 
 

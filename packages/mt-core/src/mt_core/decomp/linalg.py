@@ -134,7 +134,7 @@ def vecdot(x: Any, y: Any, dim: int) -> Any:
     return ((x.conj() if x.is_complex() else x) * y).sum(dim)
 
 
-@composite("linalg_cross")
+@composite("linalg_cross", explicit=True)
 def linalg_cross(self: Any, other: Any, dim: int) -> Any:
     """self (*, 3, *), other (*, 3, *), broadcast -> the common shape; 3 stands at `dim`."""
     if self.dim() != other.dim():
@@ -164,7 +164,7 @@ def cross(self: Any, other: Any, dim: int | None) -> Any:
         dim = next((i for i, n in enumerate(self.shape) if n == 3), None)
         if dim is None:
             raise RuntimeError("no dimension of size 3 in input")
-    return linalg_cross(self, other, dim)
+    return ops.linalg_cross(self, other, dim=dim)
 
 
 @composite("linalg_diagonal")

@@ -8,6 +8,7 @@ from typing import Any
 from ..api import _functions as ops
 from ..deprecation import warn_once
 from ..dispatch.registry import register_composite as composite
+from ..formats import contiguous_format
 from ..shape_rules.view import infer_size
 from ..tensor import no_dimensions, wrap_dim
 
@@ -82,7 +83,7 @@ def flipud(self: Any) -> Any:
     return self.flip((0,))
 
 
-@composite("rot90")
+@composite("rot90", explicit=True)
 def rot90(self: Any, k: int, dims: Ints) -> Any:
     """self (*) -> the plane of two of its dimensions turned k times."""
     if len(dims) != 2:
@@ -90,12 +91,8 @@ def rot90(self: Any, k: int, dims: Ints) -> Any:
     if self.dim() < 2:
         raise RuntimeError(f"expected total dims >= 2, but got total dims = {self.dim()}")
     a, b = dims
-    if a == b or abs(a - b) == self.dim():
+    if wrap_dim(a, self.dim()) == wrap_dim(b, self.dim()):
         raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {a} and dim1 = {b}")
-    for place, d in enumerate(dims):
-        if d >= self.dim():
-            raise RuntimeError(f"Rotation dim{place} out of range, dim{place} = {d}")
-        wrap_dim(d, self.dim())
     turns = k % 4
     if turns == 1:
         return self.transpose(a, b).flip((a,))
@@ -103,7 +100,7 @@ def rot90(self: Any, k: int, dims: Ints) -> Any:
         return self.flip((a, b))
     if turns == 3:
         return self.transpose(a, b).flip((b,))
-    return self.clone()
+    return self.clone(memory_format=contiguous_format)
 
 
 @composite("chunk")

@@ -202,6 +202,10 @@ def make_view(self: Tensor, view: View, backend: Any, keys: int) -> Tensor:
         in_bytes = tuple(s * size for s in view.strides)
         array = backend.as_strided(block_of(self).owner, view.shape, in_bytes, view.offset * size, d)
     out = new_tensor(array, d, keys if is_contiguous(view.shape, view.strides) else keys | STRIDED)
+    if view.own:
+        block_of(self)  # which finds its memory by a base, and `out` has none
+        link_view(out, self)._base = None
+        return out
     return link_view(out, self)
 
 

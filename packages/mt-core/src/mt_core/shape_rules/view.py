@@ -94,7 +94,7 @@ def view_dtype(self: Any, dtype: Any) -> View:
     old, new = self._dtype.itemsize, dtype.itemsize
     shape, strides, offset = list(self._array.shape), list(self.stride()), self.storage_offset()
     if old == new:
-        return View(shape, strides, offset, dtype)
+        return View(shape, strides, offset, dtype, own=True)
     kinds = f"{scalar_type_name(self._dtype)} as {scalar_type_name(dtype)}"
     if not shape:
         raise RuntimeError(f"self.dim() cannot be 0 to view {kinds} (different element sizes)")
@@ -104,7 +104,9 @@ def view_dtype(self: Any, dtype: Any) -> View:
         )
     if old > new:
         ratio = old // new
-        return View([*shape[:-1], shape[-1] * ratio], [*[s * ratio for s in strides[:-1]], 1], offset * ratio, dtype)
+        return View(
+            [*shape[:-1], shape[-1] * ratio], [*[s * ratio for s in strides[:-1]], 1], offset * ratio, dtype, own=True
+        )
     ratio = new // old
     for what, value in (("self.size(-1)", shape[-1]), ("self.storage_offset()", offset)):
         if value % ratio:
@@ -117,7 +119,9 @@ def view_dtype(self: Any, dtype: Any) -> View:
                 f"self.stride({dim}) must be divisible by {ratio} to view {kinds} "
                 f"(different element sizes), but got {step}"
             )
-    return View([*shape[:-1], shape[-1] // ratio], [*[s // ratio for s in strides[:-1]], 1], offset // ratio, dtype)
+    return View(
+        [*shape[:-1], shape[-1] // ratio], [*[s // ratio for s in strides[:-1]], 1], offset // ratio, dtype, own=True
+    )
 
 
 @shape_rule("alias")
