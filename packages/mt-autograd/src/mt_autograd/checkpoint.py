@@ -267,12 +267,15 @@ def set_device_states(devices: Sequence[int], states: Sequence[Tensor], *, devic
 
 
 class _Placeholder:
-    """Stands for a saved tensor; `values` are the tensors computed again, by the backward that asked for them."""
+    """Stands for a saved tensor.
+
+    `values` are the tensors computed again, by the backward that asked for them; None once they have been taken.
+    """
 
     __slots__ = ("__weakref__", "values")
 
     def __init__(self) -> None:
-        self.values: dict[int, Tensor] = {}
+        self.values: dict[int, Tensor | None] = {}
 
 
 class _StopRecomputation(Exception):
@@ -310,6 +313,8 @@ class _Frame:
         self.placeholders: list[ref[_Placeholder]] = []
         self.metadata: list[dict[str, Any]] = []
         self._recomputed: set[int] = set()
+        #: Whether the first call has come to its end. A backward inside of it has it run again before that.
+        self.is_complete = False
         self._call: tuple[tuple[Any, ...], dict[str, Any]] | None = (args, kwargs)
         self._keep_arguments(args, kwargs)
 
@@ -327,7 +332,9 @@ class _Frame:
         args, kwargs = self._call  # type: ignore[misc]
         self._call = None
         with saved_tensors_hooks(self._keep_place, self._fill), self.first_context:
-            return self.function(*args, **kwargs)
+            result = self.function(*args, **kwargs)
+        self.is_complete = True
+        return result
 
     def _keep_place(self, tensor: Tensor) -> _Placeholder:
         placeholder = _Placeholder()
@@ -343,14 +350,19 @@ class _Frame:
         if key not in self._recomputed:
             self._recomputed.add(key)
             self._recompute(key)
-        value = placeholder.values.pop(key, None)
+        if key not in placeholder.values:
+            raise CheckpointError(
+                "torch.utils.checkpoint: Unpack is being triggered for a tensor that was never recomputed."
+            )
+        value = placeholder.values[key]
         if value is None:
             raise CheckpointError(
-                "torch.utils.checkpoint: Unpack is being triggered for a tensor that was either never recomputed, or "
-                "already unpacked once. If you are calling ctx.saved_tensors in backward, make sure to do so only "
-                "once. Otherwise please open an issue with details on your use case."
+                "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. If you "
+                "are calling ctx.saved_tensors in backward, make sure to do so only once. Otherwise please open an "
+                "issue with details on your use case."
             )
-        return value
+        placeholder.values[key] = None
+        return value  # type: ignore[no-any-return]
 
     def _recompute(self, key: int) -> None:
         second = _SecondCall(self, key)
@@ -398,6 +410,11 @@ class _SecondCall:
         index = len(self.metadata)
         self.metadata.append(_metadata(tensor))
         expected = len(self.frame.placeholders)
+        if index >= expected and self.frame.is_complete:
+            raise CheckpointError(
+                "torch.utils.checkpoint: trying to save more tensors during recomputation than during the original "
+                "forward pass."
+            )
         if index < expected:
             placeholder = self.frame.placeholders[index]()
             if placeholder is not None:
@@ -408,6 +425,8 @@ class _SecondCall:
 
     def compare(self) -> None:
         first, second = self.frame.metadata, self.metadata
+        if not self.frame.is_complete and len(second) > len(first):
+            second = second[: len(first)]
         if len(first) != len(second):
             raise CheckpointError(
                 "torch.utils.checkpoint: A different number of tensors was saved during the original forward and "

@@ -123,27 +123,31 @@ def hessian(
     """The Hessian of a scalar function: the Jacobian of its gradient. Parameters and errors are those of `jacobian`."""
     _check_strategy("hessian", outer_jacobian_strategy, strict, vectorize)
     many = isinstance(inputs, tuple)
+    _tensors(inputs, "inputs", "hessian")
 
     def first_derivative(*values: Tensor) -> Tensors:
         call = _Call(func, values, "hessian", True, strict, prepared=True)
         return call.first_derivative()
 
-    blocks = jacobian(first_derivative, inputs if many else (inputs,), create_graph=create_graph, strict=False)
+    blocks = jacobian(first_derivative, inputs if many else (inputs,), create_graph=create_graph, strict=strict)
     return blocks if many else blocks[0][0]
 
 
 def _check_strategy(name: str, strategy: str, strict: bool, vectorize: bool) -> None:
     if strategy not in ("reverse-mode", "forward-mode"):
+        hint = (
+            " Hint: If your function has more outputs than inputs, "
+            '"forward-mode" tends to be more performant. Otherwise, prefer to use "reverse-mode".'
+        )
         raise AssertionError(
-            'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: If your function has more outputs '
-            'than inputs, "forward-mode" tends to be more performant. Otherwise, prefer to use "reverse-mode".'
+            'Expected strategy to be either "forward-mode" or "reverse-mode".' + (hint if name == "jacobian" else "")
         )
     if strategy == "forward-mode":
         raise NotImplementedError(f"{name}: forward mode is not supported; use strategy='reverse-mode'")
     if vectorize and strict:
         raise RuntimeError(
-            f"torch.autograd.functional.{name}: `strict=True` and `vectorized=True` are not supported together. Please "
-            "either set `strict=False` or `vectorize=False`."
+            "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. "
+            "Please either set `strict=False` or `vectorize=False`."
         )
 
 
@@ -156,6 +160,8 @@ class _Call:
         self.name = name
         self.strict = strict
         self.create_graph = create_graph
+        #: Whether the inputs are those of a call around this one, which looks at what is missing.
+        self.prepared = prepared
         self.many_inputs = isinstance(inputs, tuple)
         given = _tensors(inputs, "inputs", name)
         self.inputs = given if prepared else tuple(_differentiable(x, create_graph) for x in given)
@@ -231,7 +237,7 @@ class _Call:
     def _present(self, gradient: Tensor | None, x: Tensor, index: int) -> Tensor:
         if gradient is not None:
             return gradient
-        if self.strict:
+        if self.strict and not self.prepared:
             raise RuntimeError(
                 f"The output of the user-provided function is independent of input {index}. This is not allowed in "
                 "strict mode."

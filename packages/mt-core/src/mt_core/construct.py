@@ -22,7 +22,9 @@ from .overriding import overridable_by_modes
 from .pinned import pinned_factory_result
 from .size import Size
 from .state import mode_triple, run_quietly, tls
+from .storage import UntypedStorage, untyped
 from .tensor import Tensor, new_tensor
+from .typed_storage import TypedStorage
 
 __all__ = ["legacy_of", "legacy_tensor", "tensor"]
 
@@ -96,12 +98,11 @@ def host_elements(data: Any, d: dtype | None = None) -> tuple[np.ndarray, dtype]
         return _copied_array(np.asarray(data))
     if isinstance(data, (bool, int, float, complex)):
         return _from_numbers(data, type(data), d)
-    if (
-        isinstance(data, (list, tuple, range))
-        or hasattr(data, "__len__")
-        and hasattr(data, "__getitem__")
-        and not isinstance(data, str)
-    ):
+    if isinstance(data, (list, tuple, range)):
+        return _from_sequence(data, d)
+    if isinstance(data, (TypedStorage, UntypedStorage)):
+        return _from_storage(data, d)
+    if hasattr(data, "__len__") and hasattr(data, "__getitem__") and not isinstance(data, str):
         return _from_sequence(data, d)
     if hasattr(data, "__array__"):
         return _copied_array(np.asarray(data))
@@ -148,6 +149,23 @@ def _from_sequence(data: Any, d: dtype | None) -> tuple[np.ndarray, dtype]:
     if inferred is dtypes.bool or inferred.is_integral:
         return integers(values, d or inferred).reshape(shape), inferred
     return np.array(values, np.complex128 if inferred.is_complex else np.float64).reshape(shape), inferred
+
+
+def _from_storage(storage: TypedStorage | UntypedStorage, d: dtype | None) -> tuple[np.ndarray, dtype]:
+    """The elements of a storage, whose bytes are read as the dtype wanted: of a typed one it must be its own.
+
+    Raises
+    ------
+    RuntimeError
+        Where it is another.
+    """
+    wanted = d or (dtypes.get_default_dtype() if isinstance(storage, TypedStorage) else dtypes.int64)
+    if isinstance(storage, TypedStorage) and storage.dtype is not wanted:
+        wanted_name, name = dtypes.scalar_type_name(wanted), dtypes.scalar_type_name(storage.dtype)
+        raise RuntimeError(f"Expected a Storage of type {wanted_name} or an UntypedStorage, but got {name}")
+    elements = untyped(storage)._host_bytes()
+    whole = elements[: elements.size // wanted.itemsize * wanted.itemsize]
+    return whole.view(wanted.numpy_dtype).copy(), wanted
 
 
 #: Classes of Python numbers.

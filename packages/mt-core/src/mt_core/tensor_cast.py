@@ -18,7 +18,7 @@ from .dispatch.dispatcher import backend_for
 from .dispatch.registry import overload
 from .dtypes import dtype, scalar_type_name
 from .formats import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format, strided
-from .keys import AUTOGRAD, BACKEND_MASK, STRIDED
+from .keys import AUTOGRAD, BACKEND_MASK, INFERENCE, STRIDED
 from .layout import channels_last_strides
 from .meta_array import contiguous_strides
 from .overriding import DisableTorchFunctionSubclass
@@ -206,10 +206,10 @@ class CastMembers:
         Raises
         ------
         RuntimeError
-            When the tensor requires grad.
+            When the tensor requires grad and was not made in inference mode.
         """
         shape = tuple(sizes[0]) if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes
-        if self._keys & AUTOGRAD:
+        if self._keys & AUTOGRAD and not self._keys & INFERENCE:
             raise RuntimeError("cannot resize variables that require grad")
         if any(n < 0 for n in shape):
             raise RuntimeError(f"requested resize to {list(shape)} ({math.prod(shape)} elements in total)")

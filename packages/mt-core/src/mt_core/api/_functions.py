@@ -10748,7 +10748,7 @@ def embedding_renorm_(_input=MISSING, _indices=MISSING, _max_norm=MISSING, _norm
     )
 
 def empty(*args, dtype=MISSING, layout=MISSING, device=MISSING, pin_memory=MISSING, requires_grad=MISSING, **kwargs):
-    """empty(size, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None, requires_grad=False) -> Tensor
+    """empty(size, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None, out=None, requires_grad=False) -> Tensor
 
     A tensor with arbitrary elements."""
     if args and not kwargs:

@@ -11,7 +11,9 @@ _COUNTED = Supported("arange_cpu", INTEGERS | FLOATS)
 _OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 _LIKE = f"{_OPTIONS}, MemoryFormat? memory_format=None"
 
-family.factory(f"empty.memory_format(int[] size, *, {_LIKE}) -> Tensor", doc="A tensor with arbitrary elements.")
+family.factory(
+    f"empty.memory_format(int[] size, *, {_LIKE}) -> Tensor", out=True, doc="A tensor with arbitrary elements."
+)
 family.factory(
     f"empty_strided(int[] size, int[] stride, *, {_OPTIONS}) -> Tensor",
     doc="A tensor with arbitrary elements and these strides.",

@@ -57,12 +57,24 @@ def diff(self: Any, n: int, dim: int, prepend: Any, append: Any) -> Any:
     for p in (prepend, append):
         if p is not None and p.dim() != self.dim():
             raise RuntimeError("diff expects prepend or append to be the same dimension as input")
+        if p is not None:
+            _check_apart_from(at, self.shape, p.shape)
     current = ops.cat(parts, at) if len(parts) > 1 else self
     for _ in range(min(n, current.shape[at])):
         size = current.shape[at]
         upper, lower = current.narrow(at, 1, size - 1), current.narrow(at, 0, size - 1)
         current = upper.logical_xor(lower) if current.dtype is dtypes.bool else upper - lower
     return current if current is not self else self.clone()
+
+
+def _check_apart_from(dim: int, expected: tuple[int, ...], given: tuple[int, ...]) -> None:
+    """Raise PyTorch's RuntimeError where what is joined to the input of `diff` has another size elsewhere."""
+    for i, (size, other) in enumerate(zip(expected, given, strict=True)):
+        if i != dim and size != other:
+            raise RuntimeError(
+                "diff expects the shape of tensor to prepend or append to match that of input except along the "
+                f"differencing dimension; input.size({i}) = {size}, but got tensor.size({i}) = {other}"
+            )
 
 
 @composite("aminmax")

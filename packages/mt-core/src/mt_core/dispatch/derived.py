@@ -10,6 +10,7 @@ from typing import Any
 
 from ..block import set_geometry
 from ..cell import cell_of
+from ..determinism import DETERMINISM, filler_of
 from ..keys import AUTOGRAD, META, STRIDED
 from ..return_types import result_type
 from ..spec import Spec, is_contiguous
@@ -157,11 +158,25 @@ def _with_options_of_out(overload: Overload, general: Callee) -> Callee:
     """A factory's ``out=`` form: what it makes has the dtype and the device of ``out``."""
     places = {a.name: i for i, a in enumerate(overload.schema.arguments)}
     out_at, dtype_at, device_at = places["out"], places["dtype"], places["device"]
+    if "memory_format" in places:
+        return _with_size_only(places["size"], places["memory_format"], out_at)
 
     def run(*args: Any) -> Any:
         given, out = list(args), args[out_at]
         given[dtype_at], given[device_at] = out._dtype, out.device
         return general(*given)
+
+    return run
+
+
+def _with_size_only(size_at: int, format_at: int, out_at: int) -> Callee:
+    """The ``out=`` form of a factory of a format, but no elements: ``out`` gets the size and keeps its own."""
+
+    def run(*args: Any) -> Any:
+        if args[format_at] is not None:
+            raise RuntimeError("'memory_format' argument is incompatible with 'out' tensor argument")
+        out = args[out_at].resize_(args[size_at])
+        return out.fill_(filler_of(out._dtype)) if DETERMINISM.fills else out
 
     return run
 

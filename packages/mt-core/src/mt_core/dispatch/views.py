@@ -46,10 +46,13 @@ def view_keys(key: int, call_keys: int) -> int:
     """Key bits of a view: the flags of what it is a view of, and whether it was made without recording.
 
     How elements are read (conjugate, negative) passes on. A view made without recording still requires grad if its base
-    does, as in PyTorch; only its gradient goes nowhere.
+    does, as in PyTorch; only its gradient goes nowhere. Not so in inference mode, whose tensors have no
+    views to PyTorch.
     """
     passed_on = INFERENCE | NO_GRAD_VIEW | MULTI_VIEW | OTHER_INDEX | CONJUGATE | NEGATIVE
     keys = key | call_keys & passed_on
+    if call_keys & INFERENCE and mode_triple(call_keys)[2] & INFERENCE:
+        return keys
     return keys | NO_GRAD_VIEW | call_keys & AUTOGRAD if mode_triple(call_keys)[1] & AUTOGRAD else keys
 
 
