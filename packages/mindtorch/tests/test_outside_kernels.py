@@ -210,3 +210,19 @@ def as_public(overload: Overload, bound: list[Any]) -> tuple[list[Any], dict[str
     outs = [v for a, v in pairs if a.writes]
     named = {a.name: v for a, v in pairs if a.kwarg_only and not a.writes}
     return [v for a, v in pairs if not a.kwarg_only], {**named, "out": outs[0] if len(outs) == 1 else tuple(outs)}
+
+
+def test_a_composite_whose_result_does_not_fit_is_not_written_in_place() -> None:
+    library = torch.library.Library("aten", "IMPL")
+    try:
+        twice = lambda self, p, dim, maxnorm: torch.cat([self, self])
+        library.impl("renorm", twice, "CompositeImplicitAutograd")
+        x = torch.ones(2, 2, requires_grad=True).clone()
+        with pytest.raises(
+            RuntimeError, match=r"output with shape \[2, 2\] doesn't match the broadcast shape \[4, 2\]"
+        ):
+            x.renorm_(2, 0, 1.0)
+        assert x.tolist() == [[1, 1], [1, 1]]
+    finally:
+        library._destroy()
+    assert torch.ones(2, 2).renorm_(2, 0, 1.0).shape == (2, 2)

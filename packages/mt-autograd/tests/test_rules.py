@@ -118,3 +118,12 @@ def test_operator_without_rule_refuses_in_backward():
     assert result.requires_grad
     with pytest.raises(NotImplementedError, match="the derivative for 'aten::mul.Tensor' is not implemented"):
         result.sum().backward()
+
+
+def test_statistics_of_a_batch_have_no_gradient() -> None:
+    x = torch.ones(4, 3, requires_grad=True)
+    for made in (
+        torch._batch_norm(x, None, None, None, None, 1e-5),
+        torch.native_batch_norm(x, *[None] * 4, True, 0.1, 1e-5),
+    ):
+        assert [t.requires_grad for t in made] == [True] + [False] * (len(made) - 1)

@@ -366,6 +366,21 @@ def test_an_out_kernel_is_not_asked_to_write_what_an_output_cannot_take(register
     assert out.tolist() == [7, 7]
 
 
+def test_a_kernel_does_not_write_where_elements_share_memory(registered: Register) -> None:
+    registered("cumsum_", lambda self, dim, dtype: pytest.fail("entered"))
+    base = mt_core.ones(1)
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor refers to a single memory"):
+        base.expand(3).cumsum_(0)
+    assert base._version == 0
+
+
+def test_a_kernel_of_views_that_takes_no_such_tensors_is_not_entered(registered: Register) -> None:
+    composite = mt_core.ones(4).narrow(0, 1, 2)
+    registered("narrow", lambda self, *rest: self[:1], accepts=Accepts(dtypes={dtypes.float64}))
+    assert mt_core.ones(4).narrow(0, 1, 2).shape == composite.shape
+    assert mt_core.ones(4, dtype=dtypes.float64).narrow(0, 1, 2).shape == (1,)
+
+
 def test_a_key_without_a_layer_is_an_error() -> None:
     x = mt_core.ones(2)
     with including(BATCHED), pytest.raises(NotImplementedError, match=r"aten::neg.*dispatch key BATCHED"):

@@ -41,3 +41,20 @@ def test_norms_of_nothing_need_an_identity(order: float, allowed: bool) -> None:
     else:
         with pytest.raises(RuntimeError, match="does not have an identity"):
             mt_core.linalg_vector_norm(nothing, order, 0)
+
+
+@pytest.mark.parametrize(
+    ("d", "asked", "words"),
+    [
+        ("float64", "float32", r"dtype of the input \(Double\) should be convertible without narrowing .* \(Float\)"),
+        ("complex128", "complex64", "convertible without narrowing"),
+        ("float32", "int64", "dtype should be floating point or complex, but got Long"),
+        ("complex64", "float32", "dtype should be complex for complex inputs, but got Float"),
+        ("float32", "complex64", "dtype should be real for real inputs, but got ComplexFloat"),
+    ],
+)
+def test_norms_are_not_taken_in_a_lesser_dtype(d: str, asked: str, words: str) -> None:
+    x = mt_core.ones(2, dtype=getattr(mt_core, d))
+    with pytest.raises(RuntimeError, match=words):
+        mt_core.linalg_vector_norm(x, 2, dtype=getattr(mt_core, asked))
+    assert mt_core.linalg_vector_norm(mt_core.ones(4), 2, dtype=mt_core.float64).item() == 2
