@@ -16,7 +16,7 @@ from .api import _functions as ops
 from .construct import from_data, tensor
 from .dispatch.registry import overload
 from .keys import BACKEND_MASK, CPU, META
-from .number_range import check_number
+from .number_range import check_fill
 from .state import tls
 from .tensor import new_tensor
 from .tensor_types import TENSORS
@@ -159,7 +159,7 @@ def _as_value(view: Any, value: Any) -> Any:
     if value.__class__ in _NUMBERS:
         if value.__class__ is int and value not in _INT64:
             raise ValueError("Overflow when unpacking long long")
-        check_number(value, d)
+        check_fill(value, d, 1)
     if isinstance(value, (int, float, complex, np.number, np.bool_)):
         return from_data(value, view._dtype, view.device)
     raise TypeError(f"can't assign a {type(value).__name__} to a {view.type()}")
