@@ -473,6 +473,26 @@ def test_loading_an_older_checkpoint_fills_in_what_it_lacks():
     assert optimizer.param_groups[0]["foreach"] is None
 
 
+#: What PyTorch 2.13 puts into a group that has nothing but parameters, when it is loaded.
+FILLED_IN = {
+    "Adafactor": {"foreach"},
+    "Muon": set(),
+    "SGD": {"differentiable", "foreach", "fused", "maximize", "nesterov"},
+}
+
+
+@pytest.mark.parametrize("name", FILLED_IN)
+def test_loading_fills_in_the_options_of_the_optimizer_only(name):
+    optimizer = getattr(optim, name)([parameter()])
+    whole, options = optimizer.state_dict(), set(optimizer.param_groups[0])
+    for _ in range(2):  # the first load gives the optimizer more defaults than it was made with
+        optimizer.load_state_dict(whole)
+        assert set(optimizer.param_groups[0]) == options
+    bare = {**whole, "param_groups": [{"params": whole["param_groups"][0]["params"]}]}
+    optimizer.load_state_dict(bare)
+    assert set(optimizer.param_groups[0]) == {"params", *FILLED_IN[name]}
+
+
 def test_pickles_without_its_hooks():
     optimizer = optim.AdamW([parameter()], lr=0.5)
     optimizer.register_step_post_hook(lambda *_: None)

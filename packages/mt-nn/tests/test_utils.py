@@ -143,6 +143,26 @@ def test_pruning_masks_the_least_and_can_be_made_permanent():
     assert isinstance(linear.weight, nn.Parameter) and int((linear.weight == 0).sum()) == 3
 
 
+@pytest.mark.parametrize("method", [prune.L1Unstructured(1), prune.LnStructured(1, 2, 1), prune.Identity()])
+@pytest.mark.parametrize("dtype", [mt.float16, mt.float64])
+def test_masks_of_several_prunings_have_the_dtype_of_the_tensor(method, dtype):
+    container = prune.PruningContainer()
+    container._tensor_name = method._tensor_name = "weight"
+    container.add_pruning_method(method)
+    before = mt.tensor([[1, 1, 0], [1, 1, 1]])
+    mask = container.compute_mask(mt.arange(1.0, 7).view(2, 3).to(dtype), before)
+    assert mask.dtype is dtype
+    assert (mask <= before).all()
+
+
+def test_more_cannot_be_pruned_than_there_is():
+    with pytest.raises(ValueError, match="amount=20 should be smaller than the number of parameters to prune=19"):
+        prune._validate_pruning_amount(20, 19)
+    for amount, size, count in ((0.4, 17, 7), (1.0, 15, 15), (1, 15, 1), (0, 0, 0)):
+        prune._validate_pruning_amount(amount, size)
+        assert prune._compute_nparams_toprune(amount, size) == count
+
+
 def test_structured_pruning_takes_whole_rows():
     linear = prune.ln_structured(nn.Linear(4, 3), "weight", amount=1, n=2, dim=0)
     assert int((linear.weight_mask.sum(1) == 0).sum()) == 1

@@ -16,3 +16,8 @@ globals().update({name: getattr(_rebuild, name) for name in _REBUILDERS})
 def _element_size(dtype: torch.dtype) -> int:
     """Bytes of one element."""
     return dtype.itemsize
+
+
+def is_compiling() -> bool:
+    """Whether a program is being compiled: ``torch.compiler.is_compiling()``."""
+    return torch.compiler.is_compiling()

@@ -49,8 +49,6 @@ class AutogradMembers:
         state = self._autograd
         return None if state is None else state.grad_fn
 
-    _grad_fn = grad_fn
-
     @property
     def _grad_fn(self) -> Any:
         return self.grad_fn

@@ -208,6 +208,8 @@ def _parsed_to(args: tuple, kwargs: dict[str, Any]) -> tuple[Any, Any, bool, Any
     if wrong or len(args) > len(kinds) or set(given) & set(kwargs) or not set(kwargs) <= allowed:
         raise _no_such_to(args, kwargs)
     given.update(kwargs)
+    if given.get("copy"):
+        raise RuntimeError(".to() does not accept copy argument")
     tensor, device, dtype = given.get("tensor"), given.get("device"), given.get("dtype")
     if tensor is not None:
         device, dtype = tensor.device, tensor.dtype

@@ -35,6 +35,8 @@ class Adafactor(PerParameterOptimizer):
         and the floor of a parameter's root mean square; ``d`` bounds the root mean square of an update.
     """
 
+    _options_added_later = ("foreach",)
+
     def __init__(
         self,
         params: ParamsT,

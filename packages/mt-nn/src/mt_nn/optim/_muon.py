@@ -34,6 +34,8 @@ class Muon(PerParameterOptimizer):
         ``0.2 * sqrt(max(rows, columns))``, so that rates tuned for AdamW fit.
     """
 
+    _options_added_later = ()
+
     def __init__(
         self,
         params: ParamsT,

@@ -1,6 +1,6 @@
 """Optimizers that treat one parameter after another: the common course of ``step()``, and its arithmetic and checks."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import mt_core as mt
@@ -42,6 +42,8 @@ class PerParameterOptimizer(Optimizer):
     #: What a capturable step demands to be on an accelerator, for the error message.
     _capturable_tensors = "params and state_steps"
     _capturable_devices = ["cuda", "xpu", "hpu", "privateuseone", "xla"]
+    #: Which of its options older checkpoints may lack; they are filled in.
+    _options_added_later: Iterable[str] = tuple(_OPTIONS_ADDED_LATER)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update the parameters once.
@@ -109,9 +111,9 @@ class PerParameterOptimizer(Optimizer):
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         for group in self.param_groups:
-            for option, meaning in _OPTIONS_ADDED_LATER.items():
+            for option in self._options_added_later:
                 if option in self.defaults:
-                    group.setdefault(option, meaning)
+                    group.setdefault(option, _OPTIONS_ADDED_LATER[option])
         for remembered in self.state.values():
             # Older checkpoints count steps in a Python number.
             if "step" in remembered and not isinstance(remembered["step"], mt.Tensor):

@@ -38,6 +38,7 @@ class SGD(PerParameterOptimizer):
 
     # Every operation here is linear, so a complex parameter needs no detour over pairs of reals.
     _complex_as_pairs = False
+    _options_added_later = ("differentiable", "foreach", "fused", "maximize", "nesterov")
 
     def __init__(
         self,

@@ -207,7 +207,7 @@ class PruningContainer(BasePruningMethod):
         method = self._pruning_methods[-1]
         mask = default_mask.to(dtype=t.dtype)
         kept = _kept_part(method, mask)
-        new_mask = default_mask.clone()
+        new_mask = mask.clone()
         new_mask[kept] = method.compute_mask(t[kept], default_mask=mask[kept]).to(new_mask.dtype)
         return new_mask
 
@@ -475,11 +475,19 @@ def _validate_pruning_amount_init(amount: Any) -> None:
 
 def _checked_count(amount: int | float, size: int) -> int:
     """How many of `size` to prune."""
-    if not isinstance(amount, numbers.Integral):
-        return round(amount * size)
-    if amount > size:
-        raise ValueError(f"amount={amount} should be smaller than the number of parameters to prune={size}")
-    return amount
+    _validate_pruning_amount(amount, size)
+    return _compute_nparams_toprune(amount, size)
+
+
+def _validate_pruning_amount(amount: int | float, tensor_size: int) -> None:
+    """Refuse to prune more than there are."""
+    if isinstance(amount, numbers.Integral) and amount > tensor_size:
+        raise ValueError(f"amount={amount} should be smaller than the number of parameters to prune={tensor_size}")
+
+
+def _compute_nparams_toprune(amount: int | float, tensor_size: int) -> int:
+    """How many of `tensor_size` an amount means: so many, or such a fraction."""
+    return amount if isinstance(amount, numbers.Integral) else round(amount * tensor_size)
 
 
 def _compute_norm(t: Tensor, n: Any, dim: int) -> Tensor:
