@@ -144,6 +144,54 @@ def batch_norm_backward(
     return result, grad_weight if wanted_weight else None, grad_bias if wanted_bias else None
 
 
+@kernel("native_group_norm")
+def native_group_norm(
+    input: np.ndarray, weight: Any, bias: Any, N: int, C: int, HxW: int, group: int, eps: float
+) -> tuple[Any, Any, Any]:
+    """input (N, C, *), weight (C,), bias (C,) -> result (N, C, *), mean (N, G), 1/deviation (N, G)."""
+    if not input.size:
+        return np.empty_like(input), np.zeros((N, group), input.dtype), np.full((N, group), np.nan, input.dtype)
+    centered, mean, rstd = _statistics(_groups(input, N * group), eps)
+    np.multiply(centered, rstd, centered)
+    out = centered.reshape(input.shape)
+    if weight is not None:
+        np.multiply(out, _along(weight, out), out)
+    if bias is not None:
+        np.add(out, _along(bias, out), out)
+    return out, mean.reshape(N, group), rstd.reshape(N, group)
+
+
+def _groups(array: np.ndarray, count: int) -> np.ndarray:
+    """The elements that are normalized together as rows."""
+    return np.ascontiguousarray(array).reshape(count, array.size // count)
+
+
+@kernel("native_group_norm_backward")
+def native_group_norm_backward(
+    grad_out: np.ndarray, input: np.ndarray, mean: np.ndarray, rstd: np.ndarray, weight: Any, N: int, C: int, HxW: int,
+    group: int, output_mask: Any,
+) -> tuple[Any, Any, Any]:  # fmt: skip
+    """grad_out and input (N, C, *), mean and rstd (N, G), weight (C,) -> gradients of input, weight (C,), bias (C,)."""
+    wanted_input, wanted_weight, wanted_bias = output_mask
+    if not input.size:
+        zeros = np.zeros(C, input.dtype)
+        return np.zeros_like(input) if wanted_input else None, zeros, zeros.copy()
+    count, scale, axes = N * group, rstd.reshape(-1, 1), _batch_axes(input)
+    normalized = _groups(input, count) - mean.reshape(-1, 1)
+    np.multiply(normalized, scale, normalized)
+    result = grad_weight = None
+    if wanted_weight:
+        grad_weight = accurate_sum(grad_out * normalized.reshape(input.shape), axes)
+    if wanted_input:
+        weighted = _groups(grad_out if weight is None else grad_out * _along(weight, input), count)
+        width = constant(weighted.shape[1], weighted.dtype)
+        np.multiply(normalized, (_dot_of_rows(weighted, normalized) / width)[:, None], normalized)
+        result = weighted - np.add.reduce(weighted, 1, keepdims=True) / width
+        np.subtract(result, normalized, result)
+        result = np.multiply(result, scale, result).reshape(input.shape)
+    return result, grad_weight, accurate_sum(grad_out, axes) if wanted_bias else None
+
+
 @kernel("native_layer_norm_backward")
 def native_layer_norm_backward(
     grad_out: np.ndarray, input: np.ndarray, normalized_shape: Ints, mean: np.ndarray, rstd: np.ndarray, weight: Any,

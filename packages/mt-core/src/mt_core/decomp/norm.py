@@ -6,10 +6,11 @@ import math
 from typing import Any
 
 from ..api import _functions as ops
-from ..autograd_state import no_grad
+from ..autograd_state import is_grad_enabled, no_grad
 from ..deprecation import warn_once
 from ..dispatch.registry import register_composite as composite
 from ..dtypes import cpp_type_name, finfo, scalar_type_name
+from ..keys import AUTOGRAD
 from ..shape_rules.norm import check_normalized, check_parameter_types
 
 Ints = tuple[int, ...]
@@ -125,6 +126,7 @@ def native_batch_norm(
     input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float, eps: float
 ) -> tuple[Any, Any, Any]:
     """input (N, C, *), all others (C,) -> result (N, C, *), mean (C,), 1/deviation (C,)."""
+    _refuse_gradients(running_mean=running_mean, running_var=running_var)
     shape = input._array.shape
     if len(shape) < 2 and not (training and input.numel()):
         _check_channels(0, running_mean=running_mean, running_var=running_var)
@@ -147,6 +149,15 @@ def native_batch_norm(
     if running_mean is not None or running_var is not None:
         _update_running(running_mean, running_var, mean, variance, input.numel() // max(shape[1], 1), momentum)
     return result, *_as_kept(input, (weight, bias, running_mean, running_var), mean, rstd)
+
+
+def _refuse_gradients(**statistics: Any) -> None:
+    for name, running in statistics.items():
+        if running is not None and running._keys & AUTOGRAD and is_grad_enabled():
+            raise RuntimeError(
+                f"The function 'native_batch_norm' is not differentiable with respect to argument '{name}'. This input "
+                "cannot have requires_grad True."
+            )
 
 
 def _as_kept(input: Any, parameters: tuple[Any, ...], *statistics: Any) -> tuple[Any, ...]:
