@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from mt_core.autograd_state import AutogradState
 from mt_core.dispatch.registry import Overload
+from mt_core.dtypes import scalar_type_name
 from mt_core.keys import AUTOGRAD, MULTI_VIEW, NO_GRAD_VIEW, STRIDED
 from mt_core.schema import Argument, Schema
 
@@ -137,11 +138,18 @@ def _compiled(pattern: Pattern) -> Callable[[type[OperatorNode], Callee], Callee
     return space["make"]  # type: ignore[no-any-return]
 
 
+def _ended(cls: type[OperatorNode], result: Any) -> Any:
+    """A result that has no gradient: here the graph ends, unless the operator refuses that."""
+    if cls.plan.rule.refuses_integers:
+        raise RuntimeError(f"Autograd not support dtype: {scalar_type_name(result._dtype)}")
+    return result
+
+
 #: What the lines of a closure call.
 _NAMES: dict[str, Any] = {
     "AUTOGRAD": AUTOGRAD, "AutogradState": AutogradState, "DIFFERENTIABLE": DIFFERENTIABLE, "EMPTY_SPEC": EMPTY_SPEC,
     "LEAF": LEAF, "NO_EDGE": NO_EDGE, "STRIDED": STRIDED, "SavedOutput": SavedOutput, "edge_of": edge_of,
-    "edges_of_list": edges_of_list, "keep_spec": keep_spec, "make_output": make_output,
+    "edges_of_list": edges_of_list, "ended": _ended, "keep_spec": keep_spec, "make_output": make_output,
     "next_sequence_nr": next_sequence_nr, "output_spec": output_spec, "refuse_gradient": refuse_gradient,
     "version_of": version_of, "watch": watch,
 }  # fmt: skip
@@ -156,7 +164,7 @@ def _lines(pattern: Pattern) -> Iterator[str]:
     yield from _edges(pattern)
     yield f"result = below({_arguments(pattern)})"
     if pattern.single and not _is_surely_differentiable(pattern):
-        yield "if result._dtype not in DIFFERENTIABLE: return result"
+        yield "if result._dtype not in DIFFERENTIABLE: return ended(cls, result)"
     yield "node = cls()"
     yield f"node.edges = {_edge_tuple(pattern)}"
     if pattern.several:

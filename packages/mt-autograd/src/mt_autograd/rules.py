@@ -39,6 +39,7 @@ __all__ = [
     "non_differentiable",
     "plan_for",
     "real_only",
+    "refuse_integers",
     "same_derivative",
     "zero",
     "zeros",
@@ -53,7 +54,10 @@ GRAD, GRADS, MASK, FIRST_SAVED = range(4)
 class Rule:
     """What has been declared for one overload; without formulas, that it is not differentiable."""
 
-    __slots__ = ("differentiable_outputs", "formulas", "history_stays", "joint", "name", "node_name", "real_only")
+    __slots__ = (
+        "differentiable_outputs", "formulas", "history_stays", "joint", "name", "node_name", "real_only",
+        "refuses_integers",
+    )  # fmt: skip
 
     def __init__(
         self, name: str, formulas: dict[str, Function], joint: tuple[str, ...], node_name: str,
@@ -69,6 +73,8 @@ class Rule:
         self.history_stays = False
         #: Whether a call with a complex result is refused, as PyTorch does where it has not checked a formula.
         self.real_only = False
+        #: Whether integers for a result are refused where something requires grad, instead of ending the graph.
+        self.refuses_integers = False
 
 
 _RULES: dict[str, Rule] = {}
@@ -127,6 +133,12 @@ def real_only(*names: str) -> None:
     """Declare that calls of these operators with complex results cannot be recorded, as in PyTorch."""
     for name in names:
         _RULES[name].real_only = True
+
+
+def refuse_integers(*names: str) -> None:
+    """Declare that calls of these operators with integers for a result cannot be recorded, as in PyTorch."""
+    for name in names:
+        _RULES[name].refuses_integers = True
 
 
 def zero(grad: Any) -> Any:

@@ -8,7 +8,8 @@ from mt_core.api import _functions as ops
 from mt_core.dispatch.registry import find_overload
 from mt_core.tensor import wrap_dim
 
-from ..rules import derivative, non_differentiable
+from ..rules import derivative, non_differentiable, real_only
+from ._refused import refused_operator
 
 
 def _put_back(grad: Any, self_spec: Any, indices: Any) -> Any:
@@ -108,6 +109,12 @@ def _product_gradients(grad: Any, self: Any, dim: int, index: Any, src: Any, res
     others = (grad * result).gather(dim, index) / src.masked_fill(zero_src, 1)
     grad_src = ops.where(single, alone, others.masked_fill(zero_src & ~single, 0))
     return grad_self, grad_src
+
+
+refused_operator("scatter.reduce", "self", "src")
+refused_operator("scatter.value_reduce", "self")
+refused_operator("scatter_.reduce", "self", "src")
+refused_operator("scatter_.value_reduce", "self")
 
 
 derivative("scatter_reduce.two", self=_scatter_reduce_self, src=_scatter_reduce_src)
@@ -227,3 +234,4 @@ def _embedding_twice(grad: Any, indices: Any, padding_idx: int, scale_grad_by_fr
 
 
 derivative("embedding_dense_backward", grad_output=_embedding_twice)
+real_only("scatter_reduce.two", "index_reduce")

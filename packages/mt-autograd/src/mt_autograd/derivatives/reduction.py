@@ -8,7 +8,7 @@ from typing import Any
 from mt_core.api import _functions as ops
 from mt_core.shape_rules.reduction import reduced_dims
 
-from ..rules import derivative, non_differentiable
+from ..rules import derivative, non_differentiable, refuse_integers
 from ._conjugate import conj
 
 
@@ -30,6 +30,10 @@ def _count(spec: Any, dim: Any) -> int:
 
 derivative("sum", self=lambda grad, self_spec: grad.expand(self_spec.shape))
 derivative("sum.dim_IntList", self=lambda grad, self_spec, dim, keepdim: _spread(grad, self_spec, dim, keepdim))
+derivative(
+    "nansum",
+    self=lambda grad, self, dim, keepdim: _spread(grad.to(self.dtype), self, dim, keepdim) * ~self.isnan(),
+)
 derivative("mean", self=lambda grad, self_spec: grad.expand(self_spec.shape) / self_spec.numel())
 derivative(
     "mean.dim",
@@ -75,6 +79,19 @@ def _shared_by_equals(grad: Any, self: Any, result: Any, dim: Any, keepdim: bool
 
 for _name in ("amax", "amin"):
     derivative(_name, self=_shared_by_equals)
+
+
+def _of_both_extremes(grads: Any, self: Any, result0: Any, result1: Any, dim: Any, keepdim: bool) -> Any:
+    """The gradient of the least and of the largest element."""
+    parts = [
+        _shared_by_equals(grad, self, result, dim, keepdim)
+        for grad, result in zip(grads, (result0, result1), strict=True)
+        if grad is not None
+    ]
+    return parts[0] if len(parts) == 1 else parts[0] + parts[1]
+
+
+derivative("aminmax", self=_of_both_extremes)
 
 
 def shared_by_alike(grad: Any, self: Any, result: Any) -> Any:
@@ -126,9 +143,32 @@ derivative("var.correction", self=_variance_gradient)
 derivative("std.correction", self=_deviation_gradient)
 
 
+def _with_mean(gradient: Any) -> Any:
+    """The formula of a measure of spread and a mean; `gradient` is that of the measure alone."""
+
+    def formula(grads: Any, self: Any, result0: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
+        of_spread = None if grads[0] is None else gradient(grads[0], self, result0, dim, correction, keepdim)
+        if grads[1] is None:
+            return of_spread
+        of_mean = _spread(grads[1], self, dim, keepdim) / _count(self, dim)
+        return of_mean if of_spread is None else of_spread + of_mean
+
+    return formula
+
+
+derivative(
+    "var_mean.correction",
+    self=_with_mean(
+        lambda grad, self, result, dim, correction, keepdim: _variance_gradient(grad, self, dim, correction, keepdim)
+    ),
+)
+derivative("std_mean.correction", self=_with_mean(_deviation_gradient))
+
+
 def _softmax_weights(grad: Any, self: Any, result: Any, dim: Any, keepdim: bool) -> Any:
     weights = (self - restore(result, self.shape, dim, keepdim)).exp()
     return restore(grad, self.shape, dim, keepdim) * conj(weights)
 
 
 derivative("logsumexp", self=_softmax_weights)
+refuse_integers("sum", "sum.dim_IntList", "nansum", "prod", "prod.dim_int")

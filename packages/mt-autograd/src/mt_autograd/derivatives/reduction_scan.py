@@ -7,7 +7,7 @@ from typing import Any
 from mt_core.api import _functions as ops
 from mt_core.dtypes import finfo
 
-from ..rules import derivative, non_differentiable
+from ..rules import derivative, non_differentiable, refuse_integers
 from ._conjugate import conj
 from ._refused import refused_operator
 
@@ -75,3 +75,4 @@ refused_operator("bincount", "weights")
 non_differentiable("histc")
 
 derivative("trace", self=lambda grad, self_spec: grad * ops.eye(*self_spec.shape, dtype=grad.dtype, device=grad.device))
+refuse_integers("cumsum", "cumprod")

@@ -42,6 +42,11 @@ def _numpy_index(indices: list[Any]) -> tuple[Any, ...]:
     return tuple(result)
 
 
+def _reads_nothing(self: np.ndarray, where: tuple[Any, ...]) -> bool:
+    """Whether no element is looked up, as dimensions beside are empty: PyTorch does not look at the indices then."""
+    return not self.size and all(self.shape[dim] for dim, index in enumerate(where) if index is not _ALL)
+
+
 def _refuse_beyond(self: np.ndarray, where: tuple[Any, ...]) -> None:
     """Say which index is the first that NumPy refuses."""
     for dim, index in enumerate(where):
@@ -60,6 +65,8 @@ def index(self: np.ndarray, indices: list[Any]) -> np.ndarray:
         return self[where]
     except IndexError as error:
         refused = error
+    if _reads_nothing(self, where):
+        return self[tuple(index if index is _ALL else np.zeros_like(index) for index in where)]
     _refuse_beyond(self, where)
     raise refused
 
@@ -75,16 +82,38 @@ def _wide(d: np.dtype) -> np.dtype | None:
 
 
 def _add_at(target: np.ndarray, where: Any, values: Any) -> None:
-    """target[where] += values, each occurrence counted; half types are added up in float32."""
-    wide_type = _wide(target.dtype)
-    if wide_type is not None:
-        wide = cast(target, wide_type)
-        np.add.at(wide, where, cast(values, wide_type))
-        target[...] = cast(wide, target.dtype)
-    elif target.dtype == np.bool_:
+    """target[where] += values, each occurrence counted, and the sum rounded after each."""
+    if target.dtype == np.bool_:
         np.logical_or.at(target, where, values)
+    elif target.dtype.names is not None:
+        np.add.at(target["real"], where, values["real"])
+        np.add.at(target["imag"], where, values["imag"])
     else:
         np.add.at(target, where, values)
+
+
+def _sum_at(target: np.ndarray, where: Any, values: Any) -> None:
+    """target[where] += values, each occurrence counted; half types are added up in float32, and rounded once."""
+    wide_type = _wide(target.dtype)
+    if wide_type is None:
+        _add_at(target, where, values)
+        return
+    wide = cast(target, wide_type)
+    np.add.at(wide, where, cast(values, wide_type))
+    target[...] = cast(wide, target.dtype)
+
+
+def _add_scaled_rows(target: np.ndarray, index: np.ndarray, rows: np.ndarray, scales: np.ndarray) -> None:
+    """target[index[k]] += scales[k] * rows[k], k by k, for half types: each step is rounded, and so are the scales.
+
+    target (N, *R), index (K,), rows (K, *R), scales (K,) or () of floating point.
+    """
+    wide_type = _wide(target.dtype)
+    assert wide_type is not None
+    scales = cast(cast(scales, target.dtype), wide_type)
+    scaled = cast(rows, wide_type) * np.broadcast_to(scales, index.shape).reshape(-1, *(1,) * (rows.ndim - 1))
+    for place, row in zip(index.tolist(), scaled, strict=True):
+        target[place] = cast(cast(target[place], wide_type) + row, target.dtype)
 
 
 @kernel("index_put", half="native")
@@ -108,6 +137,8 @@ def index_put_(self: np.ndarray, indices: list[Any], values: np.ndarray, accumul
         return self
     except IndexError as error:
         refused = error
+    if _reads_nothing(self, where):
+        return self
     _refuse_beyond(self, where)
     raise refused
 
@@ -223,7 +254,7 @@ def scatter_add_(self: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray)
     """self (*S), index (*I), src (at least I), of one rank -> self, written into; I is at most S but along `dim`."""
     if index.size:
         target, where = _target(self, dim, _apart(index, self))
-        _add_at(target, where, _source(_apart(src, self), index))
+        _sum_at(target, where, _source(_apart(src, self), index))
     return self
 
 
@@ -254,7 +285,7 @@ def _neutral(reduce: str, dtype: np.dtype) -> Any:
         return 0
     if reduce == "prod":
         return 1
-    if dtype.kind == "f":
+    if dtype.kind in "fV":
         return -np.inf if reduce == "amax" else np.inf
     if dtype.kind == "b":
         return reduce == "amin"
@@ -262,43 +293,53 @@ def _neutral(reduce: str, dtype: np.dtype) -> Any:
     return info.min if reduce == "amax" else info.max
 
 
-def _combine_at(
-    out: np.ndarray, target: np.ndarray, where: Any, values: Any, reduce: str, include_self: bool
-) -> np.ndarray:
+#: The same for booleans.
+_COMBINE_BOOL = {
+    "sum": np.logical_or,
+    "mean": np.logical_or,
+    "prod": np.logical_and,
+    "amax": np.logical_or,
+    "amin": np.logical_and,
+}
+
+
+def _combine_at(target: np.ndarray, where: Any, values: Any, reduce: str, include_self: bool) -> None:
+    """target[where] = reduce(target[where], values), occurrence by occurrence, rounded after each; sums for means."""
     if not include_self:
         target[where] = _neutral(reduce, target.dtype)
-    if target.dtype == np.bool_:
-        combine: Any = {
-            "sum": np.logical_or,
-            "mean": np.logical_or,
-            "prod": np.logical_and,
-            "amax": np.logical_or,
-            "amin": np.logical_and,
-        }[reduce]
-    else:
-        combine = _COMBINE[reduce]
+    combine: Any = (_COMBINE_BOOL if target.dtype == np.bool_ else _COMBINE)[reduce]
     combine.at(target, where, values)
-    if reduce == "mean":
-        count = np.full(target.shape, int(include_self), np.int64)
-        np.add.at(count, where, 1)
-        count[count == 0] = 1
-        if target.dtype.kind in "iu":
-            target[...] = np.floor_divide(target, count).astype(target.dtype)
-        else:
-            np.divide(target, count.astype(target.real.dtype), target)
-    return out
 
 
-@kernel("scatter_reduce.two")
+def _divide_by_counts(
+    target: np.ndarray, where: Any, values: np.ndarray, include_self: bool, add: Callable[..., None]
+) -> None:
+    """target /= how many values its elements were summed of, counted in its own type by `add`, as in PyTorch."""
+    counts = np.full(target.shape, int(include_self)).astype(target.dtype)
+    add(counts, where, np.ones_like(values))
+    counts[counts == 0] = 1
+    if target.dtype.kind in "iu":
+        np.floor_divide(target, counts, target)
+    else:
+        np.divide(target, counts, target)
+
+
+@kernel("scatter_reduce.two", half="native")
 def scatter_reduce(
     self: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray, reduce: str, include_self: bool
 ) -> np.ndarray:
-    """self (*S), index (*I), src (at least I), of one rank -> (*S)."""
-    if not index.size:
-        return self.copy()
+    """self (*S), index (*I), src (at least I), of one rank -> (*S); half types are combined in float32."""
     out = self.copy()
+    if not index.size:
+        return out
     target, where = _target(out, dim, index)
-    return _combine_at(out, target, where, _source(src, index), reduce, include_self)
+    wide_type = _wide(self.dtype) or self.dtype
+    wide, values = cast(target, wide_type), _source(src, index)
+    _combine_at(wide, where, cast(values, wide_type), reduce, include_self)
+    target[...] = cast(wide, self.dtype)
+    if reduce == "mean":
+        _divide_by_counts(target, where, values, include_self, _sum_at)
+    return out
 
 
 def _slices(
@@ -322,18 +363,39 @@ def _counted_back(self: np.ndarray, dim: int, index: np.ndarray) -> tuple[np.nda
     return target, (*(_ALL,) * dim, index.reshape(-1))
 
 
+def _summed_in_steps(self: np.ndarray, dim: int, index: np.ndarray, alpha: Any) -> bool:
+    """Whether PyTorch rounds the sums of half types after each step: not where it hands over to scatter_add."""
+    outermost = self.ndim > 1 and dim % self.ndim in (0, self.ndim - 1)
+    return not outermost or alpha != 1 or index.dtype != np.int64
+
+
+def _add_half(self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, alpha: Any) -> None:
+    """index_add_ of half types, where self is not empty and the indices are within it."""
+    target, where = _slices(self, dim, index)
+    if not _summed_in_steps(self, dim, index, alpha):
+        _sum_at(target, where, source)
+    elif alpha == 1:
+        _add_at(target, where, source)
+    elif target.ndim > 1:
+        _add_scaled_rows(np.moveaxis(target, dim, 0), index.reshape(-1), np.moveaxis(source, dim, 0), np.asarray(alpha))
+    else:
+        # Of one dimension, PyTorch rounds the products, too.
+        wide_type = _wide(self.dtype) or self.dtype
+        factor = cast(cast(np.asarray(alpha), self.dtype), wide_type)
+        _add_at(target, where, cast(cast(source, wide_type) * factor, self.dtype))
+
+
 @kernel("index_add_", half="native")
 def index_add_(self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, alpha: Any) -> np.ndarray:
     """self (*L, N, *R), index (K,), source (*L, K, *R) -> (*L, N, *R), at `dim`; written into self."""
     if not self.size:
         return self
-    target, where = _slices(self, dim, _apart(index, self))
-    source = _one_dim(_apart(source, self))
-    if alpha != 1:
-        wide_type = _wide(source.dtype)
-        wide = source if wide_type is None else cast(source, wide_type)
-        source = wide * wide.dtype.type(alpha)
-    _add_at(target, where, source)
+    index, source = _apart(index, self), _one_dim(_apart(source, self))
+    if _wide(self.dtype) is not None:
+        _add_half(self, dim, index, source, alpha)
+        return self
+    target, where = _slices(self, dim, index)
+    _add_at(target, where, source if alpha == 1 else source * source.dtype.type(alpha))
     return self
 
 
@@ -343,14 +405,21 @@ def index_add(self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray,
     return index_add_(self.copy(), dim, index, source, alpha)
 
 
-@kernel("index_reduce")
+@kernel("index_reduce", half="native")
 def index_reduce(
     self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, reduce: str, include_self: bool
 ) -> np.ndarray:
     """self (*L, N, *R), index (K,), source (*L, K, *R) -> (*L, N, *R), at `dim`."""
-    out = self.copy()
+    if self.dtype.names is not None:
+        wide = index_reduce(cast(self, _COMPLEX), dim, index, cast(source, _COMPLEX), reduce, include_self)
+        return cast(wide, self.dtype)
+    out, source = self.copy(), _one_dim(source)
     target, where = _slices(out, dim, index)
-    return _combine_at(out, target, where, _one_dim(source), reduce, include_self)
+    _combine_at(target, where, source, reduce, include_self)
+    if reduce == "mean":
+        add = _add_at if _summed_in_steps(self, dim, index, 1) else _sum_at
+        _divide_by_counts(target, where, source, include_self, add)
+    return out
 
 
 @kernel("index_copy_", half="native")
@@ -490,6 +559,8 @@ def nonzero(self: np.ndarray) -> np.ndarray:
 def count_nonzero(self: np.ndarray, dim: Any) -> Any:
     """self (*S) -> S without the counted dimensions, int64."""
     axes = None if dim is None or not isinstance(dim, int) and not len(dim) else dim
+    if self.dtype.names is not None:
+        self = cast(self, _COMPLEX)
     return np.asarray(np.count_nonzero(self, axis=axes if self.ndim else None))
 
 
@@ -503,7 +574,7 @@ def embedding(
     return weight.take(indices, 0)
 
 
-@kernel("embedding_dense_backward")
+@kernel("embedding_dense_backward", half="native")
 def embedding_dense_backward(
     grad_output: np.ndarray, indices: np.ndarray, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
 ) -> np.ndarray:
@@ -513,10 +584,12 @@ def embedding_dense_backward(
     if padding_idx >= 0:
         kept = rows != padding_idx
         rows, grads = rows[kept], grads[kept]
-    if scale_grad_by_freq:
-        grads = grads / np.bincount(rows, minlength=num_weights)[rows][:, None].astype(grads.dtype)
     out = np.zeros((num_weights, grads.shape[1]), grads.dtype)
-    add_rows(out, rows, grads)
+    counts = np.bincount(rows, minlength=num_weights)[rows] if scale_grad_by_freq else None
+    if _wide(out.dtype) is not None:
+        _add_scaled_rows(out, rows, grads, np.asarray(1.0) if counts is None else 1 / counts)
+    else:
+        add_rows(out, rows, grads if counts is None else grads / counts[:, None].astype(grads.dtype))
     return out
 
 

@@ -150,7 +150,9 @@ def _median_index(self: np.ndarray, dim: int, skip_nan: bool) -> np.ndarray:
 
 def _median(self: np.ndarray, skip_nan: bool) -> np.ndarray:
     if not self.size:
-        return np.asarray(np.nan if self.dtype.kind == "f" else np.iinfo(self.dtype).min, self.dtype)
+        if self.dtype.kind in "iu":
+            return np.asarray(np.iinfo(self.dtype).min, self.dtype)
+        return np.asarray(self.dtype.kind == "b" or np.nan, self.dtype)
     flat = self.reshape(-1)
     return flat[_median_index(flat, 0, skip_nan)].reshape(())
 

@@ -11,7 +11,7 @@ from ..number_range import check_factor, check_number
 
 __all__ = [
     "BOOL", "COMPLEX", "COMPLEX_HALF", "EXACT_OUT", "FLOAT8", "FLOATS", "INTEGERS", "LAPACK", "NUMBERS", "REAL",
-    "UNSIGNED", "OutDtypes", "Refusal", "Supported", "check_fits", "has_float8", "is_scaling_float8",
+    "UNSIGNED", "USUAL", "OutDtypes", "Refusal", "Supported", "check_fits", "has_float8", "is_scaling_float8",
 ]  # fmt: skip
 
 BOOL = frozenset({dtypes.bool})
@@ -25,6 +25,8 @@ FLOAT8 = frozenset(
 )
 #: What real arithmetic covers.
 REAL = BOOL | INTEGERS | FLOATS
+#: What people calculate in: almost every kernel is written for these, few for the others.
+USUAL = REAL | COMPLEX
 #: What has a sum and a product.
 NUMBERS = frozenset(dtypes.ALL_DTYPES) - BOOL
 #: What LAPACK has routines for.

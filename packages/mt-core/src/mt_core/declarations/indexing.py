@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from ..dtypes import int32, int64
-from ._checks import Supported
+from typing import Any
+
+from ..dtypes import ALL_DTYPES, float8_e8m0fnu, int32, int64
+from ._checks import BOOL, COMPLEX, COMPLEX_HALF, FLOATS, INTEGERS, UNSIGNED, USUAL, Supported
 from ._declare import Family
 
 family = Family("indexing")
@@ -23,6 +25,7 @@ family.plain(
     inplace=True,
     on_expanded=_EXPANDED.format("index_put_", "indices] = tensor"),
     doc="Write (or add) values at broadcast integer indices or masks.",
+    dtypes=Supported("index_put", frozenset(ALL_DTYPES) - UNSIGNED - {float8_e8m0fnu}),
 )
 family.plain(
     "index_select(Tensor self, int dim, Tensor index) -> Tensor",
@@ -30,6 +33,7 @@ family.plain(
     apart="self index",
     doc="The given indices of one dimension, in order.",
     exact_out=True,
+    dtypes=Supported(lambda args: None if args[0].dim() > 1 else "index_select", frozenset(ALL_DTYPES) - UNSIGNED),
 )
 family.plain(
     "gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
@@ -38,6 +42,7 @@ family.plain(
     not_in_part="index",
     doc="out[i][j] = self[index[i][j]][j] for dim 0: one element per element of `index`.",
     exact_out=True,
+    dtypes=Supported("scatter_gather_tensor_cpu", USUAL),
 )
 family.composite(
     "take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor",
@@ -45,6 +50,7 @@ family.composite(
     exact_out=True,
     apart="self",
     doc="Elements at `indices` along a dimension, the others broadcast; without `dim`, of the flattened input.",
+    dtypes=Supported("scatter_gather_tensor_cpu", USUAL),
 )
 family.plain(
     "scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
@@ -54,6 +60,7 @@ family.plain(
     not_in_part="self",
     doc="self[index[i][j]][j] = src[i][j] for dim 0.",
     exact_out=True,
+    dtypes=Supported("scatter_gather_tensor_cpu", USUAL),
 )
 family.plain(
     "scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
@@ -62,6 +69,7 @@ family.plain(
     apart="index",
     not_in_part="self",
     exact_out=True,
+    dtypes=Supported("scatter_gather_scalar_cpu", USUAL),
 )
 family.composite(
     "scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor",
@@ -70,6 +78,7 @@ family.composite(
     apart="index src",
     not_in_part="self",
     exact_out=True,
+    dtypes=Supported("scatter_gather_tensor_cpu", USUAL),
 )
 family.composite(
     "scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor",
@@ -78,6 +87,7 @@ family.composite(
     apart="index",
     not_in_part="self",
     exact_out=True,
+    dtypes=Supported("scatter_gather_scalar_cpu", USUAL),
 )
 family.plain(
     "scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
@@ -87,7 +97,21 @@ family.plain(
     not_in_part="self",
     doc="As `scatter`, adding.",
     exact_out=True,
+    dtypes=Supported("scatter_gather_tensor_cpu", USUAL),
 )
+
+
+def _combining_kernel(args: tuple[Any, ...]) -> str | None:
+    """Which kernel of PyTorch's `scatter_reduce` lacks the dtype; booleans and complex numbers lack some reductions."""
+    d, reduce, include_self = args[0].dtype, *args[4:]
+    kernel = "scatter_gather_tensor_cpu" + ("" if reduce in ("sum", "prod") else f"_reduce_{reduce}")
+    if d in BOOL:
+        return kernel if reduce == "mean" else None
+    if d in COMPLEX:
+        return kernel if reduce in ("amax", "amin") else None
+    return kernel if include_self else "scatter_reduce_exclude_input_init"
+
+
 family.plain(
     "scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> "
     "Tensor",
@@ -97,7 +121,19 @@ family.plain(
     not_in_part="self",
     doc="As `scatter`, combining by sum, prod, mean, amax or amin.",
     exact_out=True,
+    dtypes=Supported(_combining_kernel, INTEGERS | FLOATS),
 )
+
+
+def _adding_kernel(args: tuple[Any, ...]) -> str:
+    """Which of its kernels PyTorch adds with."""
+    self, dim, index, _, alpha = args
+    if self.dim() <= 1:
+        return "index_add_"
+    outermost = dim % self.dim() in (0, self.dim() - 1)
+    return "scatter_gather_tensor_cpu" if outermost and alpha == 1 and index.dtype is int64 else "add_stub"
+
+
 family.plain(
     "index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
     inplace=True,
@@ -106,6 +142,7 @@ family.plain(
     not_in_part="self",
     doc="Slices of `source` times alpha added to the slices of self that `index` names.",
     exact_out=True,
+    dtypes=Supported(_adding_kernel, USUAL | COMPLEX_HALF),
 )
 family.plain(
     "index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
@@ -115,6 +152,7 @@ family.plain(
     not_in_part="self",
     exact_out=True,
     doc="A copy of self with rows of `source` along `dim` written at `index`.",
+    dtypes=Supported("index_copy_cpu", USUAL | COMPLEX_HALF),
 )
 family.plain(
     "index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
@@ -122,13 +160,33 @@ family.plain(
     apart="index",
     on_expanded=_EXPANDED.format("index_fill_", "mask] = scalar"),
     doc="A copy of self with one value at `index` along `dim`.",
+    dtypes=Supported("index_fill_cpu", USUAL | COMPLEX_HALF),
 )
 family.plain(
     "index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor",
     inplace=True,
     apart="index",
     on_expanded=_EXPANDED.format("index_fill_", "mask] = scalar"),
+    dtypes=Supported("index_fill_cpu", USUAL | COMPLEX_HALF),
 )
+
+
+def _reducing_kernel(args: tuple[Any, ...]) -> str | None:
+    """Which kernel of PyTorch's `index_reduce` lacks the dtype: slices are combined by its elementwise operators."""
+    self, reduce, include_self = args[0], *args[4:]
+    if not include_self:
+        return "index_reduce_func_exclude_input_init"
+    if self.dim() <= 1:
+        return "index_func_"
+    if reduce == "prod":
+        return None
+    if reduce == "mean":
+        if self.dtype in BOOL:
+            return "div_floor_cpu"
+        return None if self.dtype in COMPLEX else "div_cpu" if self.dtype in COMPLEX_HALF else "add_stub"
+    return None if self.dtype in BOOL else "maximum_cpu" if reduce == "amax" else "minimum_cpu"
+
+
 family.plain(
     "index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor",
     inplace=True,
@@ -137,6 +195,7 @@ family.plain(
     apart="index source",
     not_in_part="self",
     doc="A copy of self with rows of `source` along `dim` combined into those at `index` by `reduce`.",
+    dtypes=Supported(_reducing_kernel, INTEGERS | FLOATS),
 )
 family.plain(
     "masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor",
@@ -144,12 +203,14 @@ family.plain(
     not_in_part="mask",
     on_expanded=_EXPANDED.format("masked_fill_", "mask] = scalar"),
     doc="`value` where the bool mask is true, broadcast.",
+    dtypes=Supported("masked_fill", USUAL | COMPLEX_HALF),
 )
 family.plain(
     "masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor",
     inplace=True,
     not_in_part="mask",
     on_expanded=_EXPANDED.format("masked_fill_", "mask] = scalar"),
+    dtypes=Supported("masked_fill", USUAL | COMPLEX_HALF),
 )
 family.plain(
     "masked_select(Tensor self, Tensor mask) -> Tensor",
@@ -157,11 +218,13 @@ family.plain(
     apart="self mask",
     doc="1-d tensor of the elements where the mask is true.",
     exact_out=True,
+    dtypes=Supported("masked_select", frozenset(ALL_DTYPES) - UNSIGNED),
 )
 family.plain(
     "masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor",
     inplace=True,
     doc="Elements of `source`, in order, where the mask is true.",
+    dtypes=Supported("masked_scatter", USUAL),
 )
 family.plain(
     "take(Tensor self, Tensor index) -> Tensor",
@@ -169,12 +232,14 @@ family.plain(
     apart="self index",
     doc="Elements at indices into the flattened tensor.",
     exact_out=True,
+    dtypes=Supported("take_cpu", USUAL),
 )
 family.plain(
     "put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor",
     inplace=True,
     apart="index source",
     doc="A copy of self with `source` at indices of the flattened tensor; added up with `accumulate`.",
+    dtypes=Supported("take_put_cpu", USUAL),
 )
 family.plain(
     "nonzero(Tensor self) -> Tensor",
@@ -182,12 +247,18 @@ family.plain(
     apart="self",
     doc="(count, ndim) int64 indices of nonzero elements, row-major.",
     exact_out=True,
+    dtypes=Supported("nonzero_count_cpu", USUAL | COMPLEX_HALF),
 )
-family.composite("argwhere(Tensor self) -> Tensor", doc="Indices of the elements that are not zero, one row each.")
+family.composite(
+    "argwhere(Tensor self) -> Tensor",
+    doc="Indices of the elements that are not zero, one row each.",
+    dtypes=Supported("nonzero_count_cpu", USUAL | COMPLEX_HALF),
+)
 family.plain("count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor")
 family.plain(
     "count_nonzero(Tensor self, int? dim=None) -> Tensor",
     doc="How many elements along `dim` are not zero, int64.",
+    dtypes=Supported("nonzero_count_cpu", USUAL | COMPLEX_HALF),
 )
 family.plain(
     "embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) "
@@ -200,6 +271,7 @@ family.plain(
     "scale_grad_by_freq) -> Tensor",
     variants="function",
     doc="Gradient of `embedding` for its weight: rows of grad_output added up by index.",
+    dtypes=Supported("add_stub", USUAL | COMPLEX_HALF),
 )
 family.composite(
     "one_hot(Tensor self, int num_classes=-1) -> Tensor",
@@ -247,4 +319,5 @@ family.composite(
     out=True,
     exact_out="nonzero_static: Expected out tensor to have scalar type {expected} but got scalar type{out}",
     doc="As `nonzero`, cut or filled up to `size` rows.",
+    dtypes=Supported("nonzero_count_cpu", USUAL | COMPLEX_HALF),
 )

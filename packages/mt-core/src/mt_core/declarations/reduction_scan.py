@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..dtypes import dtype
-from ._checks import BOOL, NUMBERS, Supported
+from ._checks import BOOL, FLOATS, NUMBERS, UNSIGNED, USUAL, Supported
 from .reduction import family, of_out
 
 
@@ -17,6 +17,13 @@ def _integrable(name: str, which: str) -> Supported:
             raise RuntimeError(f"{name}: received a bool input for {which}, but bool is not supported")
 
     return Supported(name, NUMBERS, also=refuse_bool)
+
+
+def _nansum_of_out(self: Any, out: Any) -> dtype:
+    """What NaNs are taken out of is added up in floating point, unless the call says otherwise."""
+    if self._dtype.is_floating_point:
+        Supported("nansum_cpu", FLOATS).require((), out._dtype)
+    return of_out(self, out)
 
 
 for _name, _what in (("cumsum", "Sums"), ("cumprod", "Products")):
@@ -35,6 +42,7 @@ for _name in ("cummax", "cummin"):
         out=("values", "indices"),
         doc="The extreme element up to each one, along a dimension, and its last index.",
         exact_out="expected scalar_type {expected} but found {out}",
+        dtypes=Supported(f"{_name}_cpu", USUAL),
     )
 family.plain(
     "logcumsumexp(Tensor self, int dim) -> Tensor",
@@ -42,12 +50,13 @@ family.plain(
     exact_out="expected scalar_type {expected} but found {out}",
     not_in_part="self",
     doc="Logarithm of the running sum of exponentials, without overflow.",
+    dtypes=Supported("logcumsumexp_out_cpu", USUAL | UNSIGNED),
 )
 family.composite(
     "nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     out=True,
     exact_out="nansum: provided dtype must match dtype of result. Got {out} and {expected}.",
-    out_dtype=of_out,
+    out_dtype=_nansum_of_out,
     doc="`sum` with NaN as 0.",
 )
 family.composite(
@@ -69,6 +78,7 @@ family.composite(
     exact_out=True,
     not_in_part="self",
     doc="Smallest and largest element, of all or along `dim`.",
+    dtypes=Supported("aminmax_cpu", USUAL),
 )
 for _name in ("quantile", "nanquantile"):
     family.composite(
@@ -124,6 +134,7 @@ family.composite("corrcoef(Tensor self) -> Tensor", doc="Correlation coefficient
 family.plain(
     "bincount(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor",
     doc="How often each non-negative integer occurs.",
+    dtypes=Supported("bincount_cpu", USUAL),
 )
 family.plain(
     "histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor",
@@ -132,7 +143,7 @@ family.plain(
     "hist {cpp_out}",
     doc="Counts of elements in `bins` equal intervals from min to max.",
 )
-family.composite("trace(Tensor self) -> Tensor", doc="Sum of a matrix's diagonal.")
+family.composite("trace(Tensor self) -> Tensor", doc="Sum of a matrix's diagonal.", dtypes=Supported("trace", USUAL))
 family.composite(
     "renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor",
     inplace=True,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from ..dtypes import ALL_DTYPES
+from ._checks import FLOAT8, USUAL, Supported
 from ._declare import Family
 
 family = Family("sort")
 
 _PAIR = ("values", "indices")
+_SORTED = Supported("sorting_kernel_method_name", frozenset(ALL_DTYPES) - FLOAT8)
 #: What places are written to; as PyTorch says it where they are to be of int64.
 _OUT = (
     "torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on whether "
@@ -19,23 +22,30 @@ family.plain(
     doc="Elements of a dimension in order, and where they came from; NaN counts as the largest.",
     exact_out=True,
     not_in_part="self",
+    dtypes=_SORTED,
 )
 family.composite(
     "sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
     out=_PAIR,
     exact_out=True,
     not_in_part="self",
+    dtypes=_SORTED,
 )
 family.composite(
-    "argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor", doc="Indices that sort along `dim`."
+    "argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor",
+    doc="Indices that sort along `dim`.",
+    dtypes=_SORTED,
 )
-family.composite("argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor")
+family.composite(
+    "argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor", dtypes=_SORTED
+)
 family.composite(
     "msort(Tensor self) -> Tensor",
     out=True,
     exact_out=True,
     not_in_part="self",
     doc="Sorted along the first dimension.",
+    dtypes=_SORTED,
 )
 family.plain(
     "topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
@@ -43,6 +53,7 @@ family.plain(
     doc="The k largest (or smallest) elements of a dimension, and where they are.",
     exact_out=True,
     not_in_part="self",
+    dtypes=Supported("topk_cpu", USUAL),
 )
 family.plain(
     "kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
@@ -50,20 +61,31 @@ family.plain(
     exact_out=True,
     apart="self",
     doc="The k-th smallest element along `dim`, k from 1, and its index.",
+    dtypes=Supported("kthvalue_cpu", USUAL),
 )
-family.plain("median(Tensor self) -> Tensor", doc="The lower of the middle elements; NaN where there is one.")
+family.plain(
+    "median(Tensor self) -> Tensor",
+    doc="The lower of the middle elements; NaN where there is one.",
+    dtypes=Supported("median_cpu", USUAL),
+)
 family.plain(
     "median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     out=_PAIR,
     exact_out=True,
     not_in_part="self",
+    dtypes=Supported("median_out", USUAL),
 )
-family.plain("nanmedian(Tensor self) -> Tensor", doc="Median of the elements that are not nan.")
+family.plain(
+    "nanmedian(Tensor self) -> Tensor",
+    doc="Median of the elements that are not nan.",
+    dtypes=Supported("median_cpu", USUAL),
+)
 family.plain(
     "nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     out=_PAIR,
     exact_out=True,
     not_in_part="self",
+    dtypes=Supported("median_out", USUAL),
 )
 family.plain(
     "mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
@@ -71,6 +93,7 @@ family.plain(
     doc="The most frequent element of a dimension, the smallest of several, and the index of its last occurrence.",
     exact_out=True,
     not_in_part="self",
+    dtypes=Supported("mode_cpu", USUAL),
 )
 family.plain(
     "searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? "
@@ -101,15 +124,18 @@ family.plain(
     "(Tensor, Tensor, Tensor)",
     variants="function",
     doc="Distinct slices along `dim`, sorted; with inverse indices and counts.",
+    dtypes=Supported("unique_dim", frozenset(ALL_DTYPES) - FLOAT8),
 )
 family.plain(
     "_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, "
     "Tensor, Tensor)",
     variants="function",
+    dtypes=Supported("unique", frozenset(ALL_DTYPES) - FLOAT8),
 )
 family.plain(
     "unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> "
     "(Tensor, Tensor, Tensor)",
     variants="",
     doc="Runs of equal elements collapsed.",
+    dtypes=Supported(lambda args: "unique" if args[3] is None else "unique_dim", frozenset(ALL_DTYPES) - FLOAT8),
 )

@@ -10,6 +10,7 @@ from .. import dtypes
 from ..api import _functions as ops
 from ..checks.indexing import class_count
 from ..construct import tensor
+from ..deprecation import warn_once
 from ..dispatch.registry import register_composite as composite
 from ..errors import NoElements
 from ..host import host_array
@@ -27,7 +28,7 @@ def take_along_dim(self: Any, indices: Any, dim: int | None) -> Any:
             f"torch.take_along_dim(): dtype of indices should be Long but got {dtypes.scalar_type_name(indices.dtype)}"
         )
     if dim is None:
-        return self.reshape(-1).gather(0, indices.reshape(-1))
+        return self.view(-1).gather(0, indices.view(-1))
     if self.dim() != indices.dim():
         raise RuntimeError(
             "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
@@ -54,12 +55,16 @@ def _reduction_of(reduce: str) -> str:
     return _SCATTER_NAMES[reduce]
 
 
-@composite("scatter.reduce")
+@composite("scatter.reduce", explicit=True)
 def scatter_reduce(self: Any, dim: int, index: Any, src: Any, reduce: str) -> Any:
+    warn_once(
+        "The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a future PyTorch "
+        "release. Use torch.scatter_reduce instead for more reduction options."
+    )
     return ops.scatter_reduce(self, dim, index, src, _reduction_of(reduce))
 
 
-@composite("scatter.value_reduce")
+@composite("scatter.value_reduce", explicit=True)
 def scatter_value_reduce(self: Any, dim: int, index: Any, value: Any, reduce: str) -> Any:
     src = self.new_full(tuple(index.shape), value)
     return ops.scatter_reduce(self, dim, index, src, _reduction_of(reduce))

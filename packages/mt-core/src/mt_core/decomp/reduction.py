@@ -34,15 +34,15 @@ def std_dim(self: Any, dim: Any, unbiased: bool, keepdim: bool) -> Any:
 
 @composite("var_mean")
 def var_mean(self: Any, unbiased: bool) -> Any:
-    return var_mean_correction(self, None, int(unbiased), False)
+    return ops.var_mean(self, None, correction=int(unbiased))
 
 
 @composite("var_mean.dim")
 def var_mean_dim(self: Any, dim: Any, unbiased: bool, keepdim: bool) -> Any:
-    return var_mean_correction(self, dim, int(unbiased), keepdim)
+    return ops.var_mean(self, dim, correction=int(unbiased), keepdim=keepdim)
 
 
-@composite("var_mean.correction")
+@composite("var_mean.correction", explicit=True)
 def var_mean_correction(self: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
     _no_integers("var_mean", self)
     return ops.var(self, dim, correction=correction, keepdim=keepdim), ops.mean(self, dim, keepdim)
@@ -50,15 +50,15 @@ def var_mean_correction(self: Any, dim: Any, correction: Any, keepdim: bool) -> 
 
 @composite("std_mean")
 def std_mean(self: Any, unbiased: bool) -> Any:
-    return std_mean_correction(self, None, int(unbiased), False)
+    return ops.std_mean(self, None, correction=int(unbiased))
 
 
 @composite("std_mean.dim")
 def std_mean_dim(self: Any, dim: Any, unbiased: bool, keepdim: bool) -> Any:
-    return std_mean_correction(self, dim, int(unbiased), keepdim)
+    return ops.std_mean(self, dim, correction=int(unbiased), keepdim=keepdim)
 
 
-@composite("std_mean.correction")
+@composite("std_mean.correction", explicit=True)
 def std_mean_correction(self: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
     _no_integers("std_mean", self)
     return ops.std(self, dim, correction=correction, keepdim=keepdim), ops.mean(self, dim, keepdim)

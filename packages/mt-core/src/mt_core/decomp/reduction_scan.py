@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 from .. import dtypes
 from ..api import _functions as ops
+from ..declarations._checks import COMPLEX, COMPLEX_HALF, FLOAT8, Supported
 from ..dispatch.registry import register_composite as composite
 from ..return_types import struct_sequence
 from ..tensor import wrap_dim
@@ -14,12 +16,17 @@ from ..tensor import wrap_dim
 Ints = tuple[int, ...]
 
 
-@composite("nansum")
+#: What nansum adds up, floating point after its NaNs are taken out.
+_SUMMED = Supported("nansum_cpu", frozenset(dtypes.ALL_DTYPES) - FLOAT8 - COMPLEX - COMPLEX_HALF)
+
+
+@composite("nansum", explicit=True)
 def nansum(self: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
+    """self (*) -> without `dim`, or 1 there with `keepdim`."""
     if self.is_complex():
         raise RuntimeError("nansum on CPU does not support complex inputs")
-    if self.is_floating_point() and dtype is not None and not dtype.is_floating_point:
-        raise NotImplementedError(f"\"nansum_cpu\" not implemented for '{dtypes.scalar_type_name(dtype)}'")
+    if self.numel():
+        _SUMMED.require((), dtype or self.dtype)
     kept = self.masked_fill(self.isnan(), 0) if self.is_floating_point() else self
     return kept.sum(dim, keepdim=keepdim, dtype=dtype)
 
@@ -40,7 +47,7 @@ def nanmean(self: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
         )
     nan = self.isnan()
     count = (~nan).sum(dim, keepdim=keepdim)
-    return nansum(self, dim, keepdim, dtype) / count
+    return ops.nansum(self, dim, keepdim, dtype=dtype) / count
 
 
 @composite("diff")
@@ -77,7 +84,7 @@ def _check_apart_from(dim: int, expected: tuple[int, ...], given: tuple[int, ...
             )
 
 
-@composite("aminmax")
+@composite("aminmax", explicit=True)
 def aminmax(self: Any, dim: int | None, keepdim: bool) -> Any:
     """self (*) -> smallest and largest (), or without `dim`, or 1 there with `keepdim`."""
     if self.is_complex():
@@ -243,6 +250,14 @@ def _check_weights(name: str, weights: Any, count: int) -> None:
         raise RuntimeError(f"cov(): {name} cannot be negative")
 
 
+def _warn_of_freedom() -> None:
+    warnings.warn(
+        "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.",
+        UserWarning,
+        stacklevel=4,
+    )
+
+
 @composite("cov")
 def cov(self: Any, correction: int, fweights: Any, aweights: Any) -> Any:
     """self (V, N), fweights (N,), aweights (N,) -> (V, V); self (N,) -> ()."""
@@ -261,7 +276,9 @@ def cov(self: Any, correction: int, fweights: Any, aweights: Any) -> Any:
         weights = aweights if weights is None else weights * aweights
     total: Any = count if weights is None else weights.sum()
     if count == 0:
-        return rows.new_full((rows.shape[0], rows.shape[0]), math.nan).squeeze()
+        _warn_of_freedom()
+        # Multiplied, not filled: it requires grad where the input does.
+        return (rows.sum(1, keepdim=True).expand(rows.shape[0], rows.shape[0]) * math.nan).squeeze()
     mean = (rows if weights is None else rows * weights).sum(1) / total
     if weights is None:
         freedom: Any = count - correction
@@ -271,6 +288,8 @@ def cov(self: Any, correction: int, fweights: Any, aweights: Any) -> Any:
         freedom = total - correction
     else:
         freedom = total - correction * (weights * aweights).sum() / total
+    if not self.is_meta and bool(freedom <= 0):
+        _warn_of_freedom()
     freedom = max(freedom, 0) if isinstance(freedom, int) else freedom.clamp_min(0)
     centered = rows - mean.unsqueeze(1)
     other = (centered if weights is None else centered * weights).t()

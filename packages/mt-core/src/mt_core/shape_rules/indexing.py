@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..deprecation import warn_once
 from ..determinism import alert_not_deterministic
 from ..dispatch.memory import check_no_overlap, check_no_partial_overlap
 from ..dispatch.registry import register_shape_rule as shape_rule
@@ -303,11 +304,12 @@ def index_add(self: Any, dim: int, index: Any, source: Any, alpha: Any) -> Spec:
     return _like(self)
 
 
-@shape_rule("index_reduce")
+@shape_rule("index_reduce", reads_elements=True)  # asked each time, as what it warns of may be asked for each time
 def index_reduce(self: Any, dim: int, index: Any, source: Any, reduce: str, include_self: bool) -> Spec:
     """self (*L, N, *R), index (K,), source (*L, K, *R) -> (*L, N, *R), at `dim`."""
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
+    warn_once("index_reduce() is in beta and the API may change at any time.")
     _index_source("index_reduce_", self, dim, index, source)
     return _like(self)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import dtypes
+from ..declarations._checks import COMPLEX_HALF, FLOAT8, USUAL, Supported
 from ..dispatch.registry import register_shape_rule as shape_rule
 from ..dtypes import dtype, scalar_type_name
 from ..spec import Spec
@@ -51,22 +52,47 @@ def reduced(self: Any, dim: Any, keepdim: bool, d: dtype) -> Spec:
     return Spec(reduced_shape(shape, dims, keepdim), d, arguments={"dim": dims})
 
 
-def _sum_dtype(self: Any, requested: dtype | None) -> dtype:
-    if requested is not None:
-        return requested
-    return dtypes.int64 if self._dtype.category < 2 else self._dtype
+#: What is added up, as it is: the others can be summed in one of these.
+_SUMMED = Supported("sum_cpu", USUAL)
+_MULTIPLIED = Supported("prod_out_cpu", USUAL)
 
 
-@shape_rule("sum", "prod")
-def sum_all(self: Any, dtype: Any) -> Spec:
-    """self (*) -> (); int64 for integers and bool."""
-    return Spec((), _sum_dtype(self, dtype))
+def summed_dtype(self: Any, requested: dtype | None, supported: Supported) -> dtype:
+    """The dtype of sums and products: int64 for integers and bool, unless one is asked for.
+
+    Raises
+    ------
+    NotImplementedError
+        It is none that PyTorch's kernel is written for, and there are elements.
+    """
+    d = requested or (dtypes.int64 if self._dtype.category < 2 else self._dtype)
+    if self._array.size:
+        supported.require((), d)
+    return d
 
 
-@shape_rule("sum.dim_IntList", "prod.dim_int")
-def sum_dims(self: Any, dim: Any, keepdim: bool, dtype: Any) -> Spec:
-    """self (*S) -> S without the dimensions `dim`, or 1 there with `keepdim`; int64 for integers and bool."""
-    return reduced(self, dim, keepdim, _sum_dtype(self, dtype))
+def _total(supported: Supported) -> Any:
+    def rule(self: Any, dtype: Any) -> Spec:
+        """self (*) -> (); int64 for integers and bool."""
+        return Spec((), summed_dtype(self, dtype, supported))
+
+    return rule
+
+
+shape_rule("sum")(_total(_SUMMED))
+shape_rule("prod")(_total(_MULTIPLIED))
+
+
+def _totals(supported: Supported) -> Any:
+    def rule(self: Any, dim: Any, keepdim: bool, dtype: Any) -> Spec:
+        """self (*S) -> S without the dimensions `dim`, or 1 there with `keepdim`; int64 for integers and bool."""
+        return reduced(self, dim, keepdim, summed_dtype(self, dtype, supported))
+
+    return rule
+
+
+shape_rule("sum.dim_IntList")(_totals(_SUMMED))
+shape_rule("prod.dim_int")(_totals(_MULTIPLIED))
 
 
 def _mean_dtype(self: Any, requested: dtype | None) -> dtype:
@@ -76,6 +102,8 @@ def _mean_dtype(self: Any, requested: dtype | None) -> dtype:
         raise RuntimeError(
             f"mean(): {what} must be either a floating point or complex dtype. Got: {scalar_type_name(d)}"
         )
+    if self._array.size:
+        _SUMMED.require((), d)
     return d
 
 
@@ -101,7 +129,6 @@ def _no_empty(self: Any, dims: Ints, name: str) -> None:
 def _extreme_dims(name: str, kernel: str) -> Any:
     def rule(self: Any, dim: Any, keepdim: bool) -> Spec:
         """self (*S) -> S without the dimensions `dim`, or 1 there with `keepdim`."""
-        _no_complex(self, kernel)
         shape = self._array.shape
         dims = reduced_dims(dim, len(shape))
         if self._array.size == 0 and not dim and 0 in shape:
@@ -110,6 +137,7 @@ def _extreme_dims(name: str, kernel: str) -> Any:
                 "dim with the 'dim' argument."
             )
         _no_empty(self, dims, f"{name}()")
+        _no_complex(self, kernel)
         return Spec(reduced_shape(shape, dims, keepdim), self._dtype, arguments={"dim": dims})
 
     return rule
@@ -145,11 +173,11 @@ shape_rule("min")(_extreme_all("min"))
 def _extreme_dim(name: str) -> Any:
     def rule(self: Any, dim: int, keepdim: bool) -> tuple[Spec, Spec]:
         """self (*S) -> values and indices (int64), S without the dimension `dim`, or 1 there with `keepdim`."""
-        if self._dtype.is_complex:
-            raise RuntimeError(f"{name}(): does not support complex input")
         shape = self._array.shape
         dims = reduced_dims(dim, len(shape))
         _no_empty(self, dims, f"{name}()")
+        if self._dtype.is_complex:
+            raise RuntimeError(f"{name}(): does not support complex input")
         result = reduced_shape(shape, dims, keepdim)
         return Spec(result, self._dtype), Spec(result, dtypes.int64)
 
@@ -206,6 +234,8 @@ def _variance(name: str) -> Any:
         """self (*S) -> S without the dimensions `dim`, or 1 there with `keepdim`; real."""
         if self._dtype.category < 2:
             raise RuntimeError(f"{name} only support floating point and complex dtypes")
+        if self._dtype in FLOAT8:
+            raise RuntimeError(f"std_var_all: Unsupported dtype {scalar_type_name(self._dtype)}")
         return reduced(self, dim, keepdim, self._dtype.to_real())
 
     return rule
@@ -213,6 +243,11 @@ def _variance(name: str) -> Any:
 
 shape_rule("var.correction")(_variance("std and var"))
 shape_rule("std.correction")(_variance("std and var"))
+
+
+#: What logsumexp looks for the largest element of; integers are converted first.
+_LARGEST = Supported("max_values_cpu", frozenset(dtypes.ALL_DTYPES) - FLOAT8)
+_EXPONENTIATED = Supported("exp_vml_cpu", frozenset(dtypes.ALL_DTYPES) - COMPLEX_HALF)
 
 
 @shape_rule("logsumexp")
@@ -223,4 +258,6 @@ def logsumexp(self: Any, dim: Any, keepdim: bool) -> Spec:
     """
     if not isinstance(dim, int) and not dim and self._array.ndim and self._array.size and not keepdim:
         raise RuntimeError(f"output with shape [] doesn't match the broadcast shape {[1] * self._array.ndim}")
+    _LARGEST.require((), self._dtype)
+    _EXPONENTIATED.require((), self._dtype)
     return reduced(self, dim, keepdim, self._dtype if self._dtype.category >= 2 else dtypes.get_default_dtype())

@@ -5,20 +5,27 @@ from __future__ import annotations
 from typing import Any
 
 from .. import dtypes
+from ..declarations._checks import BOOL, REAL, USUAL, Supported
 from ..dispatch.registry import register_shape_rule as shape_rule
 from ..dtypes import scalar_type_name
 from ..spec import Spec
 from ..tensor import wrap_dim
 from .indexing import data_dependent
+from .reduction import summed_dtype
 from .sort import Deferred
 
 
-@shape_rule("cumsum", "cumprod")
-def cumulative(self: Any, dim: int, dtype: Any) -> Spec:
-    """self (*) -> (*); int64 for integers and bool."""
-    wrap_dim(dim, self.dim())
-    d = dtype or (dtypes.int64 if self._dtype.category < 2 else self._dtype)
-    return Spec(self._array.shape, d)
+def _cumulative(supported: Supported) -> Any:
+    def rule(self: Any, dim: int, dtype: Any) -> Spec:
+        """self (*) -> (*); int64 for integers and bool."""
+        wrap_dim(dim, self.dim())
+        return Spec(self._array.shape, summed_dtype(self, dtype, supported))
+
+    return rule
+
+
+shape_rule("cumsum")(_cumulative(Supported("cumsum_out_cpu", USUAL - BOOL)))
+shape_rule("cumprod")(_cumulative(Supported("cumprod_out_cpu", USUAL - BOOL)))
 
 
 def _cumulative_extreme(name: str) -> Any:
@@ -66,13 +73,16 @@ def bincount(self: Any, weights: Any, minlength: int) -> Spec:
     return Deferred(d)
 
 
+#: What the extremes of a histogram are looked for in.
+_BINNED = Supported("aminmax_cpu", REAL)
+
+
 @shape_rule("histc")
 def histc(self: Any, bins: int, min: Any, max: Any) -> Spec:
     """self (any shape) -> (bins,)."""
     if bins <= 0:
         raise RuntimeError(f"bins must be > 0, but got {bins}")
-    if self._dtype.is_complex:
-        raise NotImplementedError(f"\"aminmax_cpu\" not implemented for '{scalar_type_name(self._dtype)}'")
+    _BINNED.require((), self._dtype)
     if self._dtype is dtypes.bool:
         raise NotImplementedError("\"linspace_cpu\" not implemented for 'Bool'")
     if self._dtype.category < 2:

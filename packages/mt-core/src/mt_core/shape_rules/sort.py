@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import dtypes
 from ..contract_kernels.creation import strides_like
+from ..declarations._checks import FLOATS, INTEGERS, Supported
 from ..dispatch.registry import register_shape_rule as shape_rule
 from ..dtypes import scalar_type_name
 from ..errors import NoData
@@ -77,7 +78,8 @@ def kthvalue(self: Any, k: int, dim: int, keepdim: bool) -> tuple[Spec, Spec]:
 @shape_rule("median", "nanmedian")
 def median(self: Any) -> Spec:
     """self (*) -> ()."""
-    _not_for(self, "median_cpu")
+    if self._array.size:
+        _not_for(self, "median_cpu")
     return Spec((), self._dtype)
 
 
@@ -95,6 +97,9 @@ def mode(self: Any, dim: int, keepdim: bool) -> tuple[Spec, Spec]:
     _not_empty(self, dim, "mode()")
     _not_for(self, "mode_cpu", bool_too=False)
     return _pair(self, dim, keepdim)
+
+
+_SEARCHED = Supported("searchsorted_out_cpu", INTEGERS | FLOATS)
 
 
 @shape_rule("searchsorted.Tensor")
@@ -123,8 +128,8 @@ def searchsorted(sorted_sequence: Any, self: Any, out_int32: bool, right: bool, 
             f"torch.searchsorted(): sorter must be a tensor of long dtype but got dtype {_lower(sorter)}"
         )
     common = result_type_of((sorted_sequence, self))
-    if self._array.size and (common.is_complex or common is dtypes.bool):
-        raise NotImplementedError(f"\"searchsorted_out_cpu\" not implemented for '{scalar_type_name(common)}'")
+    if self._array.size:
+        _SEARCHED.require((), common)
     return Spec(b, dtypes.int32 if out_int32 else dtypes.int64)
 
 
