@@ -16,7 +16,7 @@ from ..return_types import result_type
 from ..spec import Spec, is_contiguous
 from ..state import excluding
 from ..tensor import Tensor
-from . import composed, elementwise
+from . import composed, elementwise, elementwise_paths
 from .executors import chosen, describer, widened_dtype
 from .kernel import Kernel, quiet
 from .lookup import backend_for, composite_of, kernels_of
@@ -59,7 +59,7 @@ def form_of(overload: Overload, key: int, call_keys: int) -> Callee | None:
 def _elementwise_inplace(
     overload: Overload, functional: Overload, kernels: list[Kernel], key: int, call_keys: int
 ) -> Callee:
-    return elementwise.build_inplace(overload, functional, kernels, backend_for(key), call_keys)
+    return elementwise_paths.build_inplace(overload, functional, kernels, backend_for(key), call_keys)
 
 
 def _inplace_view(functional: Overload) -> Callee | None:
@@ -126,7 +126,7 @@ def _out_form(overload: Overload, functional: Overload, kernels: list[Kernel], k
     if not kernels or call_keys & STRIDED:
         return general
     if overload.declaration.kind == "elementwise":
-        return elementwise.build_out(overload, functional, kernels, backend_for(key), general)
+        return elementwise_paths.build_out(overload, functional, kernels, backend_for(key), general)
     if len(overload.schema.returns) == 1 and any(kernel.out == "fills" for kernel in kernels):
         return _filled(overload, functional, kernels, backend_for(key), general)
     return general

@@ -22,7 +22,7 @@ from ..spec import Spec, is_contiguous
 from ..state import excluding, mode_triple, nested, tls
 from ..tensor import Tensor, new_tensor
 from ..tensor_types import TENSORS
-from . import elementwise, views
+from . import elementwise, elementwise_paths, views
 from .call_plans import changes, checked_once, choosing, kinds_of, leading, planned, unplanned
 from .dtype_checks import asked_after
 from .kernel import Kernel, are_alike, quiet, runner_for
@@ -58,7 +58,7 @@ def build(
     if overload.schema.is_mutable:
         return _mutating(overload, kernels, otherwise, backend, key, call_keys)
     if declaration.kind == "elementwise":
-        return elementwise.build(overload, kernels, otherwise, backend, result_keys(key, call_keys), call_keys)
+        return elementwise_paths.build(overload, kernels, otherwise, backend, result_keys(key, call_keys), call_keys)
     if declaration.kind == "view":
         return views.build(overload, rule_of(overload), kernels, otherwise, backend, key, call_keys)
     rule = rule_of(overload)
