@@ -453,7 +453,7 @@ def test_graphed_callables_cannot_be_differentiated_twice():
     (grad,) = torch.autograd.grad(graphed(x), x, ones.requires_grad_(), create_graph=True)
     assert grad.cpu().tolist() == [6, 6, 6]
     with pytest.raises(RuntimeError, match="once_differentiable"):
-        torch.autograd.grad(grad, ones, torch.ones(3).to(KIND))
+        grad.backward(torch.ones(3).to(KIND))
 
 
 def refused_for_graphs() -> Iterator[tuple]:

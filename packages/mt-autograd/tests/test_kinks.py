@@ -28,8 +28,6 @@ DIFFERENT = {
     "soft_margin_loss(x": "at the infinities PyTorch divides inf by inf",
     "binary_cross_entropy(x.sigmoid()": "PyTorch adds 1e-12 to the denominator of the second derivative",
     "prod(x": "PyTorch divides the product by the element, which gives NaN at infinity",
-    "norm(x, 0, -1)": "PyTorch refuses a slope of the number of elements that are not 0",
-    "linalg_vector_norm(x, 0)": "as above",
     "cdist(x": "PyTorch has no second derivative, and NaN between equal infinities",
     "pdist(": "as above",
     "multi_margin_loss(": "PyTorch has no second derivative",

@@ -374,6 +374,21 @@ def test_a_kernel_does_not_write_where_elements_share_memory(registered: Registe
     assert base._version == 0
 
 
+@pytest.mark.parametrize("d", [dtypes.float32, dtypes.bfloat16])
+def test_a_kernel_writes_into_a_list_of_outputs(d: dtypes.dtype, registered: Register) -> None:
+    def unbind(self: Any, dim: int, out: list[Any]) -> None:
+        for part, target in zip(self, out, strict=True):
+            np.copyto(target, part)
+
+    registered("unbind_copy.int_out", unbind)
+    x = mt_core.arange(6.0).view(2, 3).to(d)
+    outs = [mt_core.zeros(3, dtype=d), mt_core.empty(0, dtype=d)]
+    mt_core.unbind_copy(x, out=outs)
+    assert [out.tolist() for out in outs] == x.tolist() and outs[0]._version == 1
+    with pytest.raises(RuntimeError, match="unbind_copy_int_out expected an out= argument of size 2, got size 1"):
+        mt_core.unbind_copy(x, out=outs[:1])
+
+
 def test_a_kernel_of_views_that_takes_no_such_tensors_is_not_entered(registered: Register) -> None:
     composite = mt_core.ones(4).narrow(0, 1, 2)
     registered("narrow", lambda self, *rest: self[:1], accepts=Accepts(dtypes={dtypes.float64}))

@@ -310,6 +310,8 @@ def test_signatures_are_those_of_the_forms(method: bool) -> None:
         assert "MISSING" not in str(signature) and not any(name.startswith("_") for name in signature.parameters)
         first = (X,) if method else ()
         for form in binder.signatures_of(packet, method):
+            if isinstance(form, binder.OldSignature):
+                continue  # taken with a warning, and shown by none
             names = [p.name + "_" * keyword.iskeyword(p.name) for p in form.parameters]
             signature.bind(*first, **dict.fromkeys(names))
             if form.out is not None:
@@ -329,3 +331,11 @@ def test_a_signature_is_one() -> None:
     assert str(inspect.signature(mt_core.ones(1).add)) == "(other, *, alpha=1)"
     assert signature.bind(1, other=2).arguments == {"input": 1, "other": 2}
     assert "add(input, other, *, alpha=1, out=None)\n    add(input, other" in pydoc.plain(pydoc.render_doc(mt_core.add))
+
+
+@pytest.mark.parametrize("outs", [(Y,), (Y, Y.long(), Y)])
+def test_as_many_outputs_are_given_as_there_are_results(outs: tuple[Tensor, ...]) -> None:
+    with pytest.raises(TypeError, match=f"expected tuple of 2 elements but got {len(outs)}"):
+        mt_core.sort(X, out=outs)
+    with pytest.raises(TypeError, match="argument 'out' must be tuple of Tensors, not Tensor"):
+        mt_core.sort(X, out=Y)

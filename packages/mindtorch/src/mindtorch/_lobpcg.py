@@ -5,8 +5,6 @@ keeps its basis orthonormal and chooses the next one as Duersch, Shao, Yang, Gu 
 Stathopoulos and Wu (2002).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -34,7 +32,7 @@ def lobpcg(
     tol: float | None = None,
     largest: bool | None = None,
     method: str | None = None,
-    tracker: Callable[[LOBPCG], Any] | None = None,
+    tracker: Callable[["LOBPCG"], Any] | None = None,
     ortho_iparams: dict[str, int] | None = None,
     ortho_fparams: dict[str, float] | None = None,
     ortho_bparams: dict[str, bool] | None = None,

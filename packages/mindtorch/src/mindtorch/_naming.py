@@ -69,6 +69,7 @@ _ELSEWHERE = {
         "mt_core.storage": "StorageBase",
         "mt_core.overriding": "DisableTorchFunction DisableTorchFunctionSubclass",
     },
+    "torch._lobpcg": {"mindtorch._lobpcg": "LOBPCG lobpcg"},
     "torch._lowrank": {"mt_core.functional_linalg": "get_lowrank_basis pca_lowrank svd_lowrank"},
     "torch.autograd.graph": {"mt_autograd.api": "GradientEdge get_gradient_edge", "mt_autograd.node": "Node"},
     "torch.functional": {"mt_core.api._functions": "stft"},

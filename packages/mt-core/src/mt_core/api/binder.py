@@ -184,13 +184,16 @@ class Signature:
 
     def _call_out(self, bound: list[Any], out: Any) -> Any:
         assert self.out is not None
-        outs = [out] if self.out_count == 1 or out.__class__ in TENSORS else list(out)
+        several = self.out_is_list or self.out_count > 1
+        outs = list(out) if several and isinstance(out, (tuple, list)) else [out]
         for tensor in outs:
-            if tensor.__class__ not in TENSORS or self.out_is_list and tensor is out:
-                expected = "Tensor" if self.out_count == 1 else "tuple of Tensors"
+            if tensor.__class__ not in TENSORS or several and tensor is out:
+                expected = "tuple of Tensors" if several else "Tensor"
                 raise TypeError(
                     f"{self.overload.packet_name}(): argument 'out' must be {expected}, not {type(out).__name__}"
                 )
+        if several and not self.out_is_list and len(outs) != self.out_count:
+            raise TypeError(f"expected tuple of {self.out_count} elements but got {len(outs)}")
         rest = iter(bound)
         writes = iter([outs] if self.out_is_list else outs)
         return self.out.call(*[next(writes) if a.writes else next(rest) for a in self.out.schema.arguments])

@@ -22,7 +22,7 @@ from .kernel import Kernel, quiet
 from .lookup import backend_for, composite_of, kernels_of
 from .memory import check_no_partial_overlap, overlap_guard, share_memory
 from .registry import SHAPE_RULES, Overload, find_overload, load_family
-from .writing import check_exact, check_inplace_result, check_out, check_shape, write_result
+from .writing import check_count, check_exact, check_inplace_result, check_out, check_shape, write_result
 
 __all__ = ["form_of", "inplace_of_composite"]
 
@@ -135,15 +135,13 @@ def _out_form(overload: Overload, functional: Overload, kernels: list[Kernel], k
 def _out_list(overload: Overload, functional: Overload) -> Callee:
     """Compute aside, then write into as many tensors as there are results; such forms return nothing."""
     at = next(i for i, a in enumerate(overload.schema.arguments) if a.writes)
-    name = overload.name.replace(".", "_")
     exact, also = overload.declaration.exact_out, overload.declaration.out_takes
 
     def run(*args: Any) -> None:
         outs = args[at]
         with excluding(AUTOGRAD):
             results = functional.call(*args[:at], *args[at + 1 :])
-            if len(outs) != len(results):
-                raise RuntimeError(f"{name} expected an out= argument of size {len(results)}, got size {len(outs)}")
+            check_count(overload.name, outs, results)
             for out, result in zip(outs, results, strict=True):
                 if exact:
                     check_exact(out, result, exact, also, "out")

@@ -28,7 +28,7 @@ from .dtype_checks import asked_after
 from .kernel import Kernel, are_alike, quiet, runner_for
 from .memory import check_no_partial_overlap, overlap_guard
 from .registry import READS_ELEMENTS, SHAPE_RULES, WARNS, Overload, find_overload, load_family
-from .writing import check_inplace_result, fit_out, out_elsewhere
+from .writing import check_count, check_inplace_result, fit_out, out_elsewhere
 
 __all__ = ["build", "infer", "rule_of", "with_named_results"]
 
@@ -606,26 +606,31 @@ def _written(overload: Overload, rule: Callee | None, kernel: Kernel | None, bac
                 arrays[i] = [array_of(t) for t in args[i]]
         function(*[arrays[i] for i in kept])
         for i in written:
-            # A half type was widened: what the kernel wrote goes back, rounded.
-            if isinstance(args[i], Tensor) and arrays[i] is not args[i]._array:
-                backend.copy(args[i]._array, arrays[i])
+            for tensor, array in zip(_listed(args[i]), _listed(arrays[i]), strict=True):
+                # A half type was widened: what the kernel wrote goes back, rounded.
+                if tensor is not None and array is not tensor._array:
+                    backend.copy(tensor._array, array)
 
     def run(*args: Any) -> Any:
         if rule is not None:
             rule(*args)
-        for i in written:
-            if args[i] is not None:
-                guard(args[i])
+        targets = [t for i in written for t in _listed(args[i]) if t is not None]
+        for target in targets:
+            guard(target)
         if function is not None:
             run_kernel(args)
-        for i in written:
-            if args[i] is not None:
-                cell_of(args[i]).version += 1
+        for target in targets:
+            cell_of(target).version += 1
         if results == 0:
             return None
         return args[written[0]] if results == 1 else tuple(args[i] for i in written)
 
     return run
+
+
+def _listed(value: Any) -> Any:
+    """A list of arguments as it is, and a single one as a list."""
+    return value if value.__class__ is list or value.__class__ is tuple else (value,)
 
 
 def _writing_first(rule: Callee | None, function: Callee, guard: Callable[[Any], None]) -> Callee:
@@ -700,15 +705,20 @@ def _out_rule(overload: Overload) -> Callee | None:
     outs = [i for i, a in enumerate(arguments) if a.writes]
     rest = [i for i, a in enumerate(arguments) if not a.writes]
 
+    in_one_list = any(arguments[i].is_list for i in outs)
+
     def check(*args: Any) -> None:
         tensors = [args[i] for i in rest if isinstance(args[i], Tensor)]
-        for i in outs:
-            if args[i] is not None and elementwise.is_elsewhere(args[i], tensors):
-                raise out_elsewhere(args[i], tensors[0])
+        outputs = args[outs[0]] if in_one_list else [args[i] for i in outs]
+        for out in outputs:
+            if out is not None and elementwise.is_elsewhere(out, tensors):
+                raise out_elsewhere(out, tensors[0])
         made = specs(*[args[i] for i in rest])
-        for i, spec in zip(outs, (made,) if isinstance(made, Spec) else made or (), strict=False):
+        if in_one_list:
+            check_count(overload.name, outputs, made)
+        for out, spec in zip(outputs, (made,) if isinstance(made, Spec) else made or (), strict=False):
             if spec is not None:
-                fit_out(args[i], spec)
+                fit_out(out, spec)
 
     return check
 

@@ -11,8 +11,8 @@ from ..tensor import Tensor
 from .memory import check_no_internal_overlap
 
 __all__ = [
-    "check_castable", "check_exact", "check_inplace_result", "check_out", "check_shape", "fit_out", "out_elsewhere",
-    "resize_out", "write_result",
+    "check_castable", "check_count", "check_exact", "check_inplace_result", "check_out", "check_shape", "fit_out",
+    "out_elsewhere", "resize_out", "write_result",
 ]  # fmt: skip
 
 
@@ -69,6 +69,14 @@ def check_out(out: Tensor, result: Tensor) -> None:
     check_castable(result._dtype, out._dtype)
     if out.device != result.device:
         raise out_elsewhere(out, result)
+
+
+def check_count(name: str, outs: Any, results: Any) -> None:
+    """Refuse a list of outputs that is not as long as there are results of the overload ``name``."""
+    if len(outs) != len(results):
+        raise RuntimeError(
+            f"{name.replace('.', '_')} expected an out= argument of size {len(results)}, got size {len(outs)}"
+        )
 
 
 def out_elsewhere(out: Tensor, other: Tensor) -> RuntimeError:

@@ -36,6 +36,10 @@ class BasisBackend(BoxedBackend):
         borrow_kernels(backend_key(self.device_type), family, read, fresh, write, names=BASIS)
 
 
+#: Written in others that the basis does not have: lines of a grid are those of `linspace`.
+OF_MORE = {"affine_grid_generator"}
+
+
 def written_operators() -> list[Overload]:
     """The operators that are written in others under their rule: what a backend need not have."""
     functional = [o for o in declared_operators() if o.declaration.form == "functional"]
@@ -50,7 +54,7 @@ class OfTheBasis:
 
     def operators(self, *check: str) -> list[str]:
         """The operators of an exam's check."""
-        known = {o.name for o in written_operators()} | BASIS
+        known = {o.name for o in written_operators()} - OF_MORE | BASIS
         offered: list[str] = super().operators(*check)  # type: ignore[misc]  # the exam's, which stands behind
         return [name for name in offered if (find_overload(name).declaration.functional or name) in known]
 

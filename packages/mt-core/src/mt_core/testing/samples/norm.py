@@ -24,8 +24,13 @@ STATISTICS = (
 cases("native_batch_norm", *STATISTICS)
 cases("native_batch_norm", lambda t: call(t(4, 3, 5), t(3), t(3), t(3), t(3, low=0.5), True, 0.25, 1e-5))
 cases("batch_norm instance_norm", lambda t: call(t(4, 3, 5), t(3), t(3), t(3), t(3, low=0.5), True, 0.25, 1e-3, True))
+cases(
+    "batch_norm_update_stats",
+    lambda t: call(t(4, 3, 5), t(3), t(3, low=0.5), 0.25),
+    lambda t: call(t(4, 3), None, None, 0.1),
+)
 constants("_batch_norm", "mean", "variance")
-writes_silently("native_batch_norm batch_norm instance_norm", "running_mean", "running_var")
+writes_silently("native_batch_norm batch_norm instance_norm batch_norm_update_stats", "running_mean", "running_var")
 cases(
     "_batch_norm",
     lambda t: call(t(4, 3, 5), t(3), t(3), None, None, 1e-5),
