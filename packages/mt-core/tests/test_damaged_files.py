@@ -238,6 +238,19 @@ def test_a_compressed_archive_may_not_expand_without_end():
         load(io.BytesIO(buffer.getvalue()))
 
 
+def test_what_a_compressed_record_holds_is_in_memory_once():
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as target:
+        target.writestr("a/data.pkl", pickle.dumps([7], 2) + bytes(50 << 20))
+        target.writestr("a/version", "3\n")
+    tracemalloc.start()
+    try:
+        assert load(io.BytesIO(buffer.getvalue())) == [7]
+        assert 50 << 20 < tracemalloc.get_traced_memory()[1] < 70 << 20
+    finally:
+        tracemalloc.stop()
+
+
 def test_a_record_may_not_hide_another():
     buffer = io.BytesIO(FILES[0])
     with warnings.catch_warnings(), zipfile.ZipFile(buffer, "a") as target:

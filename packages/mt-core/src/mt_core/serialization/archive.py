@@ -12,7 +12,7 @@ import struct
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import IO, Any
 
 import numpy as np
@@ -29,6 +29,8 @@ _MAX_DEFLATE_RATIO = 1032
 #: ``torch.save`` does not compress. What others compressed may expand to so many times the file's size, plus 64 MiB.
 _MAX_EXPANSION = 8
 _SMALL = 1 << 26
+#: Bytes that are inflated at a time.
+_PIECE = 1 << 20
 
 _CORRUPT = (
     "If you are seeing this error, there is a high likelihood that your checkpoint file is corrupted. This can "
@@ -218,17 +220,37 @@ class ArchiveReader:
     def read(self, name: str) -> bytes:
         """The bytes of a record."""
         info = self._entry(name)
+        return b"".join(self._pieces(info))
+
+    def open(self, name: str) -> io.BytesIO:
+        """A record as a file in memory, which holds its bytes once."""
+        pieces = self._pieces(self._entry(name))
+        file = io.BytesIO(next(pieces, b""))
+        file.seek(0, io.SEEK_END)
+        for piece in pieces:
+            file.write(piece)
+        file.seek(0)
+        return file
+
+    def _pieces(self, info: zipfile.ZipInfo) -> Iterator[bytes]:
+        """The bytes of a record: in one piece where they are stored as they are, else inflated bit by bit."""
         self._file.seek(self._data_offset(info))
         data = self._file.read(info.compress_size)
         if len(data) != info.compress_size:
             raise _unreadable("file read failed", info.filename)
-        return data if info.compress_type == zipfile.ZIP_STORED else _inflate(info, data)
+        if info.compress_type == zipfile.ZIP_STORED:
+            yield data
+        else:
+            yield from _inflated(info, data)
 
     def read_into(self, name: str, target: np.ndarray) -> None:
         """Fill `target`, a contiguous uint8 array of the record's size, with the record's bytes."""
         info = self._entry(name)
         if info.compress_type != zipfile.ZIP_STORED or not hasattr(self._file, "readinto"):
-            target[...] = np.frombuffer(self.read(name), np.uint8)
+            at = 0
+            for piece in self._pieces(info):
+                target[at : at + len(piece)] = np.frombuffer(piece, np.uint8)
+                at += len(piece)
             return
         self._file.seek(self._data_offset(info))
         view, filled = memoryview(target), 0  # type: ignore[arg-type]
@@ -271,18 +293,25 @@ def _archive_name(entries: list[zipfile.ZipInfo]) -> str:
     return name
 
 
-def _inflate(info: zipfile.ZipInfo, data: bytes) -> bytes:
+def _inflated(info: zipfile.ZipInfo, data: bytes) -> Iterator[bytes]:
+    """The pieces of a deflated record, which are as long together as the directory says."""
     if info.compress_type != zipfile.ZIP_DEFLATED:
         raise _unreadable("unsupported method", info.filename)
     if info.file_size > _MAX_DEFLATE_RATIO * (len(data) + 1):
         raise _unreadable("invalid header or archive is corrupted", info.filename)
-    try:
-        inflated = zlib.decompressobj(-zlib.MAX_WBITS).decompress(data, max(1, info.file_size + 1))
-    except zlib.error as error:
-        raise _unreadable("decompression failed or archive is corrupted", info.filename) from error
-    if len(inflated) != info.file_size:
+    stream, left = zlib.decompressobj(-zlib.MAX_WBITS), info.file_size
+    while True:
+        try:
+            piece = stream.decompress(data, min(_PIECE, left + 1))
+        except zlib.error as error:
+            raise _unreadable("decompression failed or archive is corrupted", info.filename) from error
+        left -= len(piece)
+        if left < 0 or not piece:
+            break
+        yield piece
+        data = stream.unconsumed_tail
+    if left:
         raise _unreadable("decompression failed or archive is corrupted", info.filename)
-    return inflated
 
 
 def expected_size_error(record: str, record_size: int, nbytes: int) -> RuntimeError:

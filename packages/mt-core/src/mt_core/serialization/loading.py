@@ -116,7 +116,7 @@ def _load_archive(f: Any, file: IO[bytes], reader: Reader, mmap: bool) -> Any:
     if "constants.pkl" in archive:
         raise _torchscript_error(reader.weights_only)
     storages = _ArchiveStorages(archive, reader, _mapped(f) if mmap else None)
-    pickled = io.BytesIO(archive.read("data.pkl"))
+    pickled = archive.open("data.pkl")
     return reader.unpickle(pickled, storages.persistent_load, "data.pkl")
 
 
@@ -195,7 +195,7 @@ def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
             raise ValueError(
                 "Expected input to be a checkpoint returned by torch.save but got a torchscript checkpoint"
             )
-        return unsafe_globals(io.BytesIO(archive.read("data.pkl")))
+        return unsafe_globals(archive.open("data.pkl"))
 
 
 def _load_from_bytes(data: bytes) -> Any:
