@@ -29,9 +29,9 @@ _unsqueeze = overload("unsqueeze", "view").cache
 _alias = overload("alias", "view").cache
 _index = overload("index.Tensor", "indexing").cache
 _index_put = overload("index_put_", "indexing").cache
-#: The commonest dtypes of tensors used as indices.
 #: Dtypes that pick where they are not zero.
 _MASKS = (dtypes.bool, dtypes.uint8)
+#: The commonest dtypes of tensors used as indices.
 _INDEX_TYPES = frozenset((dtypes.int64, dtypes.bool))
 _NUMBERS = frozenset((int, float, bool, complex))
 #: The Python integers that may be assigned, to whichever dtype.
@@ -122,13 +122,22 @@ def _call_keys_of(indices: list[Any], view: Any) -> int:
 def _assign(view: Any, value: Any) -> None:
     """Write a number or a tensor (leading dimensions of size 1 dropped) into a view."""
     if value.__class__ in _NUMBERS:
-        if value.__class__ is int and value not in _INT64:
-            raise ValueError("Overflow when unpacking long long")
-        number: Any = value
-        view.fill_(ops.full((), number, dtype=view._dtype, device=view.device) if _is_small(view._dtype) else number)
+        _fill(view, value)
         return
     source = _as_value(view, value)
     view.copy_(_without_leading_ones(source, view))
+
+
+def _fill(view: Any, number: Any) -> None:
+    _check_unpacked(number)
+    d = view._dtype
+    view.fill_(ops.full((), number, dtype=d, device=view.device) if _is_small(d) else number)
+
+
+def _check_unpacked(number: Any) -> None:
+    """Refuse an integer that int64 does not hold, whatever the dtype of what it is assigned to."""
+    if number.__class__ is int and number not in _INT64:
+        raise ValueError("Overflow when unpacking long long")
 
 
 def _is_small(d: dtypes.dtype) -> bool:
@@ -157,8 +166,7 @@ def _as_value(view: Any, value: Any) -> Any:
     if value.__class__ is float and d.native_real_float and -1e38 < value < 1e38 and view._keys & CPU:
         return new_tensor(np.asarray(value, d.numpy_dtype), d, CPU)
     if value.__class__ in _NUMBERS:
-        if value.__class__ is int and value not in _INT64:
-            raise ValueError("Overflow when unpacking long long")
+        _check_unpacked(value)
         check_fill(value, d, 1)
     if isinstance(value, (int, float, complex, np.number, np.bool_)):
         return from_data(value, view._dtype, view.device)

@@ -89,13 +89,6 @@ class Direct:
                 self.entries.setdefault(d, (kernel.function, result))
             elif not left_out:
                 self.with_parameters.setdefault(d, (kernel.function, result))
-            elif not left_out:
-                self.entries.setdefault(d, (_given(kernel.function, self.parameters), result))
-
-
-def _given(function: Callee, parameters: tuple[Any, ...]) -> Callee:
-    """A kernel as a function of the operands alone."""
-    return lambda *operands: function(*operands, *parameters)
 
 
 def _parameters_are_checked(operator: Elementwise) -> bool:
