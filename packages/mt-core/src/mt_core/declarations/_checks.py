@@ -11,7 +11,7 @@ from ..number_range import check_factor, check_number
 
 __all__ = [
     "BOOL", "COMPLEX", "COMPLEX_HALF", "EXACT_OUT", "FLOAT8", "FLOATS", "INTEGERS", "LAPACK", "NUMBERS", "REAL",
-    "UNSIGNED", "USUAL", "OutDtypes", "Refusal", "Supported", "check_fits", "has_float8", "is_scaling_float8",
+    "UNSIGNED", "USUAL", "OutDtypes", "Refusal", "Supported", "has_float8", "is_scaling_float8",
 ]  # fmt: skip
 
 BOOL = frozenset({dtypes.bool})
@@ -31,26 +31,8 @@ USUAL = REAL | COMPLEX
 NUMBERS = frozenset(dtypes.ALL_DTYPES) - BOOL
 #: What LAPACK has routines for.
 LAPACK = COMPLEX | {dtypes.float32, dtypes.float64}
-
-
-#: What C++ calls the integer types, for the message about numbers that do not fit.
-_C_NAMES = {
-    dtypes.uint8: "uint8_t",
-    dtypes.int8: "int8_t",
-    dtypes.int16: "int16_t",
-    dtypes.int32: "int",
-    dtypes.int64: "int64_t",
-}
 #: What is said of an ``out`` whose dtype is not the result's, by operators that do not convert.
 EXACT_OUT = "Found dtype {out} but expected {expected}"
-
-
-def check_fits(number: Any, d: dtype) -> None:
-    """Refuse an integer that an integer dtype does not hold; unsigned ones take the negative of what they hold."""
-    if number.__class__ is int and d in _C_NAMES:
-        limit = 1 << (d.itemsize * 8 - d.is_signed)
-        if not -limit - d.is_signed < number < limit:
-            raise RuntimeError(f"value cannot be converted to type {_C_NAMES[d]} without overflow")
 
 
 def has_float8(args: tuple[Any, ...]) -> bool:

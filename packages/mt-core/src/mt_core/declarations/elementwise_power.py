@@ -7,7 +7,7 @@ from typing import Any
 from .. import dtypes
 from ..number_range import check_number
 from ..promotion import FLOAT
-from ._checks import COMPLEX, FLOATS, INTEGERS, REAL, UNSIGNED, Supported, check_fits
+from ._checks import COMPLEX, FLOATS, INTEGERS, REAL, UNSIGNED, Supported
 from ._declare import Family
 
 family = Family("elementwise")
@@ -19,9 +19,8 @@ def _check_exponent(args: tuple[Any, ...], common: Any) -> None:
     exponent = args[1]
     if common.is_integral and exponent.__class__ is int and exponent < 0:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
-    if common in (dtypes.float16, dtypes.bfloat16):
+    if common in (dtypes.float16, dtypes.bfloat16) or common in INTEGERS and exponent.__class__ is int:
         check_number(exponent, common)
-    check_fits(exponent, common)
 
 
 def _power_kernel(args: tuple[Any, ...]) -> str | None:

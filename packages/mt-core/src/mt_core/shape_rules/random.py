@@ -11,6 +11,7 @@ from .. import dtypes
 from ..dispatch.registry import register_shape_rule as shape_rule
 from ..dtypes import dtype, scalar_type_name
 from ..layout import broadcast_shapes
+from ..number_range import check_number
 from ..spec import Spec
 from ..tensor import Tensor
 
@@ -187,7 +188,6 @@ def _limits(d: dtype) -> tuple[float, float]:
 _LARGEST_PERMUTATION = {
     "float16": (2**11 + 1, "2049"), "float32": (2**24 + 1, "2^24+1"), "float64": (2**53 + 1, "2^53+1"),
 }  # fmt: skip
-_C_INTEGERS = {"uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int"}
 
 
 @shape_rule("randperm")
@@ -197,8 +197,8 @@ def randperm(n: int, dtype: Any, *options: Any) -> Spec:
     if n < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
     _require(d, (*_FLOATING, *_INTEGERS), "randperm")
-    if d.name in _C_INTEGERS and n - 1 > dtypes.iinfo(d).max:
-        raise RuntimeError(f"value cannot be converted to type {_C_INTEGERS[d.name]} without overflow")
+    if d.is_integral:
+        check_number(n - 1, d)
     most, written = _LARGEST_PERMUTATION.get(d.name, (math.inf, ""))
     if n > most:
         raise RuntimeError(f"n cannot be greater than {written} for {scalar_type_name(d)} type.")
