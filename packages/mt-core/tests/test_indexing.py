@@ -111,3 +111,16 @@ def test_adding_at_indices_counts_every_occurrence_in_every_dtype(d: mt_core.dty
     assert mt_core.zeros(3).to(d).index_add(0, index, ones).to(mt_core.complex64).real.tolist() == expected
     assert mt_core.zeros(3).to(d).scatter_add_(0, index, ones).to(mt_core.complex64).real.tolist() == expected
     assert mt_core.zeros(3).to(d).index_add_(0, index, ones, alpha=2).to(mt_core.complex64).real.tolist() == [4, 0, 2]
+
+
+@pytest.mark.parametrize("d", [mt_core.bfloat16, mt_core.float16])
+@pytest.mark.parametrize("numbers", [1, 3, 50])
+def test_rows_of_half_types_are_added_one_after_another_and_rounded_after_each(d: mt_core.dtype, numbers: int) -> None:
+    generator = mt_core.Generator().manual_seed(numbers)
+    index = mt_core.randint(numbers, (40,), generator=generator)
+    rows = mt_core.randn(40, 4, generator=generator).to(d)
+    expected = mt_core.randn(50, 4, generator=generator).to(d)
+    made = expected.index_add(0, index, rows, alpha=3)
+    for place, row in zip(index.tolist(), rows.unbind(), strict=True):
+        expected[place] = (expected[place].float() + 3 * row.float()).to(d)
+    assert made.equal(expected)

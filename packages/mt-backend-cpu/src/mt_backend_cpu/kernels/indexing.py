@@ -112,8 +112,19 @@ def _add_scaled_rows(target: np.ndarray, index: np.ndarray, rows: np.ndarray, sc
     assert wide_type is not None
     scales = cast(cast(scales, target.dtype), wide_type)
     scaled = cast(rows, wide_type) * np.broadcast_to(scales, index.shape).reshape(-1, *(1,) * (rows.ndim - 1))
-    for place, row in zip(index.tolist(), scaled, strict=True):
-        target[place] = cast(cast(target[place], wide_type) + row, target.dtype)
+    for chosen in _occurrences(index):
+        places = index[chosen]
+        target[places] = cast(cast(target[places], wide_type) + scaled[chosen], target.dtype)
+
+
+def _occurrences(index: np.ndarray) -> list[np.ndarray]:
+    """Positions in `index` (K,) of the first occurrence of each number, then of the second where there is one, ..."""
+    order = np.argsort(index, kind="stable")
+    numbers = index[order]
+    begins = np.flatnonzero(np.concatenate(([True], numbers[1:] != numbers[:-1])))[: index.size]
+    rank = np.arange(index.size) - np.repeat(begins, np.diff(np.append(begins, index.size)))
+    by_rank = order[np.argsort(rank, kind="stable")]
+    return np.split(by_rank, np.cumsum(np.bincount(rank))[:-1]) if index.size else []
 
 
 @kernel("index_put", half="native")
