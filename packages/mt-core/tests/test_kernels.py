@@ -15,7 +15,8 @@ import mt_core
 from mt_core import dtypes
 from mt_core.dispatch import call_plans
 from mt_core.dispatch.dispatcher import backend_for
-from mt_core.dispatch.executors import rule_of, wrapper
+from mt_core.dispatch.elementwise import Elementwise
+from mt_core.dispatch.executors import build, rule_of, wrapper
 from mt_core.dispatch.kernel import Accepts, Kernel
 from mt_core.dispatch.registry import (
     SHAPE_RULES,
@@ -54,6 +55,42 @@ def sevens(self: Any, *rest: Any) -> Any:
 
 
 # Which kernel runs
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, y, m: mt_core.exp(x),
+        lambda x, y, m: x + y,
+        lambda x, y, m: x * 2.0,
+        lambda x, y, m: 1 - x,
+        lambda x, y, m: x == y,
+        lambda x, y, m: x < 0.5,
+        lambda x, y, m: mt_core.add(x, y, alpha=2),
+        lambda x, y, m: mt_core.atan2(x, y),
+        lambda x, y, m: x.clamp(0.0, 1.0),
+        lambda x, y, m: mt_core.where(m, x, y),
+        lambda x, y, m: mt_core.where(m, x, 1.0),
+        lambda x, y, m: mt_core.lerp(x, y, y),
+        lambda x, y, m: mt_core.addcmul(x, y, y),
+        lambda x, y, m: mt_core.addcmul(x, y, y, value=2),
+        lambda x, y, m: x.add_(y),
+        lambda x, y, m: x.mul_(2.0),
+    ],
+)
+def test_everyday_calls_take_a_short_path(call: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Contiguous operands of one floating-point dtype and shape, and numbers that it holds, need nothing general."""
+
+    def general(self: Elementwise, *args: Any) -> Any:
+        raise AssertionError(f"{self.overload.name} went the long way")
+
+    monkeypatch.setattr(Elementwise, "general", general)
+    monkeypatch.setattr(Elementwise, "general_inplace", general)
+    forget_all()
+    try:
+        call(mt_core.ones(3), mt_core.ones(3), mt_core.ones(3, dtype=dtypes.bool))
+    finally:
+        forget_all()
 
 
 @pytest.mark.parametrize(
@@ -394,6 +431,13 @@ def test_a_kernel_of_views_that_takes_no_such_tensors_is_not_entered(registered:
     registered("narrow", lambda self, *rest: self[:1], accepts=Accepts(dtypes={dtypes.float64}))
     assert mt_core.ones(4).narrow(0, 1, 2).shape == composite.shape
     assert mt_core.ones(4, dtype=dtypes.float64).narrow(0, 1, 2).shape == (1,)
+
+
+def test_a_kernel_of_views_without_another_way_says_what_it_was_given(registered: Register) -> None:
+    kernel = registered("narrow", lambda self, *rest: self[:1], accepts=Accepts(dtypes={dtypes.float64}))
+    run = build(find_overload("narrow"), [kernel], None, backend_for(CPU), CPU, CPU)
+    with pytest.raises(NotImplementedError, match=r"aten::narrow on cpu takes tensors of torch.float32 \[4\]"):
+        run(mt_core.ones(4), 0, 1, 2)
 
 
 def test_a_key_without_a_layer_is_an_error() -> None:

@@ -97,6 +97,8 @@ class Supported:
     also
         A further check, called first with the same arguments; it must refuse nothing when all parameters have their
         defaults and the dtype is `unchecked`.
+    takes_reals
+        Whether `also` refuses no real number but a bool beside floating-point elements.
     unchecked
         The dtypes for which nothing is refused: `accepted`, unless said otherwise.
     stored, factors
@@ -104,7 +106,7 @@ class Supported:
         that this does not hold is refused after the dtype.
     """
 
-    __slots__ = ("kernel", "accepted", "unchecked", "refusals", "also", "stored", "factors")
+    __slots__ = ("kernel", "accepted", "unchecked", "refusals", "also", "takes_reals", "stored", "factors")
 
     def __init__(
         self,
@@ -112,6 +114,7 @@ class Supported:
         accepted: frozenset[dtype],
         *refusals: Refusal,
         also: Callable[..., None] | None = None,
+        takes_reals: bool = False,
         unchecked: frozenset[dtype] | None = None,
         stored: tuple[int, ...] = (),
         factors: tuple[int, ...] = (),
@@ -121,6 +124,7 @@ class Supported:
         self.unchecked = accepted if unchecked is None else unchecked
         self.refusals = refusals
         self.also = also
+        self.takes_reals = takes_reals
         self.stored = stored
         self.factors = factors
 

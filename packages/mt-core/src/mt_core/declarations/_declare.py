@@ -45,6 +45,9 @@ class Declaration:
     promotes : frozenset of str
         Elementwise only: the arguments whose dtypes promote together, tensors or Scalars (all tensors, unless
         declared); others pass as they are.
+    wide : frozenset of str
+        Elementwise only: operands that half types do not round where they are a single element of another dtype, or a
+        number.
     check
         Elementwise only: called with (arguments, common dtype) off the fast path, raises for what PyTorch refuses. Its
         attribute ``unchecked``, where it has one, holds the dtypes for which it refuses nothing (else: real floating
@@ -88,6 +91,7 @@ class Declaration:
         "number_signatures",
         "old_orders",
         "promotes",
+        "wide",
         "check",
         "dtypes",
         "doc",
@@ -120,6 +124,7 @@ class Declaration:
         number_signatures: dict[str, bool] | None = None,
         old_orders: tuple[str, ...] = (),
         promotes: frozenset[str] = frozenset(),
+        wide: frozenset[str] = frozenset(),
         check: Callable[..., None] | None = None,
         dtypes: Supported | None = None,
         doc: str = "",
@@ -146,6 +151,7 @@ class Declaration:
         self.number_signatures = number_signatures or {}
         self.old_orders = old_orders
         self.promotes = promotes or frozenset(a.name for a in schema.arguments if a.is_tensor)
+        self.wide = wide
         self.check = check
         self.dtypes = dtypes
         self.doc = doc
@@ -173,6 +179,7 @@ class Declaration:
             ("form", {self.form}, _FORMS),
             ("numbers", self.numbers, arguments),
             ("promotes", self.promotes, arguments),
+            ("wide", self.wide, self.promotes),
             ("apart", self.apart, arguments),
             ("not_in_part", self.not_in_part, arguments),
             ("number_signatures", signatures, arguments),
@@ -229,6 +236,7 @@ class Options(Facts, total=False):
     out: Out
     numbers: str | Iterable[str]
     promotes: str
+    wide: str
     apart: str
     not_in_part: str
 
@@ -368,6 +376,7 @@ class Family:
         out: Out = False,
         numbers: str | Iterable[str] = "",
         promotes: str = "",
+        wide: str = "",
         apart: str = "",
         not_in_part: str = "",
         **facts: Unpack[Facts],
@@ -376,6 +385,7 @@ class Family:
         own: Any = {
             "numbers": _words(numbers),
             "promotes": _words(promotes),
+            "wide": _words(wide),
             "apart": _words(apart),
             "not_in_part": _words(not_in_part),
         }

@@ -74,19 +74,19 @@ def _rounding_kernel(args: tuple[Any, ...]) -> str | None:
 
 family.elementwise(
     "add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
-    inplace=True, out=True, old_orders=("self alpha other",), numbers="self other", check=Supported("add_stub", _ADDABLE, also=_check_alpha, stored=(2,)),
+    inplace=True, out=True, old_orders=("self alpha other",), numbers="self other", check=Supported("add_stub", _ADDABLE, also=_check_alpha, takes_reals=True, stored=(2,)),
     doc="self + alpha * other, broadcast.",
 )  # fmt: skip
 family.elementwise(
     "sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
-    inplace=True, out=True, old_orders=("self alpha other",), numbers="self other", check=Supported("add_stub", _ADDABLE - BOOL, also=_check_sub, stored=(2,)),
+    inplace=True, out=True, old_orders=("self alpha other",), numbers="self other", check=Supported("add_stub", _ADDABLE - BOOL, also=_check_sub, takes_reals=True, stored=(2,)),
     doc="self - alpha * other, broadcast; bool tensors are refused.",
 )  # fmt: skip
 family.composite("rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", variants="function",
               doc="other - alpha * self, broadcast.")  # fmt: skip
 family.elementwise(
     "rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
-    variants="function", promotes="self other", check=Supported("add_stub", _ADDABLE - BOOL, also=_check_sub, stored=(2,)),
+    variants="function", promotes="self other", check=Supported("add_stub", _ADDABLE - BOOL, also=_check_sub, takes_reals=True, stored=(2,)),
 )  # fmt: skip
 
 
@@ -105,20 +105,21 @@ def _floor_kernel(args: tuple[Any, ...]) -> str:
 family.binary(
     "mul.Tensor",
     numbers="self other",
+    wide="other",
     check=Supported(_mul_kernel, frozenset(ALL_DTYPES) - FLOAT8),
     doc="self * other, broadcast.",
 )
-family.binary("div.Tensor", promotion=FLOAT, numbers="self other", check=Supported(_div_kernel, _DIVISIBLE),
+family.binary("div.Tensor", promotion=FLOAT, numbers="self other", wide="other", check=Supported(_div_kernel, _DIVISIBLE),
            doc="self / other, broadcast; integers give the default float.")  # fmt: skip
 family.elementwise(
     "div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor",
-    promotion=DIVISION, inplace=True, out="out_mode", numbers="self other", check=Supported(_rounding_kernel, _ORDERED, also=_check_rounding_mode),
+    promotion=DIVISION, inplace=True, out="out_mode", numbers="self other", wide="other", check=Supported(_rounding_kernel, _ORDERED, also=_check_rounding_mode),
     doc=(
         "self / other, rounded towards zero (``'trunc'``), down (``'floor'``) or not at all (None); rounding keeps "
         "the dtype."
     ),
 )  # fmt: skip
-family.binary("floor_divide", inplace="Tensor", numbers="self other", check=Supported(_floor_kernel, _ORDERED),
+family.binary("floor_divide", inplace="Tensor", numbers="self other", wide="other", check=Supported(_floor_kernel, _ORDERED),
            doc="self / other rounded down; an integer divided by zero raises.")  # fmt: skip
 for _name, _sign in (("remainder", "other"), ("fmod", "self")):
     _check = Supported(f"{_name}_cpu", _ORDERED)

@@ -203,13 +203,20 @@ def _update_running(running_mean: Any, running_var: Any, mean: Any, variance: An
     """Move the running statistics towards the batch's; the variance enters unbiased. An empty batch has none."""
     if not count:
         return
-    # Through `data`, for PyTorch does not count these writes as versions.
     with no_grad():
         if running_mean is not None:
-            running_mean.data.mul_(1 - momentum).add_(mean.detach().to(running_mean.dtype), alpha=momentum)
+            _move(running_mean, mean.detach(), momentum)
         if running_var is not None:
-            unbiased = variance.detach() * (count / (count - 1) if count > 1 else float("nan"))
-            running_var.data.mul_(1 - momentum).add_(unbiased.to(running_var.dtype), alpha=momentum)
+            _move(running_var, variance.detach() * (count / (count - 1) if count > 1 else float("nan")), momentum)
+
+
+def _move(running: Any, batch: Any, momentum: float) -> None:
+    """running (C,) of any dtype moves towards batch (C,), in place; half types round once, at the end."""
+    d, written = running.dtype, running.data  # for PyTorch does not count these writes as versions
+    if d.compute is d:
+        written.mul_(1 - momentum).add_(batch.to(d), alpha=momentum)
+    else:
+        written.copy_(running.to(d.compute) * (1 - momentum) + batch.to(d.compute) * momentum)
 
 
 @composite("batch_norm_update_stats")

@@ -91,6 +91,9 @@ class Elementwise:
         #: Positions of the operands: tensors, and Scalars that promote with them.
         self.operands_at = tuple(i for i, a in enumerate(arguments) if a.is_tensor or a.name in declaration.promotes)
         self.promoting = tuple(i for i in self.operands_at if arguments[i].name in declaration.promotes)
+        self.wide = frozenset(arguments.index(a) for a in arguments if a.name in declaration.wide)
+        #: Positions of parameters that are stored as elements are.
+        self.stored: tuple[int, ...] = getattr(declaration.check, "stored", ())
         self.functions = {id(kernel): quiet(kernel, backend) for kernel in kernels}
         self.number = getattr(backend, "number", _numpy_number)
 
@@ -140,19 +143,21 @@ class Elementwise:
         strides = output_strides(shape, [broadcast_strides(t._array.shape, t.stride(), shape) for t in tensors])
         return shape, None if is_contiguous(shape, strides) else strides
 
-    def arrays(self, kernel: Kernel, args: tuple[Any, ...], compute: dtype) -> list[Any]:
-        """The arguments as the kernel takes them: arrays of the computation dtype, numbers converted likewise.
+    def arrays(self, kernel: Kernel, args: tuple[Any, ...], asked: dtype) -> list[Any]:
+        """The arguments as the kernel takes them: arrays of the dtype it computes in, numbers converted likewise.
 
         What the kernel accepts at its default only is left out.
         """
-        backend = self.backend
+        compute = self.compute_dtype(kernel, asked)
+        if compute is not asked:
+            args = self.rounded(args, asked)
         converted = list(args)
         for i in self.operands_at:
             value = args[i]
             if isinstance(value, Tensor):
                 wanted = compute if i in self.promoting else value._dtype
-                if isinstance(value._array, backend.array_type):
-                    converted[i] = backend.cast(value._array, wanted)
+                if isinstance(value._array, self.backend.array_type):
+                    converted[i] = self.backend.cast(value._array, wanted)
                 else:  # of no dimensions, on the CPU (`several_devices`)
                     converted[i] = self.number(value.item(), wanted)
             elif value is not None:
@@ -161,6 +166,26 @@ class Elementwise:
         return (
             [v for v, name in zip(converted, self.names, strict=True) if name not in dropped] if dropped else converted
         )
+
+    def rounded(self, args: tuple[Any, ...], half: dtype) -> tuple[Any, ...]:
+        """The arguments as a half type holds them, for a kernel that computes in a wider one.
+
+        Operands promote to the half type before they are widened, but for single elements that PyTorch's loops take as
+        a number (`wide`); numbers that are stored as elements round too.
+        """
+        found = list(args)
+        for i in (*self.promoting, *self.stored):
+            value = args[i]
+            is_tensor = isinstance(value, Tensor)
+            if value is None or is_tensor and value._dtype is half:
+                continue
+            if i in self.wide and not (is_tensor and value.numel() != 1):
+                continue
+            if is_tensor and isinstance(value._array, self.backend.array_type):
+                found[i] = new_tensor(self.backend.cast(value._array, half), half, value._keys)
+            else:
+                found[i] = as_held(value.item() if is_tensor else value, half)
+        return tuple(found)
 
     def compute_dtype(self, kernel: Kernel, wanted: dtype) -> dtype:
         """The dtype that a kernel computes in where `wanted` is asked for: half types may have to be widened."""
@@ -227,8 +252,8 @@ class Elementwise:
 
     def write(self, kernel: Kernel, out: Any, result: dtype, args: tuple[Any, ...], compute: dtype) -> None:
         """Compute into the array `out` of dtype `result`."""
-        compute = self.compute_dtype(kernel, compute)
         arrays = self.arrays(kernel, args, compute)
+        compute = self.compute_dtype(kernel, compute)
         function = self.functions[id(kernel)]
         if kernel.out == "fills" and (result is compute or self.promotion.fixed_result is result):
             function(*arrays, out=out)
@@ -327,6 +352,11 @@ def number_array(value: Any, compute: dtype) -> np.ndarray:
     if abs(value) > _TAME:  # which may become infinity, without NumPy's warning
         return run_quietly(np.asarray, stored, compute.numpy_dtype)
     return np.asarray(stored, compute.numpy_dtype)
+
+
+def as_held(number: Any, half: dtype) -> Any:
+    """A Python number as a half type holds it, which may be infinite."""
+    return number_array(number, half).astype(half.compute.numpy_dtype).item()
 
 
 def takes_dtype(number: Any, d: dtype, weak: dict[dtype, frozenset[type]]) -> bool:

@@ -68,6 +68,7 @@ class Direct:
         self.entries: dict[dtype, tuple[Callee, dtype]] = {}
         self.with_parameters: dict[dtype, tuple[Callee, dtype]] = {}
         self.guarded = self.parameters if _parameters_are_checked(operator) else None
+        self._held = _held_by(operator.check)
         self.runner: Any = None
         for kernel in operator.kernels:
             accepts = kernel.accepts
@@ -81,6 +82,11 @@ class Direct:
             self._enter(kernel, names)
             if accepts.dtypes is None and not accepts.defaults:
                 break  # nothing gets past this kernel
+
+    def admits(self, parameters: tuple[Any, ...], d: dtype) -> bool:
+        """Whether nothing is to be asked of parameters beside elements of a dtype."""
+        guarded = self.guarded
+        return guarded is None or same(parameters, guarded) or self._held(parameters, d)
 
     def _enter(self, kernel: Kernel, names: set[str]) -> None:
         left_out = kernel.accepts.defaults
@@ -161,12 +167,11 @@ def _unary(direct: Direct, keys: int) -> Callee:
 
     if not direct.parameters:
         return run
-    default, at_default, guarded = direct.parameters, direct.entries, direct.guarded
-    held = _are_held if getattr(direct.operator.check, "also", None) is None else _are_not_asked
+    default, at_default, admits = direct.parameters, direct.entries, direct.admits
 
     def run_parameters(self: Tensor, *parameters: Any) -> Any:
         entry = entries.get(self._dtype)
-        if entry is None or guarded is not None and not (same(parameters, guarded) or held(parameters, self._dtype)):
+        if entry is None or not admits(parameters, self._dtype):
             if same(parameters, default) and self._dtype in at_default:
                 function, result = at_default[self._dtype]
                 return finish(runner.run_kernel(function, self._array), result)
@@ -187,13 +192,12 @@ def _with_numbers(direct: Direct, keys: int) -> Callee:
     general, weak, last = operator.general, operator.weak, len(operator.operands_at) - 1
     finish = _finisher(operator.backend, keys)
     entries = direct.with_parameters if direct.parameters else {**direct.with_parameters, **direct.entries}
-    take_dtype = _all_stored if direct.guarded is not None else _all_take_dtype
-    if direct.guarded:
-        return general
+    take_dtype, admits = _all_stored if direct.guarded is not None else _all_take_dtype, direct.admits
 
     def run(self: Tensor, *rest: Any) -> Any:
-        entry = entries.get(self._dtype)
-        if entry is None or not take_dtype(rest[:last], self._dtype, weak):
+        d = self._dtype
+        entry = entries.get(d)
+        if entry is None or not take_dtype(rest[:last], d, weak) or not admits(rest[last:], d):
             return general(self, *rest)
         function, result = entry
         try:
@@ -205,9 +209,21 @@ def _with_numbers(direct: Direct, keys: int) -> Callee:
     return run
 
 
+def _held_by(check: Any) -> Callable[[tuple[Any, ...], dtype], bool]:
+    """What tells of parameters and a dtype that a check refuses neither."""
+    if getattr(check, "also", None) is None:
+        return _are_held
+    return _are_plain if check.takes_reals else _are_not_asked
+
+
 def _are_held(numbers: tuple[Any, ...], d: dtype) -> bool:
     """Whether real numbers are within the range of each floating-point dtype that there is a short path for."""
     return d.is_floating_point and all(map(_is_held, numbers))
+
+
+def _are_plain(numbers: tuple[Any, ...], d: dtype) -> bool:
+    """`_are_held`, and none of them is a bool."""
+    return _are_held(numbers, d) and bool not in map(type, numbers)
 
 
 def _is_held(number: Any) -> bool:
@@ -284,7 +300,7 @@ def _binary_at_defaults(direct: Direct, keys: int, only: Any) -> Callee:
 
 
 def _binary_with_parameters(direct: Direct, keys: int) -> Callee:
-    operator, runner, entries, guarded = direct.operator, direct.runner, direct.with_parameters, direct.guarded
+    operator, runner, entries, admits = direct.operator, direct.runner, direct.with_parameters, direct.admits
     general, finish = operator.general, _finisher(operator.backend, keys)
 
     def run(self: Tensor, other: Any, *params: Any) -> Any:
@@ -292,7 +308,7 @@ def _binary_with_parameters(direct: Direct, keys: int) -> Callee:
         entry = entries.get(d)
         if (
             entry is None or other.__class__ not in TENSORS or other._dtype is not d
-            or other._array.shape != self._array.shape or guarded is not None and not same(params, guarded)
+            or other._array.shape != self._array.shape or not admits(params, d)
         ):  # fmt: skip
             return general(self, other, *params)
         function, result = entry
@@ -309,17 +325,17 @@ def _ternary(direct: Direct, keys: int) -> Callee:
     operator, runner = direct.operator, direct.runner
     general, weak, finish = operator.general, operator.weak, _finisher(operator.backend, keys)
     condition = operator.promoting == (1, 2)
-    guarded = direct.guarded
+    guarded, admits = direct.guarded, direct.admits
     entries = direct.with_parameters if direct.parameters else {**direct.with_parameters, **direct.entries}
 
     def run(a: Any, b: Any, c: Any, *params: Any) -> Any:
-        if guarded is not None and not same(params, guarded):
-            return general(a, b, c, *params)
         if b.__class__ not in TENSORS or a.__class__ not in TENSORS:
             return general(a, b, c, *params)
         d = b._dtype
         entry = entries.get(d)
         if entry is None or a._dtype is not (bool_dtype if condition else d) or a._array.shape != b._array.shape:
+            return general(a, b, c, *params)
+        if not admits(params, d):
             return general(a, b, c, *params)
         if c.__class__ in TENSORS and c._dtype is d and c._array.shape == b._array.shape:
             last = c._array

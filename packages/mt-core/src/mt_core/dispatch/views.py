@@ -51,7 +51,7 @@ def view_keys(key: int, call_keys: int) -> int:
     """
     passed_on = INFERENCE | NO_GRAD_VIEW | MULTI_VIEW | OTHER_INDEX | CONJUGATE | NEGATIVE
     keys = key | call_keys & passed_on
-    if call_keys & INFERENCE and mode_triple(call_keys)[2] & INFERENCE:
+    if call_keys & INFERENCE:
         return keys
     return keys | NO_GRAD_VIEW | call_keys & AUTOGRAD if mode_triple(call_keys)[1] & AUTOGRAD else keys
 

@@ -36,9 +36,7 @@ def c2r(self: Any, dim: Ints, normalization: int, last_dim_size: int) -> Spec:
     """self (*, N // 2 + 1, *) of complex -> (*, last_dim_size, *) of real, along the last of `dim`."""
     shape = list(self._array.shape)
     shape[dim[-1]] = last_dim_size
-    given = self.stride()
-    if len(dim) > 1:
-        given = _strides(given, tuple(self._array.shape), _by_stride(self, dim[:-1]))
+    given = _strides(self.stride(), tuple(self._array.shape), _by_stride(self, dim[:-1]))
     return Spec(shape, self._dtype.to_real(), _strides(given, shape, dim[-1:]))
 
 
