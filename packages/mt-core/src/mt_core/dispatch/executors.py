@@ -575,29 +575,53 @@ def _yes(*args: Any) -> bool:
 
 
 def _written(overload: Overload, rule: Callee | None, kernel: Kernel | None, backend: Any) -> Callee:
+    """The executor of an operator that writes into arguments: its rule, its kernel where it has one, versions."""
     schema = overload.schema
     written = [i for i, a in enumerate(schema.arguments) if a.writes]
-    singles, lists = overload.tensor_positions, overload.list_positions
     results = len(schema.returns)
     if rule is not None and _can_be_checked_once(overload):
         rule = checked_once(overload, rule)
-    stored = kernel is not None and kernel.half == "native" and not kernel.accepts.defaults
-    if kernel is not None and stored and written == [0] and results == 1:
-        return _writing_first(rule, quiet(kernel, backend), overlap_guard(overload.declaration))
     guard = overlap_guard(overload.declaration)
-    dropped = kernel.accepts.defaults if kernel is not None else frozenset()
-    kept = [i for i, a in enumerate(schema.arguments) if a.name not in dropped]
-    function = quiet(kernel, backend) if kernel is not None else None
+    if (
+        kernel is not None
+        and written == [0]
+        and results == 1
+        and kernel.half == "native"
+        and not kernel.accepts.defaults
+    ):
+        return _writing_first(rule, quiet(kernel, backend), guard)
+    run_kernel = _run_writing(overload, kernel, backend, written) if kernel is not None else None
+
+    def run(*args: Any) -> Any:
+        if rule is not None:
+            rule(*args)
+        targets = [t for i in written for t in _listed(args[i]) if t is not None]
+        for target in targets:
+            guard(target)
+        if run_kernel is not None:
+            run_kernel(args)
+        for target in targets:
+            cell_of(target).version += 1
+        if results == 0:
+            return None
+        return args[written[0]] if results == 1 else tuple(args[i] for i in written)
+
+    return run
+
+
+def _run_writing(overload: Overload, kernel: Kernel, backend: Any, written: list[int]) -> Callable[[Any], None]:
+    """A kernel that writes into the arguments at some positions, half types widened before it and rounded after it."""
+    singles, lists = overload.tensor_positions, overload.list_positions
+    kept = [i for i, a in enumerate(overload.schema.arguments) if a.name not in kernel.accepts.defaults]
+    function = quiet(kernel, backend)
 
     def array_of(value: Any) -> Any:
         if not isinstance(value, Tensor):
             return value
-        assert kernel is not None
         wanted = widened_dtype(kernel, backend, value)
         return value._array if wanted is None else backend.cast(value._array, wanted)
 
     def run_kernel(args: tuple[Any, ...]) -> None:
-        assert function is not None
         arrays = list(args)
         for i in singles:
             arrays[i] = array_of(args[i])
@@ -607,25 +631,10 @@ def _written(overload: Overload, rule: Callee | None, kernel: Kernel | None, bac
         function(*[arrays[i] for i in kept])
         for i in written:
             for tensor, array in zip(_listed(args[i]), _listed(arrays[i]), strict=True):
-                # A half type was widened: what the kernel wrote goes back, rounded.
                 if tensor is not None and array is not tensor._array:
                     backend.copy(tensor._array, array)
 
-    def run(*args: Any) -> Any:
-        if rule is not None:
-            rule(*args)
-        targets = [t for i in written for t in _listed(args[i]) if t is not None]
-        for target in targets:
-            guard(target)
-        if function is not None:
-            run_kernel(args)
-        for target in targets:
-            cell_of(target).version += 1
-        if results == 0:
-            return None
-        return args[written[0]] if results == 1 else tuple(args[i] for i in written)
-
-    return run
+    return run_kernel
 
 
 def _listed(value: Any) -> Any:

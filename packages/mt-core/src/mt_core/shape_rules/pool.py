@@ -156,7 +156,15 @@ def check_counts(spatial: int, name: str, values: dict[str, Ints]) -> None:
         raise RuntimeError(f"{name}: {what} must {either} a single int, or a tuple of {_COUNTS[spatial]} ints")
 
 
-def _declare(spatial: int) -> None:
+def _kept_layout(self: Any, spatial: int, shape: Ints) -> Ints | None:
+    """Strides of a pooled tensor: averages, and adaptive ones, keep channels_last in two dimensions only."""
+    return strides_like(self, shape) if spatial == 2 else None
+
+
+def _declare_averages(spatial: int) -> None:
+    name = f"avg_pool{spatial}d"
+
+    @shape_rule(name)
     def avg(
         self: Any,
         kernel_size: Ints,
@@ -167,57 +175,58 @@ def _declare(spatial: int) -> None:
         divisor_override: Any,
     ) -> Spec:
         """self (N, C, *S) or (C, *S) -> (N, C, *T) or (C, *T), T the number of windows."""
-        check_counts(spatial, f"avg_pool{spatial}d", {"kernel_size": kernel_size, "stride": stride, "padding": padding})
+        check_counts(spatial, name, {"kernel_size": kernel_size, "stride": stride, "padding": padding})
         kernel, step, border = windows_of(spatial, kernel_size, stride, padding)
         if divisor_override == 0:
             raise RuntimeError("divisor must be not zero")
         if spatial == 2:
             self.size(-3)  # raises what PyTorch says of too few dimensions
-        shape = _checked(self, spatial, f"avg_pool{spatial}d", kernel, step, border, (1,) * spatial, ceil_mode)
-        return Spec(shape, self._dtype, strides_like(self, shape) if spatial == 2 else None)
+        shape = _checked(self, spatial, name, kernel, step, border, (1,) * spatial, ceil_mode)
+        return Spec(shape, self._dtype, _kept_layout(self, spatial, shape))
 
+    @shape_rule(f"{name}_backward")
+    def avg_backward(grad_output: Any, self: Any, *window: Any) -> Spec:
+        """grad_output (N, C, *T) or (C, *T), self (N, C, *S) or (C, *S) -> like self."""
+        shape = tuple(self._array.shape)
+        return Spec(shape, grad_output._dtype, _kept_layout(self, spatial, shape))
+
+
+def _declare_maxima(spatial: int) -> None:
+    name = f"max_pool{spatial}d"
+
+    @shape_rule(f"{name}_with_indices")
     def max_(
         self: Any, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool
     ) -> tuple[Spec, Spec]:
         """self (N, C, *S) or (C, *S) -> values and places (int64), (N, C, *T) or (C, *T), T the number of windows."""
         check_counts(
-            spatial,
-            f"max_pool{spatial}d",
-            {"kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation},
+            spatial, name, {"kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation}
         )
         kernel, step, border, spread = windows_of(spatial, kernel_size, stride, padding, dilation)
-        shape = _checked(self, spatial, f"max_pool{spatial}d", kernel, step, border, spread, ceil_mode)
+        shape = _checked(self, spatial, name, kernel, step, border, spread, ceil_mode)
         strides = _checked_layout(self, spatial, shape)
         return Spec(shape, self._dtype, strides), Spec(shape, dtypes.int64, strides)
 
-    def adaptive(self: Any, output_size: Ints) -> tuple[Spec, Spec]:
+
+def _declare_adaptive(spatial: int) -> None:
+    @shape_rule(f"adaptive_max_pool{spatial}d")
+    def maximum(self: Any, output_size: Ints) -> tuple[Spec, Spec]:
         """self (N, C, *S) or (C, *S) -> values and places (int64), (N, C, *output_size) or (C, *output_size)."""
         shape = adaptive_shape(self, output_size, spatial, f"adaptive_max_pool{spatial}d")
-        strides = strides_like(self, shape) if spatial == 2 else None
+        strides = _kept_layout(self, spatial, shape)
         return Spec(shape, self._dtype, strides), Spec(shape, dtypes.int64, strides)
 
-    def avg_backward(grad_output: Any, self: Any, *window: Any) -> Spec:
-        """grad_output (N, C, *T) or (C, *T), self (N, C, *S) or (C, *S) -> like self."""
-        strides = strides_like(self, self._array.shape) if spatial == 2 else None
-        return Spec(self._array.shape, grad_output._dtype, strides)
-
-    def adaptive_average(self: Any, output_size: Ints) -> Spec:
+    @shape_rule(f"_adaptive_avg_pool{spatial}d")
+    def average(self: Any, output_size: Ints) -> Spec:
         """self (N, C, *S) or (C, *S) -> (N, C, *output_size) or (C, *output_size)."""
         shape = adaptive_shape(self, tuple(output_size), spatial, f"adaptive_avg_pool{spatial}d")
-        return Spec(shape, self._dtype, strides_like(self, shape) if spatial == 2 else None)
+        return Spec(shape, self._dtype, _kept_layout(self, spatial, shape))
 
-    def adaptive_average_backward(grad_output: Any, self: Any) -> Spec:
+    @shape_rule(f"_adaptive_avg_pool{spatial}d_backward")
+    def average_backward(grad_output: Any, self: Any) -> Spec:
         """grad_output (N, C, *T) or (C, *T), self (N, C, *S) or (C, *S) -> like self."""
         shape = tuple(self._array.shape)
-        return Spec(shape, grad_output._dtype, strides_like(self, shape) if spatial == 2 else None)
-
-    if spatial > 1:
-        shape_rule(f"avg_pool{spatial}d")(avg)
-        shape_rule(f"avg_pool{spatial}d_backward")(avg_backward)
-        shape_rule(f"_adaptive_avg_pool{spatial}d")(adaptive_average)
-        shape_rule(f"_adaptive_avg_pool{spatial}d_backward")(adaptive_average_backward)
-        shape_rule(f"max_pool{spatial}d_with_indices")(max_)
-        shape_rule(f"adaptive_max_pool{spatial}d")(adaptive)
+        return Spec(shape, grad_output._dtype, _kept_layout(self, spatial, shape))
 
 
 def adaptive_shape(self: Any, output_size: Ints, spatial: int, name: str) -> Ints:
@@ -276,5 +285,7 @@ def _check_output_count(output_size: Ints, spatial: int, name: str) -> None:
     raise RuntimeError(f"{name}(): internal error: output_size.size() must be {spatial}")
 
 
-for _spatial in (1, 2, 3):
-    _declare(_spatial)
+for _spatial in (2, 3):
+    _declare_averages(_spatial)
+    _declare_maxima(_spatial)
+    _declare_adaptive(_spatial)
