@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+
+import numpy as np
 import pytest
 
 import mt_core
+from mt_core.dispatch.repeated_writes import visits
 
 INTERNAL = "more than one element of the written-to tensor refers to a single memory location"
 PARTIAL = "some elements of the input tensor and the written-to tensor refer to a single memory location"
@@ -86,3 +90,26 @@ def test_what_is_refused_counts_no_version(write, words: str) -> None:
     with pytest.raises(RuntimeError, match=words):
         write(x)
     assert x.tolist() == [1, 1] and x._version == 0
+
+
+@pytest.mark.parametrize(
+    ("shape", "strides"), [((3, 4), (4, 1)), ((4, 3), (1, 4)), ((3, 1, 4), (8, 1, 2)), ((2, 3), (1, 2)), ((5,), (7,))]
+)
+def test_indices_that_reach_elements_of_their_own_need_no_turns(
+    shape: tuple[int, ...], strides: tuple[int, ...]
+) -> None:
+    assert visits(shape, strides) is None
+
+
+@pytest.mark.parametrize(("shape", "strides"), [((4, 3), (1, 1)), ((5, 5, 2), (4, 5, 7)), ((40, 30), (1, 2))])
+def test_each_element_is_written_in_the_order_of_its_indices(shape: tuple[int, ...], strides: tuple[int, ...]) -> None:
+    memory = mt_core.zeros(200, dtype=mt_core.float64)
+    factors = mt_core.arange(float(np.prod(shape)), dtype=mt_core.float64).view(shape)
+    expected = memory.numpy().copy()
+    outer_first = sorted(range(len(shape)), key=lambda axis: -strides[axis])
+    for index in itertools.product(*(range(shape[axis]) for axis in outer_first)):
+        at = dict(zip(outer_first, index, strict=True))
+        place = sum(strides[axis] * i for axis, i in at.items())
+        expected[place] += 0.5 * (factors[tuple(at[axis] for axis in range(len(shape)))].item() - expected[place])
+    memory.as_strided(shape, strides).lerp_(factors, 0.5)
+    np.testing.assert_allclose(memory.numpy(), expected, rtol=1e-12)

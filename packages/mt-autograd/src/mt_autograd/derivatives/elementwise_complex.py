@@ -27,7 +27,7 @@ derivative("_neg_view", self=lambda grad: -grad)
 derivative("complex", real=lambda grad: ops.real(grad), imag=lambda grad: ops.imag(grad))
 derivative(
     "polar",
-    abs=lambda grad, angle: ops.real(conj(grad) * ops.polar(ops.ones_like(angle), angle)),
+    abs=lambda grad, result: ops.real(conj(grad) * result.sgn()),
     angle=lambda grad, result: ops.real(conj(grad) * (1j * result)),
 )
 derivative("view_as_real", self=lambda grad: ops.view_as_complex(grad.contiguous()))

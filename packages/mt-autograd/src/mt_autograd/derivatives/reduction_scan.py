@@ -56,17 +56,16 @@ derivative("cummin", self=_extreme)
 def _logcumsumexp(grad: Any, self: Any, dim: int, result: Any) -> Any:
     if not self.dim() or not grad.numel():
         return grad
-    if self.is_complex():
-        weights = (-result.conj()).exp() * grad
-        return _reverse_sum(weights, dim) * self.conj().exp()
     # Not -inf: its differences with itself, which the second derivative takes, are no numbers.
     low = ops.full_like(grad, finfo(grad.dtype).min)
-    positive = ops.where(grad > 0, grad.abs().log(), low)
-    negative = ops.where(grad < 0, grad.abs().log(), low)
 
     def part(logs: Any) -> Any:
-        return ((logs - result).flip((dim,)).logcumsumexp(dim).flip((dim,)) + self).exp()
+        return ((logs - conj(result)).flip((dim,)).logcumsumexp(dim).flip((dim,)) + conj(self)).exp()
 
+    if self.is_complex():
+        return part(ops.where(grad != 0, grad.log(), low))
+    positive = ops.where(grad > 0, grad.abs().log(), low)
+    negative = ops.where(grad < 0, grad.abs().log(), low)
     return part(positive) - part(negative)
 
 

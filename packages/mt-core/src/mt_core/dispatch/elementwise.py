@@ -33,6 +33,7 @@ from ..tensor import Tensor, new_tensor
 from .kernel import Kernel, is_default, quiet
 from .memory import check_no_internal_overlap, check_no_partial_overlap
 from .registry import Overload
+from .repeated_writes import Visits, visits
 from .writing import check_castable
 
 __all__ = [
@@ -279,12 +280,37 @@ class Elementwise:
         if kernel is None and self.kernels:
             return self.unaccepted(args)
         if kernel is not None:
+            order = visits(shape, self_.stride()) if self_._keys & STRIDED and self_._array.size else None
             # What is read may be what is written (x.add_(x.t())): the result is complete before it is stored.
-            out = self.backend.empty(shape, target, None, self.index(args))
-            self.write(kernel, out, target, args, compute)
+            if order is None:
+                out = self.backend.empty(shape, target, None, self.index(args))
+                self.write(kernel, out, target, args, compute)
+            else:
+                out = self.written_in_turn(kernel, order, target, args, compute)
             self.backend.copy(self_._array, out)
         cell_of(self_).version += 1
         return self_
+
+    def written_in_turn(
+        self, kernel: Kernel, order: Visits, target: dtype, args: tuple[Any, ...], compute: dtype
+    ) -> Any:
+        """What the first argument holds after an operator wrote to it index by index; the order is kept on the host."""
+        backend, shape, index = self.backend, args[0]._array.shape, self.index(args)
+        held = backend.to_host(args[0]._array).reshape(-1)[order.first]
+        others = {
+            i: np.broadcast_to(backend.to_host(args[i]._array), shape).reshape(-1)
+            for i in self.operands_at[1:]
+            if isinstance(args[i], Tensor) and args[i].numel() != 1
+        }
+        given = list(args)
+        for at in order.rounds():
+            for i, elements in ((0, held[order.location[at]]), *((i, array[at]) for i, array in others.items())):
+                array = backend.from_host(elements, args[i]._dtype, index)
+                given[i] = new_tensor(array, args[i]._dtype, args[i]._keys & ~STRIDED)
+            out = backend.empty(at.shape, target, None, index)
+            self.write(kernel, out, target, tuple(given), compute)
+            held[order.location[at]] = backend.to_host(out)
+        return backend.from_host(held[order.location].reshape(shape), target, index)
 
 
 def _numpy_number(value: Any, compute: dtype) -> Any:

@@ -31,7 +31,8 @@ binary("pow.Tensor_Tensor float_power.Tensor_Tensor", low=1, high=3)
 binary("bitwise_and.Tensor bitwise_or.Tensor bitwise_xor.Tensor", dtypes=INTEGERS, high=9)
 binary("bitwise_left_shift.Tensor bitwise_right_shift.Tensor gcd lcm", low=0, high=6, dtypes=INTEGERS)
 binary("ldexp.Tensor nextafter", dtypes=FLOATS)
-binary("complex polar", dtypes=(dtypes.float32, dtypes.float64))
+binary("complex", dtypes=(dtypes.float32, dtypes.float64))
+binary("polar", low=0.5, high=4, dtypes=(dtypes.float32, dtypes.float64))  # abs < 0 has another gradient
 
 tensor_and_number(
     "rsub.Scalar remainder.Scalar fmod.Scalar pow.Tensor_Scalar float_power.Tensor_Scalar copysign.Scalar", 3
