@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .packets import Packet, is_missing, python_parameters
+from .packets import Packet, is_missing, python_parameters, returns_list
 
 __all__ = ["docstring"]
 
@@ -46,7 +46,7 @@ def _parameter(parameter: Any) -> str:
 def _returns(declaration: Any) -> str:
     one = [f"{r.type}s" if r.is_list else r.type for r in declaration.schema.returns]
     if not one:
-        return "None"
+        return "Tensors" if returns_list(declaration) else "None"
     return one[0] if len(one) == 1 else f"({', '.join(one)})"
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import keyword
 from typing import Any
 
-__all__ = ["Packet", "Parameter", "cache_name", "identifier", "is_missing", "packets_of", "python_parameters"]
+__all__ = [
+    "Packet", "Parameter", "cache_name", "identifier", "is_missing", "packets_of", "python_parameters", "returns_list",
+]  # fmt: skip
 
 
 class Packet:
@@ -74,13 +76,19 @@ def python_parameters(declaration: Any, method: bool) -> list[Parameter]:
     """The Python parameters of an overload: ``self`` is called ``input`` in functions and comes first in methods."""
     found = []
     for argument in declaration.schema.arguments:
-        if argument.name != "self" or not argument.is_tensor:
+        if argument.name != "self" or not argument.is_tensor or argument.is_list:
             found.append(Parameter(argument.name, argument))
         elif method:
             found.insert(0, Parameter("self", argument))
         else:
             found.append(Parameter("input", argument))
     return found
+
+
+def returns_list(declaration: Any) -> bool:
+    """Whether Python hands back the list, the first argument, which is all that an operator writes."""
+    arguments = declaration.schema.arguments
+    return [i for i, a in enumerate(arguments) if a.writes] == [0] and arguments[0].is_list
 
 
 def is_missing(value: Any) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .operators import OPERATOR_METHODS
-from .packets import Packet, Parameter, identifier, is_missing, python_parameters
+from .packets import Packet, Parameter, identifier, is_missing, python_parameters, returns_list
 from .wrappers import HEADER, Wrapper
 
 __all__ = ["functions_stub", "methods_stub"]
@@ -116,7 +116,7 @@ def _returns(declaration: Any) -> str:
         return _result_name(declaration)
     one = ["list[Tensor]" if r.is_list else _TYPES.get(r.type, "Any") for r in declaration.schema.returns]
     if not one:
-        return "None"
+        return "Sequence[Tensor]" if returns_list(declaration) else "None"
     return one[0] if len(one) == 1 else f"tuple[{', '.join(one)}]"
 
 

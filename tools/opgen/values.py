@@ -95,9 +95,10 @@ class ShortForm:
 
     def _enter_list(self, variable: str, argument: Any, optional: bool) -> bool:
         if argument.type == "Tensor" and not argument.optional and not argument.optional_items:
-            self.prepared.append(f"keys = tensors_keys({variable})")
-            self.tests.append("keys")
-            self.keys.append("keys")
+            keys = f"keys_of_{variable.lstrip('_')}"
+            self.prepared.append(f"{keys} = tensors_keys({variable})")
+            self.tests.append(keys)
+            self.keys.append(keys)
             self.values[argument.name] = variable
             return True
         if argument.type != "int":

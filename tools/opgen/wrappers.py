@@ -17,7 +17,7 @@ from typing import Any
 
 from .docstrings import docstring
 from .operators import OPERATOR_METHODS
-from .packets import Packet, Parameter, cache_name, identifier, python_parameters
+from .packets import Packet, Parameter, cache_name, identifier, python_parameters, returns_list
 from .values import ShortForm, literal, required
 
 __all__ = ["HEADER", "Wrapper", "functions_module", "methods_module"]
@@ -207,7 +207,7 @@ class Wrapper:
               keyword_only: list[Parameter]) -> ShortForm | None:  # fmt: skip
         own = python_parameters(declaration, self.method)[1 if self.method else 0 :]
         by_position = [p for p in own if not p.argument.kwarg_only]
-        if len(by_position) > len(positional):
+        if len(by_position) > len(positional) or returns_list(declaration):
             return None
         form = ShortForm(declaration.numbers)
         if self.method:

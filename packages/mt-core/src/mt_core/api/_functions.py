@@ -28,6 +28,7 @@ __all__ = [
     '_adaptive_avg_pool2d_backward',
     '_adaptive_avg_pool3d',
     '_adaptive_avg_pool3d_backward',
+    '_amp_foreach_non_finite_check_and_unscale_',
     '_batch_norm',
     '_batch_norm_backward',
     '_bounded_log',
@@ -38,6 +39,97 @@ __all__ = [
     '_fft_c2c',
     '_fft_c2r',
     '_fft_r2c',
+    '_foreach_abs',
+    '_foreach_abs_',
+    '_foreach_acos',
+    '_foreach_acos_',
+    '_foreach_add',
+    '_foreach_add_',
+    '_foreach_addcdiv',
+    '_foreach_addcdiv_',
+    '_foreach_addcmul',
+    '_foreach_addcmul_',
+    '_foreach_asin',
+    '_foreach_asin_',
+    '_foreach_atan',
+    '_foreach_atan_',
+    '_foreach_ceil',
+    '_foreach_ceil_',
+    '_foreach_clamp_max',
+    '_foreach_clamp_max_',
+    '_foreach_clamp_min',
+    '_foreach_clamp_min_',
+    '_foreach_clone',
+    '_foreach_copy_',
+    '_foreach_cos',
+    '_foreach_cos_',
+    '_foreach_cosh',
+    '_foreach_cosh_',
+    '_foreach_div',
+    '_foreach_div_',
+    '_foreach_erf',
+    '_foreach_erf_',
+    '_foreach_erfc',
+    '_foreach_erfc_',
+    '_foreach_exp',
+    '_foreach_exp_',
+    '_foreach_expm1',
+    '_foreach_expm1_',
+    '_foreach_floor',
+    '_foreach_floor_',
+    '_foreach_frac',
+    '_foreach_frac_',
+    '_foreach_lerp',
+    '_foreach_lerp_',
+    '_foreach_lgamma',
+    '_foreach_lgamma_',
+    '_foreach_log',
+    '_foreach_log10',
+    '_foreach_log10_',
+    '_foreach_log1p',
+    '_foreach_log1p_',
+    '_foreach_log2',
+    '_foreach_log2_',
+    '_foreach_log_',
+    '_foreach_max',
+    '_foreach_maximum',
+    '_foreach_maximum_',
+    '_foreach_minimum',
+    '_foreach_minimum_',
+    '_foreach_mm',
+    '_foreach_mul',
+    '_foreach_mul_',
+    '_foreach_neg',
+    '_foreach_neg_',
+    '_foreach_norm',
+    '_foreach_pow',
+    '_foreach_pow_',
+    '_foreach_powsum',
+    '_foreach_reciprocal',
+    '_foreach_reciprocal_',
+    '_foreach_round',
+    '_foreach_round_',
+    '_foreach_rsqrt',
+    '_foreach_rsqrt_',
+    '_foreach_sigmoid',
+    '_foreach_sigmoid_',
+    '_foreach_sign',
+    '_foreach_sign_',
+    '_foreach_sin',
+    '_foreach_sin_',
+    '_foreach_sinh',
+    '_foreach_sinh_',
+    '_foreach_sqrt',
+    '_foreach_sqrt_',
+    '_foreach_sub',
+    '_foreach_sub_',
+    '_foreach_tan',
+    '_foreach_tan_',
+    '_foreach_tanh',
+    '_foreach_tanh_',
+    '_foreach_trunc',
+    '_foreach_trunc_',
+    '_foreach_zero_',
     '_histogramdd_bin_edges',
     '_histogramdd_from_bin_cts',
     '_histogramdd_from_bin_tensors',
@@ -818,6 +910,8 @@ _aten_adaptive_avg_pool3d_packet = packet('_adaptive_avg_pool3d', 'pool', ('_ada
 _aten_adaptive_avg_pool3d_kernels = overload('_adaptive_avg_pool3d', 'pool').cache
 _aten_adaptive_avg_pool3d_backward_packet = packet('_adaptive_avg_pool3d_backward', 'pool', ('_adaptive_avg_pool3d_backward',))
 _aten_adaptive_avg_pool3d_backward_kernels = overload('_adaptive_avg_pool3d_backward', 'pool').cache
+_aten_amp_foreach_non_finite_check_and_unscale__packet = packet('_amp_foreach_non_finite_check_and_unscale_', 'foreach', ('_amp_foreach_non_finite_check_and_unscale_',))
+_aten_amp_foreach_non_finite_check_and_unscale__kernels = overload('_amp_foreach_non_finite_check_and_unscale_', 'foreach').cache
 _aten_batch_norm_packet = packet('_batch_norm', 'norm', ('_batch_norm',))
 _aten_batch_norm_kernels = overload('_batch_norm', 'norm').cache
 _aten_batch_norm_backward_packet = packet('_batch_norm_backward', 'norm', ('_batch_norm_backward',))
@@ -839,6 +933,160 @@ _aten_fft_c2r_packet = packet('_fft_c2r', 'fft', ('_fft_c2r',))
 _aten_fft_c2r_kernels = overload('_fft_c2r', 'fft').cache
 _aten_fft_r2c_packet = packet('_fft_r2c', 'fft', ('_fft_r2c',))
 _aten_fft_r2c_kernels = overload('_fft_r2c', 'fft').cache
+_aten_foreach_abs_packet = packet('_foreach_abs', 'foreach', ('_foreach_abs',))
+_aten_foreach_abs_kernels = overload('_foreach_abs', 'foreach').cache
+_aten_foreach_abs__packet = packet('_foreach_abs_', 'foreach', ('_foreach_abs_',))
+_aten_foreach_acos_packet = packet('_foreach_acos', 'foreach', ('_foreach_acos',))
+_aten_foreach_acos_kernels = overload('_foreach_acos', 'foreach').cache
+_aten_foreach_acos__packet = packet('_foreach_acos_', 'foreach', ('_foreach_acos_',))
+_aten_foreach_add_packet = packet('_foreach_add', 'foreach', ('_foreach_add.Scalar', '_foreach_add.ScalarList', '_foreach_add.Tensor', '_foreach_add.List'))
+_aten_foreach_add_Scalar_kernels = overload('_foreach_add.Scalar', 'foreach').cache
+_aten_foreach_add_Tensor_kernels = overload('_foreach_add.Tensor', 'foreach').cache
+_aten_foreach_add_List_kernels = overload('_foreach_add.List', 'foreach').cache
+_aten_foreach_add__packet = packet('_foreach_add_', 'foreach', ('_foreach_add_.Scalar', '_foreach_add_.ScalarList', '_foreach_add_.Tensor', '_foreach_add_.List'))
+_aten_foreach_addcdiv_packet = packet('_foreach_addcdiv', 'foreach', ('_foreach_addcdiv.ScalarList', '_foreach_addcdiv.Tensor', '_foreach_addcdiv.Scalar'))
+_aten_foreach_addcdiv_Tensor_kernels = overload('_foreach_addcdiv.Tensor', 'foreach').cache
+_aten_foreach_addcdiv_Scalar_kernels = overload('_foreach_addcdiv.Scalar', 'foreach').cache
+_aten_foreach_addcdiv__packet = packet('_foreach_addcdiv_', 'foreach', ('_foreach_addcdiv_.ScalarList', '_foreach_addcdiv_.Tensor', '_foreach_addcdiv_.Scalar'))
+_aten_foreach_addcmul_packet = packet('_foreach_addcmul', 'foreach', ('_foreach_addcmul.ScalarList', '_foreach_addcmul.Tensor', '_foreach_addcmul.Scalar'))
+_aten_foreach_addcmul_Tensor_kernels = overload('_foreach_addcmul.Tensor', 'foreach').cache
+_aten_foreach_addcmul_Scalar_kernels = overload('_foreach_addcmul.Scalar', 'foreach').cache
+_aten_foreach_addcmul__packet = packet('_foreach_addcmul_', 'foreach', ('_foreach_addcmul_.ScalarList', '_foreach_addcmul_.Tensor', '_foreach_addcmul_.Scalar'))
+_aten_foreach_asin_packet = packet('_foreach_asin', 'foreach', ('_foreach_asin',))
+_aten_foreach_asin_kernels = overload('_foreach_asin', 'foreach').cache
+_aten_foreach_asin__packet = packet('_foreach_asin_', 'foreach', ('_foreach_asin_',))
+_aten_foreach_atan_packet = packet('_foreach_atan', 'foreach', ('_foreach_atan',))
+_aten_foreach_atan_kernels = overload('_foreach_atan', 'foreach').cache
+_aten_foreach_atan__packet = packet('_foreach_atan_', 'foreach', ('_foreach_atan_',))
+_aten_foreach_ceil_packet = packet('_foreach_ceil', 'foreach', ('_foreach_ceil',))
+_aten_foreach_ceil_kernels = overload('_foreach_ceil', 'foreach').cache
+_aten_foreach_ceil__packet = packet('_foreach_ceil_', 'foreach', ('_foreach_ceil_',))
+_aten_foreach_clamp_max_packet = packet('_foreach_clamp_max', 'foreach', ('_foreach_clamp_max.Scalar', '_foreach_clamp_max.ScalarList', '_foreach_clamp_max.List'))
+_aten_foreach_clamp_max_Scalar_kernels = overload('_foreach_clamp_max.Scalar', 'foreach').cache
+_aten_foreach_clamp_max_List_kernels = overload('_foreach_clamp_max.List', 'foreach').cache
+_aten_foreach_clamp_max__packet = packet('_foreach_clamp_max_', 'foreach', ('_foreach_clamp_max_.Scalar', '_foreach_clamp_max_.ScalarList', '_foreach_clamp_max_.List'))
+_aten_foreach_clamp_min_packet = packet('_foreach_clamp_min', 'foreach', ('_foreach_clamp_min.Scalar', '_foreach_clamp_min.ScalarList', '_foreach_clamp_min.List'))
+_aten_foreach_clamp_min_Scalar_kernels = overload('_foreach_clamp_min.Scalar', 'foreach').cache
+_aten_foreach_clamp_min_List_kernels = overload('_foreach_clamp_min.List', 'foreach').cache
+_aten_foreach_clamp_min__packet = packet('_foreach_clamp_min_', 'foreach', ('_foreach_clamp_min_.Scalar', '_foreach_clamp_min_.ScalarList', '_foreach_clamp_min_.List'))
+_aten_foreach_clone_packet = packet('_foreach_clone', 'foreach', ('_foreach_clone',))
+_aten_foreach_clone_kernels = overload('_foreach_clone', 'foreach').cache
+_aten_foreach_copy__packet = packet('_foreach_copy_', 'foreach', ('_foreach_copy_',))
+_aten_foreach_cos_packet = packet('_foreach_cos', 'foreach', ('_foreach_cos',))
+_aten_foreach_cos_kernels = overload('_foreach_cos', 'foreach').cache
+_aten_foreach_cos__packet = packet('_foreach_cos_', 'foreach', ('_foreach_cos_',))
+_aten_foreach_cosh_packet = packet('_foreach_cosh', 'foreach', ('_foreach_cosh',))
+_aten_foreach_cosh_kernels = overload('_foreach_cosh', 'foreach').cache
+_aten_foreach_cosh__packet = packet('_foreach_cosh_', 'foreach', ('_foreach_cosh_',))
+_aten_foreach_div_packet = packet('_foreach_div', 'foreach', ('_foreach_div.ScalarList', '_foreach_div.Tensor', '_foreach_div.List', '_foreach_div.Scalar'))
+_aten_foreach_div_Tensor_kernels = overload('_foreach_div.Tensor', 'foreach').cache
+_aten_foreach_div_List_kernels = overload('_foreach_div.List', 'foreach').cache
+_aten_foreach_div_Scalar_kernels = overload('_foreach_div.Scalar', 'foreach').cache
+_aten_foreach_div__packet = packet('_foreach_div_', 'foreach', ('_foreach_div_.ScalarList', '_foreach_div_.Tensor', '_foreach_div_.List', '_foreach_div_.Scalar'))
+_aten_foreach_erf_packet = packet('_foreach_erf', 'foreach', ('_foreach_erf',))
+_aten_foreach_erf_kernels = overload('_foreach_erf', 'foreach').cache
+_aten_foreach_erf__packet = packet('_foreach_erf_', 'foreach', ('_foreach_erf_',))
+_aten_foreach_erfc_packet = packet('_foreach_erfc', 'foreach', ('_foreach_erfc',))
+_aten_foreach_erfc_kernels = overload('_foreach_erfc', 'foreach').cache
+_aten_foreach_erfc__packet = packet('_foreach_erfc_', 'foreach', ('_foreach_erfc_',))
+_aten_foreach_exp_packet = packet('_foreach_exp', 'foreach', ('_foreach_exp',))
+_aten_foreach_exp_kernels = overload('_foreach_exp', 'foreach').cache
+_aten_foreach_exp__packet = packet('_foreach_exp_', 'foreach', ('_foreach_exp_',))
+_aten_foreach_expm1_packet = packet('_foreach_expm1', 'foreach', ('_foreach_expm1',))
+_aten_foreach_expm1_kernels = overload('_foreach_expm1', 'foreach').cache
+_aten_foreach_expm1__packet = packet('_foreach_expm1_', 'foreach', ('_foreach_expm1_',))
+_aten_foreach_floor_packet = packet('_foreach_floor', 'foreach', ('_foreach_floor',))
+_aten_foreach_floor_kernels = overload('_foreach_floor', 'foreach').cache
+_aten_foreach_floor__packet = packet('_foreach_floor_', 'foreach', ('_foreach_floor_',))
+_aten_foreach_frac_packet = packet('_foreach_frac', 'foreach', ('_foreach_frac',))
+_aten_foreach_frac_kernels = overload('_foreach_frac', 'foreach').cache
+_aten_foreach_frac__packet = packet('_foreach_frac_', 'foreach', ('_foreach_frac_',))
+_aten_foreach_lerp_packet = packet('_foreach_lerp', 'foreach', ('_foreach_lerp.Scalar', '_foreach_lerp.ScalarList', '_foreach_lerp.List'))
+_aten_foreach_lerp_Scalar_kernels = overload('_foreach_lerp.Scalar', 'foreach').cache
+_aten_foreach_lerp_List_kernels = overload('_foreach_lerp.List', 'foreach').cache
+_aten_foreach_lerp__packet = packet('_foreach_lerp_', 'foreach', ('_foreach_lerp_.Scalar', '_foreach_lerp_.ScalarList', '_foreach_lerp_.List'))
+_aten_foreach_lgamma_packet = packet('_foreach_lgamma', 'foreach', ('_foreach_lgamma',))
+_aten_foreach_lgamma_kernels = overload('_foreach_lgamma', 'foreach').cache
+_aten_foreach_lgamma__packet = packet('_foreach_lgamma_', 'foreach', ('_foreach_lgamma_',))
+_aten_foreach_log_packet = packet('_foreach_log', 'foreach', ('_foreach_log',))
+_aten_foreach_log_kernels = overload('_foreach_log', 'foreach').cache
+_aten_foreach_log10_packet = packet('_foreach_log10', 'foreach', ('_foreach_log10',))
+_aten_foreach_log10_kernels = overload('_foreach_log10', 'foreach').cache
+_aten_foreach_log10__packet = packet('_foreach_log10_', 'foreach', ('_foreach_log10_',))
+_aten_foreach_log1p_packet = packet('_foreach_log1p', 'foreach', ('_foreach_log1p',))
+_aten_foreach_log1p_kernels = overload('_foreach_log1p', 'foreach').cache
+_aten_foreach_log1p__packet = packet('_foreach_log1p_', 'foreach', ('_foreach_log1p_',))
+_aten_foreach_log2_packet = packet('_foreach_log2', 'foreach', ('_foreach_log2',))
+_aten_foreach_log2_kernels = overload('_foreach_log2', 'foreach').cache
+_aten_foreach_log2__packet = packet('_foreach_log2_', 'foreach', ('_foreach_log2_',))
+_aten_foreach_log__packet = packet('_foreach_log_', 'foreach', ('_foreach_log_',))
+_aten_foreach_max_packet = packet('_foreach_max', 'foreach', ('_foreach_max',))
+_aten_foreach_max_kernels = overload('_foreach_max', 'foreach').cache
+_aten_foreach_maximum_packet = packet('_foreach_maximum', 'foreach', ('_foreach_maximum.Scalar', '_foreach_maximum.ScalarList', '_foreach_maximum.List'))
+_aten_foreach_maximum_Scalar_kernels = overload('_foreach_maximum.Scalar', 'foreach').cache
+_aten_foreach_maximum_List_kernels = overload('_foreach_maximum.List', 'foreach').cache
+_aten_foreach_maximum__packet = packet('_foreach_maximum_', 'foreach', ('_foreach_maximum_.Scalar', '_foreach_maximum_.ScalarList', '_foreach_maximum_.List'))
+_aten_foreach_minimum_packet = packet('_foreach_minimum', 'foreach', ('_foreach_minimum.Scalar', '_foreach_minimum.ScalarList', '_foreach_minimum.List'))
+_aten_foreach_minimum_Scalar_kernels = overload('_foreach_minimum.Scalar', 'foreach').cache
+_aten_foreach_minimum_List_kernels = overload('_foreach_minimum.List', 'foreach').cache
+_aten_foreach_minimum__packet = packet('_foreach_minimum_', 'foreach', ('_foreach_minimum_.Scalar', '_foreach_minimum_.ScalarList', '_foreach_minimum_.List'))
+_aten_foreach_mm_packet = packet('_foreach_mm', 'foreach', ('_foreach_mm',))
+_aten_foreach_mm_kernels = overload('_foreach_mm', 'foreach').cache
+_aten_foreach_mul_packet = packet('_foreach_mul', 'foreach', ('_foreach_mul.ScalarList', '_foreach_mul.Tensor', '_foreach_mul.List', '_foreach_mul.Scalar'))
+_aten_foreach_mul_Tensor_kernels = overload('_foreach_mul.Tensor', 'foreach').cache
+_aten_foreach_mul_List_kernels = overload('_foreach_mul.List', 'foreach').cache
+_aten_foreach_mul_Scalar_kernels = overload('_foreach_mul.Scalar', 'foreach').cache
+_aten_foreach_mul__packet = packet('_foreach_mul_', 'foreach', ('_foreach_mul_.ScalarList', '_foreach_mul_.Tensor', '_foreach_mul_.List', '_foreach_mul_.Scalar'))
+_aten_foreach_neg_packet = packet('_foreach_neg', 'foreach', ('_foreach_neg',))
+_aten_foreach_neg_kernels = overload('_foreach_neg', 'foreach').cache
+_aten_foreach_neg__packet = packet('_foreach_neg_', 'foreach', ('_foreach_neg_',))
+_aten_foreach_norm_packet = packet('_foreach_norm', 'foreach', ('_foreach_norm.Scalar',))
+_aten_foreach_norm_Scalar_kernels = overload('_foreach_norm.Scalar', 'foreach').cache
+_aten_foreach_pow_packet = packet('_foreach_pow', 'foreach', ('_foreach_pow.ScalarAndTensor', '_foreach_pow.Scalar', '_foreach_pow.ScalarList', '_foreach_pow.List'))
+_aten_foreach_pow_ScalarAndTensor_kernels = overload('_foreach_pow.ScalarAndTensor', 'foreach').cache
+_aten_foreach_pow_Scalar_kernels = overload('_foreach_pow.Scalar', 'foreach').cache
+_aten_foreach_pow_List_kernels = overload('_foreach_pow.List', 'foreach').cache
+_aten_foreach_pow__packet = packet('_foreach_pow_', 'foreach', ('_foreach_pow_.Scalar', '_foreach_pow_.ScalarList', '_foreach_pow_.List'))
+_aten_foreach_powsum_packet = packet('_foreach_powsum', 'foreach', ('_foreach_powsum.Scalar',))
+_aten_foreach_powsum_Scalar_kernels = overload('_foreach_powsum.Scalar', 'foreach').cache
+_aten_foreach_reciprocal_packet = packet('_foreach_reciprocal', 'foreach', ('_foreach_reciprocal',))
+_aten_foreach_reciprocal_kernels = overload('_foreach_reciprocal', 'foreach').cache
+_aten_foreach_reciprocal__packet = packet('_foreach_reciprocal_', 'foreach', ('_foreach_reciprocal_',))
+_aten_foreach_round_packet = packet('_foreach_round', 'foreach', ('_foreach_round',))
+_aten_foreach_round_kernels = overload('_foreach_round', 'foreach').cache
+_aten_foreach_round__packet = packet('_foreach_round_', 'foreach', ('_foreach_round_',))
+_aten_foreach_rsqrt_packet = packet('_foreach_rsqrt', 'foreach', ('_foreach_rsqrt',))
+_aten_foreach_rsqrt_kernels = overload('_foreach_rsqrt', 'foreach').cache
+_aten_foreach_rsqrt__packet = packet('_foreach_rsqrt_', 'foreach', ('_foreach_rsqrt_',))
+_aten_foreach_sigmoid_packet = packet('_foreach_sigmoid', 'foreach', ('_foreach_sigmoid',))
+_aten_foreach_sigmoid_kernels = overload('_foreach_sigmoid', 'foreach').cache
+_aten_foreach_sigmoid__packet = packet('_foreach_sigmoid_', 'foreach', ('_foreach_sigmoid_',))
+_aten_foreach_sign_packet = packet('_foreach_sign', 'foreach', ('_foreach_sign',))
+_aten_foreach_sign_kernels = overload('_foreach_sign', 'foreach').cache
+_aten_foreach_sign__packet = packet('_foreach_sign_', 'foreach', ('_foreach_sign_',))
+_aten_foreach_sin_packet = packet('_foreach_sin', 'foreach', ('_foreach_sin',))
+_aten_foreach_sin_kernels = overload('_foreach_sin', 'foreach').cache
+_aten_foreach_sin__packet = packet('_foreach_sin_', 'foreach', ('_foreach_sin_',))
+_aten_foreach_sinh_packet = packet('_foreach_sinh', 'foreach', ('_foreach_sinh',))
+_aten_foreach_sinh_kernels = overload('_foreach_sinh', 'foreach').cache
+_aten_foreach_sinh__packet = packet('_foreach_sinh_', 'foreach', ('_foreach_sinh_',))
+_aten_foreach_sqrt_packet = packet('_foreach_sqrt', 'foreach', ('_foreach_sqrt',))
+_aten_foreach_sqrt_kernels = overload('_foreach_sqrt', 'foreach').cache
+_aten_foreach_sqrt__packet = packet('_foreach_sqrt_', 'foreach', ('_foreach_sqrt_',))
+_aten_foreach_sub_packet = packet('_foreach_sub', 'foreach', ('_foreach_sub.Scalar', '_foreach_sub.ScalarList', '_foreach_sub.List'))
+_aten_foreach_sub_Scalar_kernels = overload('_foreach_sub.Scalar', 'foreach').cache
+_aten_foreach_sub_List_kernels = overload('_foreach_sub.List', 'foreach').cache
+_aten_foreach_sub__packet = packet('_foreach_sub_', 'foreach', ('_foreach_sub_.Scalar', '_foreach_sub_.ScalarList', '_foreach_sub_.List'))
+_aten_foreach_tan_packet = packet('_foreach_tan', 'foreach', ('_foreach_tan',))
+_aten_foreach_tan_kernels = overload('_foreach_tan', 'foreach').cache
+_aten_foreach_tan__packet = packet('_foreach_tan_', 'foreach', ('_foreach_tan_',))
+_aten_foreach_tanh_packet = packet('_foreach_tanh', 'foreach', ('_foreach_tanh',))
+_aten_foreach_tanh_kernels = overload('_foreach_tanh', 'foreach').cache
+_aten_foreach_tanh__packet = packet('_foreach_tanh_', 'foreach', ('_foreach_tanh_',))
+_aten_foreach_trunc_packet = packet('_foreach_trunc', 'foreach', ('_foreach_trunc',))
+_aten_foreach_trunc_kernels = overload('_foreach_trunc', 'foreach').cache
+_aten_foreach_trunc__packet = packet('_foreach_trunc_', 'foreach', ('_foreach_trunc_',))
+_aten_foreach_zero__packet = packet('_foreach_zero_', 'foreach', ('_foreach_zero_',))
 _aten_histogramdd_bin_edges_packet = packet('_histogramdd_bin_edges', 'reduction', ('_histogramdd_bin_edges',))
 _aten_histogramdd_from_bin_cts_packet = packet('_histogramdd_from_bin_cts', 'reduction', ('_histogramdd_from_bin_cts',))
 _aten_histogramdd_from_bin_tensors_packet = packet('_histogramdd_from_bin_tensors', 'reduction', ('_histogramdd_from_bin_tensors',))
@@ -3280,6 +3528,42 @@ def _adaptive_avg_pool3d_backward(_grad_output=MISSING, _input=MISSING, /, more=
         ('input',), args, kwargs,
     )
 
+def _amp_foreach_non_finite_check_and_unscale_(_self=MISSING, _found_inf=MISSING, _inv_scale=MISSING, /, more=MISSING, found_inf=MISSING, inv_scale=MISSING, *args, **kwargs):
+    """_amp_foreach_non_finite_check_and_unscale_(self, found_inf, inv_scale) -> None
+
+    Multiply gradients by `inv_scale`, and set `found_inf` to 1 where one of them holds inf or NaN."""
+    if _found_inf is not MISSING:
+        if found_inf is not MISSING: kwargs['found_inf'] = found_inf
+        found_inf = _found_inf
+    if _inv_scale is not MISSING:
+        if inv_scale is not MISSING: kwargs['inv_scale'] = inv_scale
+        inv_scale = _inv_scale
+    if more is MISSING and not kwargs:
+        try:
+            keys_of_self = tensors_keys(_self)
+            if (
+                keys_of_self
+                and found_inf.__class__ in TENSORS
+                and inv_scale.__class__ in TENSORS
+            ):
+                return _aten_amp_foreach_non_finite_check_and_unscale__kernels[
+                    keys_of_self
+                    | found_inf._keys
+                    | inv_scale._keys
+                    | tls.mode
+                ](
+                    _self,
+                    found_inf,
+                    inv_scale,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _amp_foreach_non_finite_check_and_unscale_, _aten_amp_foreach_non_finite_check_and_unscale__packet, (_self, _found_inf, _inv_scale),
+        (more, found_inf, inv_scale),
+        ('found_inf', 'inv_scale'), args, kwargs,
+    )
+
 def _batch_norm(_input=MISSING, _weight=MISSING, _bias=MISSING, _mean=MISSING, _variance=MISSING, _eps=MISSING, /, more=MISSING, weight=MISSING, bias=MISSING, mean=MISSING, variance=MISSING, eps=MISSING, *args, **kwargs):
     """_batch_norm(input, weight, bias, mean, variance, eps) -> (Tensor, Tensor, Tensor, Tensor)
 
@@ -3573,6 +3857,1648 @@ def _fft_r2c(_input=MISSING, _dim=MISSING, _normalization=MISSING, _onesided=MIS
         ('dim', 'normalization', 'onesided'), args, kwargs,
     )
 
+def _foreach_abs(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_abs(self) -> Tensors
+
+    `abs` of each item of a list."""
+    if more is MISSING and not kwargs:
+        try:
+            keys_of_self = tensors_keys(_self)
+            if keys_of_self:
+                return _aten_foreach_abs_kernels[keys_of_self | tls.mode](_self)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _foreach_abs, _aten_foreach_abs_packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_abs_(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_abs_(self) -> Tensors
+
+    `abs_` of each item of a list. In place: the items are written, and the list returned."""
+    return call_packet_as_given(
+        _foreach_abs_, _aten_foreach_abs__packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_acos(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_acos(self) -> Tensors
+
+    `acos` of each item of a list."""
+    if more is MISSING and not kwargs:
+        try:
+            keys_of_self = tensors_keys(_self)
+            if keys_of_self:
+                return _aten_foreach_acos_kernels[keys_of_self | tls.mode](_self)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _foreach_acos, _aten_foreach_acos_packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_acos_(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_acos_(self) -> Tensors
+
+    `acos_` of each item of a list. In place: the items are written, and the list returned."""
+    return call_packet_as_given(
+        _foreach_acos_, _aten_foreach_acos__packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_add(_self=MISSING, _scalar=MISSING, /, more=MISSING, scalar=MISSING, alpha=MISSING, *args, **kwargs):
+    """_foreach_add(self, scalar) -> Tensors
+    _foreach_add(self, scalars) -> Tensors
+    _foreach_add(self, other, *, alpha=1) -> Tensors
+
+    `add` of each item of a list."""
+    if _scalar is not MISSING:
+        if scalar is not MISSING: kwargs['scalar'] = scalar
+        scalar = _scalar
+    if more is MISSING and not kwargs:
+        try:
+            keys_of_self = tensors_keys(_self)
+            if (
+                alpha is MISSING
+                and keys_of_self
+                and (scalar.__class__ in NUMBERS and (scalar.__class__ is not int or scalar in INTEGERS))
+            ):
+                return _aten_foreach_add_Scalar_kernels[keys_of_self | tls.mode](_self, scalar)
+            if (
+                _scalar is scalar
+                and keys_of_self
+                and _scalar.__class__ in TENSORS
+                and (alpha is MISSING or (alpha.__class__ in NUMBERS and (alpha.__class__ is not int or alpha in INTEGERS)))
+            ):
+                return _aten_foreach_add_Tensor_kernels[keys_of_self | _scalar._keys | tls.mode](
+                    _self,
+                    _scalar,
+                    1 if alpha is MISSING else alpha,
+                )
+            keys_of_scalar = tensors_keys(_scalar)
+            if (
+                _scalar is scalar
+                and keys_of_self
+                and keys_of_scalar
+                and (alpha is MISSING or (alpha.__class__ in NUMBERS and (alpha.__class__ is not int or alpha in INTEGERS)))
+            ):
+                return _aten_foreach_add_List_kernels[keys_of_self | keys_of_scalar | tls.mode](
+                    _self,
+                    _scalar,
+                    1 if alpha is MISSING else alpha,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _foreach_add, _aten_foreach_add_packet, (_self, _scalar),
+        (more, scalar, alpha),
+        ('scalar', 'alpha'), args, kwargs,
+    )
+
+def _foreach_add_(_self=MISSING, _scalar=MISSING, /, more=MISSING, scalar=MISSING, alpha=MISSING, *args, **kwargs):
+    """_foreach_add_(self, scalar) -> Tensors
+    _foreach_add_(self, scalars) -> Tensors
+    _foreach_add_(self, other, *, alpha=1) -> Tensors
+
+    `add_` of each item of a list. In place: the items are written, and the list returned."""
+    if _scalar is not MISSING:
+        if scalar is not MISSING: kwargs['scalar'] = scalar
+        scalar = _scalar
+    return call_packet_as_given(
+        _foreach_add_, _aten_foreach_add__packet, (_self, _scalar),
+        (more, scalar, alpha),
+        ('scalar', 'alpha'), args, kwargs,
+    )
+
+def _foreach_addcdiv(_self=MISSING, _tensor1=MISSING, _tensor2=MISSING, _scalars=MISSING, /, more=MISSING, tensor1=MISSING, tensor2=MISSING, scalars=MISSING, *args, **kwargs):
+    """_foreach_addcdiv(self, tensor1, tensor2, scalars) -> Tensors
+    _foreach_addcdiv(self, tensor1, tensor2, value=1) -> Tensors
+
+    `addcdiv` of each item of a list."""
+    if _tensor1 is not MISSING:
+        if tensor1 is not MISSING: kwargs['tensor1'] = tensor1
+        tensor1 = _tensor1
+    if _tensor2 is not MISSING:
+        if tensor2 is not MISSING: kwargs['tensor2'] = tensor2
+        tensor2 = _tensor2
+    if _scalars is not MISSING:
+        if scalars is not MISSING: kwargs['scalars'] = scalars
+        scalars = _scalars
+    if more is MISSING and not kwargs:
+        try:
+            keys_of_self = tensors_keys(_self)
+            keys_of_tensor1 = tensors_keys(tensor1)
+            keys_of_tensor2 = tensors_keys(tensor2)
+            if (
+                keys_of_self
+                and keys_of_tensor1
+                and keys_of_tensor2
+                and scalars.__class__ in TENSORS
+            ):
+                return _aten_foreach_addcdiv_Tensor_kernels[
+                    keys_of_self
+                    | keys_of_tensor1
+                    | keys_of_tensor2
+                    | scalars._keys
+                    | tls.mode
+                ](
+                    _self,
+                    tensor1,
+                    tensor2,
+                    scalars,
+                )
+            if (
+                _scalars is scalars
+                and keys_of_self
+                and keys_of_tensor1
+                and keys_of_tensor2
+                and (_scalars is MISSING or (_scalars.__class__ in NUMBERS and (_scalars.__class__ is not int or _scalars in INTEGERS)))
+            ):
+                return _aten_foreach_addcdiv_Scalar_kernels[
+                    keys_of_self
+                    | keys_of_tensor1
+                    | keys_of_tensor2
+                    | tls.mode
+                ](
+                    _self,
+                    tensor1,
+                    tensor2,
+                    1 if _scalars is MISSING else _scalars,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _foreach_addcdiv, _aten_foreach_addcdiv_packet, (_self, _tensor1, _tensor2, _scalars),
+        (more, tensor1, tensor2, scalars),
+        ('tensor1', 'tensor2', 'scalars'), args, kwargs,
+    )
+
+def _foreach_addcdiv_(_self=MISSING, _tensor1=MISSING, _tensor2=MISSING, _scalars=MISSING, /, more=MISSING, tensor1=MISSING, tensor2=MISSING, scalars=MISSING, *args, **kwargs):
+    """_foreach_addcdiv_(self, tensor1, tensor2, scalars) -> Tensors
+    _foreach_addcdiv_(self, tensor1, tensor2, value=1) -> Tensors
+
+    `addcdiv_` of each item of a list. In place: the items are written, and the list returned."""
+    if _tensor1 is not MISSING:
+        if tensor1 is not MISSING: kwargs['tensor1'] = tensor1
+        tensor1 = _tensor1
+    if _tensor2 is not MISSING:
+        if tensor2 is not MISSING: kwargs['tensor2'] = tensor2
+        tensor2 = _tensor2
+    if _scalars is not MISSING:
+        if scalars is not MISSING: kwargs['scalars'] = scalars
+        scalars = _scalars
+    return call_packet_as_given(
+        _foreach_addcdiv_, _aten_foreach_addcdiv__packet, (_self, _tensor1, _tensor2, _scalars),
+        (more, tensor1, tensor2, scalars),
+        ('tensor1', 'tensor2', 'scalars'), args, kwargs,
+    )
+
+def _foreach_addcmul(_self=MISSING, _tensor1=MISSING, _tensor2=MISSING, _scalars=MISSING, /, more=MISSING, tensor1=MISSING, tensor2=MISSING, scalars=MISSING, *args, **kwargs):
+    """_foreach_addcmul(self, tensor1, tensor2, scalars) -> Tensors
+    _foreach_addcmul(self, tensor1, tensor2, value=1) -> Tensors
+
+    `addcmul` of each item of a list."""
+    if _tensor1 is not MISSING:
+        if tensor1 is not MISSING: kwargs['tensor1'] = tensor1
+        tensor1 = _tensor1
+    if _tensor2 is not MISSING:
+        if tensor2 is not MISSING: kwargs['tensor2'] = tensor2
+        tensor2 = _tensor2
+    if _scalars is not MISSING:
+        if scalars is not MISSING: kwargs['scalars'] = scalars
+        scalars = _scalars
+    if more is MISSING and not kwargs:
+        try:
+            keys_of_self = tensors_keys(_self)
+            keys_of_tensor1 = tensors_keys(tensor1)
+            keys_of_tensor2 = tensors_keys(tensor2)
+            if (
+                keys_of_self
+                and keys_of_tensor1
+                and keys_of_tensor2
+                and scalars.__class__ in TENSORS
+            ):
+                return _aten_foreach_addcmul_Tensor_kernels[
+                    keys_of_self
+                    | keys_of_tensor1
+                    | keys_of_tensor2
+                    | scalars._keys
+                    | tls.mode
+                ](
+                    _self,
+                    tensor1,
+                    tensor2,
+                    scalars,
+                )
+            if (
+                _scalars is scalars
+                and keys_of_self
+                and keys_of_tensor1
+                and keys_of_tensor2
+                and (_scalars is MISSING or (_scalars.__class__ in NUMBERS and (_scalars.__class__ is not int or _scalars in INTEGERS)))
+            ):
+                return _aten_foreach_addcmul_Scalar_kernels[
+                    keys_of_self
+                    | keys_of_tensor1
+                    | keys_of_tensor2
+                    | tls.mode
+                ](
+                    _self,
+                    tensor1,
+                    tensor2,
+                    1 if _scalars is MISSING else _scalars,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _foreach_addcmul, _aten_foreach_addcmul_packet, (_self, _tensor1, _tensor2, _scalars),
+        (more, tensor1, tensor2, scalars),
+        ('tensor1', 'tensor2', 'scalars'), args, kwargs,
+    )
+
+def _foreach_addcmul_(_self=MISSING, _tensor1=MISSING, _tensor2=MISSING, _scalars=MISSING, /, more=MISSING, tensor1=MISSING, tensor2=MISSING, scalars=MISSING, *args, **kwargs):
+    """_foreach_addcmul_(self, tensor1, tensor2, scalars) -> Tensors
+    _foreach_addcmul_(self, tensor1, tensor2, value=1) -> Tensors
+
+    `addcmul_` of each item of a list. In place: the items are written, and the list returned."""
+    if _tensor1 is not MISSING:
+        if tensor1 is not MISSING: kwargs['tensor1'] = tensor1
+        tensor1 = _tensor1
+    if _tensor2 is not MISSING:
+        if tensor2 is not MISSING: kwargs['tensor2'] = tensor2
+        tensor2 = _tensor2
+    if _scalars is not MISSING:
+        if scalars is not MISSING: kwargs['scalars'] = scalars
+        scalars = _scalars
+    return call_packet_as_given(
+        _foreach_addcmul_, _aten_foreach_addcmul__packet, (_self, _tensor1, _tensor2, _scalars),
+        (more, tensor1, tensor2, scalars),
+        ('tensor1', 'tensor2', 'scalars'), args, kwargs,
+    )
+
+def _foreach_asin(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_asin(self) -> Tensors
+
+    `asin` of each item of a list."""
+    if more is MISSING and not kwargs:
+        try:
+            keys_of_self = tensors_keys(_self)
+            if keys_of_self:
+                return _aten_foreach_asin_kernels[keys_of_self | tls.mode](_self)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _foreach_asin, _aten_foreach_asin_packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_asin_(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_asin_(self) -> Tensors
+
+    `asin_` of each item of a list. In place: the items are written, and the list returned."""
+    return call_packet_as_given(
+        _foreach_asin_, _aten_foreach_asin__packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_atan(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_atan(self) -> Tensors
+
+    `atan` of each item of a list."""
+    if more is MISSING and not kwargs:
+        try:
+            keys_of_self = tensors_keys(_self)
+            if keys_of_self:
+                return _aten_foreach_atan_kernels[keys_of_self | tls.mode](_self)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _foreach_atan, _aten_foreach_atan_packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_atan_(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_atan_(self) -> Tensors
+
+    `atan_` of each item of a list. In place: the items are written, and the list returned."""
+    return call_packet_as_given(
+        _foreach_atan_, _aten_foreach_atan__packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_ceil(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_ceil(self) -> Tensors
+
+    `ceil` of each item of a list."""
+    if more is MISSING and not kwargs:
+        try:
+            keys_of_self = tensors_keys(_self)
+            if keys_of_self:
+                return _aten_foreach_ceil_kernels[keys_of_self | tls.mode](_self)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _foreach_ceil, _aten_foreach_ceil_packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_ceil_(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_ceil_(self) -> Tensors
+
+    `ceil_` of each item of a list. In place: the items are written, and the list returned."""
+    return call_packet_as_given(
+        _foreach_ceil_, _aten_foreach_ceil__packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_clamp_max(_self=MISSING, _scalar=MISSING, /, more=MISSING, scalar=MISSING, *args, **kwargs):
+    """_foreach_clamp_max(self, scalar) -> Tensors
+    _foreach_clamp_max(self, scalars) -> Tensors
+    _foreach_clamp_max(self, other) -> Tensors
+
+    `clamp_max` of each item of a list."""
+    if _scalar is not MISSING:
+        if scalar is not MISSING: kwargs['scalar'] = scalar
+        scalar = _scalar
+    if more is MISSING and not kwargs:
+        try:
+            keys_of_self = tensors_keys(_self)
+            if (
+                keys_of_self
+                and (scalar.__class__ in NUMBERS and (scalar.__class__ is not int or scalar in INTEGERS))
+            ):
+                return _aten_foreach_clamp_max_Scalar_kernels[keys_of_self | tls.mode](_self, scalar)
+            keys_of_scalar = tensors_keys(_scalar)
+            if _scalar is scalar and keys_of_self and keys_of_scalar:
+                return _aten_foreach_clamp_max_List_kernels[keys_of_self | keys_of_scalar | tls.mode](
+                    _self,
+                    _scalar,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _foreach_clamp_max, _aten_foreach_clamp_max_packet, (_self, _scalar),
+        (more, scalar),
+        ('scalar',), args, kwargs,
+    )
+
+def _foreach_clamp_max_(_self=MISSING, _scalar=MISSING, /, more=MISSING, scalar=MISSING, *args, **kwargs):
+    """_foreach_clamp_max_(self, scalar) -> Tensors
+    _foreach_clamp_max_(self, scalars) -> Tensors
+    _foreach_clamp_max_(self, other) -> Tensors
+
+    `clamp_max_` of each item of a list. In place: the items are written, and the list returned."""
+    if _scalar is not MISSING:
+        if scalar is not MISSING: kwargs['scalar'] = scalar
+        scalar = _scalar
+    return call_packet_as_given(
+        _foreach_clamp_max_, _aten_foreach_clamp_max__packet, (_self, _scalar),
+        (more, scalar),
+        ('scalar',), args, kwargs,
+    )
+
+def _foreach_clamp_min(_self=MISSING, _scalar=MISSING, /, more=MISSING, scalar=MISSING, *args, **kwargs):
+    """_foreach_clamp_min(self, scalar) -> Tensors
+    _foreach_clamp_min(self, scalars) -> Tensors
+    _foreach_clamp_min(self, other) -> Tensors
+
+    `clamp_min` of each item of a list."""
+    if _scalar is not MISSING:
+        if scalar is not MISSING: kwargs['scalar'] = scalar
+        scalar = _scalar
+    if more is MISSING and not kwargs:
+        try:
+            keys_of_self = tensors_keys(_self)
+            if (
+                keys_of_self
+                and (scalar.__class__ in NUMBERS and (scalar.__class__ is not int or scalar in INTEGERS))
+            ):
+                return _aten_foreach_clamp_min_Scalar_kernels[keys_of_self | tls.mode](_self, scalar)
+            keys_of_scalar = tensors_keys(_scalar)
+            if _scalar is scalar and keys_of_self and keys_of_scalar:
+                return _aten_foreach_clamp_min_List_kernels[keys_of_self | keys_of_scalar | tls.mode](
+                    _self,
+                    _scalar,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _foreach_clamp_min, _aten_foreach_clamp_min_packet, (_self, _scalar),
+        (more, scalar),
+        ('scalar',), args, kwargs,
+    )
+
+def _foreach_clamp_min_(_self=MISSING, _scalar=MISSING, /, more=MISSING, scalar=MISSING, *args, **kwargs):
+    """_foreach_clamp_min_(self, scalar) -> Tensors
+    _foreach_clamp_min_(self, scalars) -> Tensors
+    _foreach_clamp_min_(self, other) -> Tensors
+
+    `clamp_min_` of each item of a list. In place: the items are written, and the list returned."""
+    if _scalar is not MISSING:
+        if scalar is not MISSING: kwargs['scalar'] = scalar
+        scalar = _scalar
+    return call_packet_as_given(
+        _foreach_clamp_min_, _aten_foreach_clamp_min__packet, (_self, _scalar),
+        (more, scalar),
+        ('scalar',), args, kwargs,
+    )
+
+def _foreach_clone(_self=MISSING, /, more=MISSING, memory_format=MISSING, *args, **kwargs):
+    """_foreach_clone(self, *, memory_format=None) -> Tensors
+
+    `clone` of each item of a list."""
+    if more is MISSING and not kwargs:
+        try:
+            keys_of_self = tensors_keys(_self)
+            if (
+                keys_of_self
+                and (memory_format is MISSING or memory_format is None or memory_format.__class__ is memory_format_class)
+            ):
+                return _aten_foreach_clone_kernels[keys_of_self | tls.mode](
+                    _self,
+                    None if memory_format is MISSING else memory_format,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _foreach_clone, _aten_foreach_clone_packet, (_self,),
+        (more, memory_format),
+        ('memory_format',), args, kwargs,
+    )
+
+def _foreach_copy_(_self=MISSING, _src=MISSING, _non_blocking=MISSING, /, more=MISSING, src=MISSING, non_blocking=MISSING, *args, **kwargs):
+    """_foreach_copy_(self, src, non_blocking=False) -> Tensors
+
+    `copy_` of each item of a list. In place: the items are written, and the list returned."""
+    if _src is not MISSING:
+        if src is not MISSING: kwargs['src'] = src
+        src = _src
+    if _non_blocking is not MISSING:
+        if non_blocking is not MISSING: kwargs['non_blocking'] = non_blocking
+        non_blocking = _non_blocking
+    return call_packet_as_given(
+        _foreach_copy_, _aten_foreach_copy__packet, (_self, _src, _non_blocking),
+        (more, src, non_blocking),
+        ('src', 'non_blocking'), args, kwargs,
+    )
+
+def _foreach_cos(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_cos(self) -> Tensors
+
+    `cos` of each item of a list."""
+    if more is MISSING and not kwargs:
+        try:
+            keys_of_self = tensors_keys(_self)
+            if keys_of_self:
+                return _aten_foreach_cos_kernels[keys_of_self | tls.mode](_self)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _foreach_cos, _aten_foreach_cos_packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_cos_(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_cos_(self) -> Tensors
+
+    `cos_` of each item of a list. In place: the items are written, and the list returned."""
+    return call_packet_as_given(
+        _foreach_cos_, _aten_foreach_cos__packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_cosh(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_cosh(self) -> Tensors
+
+    `cosh` of each item of a list."""
+    if more is MISSING and not kwargs:
+        try:
+            keys_of_self = tensors_keys(_self)
+            if keys_of_self:
+                return _aten_foreach_cosh_kernels[keys_of_self | tls.mode](_self)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _foreach_cosh, _aten_foreach_cosh_packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_cosh_(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_cosh_(self) -> Tensors
+
+    `cosh_` of each item of a list. In place: the items are written, and the list returned."""
+    return call_packet_as_given(
+        _foreach_cosh_, _aten_foreach_cosh__packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_div(_self=MISSING, _scalars=MISSING, /, more=MISSING, scalars=MISSING, *args, **kwargs):
+    """_foreach_div(self, scalars) -> Tensors
+    _foreach_div(self, other) -> Tensors
+    _foreach_div(self, scalar) -> Tensors
+
+    `div` of each item of a list."""
+    if _scalars is not MISSING:
+        if scalars is not MISSING: kwargs['scalars'] = scalars
+        scalars = _scalars
+    if more is MISSING and not kwargs:
+        try:
+            keys_of_self = tensors_keys(_self)
+            if _scalars is scalars and keys_of_self and _scalars.__class__ in TENSORS:
+                return _aten_foreach_div_Tensor_kernels[keys_of_self | _scalars._keys | tls.mode](
+                    _self,
+                    _scalars,
+                )
+            keys_of_scalars = tensors_keys(_scalars)
+            if _scalars is scalars and keys_of_self and keys_of_scalars:
+                return _aten_foreach_div_List_kernels[keys_of_self | keys_of_scalars | tls.mode](
+                    _self,
+                    _scalars,
+                )
+            if (
+                _scalars is scalars
+                and keys_of_self
+                and (_scalars.__class__ in NUMBERS and (_scalars.__class__ is not int or _scalars in INTEGERS))
+            ):
+                return _aten_foreach_div_Scalar_kernels[keys_of_self | tls.mode](_self, _scalars)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _foreach_div, _aten_foreach_div_packet, (_self, _scalars),
+        (more, scalars),
+        ('scalars',), args, kwargs,
+    )
+
+def _foreach_div_(_self=MISSING, _scalars=MISSING, /, more=MISSING, scalars=MISSING, *args, **kwargs):
+    """_foreach_div_(self, scalars) -> Tensors
+    _foreach_div_(self, other) -> Tensors
+    _foreach_div_(self, scalar) -> Tensors
+
+    `div_` of each item of a list. In place: the items are written, and the list returned."""
+    if _scalars is not MISSING:
+        if scalars is not MISSING: kwargs['scalars'] = scalars
+        scalars = _scalars
+    return call_packet_as_given(
+        _foreach_div_, _aten_foreach_div__packet, (_self, _scalars),
+        (more, scalars),
+        ('scalars',), args, kwargs,
+    )
+
+def _foreach_erf(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_erf(self) -> Tensors
+
+    `erf` of each item of a list."""
+    if more is MISSING and not kwargs:
+        try:
+            keys_of_self = tensors_keys(_self)
+            if keys_of_self:
+                return _aten_foreach_erf_kernels[keys_of_self | tls.mode](_self)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _foreach_erf, _aten_foreach_erf_packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_erf_(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_erf_(self) -> Tensors
+
+    `erf_` of each item of a list. In place: the items are written, and the list returned."""
+    return call_packet_as_given(
+        _foreach_erf_, _aten_foreach_erf__packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_erfc(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_erfc(self) -> Tensors
+
+    `erfc` of each item of a list."""
+    if more is MISSING and not kwargs:
+        try:
+            keys_of_self = tensors_keys(_self)
+            if keys_of_self:
+                return _aten_foreach_erfc_kernels[keys_of_self | tls.mode](_self)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _foreach_erfc, _aten_foreach_erfc_packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_erfc_(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_erfc_(self) -> Tensors
+
+    `erfc_` of each item of a list. In place: the items are written, and the list returned."""
+    return call_packet_as_given(
+        _foreach_erfc_, _aten_foreach_erfc__packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_exp(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_exp(self) -> Tensors
+
+    `exp` of each item of a list."""
+    if more is MISSING and not kwargs:
+        try:
+            keys_of_self = tensors_keys(_self)
+            if keys_of_self:
+                return _aten_foreach_exp_kernels[keys_of_self | tls.mode](_self)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _foreach_exp, _aten_foreach_exp_packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_exp_(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_exp_(self) -> Tensors
+
+    `exp_` of each item of a list. In place: the items are written, and the list returned."""
+    return call_packet_as_given(
+        _foreach_exp_, _aten_foreach_exp__packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_expm1(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_expm1(self) -> Tensors
+
+    `expm1` of each item of a list."""
+    if more is MISSING and not kwargs:
+        try:
+            keys_of_self = tensors_keys(_self)
+            if keys_of_self:
+                return _aten_foreach_expm1_kernels[keys_of_self | tls.mode](_self)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _foreach_expm1, _aten_foreach_expm1_packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_expm1_(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_expm1_(self) -> Tensors
+
+    `expm1_` of each item of a list. In place: the items are written, and the list returned."""
+    return call_packet_as_given(
+        _foreach_expm1_, _aten_foreach_expm1__packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_floor(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_floor(self) -> Tensors
+
+    `floor` of each item of a list."""
+    if more is MISSING and not kwargs:
+        try:
+            keys_of_self = tensors_keys(_self)
+            if keys_of_self:
+                return _aten_foreach_floor_kernels[keys_of_self | tls.mode](_self)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _foreach_floor, _aten_foreach_floor_packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_floor_(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_floor_(self) -> Tensors
+
+    `floor_` of each item of a list. In place: the items are written, and the list returned."""
+    return call_packet_as_given(
+        _foreach_floor_, _aten_foreach_floor__packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_frac(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_frac(self) -> Tensors
+
+    `frac` of each item of a list."""
+    if more is MISSING and not kwargs:
+        try:
+            keys_of_self = tensors_keys(_self)
+            if keys_of_self:
+                return _aten_foreach_frac_kernels[keys_of_self | tls.mode](_self)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _foreach_frac, _aten_foreach_frac_packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_frac_(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_frac_(self) -> Tensors
+
+    `frac_` of each item of a list. In place: the items are written, and the list returned."""
+    return call_packet_as_given(
+        _foreach_frac_, _aten_foreach_frac__packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_lerp(_self=MISSING, _tensors1=MISSING, _weight=MISSING, /, more=MISSING, tensors1=MISSING, weight=MISSING, *args, **kwargs):
+    """_foreach_lerp(self, tensors1, weight) -> Tensors
+    _foreach_lerp(self, tensors1, weights) -> Tensors
+
+    `lerp` of each item of a list."""
+    if _tensors1 is not MISSING:
+        if tensors1 is not MISSING: kwargs['tensors1'] = tensors1
+        tensors1 = _tensors1
+    if _weight is not MISSING:
+        if weight is not MISSING: kwargs['weight'] = weight
+        weight = _weight
+    if more is MISSING and not kwargs:
+        try:
+            keys_of_self = tensors_keys(_self)
+            keys_of_tensors1 = tensors_keys(tensors1)
+            if (
+                keys_of_self
+                and keys_of_tensors1
+                and (weight.__class__ in NUMBERS and (weight.__class__ is not int or weight in INTEGERS))
+            ):
+                return _aten_foreach_lerp_Scalar_kernels[keys_of_self | keys_of_tensors1 | tls.mode](
+                    _self,
+                    tensors1,
+                    weight,
+                )
+            keys_of_weight = tensors_keys(_weight)
+            if _weight is weight and keys_of_self and keys_of_tensors1 and keys_of_weight:
+                return _aten_foreach_lerp_List_kernels[
+                    keys_of_self
+                    | keys_of_tensors1
+                    | keys_of_weight
+                    | tls.mode
+                ](
+                    _self,
+                    tensors1,
+                    _weight,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _foreach_lerp, _aten_foreach_lerp_packet, (_self, _tensors1, _weight),
+        (more, tensors1, weight),
+        ('tensors1', 'weight'), args, kwargs,
+    )
+
+def _foreach_lerp_(_self=MISSING, _tensors1=MISSING, _weight=MISSING, /, more=MISSING, tensors1=MISSING, weight=MISSING, *args, **kwargs):
+    """_foreach_lerp_(self, tensors1, weight) -> Tensors
+    _foreach_lerp_(self, tensors1, weights) -> Tensors
+
+    `lerp_` of each item of a list. In place: the items are written, and the list returned."""
+    if _tensors1 is not MISSING:
+        if tensors1 is not MISSING: kwargs['tensors1'] = tensors1
+        tensors1 = _tensors1
+    if _weight is not MISSING:
+        if weight is not MISSING: kwargs['weight'] = weight
+        weight = _weight
+    return call_packet_as_given(
+        _foreach_lerp_, _aten_foreach_lerp__packet, (_self, _tensors1, _weight),
+        (more, tensors1, weight),
+        ('tensors1', 'weight'), args, kwargs,
+    )
+
+def _foreach_lgamma(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_lgamma(self) -> Tensors
+
+    `lgamma` of each item of a list."""
+    if more is MISSING and not kwargs:
+        try:
+            keys_of_self = tensors_keys(_self)
+            if keys_of_self:
+                return _aten_foreach_lgamma_kernels[keys_of_self | tls.mode](_self)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _foreach_lgamma, _aten_foreach_lgamma_packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_lgamma_(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_lgamma_(self) -> Tensors
+
+    `lgamma_` of each item of a list. In place: the items are written, and the list returned."""
+    return call_packet_as_given(
+        _foreach_lgamma_, _aten_foreach_lgamma__packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_log(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_log(self) -> Tensors
+
+    `log` of each item of a list."""
+    if more is MISSING and not kwargs:
+        try:
+            keys_of_self = tensors_keys(_self)
+            if keys_of_self:
+                return _aten_foreach_log_kernels[keys_of_self | tls.mode](_self)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _foreach_log, _aten_foreach_log_packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_log10(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_log10(self) -> Tensors
+
+    `log10` of each item of a list."""
+    if more is MISSING and not kwargs:
+        try:
+            keys_of_self = tensors_keys(_self)
+            if keys_of_self:
+                return _aten_foreach_log10_kernels[keys_of_self | tls.mode](_self)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _foreach_log10, _aten_foreach_log10_packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_log10_(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_log10_(self) -> Tensors
+
+    `log10_` of each item of a list. In place: the items are written, and the list returned."""
+    return call_packet_as_given(
+        _foreach_log10_, _aten_foreach_log10__packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_log1p(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_log1p(self) -> Tensors
+
+    `log1p` of each item of a list."""
+    if more is MISSING and not kwargs:
+        try:
+            keys_of_self = tensors_keys(_self)
+            if keys_of_self:
+                return _aten_foreach_log1p_kernels[keys_of_self | tls.mode](_self)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _foreach_log1p, _aten_foreach_log1p_packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_log1p_(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_log1p_(self) -> Tensors
+
+    `log1p_` of each item of a list. In place: the items are written, and the list returned."""
+    return call_packet_as_given(
+        _foreach_log1p_, _aten_foreach_log1p__packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_log2(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_log2(self) -> Tensors
+
+    `log2` of each item of a list."""
+    if more is MISSING and not kwargs:
+        try:
+            keys_of_self = tensors_keys(_self)
+            if keys_of_self:
+                return _aten_foreach_log2_kernels[keys_of_self | tls.mode](_self)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _foreach_log2, _aten_foreach_log2_packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_log2_(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_log2_(self) -> Tensors
+
+    `log2_` of each item of a list. In place: the items are written, and the list returned."""
+    return call_packet_as_given(
+        _foreach_log2_, _aten_foreach_log2__packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_log_(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_log_(self) -> Tensors
+
+    `log_` of each item of a list. In place: the items are written, and the list returned."""
+    return call_packet_as_given(
+        _foreach_log_, _aten_foreach_log__packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_max(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_max(self) -> Tensors
+
+    `max` of each item of a list."""
+    if more is MISSING and not kwargs:
+        try:
+            keys_of_self = tensors_keys(_self)
+            if keys_of_self:
+                return _aten_foreach_max_kernels[keys_of_self | tls.mode](_self)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _foreach_max, _aten_foreach_max_packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_maximum(_self=MISSING, _scalar=MISSING, /, more=MISSING, scalar=MISSING, *args, **kwargs):
+    """_foreach_maximum(self, scalar) -> Tensors
+    _foreach_maximum(self, scalars) -> Tensors
+    _foreach_maximum(self, other) -> Tensors
+
+    `clamp_min` of each item of a list."""
+    if _scalar is not MISSING:
+        if scalar is not MISSING: kwargs['scalar'] = scalar
+        scalar = _scalar
+    if more is MISSING and not kwargs:
+        try:
+            keys_of_self = tensors_keys(_self)
+            if (
+                keys_of_self
+                and (scalar.__class__ in NUMBERS and (scalar.__class__ is not int or scalar in INTEGERS))
+            ):
+                return _aten_foreach_maximum_Scalar_kernels[keys_of_self | tls.mode](_self, scalar)
+            keys_of_scalar = tensors_keys(_scalar)
+            if _scalar is scalar and keys_of_self and keys_of_scalar:
+                return _aten_foreach_maximum_List_kernels[keys_of_self | keys_of_scalar | tls.mode](
+                    _self,
+                    _scalar,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _foreach_maximum, _aten_foreach_maximum_packet, (_self, _scalar),
+        (more, scalar),
+        ('scalar',), args, kwargs,
+    )
+
+def _foreach_maximum_(_self=MISSING, _scalar=MISSING, /, more=MISSING, scalar=MISSING, *args, **kwargs):
+    """_foreach_maximum_(self, scalar) -> Tensors
+    _foreach_maximum_(self, scalars) -> Tensors
+    _foreach_maximum_(self, other) -> Tensors
+
+    `clamp_min_` of each item of a list. In place: the items are written, and the list returned."""
+    if _scalar is not MISSING:
+        if scalar is not MISSING: kwargs['scalar'] = scalar
+        scalar = _scalar
+    return call_packet_as_given(
+        _foreach_maximum_, _aten_foreach_maximum__packet, (_self, _scalar),
+        (more, scalar),
+        ('scalar',), args, kwargs,
+    )
+
+def _foreach_minimum(_self=MISSING, _scalar=MISSING, /, more=MISSING, scalar=MISSING, *args, **kwargs):
+    """_foreach_minimum(self, scalar) -> Tensors
+    _foreach_minimum(self, scalars) -> Tensors
+    _foreach_minimum(self, other) -> Tensors
+
+    `clamp_max` of each item of a list."""
+    if _scalar is not MISSING:
+        if scalar is not MISSING: kwargs['scalar'] = scalar
+        scalar = _scalar
+    if more is MISSING and not kwargs:
+        try:
+            keys_of_self = tensors_keys(_self)
+            if (
+                keys_of_self
+                and (scalar.__class__ in NUMBERS and (scalar.__class__ is not int or scalar in INTEGERS))
+            ):
+                return _aten_foreach_minimum_Scalar_kernels[keys_of_self | tls.mode](_self, scalar)
+            keys_of_scalar = tensors_keys(_scalar)
+            if _scalar is scalar and keys_of_self and keys_of_scalar:
+                return _aten_foreach_minimum_List_kernels[keys_of_self | keys_of_scalar | tls.mode](
+                    _self,
+                    _scalar,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _foreach_minimum, _aten_foreach_minimum_packet, (_self, _scalar),
+        (more, scalar),
+        ('scalar',), args, kwargs,
+    )
+
+def _foreach_minimum_(_self=MISSING, _scalar=MISSING, /, more=MISSING, scalar=MISSING, *args, **kwargs):
+    """_foreach_minimum_(self, scalar) -> Tensors
+    _foreach_minimum_(self, scalars) -> Tensors
+    _foreach_minimum_(self, other) -> Tensors
+
+    `clamp_max_` of each item of a list. In place: the items are written, and the list returned."""
+    if _scalar is not MISSING:
+        if scalar is not MISSING: kwargs['scalar'] = scalar
+        scalar = _scalar
+    return call_packet_as_given(
+        _foreach_minimum_, _aten_foreach_minimum__packet, (_self, _scalar),
+        (more, scalar),
+        ('scalar',), args, kwargs,
+    )
+
+def _foreach_mm(_self=MISSING, _mat2=MISSING, /, more=MISSING, mat2=MISSING, *args, **kwargs):
+    """_foreach_mm(self, mat2) -> Tensors
+
+    `mm` of each item of a list."""
+    if _mat2 is not MISSING:
+        if mat2 is not MISSING: kwargs['mat2'] = mat2
+        mat2 = _mat2
+    if more is MISSING and not kwargs:
+        try:
+            keys_of_self = tensors_keys(_self)
+            keys_of_mat2 = tensors_keys(mat2)
+            if keys_of_self and keys_of_mat2:
+                return _aten_foreach_mm_kernels[keys_of_self | keys_of_mat2 | tls.mode](_self, mat2)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _foreach_mm, _aten_foreach_mm_packet, (_self, _mat2),
+        (more, mat2),
+        ('mat2',), args, kwargs,
+    )
+
+def _foreach_mul(_self=MISSING, _scalars=MISSING, /, more=MISSING, scalars=MISSING, *args, **kwargs):
+    """_foreach_mul(self, scalars) -> Tensors
+    _foreach_mul(self, other) -> Tensors
+    _foreach_mul(self, scalar) -> Tensors
+
+    `mul` of each item of a list."""
+    if _scalars is not MISSING:
+        if scalars is not MISSING: kwargs['scalars'] = scalars
+        scalars = _scalars
+    if more is MISSING and not kwargs:
+        try:
+            keys_of_self = tensors_keys(_self)
+            if _scalars is scalars and keys_of_self and _scalars.__class__ in TENSORS:
+                return _aten_foreach_mul_Tensor_kernels[keys_of_self | _scalars._keys | tls.mode](
+                    _self,
+                    _scalars,
+                )
+            keys_of_scalars = tensors_keys(_scalars)
+            if _scalars is scalars and keys_of_self and keys_of_scalars:
+                return _aten_foreach_mul_List_kernels[keys_of_self | keys_of_scalars | tls.mode](
+                    _self,
+                    _scalars,
+                )
+            if (
+                _scalars is scalars
+                and keys_of_self
+                and (_scalars.__class__ in NUMBERS and (_scalars.__class__ is not int or _scalars in INTEGERS))
+            ):
+                return _aten_foreach_mul_Scalar_kernels[keys_of_self | tls.mode](_self, _scalars)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _foreach_mul, _aten_foreach_mul_packet, (_self, _scalars),
+        (more, scalars),
+        ('scalars',), args, kwargs,
+    )
+
+def _foreach_mul_(_self=MISSING, _scalars=MISSING, /, more=MISSING, scalars=MISSING, *args, **kwargs):
+    """_foreach_mul_(self, scalars) -> Tensors
+    _foreach_mul_(self, other) -> Tensors
+    _foreach_mul_(self, scalar) -> Tensors
+
+    `mul_` of each item of a list. In place: the items are written, and the list returned."""
+    if _scalars is not MISSING:
+        if scalars is not MISSING: kwargs['scalars'] = scalars
+        scalars = _scalars
+    return call_packet_as_given(
+        _foreach_mul_, _aten_foreach_mul__packet, (_self, _scalars),
+        (more, scalars),
+        ('scalars',), args, kwargs,
+    )
+
+def _foreach_neg(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_neg(self) -> Tensors
+
+    `neg` of each item of a list."""
+    if more is MISSING and not kwargs:
+        try:
+            keys_of_self = tensors_keys(_self)
+            if keys_of_self:
+                return _aten_foreach_neg_kernels[keys_of_self | tls.mode](_self)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _foreach_neg, _aten_foreach_neg_packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_neg_(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_neg_(self) -> Tensors
+
+    `neg_` of each item of a list. In place: the items are written, and the list returned."""
+    return call_packet_as_given(
+        _foreach_neg_, _aten_foreach_neg__packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_norm(_self=MISSING, _ord=MISSING, _dtype=MISSING, /, more=MISSING, ord=MISSING, dtype=MISSING, *args, **kwargs):
+    """_foreach_norm(self, ord=2, dtype=None) -> Tensors
+
+    `linalg_vector_norm` of each item of a list."""
+    if _ord is not MISSING:
+        if ord is not MISSING: kwargs['ord'] = ord
+        ord = _ord
+    if _dtype is not MISSING:
+        if dtype is not MISSING: kwargs['dtype'] = dtype
+        dtype = _dtype
+    if more is MISSING and not kwargs:
+        try:
+            keys_of_self = tensors_keys(_self)
+            if (
+                keys_of_self
+                and (ord is MISSING or (ord.__class__ in NUMBERS and (ord.__class__ is not int or ord in INTEGERS)))
+                and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
+            ):
+                return _aten_foreach_norm_Scalar_kernels[keys_of_self | tls.mode](
+                    _self,
+                    2 if ord is MISSING else ord,
+                    None if dtype is MISSING else dtype,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _foreach_norm, _aten_foreach_norm_packet, (_self, _ord, _dtype),
+        (more, ord, dtype),
+        ('ord', 'dtype'), args, kwargs,
+    )
+
+def _foreach_pow(_self=MISSING, _exponent=MISSING, /, more=MISSING, exponent=MISSING, *args, **kwargs):
+    """_foreach_pow(self, exponent) -> Tensors
+
+    `pow` of each item of a list."""
+    if _exponent is not MISSING:
+        if exponent is not MISSING: kwargs['exponent'] = exponent
+        exponent = _exponent
+    if more is MISSING and not kwargs:
+        try:
+            keys_of_exponent = tensors_keys(exponent)
+            if (
+                (_self.__class__ in NUMBERS and (_self.__class__ is not int or _self in INTEGERS))
+                and keys_of_exponent
+            ):
+                return _aten_foreach_pow_ScalarAndTensor_kernels[keys_of_exponent | tls.mode](
+                    _self,
+                    exponent,
+                )
+            keys_of_self = tensors_keys(_self)
+            if (
+                keys_of_self
+                and (exponent.__class__ in NUMBERS and (exponent.__class__ is not int or exponent in INTEGERS))
+            ):
+                return _aten_foreach_pow_Scalar_kernels[keys_of_self | tls.mode](_self, exponent)
+            if keys_of_self and keys_of_exponent:
+                return _aten_foreach_pow_List_kernels[keys_of_self | keys_of_exponent | tls.mode](
+                    _self,
+                    exponent,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _foreach_pow, _aten_foreach_pow_packet, (_self, _exponent),
+        (more, exponent),
+        ('exponent',), args, kwargs,
+    )
+
+def _foreach_pow_(_self=MISSING, _exponent=MISSING, /, more=MISSING, exponent=MISSING, *args, **kwargs):
+    """_foreach_pow_(self, exponent) -> Tensors
+
+    `pow_` of each item of a list. In place: the items are written, and the list returned."""
+    if _exponent is not MISSING:
+        if exponent is not MISSING: kwargs['exponent'] = exponent
+        exponent = _exponent
+    return call_packet_as_given(
+        _foreach_pow_, _aten_foreach_pow__packet, (_self, _exponent),
+        (more, exponent),
+        ('exponent',), args, kwargs,
+    )
+
+def _foreach_powsum(_self=MISSING, _ord=MISSING, _dtype=MISSING, /, more=MISSING, ord=MISSING, dtype=MISSING, *args, **kwargs):
+    """_foreach_powsum(self, ord=2, dtype=None) -> Tensors
+
+    Sum of abs(element)**ord of each item of a list."""
+    if _ord is not MISSING:
+        if ord is not MISSING: kwargs['ord'] = ord
+        ord = _ord
+    if _dtype is not MISSING:
+        if dtype is not MISSING: kwargs['dtype'] = dtype
+        dtype = _dtype
+    if more is MISSING and not kwargs:
+        try:
+            keys_of_self = tensors_keys(_self)
+            if (
+                keys_of_self
+                and (ord is MISSING or (ord.__class__ in NUMBERS and (ord.__class__ is not int or ord in INTEGERS)))
+                and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
+            ):
+                return _aten_foreach_powsum_Scalar_kernels[keys_of_self | tls.mode](
+                    _self,
+                    2 if ord is MISSING else ord,
+                    None if dtype is MISSING else dtype,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _foreach_powsum, _aten_foreach_powsum_packet, (_self, _ord, _dtype),
+        (more, ord, dtype),
+        ('ord', 'dtype'), args, kwargs,
+    )
+
+def _foreach_reciprocal(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_reciprocal(self) -> Tensors
+
+    `reciprocal` of each item of a list."""
+    if more is MISSING and not kwargs:
+        try:
+            keys_of_self = tensors_keys(_self)
+            if keys_of_self:
+                return _aten_foreach_reciprocal_kernels[keys_of_self | tls.mode](_self)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _foreach_reciprocal, _aten_foreach_reciprocal_packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_reciprocal_(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_reciprocal_(self) -> Tensors
+
+    `reciprocal_` of each item of a list. In place: the items are written, and the list returned."""
+    return call_packet_as_given(
+        _foreach_reciprocal_, _aten_foreach_reciprocal__packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_round(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_round(self) -> Tensors
+
+    `round` of each item of a list."""
+    if more is MISSING and not kwargs:
+        try:
+            keys_of_self = tensors_keys(_self)
+            if keys_of_self:
+                return _aten_foreach_round_kernels[keys_of_self | tls.mode](_self)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _foreach_round, _aten_foreach_round_packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_round_(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_round_(self) -> Tensors
+
+    `round_` of each item of a list. In place: the items are written, and the list returned."""
+    return call_packet_as_given(
+        _foreach_round_, _aten_foreach_round__packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_rsqrt(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_rsqrt(self) -> Tensors
+
+    `rsqrt` of each item of a list."""
+    if more is MISSING and not kwargs:
+        try:
+            keys_of_self = tensors_keys(_self)
+            if keys_of_self:
+                return _aten_foreach_rsqrt_kernels[keys_of_self | tls.mode](_self)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _foreach_rsqrt, _aten_foreach_rsqrt_packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_rsqrt_(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_rsqrt_(self) -> Tensors
+
+    `rsqrt_` of each item of a list. In place: the items are written, and the list returned."""
+    return call_packet_as_given(
+        _foreach_rsqrt_, _aten_foreach_rsqrt__packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_sigmoid(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_sigmoid(self) -> Tensors
+
+    `sigmoid` of each item of a list."""
+    if more is MISSING and not kwargs:
+        try:
+            keys_of_self = tensors_keys(_self)
+            if keys_of_self:
+                return _aten_foreach_sigmoid_kernels[keys_of_self | tls.mode](_self)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _foreach_sigmoid, _aten_foreach_sigmoid_packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_sigmoid_(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_sigmoid_(self) -> Tensors
+
+    `sigmoid_` of each item of a list. In place: the items are written, and the list returned."""
+    return call_packet_as_given(
+        _foreach_sigmoid_, _aten_foreach_sigmoid__packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_sign(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_sign(self) -> Tensors
+
+    `sign` of each item of a list."""
+    if more is MISSING and not kwargs:
+        try:
+            keys_of_self = tensors_keys(_self)
+            if keys_of_self:
+                return _aten_foreach_sign_kernels[keys_of_self | tls.mode](_self)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _foreach_sign, _aten_foreach_sign_packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_sign_(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_sign_(self) -> Tensors
+
+    `sign_` of each item of a list. In place: the items are written, and the list returned."""
+    return call_packet_as_given(
+        _foreach_sign_, _aten_foreach_sign__packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_sin(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_sin(self) -> Tensors
+
+    `sin` of each item of a list."""
+    if more is MISSING and not kwargs:
+        try:
+            keys_of_self = tensors_keys(_self)
+            if keys_of_self:
+                return _aten_foreach_sin_kernels[keys_of_self | tls.mode](_self)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _foreach_sin, _aten_foreach_sin_packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_sin_(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_sin_(self) -> Tensors
+
+    `sin_` of each item of a list. In place: the items are written, and the list returned."""
+    return call_packet_as_given(
+        _foreach_sin_, _aten_foreach_sin__packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_sinh(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_sinh(self) -> Tensors
+
+    `sinh` of each item of a list."""
+    if more is MISSING and not kwargs:
+        try:
+            keys_of_self = tensors_keys(_self)
+            if keys_of_self:
+                return _aten_foreach_sinh_kernels[keys_of_self | tls.mode](_self)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _foreach_sinh, _aten_foreach_sinh_packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_sinh_(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_sinh_(self) -> Tensors
+
+    `sinh_` of each item of a list. In place: the items are written, and the list returned."""
+    return call_packet_as_given(
+        _foreach_sinh_, _aten_foreach_sinh__packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_sqrt(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_sqrt(self) -> Tensors
+
+    `sqrt` of each item of a list."""
+    if more is MISSING and not kwargs:
+        try:
+            keys_of_self = tensors_keys(_self)
+            if keys_of_self:
+                return _aten_foreach_sqrt_kernels[keys_of_self | tls.mode](_self)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _foreach_sqrt, _aten_foreach_sqrt_packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_sqrt_(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_sqrt_(self) -> Tensors
+
+    `sqrt_` of each item of a list. In place: the items are written, and the list returned."""
+    return call_packet_as_given(
+        _foreach_sqrt_, _aten_foreach_sqrt__packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_sub(_self=MISSING, _scalar=MISSING, /, more=MISSING, scalar=MISSING, alpha=MISSING, *args, **kwargs):
+    """_foreach_sub(self, scalar) -> Tensors
+    _foreach_sub(self, scalars) -> Tensors
+    _foreach_sub(self, other, *, alpha=1) -> Tensors
+
+    `sub` of each item of a list."""
+    if _scalar is not MISSING:
+        if scalar is not MISSING: kwargs['scalar'] = scalar
+        scalar = _scalar
+    if more is MISSING and not kwargs:
+        try:
+            keys_of_self = tensors_keys(_self)
+            if (
+                alpha is MISSING
+                and keys_of_self
+                and (scalar.__class__ in NUMBERS and (scalar.__class__ is not int or scalar in INTEGERS))
+            ):
+                return _aten_foreach_sub_Scalar_kernels[keys_of_self | tls.mode](_self, scalar)
+            keys_of_scalar = tensors_keys(_scalar)
+            if (
+                _scalar is scalar
+                and keys_of_self
+                and keys_of_scalar
+                and (alpha is MISSING or (alpha.__class__ in NUMBERS and (alpha.__class__ is not int or alpha in INTEGERS)))
+            ):
+                return _aten_foreach_sub_List_kernels[keys_of_self | keys_of_scalar | tls.mode](
+                    _self,
+                    _scalar,
+                    1 if alpha is MISSING else alpha,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _foreach_sub, _aten_foreach_sub_packet, (_self, _scalar),
+        (more, scalar, alpha),
+        ('scalar', 'alpha'), args, kwargs,
+    )
+
+def _foreach_sub_(_self=MISSING, _scalar=MISSING, /, more=MISSING, scalar=MISSING, alpha=MISSING, *args, **kwargs):
+    """_foreach_sub_(self, scalar) -> Tensors
+    _foreach_sub_(self, scalars) -> Tensors
+    _foreach_sub_(self, other, *, alpha=1) -> Tensors
+
+    `sub_` of each item of a list. In place: the items are written, and the list returned."""
+    if _scalar is not MISSING:
+        if scalar is not MISSING: kwargs['scalar'] = scalar
+        scalar = _scalar
+    return call_packet_as_given(
+        _foreach_sub_, _aten_foreach_sub__packet, (_self, _scalar),
+        (more, scalar, alpha),
+        ('scalar', 'alpha'), args, kwargs,
+    )
+
+def _foreach_tan(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_tan(self) -> Tensors
+
+    `tan` of each item of a list."""
+    if more is MISSING and not kwargs:
+        try:
+            keys_of_self = tensors_keys(_self)
+            if keys_of_self:
+                return _aten_foreach_tan_kernels[keys_of_self | tls.mode](_self)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _foreach_tan, _aten_foreach_tan_packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_tan_(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_tan_(self) -> Tensors
+
+    `tan_` of each item of a list. In place: the items are written, and the list returned."""
+    return call_packet_as_given(
+        _foreach_tan_, _aten_foreach_tan__packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_tanh(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_tanh(self) -> Tensors
+
+    `tanh` of each item of a list."""
+    if more is MISSING and not kwargs:
+        try:
+            keys_of_self = tensors_keys(_self)
+            if keys_of_self:
+                return _aten_foreach_tanh_kernels[keys_of_self | tls.mode](_self)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _foreach_tanh, _aten_foreach_tanh_packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_tanh_(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_tanh_(self) -> Tensors
+
+    `tanh_` of each item of a list. In place: the items are written, and the list returned."""
+    return call_packet_as_given(
+        _foreach_tanh_, _aten_foreach_tanh__packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_trunc(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_trunc(self) -> Tensors
+
+    `trunc` of each item of a list."""
+    if more is MISSING and not kwargs:
+        try:
+            keys_of_self = tensors_keys(_self)
+            if keys_of_self:
+                return _aten_foreach_trunc_kernels[keys_of_self | tls.mode](_self)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _foreach_trunc, _aten_foreach_trunc_packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_trunc_(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_trunc_(self) -> Tensors
+
+    `trunc_` of each item of a list. In place: the items are written, and the list returned."""
+    return call_packet_as_given(
+        _foreach_trunc_, _aten_foreach_trunc__packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _foreach_zero_(_self=MISSING, /, more=MISSING, *args, **kwargs):
+    """_foreach_zero_(self) -> Tensors
+
+    `zero_` of each item of a list. In place: the items are written, and the list returned."""
+    return call_packet_as_given(
+        _foreach_zero_, _aten_foreach_zero__packet, (_self,),
+        (more,),
+        (), args, kwargs,
+    )
+
 def _histogramdd_bin_edges(_input=MISSING, _bins=MISSING, /, more=MISSING, bins=MISSING, range=MISSING, weight=MISSING, density=MISSING, *args, **kwargs):
     """_histogramdd_bin_edges(input, bins, *, range=None, weight=None, density=False) -> Tensors
 
@@ -3606,16 +5532,16 @@ def _histogramdd_from_bin_tensors(_input=MISSING, _bins=MISSING, /, more=MISSING
         bins = _bins
     if more is MISSING and not kwargs:
         try:
-            keys = tensors_keys(bins)
+            keys_of_bins = tensors_keys(bins)
             if (
                 _input.__class__ in TENSORS
-                and keys
+                and keys_of_bins
                 and (weight is MISSING or weight is None or weight.__class__ in TENSORS)
                 and (density is MISSING or density.__class__ is bool)
             ):
                 return _aten_histogramdd_from_bin_tensors_kernels[
                     _input._keys
-                    | keys
+                    | keys_of_bins
                     | (weight._keys if weight.__class__ in TENSORS else 0)
                     | tls.mode
                 ](
@@ -7750,12 +9676,12 @@ def cat(_tensors=MISSING, _dim=MISSING, /, more=MISSING, dim=MISSING, out=MISSIN
         dim = _dim
     if more is MISSING and not kwargs:
         try:
-            keys = tensors_keys(_tensors)
-            if keys and (dim is MISSING or dim.__class__ is int):
+            keys_of_tensors = tensors_keys(_tensors)
+            if keys_of_tensors and (dim is MISSING or dim.__class__ is int):
                 if out is MISSING:
-                    return _cat_kernels[keys | tls.mode](_tensors, 0 if dim is MISSING else dim)
+                    return _cat_kernels[keys_of_tensors | tls.mode](_tensors, 0 if dim is MISSING else dim)
                 if out.__class__ in TENSORS:
-                    keys = keys | out._keys
+                    keys = keys_of_tensors | out._keys
                     if not keys & AUTOGRAD:
                         return _cat_out_kernels[keys | tls.mode](_tensors, 0 if dim is MISSING else dim, out)
         except Overridden:
@@ -7894,12 +9820,12 @@ def chain_matmul(_matrices=MISSING, /, more=MISSING, out=MISSING, *args, **kwarg
     Product of several matrices in the order that costs least."""
     if more is MISSING and not kwargs:
         try:
-            keys = tensors_keys(_matrices)
-            if keys:
+            keys_of_matrices = tensors_keys(_matrices)
+            if keys_of_matrices:
                 if out is MISSING:
-                    return _chain_matmul_kernels[keys | tls.mode](_matrices)
+                    return _chain_matmul_kernels[keys_of_matrices | tls.mode](_matrices)
                 if out.__class__ in TENSORS:
-                    keys = keys | out._keys
+                    keys = keys_of_matrices | out._keys
                     if not keys & AUTOGRAD:
                         return _chain_matmul_out_kernels[keys | tls.mode](_matrices, out)
         except Overridden:
@@ -8481,12 +10407,12 @@ def column_stack(_tensors=MISSING, /, more=MISSING, out=MISSING, *args, **kwargs
     Tensors joined as NumPy's `column_stack` joins arrays."""
     if more is MISSING and not kwargs:
         try:
-            keys = tensors_keys(_tensors)
-            if keys:
+            keys_of_tensors = tensors_keys(_tensors)
+            if keys_of_tensors:
                 if out is MISSING:
-                    return _column_stack_kernels[keys | tls.mode](_tensors)
+                    return _column_stack_kernels[keys_of_tensors | tls.mode](_tensors)
                 if out.__class__ in TENSORS:
-                    keys = keys | out._keys
+                    keys = keys_of_tensors | out._keys
                     if not keys & AUTOGRAD:
                         return _column_stack_out_kernels[keys | tls.mode](_tensors, out)
         except Overridden:
@@ -8530,12 +10456,15 @@ def concat(_tensors=MISSING, _dim=MISSING, /, more=MISSING, dim=MISSING, out=MIS
         dim = _dim
     if more is MISSING and not kwargs:
         try:
-            keys = tensors_keys(_tensors)
-            if keys and (dim is MISSING or dim.__class__ is int):
+            keys_of_tensors = tensors_keys(_tensors)
+            if keys_of_tensors and (dim is MISSING or dim.__class__ is int):
                 if out is MISSING:
-                    return _concat_kernels[keys | tls.mode](_tensors, 0 if dim is MISSING else dim)
+                    return _concat_kernels[keys_of_tensors | tls.mode](
+                        _tensors,
+                        0 if dim is MISSING else dim,
+                    )
                 if out.__class__ in TENSORS:
-                    keys = keys | out._keys
+                    keys = keys_of_tensors | out._keys
                     if not keys & AUTOGRAD:
                         return _concat_out_kernels[keys | tls.mode](
                             _tensors,
@@ -8559,12 +10488,15 @@ def concatenate(_tensors=MISSING, _dim=MISSING, /, more=MISSING, dim=MISSING, ou
         dim = _dim
     if more is MISSING and not kwargs:
         try:
-            keys = tensors_keys(_tensors)
-            if keys and (dim is MISSING or dim.__class__ is int):
+            keys_of_tensors = tensors_keys(_tensors)
+            if keys_of_tensors and (dim is MISSING or dim.__class__ is int):
                 if out is MISSING:
-                    return _concatenate_kernels[keys | tls.mode](_tensors, 0 if dim is MISSING else dim)
+                    return _concatenate_kernels[keys_of_tensors | tls.mode](
+                        _tensors,
+                        0 if dim is MISSING else dim,
+                    )
                 if out.__class__ in TENSORS:
-                    keys = keys | out._keys
+                    keys = keys_of_tensors | out._keys
                     if not keys & AUTOGRAD:
                         return _concatenate_out_kernels[keys | tls.mode](
                             _tensors,
@@ -10385,12 +12317,12 @@ def dstack(_tensors=MISSING, /, more=MISSING, out=MISSING, *args, **kwargs):
     Tensors joined as NumPy's `dstack` joins arrays."""
     if more is MISSING and not kwargs:
         try:
-            keys = tensors_keys(_tensors)
-            if keys:
+            keys_of_tensors = tensors_keys(_tensors)
+            if keys_of_tensors:
                 if out is MISSING:
-                    return _dstack_kernels[keys | tls.mode](_tensors)
+                    return _dstack_kernels[keys_of_tensors | tls.mode](_tensors)
                 if out.__class__ in TENSORS:
-                    keys = keys | out._keys
+                    keys = keys_of_tensors | out._keys
                     if not keys & AUTOGRAD:
                         return _dstack_out_kernels[keys | tls.mode](_tensors, out)
         except Overridden:
@@ -13541,11 +15473,11 @@ def gru(_input=MISSING, _hx=MISSING, _params=MISSING, _has_biases=MISSING, _num_
         batch_first = _batch_first
     if more is MISSING and not kwargs:
         try:
-            keys = tensors_keys(params)
+            keys_of_params = tensors_keys(params)
             if (
                 _input.__class__ in TENSORS
                 and hx.__class__ in TENSORS
-                and keys
+                and keys_of_params
                 and has_biases.__class__ is bool
                 and num_layers.__class__ is int
                 and dropout.__class__ is float
@@ -13556,7 +15488,7 @@ def gru(_input=MISSING, _hx=MISSING, _params=MISSING, _has_biases=MISSING, _num_
                 return _gru_input_kernels[
                     _input._keys
                     | hx._keys
-                    | keys
+                    | keys_of_params
                     | tls.mode
                 ](
                     _input,
@@ -13569,7 +15501,7 @@ def gru(_input=MISSING, _hx=MISSING, _params=MISSING, _has_biases=MISSING, _num_
                     bidirectional,
                     batch_first,
                 )
-            keys = tensors_keys(_has_biases)
+            keys_of_has_biases = tensors_keys(_has_biases)
             if (
                 _hx is hx
                 and _params is params
@@ -13582,7 +15514,7 @@ def gru(_input=MISSING, _hx=MISSING, _params=MISSING, _has_biases=MISSING, _num_
                 and _input.__class__ in TENSORS
                 and _hx.__class__ in TENSORS
                 and _params.__class__ in TENSORS
-                and keys
+                and keys_of_has_biases
                 and _num_layers.__class__ is bool
                 and _dropout.__class__ is int
                 and _train.__class__ is float
@@ -13593,7 +15525,7 @@ def gru(_input=MISSING, _hx=MISSING, _params=MISSING, _has_biases=MISSING, _num_
                     _input._keys
                     | _hx._keys
                     | _params._keys
-                    | keys
+                    | keys_of_has_biases
                     | tls.mode
                 ](
                     _input,
@@ -14316,12 +16248,12 @@ def hstack(_tensors=MISSING, /, more=MISSING, out=MISSING, *args, **kwargs):
     Tensors joined as NumPy's `hstack` joins arrays."""
     if more is MISSING and not kwargs:
         try:
-            keys = tensors_keys(_tensors)
-            if keys:
+            keys_of_tensors = tensors_keys(_tensors)
+            if keys_of_tensors:
                 if out is MISSING:
-                    return _hstack_kernels[keys | tls.mode](_tensors)
+                    return _hstack_kernels[keys_of_tensors | tls.mode](_tensors)
                 if out.__class__ in TENSORS:
-                    keys = keys | out._keys
+                    keys = keys_of_tensors | out._keys
                     if not keys & AUTOGRAD:
                         return _hstack_out_kernels[keys | tls.mode](_tensors, out)
         except Overridden:
@@ -16685,12 +18617,12 @@ def linalg_multi_dot(_tensors=MISSING, /, more=MISSING, out=MISSING, *args, **kw
     Product of matrices, in the cheapest order."""
     if more is MISSING and not kwargs:
         try:
-            keys = tensors_keys(_tensors)
-            if keys:
+            keys_of_tensors = tensors_keys(_tensors)
+            if keys_of_tensors:
                 if out is MISSING:
-                    return _linalg_multi_dot_kernels[keys | tls.mode](_tensors)
+                    return _linalg_multi_dot_kernels[keys_of_tensors | tls.mode](_tensors)
                 if out.__class__ in TENSORS:
-                    keys = keys | out._keys
+                    keys = keys_of_tensors | out._keys
                     if not keys & AUTOGRAD:
                         return _linalg_multi_dot_out_kernels[keys | tls.mode](_tensors, out)
         except Overridden:
@@ -18168,12 +20100,12 @@ def lstm(_input=MISSING, _hx=MISSING, _params=MISSING, _has_biases=MISSING, _num
         batch_first = _batch_first
     if more is MISSING and not kwargs:
         try:
-            keys = tensors_keys(hx)
-            keys = tensors_keys(params)
+            keys_of_hx = tensors_keys(hx)
+            keys_of_params = tensors_keys(params)
             if (
                 _input.__class__ in TENSORS
-                and keys
-                and keys
+                and keys_of_hx
+                and keys_of_params
                 and has_biases.__class__ is bool
                 and num_layers.__class__ is int
                 and dropout.__class__ is float
@@ -18183,8 +20115,8 @@ def lstm(_input=MISSING, _hx=MISSING, _params=MISSING, _has_biases=MISSING, _num
             ):
                 return _lstm_input_kernels[
                     _input._keys
-                    | keys
-                    | keys
+                    | keys_of_hx
+                    | keys_of_params
                     | tls.mode
                 ](
                     _input,
@@ -18197,8 +20129,8 @@ def lstm(_input=MISSING, _hx=MISSING, _params=MISSING, _has_biases=MISSING, _num
                     bidirectional,
                     batch_first,
                 )
-            keys = tensors_keys(_params)
-            keys = tensors_keys(_has_biases)
+            keys_of_params = tensors_keys(_params)
+            keys_of_has_biases = tensors_keys(_has_biases)
             if (
                 _hx is hx
                 and _params is params
@@ -18210,8 +20142,8 @@ def lstm(_input=MISSING, _hx=MISSING, _params=MISSING, _has_biases=MISSING, _num
                 and _batch_first is batch_first
                 and _input.__class__ in TENSORS
                 and _hx.__class__ in TENSORS
-                and keys
-                and keys
+                and keys_of_params
+                and keys_of_has_biases
                 and _num_layers.__class__ is bool
                 and _dropout.__class__ is int
                 and _train.__class__ is float
@@ -18221,8 +20153,8 @@ def lstm(_input=MISSING, _hx=MISSING, _params=MISSING, _has_biases=MISSING, _num
                 return _lstm_data_kernels[
                     _input._keys
                     | _hx._keys
-                    | keys
-                    | keys
+                    | keys_of_params
+                    | keys_of_has_biases
                     | tls.mode
                 ](
                     _input,
@@ -18264,10 +20196,10 @@ def lstm_cell(_input=MISSING, _hx=MISSING, _w_ih=MISSING, _w_hh=MISSING, _b_ih=M
         b_hh = _b_hh
     if more is MISSING and not kwargs:
         try:
-            keys = tensors_keys(hx)
+            keys_of_hx = tensors_keys(hx)
             if (
                 _input.__class__ in TENSORS
-                and keys
+                and keys_of_hx
                 and w_ih.__class__ in TENSORS
                 and w_hh.__class__ in TENSORS
                 and (b_ih is MISSING or b_ih is None or b_ih.__class__ in TENSORS)
@@ -18275,7 +20207,7 @@ def lstm_cell(_input=MISSING, _hx=MISSING, _w_ih=MISSING, _w_hh=MISSING, _b_ih=M
             ):
                 return _lstm_cell_kernels[
                     _input._keys
-                    | keys
+                    | keys_of_hx
                     | w_ih._keys
                     | w_hh._keys
                     | (b_ih._keys if b_ih.__class__ in TENSORS else 0)
@@ -21282,14 +23214,14 @@ def pad_sequence(_sequences=MISSING, _batch_first=MISSING, _padding_value=MISSIN
         padding_side = _padding_side
     if more is MISSING and not kwargs:
         try:
-            keys = tensors_keys(_sequences)
+            keys_of_sequences = tensors_keys(_sequences)
             if (
-                keys
+                keys_of_sequences
                 and (batch_first is MISSING or batch_first.__class__ is bool)
                 and (padding_value is MISSING or padding_value.__class__ is float)
                 and (padding_side is MISSING or padding_side.__class__ is str)
             ):
-                return _pad_sequence_kernels[keys | tls.mode](
+                return _pad_sequence_kernels[keys_of_sequences | tls.mode](
                     _sequences,
                     False if batch_first is MISSING else batch_first,
                     0.0 if padding_value is MISSING else padding_value,
@@ -22936,11 +24868,11 @@ def rnn_relu(_input=MISSING, _hx=MISSING, _params=MISSING, _has_biases=MISSING, 
         batch_first = _batch_first
     if more is MISSING and not kwargs:
         try:
-            keys = tensors_keys(params)
+            keys_of_params = tensors_keys(params)
             if (
                 _input.__class__ in TENSORS
                 and hx.__class__ in TENSORS
-                and keys
+                and keys_of_params
                 and has_biases.__class__ is bool
                 and num_layers.__class__ is int
                 and dropout.__class__ is float
@@ -22951,7 +24883,7 @@ def rnn_relu(_input=MISSING, _hx=MISSING, _params=MISSING, _has_biases=MISSING, 
                 return _rnn_relu_input_kernels[
                     _input._keys
                     | hx._keys
-                    | keys
+                    | keys_of_params
                     | tls.mode
                 ](
                     _input,
@@ -22964,7 +24896,7 @@ def rnn_relu(_input=MISSING, _hx=MISSING, _params=MISSING, _has_biases=MISSING, 
                     bidirectional,
                     batch_first,
                 )
-            keys = tensors_keys(_has_biases)
+            keys_of_has_biases = tensors_keys(_has_biases)
             if (
                 _hx is hx
                 and _params is params
@@ -22977,7 +24909,7 @@ def rnn_relu(_input=MISSING, _hx=MISSING, _params=MISSING, _has_biases=MISSING, 
                 and _input.__class__ in TENSORS
                 and _hx.__class__ in TENSORS
                 and _params.__class__ in TENSORS
-                and keys
+                and keys_of_has_biases
                 and _num_layers.__class__ is bool
                 and _dropout.__class__ is int
                 and _train.__class__ is float
@@ -22988,7 +24920,7 @@ def rnn_relu(_input=MISSING, _hx=MISSING, _params=MISSING, _has_biases=MISSING, 
                     _input._keys
                     | _hx._keys
                     | _params._keys
-                    | keys
+                    | keys_of_has_biases
                     | tls.mode
                 ](
                     _input,
@@ -23093,11 +25025,11 @@ def rnn_tanh(_input=MISSING, _hx=MISSING, _params=MISSING, _has_biases=MISSING, 
         batch_first = _batch_first
     if more is MISSING and not kwargs:
         try:
-            keys = tensors_keys(params)
+            keys_of_params = tensors_keys(params)
             if (
                 _input.__class__ in TENSORS
                 and hx.__class__ in TENSORS
-                and keys
+                and keys_of_params
                 and has_biases.__class__ is bool
                 and num_layers.__class__ is int
                 and dropout.__class__ is float
@@ -23108,7 +25040,7 @@ def rnn_tanh(_input=MISSING, _hx=MISSING, _params=MISSING, _has_biases=MISSING, 
                 return _rnn_tanh_input_kernels[
                     _input._keys
                     | hx._keys
-                    | keys
+                    | keys_of_params
                     | tls.mode
                 ](
                     _input,
@@ -23121,7 +25053,7 @@ def rnn_tanh(_input=MISSING, _hx=MISSING, _params=MISSING, _has_biases=MISSING, 
                     bidirectional,
                     batch_first,
                 )
-            keys = tensors_keys(_has_biases)
+            keys_of_has_biases = tensors_keys(_has_biases)
             if (
                 _hx is hx
                 and _params is params
@@ -23134,7 +25066,7 @@ def rnn_tanh(_input=MISSING, _hx=MISSING, _params=MISSING, _has_biases=MISSING, 
                 and _input.__class__ in TENSORS
                 and _hx.__class__ in TENSORS
                 and _params.__class__ in TENSORS
-                and keys
+                and keys_of_has_biases
                 and _num_layers.__class__ is bool
                 and _dropout.__class__ is int
                 and _train.__class__ is float
@@ -23145,7 +25077,7 @@ def rnn_tanh(_input=MISSING, _hx=MISSING, _params=MISSING, _has_biases=MISSING, 
                     _input._keys
                     | _hx._keys
                     | _params._keys
-                    | keys
+                    | keys_of_has_biases
                     | tls.mode
                 ](
                     _input,
@@ -23332,12 +25264,12 @@ def row_stack(_tensors=MISSING, /, more=MISSING, out=MISSING, *args, **kwargs):
     Tensors joined as NumPy's `row_stack` joins arrays."""
     if more is MISSING and not kwargs:
         try:
-            keys = tensors_keys(_tensors)
-            if keys:
+            keys_of_tensors = tensors_keys(_tensors)
+            if keys_of_tensors:
                 if out is MISSING:
-                    return _row_stack_kernels[keys | tls.mode](_tensors)
+                    return _row_stack_kernels[keys_of_tensors | tls.mode](_tensors)
                 if out.__class__ in TENSORS:
-                    keys = keys | out._keys
+                    keys = keys_of_tensors | out._keys
                     if not keys & AUTOGRAD:
                         return _row_stack_out_kernels[keys | tls.mode](_tensors, out)
         except Overridden:
@@ -26872,12 +28804,15 @@ def stack(_tensors=MISSING, _dim=MISSING, /, more=MISSING, dim=MISSING, out=MISS
         dim = _dim
     if more is MISSING and not kwargs:
         try:
-            keys = tensors_keys(_tensors)
-            if keys and (dim is MISSING or dim.__class__ is int):
+            keys_of_tensors = tensors_keys(_tensors)
+            if keys_of_tensors and (dim is MISSING or dim.__class__ is int):
                 if out is MISSING:
-                    return _stack_kernels[keys | tls.mode](_tensors, 0 if dim is MISSING else dim)
+                    return _stack_kernels[keys_of_tensors | tls.mode](
+                        _tensors,
+                        0 if dim is MISSING else dim,
+                    )
                 if out.__class__ in TENSORS:
-                    keys = keys | out._keys
+                    keys = keys_of_tensors | out._keys
                     if not keys & AUTOGRAD:
                         return _stack_out_kernels[keys | tls.mode](_tensors, 0 if dim is MISSING else dim, out)
         except Overridden:
@@ -29462,12 +31397,12 @@ def vstack(_tensors=MISSING, /, more=MISSING, out=MISSING, *args, **kwargs):
     Tensors joined as NumPy's `vstack` joins arrays."""
     if more is MISSING and not kwargs:
         try:
-            keys = tensors_keys(_tensors)
-            if keys:
+            keys_of_tensors = tensors_keys(_tensors)
+            if keys_of_tensors:
                 if out is MISSING:
-                    return _vstack_kernels[keys | tls.mode](_tensors)
+                    return _vstack_kernels[keys_of_tensors | tls.mode](_tensors)
                 if out.__class__ in TENSORS:
-                    keys = keys | out._keys
+                    keys = keys_of_tensors | out._keys
                     if not keys & AUTOGRAD:
                         return _vstack_out_kernels[keys | tls.mode](_tensors, out)
         except Overridden:
@@ -29742,10 +31677,102 @@ NAMESPACES = {
     'torch': (
         ('_adaptive_avg_pool2d', '_adaptive_avg_pool2d'),
         ('_adaptive_avg_pool3d', '_adaptive_avg_pool3d'),
+        ('_amp_foreach_non_finite_check_and_unscale_', '_amp_foreach_non_finite_check_and_unscale_'),
         ('_batch_norm', '_batch_norm'),
         ('_conj', '_conj'),
         ('_conj_copy', '_conj_copy'),
         ('_conj_physical', '_conj_physical'),
+        ('_foreach_abs', '_foreach_abs'),
+        ('_foreach_abs_', '_foreach_abs_'),
+        ('_foreach_acos', '_foreach_acos'),
+        ('_foreach_acos_', '_foreach_acos_'),
+        ('_foreach_add', '_foreach_add'),
+        ('_foreach_add_', '_foreach_add_'),
+        ('_foreach_addcdiv', '_foreach_addcdiv'),
+        ('_foreach_addcdiv_', '_foreach_addcdiv_'),
+        ('_foreach_addcmul', '_foreach_addcmul'),
+        ('_foreach_addcmul_', '_foreach_addcmul_'),
+        ('_foreach_asin', '_foreach_asin'),
+        ('_foreach_asin_', '_foreach_asin_'),
+        ('_foreach_atan', '_foreach_atan'),
+        ('_foreach_atan_', '_foreach_atan_'),
+        ('_foreach_ceil', '_foreach_ceil'),
+        ('_foreach_ceil_', '_foreach_ceil_'),
+        ('_foreach_clamp_max', '_foreach_clamp_max'),
+        ('_foreach_clamp_max_', '_foreach_clamp_max_'),
+        ('_foreach_clamp_min', '_foreach_clamp_min'),
+        ('_foreach_clamp_min_', '_foreach_clamp_min_'),
+        ('_foreach_clone', '_foreach_clone'),
+        ('_foreach_copy_', '_foreach_copy_'),
+        ('_foreach_cos', '_foreach_cos'),
+        ('_foreach_cos_', '_foreach_cos_'),
+        ('_foreach_cosh', '_foreach_cosh'),
+        ('_foreach_cosh_', '_foreach_cosh_'),
+        ('_foreach_div', '_foreach_div'),
+        ('_foreach_div_', '_foreach_div_'),
+        ('_foreach_erf', '_foreach_erf'),
+        ('_foreach_erf_', '_foreach_erf_'),
+        ('_foreach_erfc', '_foreach_erfc'),
+        ('_foreach_erfc_', '_foreach_erfc_'),
+        ('_foreach_exp', '_foreach_exp'),
+        ('_foreach_exp_', '_foreach_exp_'),
+        ('_foreach_expm1', '_foreach_expm1'),
+        ('_foreach_expm1_', '_foreach_expm1_'),
+        ('_foreach_floor', '_foreach_floor'),
+        ('_foreach_floor_', '_foreach_floor_'),
+        ('_foreach_frac', '_foreach_frac'),
+        ('_foreach_frac_', '_foreach_frac_'),
+        ('_foreach_lerp', '_foreach_lerp'),
+        ('_foreach_lerp_', '_foreach_lerp_'),
+        ('_foreach_lgamma', '_foreach_lgamma'),
+        ('_foreach_lgamma_', '_foreach_lgamma_'),
+        ('_foreach_log', '_foreach_log'),
+        ('_foreach_log10', '_foreach_log10'),
+        ('_foreach_log10_', '_foreach_log10_'),
+        ('_foreach_log1p', '_foreach_log1p'),
+        ('_foreach_log1p_', '_foreach_log1p_'),
+        ('_foreach_log2', '_foreach_log2'),
+        ('_foreach_log2_', '_foreach_log2_'),
+        ('_foreach_log_', '_foreach_log_'),
+        ('_foreach_max', '_foreach_max'),
+        ('_foreach_maximum', '_foreach_maximum'),
+        ('_foreach_maximum_', '_foreach_maximum_'),
+        ('_foreach_minimum', '_foreach_minimum'),
+        ('_foreach_minimum_', '_foreach_minimum_'),
+        ('_foreach_mm', '_foreach_mm'),
+        ('_foreach_mul', '_foreach_mul'),
+        ('_foreach_mul_', '_foreach_mul_'),
+        ('_foreach_neg', '_foreach_neg'),
+        ('_foreach_neg_', '_foreach_neg_'),
+        ('_foreach_norm', '_foreach_norm'),
+        ('_foreach_pow', '_foreach_pow'),
+        ('_foreach_pow_', '_foreach_pow_'),
+        ('_foreach_powsum', '_foreach_powsum'),
+        ('_foreach_reciprocal', '_foreach_reciprocal'),
+        ('_foreach_reciprocal_', '_foreach_reciprocal_'),
+        ('_foreach_round', '_foreach_round'),
+        ('_foreach_round_', '_foreach_round_'),
+        ('_foreach_rsqrt', '_foreach_rsqrt'),
+        ('_foreach_rsqrt_', '_foreach_rsqrt_'),
+        ('_foreach_sigmoid', '_foreach_sigmoid'),
+        ('_foreach_sigmoid_', '_foreach_sigmoid_'),
+        ('_foreach_sign', '_foreach_sign'),
+        ('_foreach_sign_', '_foreach_sign_'),
+        ('_foreach_sin', '_foreach_sin'),
+        ('_foreach_sin_', '_foreach_sin_'),
+        ('_foreach_sinh', '_foreach_sinh'),
+        ('_foreach_sinh_', '_foreach_sinh_'),
+        ('_foreach_sqrt', '_foreach_sqrt'),
+        ('_foreach_sqrt_', '_foreach_sqrt_'),
+        ('_foreach_sub', '_foreach_sub'),
+        ('_foreach_sub_', '_foreach_sub_'),
+        ('_foreach_tan', '_foreach_tan'),
+        ('_foreach_tan_', '_foreach_tan_'),
+        ('_foreach_tanh', '_foreach_tanh'),
+        ('_foreach_tanh_', '_foreach_tanh_'),
+        ('_foreach_trunc', '_foreach_trunc'),
+        ('_foreach_trunc_', '_foreach_trunc_'),
+        ('_foreach_zero_', '_foreach_zero_'),
         ('_histogramdd_bin_edges', '_histogramdd_bin_edges'),
         ('_histogramdd_from_bin_cts', '_histogramdd_from_bin_cts'),
         ('_histogramdd_from_bin_tensors', '_histogramdd_from_bin_tensors'),

@@ -153,13 +153,18 @@ def _list_of(item: Converter, size: int | None, expand: bool) -> Converter:
     return convert
 
 
-def _tensors(value: Any) -> Any:
-    if not isinstance(value, (tuple, list)):
-        return REJECTED
-    for position, item in enumerate(value):
-        if item.__class__ not in TENSORS:
-            raise TypeError(f"expected Tensor as element {position} in argument 0, but got {type(item).__name__}")
-    return list(value)
+def _tensors_at(position: int) -> Converter:
+    """What takes lists of tensors, as the argument of that position: a list of anything else is refused at once."""
+
+    def convert(value: Any) -> Any:
+        if not isinstance(value, (tuple, list)):
+            return REJECTED
+        for i, item in enumerate(value):
+            if item.__class__ not in TENSORS:
+                raise TypeError(f"expected Tensor as element {i} in argument {position}, but got {type(item).__name__}")
+        return list(value)
+
+    return convert
 
 
 def _optional_tensors(value: Any) -> Any:
@@ -172,11 +177,11 @@ def _optional(inner: Converter) -> Converter:
     return lambda value: None if value is None else inner(value)
 
 
-def converter(argument: Argument, number_ok: bool = False) -> Converter:
-    """The function that accepts, converts or rejects a value for an argument."""
+def converter(argument: Argument, number_ok: bool = False, position: int = 0) -> Converter:
+    """The function that accepts, converts or rejects a value for an argument; `position` is where Python has it."""
     if argument.is_list:
         if argument.type == "Tensor":
-            convert: Converter = _optional_tensors if argument.optional_items else _tensors
+            convert: Converter = _optional_tensors if argument.optional_items else _tensors_at(position)
         else:
             convert = _list_of(_SINGLE[argument.type], argument.size, argument.size is not None)
     elif argument.type == "Tensor" and number_ok:

@@ -28,10 +28,10 @@ class Parameter:
 
     __slots__ = ("name", "argument", "convert", "default", "kwarg_only", "second_names")
 
-    def __init__(self, name: str, argument: Argument, number_ok: bool) -> None:
+    def __init__(self, name: str, argument: Argument, number_ok: bool, position: int = 0) -> None:
         self.name = name
         self.argument = argument
-        self.convert = converter(argument, number_ok)
+        self.convert = converter(argument, number_ok, position)
         self.default = python_default(argument)
         self.kwarg_only = argument.kwarg_only
         self.second_names = _NUMPY_NAMES.get(name, ())
@@ -82,8 +82,8 @@ class Signature:
                 continue
             if argument.name in numbers:
                 argument = Argument(argument.name, Type("Scalar"), argument.default, argument.kwarg_only)
-            name = "input" if argument.name == "self" and argument.is_tensor else argument.name
-            self.parameters.append(Parameter(name, argument, argument.name in either))
+            name = "input" if argument.name == "self" and argument.is_tensor and not argument.is_list else argument.name
+            self.parameters.append(Parameter(name, argument, argument.name in either, position))
         self.positional = [p for p in self.parameters if not p.kwarg_only]
         self.required = sum(p.default is MISSING for p in self.positional)
         self.out = find_overload(declaration.out) if declaration.out is not None and not method and takes_out else None
@@ -92,6 +92,8 @@ class Signature:
         self.out_is_list = self.out is not None and not self.out_count
         self.pin_at = pin_position(declaration.schema)
         self.is_factory = self.pin_at >= 0
+        #: Whether Python hands back the list whose tensors are written, as it was given.
+        self.returns_list = _writes_list_only(declaration.schema)
         self.varargs = len(self.positional) == 1 and self._takes_ints(self.positional[0])
 
     @staticmethod
@@ -279,8 +281,14 @@ def call_packet(function: Any, packet: Packet, args: tuple[Any, ...], kwargs: di
     for signature in signatures:
         bound = signature.try_bind(args, kwargs)
         if bound is not None:
-            return signature.call(bound, kwargs)
+            result = signature.call(bound, kwargs)
+            return (args[0] if args else kwargs["self"]) if signature.returns_list else result
     raise mismatch(packet, signatures, args, kwargs)
+
+
+def _writes_list_only(schema: Schema) -> bool:
+    """Whether a list of tensors, the first argument, is all that an operator writes."""
+    return [i for i, a in enumerate(schema.arguments) if a.writes] == [0] and schema.arguments[0].is_list
 
 
 def call_method(function: Any, packet: Packet, self: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -16,6 +16,31 @@ def _as_list(tensors: Tensors) -> list[Tensor]:
     return [tensors] if isinstance(tensors, Tensor) else list(tensors)
 
 
+#: Devices whose tensors may be worked on as lists; others are taken one by one.
+_WITH_LISTS = ("cpu", "cuda", "xpu", "mtia")
+
+
+def _takes_lists(tensors: list[Tensor], device: mt.device, foreach: bool | None) -> bool:
+    """Whether tensors of one device are worked on as a list: where that is asked for, or nothing speaks against it.
+
+    Raises
+    ------
+    RuntimeError
+        Where it is asked for and the device cannot.
+    """
+    supported = device.type in _WITH_LISTS
+    if foreach and not supported:
+        raise RuntimeError(f"foreach=True was passed, but can't use the foreach API on {device.type} tensors")
+    return bool(foreach) or foreach is None and supported and all(type(t) is Tensor for t in tensors)
+
+
+def _by_device(tensors: list[Tensor]) -> dict[mt.device, list[Tensor]]:
+    groups: dict[mt.device, list[Tensor]] = {}
+    for tensor in tensors:
+        groups.setdefault(tensor.device, []).append(tensor)
+    return groups
+
+
 def _grads(parameters: Tensors) -> list[Tensor]:
     return [param.grad for param in _as_list(parameters) if param.grad is not None]
 
@@ -35,14 +60,20 @@ def get_total_norm(
     error_if_nonfinite
         Whether a norm that is not finite is an error.
     foreach
-        Has no effect: there is one implementation.
+        Whether the ``torch._foreach_`` operators do it; by default they do where the device has them.
     """
     tensors = _as_list(tensors)
     norm_type = float(norm_type)
     if not tensors:
         return mt.tensor(0.0)
     device = tensors[0].device
-    norms = [mt.linalg_vector_norm(tensor, norm_type).to(device) for tensor in tensors]
+    norms: list[Tensor] = []
+    for place, group in _by_device(tensors).items():
+        if _takes_lists(group, place, foreach):
+            norms += mt._foreach_norm(group, norm_type)
+        else:
+            norms += [mt.linalg_vector_norm(tensor, norm_type) for tensor in group]
+    norms = [norm.to(device) for norm in norms]
     total_norm = mt.linalg_vector_norm(mt.stack(norms), norm_type)
     if error_if_nonfinite and bool(mt.logical_or(total_norm.isnan(), total_norm.isinf())):
         raise RuntimeError(
@@ -68,15 +99,20 @@ def clip_grads_with_norm_(
     total_norm
         The present norm.
     foreach
-        Has no effect: there is one implementation.
+        Whether the ``torch._foreach_`` operators do it; by default they do where the device has them.
     """
     grads = _grads(parameters)
     if not grads:
         return
     # Multiplying by 1 costs less than asking the device whether there is anything to do.
     factor = mt.clamp(float(max_norm) / (total_norm + 1e-6), max=1.0)
-    for grad in grads:
-        grad.mul_(factor.to(grad.device))
+    for place, group in _by_device(grads).items():
+        own = factor.to(place)
+        if _takes_lists(group, place, foreach):
+            mt._foreach_mul_(group, own)
+        else:
+            for grad in group:
+                grad.mul_(own)
 
 
 @mt.no_grad()
@@ -100,7 +136,7 @@ def clip_grad_norm_(
     error_if_nonfinite
         Whether a norm that is not finite is an error.
     foreach
-        Has no effect: there is one implementation.
+        Whether the ``torch._foreach_`` operators do it; by default they do where the device has them.
 
     Returns
     -------
@@ -146,8 +182,13 @@ def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | Non
     clip_value
         The limit.
     foreach
-        Has no effect: there is one implementation.
+        Whether the ``torch._foreach_`` operators do it; by default they do where the device has them.
     """
     clip_value = float(clip_value)
-    for grad in _grads(parameters):
-        grad.clamp_(min=-clip_value, max=clip_value)
+    for place, group in _by_device(_grads(parameters)).items():
+        if _takes_lists(group, place, foreach):
+            mt._foreach_clamp_min_(group, -clip_value)
+            mt._foreach_clamp_max_(group, clip_value)
+        else:
+            for grad in group:
+                grad.clamp_(min=-clip_value, max=clip_value)
