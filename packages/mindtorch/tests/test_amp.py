@@ -1,8 +1,11 @@
-"""Autocast, which can only be off, and the scaling of gradients."""
+"""Autocast, and the scaling of gradients."""
 
 from __future__ import annotations
 
+import doctest
 import math
+import threading
+from pathlib import Path
 
 import pytest
 
@@ -42,10 +45,169 @@ def test_autocast_switched_off_works():
     assert function(1) == 2
 
 
-def test_autocast_switched_on_says_that_it_is_not_supported():
-    with pytest.raises(NotImplementedError, match=r"torch\.autocast\('cpu'\)"):
-        torch.autocast("cpu")
-    assert not torch.amp.is_autocast_available("cpu")
+def test_products_compute_in_a_half_type_and_losses_in_float32():
+    layer, x = torch.nn.Linear(2, 2), torch.ones(2, 2)
+    with torch.autocast("cpu"):
+        y = layer(x)
+        loss = torch.nn.functional.cross_entropy(y, torch.tensor([0, 1]))
+        assert (y.dtype, loss.dtype, (y + x).dtype) == (torch.bfloat16, torch.float32, torch.float32)
+        assert torch.mm(x, x, out=torch.empty(2, 2)).dtype == torch.float32
+        assert torch.mm(x.double(), x.double()).dtype == torch.float64
+        assert torch.cat([x, x.bfloat16()]).dtype == torch.float32
+        with pytest.raises(RuntimeError, match="Unexpected floating ScalarType"):
+            torch.cat([x.half(), x.bfloat16()])
+    loss.backward()
+    assert layer.weight.grad.dtype == torch.float32
+
+
+def test_each_autocast_restores_what_was_before():
+    seen = []
+    with torch.autocast("cpu"):
+        with torch.autocast("cpu", torch.float16, cache_enabled=False):
+            seen.append((torch.get_autocast_dtype("cpu"), torch.is_autocast_cache_enabled()))
+        with torch.autocast("cpu", enabled=False):
+            seen.append(torch.is_autocast_enabled("cpu"))
+        seen.append((torch.get_autocast_dtype("cpu"), torch.is_autocast_cache_enabled()))
+        thread = threading.Thread(target=lambda: seen.append(torch.is_autocast_enabled("cpu")))
+        thread.start()
+        thread.join()
+    assert seen == [(torch.float16, False), False, (torch.bfloat16, True), False]
+    assert not torch.is_autocast_enabled("cpu") and torch.mm(torch.ones(1, 1), torch.ones(1, 1)).dtype == torch.float32
+
+
+def test_an_autocast_may_enter_itself():
+    @torch.autocast("cpu")
+    def depth(n):
+        return depth(n - 1) if n else torch.is_autocast_enabled("cpu")
+
+    assert depth(3) and not torch.is_autocast_enabled("cpu")
+
+
+def cast_nodes(cache_enabled):
+    weight, x = torch.ones(2, 2, requires_grad=True), torch.ones(2, 2)
+    with torch.autocast("cpu", cache_enabled=cache_enabled):
+        return [torch.mm(x, weight).grad_fn.next_functions[1][0] for _ in range(2)]
+
+
+def test_casts_of_parameters_are_made_once():
+    first, second = cast_nodes(True)
+    assert first is second and first.name() == "ToCopyBackward0"
+    first, second = cast_nodes(False)
+    assert first is not second
+    weight = torch.ones(2, 2, requires_grad=True)
+    with torch.autocast("cpu"):
+        with torch.no_grad():
+            torch.mm(weight, weight)
+        assert torch.mm(weight, weight).requires_grad
+        weight.data.mul_(3)
+        torch.clear_autocast_cache()
+        assert torch.mm(weight, weight)[0, 0] == 18
+
+
+def test_forms_that_write_take_what_they_are_given():
+    x = torch.ones(2, 2)
+    with torch.autocast("cpu"):
+        assert x.clone().addmm_(x, x).dtype == torch.float32
+        with pytest.raises(RuntimeError, match="same dtype"):
+            x.clone().addmm_(x.bfloat16(), x)
+
+
+def test_an_unknown_dtype_switches_it_off():
+    with pytest.warns(UserWarning, match="CPU Autocast only supports dtypes of torch.bfloat16, torch.float16"):
+        assert not torch.autocast("cpu", torch.float32)._enabled
+    with pytest.raises(RuntimeError, match="unsupported scalarType"):
+        torch.autocast("meta")
+
+
+class Product(torch.autograd.Function):
+    @staticmethod
+    @torch.amp.custom_fwd(device_type="cpu")
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a.mm(b)
+
+    @staticmethod
+    @torch.amp.custom_bwd(device_type="cpu")
+    def backward(ctx, grad):
+        a, b = ctx.saved_tensors
+        product = grad.mm(b.t())
+        assert product.dtype == torch.bfloat16
+        return product, a.t().mm(grad)
+
+
+class InFloat32(torch.autograd.Function):
+    @staticmethod
+    @torch.amp.custom_fwd(device_type="cpu", cast_inputs=torch.float32)
+    def forward(ctx, a):
+        assert not torch.is_autocast_enabled("cpu")
+        return a.mm(a)
+
+
+def test_functions_compute_backward_as_they_did_forward():
+    a = torch.ones(2, 2, requires_grad=True)
+    with torch.autocast("cpu"):
+        y = Product.apply(a, a)
+        assert InFloat32.apply(torch.ones(2, 2).bfloat16()).dtype == torch.float32
+    y.sum().backward()
+    assert y.dtype == torch.bfloat16 and a.grad.dtype == torch.float32
+
+
+def trained(enabled):
+    torch.manual_seed(0)
+    layers = [
+        torch.nn.Conv2d(1, 4, 3), torch.nn.BatchNorm2d(4), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.LayerNorm(36),
+        torch.nn.Linear(36, 5),
+    ]  # fmt: skip
+    model = torch.nn.Sequential(*layers)
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    x, target, losses = torch.randn(16, 1, 5, 5), torch.arange(16) % 5, []
+    for _ in range(12):
+        optimizer.zero_grad()
+        with torch.autocast("cpu", enabled=enabled):
+            loss = torch.nn.functional.cross_entropy(model(x), target)
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+def test_training_in_bfloat16_follows_float32():
+    """Losses within 1 % of each other; both fall."""
+    half, single = trained(True), trained(False)
+    assert half != single and half[-1] < half[0]
+    assert all(abs(a - b) <= 0.01 * max(abs(b), 0.5) for a, b in zip(half, single, strict=True))
+
+
+def test_custom_operators_have_casts_of_their_own():
+    seen = []
+
+    @torch.library.custom_op("autocast_tests::product", mutates_args=())
+    def product(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        seen.append((x.dtype, torch.is_autocast_enabled("cpu"), torch.mm(x, y).dtype))
+        return x.mm(y)
+
+    product.register_autocast("cpu", torch.float16)
+    x = torch.ones(2, 2)
+    with torch.autocast("cpu"):
+        product(x, x)
+        product(x.double(), x.double())
+    product(x, x)
+    half, double, single = torch.float16, torch.float64, torch.float32
+    assert seen == [(half, False, half), (double, False, double), (single, False, single)]
+    with pytest.raises(ValueError, match="Device type 'meta' does not support autocast"):
+        product.register_autocast("meta", torch.float16)
+
+
+def test_casts_go_with_the_library_that_registered_them():
+    definitions, x = torch.library.Library("autocast_tests2", "DEF"), torch.ones(2)
+    definitions.define("twice(Tensor x) -> Tensor")
+    definitions.impl("twice", lambda x: x * 2, "CompositeExplicitAutograd")
+    casts = torch.library.Library("autocast_tests2", "FRAGMENT")
+    torch.library.register_autocast("autocast_tests2::twice", "cpu", torch.float16, lib=casts)
+    with torch.autocast("cpu"):
+        assert torch.ops.autocast_tests2.twice(x).dtype == torch.float16
+        casts._destroy()
+        assert torch.ops.autocast_tests2.twice(x).dtype == torch.float32
 
 
 def test_autocast_for_an_absent_device_warns_and_is_off():
@@ -149,3 +311,11 @@ def test_collections_are_scaled_item_by_item(scaler, parameter):
     assert first.tolist() == second.tolist() == [8.0, 8.0]
     with pytest.raises(ValueError, match="outputs must be a Tensor or an iterable"):
         scaler.scale(3)
+
+
+def test_the_page_about_autocast_says_what_happens():
+    page = Path(__file__).parents[3] / "docs" / "autocast.md"
+    if not page.exists():
+        pytest.skip("the documents are part of the repository, not of the distribution")
+    results = doctest.testfile(str(page), module_relative=False)
+    assert results.attempted > 5 and not results.failed

@@ -62,8 +62,11 @@ _EXPORTS = {
     "._symbolic": "SymBool SymFloat SymInt sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum",
     "._threads": """get_num_interop_threads get_num_threads set_flush_denormal set_num_interop_threads
         set_num_threads""",
-    ".amp": """GradScaler autocast clear_autocast_cache get_autocast_dtype get_autocast_cpu_dtype get_autocast_gpu_dtype
-        is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled""",
+    ".amp": "GradScaler autocast",
+    ".amp.autocast_mode": """autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache
+        get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype is_autocast_cache_enabled
+        is_autocast_cpu_enabled is_autocast_enabled set_autocast_cache_enabled set_autocast_cpu_dtype
+        set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype""",
     "mt_autograd.anomaly_mode": "is_anomaly_check_nan_enabled is_anomaly_enabled",
     "mt_core.printing": "set_printoptions",
     "mt_core.interop": "as_tensor asarray from_dlpack from_numpy frombuffer to_dlpack",

@@ -50,8 +50,10 @@ _FILES = {
 #: PyTorch's module -> our modules, and what they define that lies elsewhere than its neighbours.
 _ELSEWHERE = {
     "torch": {
-        "mindtorch.amp.autocast_mode": """clear_autocast_cache get_autocast_cpu_dtype get_autocast_dtype
-            get_autocast_gpu_dtype is_autocast_cache_enabled is_autocast_cpu_enabled is_autocast_enabled""",
+        "mindtorch.amp.autocast_mode": """autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache
+            get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype is_autocast_cache_enabled
+            is_autocast_cpu_enabled is_autocast_enabled set_autocast_cache_enabled set_autocast_cpu_dtype
+            set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype""",
         "mt_autograd.anomaly_mode": "is_anomaly_check_nan_enabled is_anomaly_enabled",
         "mt_core.autograd_state": "is_grad_enabled is_inference_mode_enabled",
         "mt_core.functional": "combinations nonzero",

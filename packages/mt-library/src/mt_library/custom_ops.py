@@ -8,12 +8,13 @@ from typing import Any, NoReturn
 
 from mt_core import Tensor
 from mt_core.cell import cell_of
+from mt_core.dtypes import dtype
 from mt_core.schema import Argument, parse_schema
 from mt_core.tensor_types import tensors_in
 
 from . import fake
 from .autograd import autograd_kernel, check_differentiable
-from .library import Library, find_operator, kernel_keys
+from .library import Library, check_autocast, find_operator, kernel_keys
 from .ops import OpOverload, ops
 from .schema_inference import infer_schema
 from .tags import Tag, as_tags
@@ -281,17 +282,23 @@ class CustomOpDef:
             f"register_torch_dispatch: rules of subclasses and modes are not supported ({self._qualname})"
         )
 
-    def register_autocast(self, device_type: str, cast_inputs: Any) -> NoReturn:
-        """Refuse: autocast does not know custom operators.
+    def register_autocast(self, device_type: str, cast_inputs: dtype) -> None:
+        """Cast the floating-point tensors of calls where autocast is on, which is off inside.
+
+        Parameters
+        ----------
+        device_type
+            Whose tensors are cast, and for which autocast must be on.
+        cast_inputs
+            What they become.
 
         Raises
         ------
-        NotImplementedError
-            Always.
+        ValueError
+            For a device type without autocast.
         """
-        raise NotImplementedError(
-            f"register_autocast: autocast rules of custom operators are not supported ({self._qualname})"
-        )
+        check_autocast(device_type)
+        self._lib.cast_under_autocast(find_operator(self._qualname), device_type, cast_inputs)
 
 
 def _address(tensor: Tensor) -> int:

@@ -6,7 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from mt_core import device
 from mt_core.api.arguments import _SINGLE as _SCHEMA_TYPES
+from mt_core.dtypes import dtype
+from mt_core.layers.autocast import WITHOUT, register_casts, withdraw_casts
 from mt_core.schema import Schema, parse_schema
 
 from . import registrations
@@ -16,7 +19,17 @@ from .ops import OpOverload, OpOverloadPacket, ops
 from .registrations import Operator, fallthrough_kernel
 from .tags import Tag, as_tags
 
-__all__ = ["Library", "define", "fallthrough_kernel", "find_operator", "impl", "keep", "kernel_keys", "qualified_name"]
+__all__ = [
+    "Library",
+    "check_autocast",
+    "define",
+    "fallthrough_kernel",
+    "find_operator",
+    "impl",
+    "keep",
+    "kernel_keys",
+    "qualified_name",
+]
 
 _RESERVED_NAMESPACES = ("prim",)
 
@@ -57,12 +70,19 @@ class Library:
         self.dispatch_key = dispatch_key
         self._definitions: list[Operator] = []
         self._kernels: list[tuple[Operator, str, Callable[..., Any]]] = []
+        self._casts: list[tuple[str, str]] = []
         owned = ns if kind == "DEF" else None
-        self._destroy = weakref.finalize(self, _destroy, owned, self._definitions, self._kernels)
+        self._destroy = weakref.finalize(self, _destroy, owned, self._definitions, self._kernels, self._casts)
         self._destroy.atexit = False
 
     def __repr__(self) -> str:
         return f"Library(kind={self.kind}, ns={self.ns}, dispatch_key={self.dispatch_key})>"
+
+    def cast_under_autocast(self, operator: Operator, device_type: str, wanted: dtype) -> None:
+        """Where autocast is on for a device type, floating-point tensors of it become `wanted` before the operator."""
+        name = operator.overload.qualified_name
+        register_casts(name, device_type, wanted)
+        self._casts.append((name, device_type))
 
     def define(self, schema: str, alias_analysis: str = "", *, tags: Tag | Sequence[Tag] = ()) -> str:
         """Define an operator.
@@ -182,9 +202,22 @@ def _take_namespace(ns: str) -> None:
     _owned_namespaces.add(ns)
 
 
+def check_autocast(device_type: str) -> None:
+    """Refuse what is no device type that has autocast, with ValueError in PyTorch's words."""
+    if not isinstance(device_type, str):
+        raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
+    if device(device_type).type in WITHOUT:
+        raise ValueError(f"Device type '{device_type}' does not support autocast.")
+
+
 def _destroy(
-    owned: str | None, definitions: list[Operator], kernels: list[tuple[Operator, str, Callable[..., Any]]]
+    owned: str | None,
+    definitions: list[Operator],
+    kernels: list[tuple[Operator, str, Callable[..., Any]]],
+    casts: list[tuple[str, str]],
 ) -> None:
+    while casts:
+        withdraw_casts(*casts.pop())
     while kernels:
         operator, key, fn = kernels.pop()
         operator.withdraw(key, fn)

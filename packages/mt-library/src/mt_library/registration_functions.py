@@ -3,9 +3,11 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
+from mt_core.dtypes import dtype
+
 from .autograd import autograd_kernel, check_differentiable
 from .custom_ops import CustomOpDef, find_custom_op
-from .library import Library, find_operator, keep, kernel_keys, qualified_name
+from .library import Library, check_autocast, find_operator, keep, kernel_keys, qualified_name
 from .ops import OpOverload
 
 __all__ = [
@@ -185,17 +187,33 @@ def register_torch_dispatch(
     raise NotImplementedError(f"register_torch_dispatch: rules of subclasses and modes are not supported ({op})")
 
 
-def register_autocast(
-    op: AnyOperator, device_type: str, cast_inputs: Any, /, *, lib: Library | None = None
-) -> NoReturn:
-    """Refuse: autocast does not know custom operators.
+def register_autocast(op: AnyOperator, device_type: str, cast_inputs: dtype, /, *, lib: Library | None = None) -> None:
+    """Cast the floating-point tensors of an operator's calls where autocast is on, which is off inside of it.
+
+    Parameters
+    ----------
+    op, lib
+        See `register_autograd`.
+    device_type
+        Whose tensors are cast, and for which autocast must be on.
+    cast_inputs
+        What they become.
 
     Raises
     ------
-    NotImplementedError
-        Always.
+    ValueError
+        For no operator, and for a device type without autocast.
     """
-    raise NotImplementedError(f"register_autocast: autocast rules of custom operators are not supported ({op})")
+    if not isinstance(op, (str, OpOverload, CustomOpDef)):
+        raise ValueError(f"register_autocast({op}): got unexpected type for op: {type(op)}")
+    custom = find_custom_op(op)
+    if custom is not None:
+        custom.register_autocast(device_type, cast_inputs)
+        return
+    name = qualified_name(op)  # type: ignore[arg-type]
+    check_autocast(device_type)
+    operator = find_operator(name)
+    (lib or keep(name.partition("::")[0])).cast_under_autocast(operator, device_type, cast_inputs)
 
 
 def triton_op(name: str, fn: Any = None, /, *, mutates_args: Any, schema: str | None = None) -> NoReturn:

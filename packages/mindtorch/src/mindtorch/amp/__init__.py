@@ -1,4 +1,4 @@
-"""``torch.amp``: computing parts of a program in a smaller dtype. Autocasting itself is not supported yet."""
+"""``torch.amp``: computing parts of a program in a smaller dtype."""
 
 from .autocast_mode import autocast as autocast
 from .autocast_mode import clear_autocast_cache as clear_autocast_cache
