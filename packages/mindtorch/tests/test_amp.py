@@ -152,6 +152,21 @@ def test_functions_compute_backward_as_they_did_forward():
     assert y.dtype == torch.bfloat16 and a.grad.dtype == torch.float32
 
 
+@pytest.mark.parametrize("use_reentrant", [False, True])
+def test_what_is_computed_again_is_computed_under_the_same_autocast(use_reentrant):
+    layer, x, seen = torch.nn.Linear(3, 3), torch.randn(2, 3, requires_grad=True), []
+
+    def block(x):
+        y = layer(x)
+        seen.append(y.dtype)
+        return y.relu()
+
+    with torch.autocast("cpu", torch.float16):
+        y = torch.utils.checkpoint.checkpoint(block, x, use_reentrant=use_reentrant)
+    y.sum().backward()
+    assert seen == [torch.float16] * 2 and not torch.is_autocast_enabled("cpu")
+
+
 def trained(enabled):
     torch.manual_seed(0)
     layers = [

@@ -18,6 +18,7 @@ from weakref import ref
 from mt_core import random
 from mt_core.api import _functions as ops
 from mt_core.autograd_state import enable_grad, no_grad
+from mt_core.layers.autocast import AsItWas
 from mt_core.plugins.runtime_access import accelerator_type
 from mt_core.random.devices import default_generator_of, device_states, restore_device_states
 from mt_core.tensor import Tensor
@@ -309,7 +310,7 @@ class _Frame:
         self.check = check
         self.early_stop = early_stop
         self.first_context, self.second_context = contexts
-        self.random_state = _RandomState(preserve)
+        self.random_state, self.casts = _RandomState(preserve), AsItWas()
         self.placeholders: list[ref[_Placeholder]] = []
         self.metadata: list[dict[str, Any]] = []
         self._recomputed: set[int] = set()
@@ -372,7 +373,13 @@ class _Frame:
             args[position] = next(saved)
         kwargs = {**self._named_others, **{name: next(saved) for name in self._names}}
         try:
-            with self.random_state, self.second_context, saved_tensors_hooks(second.pack, _unchanged), enable_grad():
+            with (
+                self.random_state,
+                self.casts,
+                self.second_context,
+                saved_tensors_hooks(second.pack, _unchanged),
+                enable_grad(),
+            ):
                 self.function(*args, **kwargs)
         except _StopRecomputation:
             pass
@@ -469,7 +476,7 @@ class CheckpointFunction(Function):
     def forward(ctx: Any, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:
         check_backward_validity(args)
         ctx.run_function = run_function
-        ctx.random_state = _RandomState(preserve_rng_state)
+        ctx.random_state, ctx.casts = _RandomState(preserve_rng_state), AsItWas()
         ctx.positions = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
         ctx.others = [None if isinstance(a, Tensor) else a for a in args]
         ctx.save_for_backward(*(args[i] for i in ctx.positions))
@@ -488,7 +495,7 @@ class CheckpointFunction(Function):
         for position, tensor in zip(ctx.positions, ctx.saved_tensors, strict=True):
             inputs[position] = tensor
         detached = detach_variable(tuple(inputs))
-        with ctx.random_state, enable_grad():
+        with ctx.random_state, ctx.casts, enable_grad():
             outputs = ctx.run_function(*detached)
         outputs = outputs if isinstance(outputs, tuple) else (outputs,)
         recorded = [(y, g) for y, g in zip(outputs, grads) if isinstance(y, Tensor) and y.requires_grad]

@@ -26,6 +26,7 @@ from .autocast_lists import PARTS_ARE_SEEN, lists_of
 
 __all__ = [
     "WITHOUT",
+    "AsItWas",
     "Autocast",
     "Settings",
     "is_enabled",
@@ -94,6 +95,40 @@ settings = Settings()
 _REGISTERED: dict[tuple[str, str], dtype] = {}
 
 
+class AsItWas:
+    """Context manager: autocast as it was in this thread when this object was made."""
+
+    def __init__(self) -> None:
+        self._then = _state()
+
+    def __enter__(self) -> None:
+        self._before = _state()
+        _set_state(self._then)
+        settings.nesting += 1
+
+    def __exit__(self, *exc_info: object) -> None:
+        settings.nesting -= 1
+        if not settings.nesting:
+            settings.forget_casts()
+        _set_state(self._before)
+
+
+def _state() -> tuple[set[str], dict[str, dtype], bool]:
+    return set(settings.enabled), dict(settings.dtypes), settings.cache_enabled
+
+
+def _set_state(state: tuple[set[str], dict[str, dtype], bool]) -> None:
+    enabled, given, settings.cache_enabled = state
+    settings.enabled, settings.dtypes = set(enabled), dict(given)
+    _refresh()
+
+
+def _refresh() -> None:
+    """Let the thread's calls come by this layer where there is something to do."""
+    tls.include = tls.include | AUTOCAST if settings.enabled else tls.include & ~AUTOCAST
+    tls.refresh()
+
+
 def known_device(device_type: str) -> str:
     """The device type, where there is autocast for it.
 
@@ -119,8 +154,7 @@ def set_enabled(device_type: str, enabled: bool) -> None:
         settings.enabled.add(device_type)
     else:
         settings.enabled.discard(device_type)
-    tls.include = tls.include | AUTOCAST if settings.enabled else tls.include & ~AUTOCAST
-    tls.refresh()
+    _refresh()
 
 
 def register_casts(operator: str, device_type: str, wanted: dtype) -> None:
