@@ -27,7 +27,7 @@ class OperatorMethods:
         "__ixor__": ("bitwise_xor_.Tensor", ""),
         "__ilshift__": ("bitwise_left_shift_.Tensor", ""), "__irshift__": ("bitwise_right_shift_.Tensor", ""),
     }  # fmt: skip
-    #: method -> packet function called as f(other, self) for a number on the left
+    #: method -> packet function called as f(other, self), which Python asks of a number on the left
     reflected = {
         "__rtruediv__": "div", "__rfloordiv__": "floor_divide", "__rmod__": "remainder", "__rpow__": "pow",
         "__rlshift__": "bitwise_left_shift", "__rrshift__": "bitwise_right_shift",
@@ -120,7 +120,8 @@ class OperatorMethods:
 
     def _reflected(self, name: str, packet: str) -> str:
         return f"""    def {name}(self, other):
-        if other.__class__ in NUMBERS:
+        kind = other.__class__
+        if kind in NUMBERS or kind in TENSORS:
             try:
                 return reflected(_{packet}_packet, self, other)
             except Overridden:

@@ -227,19 +227,30 @@ def _selected(results: Any, inverse: bool, counts: bool) -> Any:
     return tuple(wanted) if len(wanted) > 1 else wanted[0]
 
 
+def _unraveled_sizes(shape: Any) -> list[int]:
+    if isinstance(shape, int):
+        return [shape]
+    if not isinstance(shape, Sequence):
+        raise TypeError(f"expected 'shape' to be int or sequence of ints, but got {type(shape)}")
+    for n in shape:
+        if not isinstance(n, int):
+            raise TypeError(f"expected 'shape' sequence to only contain ints, but got {type(n)}")
+    return list(shape)
+
+
 @overridable
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
-    """Coordinates in an array of `shape` of flat (row-major) indices."""
+    """Coordinates in an array of `shape` of flat (row-major) indices: views of one tensor, beside one another."""
     if not isinstance(indices, Tensor) or indices.dtype.category != 1:
         raise TypeError(f"expected 'indices' to be integer dtype, but got {getattr(indices, 'dtype', type(indices))}")
-    sizes = [shape] if isinstance(shape, int) else list(shape.tolist() if isinstance(shape, Tensor) else shape)
+    sizes = _unraveled_sizes(shape)
     if any(n < 0 for n in sizes):
         raise ValueError(f"'shape' cannot have negative values, but got {tuple(sizes)}")
     found, rest = [], indices
     for n in reversed(sizes):
         found.append(rest % n)
         rest = rest.div(n, rounding_mode="floor")
-    return tuple(reversed(found))
+    return tuple(ops.stack(found[::-1], -1).unbind(-1)) if found else ()
 
 
 @overridable

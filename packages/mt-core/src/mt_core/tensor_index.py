@@ -7,7 +7,7 @@ one `index` or `index_put_`.
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -194,16 +194,18 @@ def applied(self: Any, key: Any) -> tuple[Any, list[Any]]:
     IndexError, TypeError, ValueError
         In PyTorch's words.
     """
-    items = _as_items(key)
     ndim = self._array.ndim
+    if not ndim and key.__class__ in (int, slice):
+        _refuse_number_index(key)
+    items = _as_items(key)
     specified = sum([1 if item.__class__ is int else _consumes(item) for item in items])
     if specified > ndim:
         raise IndexError(f"too many indices for tensor of dimension {ndim}")
     indices: list[Any] = []
     view, dim = self, 0
-    for item in items:
+    for place, item in enumerate(items):
         if item.__class__ is int:
-            view = _selected(view, dim, item)
+            view = _selected(view, dim, item, place)
         elif item is Ellipsis:
             dim += ndim - specified
         elif item is None:
@@ -216,9 +218,9 @@ def applied(self: Any, key: Any) -> tuple[Any, list[Any]]:
             view = _unsqueeze[view._keys | tls.mode](view, dim)
             dim = _record(indices, dim, _truth(item, view))
         elif item.__class__ in TENSORS:
-            view, dim = _tensor_item(view, dim, item, indices)
+            view, dim = _tensor_item(view, dim, item, place, indices)
         else:
-            view = _selected(view, dim, item)
+            view = _selected(view, dim, item, place)
     return view, indices
 
 
@@ -270,22 +272,29 @@ def _consumes(item: Any) -> int:
     return 1
 
 
-def _selected(view: Any, dim: int, item: Any) -> Any:
+def _refuse_number_index(key: Any) -> NoReturn:
+    """An integer or a slice alone, of a tensor without dimensions."""
+    if key.__class__ is slice:
+        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+    if key:
+        raise IndexError(f"index {key} is out of bounds for dimension 0 with size 0")
+    raise IndexError(
+        "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a "
+        "0-dim tensor to a number"
+    )
+
+
+def _selected(view: Any, dim: int, item: Any, place: int) -> Any:
+    """One row of a dimension; what is out of bounds is told with its place in the index, as in PyTorch."""
     if item.__class__ is not int and not hasattr(item, "__index__"):
         raise IndexError(
             "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
             f"(got {type(item).__name__})"
         )
     index = item if item.__class__ is int else item.__index__()
-    shape = view._array.shape
-    if dim == 0 and not shape:
-        raise IndexError(
-            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert "
-            "a 0-dim tensor to a number"
-        )
-    size = shape[dim]
+    size = view._array.shape[dim]
     if not -size <= index < size:
-        raise IndexError(f"index {index} is out of bounds for dimension {dim} with size {size}")
+        raise IndexError(f"index {index} is out of bounds for dimension {place} with size {size}")
     return _select[view._keys | tls.mode](view, dim, index)
 
 
@@ -324,13 +333,13 @@ def _record(indices: list[Any], dim: int, index: Any) -> int:
     return dim + 1
 
 
-def _tensor_item(view: Any, dim: int, item: Any, indices: list[Any]) -> tuple[Any, int]:
+def _tensor_item(view: Any, dim: int, item: Any, place: int, indices: list[Any]) -> tuple[Any, int]:
     d = item._dtype
     if item._array.ndim == 0 and (d.is_integral or d is dtypes.bool):
         if d in _MASKS:
             view = _unsqueeze[view._keys | tls.mode](view, dim)
             return view, _record(indices, dim, _truth(item.item(), view))
-        return _selected(view, dim, item.item()), dim
+        return _selected(view, dim, item.item(), place), dim
     if d not in (dtypes.int64, dtypes.int32, *_MASKS):
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
     after = _record(indices, dim, item)

@@ -12,6 +12,7 @@ from mt_core.checks.indexing import (
     refuse_copied,
     refuse_flat,
     refuse_index,
+    refuse_looked_up,
     refuse_picked,
     refuse_selected,
     refuse_short_source,
@@ -49,12 +50,11 @@ def _reads_nothing(self: np.ndarray, where: tuple[Any, ...]) -> bool:
 
 def _refuse_beyond(self: np.ndarray, where: tuple[Any, ...]) -> None:
     """Say which index is the first that NumPy refuses."""
-    for dim, index in enumerate(where):
-        size = self.shape[dim]
-        if index is not _ALL:
-            wrong = index[(index >= size) | (index < -size)]
-            if wrong.size:
-                refuse_index(wrong.flat[0], dim, size)
+    looked_up = [(self.shape[dim], index) for dim, index in enumerate(where) if index is not _ALL]
+    for place, (size, index) in enumerate(looked_up):
+        wrong = index[(index >= size) | (index < -size)]
+        if wrong.size:
+            refuse_looked_up(wrong.flat[0], place, size)
 
 
 @kernel("index.Tensor", half="native")

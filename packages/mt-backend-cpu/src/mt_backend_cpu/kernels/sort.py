@@ -286,10 +286,48 @@ def unique_dim(
 ) -> tuple[Any, Any, Any]:
     """self (*L, N, *R) -> values (*L, U, *R), inverse (N,) and counts (U,) of int64, at `dim`.
 
-    As PyTorch's kernel on the CPU, which counts and inverts whether asked or not.
+    As PyTorch's kernel on the CPU, which counts and inverts whether asked or not. A slice with a NaN is equal to none.
     """
-    values, inverse, counts = np.unique(self, return_inverse=True, return_counts=True, axis=dim)
+    if self.shape[dim] <= _INSERTED and (self != self).any():
+        return _unique_beside_nan(self, dim)
+    values, inverse, counts = np.unique(self, return_inverse=True, return_counts=True, axis=dim, equal_nan=False)
     return values, inverse.reshape(-1), counts
+
+
+#: How many elements C++'s sort orders by insertion alone: of so few, what stands beside NaNs is as in PyTorch.
+_INSERTED = 16
+
+
+def _unique_beside_nan(self: np.ndarray, dim: int) -> tuple[Any, Any, Any]:
+    """`unique_dim` of a few slices in the order of an insertion sort, to which a NaN is neither less nor greater."""
+    rows = np.moveaxis(self, dim, 0)
+    flat = rows.reshape(rows.shape[0], -1)
+    order = _inserted(flat)
+    same = (flat[order[1:]] == flat[order[:-1]]).all(-1)
+    starts = np.flatnonzero(np.concatenate([[True], ~same]))
+    inverse = np.empty(len(order), np.int64)
+    inverse[order] = np.cumsum(np.concatenate([[0], ~same]))
+    counts = np.diff(np.concatenate([starts, [len(order)]]))
+    return np.moveaxis(rows[np.asarray(order)[starts]], 0, dim), inverse, counts
+
+
+def _inserted(rows: np.ndarray) -> list[int]:
+    """rows (N, E) -> their places, sorted by insertion: before the first, or behind the last that is not greater."""
+    order: list[int] = []
+    for row in range(len(rows)):
+        at = len(order)
+        if order and _precedes(rows[row], rows[order[0]]):
+            at = 0
+        while at > 0 and _precedes(rows[row], rows[order[at - 1]]):
+            at -= 1
+        order.insert(at, row)
+    return order
+
+
+def _precedes(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether the first pair of elements of which one is less has the less in `a`."""
+    apart = np.flatnonzero((a < b) | (a > b))
+    return bool(apart.size) and bool(a[apart[0]] < b[apart[0]])
 
 
 @kernel("unique_consecutive", half="native")

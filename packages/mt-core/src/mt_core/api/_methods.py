@@ -12258,7 +12258,8 @@ class TensorBase:
         return operator_fallback(TensorBase.__rmatmul__, self, other, '__rmatmul__', True)
 
     def __rtruediv__(self, other):
-        if other.__class__ in NUMBERS:
+        kind = other.__class__
+        if kind in NUMBERS or kind in TENSORS:
             try:
                 return reflected(_div_packet, self, other)
             except Overridden:
@@ -12266,7 +12267,8 @@ class TensorBase:
         return operator_fallback(TensorBase.__rtruediv__, self, other, '__rtruediv__', True)
 
     def __rfloordiv__(self, other):
-        if other.__class__ in NUMBERS:
+        kind = other.__class__
+        if kind in NUMBERS or kind in TENSORS:
             try:
                 return reflected(_floor_divide_packet, self, other)
             except Overridden:
@@ -12274,7 +12276,8 @@ class TensorBase:
         return operator_fallback(TensorBase.__rfloordiv__, self, other, '__rfloordiv__', True)
 
     def __rmod__(self, other):
-        if other.__class__ in NUMBERS:
+        kind = other.__class__
+        if kind in NUMBERS or kind in TENSORS:
             try:
                 return reflected(_remainder_packet, self, other)
             except Overridden:
@@ -12282,7 +12285,8 @@ class TensorBase:
         return operator_fallback(TensorBase.__rmod__, self, other, '__rmod__', True)
 
     def __rpow__(self, other):
-        if other.__class__ in NUMBERS:
+        kind = other.__class__
+        if kind in NUMBERS or kind in TENSORS:
             try:
                 return reflected(_pow_packet, self, other)
             except Overridden:
@@ -12290,7 +12294,8 @@ class TensorBase:
         return operator_fallback(TensorBase.__rpow__, self, other, '__rpow__', True)
 
     def __rlshift__(self, other):
-        if other.__class__ in NUMBERS:
+        kind = other.__class__
+        if kind in NUMBERS or kind in TENSORS:
             try:
                 return reflected(_bitwise_left_shift_packet, self, other)
             except Overridden:
@@ -12298,7 +12303,8 @@ class TensorBase:
         return operator_fallback(TensorBase.__rlshift__, self, other, '__rlshift__', True)
 
     def __rrshift__(self, other):
-        if other.__class__ in NUMBERS:
+        kind = other.__class__
+        if kind in NUMBERS or kind in TENSORS:
             try:
                 return reflected(_bitwise_right_shift_packet, self, other)
             except Overridden:

@@ -113,8 +113,8 @@ def _plain_number(value: Any) -> Any:
     raise TypeError(f"not a number: {value!r}")
 
 
-def reflected(packet: Any, self: Any, number: Any) -> Any:
-    """``number <operator> self``: the number becomes a 0-dim tensor that weighs as a number in promotion."""
+def reflected(packet: Any, self: Any, other: Any) -> Any:
+    """``other <operator> self``: a number becomes a 0-dim tensor that weighs as a number in promotion."""
     if is_overridden(self._keys | tls.mode):
         raise Overridden
-    return REFLECTED[packet.name](self, number)
+    return REFLECTED[packet.name](self, other)

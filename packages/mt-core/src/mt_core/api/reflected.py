@@ -1,4 +1,4 @@
-"""Operators with a Python number on the left: ``2 / x``, ``2 // x``, ``2 % x``, ``2 ** x``, ``2 << x``."""
+"""Operators by their right operand: ``2 / x``, ``2 // x``, ``2 % x``, ``2 ** x``, ``2 << x``, ``x.__rpow__(y)``."""
 
 from __future__ import annotations
 
@@ -6,17 +6,20 @@ from collections.abc import Callable
 from typing import Any
 
 from ..promotion import result_type_of
+from ..tensor_types import TENSORS
 from . import _functions as ops
 
 __all__ = ["FORMULAS"]
 
 
-def _quotient(self: Any, number: Any) -> Any:
-    return self.reciprocal() * number
+def _quotient(self: Any, other: Any) -> Any:
+    return self.reciprocal() * other
 
 
-def _floor_quotient(self: Any, number: Any) -> Any:
-    return ops.div(_as_tensor(self, number), self, rounding_mode="floor")
+def _floor_quotient(self: Any, other: Any) -> Any:
+    if other.__class__ in TENSORS:
+        return ops.floor_divide(other, self)
+    return ops.div(_as_tensor(self, other), self, rounding_mode="floor")
 
 
 def _as_tensor(self: Any, number: Any) -> Any:
@@ -24,12 +27,12 @@ def _as_tensor(self: Any, number: Any) -> Any:
     return ops.full((), number, dtype=result_type_of([self, number]), device=self.device)
 
 
-#: Packet -> function of (tensor on the right, number on the left).
+#: Packet -> function of (tensor on the right, number or tensor on the left).
 FORMULAS: dict[str, Callable[[Any, Any], Any]] = {
     "div": _quotient,
     "floor_divide": _floor_quotient,
-    "remainder": lambda self, number: ops.remainder(number, self),
-    "pow": lambda self, number: ops.pow(number, self),
-    "bitwise_left_shift": lambda self, number: ops.bitwise_left_shift(number, self),
-    "bitwise_right_shift": lambda self, number: ops.bitwise_right_shift(number, self),
+    "remainder": lambda self, other: ops.remainder(other, self),
+    "pow": lambda self, other: ops.pow(other, self),
+    "bitwise_left_shift": lambda self, other: ops.bitwise_left_shift(other, self),
+    "bitwise_right_shift": lambda self, other: ops.bitwise_right_shift(other, self),
 }

@@ -5,13 +5,20 @@ from __future__ import annotations
 from typing import NoReturn
 
 __all__ = [
-    "refuse_classes", "refuse_copied", "refuse_flat", "refuse_index", "refuse_picked", "refuse_selected",
-    "refuse_short_source",
+    "refuse_classes", "refuse_copied", "refuse_flat", "refuse_index", "refuse_looked_up", "refuse_picked",
+    "refuse_selected", "refuse_short_source",
 ]  # fmt: skip
 
 
+def refuse_looked_up(index: int, place: int, size: int) -> NoReturn:
+    """``x[:, index]``: the first outside of -size .. size - 1, in the tensor at a place among the tensors alone."""
+    if size == 0:
+        raise IndexError("index is out of bounds for dimension with size 0")
+    raise IndexError(f"index {index} is out of bounds for dimension {place} with size {size}")
+
+
 def refuse_index(index: int, dim: int, size: int) -> NoReturn:
-    """``x[index]``: the first index outside of -size .. size - 1."""
+    """`index_fill`: the first index outside of -size .. size - 1."""
     raise IndexError(f"index {index} is out of bounds for dimension {dim} with size {size}")
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import dtypes
 from ..api import _functions as ops
-from ..checks.indexing import refuse_index, refuse_short_source
+from ..checks.indexing import refuse_looked_up, refuse_short_source
 from ..construct import tensor
 from ..dispatch.registry import register_composite as composite
 from ..host import host_array
@@ -43,11 +43,11 @@ class Places(NamedTuple):
 def _places(self: Any, indices: list[Any]) -> Places:
     named = _named(indices)
     shape, rows = self._array.shape, np.zeros((), np.int64)
-    for dim, index in named.items():
+    for place, (dim, index) in enumerate(named.items()):
         size = shape[dim]
         wrong = index[(index < -size) | (index >= size)]
         if wrong.size:
-            refuse_index(int(wrong.flat[0]), dim, size)
+            refuse_looked_up(int(wrong.flat[0]), place, size)
         rows = rows * size + np.where(index < 0, index + size, index)
     dims = tuple(named)
     adjacent = dims[-1] - dims[0] + 1 == len(dims)

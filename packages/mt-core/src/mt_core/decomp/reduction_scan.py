@@ -181,49 +181,76 @@ def _neighbours(y: Any, dim: int) -> Any:
     return y.narrow(dim, 1, max(size - 1, 0)) + y.narrow(dim, 0, max(size - 1, 0))
 
 
-def _steps(x: Any, y: Any, dim: int) -> Any:
-    """Distances between sample points, along `dim` of y."""
+def _steps(name: str, x: Any, y: Any, dim: int) -> Any:
+    """Distances between sample points along `dim`: of y, or of x itself where it has no fewer dimensions."""
     if x.dim() == 1 and y.dim() != 1:
         if x.shape[0] != y.shape[dim]:
-            raise RuntimeError("trapezoid: There must be one `x` value for each sample point")
-        x = x.reshape([-1 if i == dim % y.dim() else 1 for i in range(y.dim())])
+            raise RuntimeError(f"{name}: There must be one `x` value for each sample point")
+        x = x.reshape([-1 if i == dim else 1 for i in range(y.dim())])
+    elif x.dim() < y.dim():
+        x = x.reshape((*(1,) * (y.dim() - x.dim()), *x.shape))
     return diff(x, 1, dim, None, None)
+
+
+def _sample_dim(y: Any, dim: int) -> int:
+    """`dim` of the samples, counted from the front; IndexError where y has none."""
+    if y.dim() == 0:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return wrap_dim(dim, y.dim())
+
+
+def _cumulative_dim(y: Any, dim: int) -> int:
+    if y.dim() == 0:
+        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+    return wrap_dim(dim, y.dim())
+
+
+def _check_spacing(name: str, dx: Any) -> None:
+    if isinstance(dx, (complex, bool)):
+        raise RuntimeError(f"{name}: Currently, we only support dx as a real number.")
+
+
+def _without(y: Any, dim: int) -> Any:
+    """Zeros in the shape of y without `dim`: the integral over no samples."""
+    return y.new_zeros(tuple(n for i, n in enumerate(y.shape) if i != dim))
 
 
 @composite("trapezoid.dx", "trapz.dx")
 def trapezoid_dx(y: Any, dx: Any, dim: int) -> Any:
     """y (*, N, *) -> without `dim`."""
+    dim = _sample_dim(y, dim)
     if y.shape[dim] == 0:
-        return y.new_zeros(tuple(n for i, n in enumerate(y.shape) if i != dim % y.dim()))
-    if isinstance(dx, (complex, bool)):
-        raise RuntimeError("trapezoid: Currently, we only support dx as a real number.")
+        return _without(y, dim)
+    _check_spacing("trapezoid", dx)
     return _neighbours(y, dim).sum(dim) * (dx / 2.0)
 
 
 @composite("trapezoid.x", "trapz.x")
 def trapezoid_x(y: Any, x: Any, dim: int) -> Any:
     """y (*, N, *) -> without `dim`."""
+    dim = _sample_dim(y, wrap_dim(dim, y.dim()))
     if y.shape[dim] == 0:
-        return y.new_zeros(tuple(n for i, n in enumerate(y.shape) if i != dim % y.dim()))
-    return (_neighbours(y, dim) * _steps(x, y, dim)).sum(dim) / 2.0
+        return _without(y, dim)
+    return (_neighbours(y, dim) * _steps("trapezoid", x, y, dim)).sum(dim) / 2.0
 
 
 @composite("cumulative_trapezoid.dx")
 def cumulative_trapezoid_dx(y: Any, dx: Any, dim: int) -> Any:
     """y (*, N, *) -> (*, N - 1, *), along `dim`."""
+    dim = _cumulative_dim(y, dim)
     if y.shape[dim] == 0:
         return y.new_zeros(y.shape)
-    if isinstance(dx, (complex, bool)):
-        raise RuntimeError("cumulative_trapezoid: Currently, we only support dx as a real number.")
-    return (dx / 2.0) * _neighbours(y, dim).cumsum(dim)
+    _check_spacing("cumulative_trapezoid", dx)
+    return (dx / 2.0 * _neighbours(y, dim)).cumsum(dim)
 
 
 @composite("cumulative_trapezoid.x")
 def cumulative_trapezoid_x(y: Any, x: Any, dim: int) -> Any:
     """y (*, N, *) -> (*, N - 1, *), along `dim`."""
+    dim = _cumulative_dim(y, dim)
     if y.shape[dim] == 0:
         return y.new_zeros(y.shape)
-    return (_neighbours(y, dim) * _steps(x, y, dim)).cumsum(dim) / 2.0
+    return (_neighbours(y, dim) * _steps("cumulative_trapezoid", x, y, dim)).cumsum(dim) / 2.0
 
 
 def _check_weights(name: str, weights: Any, count: int) -> None:

@@ -176,13 +176,6 @@ def _put(self: Any, indices: list[Any], values: Any, mask: Any) -> Spec:
         _check_mask(mask._array.shape, self._array.shape, next(i for i, index in enumerate(indices) if index is mask))
         _require_mask(mask, "masked_fill_")
         return _like(self)
-    if values._dtype is not self._dtype:
-        name = dtypes.scalar_type_name
-        raise RuntimeError(
-            f"Index put requires the source and destination dtypes match, got {name(self._dtype)} for the "
-            "destination and "
-            f"{name(values._dtype)} for the source."
-        )
     _check_indices(indices)
     shape = values._array.shape
     target = indexed_shape(self, indices)
@@ -193,6 +186,13 @@ def _put(self: Any, indices: list[Any], values: Any, mask: Any) -> Spec:
         raise RuntimeError(
             f"shape mismatch: value tensor of shape {list(shape)} cannot be broadcast to indexing result of "
             f"shape {list(target)}"
+        )
+    if values._dtype is not self._dtype:
+        name = dtypes.scalar_type_name
+        raise RuntimeError(
+            f"Index put requires the source and destination dtypes match, got {name(self._dtype)} for the "
+            "destination and "
+            f"{name(values._dtype)} for the source."
         )
     return _like(self)
 
