@@ -120,12 +120,21 @@ def _call_keys_of(indices: list[Any], view: Any) -> int:
 
 
 def _assign(view: Any, value: Any) -> None:
-    """Write a number or a tensor (leading dimensions of size 1 dropped) into a view."""
+    """Write a number or a tensor (leading dimensions of size 1 dropped) into a view.
+
+    A single element fills the view, and others are expanded before they are copied: both may be part of the view.
+    """
     if value.__class__ in _NUMBERS:
         _fill(view, value)
         return
     source = _as_value(view, value)
-    view.copy_(_without_leading_ones(source, view))
+    shape = view._array.shape
+    if source._array.shape == shape:
+        view.copy_(source)
+    elif not source._array.ndim and source._keys & CPU:
+        view.fill_(source)
+    else:
+        view.copy_(_without_leading_ones(source, view).expand(shape))
 
 
 def _fill(view: Any, number: Any) -> None:
