@@ -40,7 +40,7 @@ def cast(array: np.ndarray, target: np.dtype) -> np.ndarray:
             return run_quietly(_to_uint32, array)
         return run_quietly(_wrapped, array, source if source.char in "fd" else np.dtype(np.float32), target)
     if target in _SATURATING:
-        return run_quietly(saturated(array, target).astype, target)
+        return run_quietly(np.asarray(saturated(array, target)).astype, target)
     if kind == "f" and wanted in "fc" and target.itemsize > source.itemsize:
         return array.astype(target)
     return run_quietly(array.astype, target)

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-__all__ = ["address_of", "flat_bytes"]
+__all__ = ["address_of", "flat_bytes", "nothing_at"]
+
+
+class _Place:
+    """What NumPy makes an array from: an address and a layout, and the owner of the memory around it."""
+
+    __slots__ = ("__array_interface__", "owner")
+
+    def __init__(self, owner: np.ndarray, interface: dict[str, Any]) -> None:
+        self.owner = owner
+        self.__array_interface__ = interface
 
 
 def address_of(array: np.ndarray) -> int:
@@ -12,10 +24,28 @@ def address_of(array: np.ndarray) -> int:
     return array.__array_interface__["data"][0]
 
 
+def nothing_at(
+    owner: np.ndarray, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int
+) -> np.ndarray:
+    """An array without elements, `offset` bytes behind the start of `owner`, wherever that is; strides in bytes.
+
+    PyTorch's views of nothing begin anywhere, past the end of their memory too. NumPy would hold offset and strides
+    against a buffer although there is nothing to reach.
+    """
+    interface = {
+        "version": 3,
+        "typestr": f"|V{itemsize}",
+        "data": (address_of(owner) + offset, False),
+        "shape": tuple(shape),
+        "strides": tuple(strides),
+    }
+    return np.asarray(_Place(owner, interface))
+
+
 def flat_bytes(array: np.ndarray) -> np.ndarray:
     """All bytes from an array's lowest to its highest address, as one writable-where-it-is byte array."""
     if array.size == 0:
-        return np.empty(0, np.uint8)
+        return nothing_at(array, 0, (0,), (1,), 1).view(np.uint8)
     if array.flags.c_contiguous:
         return array.reshape(-1).view(np.uint8)
     lowest = sum((n - 1) * s for n, s in zip(array.shape, array.strides, strict=True) if s < 0)

@@ -15,7 +15,7 @@ from mt_core.dtypes import dtype
 from mt_core.plugins.protocols import CONTRACT
 
 from .convert import cast
-from .memory import address_of, flat_bytes
+from .memory import address_of, flat_bytes, nothing_at
 
 __all__ = ["CpuBackend", "backend"]
 
@@ -90,16 +90,13 @@ class CpuBackend:
         return flat_bytes(array)
 
     def offset(self, owner: np.ndarray, array: np.ndarray) -> int:
-        return address_of(array) - address_of(owner) if owner.size else 0
+        return address_of(array) - address_of(owner)
 
     def as_strided(
         self, owner: np.ndarray, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: dtype
     ) -> np.ndarray:
         if 0 in shape:
-            # NumPy checks strides against the buffer even where there is nothing to reach.
-            # It knows dtypes by names there, and not those of ml_dtypes.
-            nothing = np.ndarray((0,), f"V{dtype.itemsize}", owner, min(offset, owner.size))
-            return np.lib.stride_tricks.as_strided(nothing, shape, strides).view(dtype.numpy_dtype)
+            return nothing_at(owner, offset, shape, strides, dtype.itemsize).view(dtype.numpy_dtype)
         try:
             return np.ndarray(shape, dtype.numpy_dtype, owner, offset, strides)
         except ValueError as error:

@@ -275,16 +275,8 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Any = None) -> Tensor:
     inner = 1
     for i in over_a:
         inner *= a.shape[i]
-    left = (
-        a.permute([*keep_a, *[i % a.dim() for i in over_a]]).reshape((-1, inner))
-        if inner
-        else a.new_zeros((_size(a, keep_a), 0))
-    )
-    right = (
-        b.permute([*[j % b.dim() for j in over_b], *keep_b]).reshape((inner, -1))
-        if inner
-        else b.new_zeros((0, _size(b, keep_b)))
-    )
+    left = a.permute([*keep_a, *[i % a.dim() for i in over_a]]).reshape((_size(a, keep_a), inner))
+    right = b.permute([*[j % b.dim() for j in over_b], *keep_b]).reshape((inner, _size(b, keep_b)))
     product = left.mm(right) if over_a else left * right
     result = product.reshape([a.shape[d] for d in keep_a] + [b.shape[d] for d in keep_b])
     if out is None:

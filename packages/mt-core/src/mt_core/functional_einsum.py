@@ -131,12 +131,21 @@ def _plan(equation: str, shapes: tuple[Ints, ...]) -> _Plan:
         diagonals, layout = _diagonals(_Layout(list(labels), list(shape)))
         parts.append(_Steps(diagonals))
         layouts.append(layout)
+    if len(parts) == 1:
+        return _plan_of_one(parts[0].diagonals, layouts[0], output)
     joins, result = [], layouts[0]
     for position, other in enumerate(layouts[1:], 1):
         later = {x for rest in inputs[position + 1 :] for x in rest} | set(output)
         join, result = _joined(result, other, later, output if position + 1 == len(layouts) else [])
         joins.append(join)
-    return _Plan(parts, joins, _last_steps(result, output, sizes, alone=not joins))
+    return _Plan(parts, joins, _last_steps(result, output, sizes))
+
+
+def _plan_of_one(diagonals: tuple[tuple[int, int], ...], layout: _Layout, output: list[Label]) -> _Plan:
+    """A single operand is always permuted; what is summed out of it stands last then."""
+    gone = [x for x in layout.labels if x not in output]
+    summed = tuple(range(len(output), len(layout.labels))) or None
+    return _Plan([_Steps(diagonals, None, layout.places(output + gone))], [], _Steps((), summed))
 
 
 def _sizes(inputs: list[list[Label]], shapes: tuple[Ints, ...]) -> dict[Label, int]:
@@ -195,8 +204,9 @@ def _joined(a: "_Layout", b: "_Layout", later: set[Label], output: list[Label]) 
         batch_shape + (column_shape + row_shape if swapped else row_shape + column_shape),
     )
     if not inner:
-        outer = (columns, rows) if swapped else (rows, columns)
-        sides = [_factor(t, s, batch, *outer) for t, s in zip((a, b), summed, strict=True)]
+        if sorted(output, key=str) == sorted(made.labels, key=str):
+            made = _Layout(output, [made.size(x) for x in output])
+        sides = [_factor(t, s, made.labels) for t, s in zip((a, b), summed, strict=True)]
         return _Join(sides[0], sides[1], False, None), made
     # A swapped product is that of the transposed matrices.
     flat = (math.prod(batch_shape), math.prod(row_shape), math.prod([a.size(x) for x in inner]))
@@ -212,12 +222,10 @@ def _joined(a: "_Layout", b: "_Layout", later: set[Label], output: list[Label]) 
     return _Join(left, right, swapped, tuple(made.sizes)), made
 
 
-def _factor(
-    tensor: "_Layout", summed: Ints | None, batch: list[Label], first: list[Label], second: list[Label]
-) -> _Steps:
-    """A tensor laid out as (batch, first, second), with dimensions of size 1 for those it has not."""
-    order = [x for x in batch + first + second if x in tensor.labels]
-    shape = tuple([tensor.size(x) if x in tensor.labels else 1 for x in batch + first + second])
+def _factor(tensor: "_Layout", summed: Ints | None, labels: list[Label]) -> _Steps:
+    """A tensor laid out in the order of `labels`, with dimensions of size 1 for those it has not."""
+    order = [x for x in labels if x in tensor.labels]
+    shape = tuple([tensor.size(x) if x in tensor.labels else 1 for x in labels])
     have = tuple([tensor.size(x) for x in order])
     return _Steps((), summed, _unless_same(tensor, order), None, None if shape == have else shape)
 
@@ -235,11 +243,11 @@ def _unless_same(tensor: "_Layout", order: list[Label]) -> Ints | None:
     return None if order == tensor.labels else tensor.places(order)
 
 
-def _last_steps(result: "_Layout", output: list[Label], sizes: dict[Label, int], alone: bool) -> _Steps:
-    """Sum out what the output lacks, and order the rest as it has it; a single operand is always permuted."""
+def _last_steps(result: "_Layout", output: list[Label], sizes: dict[Label, int]) -> _Steps:
+    """Sum out what the output lacks, and order the rest as it has it."""
     gone = [x for x in result.labels if x not in output]
     kept = result.without(gone)
-    order = None if kept.labels == output and (gone or not alone) else kept.places(output)
+    order = _unless_same(kept, output)
     wide = tuple([sizes[x] for x in output])
     have = tuple([kept.size(x) for x in output])
     return _Steps((), result.places(gone) or None, order, None if wide == have else wide)

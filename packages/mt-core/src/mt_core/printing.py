@@ -175,17 +175,18 @@ def _printable(array: np.ndarray, d: DType) -> np.ndarray:
 
 
 def _elements_text(stored: np.ndarray, d: DType, indent: int) -> str:
-    array = _printable(stored, d)
-    summarize = array.size > PRINT_OPTS.threshold
-    shown = _corners(array) if summarize else array
-    if array.dtype.kind == "c":
+    summarize = stored.size > PRINT_OPTS.threshold
+    cut = tuple(summarize and size > 2 * PRINT_OPTS.edgeitems for size in stored.shape)
+    # Nothing but the corners is converted: a tensor may be expanded far beyond what memory holds.
+    shown = _printable(_corners(stored, cut), d)
+    if shown.dtype.kind == "c":
         real, imaginary = _Column(shown.real), _Column(shown.imag)
         write = _complex_writer(real, imaginary)
         width = real.width + imaginary.width + 1
     else:
         column = _Column(shown, has_zero=d is not dtypes.float8_e8m0fnu)
         write, width = column.write, column.width
-    return _nested_text(array, indent, summarize, write, width + len(", "))
+    return _nested_text(shown, indent, cut, write, width + len(", "))
 
 
 def _complex_writer(real: _Column, imaginary: _Column) -> Callable[[complex], str]:
@@ -196,44 +197,46 @@ def _complex_writer(real: _Column, imaginary: _Column) -> Callable[[complex], st
     return write
 
 
-def _corners(array: np.ndarray) -> np.ndarray:
+def _corners(array: np.ndarray, cut: tuple[bool, ...]) -> np.ndarray:
     """The elements that a shortened text shows: only they decide about width and notation."""
     edge = PRINT_OPTS.edgeitems
-    for axis, size in enumerate(array.shape):
-        if size > 2 * edge:
-            array = np.take(array, [*range(edge), *range(size - edge, size)], axis)
-    return array
+    if not any(cut):
+        return array
+    shown = [
+        [*range(edge), *range(n - edge, n)] if gap else [*range(n)] for n, gap in zip(array.shape, cut, strict=True)
+    ]
+    return array[np.ix_(*shown)]
 
 
 def _nested_text(
-    array: np.ndarray, indent: int, summarize: bool, write: Callable[[Any], str], element_width: int
+    array: np.ndarray, indent: int, cut: tuple[bool, ...], write: Callable[[Any], str], element_width: int
 ) -> str:
     if array.ndim == 0:
         return write(array.item())
     if array.ndim == 1:
-        return _row_text(array, indent, summarize, write, element_width)
+        return _row_text(array, indent, cut[0], write, element_width)
     parts = [
-        "..." if row is None else _nested_text(row, indent + 1, summarize, write, element_width)
-        for row in _with_gap(array, summarize)
+        "..." if row is None else _nested_text(row, indent + 1, cut[1:], write, element_width)
+        for row in _with_gap(array, cut[0])
     ]
     return "[" + ("," + "\n" * (array.ndim - 1) + " " * (indent + 1)).join(parts) + "]"
 
 
-def _row_text(array: np.ndarray, indent: int, summarize: bool, write: Callable[[Any], str], element_width: int) -> str:
+def _row_text(array: np.ndarray, indent: int, cut: bool, write: Callable[[Any], str], element_width: int) -> str:
     per_line = max(1, (PRINT_OPTS.linewidth - indent) // element_width)
-    if summarize and not PRINT_OPTS.edgeitems:
+    if cut and not PRINT_OPTS.edgeitems:
         items = ["..."]
     else:
-        items = [" ..." if item is None else write(item) for item in _with_gap(array, summarize)]
+        items = [" ..." if item is None else write(item) for item in _with_gap(array, cut)]
     lines = [", ".join(items[i : i + per_line]) for i in range(0, len(items), per_line)]
     return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
 
 
-def _with_gap(array: np.ndarray, summarize: bool) -> list[Any]:
+def _with_gap(array: np.ndarray, cut: bool) -> list[Any]:
     """The rows (or elements) to show; None stands for those left out."""
-    edge = PRINT_OPTS.edgeitems
-    if summarize and len(array) > 2 * edge:
-        return [*_rows(array[:edge]), None, *_rows(array[len(array) - edge :])]
+    if cut:
+        edge = PRINT_OPTS.edgeitems
+        return [*_rows(array[:edge]), None, *_rows(array[edge:])]
     return _rows(array)
 
 

@@ -37,11 +37,21 @@ derivative(
     ),
     src=lambda grad, offset, dim1, dim2: grad.diagonal(offset, dim1, dim2),
 )
+
+
+def _window_kept(grad: Any, size: Any, stride: Any, storage_offset: Any) -> Any:
+    """The gradient inside of the window, and zeros around it.
+
+    Mathematically it is the other way round; this is what PyTorch gives.
+    """
+    grad = grad.contiguous()
+    window = grad.as_strided(size, stride, storage_offset)
+    return ops.as_strided_scatter(ops.zeros_like(grad), window, size, stride, storage_offset)
+
+
 derivative(
     "as_strided_scatter",
-    self=lambda grad, src_spec, size, stride, storage_offset: ops.as_strided_scatter(
-        grad.contiguous(), _nothing(grad, src_spec), size, stride, storage_offset
-    ),
+    self=_window_kept,
     src=lambda grad, size, stride, storage_offset: grad.contiguous().as_strided(size, stride, storage_offset),
 )
 real_only("slice_scatter", "select_scatter")

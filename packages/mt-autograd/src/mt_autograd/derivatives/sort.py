@@ -17,14 +17,15 @@ def _scatter(grad: Any, self_spec: Any, dim: int, result1: Any) -> Any:
 
 derivative("sort.stable", self=_scatter)
 derivative("topk", self=_scatter)
+# Before those of one dimension, which PyTorch counts as the second.
+derivative("median", self=shared_by_alike)
+derivative("nanmedian", self=shared_by_alike)
 for _name in ("kthvalue", "median.dim", "nanmedian.dim", "mode"):
     derivative(
         _name, self=lambda grad, self_spec, dim, keepdim, result1: at_index(grad, self_spec, dim, result1, keepdim)
     )
 
 
-derivative("median", self=shared_by_alike)
-derivative("nanmedian", self=shared_by_alike)
 non_differentiable("searchsorted.Tensor")
 for _name in ("_unique2", "unique_dim", "unique_consecutive"):
     derivative(_name, self=refused_argument(_name), differentiable_outputs=(True, False, False))

@@ -56,20 +56,20 @@ def squeeze_dim(self: Any, dim: int) -> Any:
 def transpose(self: Any, dim0: int, dim1: int) -> Any:
     """self (*S) -> view with two dimensions exchanged."""
     ndim = self.ndim
-    return self.swapaxes(dim0, dim1) if -ndim <= dim0 < ndim and -ndim <= dim1 < ndim else None
+    return self.swapaxes(dim0, dim1) if -ndim <= dim0 < ndim and -ndim <= dim1 < ndim and self.size else None
 
 
 @short_view("t")
 def t(self: Any) -> Any:
     """self (M, N) -> view (N, M); (N,) and () stay."""
-    return self.T if self.ndim <= 2 else None
+    return self.T if self.ndim <= 2 and self.size else None
 
 
 @short_view("permute")
 def permute(self: Any, dims: Any) -> Any:
     """self (*S) -> view whose dimension i is S[dims[i]]."""
     ndim = self.ndim
-    if len(dims) != ndim or len({d % ndim for d in dims if -ndim <= d < ndim}) != ndim:
+    if not self.size or len(dims) != ndim or len({d % ndim for d in dims if -ndim <= d < ndim}) != ndim:
         return None
     return self.transpose(dims)
 
@@ -83,7 +83,7 @@ def select(self: Any, dim: int, index: int) -> Any:
     shape = self.shape
     if dim < 0:
         dim += len(shape)
-    if not 0 <= dim < len(shape) or not -shape[dim] <= index < shape[dim]:
+    if not 0 <= dim < len(shape) or not -shape[dim] <= index < shape[dim] or not self.size:
         return None
     return self[index, ...] if dim == 0 else self[(_ALL,) * dim + (index, ...)]
 

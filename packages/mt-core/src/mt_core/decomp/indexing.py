@@ -127,6 +127,8 @@ def diagonal_scatter(self: Any, src: Any, offset: int, dim1: int, dim2: int) -> 
 @composite("as_strided_scatter", explicit=True)
 def as_strided_scatter(self: Any, src: Any, size: Ints, stride: Ints, storage_offset: int | None) -> Any:
     """The window is one of the whole storage, of which the result is a copy."""
+    if self.requires_grad and not self.is_contiguous():
+        raise RuntimeError("as_strided_scatter: a tensor that requires grad must be contiguous")
     if not self.storage_offset() and self.is_contiguous():
         return _scattered(self, src, lambda whole: whole.as_strided(size, stride, storage_offset), "as_strided_scatter")
     count = self.untyped_storage().nbytes() // self.element_size()

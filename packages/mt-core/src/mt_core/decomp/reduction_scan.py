@@ -352,7 +352,7 @@ def trace(self: Any) -> Any:
     return self.diagonal().sum()
 
 
-@composite("renorm")
+@composite("renorm", explicit=True)
 def renorm(self: Any, p: Any, dim: int, maxnorm: Any) -> Any:
     """self (*) -> (*): no slice of `dim` has a norm above `maxnorm`."""
     if self.dim() < 2:

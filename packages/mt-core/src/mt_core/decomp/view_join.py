@@ -223,7 +223,7 @@ def movedim(self: Any, source: Ints, destination: Ints) -> Any:
         if len(set(dims)) != len(dims):
             raise RuntimeError(f"movedim: repeated dim in `{name}` ({list(given)})")
     if not ndim:
-        return self
+        return ops.alias(self)
     rest = iter([d for d in range(ndim) if d not in moved])
     place_of = dict(zip(places, moved, strict=True))
     return self.permute([place_of[i] if i in place_of else next(rest) for i in range(ndim)])

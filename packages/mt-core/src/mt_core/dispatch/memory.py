@@ -149,7 +149,9 @@ def is_dense(tensor: Any) -> bool:
     order = sorted(range(len(array.shape)), key=lambda i: (array.strides[i], array.shape[i]))
     step = array.itemsize
     for dim in order:
-        if array.shape[dim] <= 1:
+        if not array.shape[dim]:
+            return True
+        if array.shape[dim] == 1:
             continue
         if array.strides[dim] != step:
             return False

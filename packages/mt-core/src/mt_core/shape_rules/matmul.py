@@ -185,12 +185,17 @@ def linear(input: Any, weight: Any, bias: Any) -> Spec:
         if len(w) == 2:
             raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({rows}x{x[-1]} and {w[1]}x{w[0]})")
         raise RuntimeError(f"size mismatch, got input ({rows}), mat ({rows}x{x[-1]}), vec ({w[0]})")
-    for other in (weight, bias):
-        if other is not None and other._dtype is not input._dtype:
-            raise RuntimeError(
-                f"mat1 and mat2 must have the same dtype, but got {scalar_type_name(input._dtype)} and "
-                f"{scalar_type_name(other._dtype)}"
-            )
+    if bias is not None and bias._dtype is not weight._dtype:
+        raise RuntimeError(
+            f"self and mat2 must have the same dtype, but got {scalar_type_name(bias._dtype)} and "
+            f"{scalar_type_name(weight._dtype)}"
+        )
+    if bias is not None and input._dtype is not weight._dtype:
+        raise RuntimeError(
+            f"mat1 and mat2 must have the same dtype, but got {scalar_type_name(input._dtype)} and "
+            f"{scalar_type_name(weight._dtype)}"
+        )
+    _one_dtype(input, weight, _MISMATCH)
     shape = (*x[:-1], *w[:-1])
     if bias is not None:
         check_expandable(bias, shape)
