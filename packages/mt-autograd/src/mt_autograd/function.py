@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mt_core.autograd_state import Creation, is_grad_enabled, no_grad
+from mt_core.autograd_state import AutogradState, Creation, is_grad_enabled, no_grad
 from mt_core.cell import cell_of
 from mt_core.keys import MULTI_VIEW, NO_GRAD_VIEW
 from mt_core.tensor import Tensor
@@ -410,10 +410,15 @@ class _Outputs:
         return value
 
     def _without_history(self, value: Tensor, is_input: bool) -> Tensor:
-        if is_input and not _among(value, self.dirty):
-            return value.detach() if value.requires_grad else value.view_as(value)
-        if value.requires_grad and value._base is None and not is_input:
+        if is_input and _among(value, self.dirty):
+            return value
+        if is_input:
+            with no_grad():
+                value = value.detach() if value.requires_grad else value.view_as(value)
+        elif value.requires_grad and value._base is None:
             value.detach_()
+        if value._base is not None:
+            _mark_as_custom(value)
         return value
 
     def _enter(self, nr: int, value: Tensor) -> None:
@@ -457,6 +462,15 @@ class _Outputs:
                 f"{self.ctx.name()} modifies inplace an input that is a view of another Tensor: it must be its first "
                 "tensor input"
             )
+
+
+def _mark_as_custom(view: Tensor) -> None:
+    """Note that a view without a history of its own came out of a custom function, which forbids to write to it."""
+    state = view._autograd
+    if state is None:
+        state = view._autograd = AutogradState()
+        state.attr_version = cell_of(view).version
+    state.creation = Creation.IN_CUSTOM_FUNCTION
 
 
 def _among(tensor: Any, tensors: Sequence[Any]) -> bool:

@@ -23,7 +23,7 @@ from .node import Node, output_spec
 from .recording import make_output
 from .views import edge_of
 
-__all__ = ["GradcheckError", "get_numerical_jacobian", "gradcheck", "gradgradcheck"]
+__all__ = ["GradcheckError", "get_analytical_jacobian", "get_numerical_jacobian", "gradcheck", "gradgradcheck"]
 
 
 class GradcheckError(RuntimeError):
@@ -183,7 +183,7 @@ class _Check:
                 self._constant(output_nr)
                 continue
             self._reentrant(output_nr, nondet_tol, check_dtypes)
-            for imaginary in (False, True) if output.dtype.is_complex else (False,):
+            for imaginary in (True, False) if output.dtype.is_complex else (False,):
                 (self._along_direction if fast else self._by_elements)(output_nr, imaginary)
 
     # Element by element
@@ -224,18 +224,23 @@ class _Check:
         original = data[index].item()
         try:
             data[index] = original + step
-            after = self._real_output(output_nr, imaginary)
+            after = self._snapshot(output_nr)
             data[index] = original - step
-            before = self._real_output(output_nr, imaginary)
+            before = self._snapshot(output_nr)
         finally:
             data[index] = original
-        return (after - before) / (2 * self.eps)
+        return self._central(before, after, imaginary, f"on index {index} by {step}")
 
-    def _real_output(self, output_nr: int, imaginary: bool) -> Tensor:
-        output = self.outputs()[output_nr].detach().reshape(-1)
-        if output.dtype.is_complex:
-            output = output.imag if imaginary else output.real
-        return output.clone()
+    def _snapshot(self, output_nr: int) -> Tensor:
+        return self.outputs()[output_nr].detach().clone()
+
+    def _central(self, before: Tensor, after: Tensor, imaginary: bool, where: str) -> Tensor:
+        """The central difference, per unit, of the outputs at two perturbed inputs."""
+        _check_alike(before, after, where)
+        change = (after - before).reshape(-1)
+        if change.dtype.is_complex:
+            change = change.imag if imaginary else change.real
+        return change / (2 * self.eps)
 
     # Along one direction
 
@@ -261,12 +266,12 @@ class _Check:
         original = data.clone()
         try:
             data.copy_(original + self.eps * direction)
-            after = self._real_output(output_nr, imaginary)
+            after = self._snapshot(output_nr)
             data.copy_(original - self.eps * direction)
-            before = self._real_output(output_nr, imaginary)
+            before = self._snapshot(output_nr)
         finally:
             data.copy_(original)
-        return (after - before) / (2 * self.eps)
+        return self._central(before, after, imaginary, f"by {self.eps}")
 
     def _unit(self, like: Tensor, *, real: bool) -> Tensor:
         """A random vector of length 1 in a tensor's shape, every part of which is positive: no error can hide."""
@@ -293,7 +298,9 @@ class _Check:
     ) -> None:
         if _close(analytical, numerical.to(analytical.dtype), self.atol if atol is None else atol, self.rtol):
             return
-        part = "While considering the imaginary part of complex outputs only, " if imaginary else ""
+        part = ""
+        if self.outputs()[output_nr].dtype.is_complex:
+            part = f"While considering the {'imaginary' if imaginary else 'real'} part of complex outputs only, "
         raise GradcheckError(
             f"{part}Jacobian mismatch for output {output_nr} with respect to input {input_nr},\n"
             f"numerical:{numerical}\nanalytical:{analytical}\n"
@@ -328,9 +335,12 @@ class _Check:
         for undefined in _subsets(len(outputs)):
             cut = _Withholding.of(outputs, undefined)
             seeds = [ops.zeros_like(y) for y in outputs]
-            found = grad(cut, self.checked, seeds, retain_graph=True, allow_unused=True)
+            try:
+                found = grad(cut, self.checked, seeds, retain_graph=True, allow_unused=True)
+            except RuntimeError as error:
+                raise _undefined_error("Expected backward function to handle undefined output grads.") from error
             if any(g is not None and bool((g != 0).any().item()) for g in found):
-                raise GradcheckError(
+                raise _undefined_error(
                     "Expected all input grads to be undefined or zero when all output grads are undefined or zero."
                 )
 
@@ -376,6 +386,35 @@ class UndefinedGrad:
 
 
 # Helpers
+
+
+def _check_alike(before: Tensor, after: Tensor, where: str) -> None:
+    """Refuse outputs that differ in more than their values.
+
+    Raises
+    ------
+    AssertionError
+        In PyTorch's words.
+    """
+    for what, a, b in (("shape", before.shape, after.shape), ("dtype", before.dtype, after.dtype)):
+        if a != b:
+            raise AssertionError(
+                f"Expected `func` to return outputs with the same {what} when inputs are perturbed {where}, but got: "
+                f"{what}s {a} and {b}."
+            )
+
+
+def _undefined_error(message: str) -> GradcheckError:
+    """The error for a backward that takes undefined gradients wrongly, after the warning that this was checked."""
+    warnings.warn(
+        "Backwards compatibility: New undefined gradient support checking feature is enabled by default, but it may "
+        "break existing callers of this function. If this is true for you, you can call this function with "
+        '"check_undefined_grad=False" to disable the feature',
+        stacklevel=2,
+    )
+    return GradcheckError(
+        f'{message} Please look at "Notes about undefined output gradients" in "tools/autograd/derivatives.yaml"'
+    )
 
 
 def _as_tuple(value: Any) -> tuple[Any, ...]:
@@ -428,7 +467,69 @@ def _random_gradient(output: Tensor, non_contiguous: bool, generator: Generator 
     return gradient.detach().requires_grad_()
 
 
-def get_numerical_jacobian(fn: Callable[..., Any], inputs: Any, target: Any = None, eps: float = 1e-3) -> list[Tensor]:
-    """The Jacobian of a function's first output by central differences, for each input that requires grad."""
-    check = _Check(fn, inputs if target is None else target, eps, 0.0, 0.0)
-    return [check._numerical(x, 0, False) for x in check.checked]
+# Jacobians, as programs of long ago ask for them
+
+
+def get_numerical_jacobian(
+    fn: Callable[[Any], Any], inputs: Any, target: Any = None, eps: float = 1e-3, grad_out: float = 1.0
+) -> tuple[Tensor, ...]:
+    """The Jacobian of a function's first output by central differences, for each input that requires grad.
+
+    Parameters
+    ----------
+    fn
+        Takes all of `inputs` as one argument.
+    target
+        The inputs to differentiate by, if not all of them.
+
+    Raises
+    ------
+    ValueError
+        For any `grad_out` but 1.
+    """
+    _warn_of_private("get_numerical_jacobian", grad_out)
+    check = _Check(lambda *args: fn(inputs if isinstance(inputs, Tensor) else args), inputs, eps, 0.0, 0.0)
+    wanted = check.checked if target is None else [x for x in _as_tuple(target) if x.requires_grad]
+    return tuple(check._numerical(x, 0, False) for x in wanted)
+
+
+def get_analytical_jacobian(
+    inputs: Any, output: Tensor, nondet_tol: float = 0.0, grad_out: float = 1.0
+) -> tuple[tuple[Tensor, ...], bool, bool, bool]:
+    """The Jacobian of an output by backward, for each input that requires grad.
+
+    Returns
+    -------
+    tuple
+        The Jacobians, whether a second backward gave the same within `nondet_tol`, whether all gradients had the
+        input's shape, and whether they had its dtype.
+
+    Raises
+    ------
+    ValueError
+        For any `grad_out` but 1.
+    """
+    _warn_of_private("get_analytical_jacobian", grad_out)
+    check = _Check(lambda *args: output, inputs, 0.0, 0.0, 0.0)
+    first, second = check._analytical(0, False), check._analytical(0, False)
+    reentrant = all(_close(a, b, nondet_tol, 0.0) for a, b in zip(first, second, strict=True))
+    found = grad([output], check.checked, [ops.ones_like(output)], retain_graph=True, allow_unused=True)
+    pairs = [(g, x) for g, x in zip(found, check.checked, strict=True) if g is not None]
+    return (
+        tuple(first),
+        reentrant,
+        all(g.shape == x.shape for g, x in pairs),
+        all(g.dtype is x.dtype for g, x in pairs),
+    )
+
+
+def _warn_of_private(name: str, grad_out: float) -> None:
+    warnings.warn(
+        f"`{name}` was part of PyTorch's private API and not meant to be exposed. We are deprecating it and it will be "
+        "removed in a future version of PyTorch. If you have a specific use for this or feature request for this to be "
+        "a stable API, please file us an issue at https://github.com/pytorch/pytorch/issues/new",
+        FutureWarning,
+        stacklevel=3,
+    )
+    if grad_out != 1.0:
+        raise ValueError(f"Expected grad_out to be 1.0. {name} no longer supports values of grad_out != 1.0.")

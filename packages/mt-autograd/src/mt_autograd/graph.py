@@ -1,7 +1,8 @@
 """``torch.autograd.graph``: looking at the graph, and deciding how it saves tensors."""
 
+import contextlib
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal
 from weakref import ref
 
@@ -13,6 +14,7 @@ from mt_core.tensor import Tensor
 from .api import GradientEdge, get_gradient_edge
 from .engine import GraphTask, current_task
 from .modes import set_instrumented
+from .mutation import MutationContext, allowing_mutation
 from .node import Node, accumulator_of
 from .saved import packing_hooks
 
@@ -93,12 +95,19 @@ class disable_saved_tensors_hooks:
         packing_hooks.disabled = self._previous
 
 
-def allow_mutation_on_saved_tensors() -> Any:
-    """Would let saved tensors be changed in place; not supported."""
-    raise NotImplementedError(
-        "torch.autograd.graph.allow_mutation_on_saved_tensors is not supported: clone a tensor before changing it in "
-        "place"
-    )
+@contextlib.contextmanager
+def allow_mutation_on_saved_tensors() -> Iterator[MutationContext]:
+    """Context manager: what is saved for backward may be changed in place, and is cloned when it is.
+
+    Forward and backward must both run inside. Yields what keeps the saved tensors, all forgotten at the end.
+
+    Raises
+    ------
+    RuntimeError
+        Inside of another one.
+    """
+    with allowing_mutation() as context, saved_tensors_hooks(context.pack, context.unpack):
+        yield context
 
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:

@@ -45,6 +45,12 @@ class AutogradLayer:
             return None
         if rule.history_stays:
             return below()
+        recording = self._recording(overload, rule, call_keys, below)
+        if not call_keys & INFERENCE or rule.takes_inference:
+            return recording
+        return unrecorded_of_inference(overload, recording, below())
+
+    def _recording(self, overload: Overload, rule: Rule, call_keys: int, below: Callable[[], Callee]) -> Callee:
         writes = writes_first(overload.schema)
         if not rule.formulas and not writes:
             return below()
@@ -59,6 +65,10 @@ class AutogradLayer:
         self, overload: Overload, call_keys: int, below: Callable[[], Callee], composite: Callee | None
     ) -> Callee:
         """An operator without a rule, carried out whole: it is differentiated through its composite, if it has one."""
+        recording = self._fallback(overload, below, composite)
+        return unrecorded_of_inference(overload, recording, below()) if call_keys & INFERENCE else recording
+
+    def _fallback(self, overload: Overload, below: Callable[[], Callee], composite: Callee | None) -> Callee:
         if composite is not None:
             if writes_first(overload.schema):
                 return record_recomputed_inplace(overload, below(), composite)
@@ -125,6 +135,25 @@ def _with_first_argument(rule: Rule, schema: Schema) -> Rule:
     if rule.joint:
         raise ValueError(f"the joint derivative of {rule.name} lacks '{first}', which {schema.full_name} writes to")
     return Rule(rule.name, {first: zero, **rule.formulas}, (), rule.node_name, None)
+
+
+def unrecorded_of_inference(overload: Overload, recording: Callee, below: Callee) -> Callee:
+    """`recording`, but for calls whose tensors were all made in inference mode: those have no history.
+
+    A number in a tensor's place was not made there. What writes is left to `recording`, which refuses to write to
+    leaves.
+    """
+    if overload.schema.is_mutable:
+        return recording
+    singles = overload.tensor_positions
+
+    def run(*args: Any) -> Any:
+        is_recorded = any(not t._keys & INFERENCE for t in tensors_in(args)) or any(
+            args[i] is not None and not isinstance(args[i], Tensor) for i in singles
+        )
+        return (recording if is_recorded else below)(*args)
+
+    return run
 
 
 def refusing_complex(overload: Overload, below: Callee) -> Callee:

@@ -41,6 +41,7 @@ __all__ = [
     "real_only",
     "refuse_integers",
     "same_derivative",
+    "takes_inference",
     "zero",
     "zeros",
 ]
@@ -56,7 +57,7 @@ class Rule:
 
     __slots__ = (
         "differentiable_outputs", "formulas", "history_stays", "joint", "name", "node_name", "real_only",
-        "refuses_integers",
+        "refuses_integers", "takes_inference",
     )  # fmt: skip
 
     def __init__(
@@ -75,6 +76,8 @@ class Rule:
         self.real_only = False
         #: Whether integers for a result are refused where something requires grad, instead of ending the graph.
         self.refuses_integers = False
+        #: Whether a call is recorded where inference tensors alone require grad.
+        self.takes_inference = False
 
 
 _RULES: dict[str, Rule] = {}
@@ -133,6 +136,12 @@ def real_only(*names: str) -> None:
     """Declare that calls of these operators with complex results cannot be recorded, as in PyTorch."""
     for name in names:
         _RULES[name].real_only = True
+
+
+def takes_inference(*names: str) -> None:
+    """Declare that copies out of inference mode, which these operators make, are recorded where the original is not."""
+    for name in names:
+        _RULES[name].takes_inference = True
 
 
 def refuse_integers(*names: str) -> None:

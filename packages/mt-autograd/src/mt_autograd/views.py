@@ -241,7 +241,7 @@ def _reason(grad_fn: Node | None, flags: int, creation: Creation | None) -> str:
     mode = _mode_of(flags, creation)
     if mode == "inference mode":
         return " in normal mode." + _AMBIGUOUS.format(block="inference_mode")
-    if mode:
-        return " with grad mode enabled." + _AMBIGUOUS.format(block="no_grad")
-    enabled = " with grad mode enabled." if grad_fn is None else "."
-    return enabled + (_CUSTOM if creation is Creation.IN_CUSTOM_FUNCTION else _SEVERAL)
+    enabled = " with grad mode enabled." if mode or grad_fn is None else "."
+    if creation is Creation.IN_CUSTOM_FUNCTION:
+        return enabled + _CUSTOM
+    return enabled + (_AMBIGUOUS.format(block="no_grad") if mode else _SEVERAL)

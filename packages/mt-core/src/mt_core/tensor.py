@@ -227,7 +227,7 @@ class Tensor(_Members):
         return 0 if self._cell is None else self._cell.version
 
     def _is_view(self) -> bool:
-        return self._base is not None and not self._keys & INFERENCE
+        return self._base is not None
 
     def is_inference(self) -> bool:
         """Whether it was made in inference mode."""

@@ -143,26 +143,26 @@ derivative("var.correction", self=_variance_gradient)
 derivative("std.correction", self=_deviation_gradient)
 
 
-def _with_mean(gradient: Any) -> Any:
-    """The formula of a measure of spread and a mean; `gradient` is that of the measure alone."""
-
-    def formula(grads: Any, self: Any, result0: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
-        of_spread = None if grads[0] is None else gradient(grads[0], self, result0, dim, correction, keepdim)
-        if grads[1] is None:
-            return of_spread
-        of_mean = _spread(grads[1], self, dim, keepdim) / _count(self, dim)
-        return of_mean if of_spread is None else of_spread + of_mean
-
-    return formula
+def _with_mean_gradient(grads: Any, of_spread: Any, self: Any, dim: Any, keepdim: bool) -> Any:
+    """The gradient of a measure of spread, `of_spread`, and of a mean, whose own gradient is the second of `grads`."""
+    if grads[1] is None:
+        return of_spread
+    of_mean = _spread(grads[1], self, dim, keepdim) / _count(self, dim)
+    return of_mean if of_spread is None else of_spread + of_mean
 
 
-derivative(
-    "var_mean.correction",
-    self=_with_mean(
-        lambda grad, self, result, dim, correction, keepdim: _variance_gradient(grad, self, dim, correction, keepdim)
-    ),
-)
-derivative("std_mean.correction", self=_with_mean(_deviation_gradient))
+def _variance_and_mean(grads: Any, self: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
+    of_spread = None if grads[0] is None else _variance_gradient(grads[0], self, dim, correction, keepdim)
+    return _with_mean_gradient(grads, of_spread, self, dim, keepdim)
+
+
+def _deviation_and_mean(grads: Any, self: Any, result0: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
+    of_spread = None if grads[0] is None else _deviation_gradient(grads[0], self, result0, dim, correction, keepdim)
+    return _with_mean_gradient(grads, of_spread, self, dim, keepdim)
+
+
+derivative("var_mean.correction", self=_variance_and_mean)
+derivative("std_mean.correction", self=_deviation_and_mean)
 
 
 def _softmax_weights(grad: Any, self: Any, result: Any, dim: Any, keepdim: bool) -> Any:

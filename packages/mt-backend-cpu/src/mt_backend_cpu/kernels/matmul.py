@@ -71,7 +71,7 @@ def baddbmm(self: np.ndarray, batch1: np.ndarray, batch2: np.ndarray, beta: Any,
 def linear(input: np.ndarray, weight: np.ndarray, bias: Any) -> np.ndarray:
     """input (*, K), weight (N, K), bias (N,) -> (*, N); weight (K,), bias () -> (*)."""
     out = np.dot(input, weight.T)
-    out = out.reshape(*input.shape[:-1], *weight.shape[:-1])
+    out = out.reshape((*input.shape[:-1], *weight.shape[:-1]))
     return out if bias is None else out + bias
 
 

@@ -20,6 +20,7 @@ from typing import Any
 
 from ..devices import backend_key, describe_keys, device, device_type_of
 from ..keys import (
+    AUTOGRAD,
     BACKEND_MASK,
     CPU,
     FLAGS,
@@ -119,12 +120,18 @@ def backend_key_for(requested: device | None) -> int:
 def resolve(overload: Overload, call_keys: int) -> Callee:
     """Find, build and cache the callable for the keys of a call."""
     found = _resolve(overload, call_keys)
-    if call_keys & INFERENCE and not mode_triple(call_keys)[2] & INFERENCE and overload.schema.is_mutable:
+    if overload.schema.is_mutable and _is_guarded(call_keys):
         found = _guarded(overload, found)
     if overload.schema.is_mutable and (overload.declaration.apart or overload.declaration.not_in_part):
         found = kept_apart(overload, found)
     overload.cache[call_keys] = found
     return found
+
+
+def _is_guarded(call_keys: int) -> bool:
+    """Whether inference tensors may not be written to; what autograd has against a call it says first."""
+    outside = call_keys & INFERENCE and not mode_triple(call_keys)[2] & INFERENCE
+    return bool(outside) and not effective_keys(call_keys) & AUTOGRAD
 
 
 def _guarded(overload: Overload, callee: Callee) -> Callee:

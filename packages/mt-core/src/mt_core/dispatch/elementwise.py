@@ -382,7 +382,10 @@ def number_array(value: Any, compute: dtype) -> np.ndarray:
 
 def as_held(number: Any, half: dtype) -> Any:
     """A Python number as a half type holds it, which may be infinite."""
-    return number_array(number, half).astype(half.compute.numpy_dtype).item()
+    held = number_array(number, half)
+    if half is complex32:  # a structure of two parts, which NumPy casts to no number
+        return complex(*held.item())
+    return held.astype(half.compute.numpy_dtype).item()
 
 
 def takes_dtype(number: Any, d: dtype, weak: dict[dtype, frozenset[type]]) -> bool:

@@ -173,7 +173,10 @@ def _finisher(kernel: Kernel, backend: Any, keys: int) -> Callable[[Tensor, Any]
             cell.sweep()
         return out
 
-    return finish
+    def finish_inference(self: Tensor, array: Any) -> Tensor:
+        return link_view(new_tensor(array, self._dtype, keys if contiguous(array) else strided), self)
+
+    return finish_inference if keys & INFERENCE else finish
 
 
 def contiguity_of(backend: Any) -> Callable[[Any], bool]:
@@ -213,10 +216,13 @@ def make_view(self: Tensor, view: View, backend: Any, keys: int) -> Tensor:
 
 
 def link_view(out: Tensor, base: Tensor) -> Tensor:
-    """Enter `out` as a view of `base`: one version, one storage."""
+    """Enter `out` as a view of `base`: one version, one storage. Inference tensors are nobody's base, as in PyTorch."""
     cell = cell_of(base)
     out._cell = cell
-    out._base = base if base._base is None else base._base
+    if base._keys & INFERENCE:
+        block_of(base)  # which finds its memory by a base, and `out` has none
+    else:
+        out._base = base if base._base is None else base._base
     cell.add(out)
     return out
 
