@@ -131,7 +131,8 @@ class OperatorMethods:
 
     def second_names(self, known: set[str]) -> list[str]:
         """Names that Python no longer calls, and programs still do."""
-        return ["    __rdiv__ = __rtruediv__\n"] if "div" in known else []
+        names = {"__div__": "div", "__idiv__": "div_", "__rdiv__": "__rtruediv__"}
+        return [f"    {name} = {other}\n" for name, other in names.items()] if "div" in known else []
 
     def _unary(self, name: str, packet: str) -> str:
         """PyTorch has all of them but one under two names."""

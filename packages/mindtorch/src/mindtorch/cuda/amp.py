@@ -10,6 +10,7 @@ from ..amp import GradScaler as _GradScaler
 from ..amp import autocast as _autocast
 from ..amp import custom_bwd as _custom_bwd
 from ..amp import custom_fwd as _custom_fwd
+from ..amp.older_names import warn_of_older_name
 
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
 
@@ -18,6 +19,7 @@ class autocast(_autocast):
     """``torch.autocast("cuda")``."""
 
     def __init__(self, enabled: bool = True, dtype: Any = mt_core.float16, cache_enabled: bool = True) -> None:
+        warn_of_older_name("cuda", "autocast")
         super().__init__("cuda", dtype=dtype, enabled=enabled, cache_enabled=cache_enabled)
 
 
@@ -32,14 +34,17 @@ class GradScaler(_GradScaler):
         growth_interval: int = 2000,
         enabled: bool = True,
     ) -> None:
+        warn_of_older_name("cuda", "GradScaler")
         super().__init__("cuda", init_scale, growth_factor, backoff_factor, growth_interval, enabled)
 
 
 def custom_fwd(fwd: Any = None, *, cast_inputs: Any = None) -> Any:
     """``torch.amp.custom_fwd(device_type="cuda")``."""
+    warn_of_older_name("cuda", "custom_fwd")
     return _custom_fwd(fwd, device_type="cuda", cast_inputs=cast_inputs)
 
 
 def custom_bwd(bwd: Any) -> Any:
     """``torch.amp.custom_bwd(device_type="cuda")``."""
+    warn_of_older_name("cuda", "custom_bwd")
     return _custom_bwd(bwd, device_type="cuda")

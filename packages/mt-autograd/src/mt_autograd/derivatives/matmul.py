@@ -8,6 +8,7 @@ from mt_core.api import _functions as ops
 
 from ..rules import derivative, non_differentiable
 from ._conjugate import conj
+from ._refused import refused_operator
 
 
 def _h(matrix: Any) -> Any:
@@ -128,3 +129,4 @@ derivative(
 )
 
 non_differentiable("_int_mm")
+refused_operator("_addmm_activation", "self", "mat1", "mat2")

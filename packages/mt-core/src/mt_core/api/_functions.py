@@ -28,6 +28,7 @@ __all__ = [
     '_adaptive_avg_pool2d_backward',
     '_adaptive_avg_pool3d',
     '_adaptive_avg_pool3d_backward',
+    '_addmm_activation',
     '_amp_foreach_non_finite_check_and_unscale_',
     '_batch_norm',
     '_batch_norm_backward',
@@ -910,6 +911,9 @@ _aten_adaptive_avg_pool3d_packet = packet('_adaptive_avg_pool3d', 'pool', ('_ada
 _aten_adaptive_avg_pool3d_kernels = overload('_adaptive_avg_pool3d', 'pool').cache
 _aten_adaptive_avg_pool3d_backward_packet = packet('_adaptive_avg_pool3d_backward', 'pool', ('_adaptive_avg_pool3d_backward',))
 _aten_adaptive_avg_pool3d_backward_kernels = overload('_adaptive_avg_pool3d_backward', 'pool').cache
+_aten_addmm_activation_packet = packet('_addmm_activation', 'matmul', ('_addmm_activation',))
+_aten_addmm_activation_kernels = overload('_addmm_activation', 'matmul').cache
+_aten_addmm_activation_out_kernels = overload('_addmm_activation.out', 'matmul').cache
 _aten_amp_foreach_non_finite_check_and_unscale__packet = packet('_amp_foreach_non_finite_check_and_unscale_', 'foreach', ('_amp_foreach_non_finite_check_and_unscale_',))
 _aten_amp_foreach_non_finite_check_and_unscale__kernels = overload('_amp_foreach_non_finite_check_and_unscale_', 'foreach').cache
 _aten_batch_norm_packet = packet('_batch_norm', 'norm', ('_batch_norm',))
@@ -3526,6 +3530,60 @@ def _adaptive_avg_pool3d_backward(_grad_output=MISSING, _input=MISSING, /, more=
         _adaptive_avg_pool3d_backward, _aten_adaptive_avg_pool3d_backward_packet, (_grad_output, _input),
         (more, input),
         ('input',), args, kwargs,
+    )
+
+def _addmm_activation(_input=MISSING, _mat1=MISSING, _mat2=MISSING, /, more=MISSING, mat1=MISSING, mat2=MISSING, beta=MISSING, alpha=MISSING, use_gelu=MISSING, out=MISSING, *args, **kwargs):
+    """_addmm_activation(input, mat1, mat2, *, beta=1, alpha=1, use_gelu=False, out=None) -> Tensor
+
+    `relu` of `addmm`, or its `gelu`."""
+    if _mat1 is not MISSING:
+        if mat1 is not MISSING: kwargs['mat1'] = mat1
+        mat1 = _mat1
+    if _mat2 is not MISSING:
+        if mat2 is not MISSING: kwargs['mat2'] = mat2
+        mat2 = _mat2
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _input.__class__ in TENSORS
+                and mat1.__class__ in TENSORS
+                and mat2.__class__ in TENSORS
+                and (beta is MISSING or (beta.__class__ in NUMBERS and (beta.__class__ is not int or beta in INTEGERS)))
+                and (alpha is MISSING or (alpha.__class__ in NUMBERS and (alpha.__class__ is not int or alpha in INTEGERS)))
+                and (use_gelu is MISSING or use_gelu.__class__ is bool)
+            ):
+                if out is MISSING:
+                    return _aten_addmm_activation_kernels[
+                        _input._keys
+                        | mat1._keys
+                        | mat2._keys
+                        | tls.mode
+                    ](
+                        _input,
+                        mat1,
+                        mat2,
+                        1 if beta is MISSING else beta,
+                        1 if alpha is MISSING else alpha,
+                        False if use_gelu is MISSING else use_gelu,
+                    )
+                if out.__class__ in TENSORS:
+                    keys = _input._keys | mat1._keys | mat2._keys | out._keys
+                    if not keys & AUTOGRAD:
+                        return _aten_addmm_activation_out_kernels[keys | tls.mode](
+                            _input,
+                            mat1,
+                            mat2,
+                            1 if beta is MISSING else beta,
+                            1 if alpha is MISSING else alpha,
+                            False if use_gelu is MISSING else use_gelu,
+                            out,
+                        )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _addmm_activation, _aten_addmm_activation_packet, (_input, _mat1, _mat2),
+        (more, mat1, mat2, beta, alpha, use_gelu, out),
+        ('mat1', 'mat2', 'beta', 'alpha', 'use_gelu', 'out'), args, kwargs,
     )
 
 def _amp_foreach_non_finite_check_and_unscale_(_self=MISSING, _found_inf=MISSING, _inv_scale=MISSING, /, more=MISSING, found_inf=MISSING, inv_scale=MISSING, *args, **kwargs):
@@ -31677,6 +31735,7 @@ NAMESPACES = {
     'torch': (
         ('_adaptive_avg_pool2d', '_adaptive_avg_pool2d'),
         ('_adaptive_avg_pool3d', '_adaptive_avg_pool3d'),
+        ('_addmm_activation', '_addmm_activation'),
         ('_amp_foreach_non_finite_check_and_unscale_', '_amp_foreach_non_finite_check_and_unscale_'),
         ('_batch_norm', '_batch_norm'),
         ('_conj', '_conj'),

@@ -134,6 +134,8 @@ from ._functions import (
     _atanh__packet,
     _atanh_kernels,
     _atanh_packet,
+    _aten_addmm_activation_kernels,
+    _aten_addmm_activation_packet,
     _aten_conj_kernels,
     _aten_conj_packet,
     _aten_conj_physical_kernels,
@@ -1015,6 +1017,46 @@ class TensorBase:
     """Base of Tensor: the generated part of its interface."""
 
     __slots__ = ()
+
+    def _addmm_activation(self, _mat1=MISSING, _mat2=MISSING, /, more=MISSING, mat1=MISSING, mat2=MISSING, beta=MISSING, alpha=MISSING, use_gelu=MISSING, *args, **kwargs):
+        """_addmm_activation(mat1, mat2, *, beta=1, alpha=1, use_gelu=False) -> Tensor
+
+        `relu` of `addmm`, or its `gelu`."""
+        if _mat1 is not MISSING:
+            if mat1 is not MISSING: kwargs['mat1'] = mat1
+            mat1 = _mat1
+        if _mat2 is not MISSING:
+            if mat2 is not MISSING: kwargs['mat2'] = mat2
+            mat2 = _mat2
+        if more is MISSING and not kwargs:
+            try:
+                if (
+                    mat1.__class__ in TENSORS
+                    and mat2.__class__ in TENSORS
+                    and (beta is MISSING or (beta.__class__ in NUMBERS and (beta.__class__ is not int or beta in INTEGERS)))
+                    and (alpha is MISSING or (alpha.__class__ in NUMBERS and (alpha.__class__ is not int or alpha in INTEGERS)))
+                    and (use_gelu is MISSING or use_gelu.__class__ is bool)
+                ):
+                    return _aten_addmm_activation_kernels[
+                        self._keys
+                        | mat1._keys
+                        | mat2._keys
+                        | tls.mode
+                    ](
+                        self,
+                        mat1,
+                        mat2,
+                        1 if beta is MISSING else beta,
+                        1 if alpha is MISSING else alpha,
+                        False if use_gelu is MISSING else use_gelu,
+                    )
+            except Overridden:
+                pass
+        return call_method_as_given(
+            TensorBase._addmm_activation, _aten_addmm_activation_packet, self, (_mat1, _mat2),
+            (more, mat1, mat2, beta, alpha, use_gelu),
+            ('mat1', 'mat2', 'beta', 'alpha', 'use_gelu'), args, kwargs,
+        )
 
     def _conj(self, /, more=MISSING, *args, **kwargs):
         """_conj() -> Tensor
@@ -12310,5 +12352,9 @@ class TensorBase:
             except Overridden:
                 pass
         return operator_fallback(TensorBase.__rrshift__, self, other, '__rrshift__', True)
+
+    __div__ = div
+
+    __idiv__ = div_
 
     __rdiv__ = __rtruediv__

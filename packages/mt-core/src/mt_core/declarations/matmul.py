@@ -71,6 +71,11 @@ family.plain(
     doc="beta * self + alpha * (mat1 @ mat2), self broadcast.",
     exact_out=True,
 )
+family.composite(
+    "_addmm_activation(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, bool use_gelu=False) -> Tensor",
+    variants="function method", dtypes=Supported("addmm_impl_cpu_", _FACTORS), out=True,
+    doc="`relu` of `addmm`, or its `gelu`.",
+)  # fmt: skip
 family.plain(
     "addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     old_orders=("beta self alpha mat vec", "beta self mat vec"),

@@ -38,6 +38,13 @@ def addmm(self: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> Any:
     return combine(self, ops.mm(mat1, mat2), beta, alpha)
 
 
+@composite("_addmm_activation", explicit=True)
+def addmm_activation(self: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any, use_gelu: bool) -> Any:
+    """self broadcast to (M, N), mat1 (M, K), mat2 (K, N) -> (M, N)."""
+    made = ops.addmm(self, mat1, mat2, beta=beta, alpha=alpha)
+    return ops.gelu(made) if use_gelu else ops.relu(made)
+
+
 @composite("addmv", explicit=True)
 def addmv(self: Any, mat: Any, vec: Any, beta: Any, alpha: Any) -> Any:
     """self broadcast to (M,), mat (M, K), vec (K,) -> (M,)."""

@@ -59,3 +59,8 @@ cases(
     lambda t: call(t.ints(2, 300, high=200, dtype=dtypes.uint8), t.ints(300, 2, high=120, dtype=dtypes.int8)),
 )
 cases("addmv", lambda t: call(t(1), t(0, 3), t(3), beta=2.0), lambda t: call(t(2), t(2, 0), t(0), beta=0))
+cases(
+    "_addmm_activation",
+    lambda t: call(t(4), t(2, 3), t(3, 4)),
+    lambda t: call(t(2, 4), t(2, 3), t(3, 4), beta=0.5, alpha=2, use_gelu=True),
+)

@@ -4,10 +4,13 @@ import contextlib
 from types import TracebackType
 from typing import Any
 
+from . import amp
+
 __all__ = [
     "Event",
     "Stream",
     "StreamContext",
+    "amp",
     "current_device",
     "current_stream",
     "device_count",
