@@ -213,3 +213,14 @@ def test_a_number_shifts_as_a_tensor_does(shift: int) -> None:
     x = torch.tensor([-9, 0, 5])
     for operator in (torch.bitwise_left_shift, torch.bitwise_right_shift):
         assert torch.equal(operator(x, shift), operator(x, torch.tensor([shift] * 3)))
+
+
+@pytest.mark.parametrize("name", ["add", "sub", "mul"])
+def test_complex_halves_take_numbers_as_complex_floats_do(name: str) -> None:
+    half = torch.tensor([1 + 1j, -0.5 + 2j]).to(torch.complex32)
+    for number in (2, 0.5, 1 - 2j, True):
+        if number is True and name == "sub":
+            continue
+        wanted = getattr(half.to(torch.complex64), name)(number).tolist()
+        assert getattr(half, name)(number).to(torch.complex64).tolist() == wanted
+        assert getattr(half.clone(), name + "_")(number).to(torch.complex64).tolist() == wanted

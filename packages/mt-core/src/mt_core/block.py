@@ -6,6 +6,7 @@ have none, and their array is all there is.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 from weakref import ref
 
@@ -131,6 +132,23 @@ def set_geometry(tensor: Any, shape: tuple[int, ...], strides: tuple[int, ...], 
     tensor._array = block.backend.as_strided(block.owner, shape, tuple(s * size for s in strides), offset * size, d)
     tensor._dtype = d
     mark_layout(tensor, is_contiguous(shape, strides))
+
+
+def give_shape(tensor: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
+    """Lay a tensor out anew where it begins, on its own block, which grows where it must; its version stays.
+
+    Returns
+    -------
+    int
+        How many elements the block held before, from the first on.
+    """
+    block = block_of(tensor)
+    step, offset, before = tensor._dtype.itemsize, block.offset_of(tensor), block.nbytes
+    needed = offset + math.prod(shape) * step
+    if needed > before:
+        resize_block(block, needed)
+    set_geometry(tensor, shape, strides, offset // step)
+    return max(0, before - offset) // step
 
 
 def mark_layout(tensor: Any, contiguous: bool) -> None:

@@ -223,16 +223,16 @@ _promotions: dict[tuple[dtype, dtype], dtype] = {}
 def saturated(array: np.ndarray, target: np.dtype) -> np.ndarray:
     """The array before it is cast, for dtypes that do not hold every kind of number.
 
-    float8_e4m3fn has no infinity, and takes what is too large as its largest number; float8_e8m0fnu has no zero, and
-    takes it as its smallest number.
+    float8_e4m3fn has no infinity, and takes what is too large as its largest number; float8_e8m0fnu has neither sign
+    nor zero, and takes the magnitude, or its smallest number.
     """
     name = target.type.__name__  # `target.name` takes as long as a small cast
     if name == "float8_e8m0fnu":
         wide = array.astype(np.float32) if array.dtype.kind in "biuV" else array
-        return np.where(wide == 0, wide.dtype.type(2.0**-127), wide)
+        return np.where(wide == 0, wide.dtype.type(2.0**-127), np.abs(wide))
     if name != "float8_e4m3fn" or array.dtype.kind in "bV":
         return array
-    return np.clip(array, -448, 448)
+    return np.asarray(np.clip(array, -448, 448))  # NumPy makes a number of what has no dimensions
 
 
 def promote_types(type1: dtype, type2: dtype) -> dtype:

@@ -72,6 +72,8 @@ def check_number(value: Any, d: dtype) -> None:
         low, high = _bounds(d, isinstance(value, float))
         if not low <= value <= high:
             _refuse(_C_NAMES.get(d, f"{d.name}_t"))
+    elif d is dtypes.float8_e8m0fnu and isinstance(value, int):
+        return  # 2**127 is beyond every integer, and whether one is negative or zero is not asked
     elif d in _RANGES and any(_is_beyond(float(part), d) for part in _parts(value)):
         _refuse(_C_NAMES[d])
 

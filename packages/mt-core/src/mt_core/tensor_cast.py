@@ -8,7 +8,7 @@ from typing import Any
 from . import dtypes
 from .api.arguments import REJECTED
 from .api.arguments import _dtype as to_dtype
-from .block import block_of, resize_block, set_geometry
+from .block import block_of, give_shape
 from .cell import cell_of
 from .determinism import DETERMINISM, filler_of
 from .device_methods import moved_to
@@ -215,19 +215,13 @@ class CastMembers:
             raise RuntimeError(f"requested resize to {list(shape)} ({math.prod(shape)} elements in total)")
         if shape == self._array.shape and memory_format is None:
             return self
-        block = block_of(self)
-        offset = block.offset_of(self)
-        before = block.nbytes
-        needed = offset + math.prod(shape) * self._dtype.itemsize
-        if needed > before:
-            resize_block(block, needed)
         strides = contiguous_strides(shape)
         if memory_format in (channels_last, channels_last_3d):
             strides = channels_last_strides(shape, memory_format)
-        set_geometry(self, shape, strides, offset // self._dtype.itemsize)
+        held = give_shape(self, shape, strides)
         cell_of(self).version += 1
-        if DETERMINISM.fills and needed > before:
-            _fill_from(self, max(0, before - offset) // self._dtype.itemsize)
+        if DETERMINISM.fills and held < math.prod(shape):
+            _fill_from(self, held)
         return self
 
     def resize_as_(self: Any, the_template: Any, *, memory_format: Any = None) -> Any:

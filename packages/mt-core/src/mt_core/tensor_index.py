@@ -15,7 +15,7 @@ from . import dtypes
 from .api import _functions as ops
 from .construct import from_data, tensor
 from .dispatch.registry import overload
-from .keys import BACKEND_MASK, CPU, META
+from .keys import AUTOGRAD, BACKEND_MASK, CPU, META
 from .number_range import check_fill
 from .state import tls
 from .tensor import new_tensor
@@ -124,7 +124,7 @@ def _assign(view: Any, value: Any) -> None:
 
     A single element fills the view, and others are expanded before they are copied: both may be part of the view.
     """
-    if value.__class__ in _NUMBERS:
+    if value.__class__ in _NUMBERS and not view._keys & AUTOGRAD:
         _fill(view, value)
         return
     source = _as_value(view, value)
@@ -134,7 +134,7 @@ def _assign(view: Any, value: Any) -> None:
     elif not source._array.ndim and source._keys & CPU:
         view.fill_(source)
     else:
-        view.copy_(_without_leading_ones(source, view).expand(shape))
+        view.copy_(_without_leading_ones(source).expand(shape))
 
 
 def _fill(view: Any, number: Any) -> None:
@@ -154,18 +154,10 @@ def _is_small(d: dtypes.dtype) -> bool:
     return not d.native_real_float and (d.is_floating_point or d is dtypes.complex32)
 
 
-def _without_leading_ones(source: Any, target: Any) -> Any:
+def _without_leading_ones(source: Any) -> Any:
     shape = source._array.shape
-    surplus = len(shape) - len(target._array.shape)
-    if surplus > 0 and all(n == 1 for n in shape[:surplus]):
-        return source.reshape(shape[surplus:])
-    if surplus > 0:
-        raise RuntimeError(
-            f"expand(torch.{dtypes.scalar_type_name(source._dtype)}Tensor{{{list(shape)}}}, "
-            f"size={list(target.shape)}): the number of sizes provided ({len(target.shape)}) must be greater or "
-            f"equal to the number of dimensions in the tensor ({len(shape)})"
-        )
-    return source
+    kept = next((i for i, n in enumerate(shape) if n != 1), len(shape))
+    return source.view(shape[kept:]) if kept else source
 
 
 def _as_value(view: Any, value: Any) -> Any:
@@ -212,6 +204,7 @@ def applied(self: Any, key: Any) -> tuple[Any, list[Any]]:
         raise IndexError(f"too many indices for tensor of dimension {ndim}")
     indices: list[Any] = []
     view, dim = self, 0
+    among_others = isinstance(key, tuple)
     for place, item in enumerate(items):
         if item.__class__ is int:
             view = _selected(view, dim, item, place)
@@ -221,7 +214,7 @@ def applied(self: Any, key: Any) -> tuple[Any, list[Any]]:
             view = _unsqueeze[view._keys | tls.mode](view, dim)
             dim += 1
         elif item.__class__ is slice:
-            view = _sliced(view, dim, item)
+            view = _sliced(view, dim, item, among_others)
             dim += 1
         elif isinstance(item, (bool, np.bool_)):
             view = _unsqueeze[view._keys | tls.mode](view, dim)
@@ -315,15 +308,18 @@ def _bound(value: Any) -> int | None:
     return value.__index__()
 
 
-def _sliced(view: Any, dim: int, item: slice) -> Any:
+def _sliced(view: Any, dim: int, item: slice, among_others: bool) -> Any:
+    """A slice of a dimension; among the parts of a tuple, what takes all of it is no step of its own."""
     if item == _EVERYTHING:
         return view
-    step = _bound(item.step)
+    start, stop, step = _bound(item.start), _bound(item.stop), _bound(item.step)
     if step is None:
         step = 1
     if step <= 0:
         raise ValueError("step must be greater than zero")
-    return _slice[view._keys | tls.mode](view, dim, _bound(item.start), _bound(item.stop), step)
+    if among_others and step == 1 and not start and (stop is None or stop >= view._array.shape[dim]):
+        return view
+    return _slice[view._keys | tls.mode](view, dim, start, stop, step)
 
 
 def _truth(item: Any, view: Any) -> Any:

@@ -11,6 +11,7 @@ from ..blocks import TINY, blockwise, constant, tiny
 from ..registry import kernel, kernels
 from ..special_functions.erf import erf_of_scaled
 from .comparison import at_least
+from .elementwise_power import in_single, rounded
 
 kernels({"tanh": np.tanh})
 
@@ -117,12 +118,15 @@ def log_sigmoid_forward(self: Any) -> tuple[Any, Any]:
     return np.minimum(self, 0) - np.log1p(decay), decay
 
 
-@kernel("logit")
+@kernel("logit", half="native")
 def logit(self: Any, eps: float | None) -> Any:
-    """self (*) -> (*)."""
+    """self (*) -> (*): half types round every step, as in PyTorch."""
+    stored = self.dtype
+    self = in_single(self)
     if eps is not None and eps >= 0:
-        self = np.where(self < eps, eps, np.where(self > 1 - eps, 1 - eps, self)).astype(self.dtype)
-    return np.log(self / (1 - self))
+        low = rounded(self.dtype.type(eps), stored)
+        self = np.clip(self, low, rounded(1 - low, stored))
+    return np.log(rounded(self / rounded(1 - self, stored), stored))
 
 
 # Piecewise linear ones

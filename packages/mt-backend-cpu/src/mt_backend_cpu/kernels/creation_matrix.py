@@ -6,13 +6,20 @@ from typing import Any
 
 import numpy as np
 
+from mt_core.dispatch.elementwise import number_array
+from mt_core.dtypes import dtype
 from mt_core.spec import Spec
 
 from ..registry import kernel
 
 
+def _whole(end: Any, d: dtype) -> int:
+    """An end as elements of an integer dtype hold it, which PyTorch counts from."""
+    return int(number_array(int(end), d))
+
+
 def _spaced(start: Any, end: Any, steps: int, spec: Spec) -> np.ndarray:
-    """Evenly spaced numbers in the type PyTorch computes them in.
+    """Evenly spaced numbers in the type PyTorch computes them in, which is float64 for integers.
 
     Counted from the nearer end, so that both are exact.
     """
@@ -21,9 +28,8 @@ def _spaced(start: Any, end: Any, steps: int, spec: Spec) -> np.ndarray:
     kind = np.complex128 if d.is_complex else d.numpy_dtype.type if floating else np.float64
     if steps == 1:
         return np.full(1, start).astype(d.numpy_dtype)
-    if not floating and not d.is_complex:
-        # PyTorch rounds the ends first.
-        start, end = int(start), int(end)
+    if d.is_integral:
+        start, end = _whole(start, d), _whole(end, d)
     first, last = kind(start), kind(end)
     real = np.float64 if d.is_complex else kind
     step = (last - first) / real(max(steps - 1, 1))
@@ -32,7 +38,7 @@ def _spaced(start: Any, end: Any, steps: int, spec: Spec) -> np.ndarray:
     values = np.empty(steps, kind)
     np.add(distances[:half], first, values[:half])
     np.subtract(last, distances[::-1], values[half:])
-    return values if d.is_complex or d.is_floating_point else np.trunc(values)
+    return values
 
 
 @kernel("linspace", half="native")
@@ -46,11 +52,8 @@ def linspace(start: Any, end: Any, steps: int, spec: Spec) -> np.ndarray:
 def logspace(start: Any, end: Any, steps: int, base: float, spec: Spec) -> np.ndarray:
     """-> (steps,); dtype as for `linspace`."""
     d = spec.dtype.compute
-    if not (d.is_complex or d.is_floating_point):
-        first, last = float(start), float(end)
-        exponents = first + (last - first) / max(steps - 1, 1) * np.arange(steps)
-        return np.power(float(base), exponents).astype(d.numpy_dtype)
-    return np.power(np.asarray(base, d.to_real().numpy_dtype), _spaced(start, end, steps, spec)).astype(d.numpy_dtype)
+    kind = d.to_real().numpy_dtype if d.is_floating_point or d.is_complex else np.float64
+    return np.power(np.asarray(base, kind), _spaced(start, end, steps, spec)).astype(d.numpy_dtype)
 
 
 @kernel("eye", half="native")

@@ -80,6 +80,11 @@ def ldexp(self: Any, other: Any) -> Any:
     return self * in_single(np.exp2(in_single(other)).astype(stored))
 
 
+def rounded(value: Any, stored: Any) -> Any:
+    """What an element type keeps of a value that is computed with further; of half types, in float32."""
+    return in_single(value.astype(stored, copy=False))
+
+
 def in_single(array: Any) -> Any:
     """Half types as float32, others as they are."""
     return array.astype(np.float32) if array.dtype.itemsize < 4 and array.dtype.kind not in "iub" else array

@@ -62,7 +62,9 @@ def index(self: np.ndarray, indices: list[Any]) -> np.ndarray:
     """self (*L, *I, *R), indices (*B) broadcast -> (*L, *B, *R); (*B, *L, *R) where None stands between indices."""
     where = _numpy_index(indices)
     try:
-        return self[where]
+        made = self[where]
+        # NumPy gives sizes of 1 any stride.
+        return made.reshape(-1).reshape(made.shape) if 1 in made.shape and made.flags.c_contiguous else made
     except IndexError as error:
         refused = error
     if _reads_nothing(self, where):

@@ -83,7 +83,7 @@ def _with_ties(
 def topk(self: np.ndarray, k: int, dim: int, largest: bool, sorted: bool) -> tuple[np.ndarray, np.ndarray]:
     """self (*L, N, *R) -> values and indices (int64), (*L, k, *R), at `dim`."""
     if not self.ndim:
-        return _scalar_pair(self) if k else (np.empty((), self.dtype), np.empty((), np.int64))
+        return _scalar_pair(self)
     if not k:
         shape = [0 if i == dim % self.ndim else n for i, n in enumerate(self.shape)]
         return np.empty(shape, self.dtype), np.empty(shape, np.int64)

@@ -10,6 +10,7 @@ from ..blocks import blockwise
 from ..registry import kernel, kernels
 from ..special_functions import bessel, erf, gamma, incomplete_gamma
 from ..special_functions.polynomials import FUNCTIONS
+from .elementwise_power import in_single, rounded
 
 kernels({
     "erf": blockwise(erf.erf), "erfc": blockwise(erf.erfc), "erfinv": blockwise(erf.erfinv),
@@ -45,20 +46,28 @@ def sinc(self: Any) -> Any:
     return np.where(self == 0, product.dtype.type(1), np.sin(product) / product)
 
 
-@kernel("special_entr")
+@kernel("special_entr", half="native")
 def entr(self: Any) -> Any:
-    """self (*) -> (*)."""
-    return np.where(self > 0, -self * np.log(self), np.where(self == 0, 0, np.where(np.isnan(self), self, -np.inf)))
+    """self (*) -> (*): of half types, the logarithm is rounded too."""
+    stored = self.dtype
+    self = in_single(self)
+    return np.where(
+        self > 0, -self * rounded(np.log(self), stored), np.where(self == 0, 0, np.where(np.isnan(self), self, -np.inf))
+    )
 
 
 def _vanishing_at_zero(function: Any) -> Any:
-    """self * function(other), but 0 where self is 0 and other is a number."""
+    """self * function(other), but 0 where self is 0 and other is a number; half types round the function too."""
 
     def product(self: Any, other: Any) -> Any:
-        return np.where((self == 0) & ~np.isnan(other), 0, self * function(other))
+        stored = (self if hasattr(self, "dtype") else other).dtype
+        self, other = in_single(np.asarray(self, stored)), in_single(np.asarray(other, stored))
+        return np.where((self == 0) & ~np.isnan(other), 0, self * rounded(function(other), stored))
 
     return product
 
 
-kernel("xlogy.Tensor", "xlogy.Scalar_Self", "xlogy.Scalar_Other")(_vanishing_at_zero(np.log))
-kernel("special_xlog1py", "special_xlog1py.self_scalar", "special_xlog1py.other_scalar")(_vanishing_at_zero(np.log1p))
+kernel("xlogy.Tensor", "xlogy.Scalar_Self", "xlogy.Scalar_Other", half="native")(_vanishing_at_zero(np.log))
+kernel(
+    "special_xlog1py", "special_xlog1py.self_scalar", "special_xlog1py.other_scalar", half="native"
+)(_vanishing_at_zero(np.log1p))  # fmt: skip

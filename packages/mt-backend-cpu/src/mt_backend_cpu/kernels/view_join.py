@@ -71,6 +71,8 @@ def flip(self: np.ndarray, dims: Any) -> np.ndarray:
 @kernel("roll", half="native")
 def roll(self: np.ndarray, shifts: Any, dims: Any) -> np.ndarray:
     """self (*) -> (*)."""
+    if not self.size:
+        return self.copy()
     return np.roll(self, shifts, dims if dims else None) if dims else np.roll(self, shifts[0]).reshape(self.shape)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from .. import dtypes
@@ -104,9 +104,12 @@ class Supported:
     stored, factors
         Positions of numbers that are converted to the common dtype, or to the one that it is computed in; a number
         that this does not hold is refused after the dtype.
+    idle
+        The calls that PyTorch answers without a kernel, so that no dtype is refused: "scalar" where the first tensor
+        has no dimensions, "empty" where one of them has no elements.
     """
 
-    __slots__ = ("kernel", "accepted", "unchecked", "refusals", "also", "takes_reals", "stored", "factors")
+    __slots__ = ("kernel", "accepted", "unchecked", "refusals", "also", "takes_reals", "stored", "factors", "idle")
 
     def __init__(
         self,
@@ -118,6 +121,7 @@ class Supported:
         unchecked: frozenset[dtype] | None = None,
         stored: tuple[int, ...] = (),
         factors: tuple[int, ...] = (),
+        idle: str = "",
     ) -> None:
         self.kernel = kernel
         self.accepted = accepted
@@ -127,11 +131,19 @@ class Supported:
         self.takes_reals = takes_reals
         self.stored = stored
         self.factors = factors
+        self.idle = frozenset(idle.split())
 
     @property
     def asks_parameters(self) -> bool:
         """Whether more than the dtype decides."""
         return bool(self.also or self.stored or self.factors)
+
+    def is_idle(self, tensors: Iterable[Any]) -> bool:
+        """Whether a call with these tensors needs no kernel."""
+        first, *rest = (tensor._array for tensor in tensors)
+        if "scalar" in self.idle and not first.ndim:
+            return True
+        return "empty" in self.idle and not all(array.size for array in (first, *rest))
 
     def __call__(self, args: tuple[Any, ...], common: dtype) -> None:
         """Raise what a `Refusal` says, or what `also` does."""

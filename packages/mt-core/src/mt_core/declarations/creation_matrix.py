@@ -54,7 +54,7 @@ family.plain(
     inplace=True,
     out=True,
     doc="The lower triangle of the last two dimensions, zeros elsewhere.",
-    dtypes=Supported("tril", _TRIANGLE_DTYPES),
+    dtypes=Supported("tril", _TRIANGLE_DTYPES, idle="empty"),
     exact_out=True,
 )
 family.plain(
@@ -62,7 +62,7 @@ family.plain(
     inplace=True,
     out=True,
     doc="The upper triangle of the last two dimensions, zeros elsewhere.",
-    dtypes=Supported("triu", _TRIANGLE_DTYPES),
+    dtypes=Supported("triu", _TRIANGLE_DTYPES, idle="empty"),
     exact_out=True,
 )
 family.composite(

@@ -42,7 +42,7 @@ family.plain(
     not_in_part="index",
     doc="out[i][j] = self[index[i][j]][j] for dim 0: one element per element of `index`.",
     exact_out=True,
-    dtypes=Supported("scatter_gather_tensor_cpu", USUAL),
+    dtypes=Supported("scatter_gather_tensor_cpu", USUAL, idle="empty"),
 )
 family.composite(
     "take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor",
@@ -50,7 +50,7 @@ family.composite(
     exact_out=True,
     apart="self",
     doc="Elements at `indices` along a dimension, the others broadcast; without `dim`, of the flattened input.",
-    dtypes=Supported("scatter_gather_tensor_cpu", USUAL),
+    dtypes=Supported("scatter_gather_tensor_cpu", USUAL, idle="empty"),
 )
 family.plain(
     "scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
@@ -60,7 +60,7 @@ family.plain(
     not_in_part="self",
     doc="self[index[i][j]][j] = src[i][j] for dim 0.",
     exact_out=True,
-    dtypes=Supported("scatter_gather_tensor_cpu", USUAL),
+    dtypes=Supported("scatter_gather_tensor_cpu", USUAL, idle="empty"),
 )
 family.plain(
     "scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
@@ -69,7 +69,7 @@ family.plain(
     apart="index",
     not_in_part="self",
     exact_out=True,
-    dtypes=Supported("scatter_gather_scalar_cpu", USUAL),
+    dtypes=Supported("scatter_gather_scalar_cpu", USUAL, idle="empty"),
 )
 family.composite(
     "scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor",
@@ -78,7 +78,7 @@ family.composite(
     apart="index src",
     not_in_part="self",
     exact_out=True,
-    dtypes=Supported("scatter_gather_tensor_cpu", USUAL),
+    dtypes=Supported("scatter_gather_tensor_cpu", USUAL, idle="empty"),
 )
 family.composite(
     "scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor",
@@ -87,7 +87,7 @@ family.composite(
     apart="index",
     not_in_part="self",
     exact_out=True,
-    dtypes=Supported("scatter_gather_scalar_cpu", USUAL),
+    dtypes=Supported("scatter_gather_scalar_cpu", USUAL, idle="empty"),
 )
 family.plain(
     "scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
@@ -97,7 +97,7 @@ family.plain(
     not_in_part="self",
     doc="As `scatter`, adding.",
     exact_out=True,
-    dtypes=Supported("scatter_gather_tensor_cpu", USUAL),
+    dtypes=Supported("scatter_gather_tensor_cpu", USUAL, idle="empty"),
 )
 
 
@@ -121,7 +121,7 @@ family.plain(
     not_in_part="self",
     doc="As `scatter`, combining by sum, prod, mean, amax or amin.",
     exact_out=True,
-    dtypes=Supported(_combining_kernel, INTEGERS | FLOATS),
+    dtypes=Supported(_combining_kernel, INTEGERS | FLOATS, idle="empty"),
 )
 
 
@@ -142,7 +142,7 @@ family.plain(
     not_in_part="self",
     doc="Slices of `source` times alpha added to the slices of self that `index` names.",
     exact_out=True,
-    dtypes=Supported(_adding_kernel, USUAL | COMPLEX_HALF),
+    dtypes=Supported(_adding_kernel, USUAL | COMPLEX_HALF, idle="empty"),
 )
 family.plain(
     "index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
@@ -152,7 +152,7 @@ family.plain(
     not_in_part="self",
     exact_out=True,
     doc="A copy of self with rows of `source` along `dim` written at `index`.",
-    dtypes=Supported("index_copy_cpu", USUAL | COMPLEX_HALF),
+    dtypes=Supported("index_copy_cpu", USUAL | COMPLEX_HALF, idle="empty"),
 )
 family.plain(
     "index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
@@ -232,14 +232,14 @@ family.plain(
     apart="self index",
     doc="Elements at indices into the flattened tensor.",
     exact_out=True,
-    dtypes=Supported("take_cpu", USUAL),
+    dtypes=Supported("take_cpu", USUAL, idle="empty"),
 )
 family.plain(
     "put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor",
     inplace=True,
     apart="index source",
     doc="A copy of self with `source` at indices of the flattened tensor; added up with `accumulate`.",
-    dtypes=Supported("take_put_cpu", USUAL),
+    dtypes=Supported("take_put_cpu", USUAL, idle="empty"),
 )
 family.plain(
     "nonzero(Tensor self) -> Tensor",

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..dtypes import bool as bool_
 from ..dtypes import dtype, uint8
-from ._checks import USUAL, Supported
+from ._checks import REAL, USUAL, Supported
 from ._declare import Family
 
 family = Family("reduction")
@@ -57,7 +57,7 @@ family.reduction("prod", overload="dim_int", dim="int dim", dtype=True, out="int
 for _name, _which in (("amax", "Largest"), ("amin", "Smallest")):
     family.reduction(
         _name,
-        dtypes=Supported(f"{_name[1:]}_values_cpu", USUAL),
+        dtypes=Supported(f"{_name[1:]}_values_cpu", REAL, idle="empty"),
         dim="int[1] dim=[]",
         exact_out="Expected the dtype for input and out to match, but got {expected} for input's dtype and {out} for out's "
         "dtype.",
@@ -68,20 +68,20 @@ for _name, _which in (("max", "Largest"), ("min", "Smallest")):
         f"{_name}(Tensor self) -> Tensor",
         out="unary_out",
         doc=f"{_which} element of all; NaN where there is one.",
-        dtypes=Supported(f"{_name}_all", USUAL),
+        dtypes=Supported(f"{_name}_all", REAL),
     )
     family.plain(
         f"{_name}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
         out=(_name, f"{_name}_values"),
         doc=f"{_which} element along a dimension and its index.",
-        dtypes=Supported(f"{_name}_cpu", USUAL),
+        dtypes=Supported(f"{_name}_cpu", USUAL, idle="scalar empty"),
         exact_out=True,
         not_in_part="self",
     )
     family.composite(f"{_name}.other(Tensor self, Tensor other) -> Tensor", out="out")
     family.plain(
         f"arg{_name}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
-        dtypes=Supported(f"arg{_name}_cpu", USUAL),
+        dtypes=Supported(f"arg{_name}_cpu", USUAL, idle="empty"),
         out=True,
         exact_out=True,
         doc=f"Index of the {_which.lower()} element (int64), in the flattened tensor where no dimension is given.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..dtypes import dtype
-from ._checks import BOOL, FLOATS, NUMBERS, UNSIGNED, USUAL, Supported
+from ._checks import BOOL, FLOATS, NUMBERS, REAL, UNSIGNED, USUAL, Supported
 from .reduction import family, of_out
 
 
@@ -42,7 +42,7 @@ for _name in ("cummax", "cummin"):
         out=("values", "indices"),
         doc="The extreme element up to each one, along a dimension, and its last index.",
         exact_out="expected scalar_type {expected} but found {out}",
-        dtypes=Supported(f"{_name}_cpu", USUAL),
+        dtypes=Supported(f"{_name}_cpu", REAL, idle="scalar empty"),
     )
 family.plain(
     "logcumsumexp(Tensor self, int dim) -> Tensor",
@@ -78,7 +78,6 @@ family.composite(
     exact_out=True,
     not_in_part="self",
     doc="Smallest and largest element, of all or along `dim`.",
-    dtypes=Supported("aminmax_cpu", USUAL),
 )
 for _name in ("quantile", "nanquantile"):
     family.composite(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from ..dtypes import ALL_DTYPES
-from ._checks import FLOAT8, USUAL, Supported
+from ._checks import FLOAT8, FLOATS, INTEGERS, REAL, USUAL, Supported
 from ._declare import Family
 
 family = Family("sort")
 
 _PAIR = ("values", "indices")
-_SORTED = Supported("sorting_kernel_method_name", frozenset(ALL_DTYPES) - FLOAT8)
+_SORTED = Supported("sorting_kernel_method_name", frozenset(ALL_DTYPES) - FLOAT8, idle="scalar")
 #: What places are written to; as PyTorch says it where they are to be of int64.
 _OUT = (
     "torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on whether "
@@ -53,7 +53,7 @@ family.plain(
     doc="The k largest (or smallest) elements of a dimension, and where they are.",
     exact_out=True,
     not_in_part="self",
-    dtypes=Supported("topk_cpu", USUAL),
+    dtypes=Supported("topk_cpu", USUAL, idle="scalar"),
 )
 family.plain(
     "kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
@@ -61,31 +61,31 @@ family.plain(
     exact_out=True,
     apart="self",
     doc="The k-th smallest element along `dim`, k from 1, and its index.",
-    dtypes=Supported("kthvalue_cpu", USUAL),
+    dtypes=Supported("kthvalue_cpu", INTEGERS | FLOATS, idle="scalar"),
 )
 family.plain(
     "median(Tensor self) -> Tensor",
     doc="The lower of the middle elements; NaN where there is one.",
-    dtypes=Supported("median_cpu", USUAL),
+    dtypes=Supported("median_cpu", INTEGERS | FLOATS, idle="empty"),
 )
 family.plain(
     "median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     out=_PAIR,
     exact_out=True,
     not_in_part="self",
-    dtypes=Supported("median_out", USUAL),
+    dtypes=Supported("median_out", INTEGERS | FLOATS),
 )
 family.plain(
     "nanmedian(Tensor self) -> Tensor",
     doc="Median of the elements that are not nan.",
-    dtypes=Supported("median_cpu", USUAL),
+    dtypes=Supported("median_cpu", INTEGERS | FLOATS, idle="empty"),
 )
 family.plain(
     "nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     out=_PAIR,
     exact_out=True,
     not_in_part="self",
-    dtypes=Supported("median_out", USUAL),
+    dtypes=Supported("median_out", INTEGERS | FLOATS),
 )
 family.plain(
     "mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
@@ -93,7 +93,7 @@ family.plain(
     doc="The most frequent element of a dimension, the smallest of several, and the index of its last occurrence.",
     exact_out=True,
     not_in_part="self",
-    dtypes=Supported("mode_cpu", USUAL),
+    dtypes=Supported("mode_cpu", REAL, idle="scalar empty"),
 )
 family.plain(
     "searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? "

@@ -32,14 +32,14 @@ def isclose(self: Any, other: Any, rtol: float, atol: float, equal_nan: bool) ->
             raise RuntimeError(f"{name} must be greater than or equal to zero, but got {tolerance:g}")
     close = ops.eq(self, other)
     if equal_nan and self.dtype.category >= 2:
-        close = ops.logical_or(close, ops.logical_and(ops.isnan(self), ops.isnan(other)))
+        close.logical_or_(ops.logical_and(ops.isnan(self), ops.isnan(other)))
     if rtol == 0 and atol == 0:
         return close
     if self.dtype.category < 2:
         self, other = (t.to(dtypes.get_default_dtype()) for t in (self, other))
     allowed = ops.abs(rtol * other) + atol
     actual = ops.abs(self - other)
-    return ops.logical_or(close, ops.logical_and(ops.isfinite(actual), ops.le(actual, allowed)))
+    return close.logical_or_(ops.logical_and(ops.isfinite(actual), ops.le(actual, allowed)))
 
 
 @composite("allclose")

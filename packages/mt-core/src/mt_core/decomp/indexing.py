@@ -163,7 +163,7 @@ def repeat_interleave(self: Any, repeats: Any, dim: int | None, output_size: int
     """self (*L, N, *R), repeats (N,) or () -> (*L, sum of repeats, *R), at `dim`, or of the flattened self."""
     if dim is None:
         self, dim = self.reshape(-1), 0
-    size = self.shape[dim] if self.dim() else 1
+    size = self.size(dim)
     if repeats.dim() == 0 or repeats.dim() == 1 and repeats.shape[0] == 1:
         repeats = repeats.reshape(1).expand((size,))
     elif repeats.dim() != 1:
@@ -187,7 +187,7 @@ def repeat_interleave_int(self: Any, repeats: int, dim: int | None, output_size:
     if output_size is not None and output_size != size * repeats:
         raise RuntimeError(f"repeat_interleave: Invalid output_size, expected {size * repeats} but got {output_size}")
     at = wrap_dim(dim, self.dim())
-    wide = (self if self.dim() else self.unsqueeze(0)).unsqueeze(at + 1)
+    wide = self.unsqueeze(at + 1)
     return wide.expand((*wide.shape[: at + 1], repeats, *wide.shape[at + 2 :])).clone().flatten(at, at + 1)
 
 

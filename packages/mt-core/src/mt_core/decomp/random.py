@@ -14,7 +14,7 @@ from ..api import _functions as ops
 from ..dispatch.dispatcher import backend_key_for
 from ..dispatch.registry import KernelCache, overload
 from ..dispatch.registry import register_composite as composite
-from ..dispatch.writing import write_result
+from ..dispatch.writing import take_shape, write_result
 from ..dtypes import scalar_type_name
 from ..formats import contiguous_format
 from ..layout import broadcast_shapes
@@ -147,6 +147,7 @@ def randperm_generator_out(
 ) -> Any:
     if n < 0:
         raise RuntimeError(f"n must be non-negative, got{n}")
+    take_shape(out, (n,))
     return write_result(out, ops.randperm(n, generator=generator, dtype=out.dtype, device=out.device))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import dtypes
 from ..api import _functions as ops
-from ..declarations._checks import COMPLEX, COMPLEX_HALF, FLOAT8, Supported
+from ..declarations._checks import COMPLEX, COMPLEX_HALF, FLOAT8, REAL, Supported
 from ..dispatch.registry import register_composite as composite
 from ..return_types import struct_sequence
 from ..tensor import wrap_dim
@@ -16,6 +16,8 @@ from ..tensor import wrap_dim
 Ints = tuple[int, ...]
 
 
+#: What has a smallest and a largest element.
+_ORDERED = Supported("aminmax_cpu", REAL)
 #: What nansum adds up, floating point after its NaNs are taken out.
 _SUMMED = Supported("nansum_cpu", frozenset(dtypes.ALL_DTYPES) - FLOAT8 - COMPLEX - COMPLEX_HALF)
 
@@ -87,14 +89,20 @@ def _check_apart_from(dim: int, expected: tuple[int, ...], given: tuple[int, ...
 @composite("aminmax", explicit=True)
 def aminmax(self: Any, dim: int | None, keepdim: bool) -> Any:
     """self (*) -> smallest and largest (), or without `dim`, or 1 there with `keepdim`."""
-    if self.is_complex():
-        raise NotImplementedError(f"\"aminmax_cpu\" not implemented for '{dtypes.scalar_type_name(self.dtype)}'")
-    dims = () if dim is None else (dim,)
-    pair = struct_sequence("aminmax", ("min", "max"))
     if dim is None and not self.numel():
         raise RuntimeError(
             "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
         )
+    if dim is not None and self.dim():
+        at = wrap_dim(dim, self.dim())
+        if not self.shape[at]:
+            raise IndexError(f"aminmax: Expected reduction dim {at} to have non-zero size.")
+    if dim is not None and self.is_complex():
+        raise RuntimeError(f"aminmax not implemented for {dtypes.scalar_type_name(self.dtype)}")
+    if dim is None or self.dim():
+        _ORDERED.require((), self.dtype)
+    dims = () if dim is None else (dim,)
+    pair = struct_sequence("aminmax", ("min", "max"))
     return pair((self.amin(dims, keepdim), self.amax(dims, keepdim)))
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from ..block import set_geometry
 from ..cell import cell_of
 from ..determinism import DETERMINISM, filler_of
+from ..dtypes import cpp_type_name
 from ..keys import AUTOGRAD, META, STRIDED
 from ..return_types import result_type
 from ..spec import Spec, is_contiguous
@@ -22,7 +23,7 @@ from .kernel import Kernel, quiet
 from .lookup import backend_for, composite_of, kernels_of
 from .memory import check_no_partial_overlap, overlap_guard, share_memory
 from .registry import SHAPE_RULES, Overload, find_overload, load_family
-from .writing import check_count, check_exact, check_inplace_result, check_out, check_shape, write_result
+from .writing import check_count, check_exact, check_inplace_result, check_out, check_shape, take_shape, write_result
 
 __all__ = ["form_of", "inplace_of_composite"]
 
@@ -81,6 +82,8 @@ def _inplace_view(functional: Overload) -> Callee | None:
 def _inplace_from_functional(overload: Overload, functional: Overload) -> Callee:
     """Compute aside, check as PyTorch does, then copy into the first argument."""
     guard = overlap_guard(overload.declaration)
+    if overload.declaration.out_dtype is not None:
+        return _inplace_of_its_dtype(overload, functional)
 
     def run(self: Tensor, *args: Any) -> Tensor:
         guard(self)
@@ -88,6 +91,27 @@ def _inplace_from_functional(overload: Overload, functional: Overload) -> Callee
             result = functional.call(self, *args)
             check_inplace_result(self, result.shape, result._dtype)
             return self.copy_(result)
+
+    return run
+
+
+def _inplace_of_its_dtype(overload: Overload, functional: Overload) -> Callee:
+    """The in-place form of an operator that computes in the dtype of what it writes to, and takes no other."""
+    guard = overlap_guard(overload.declaration)
+    dtype_at = next(i for i, a in enumerate(functional.schema.arguments) if a.name == "dtype")
+
+    def run(self: Tensor, *args: Any) -> Tensor:
+        given = [self, *args]
+        asked = given[dtype_at]
+        if asked is not None and asked is not self._dtype:
+            raise RuntimeError(
+                f"Bad in-place call: input tensor dtype {cpp_type_name(self._dtype)} and output tensor dtype "
+                f"{cpp_type_name(asked)} should match"
+            )
+        given[dtype_at] = self._dtype
+        guard(self)
+        with excluding(AUTOGRAD):
+            return self.copy_(functional.call(*given))
 
     return run
 
@@ -240,7 +264,7 @@ def _out_from_functional(overload: Overload, functional: Overload) -> Callee:
     check_outs = _check_of_outs(overload, outs)
     chooses = overload.declaration.out_dtype
     dtype_at = next((i for i, a in enumerate(functional.schema.arguments) if a.name == "dtype"), -1)
-    any_shape = overload.declaration.any_shape_out
+    any_shape, silent = overload.declaration.any_shape_out, overload.declaration.kind == "factory"
     handed_over = result_type(overload.declaration)
 
     def run(*args: Any) -> Any:
@@ -260,6 +284,8 @@ def _out_from_functional(overload: Overload, functional: Overload) -> Callee:
                     check_outs(i, args[i], result)
             if len(outs) == 1:
                 out = args[outs[0]]
+                if silent:
+                    take_shape(out, results._array.shape)
                 if any_shape and out.numel() == results.numel():
                     results = results.view(out.shape)
                 return write_result(out, results.to(out._dtype) if out._dtype in also else results)

@@ -70,6 +70,7 @@ def _check(overload: Overload) -> Callable[[tuple[Any, ...]], None] | None:
     positions = overload.tensor_positions
     promotes = overload.declaration.promotion is not None
     accepted = supported.accepted if supported.also is None else frozenset()
+    idle = supported.idle
 
     def check(args: tuple[Any, ...]) -> None:
         dtype = args[positions[0]]._dtype
@@ -77,6 +78,8 @@ def _check(overload: Overload) -> Callable[[tuple[Any, ...]], None] | None:
             return
         if promotes:
             dtype = result_type_of(args[position] for position in positions)
+        if idle and supported.is_idle(args[position] for position in positions if args[position] is not None):
+            return
         supported(args, dtype)
         supported.require(args, dtype)
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from ..block import give_shape
 from ..dtypes import can_cast, cpp_type_name, dtype, scalar_type_name
+from ..meta_array import contiguous_strides
 from ..spec import Spec
 from ..tensor import Tensor
 from .memory import check_no_internal_overlap
 
 __all__ = [
     "check_castable", "check_count", "check_exact", "check_inplace_result", "check_out", "check_shape", "fit_out",
-    "out_elsewhere", "resize_out", "write_result",
+    "out_elsewhere", "resize_out", "take_shape", "write_result",
 ]  # fmt: skip
 
 
@@ -99,7 +101,7 @@ def write_result(out: Tensor, result: Tensor) -> Tensor:
 
 
 def resize_out(out: Tensor, shape: Any) -> None:
-    """Give ``out`` a shape, with PyTorch's warning where it had elements of another."""
+    """Give ``out`` a shape, with PyTorch's warning where it had elements of another; writing to it counts, not this."""
     if tuple(out._array.shape) == tuple(shape):
         return
     if out.numel():
@@ -110,4 +112,10 @@ def resize_out(out: Tensor, shape: Any) -> None:
             "tensor t by resizing it, inplace, to zero elements with t.resize_(0).",
             stacklevel=3,
         )
-    out.resize_(shape)
+    take_shape(out, tuple(shape))
+
+
+def take_shape(out: Any, shape: tuple[int, ...]) -> None:
+    """Give ``out`` a shape without a word, as factories do."""
+    if tuple(out._array.shape) != shape:
+        give_shape(out, shape, contiguous_strides(shape))

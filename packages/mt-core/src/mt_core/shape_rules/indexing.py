@@ -14,7 +14,8 @@ from ..determinism import alert_not_deterministic
 from ..dispatch.memory import check_no_overlap, check_no_partial_overlap
 from ..dispatch.registry import register_shape_rule as shape_rule
 from ..errors import NoData
-from ..layout import broadcast_shapes
+from ..keys import STRIDED
+from ..layout import broadcast_shapes, broadcast_strides, output_strides
 from ..number_range import check_number
 from ..spec import Spec
 from ..tensor import wrap_dim
@@ -94,10 +95,16 @@ def true_count(tensor: Any) -> int:
 def _shape_at_one(shape: Ints, index: Any) -> Ints:
     """Shape of what one index of the first dimensions picks."""
     if index._dtype is not dtypes.bool and index._dtype is not dtypes.uint8:
+        if not shape[0] and index._array.size:
+            raise _nothing_to_index()
         return (*index._array.shape, *shape[1:])
     mask = index._array.shape
     _check_mask(mask, shape, 0)
     return (_true_count(index, 0), *shape[len(mask) :])
+
+
+def _nothing_to_index() -> IndexError:
+    return IndexError("index is out of bounds for dimension with size 0")
 
 
 def indexed_shape(self: Any, indices: list[Any]) -> Ints:
@@ -115,6 +122,8 @@ def indexed_shape(self: Any, indices: list[Any]) -> Ints:
             f"shape mismatch: indexing tensors could not be broadcast together with shapes {listed}"
         ) from None
     positions = [i for i, s in enumerate(shapes) if s is not None]
+    if 0 not in common and any(shape[i] == 0 for i in positions):
+        raise _nothing_to_index()
     rest = [n for i, n in enumerate(shape) if i >= len(shapes) or shapes[i] is None]
     if not positions:
         return tuple(shape)
@@ -135,7 +144,31 @@ def _has_mask(self: Any, indices: list[Any], *rest: Any) -> bool:
 def index(self: Any, indices: list[Any]) -> Spec:
     """self (*L, *I, *R), indices (*B) broadcast -> (*L, *B, *R); (*B, *L, *R) where None stands between indices."""
     _check_indices(indices)
-    return Spec(indexed_shape(self, indices), self._dtype)
+    shape = indexed_shape(self, indices)
+    given = [index for index in indices if index is not None]
+    if not self._keys & STRIDED and not any(index._keys & STRIDED for index in given):
+        return Spec(shape, self._dtype)
+    return Spec(shape, self._dtype, _indexed_strides(self, indices, shape))
+
+
+def _indexed_strides(self: Any, indices: list[Any], shape: Ints) -> Ints:
+    """Strides of ``self[indices]``: ordered as self orders what is not indexed, and as the indices order theirs."""
+    picked: list[int] = []
+    for index in indices:
+        start = len(picked)
+        spans = index._array.ndim if index is not None and index._dtype in _MASKS else 1
+        picked.extend([index is not None] * spans if start < self._array.ndim else [])
+    at = [i for i, is_picked in enumerate(picked) if is_picked]
+    kept = [step for i, step in enumerate(self.stride()) if i not in at]
+    lead = at[0] if at[-1] - at[0] + 1 == len(at) else 0
+    width = len(shape) - len(kept)
+    after = (0,) * (len(kept) - lead)
+    operands = [(*kept[:lead], *(0,) * width, *kept[lead:])]
+    for index in indices:
+        if index is not None and index._dtype not in _MASKS:
+            steps = broadcast_strides(index._array.shape, index.stride(), shape[lead : lead + width])
+            operands.append((*(0,) * lead, *steps, *after))
+    return output_strides(shape, operands)
 
 
 def _fills_a_mask(self: Any, indices: list[Any], values: Any, accumulate: bool) -> Any:

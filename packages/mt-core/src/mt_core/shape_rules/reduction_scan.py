@@ -24,8 +24,8 @@ def _cumulative(supported: Supported) -> Any:
     return rule
 
 
-shape_rule("cumsum")(_cumulative(Supported("cumsum_out_cpu", USUAL - BOOL)))
-shape_rule("cumprod")(_cumulative(Supported("cumprod_out_cpu", USUAL - BOOL)))
+shape_rule("cumsum")(_cumulative(Supported("cumsum_out_cpu", USUAL - BOOL, idle="scalar")))
+shape_rule("cumprod")(_cumulative(Supported("cumprod_out_cpu", USUAL - BOOL, idle="scalar")))
 
 
 def _cumulative_extreme(name: str) -> Any:
@@ -35,8 +35,6 @@ def _cumulative_extreme(name: str) -> Any:
             raise IndexError(f"{name}(): Expected reduction dim -1 or 0 for scalar but got {dim}")
         if self._array.size:
             wrap_dim(dim, self.dim())
-        if self._dtype.is_complex and self._array.size:
-            raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{scalar_type_name(self._dtype)}'")
         return Spec(self._array.shape, self._dtype), Spec(self._array.shape, dtypes.int64)
 
     return rule

@@ -71,15 +71,12 @@ def kthvalue(self: Any, k: int, dim: int, keepdim: bool) -> tuple[Spec, Spec]:
     extent = shape[wrap_dim(dim, len(shape))] if shape else 1
     if not 1 <= k <= extent:
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {wrap_dim(dim, len(shape))}")
-    _not_for(self, "kthvalue_cpu")
     return _pair(self, dim, keepdim)
 
 
 @shape_rule("median", "nanmedian")
 def median(self: Any) -> Spec:
     """self (*) -> ()."""
-    if self._array.size:
-        _not_for(self, "median_cpu")
     return Spec((), self._dtype)
 
 
@@ -87,7 +84,6 @@ def median(self: Any) -> Spec:
 def median_dim(self: Any, dim: int, keepdim: bool) -> tuple[Spec, Spec]:
     """self (*S) -> values and indices (int64), S without the dimension `dim`, or 1 there with `keepdim`."""
     _not_empty(self, dim, "median()")
-    _not_for(self, "median_out")
     return _pair(self, dim, keepdim)
 
 
@@ -95,7 +91,6 @@ def median_dim(self: Any, dim: int, keepdim: bool) -> tuple[Spec, Spec]:
 def mode(self: Any, dim: int, keepdim: bool) -> tuple[Spec, Spec]:
     """self (*S) -> values and indices (int64), S without the dimension `dim`, or 1 there with `keepdim`."""
     _not_empty(self, dim, "mode()")
-    _not_for(self, "mode_cpu", bool_too=False)
     return _pair(self, dim, keepdim)
 
 

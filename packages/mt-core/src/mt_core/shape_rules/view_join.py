@@ -116,7 +116,7 @@ def roll(self: Any, shifts: Ints, dims: Ints) -> Spec:
         raise RuntimeError("`shifts` required")
     if len(shifts) != len(dims) and not (not dims and len(shifts) == 1):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
-    for d in dims:
+    for d in dims if self._array.size else ():
         if not self._array.ndim:
             raise IndexError(f"Dimension specified as {d} but tensor has no dimensions")
         wrap_dim(d, self.dim())
