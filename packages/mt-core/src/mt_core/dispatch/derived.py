@@ -284,10 +284,10 @@ def _out_from_functional(overload: Overload, functional: Overload) -> Callee:
                     check_outs(i, args[i], result)
             if len(outs) == 1:
                 out = args[outs[0]]
-                if silent:
-                    take_shape(out, results._array.shape)
                 if any_shape and out.numel() == results.numel():
                     results = results.view(out.shape)
+                elif silent:
+                    take_shape(out, results._array.shape)
                 return write_result(out, results.to(out._dtype) if out._dtype in also else results)
             for i, result in zip(outs, results, strict=True):
                 check_out(args[i], result)
