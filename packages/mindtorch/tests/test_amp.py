@@ -334,3 +334,13 @@ def test_the_page_about_autocast_says_what_happens():
         pytest.skip("the documents are part of the repository, not of the distribution")
     results = doctest.testfile(str(page), module_relative=False)
     assert results.attempted > 5 and not results.failed
+
+
+def test_the_scale_does_not_grow_beyond_its_dtype():
+    scaler = torch.amp.GradScaler("cpu", init_scale=1e38, growth_factor=16.0, growth_interval=1)
+    weight = torch.nn.Parameter(torch.ones(1))
+    optimizer = torch.optim.SGD([weight], lr=0.1)
+    scaler.scale(1e-38 * weight.sum()).backward()
+    scaler.step(optimizer)
+    scaler.update()
+    assert scaler.get_scale() == torch.tensor(1e38).item()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import io
 import multiprocessing
 import operator
 import pickle
@@ -17,7 +18,13 @@ from mt_core import dtypes
 from mt_core.deprecation import Once
 from mt_core.interop import from_numpy
 from mt_core.storage import StorageBase, UntypedStorage
-from mt_core.typed_storage import FloatStorage, IntStorage, TypedStorage
+from mt_core.typed_storage import (
+    FloatStorage,
+    IntStorage,
+    TypedStorage,
+    _dtype_to_storage_type_map,
+    _storage_type_to_dtype_map,
+)
 
 
 def fresh(*shape):
@@ -308,3 +315,36 @@ def test_names_of_typed_storages_that_do_not_warn():
     typed._resize_(4)
     assert typed._size() == 4
     assert typed._share_memory_() is typed and typed._is_shared()
+
+
+def test_what_meta_storages_cannot_do():
+    untyped_, filled = UntypedStorage(4, device="meta"), UntypedStorage(4)
+    for meta in (untyped_, TypedStorage(wrap_storage=untyped_, dtype=dtypes.int16, _internal=True)):
+        shares = [(meta.share_memory_, "fd"), (meta._share_fd_cpu_, "fd"), (meta._share_filename_cpu_, "filename")]
+        for share, words in shares:
+            with pytest.raises(RuntimeError, match=f"^_share_{words}_: only available on CPU$"):
+                share()
+        for read in (lambda m=meta: filled.copy_(m), lambda m=meta: m._write_file(io.BytesIO(), False, True, 2)):
+            with pytest.raises(NotImplementedError, match="Cannot copy out of meta tensor; no data!"):
+                read()
+
+
+@pytest.mark.parametrize("save_size", [False, True])
+def test_bytes_are_written_to_files(save_size, tmp_path):
+    typed = mt.tensor([1, 2, 3], dtype=dtypes.int16).storage()
+    for number, storage in enumerate((typed, typed.untyped())):
+        with open(tmp_path / str(number), "wb") as file:
+            storage._write_file(file, True, save_size, 2)
+        size = (3).to_bytes(8, "little") if save_size else b""
+        assert (tmp_path / str(number)).read_bytes() == size + np.array([1, 2, 3], "<i2").tobytes()
+
+
+def test_legacy_classes_by_dtype_and_name():
+    names = _dtype_to_storage_type_map()
+    assert names[dtypes.float32] == "FloatStorage" and names[dtypes.complex128] == "ComplexDoubleStorage"
+    assert _storage_type_to_dtype_map() == {name: dtype for dtype, name in names.items()}
+
+
+def test_typed_storages_of_the_same_bytes_have_a_number_in_common():
+    first, second = mt.ones(2), mt.ones(2)
+    assert first.storage()._cdata == first[1:].storage()._cdata != second.storage()._cdata

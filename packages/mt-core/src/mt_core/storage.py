@@ -200,8 +200,23 @@ class UntypedStorage(StorageBase):
             raise RuntimeError(
                 f"size does not match, self was {self.nbytes()} bytes but src was {other.nbytes()} bytes"
             )
+        other._refuse_copy_out()
         self._write(0, other._host_bytes())
         return self
+
+    def _refuse_copy_out(self) -> None:
+        if self.device.type == "meta":
+            raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+
+    def _write_file(self, f: Any, is_real_file: bool, save_size: bool, element_size: int) -> None:
+        """Write the bytes to a binary file, behind the number of elements of `element_size` bytes if `save_size`.
+
+        `is_real_file` tells PyTorch whether there is a descriptor to write to; the file's own ``write`` serves both.
+        """
+        self._refuse_copy_out()
+        if save_size:
+            f.write((self.nbytes() // element_size).to_bytes(8, "little"))
+        f.write(self._host_bytes().tobytes())
 
     def byteswap(self, dtype: dtypes.dtype) -> None:
         """Reverse the byte order of each element of `dtype`, in place (of both parts, if complex)."""
@@ -342,13 +357,12 @@ class UntypedStorage(StorageBase):
 
         Raises
         ------
-        NotImplementedError
+        RuntimeError
             For storages of other devices than the CPU.
         """
         if self.is_shared():
             return self
-        if self.device.type != "cpu":
-            raise NotImplementedError(f"share_memory_ is not available for '{self.device.type}' storages")
+        self._refuse_sharing("fd")
         from .shared_memory import mapping_class  # lazy: it loads mmap and tempfile
 
         return self._move_to(mapping_class())
@@ -372,6 +386,7 @@ class UntypedStorage(StorageBase):
         """Move the bytes to shared memory; a new descriptor of its file, which the caller closes, and the size."""
         from .shared_memory import DescriptorMapping  # lazy: it loads mmap and tempfile
 
+        self._refuse_sharing("fd")
         mapping = self._mapping_of(DescriptorMapping)
         return os.dup(mapping.descriptor), mapping.nbytes
 
@@ -379,12 +394,15 @@ class UntypedStorage(StorageBase):
         """Move the bytes to a file with a name; the name of its manager (there is none), its own, and the size."""
         from .shared_memory import NamedMapping  # lazy: it loads mmap and tempfile
 
+        self._refuse_sharing("filename")
         mapping = self._mapping_of(NamedMapping)
         return b"", os.fsencode(mapping.path), mapping.nbytes
 
-    def _mapping_of(self, kind: Any) -> Any:
+    def _refuse_sharing(self, strategy: str) -> None:
         if self.device.type != "cpu":
-            raise NotImplementedError(f"memory of '{self.device.type}' storages cannot be shared between processes")
+            raise RuntimeError(f"_share_{strategy}_: only available on CPU")
+
+    def _mapping_of(self, kind: Any) -> Any:
         mapping = self._block.attributes.get("mapping")
         if mapping is None:
             mapping = self._move_to(kind)._block.attributes["mapping"]

@@ -135,10 +135,23 @@ def _number_of(d: Any) -> Callable[[Any], Any]:
 
 def _written(d: Any) -> Callable[[Any], Any]:
     """What a function returned as an element of a dtype."""
-    return _as_float if d.is_floating_point else _number_of(d)
+    return _as_float if d.is_floating_point else _from_no_text(d)
 
 
 def _as_float(value: Any) -> float:
     if isinstance(value, (str, bytes)) or not hasattr(type(value), "__float__"):
         raise TypeError(f"must be real number, not {type(value).__name__}")
     return float(value)
+
+
+def _from_no_text(d: Any) -> Callable[[Any], Any]:
+    """The number of a dtype without fractions, or of a complex one; text is none."""
+    number = _number_of(d)
+    words = "must be real number, not {}" if d.is_complex else "'{}' object cannot be interpreted as an integer"
+
+    def convert(value: Any) -> Any:
+        if isinstance(value, (str, bytes)):
+            raise TypeError(words.format(type(value).__name__))
+        return number(value)
+
+    return convert

@@ -207,6 +207,19 @@ class TypedStorage:
     def _share_memory_(self) -> TypedStorage:
         return TypedStorage.share_memory_(self)
 
+    def _share_fd_cpu_(self) -> tuple[int, int]:
+        return self._untyped_storage._share_fd_cpu_()
+
+    def _share_filename_cpu_(self) -> tuple[bytes, bytes, int]:
+        return self._untyped_storage._share_filename_cpu_()
+
+    def _write_file(self, f: Any, is_real_file: bool, save_size: bool, element_size: int) -> None:
+        self._untyped_storage._write_file(f, is_real_file, save_size, element_size)
+
+    @property
+    def _cdata(self) -> int:
+        return self._untyped_storage._cdata
+
     # Copies and conversions
 
     def _like(self, storage: UntypedStorage) -> TypedStorage:
@@ -378,6 +391,16 @@ STORAGE_CLASSES: dict[dtype, Any] = {
 def storage_class_of(d: dtype) -> type[TypedStorage] | None:
     """The legacy storage class of a dtype, or None for the dtypes that came after them."""
     return STORAGE_CLASSES.get(d)
+
+
+def _dtype_to_storage_type_map() -> dict[dtype, str]:
+    """The names of the legacy storage classes by dtype."""
+    return {d: found.__name__ for d, found in STORAGE_CLASSES.items()}
+
+
+def _storage_type_to_dtype_map() -> dict[str, dtype]:
+    """The dtypes of the legacy storage classes by name."""
+    return {found.__name__: d for d, found in STORAGE_CLASSES.items()}
 
 
 def _add_conversion(name: str, d: dtype) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import math
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -192,8 +191,9 @@ class GradScaler:
         self._growth_tracker += 1
         if self._growth_tracker == self._growth_interval:
             self._growth_tracker = 0
-            if math.isfinite(scale.item() * self._growth_factor):
-                scale.mul_(self._growth_factor)
+            grown = scale * self._growth_factor
+            if grown.isfinite():
+                scale.copy_(grown)
 
     # What it is set to
 
