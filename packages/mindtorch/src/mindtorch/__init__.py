@@ -46,6 +46,8 @@ _SUBMODULES = frozenset(
 
 #: Module -> what PyTorch has at the top level and that module defines.
 _EXPORTS = {
+    "._checking": """_check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_tensor_all_with
+        _check_type _check_value _check_with""",
     "._compile": "compile",
     "._control_flow": "cond",
     "._defaults": "get_default_device set_default_device set_default_tensor_type",
@@ -53,8 +55,8 @@ _EXPORTS = {
     "._legacy_types": """BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor
         LongTensor ShortTensor""",
     "._lobpcg": "lobpcg",
-    "._predicates": """_assert can_cast detach get_device is_complex is_conj is_floating_point is_inference is_neg
-        is_nonzero is_same_size is_signed is_storage is_tensor numel result_type typename""",
+    "._predicates": """_assert can_cast detach detach_ get_device is_complex is_conj is_floating_point is_inference
+        is_neg is_nonzero is_same_size is_signed is_storage is_tensor numel resize_as_ result_type typename""",
     "._settings": """are_deterministic_algorithms_enabled get_deterministic_debug_mode get_float32_matmul_precision
         is_deterministic_algorithms_warn_only_enabled is_warn_always_enabled set_deterministic_debug_mode
         set_float32_matmul_precision set_warn_always use_deterministic_algorithms""",

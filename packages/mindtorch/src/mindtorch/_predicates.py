@@ -13,6 +13,7 @@ __all__ = [
     "_assert",
     "can_cast",
     "detach",
+    "detach_",
     "get_device",
     "is_complex",
     "is_conj",
@@ -25,6 +26,7 @@ __all__ = [
     "is_storage",
     "is_tensor",
     "numel",
+    "resize_as_",
     "result_type",
     "typename",
 ]
@@ -138,6 +140,19 @@ def get_device(input: Tensor) -> int:
 def detach(input: Tensor) -> Tensor:
     """The same memory without history, as `Tensor.detach`."""
     return _tensor("detach", input).detach()
+
+
+@overridable_builtin
+def detach_(input: Tensor) -> Tensor:
+    """Cut the tensor itself off its history, as `Tensor.detach_`."""
+    return _tensor("detach_", input).detach_()
+
+
+@overridable_builtin
+def resize_as_(input: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
+    """Resize the tensor itself to the shape of another, as `Tensor.resize_as_`."""
+    template = _tensor("resize_as_", the_template, "the_template", 2)
+    return _tensor("resize_as_", input).resize_as_(template, memory_format=memory_format)
 
 
 @overridable_builtin

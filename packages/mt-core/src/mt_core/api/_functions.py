@@ -30,10 +30,14 @@ __all__ = [
     '_adaptive_avg_pool3d_backward',
     '_addmm_activation',
     '_amp_foreach_non_finite_check_and_unscale_',
+    '_assert_async',
+    '_assert_scalar',
+    '_assert_tensor_metadata',
     '_batch_norm',
     '_batch_norm_backward',
     '_bounded_log',
     '_cdist_forward',
+    '_chunk_cat',
     '_conj',
     '_conj_copy',
     '_conj_physical',
@@ -135,6 +139,8 @@ __all__ = [
     '_histogramdd_from_bin_cts',
     '_histogramdd_from_bin_tensors',
     '_int_mm',
+    '_is_all_true',
+    '_is_any_true',
     '_linalg_det',
     '_log_softmax',
     '_log_softmax_backward_data',
@@ -143,6 +149,8 @@ __all__ = [
     '_lu_with_info',
     '_masked_softmax',
     '_masked_softmax_backward',
+    '_native_batch_norm_legit',
+    '_native_batch_norm_legit_no_training',
     '_neg_view',
     '_neg_view_copy',
     '_pack_padded_sequence',
@@ -156,6 +164,8 @@ __all__ = [
     '_softmax_backward_data',
     '_to_copy',
     '_unique2',
+    '_unsafe_masked_index',
+    '_unsafe_masked_index_put_accumulate',
     '_unsafe_view',
     '_upsample_bicubic2d_aa',
     '_upsample_bicubic2d_aa_backward',
@@ -189,6 +199,7 @@ __all__ = [
     'addcmul',
     'addmm',
     'addmv',
+    'addmv_',
     'addr',
     'adjoint',
     'affine_grid_generator',
@@ -222,6 +233,7 @@ __all__ = [
     'argsort',
     'argwhere',
     'as_strided',
+    'as_strided_',
     'as_strided_copy',
     'as_strided_scatter',
     'asin',
@@ -442,6 +454,7 @@ __all__ = [
     'hardtanh',
     'hardtanh_',
     'hardtanh_backward',
+    'hash_tensor',
     'heaviside',
     'hinge_embedding_loss',
     'histc',
@@ -462,6 +475,7 @@ __all__ = [
     'index_copy',
     'index_fill',
     'index_put',
+    'index_put_',
     'index_reduce',
     'index_select',
     'inner',
@@ -722,6 +736,7 @@ __all__ = [
     'scatter_add',
     'scatter_reduce',
     'searchsorted',
+    'segment_reduce',
     'select',
     'select_copy',
     'select_scatter',
@@ -916,6 +931,12 @@ _aten_addmm_activation_kernels = overload('_addmm_activation', 'matmul').cache
 _aten_addmm_activation_out_kernels = overload('_addmm_activation.out', 'matmul').cache
 _aten_amp_foreach_non_finite_check_and_unscale__packet = packet('_amp_foreach_non_finite_check_and_unscale_', 'foreach', ('_amp_foreach_non_finite_check_and_unscale_',))
 _aten_amp_foreach_non_finite_check_and_unscale__kernels = overload('_amp_foreach_non_finite_check_and_unscale_', 'foreach').cache
+_aten_assert_async_packet = packet('_assert_async', 'comparison', ('_assert_async', '_assert_async.msg'))
+_aten_assert_async_kernels = overload('_assert_async', 'comparison').cache
+_aten_assert_async_msg_kernels = overload('_assert_async.msg', 'comparison').cache
+_aten_assert_scalar_packet = packet('_assert_scalar', 'comparison', ('_assert_scalar',))
+_aten_assert_tensor_metadata_packet = packet('_assert_tensor_metadata', 'comparison', ('_assert_tensor_metadata',))
+_aten_assert_tensor_metadata_kernels = overload('_assert_tensor_metadata', 'comparison').cache
 _aten_batch_norm_packet = packet('_batch_norm', 'norm', ('_batch_norm',))
 _aten_batch_norm_kernels = overload('_batch_norm', 'norm').cache
 _aten_batch_norm_backward_packet = packet('_batch_norm_backward', 'norm', ('_batch_norm_backward',))
@@ -923,6 +944,9 @@ _aten_bounded_log_packet = packet('_bounded_log', 'loss', ('_bounded_log',))
 _aten_bounded_log_kernels = overload('_bounded_log', 'loss').cache
 _aten_cdist_forward_packet = packet('_cdist_forward', 'norm', ('_cdist_forward',))
 _aten_cdist_forward_kernels = overload('_cdist_forward', 'norm').cache
+_aten_chunk_cat_packet = packet('_chunk_cat', 'view', ('_chunk_cat',))
+_aten_chunk_cat_kernels = overload('_chunk_cat', 'view').cache
+_aten_chunk_cat_out_kernels = overload('_chunk_cat.out', 'view').cache
 _aten_conj_packet = packet('_conj', 'elementwise', ('_conj',))
 _aten_conj_kernels = overload('_conj', 'elementwise').cache
 _aten_conj_copy_packet = packet('_conj_copy', 'view', ('_conj_copy',))
@@ -1098,6 +1122,10 @@ _aten_histogramdd_from_bin_tensors_kernels = overload('_histogramdd_from_bin_ten
 _aten_int_mm_packet = packet('_int_mm', 'matmul', ('_int_mm',))
 _aten_int_mm_kernels = overload('_int_mm', 'matmul').cache
 _aten_int_mm_out_kernels = overload('_int_mm.out', 'matmul').cache
+_aten_is_all_true_packet = packet('_is_all_true', 'comparison', ('_is_all_true',))
+_aten_is_all_true_kernels = overload('_is_all_true', 'comparison').cache
+_aten_is_any_true_packet = packet('_is_any_true', 'comparison', ('_is_any_true',))
+_aten_is_any_true_kernels = overload('_is_any_true', 'comparison').cache
 _aten_linalg_det_packet = packet('_linalg_det', 'linalg', ('_linalg_det',))
 _aten_linalg_det_kernels = overload('_linalg_det', 'linalg').cache
 _aten_log_softmax_packet = packet('_log_softmax', 'activation', ('_log_softmax',))
@@ -1116,6 +1144,11 @@ _aten_masked_softmax_packet = packet('_masked_softmax', 'activation', ('_masked_
 _aten_masked_softmax_kernels = overload('_masked_softmax', 'activation').cache
 _aten_masked_softmax_backward_packet = packet('_masked_softmax_backward', 'activation', ('_masked_softmax_backward',))
 _aten_masked_softmax_backward_kernels = overload('_masked_softmax_backward', 'activation').cache
+_aten_native_batch_norm_legit_packet = packet('_native_batch_norm_legit', 'norm', ('_native_batch_norm_legit', '_native_batch_norm_legit.no_stats'))
+_aten_native_batch_norm_legit_kernels = overload('_native_batch_norm_legit', 'norm').cache
+_aten_native_batch_norm_legit_no_stats_kernels = overload('_native_batch_norm_legit.no_stats', 'norm').cache
+_aten_native_batch_norm_legit_no_training_packet = packet('_native_batch_norm_legit_no_training', 'norm', ('_native_batch_norm_legit_no_training',))
+_aten_native_batch_norm_legit_no_training_kernels = overload('_native_batch_norm_legit_no_training', 'norm').cache
 _aten_neg_view_packet = packet('_neg_view', 'elementwise', ('_neg_view',))
 _aten_neg_view_kernels = overload('_neg_view', 'elementwise').cache
 _aten_neg_view_copy_packet = packet('_neg_view_copy', 'view', ('_neg_view_copy',))
@@ -1145,6 +1178,8 @@ _aten_to_copy_packet = packet('_to_copy', 'creation', ('_to_copy',))
 _aten_to_copy_kernels = overload('_to_copy', 'creation').cache
 _aten_unique2_packet = packet('_unique2', 'sort', ('_unique2',))
 _aten_unique2_kernels = overload('_unique2', 'sort').cache
+_aten_unsafe_masked_index_packet = packet('_unsafe_masked_index', 'indexing', ('_unsafe_masked_index',))
+_aten_unsafe_masked_index_put_accumulate_packet = packet('_unsafe_masked_index_put_accumulate', 'indexing', ('_unsafe_masked_index_put_accumulate',))
 _aten_unsafe_view_packet = packet('_unsafe_view', 'view', ('_unsafe_view',))
 _aten_unsafe_view_kernels = overload('_unsafe_view', 'view').cache
 _aten_upsample_bicubic2d_aa_packet = packet('_upsample_bicubic2d_aa', 'pool', ('_upsample_bicubic2d_aa.vec', '_upsample_bicubic2d_aa'))
@@ -1994,6 +2029,9 @@ _hardtanh__kernels = overload('hardtanh_', 'activation').cache
 _hardtanh_backward_packet = packet('hardtanh_backward', 'activation', ('hardtanh_backward',))
 _hardtanh_backward_kernels = overload('hardtanh_backward', 'activation').cache
 _hardtanh_backward_grad_input_kernels = overload('hardtanh_backward.grad_input', 'activation').cache
+_hash_tensor_packet = packet('hash_tensor', 'reduction', ('hash_tensor',))
+_hash_tensor_kernels = overload('hash_tensor', 'reduction').cache
+_hash_tensor_out_kernels = overload('hash_tensor.out', 'reduction').cache
 _heaviside_packet = packet('heaviside', 'comparison', ('heaviside',))
 _heaviside_kernels = overload('heaviside', 'comparison').cache
 _heaviside_out_kernels = overload('heaviside.out', 'comparison').cache
@@ -2855,6 +2893,8 @@ _searchsorted_packet = packet('searchsorted', 'sort', ('searchsorted.Tensor', 's
 _searchsorted_Tensor_kernels = overload('searchsorted.Tensor', 'sort').cache
 _searchsorted_Tensor_out_kernels = overload('searchsorted.Tensor_out', 'sort').cache
 _searchsorted_Scalar_kernels = overload('searchsorted.Scalar', 'sort').cache
+_segment_reduce_packet = packet('segment_reduce', 'reduction', ('segment_reduce',))
+_segment_reduce_kernels = overload('segment_reduce', 'reduction').cache
 _select_packet = packet('select', 'view', ('select.int',))
 _select_int_kernels = overload('select.int', 'view').cache
 _select_copy_packet = packet('select_copy', 'view', ('select_copy.int',))
@@ -3622,6 +3662,83 @@ def _amp_foreach_non_finite_check_and_unscale_(_self=MISSING, _found_inf=MISSING
         ('found_inf', 'inv_scale'), args, kwargs,
     )
 
+def _assert_async(_input=MISSING, _assert_msg=MISSING, /, more=MISSING, assert_msg=MISSING, *args, **kwargs):
+    """_assert_async(input) -> None
+    _assert_async(input, assert_msg) -> None
+
+    Raise where the only element is zero; on the CPU at once. A second argument says in which words."""
+    if _assert_msg is not MISSING:
+        if assert_msg is not MISSING: kwargs['assert_msg'] = assert_msg
+        assert_msg = _assert_msg
+    if more is MISSING and not kwargs:
+        try:
+            if assert_msg is MISSING and _input.__class__ in TENSORS:
+                return _aten_assert_async_kernels[_input._keys | tls.mode](_input)
+            if _input.__class__ in TENSORS and assert_msg.__class__ is str:
+                return _aten_assert_async_msg_kernels[_input._keys | tls.mode](_input, assert_msg)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _assert_async, _aten_assert_async_packet, (_input, _assert_msg),
+        (more, assert_msg),
+        ('assert_msg',), args, kwargs,
+    )
+
+def _assert_scalar(_self=MISSING, _assert_msg=MISSING, /, more=MISSING, assert_msg=MISSING, *args, **kwargs):
+    """_assert_scalar(self, assert_msg) -> None
+
+    Raise where a number is zero."""
+    if _assert_msg is not MISSING:
+        if assert_msg is not MISSING: kwargs['assert_msg'] = assert_msg
+        assert_msg = _assert_msg
+    return call_packet_as_given(
+        _assert_scalar, _aten_assert_scalar_packet, (_self, _assert_msg),
+        (more, assert_msg),
+        ('assert_msg',), args, kwargs,
+    )
+
+def _assert_tensor_metadata(_a=MISSING, _size=MISSING, _stride=MISSING, _dtype=MISSING, /, more=MISSING, size=MISSING, stride=MISSING, dtype=MISSING, device=MISSING, layout=MISSING, *args, **kwargs):
+    """_assert_tensor_metadata(a, size=None, stride=None, dtype=None, *, device=None, layout=None) -> None
+
+    Raise where a tensor has not the size, strides, dtype or device that are given."""
+    if _size is not MISSING:
+        if size is not MISSING: kwargs['size'] = size
+        size = _size
+    if _stride is not MISSING:
+        if stride is not MISSING: kwargs['stride'] = stride
+        stride = _stride
+    if _dtype is not MISSING:
+        if dtype is not MISSING: kwargs['dtype'] = dtype
+        dtype = _dtype
+    if more is MISSING and not kwargs:
+        try:
+            ints_of_size = None if size is MISSING else int_tuple(size)
+            ints_of_stride = None if stride is MISSING else int_tuple(stride)
+            where_ = None if device is MISSING else as_device(device)
+            if (
+                _a.__class__ in TENSORS
+                and (ints_of_size is not None or size is None or size is MISSING)
+                and (ints_of_stride is not None or stride is None or stride is MISSING)
+                and (dtype is MISSING or dtype is None or dtype.__class__ is dtype_class)
+                and where_ is not False
+                and (layout is MISSING or layout is None or layout.__class__ is layout_class)
+            ):
+                return _aten_assert_tensor_metadata_kernels[_a._keys | tls.mode](
+                    _a,
+                    ints_of_size,
+                    ints_of_stride,
+                    None if dtype is MISSING else dtype,
+                    where_,
+                    None if layout is MISSING else layout,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _assert_tensor_metadata, _aten_assert_tensor_metadata_packet, (_a, _size, _stride, _dtype),
+        (more, size, stride, dtype, device, layout),
+        ('size', 'stride', 'dtype', 'device', 'layout'), args, kwargs,
+    )
+
 def _batch_norm(_input=MISSING, _weight=MISSING, _bias=MISSING, _mean=MISSING, _variance=MISSING, _eps=MISSING, /, more=MISSING, weight=MISSING, bias=MISSING, mean=MISSING, variance=MISSING, eps=MISSING, *args, **kwargs):
     """_batch_norm(input, weight, bias, mean, variance, eps) -> (Tensor, Tensor, Tensor, Tensor)
 
@@ -3749,6 +3866,34 @@ def _cdist_forward(_x1=MISSING, _x2=MISSING, _p=MISSING, _compute_mode=MISSING, 
         _cdist_forward, _aten_cdist_forward_packet, (_x1, _x2, _p, _compute_mode),
         (more, x2, p, compute_mode),
         ('x2', 'p', 'compute_mode'), args, kwargs,
+    )
+
+def _chunk_cat(_tensors=MISSING, _dim=MISSING, _num_chunks=MISSING, /, more=MISSING, dim=MISSING, num_chunks=MISSING, out=MISSING, *args, **kwargs):
+    """_chunk_cat(tensors, dim, num_chunks, *, out=None) -> Tensor
+
+    Tensors, each padded with zeros and divided into chunks along a dimension, joined chunk by chunk: (*L, N, *R) to (*L, chunks, sum of N / chunks * R)."""
+    if _dim is not MISSING:
+        if dim is not MISSING: kwargs['dim'] = dim
+        dim = _dim
+    if _num_chunks is not MISSING:
+        if num_chunks is not MISSING: kwargs['num_chunks'] = num_chunks
+        num_chunks = _num_chunks
+    if more is MISSING and not kwargs:
+        try:
+            keys_of_tensors = tensors_keys(_tensors)
+            if keys_of_tensors and dim.__class__ is int and num_chunks.__class__ is int:
+                if out is MISSING:
+                    return _aten_chunk_cat_kernels[keys_of_tensors | tls.mode](_tensors, dim, num_chunks)
+                if out.__class__ in TENSORS:
+                    keys = keys_of_tensors | out._keys
+                    if not keys & AUTOGRAD:
+                        return _aten_chunk_cat_out_kernels[keys | tls.mode](_tensors, dim, num_chunks, out)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _chunk_cat, _aten_chunk_cat_packet, (_tensors, _dim, _num_chunks),
+        (more, dim, num_chunks, out),
+        ('dim', 'num_chunks', 'out'), args, kwargs,
     )
 
 def _conj(_input=MISSING, /, more=MISSING, *args, **kwargs):
@@ -5640,6 +5785,38 @@ def _int_mm(_input=MISSING, _mat2=MISSING, /, more=MISSING, mat2=MISSING, out=MI
         ('mat2', 'out'), args, kwargs,
     )
 
+def _is_all_true(_input=MISSING, /, more=MISSING, *args, **kwargs):
+    """_is_all_true(input) -> Tensor
+
+    Whether all elements of a tensor of bool are true."""
+    if more is MISSING and not kwargs:
+        try:
+            if _input.__class__ in TENSORS:
+                return _aten_is_all_true_kernels[_input._keys | tls.mode](_input)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _is_all_true, _aten_is_all_true_packet, (_input,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _is_any_true(_input=MISSING, /, more=MISSING, *args, **kwargs):
+    """_is_any_true(input) -> Tensor
+
+    Whether an element of a tensor of bool is true."""
+    if more is MISSING and not kwargs:
+        try:
+            if _input.__class__ in TENSORS:
+                return _aten_is_any_true_kernels[_input._keys | tls.mode](_input)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _is_any_true, _aten_is_any_true_packet, (_input,),
+        (more,),
+        (), args, kwargs,
+    )
+
 def _linalg_det(_A=MISSING, /, more=MISSING, *args, **kwargs):
     """_linalg_det(A) -> Tensor"""
     if more is MISSING and not kwargs:
@@ -5890,6 +6067,152 @@ def _masked_softmax_backward(_grad_output=MISSING, _output=MISSING, _mask=MISSIN
         _masked_softmax_backward, _aten_masked_softmax_backward_packet, (_grad_output, _output, _mask, _dim),
         (more, output, mask, dim),
         ('output', 'mask', 'dim'), args, kwargs,
+    )
+
+def _native_batch_norm_legit(_input=MISSING, _weight=MISSING, _bias=MISSING, _running_mean=MISSING, _running_var=MISSING, _training=MISSING, _momentum=MISSING, _eps=MISSING, /, more=MISSING, weight=MISSING, bias=MISSING, running_mean=MISSING, running_var=MISSING, training=MISSING, momentum=MISSING, eps=MISSING, *args, **kwargs):
+    """_native_batch_norm_legit(input, weight, bias, running_mean, running_var, training, momentum, eps) -> (Tensor, Tensor, Tensor)
+    _native_batch_norm_legit(input, weight, bias, training, momentum, eps) -> (Tensor, Tensor, Tensor)
+
+    As `native_batch_norm`, with a schema that says which statistics are written; the second form has none."""
+    if _weight is not MISSING:
+        if weight is not MISSING: kwargs['weight'] = weight
+        weight = _weight
+    if _bias is not MISSING:
+        if bias is not MISSING: kwargs['bias'] = bias
+        bias = _bias
+    if _running_mean is not MISSING:
+        if running_mean is not MISSING: kwargs['running_mean'] = running_mean
+        running_mean = _running_mean
+    if _running_var is not MISSING:
+        if running_var is not MISSING: kwargs['running_var'] = running_var
+        running_var = _running_var
+    if _training is not MISSING:
+        if training is not MISSING: kwargs['training'] = training
+        training = _training
+    if _momentum is not MISSING:
+        if momentum is not MISSING: kwargs['momentum'] = momentum
+        momentum = _momentum
+    if _eps is not MISSING:
+        if eps is not MISSING: kwargs['eps'] = eps
+        eps = _eps
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _input.__class__ in TENSORS
+                and (weight is None or weight.__class__ in TENSORS)
+                and (bias is None or bias.__class__ in TENSORS)
+                and running_mean.__class__ in TENSORS
+                and running_var.__class__ in TENSORS
+                and training.__class__ is bool
+                and momentum.__class__ is float
+                and eps.__class__ is float
+            ):
+                return _aten_native_batch_norm_legit_kernels[
+                    _input._keys
+                    | (weight._keys if weight.__class__ in TENSORS else 0)
+                    | (bias._keys if bias.__class__ in TENSORS else 0)
+                    | running_mean._keys
+                    | running_var._keys
+                    | tls.mode
+                ](
+                    _input,
+                    weight,
+                    bias,
+                    running_mean,
+                    running_var,
+                    training,
+                    momentum,
+                    eps,
+                )
+            if (
+                _running_mean is running_mean
+                and _running_var is running_var
+                and _training is training
+                and momentum is MISSING
+                and eps is MISSING
+                and _input.__class__ in TENSORS
+                and (weight is None or weight.__class__ in TENSORS)
+                and (bias is None or bias.__class__ in TENSORS)
+                and _running_mean.__class__ is bool
+                and _running_var.__class__ is float
+                and _training.__class__ is float
+            ):
+                return _aten_native_batch_norm_legit_no_stats_kernels[
+                    _input._keys
+                    | (weight._keys if weight.__class__ in TENSORS else 0)
+                    | (bias._keys if bias.__class__ in TENSORS else 0)
+                    | tls.mode
+                ](
+                    _input,
+                    weight,
+                    bias,
+                    _running_mean,
+                    _running_var,
+                    _training,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _native_batch_norm_legit, _aten_native_batch_norm_legit_packet, (_input, _weight, _bias, _running_mean, _running_var, _training, _momentum, _eps),
+        (more, weight, bias, running_mean, running_var, training, momentum, eps),
+        ('weight', 'bias', 'running_mean', 'running_var', 'training', 'momentum', 'eps'), args, kwargs,
+    )
+
+def _native_batch_norm_legit_no_training(_input=MISSING, _weight=MISSING, _bias=MISSING, _running_mean=MISSING, _running_var=MISSING, _momentum=MISSING, _eps=MISSING, /, more=MISSING, weight=MISSING, bias=MISSING, running_mean=MISSING, running_var=MISSING, momentum=MISSING, eps=MISSING, *args, **kwargs):
+    """_native_batch_norm_legit_no_training(input, weight, bias, running_mean, running_var, momentum, eps) -> (Tensor, Tensor, Tensor)
+
+    As `native_batch_norm` in evaluation."""
+    if _weight is not MISSING:
+        if weight is not MISSING: kwargs['weight'] = weight
+        weight = _weight
+    if _bias is not MISSING:
+        if bias is not MISSING: kwargs['bias'] = bias
+        bias = _bias
+    if _running_mean is not MISSING:
+        if running_mean is not MISSING: kwargs['running_mean'] = running_mean
+        running_mean = _running_mean
+    if _running_var is not MISSING:
+        if running_var is not MISSING: kwargs['running_var'] = running_var
+        running_var = _running_var
+    if _momentum is not MISSING:
+        if momentum is not MISSING: kwargs['momentum'] = momentum
+        momentum = _momentum
+    if _eps is not MISSING:
+        if eps is not MISSING: kwargs['eps'] = eps
+        eps = _eps
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _input.__class__ in TENSORS
+                and (weight is None or weight.__class__ in TENSORS)
+                and (bias is None or bias.__class__ in TENSORS)
+                and running_mean.__class__ in TENSORS
+                and running_var.__class__ in TENSORS
+                and momentum.__class__ is float
+                and eps.__class__ is float
+            ):
+                return _aten_native_batch_norm_legit_no_training_kernels[
+                    _input._keys
+                    | (weight._keys if weight.__class__ in TENSORS else 0)
+                    | (bias._keys if bias.__class__ in TENSORS else 0)
+                    | running_mean._keys
+                    | running_var._keys
+                    | tls.mode
+                ](
+                    _input,
+                    weight,
+                    bias,
+                    running_mean,
+                    running_var,
+                    momentum,
+                    eps,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _native_batch_norm_legit_no_training, _aten_native_batch_norm_legit_no_training_packet, (_input, _weight, _bias, _running_mean, _running_var, _momentum, _eps),
+        (more, weight, bias, running_mean, running_var, momentum, eps),
+        ('weight', 'bias', 'running_mean', 'running_var', 'momentum', 'eps'), args, kwargs,
     )
 
 def _neg_view(_input=MISSING, /, more=MISSING, *args, **kwargs):
@@ -6286,6 +6609,44 @@ def _unique2(_input=MISSING, _sorted=MISSING, _return_inverse=MISSING, _return_c
         _unique2, _aten_unique2_packet, (_input, _sorted, _return_inverse, _return_counts),
         (more, sorted, return_inverse, return_counts),
         ('sorted', 'return_inverse', 'return_counts'), args, kwargs,
+    )
+
+def _unsafe_masked_index(_input=MISSING, _mask=MISSING, _indices=MISSING, _fill=MISSING, /, more=MISSING, mask=MISSING, indices=MISSING, fill=MISSING, *args, **kwargs):
+    """_unsafe_masked_index(input, mask, indices, fill) -> Tensor
+
+    `self[indices]` where `mask` holds, `fill` elsewhere; there indices may be out of range."""
+    if _mask is not MISSING:
+        if mask is not MISSING: kwargs['mask'] = mask
+        mask = _mask
+    if _indices is not MISSING:
+        if indices is not MISSING: kwargs['indices'] = indices
+        indices = _indices
+    if _fill is not MISSING:
+        if fill is not MISSING: kwargs['fill'] = fill
+        fill = _fill
+    return call_packet_as_given(
+        _unsafe_masked_index, _aten_unsafe_masked_index_packet, (_input, _mask, _indices, _fill),
+        (more, mask, indices, fill),
+        ('mask', 'indices', 'fill'), args, kwargs,
+    )
+
+def _unsafe_masked_index_put_accumulate(_input=MISSING, _mask=MISSING, _indices=MISSING, _values=MISSING, /, more=MISSING, mask=MISSING, indices=MISSING, values=MISSING, *args, **kwargs):
+    """_unsafe_masked_index_put_accumulate(input, mask, indices, values) -> Tensor
+
+    A copy to which values are added at indices where `mask` holds; elsewhere indices may be out of range."""
+    if _mask is not MISSING:
+        if mask is not MISSING: kwargs['mask'] = mask
+        mask = _mask
+    if _indices is not MISSING:
+        if indices is not MISSING: kwargs['indices'] = indices
+        indices = _indices
+    if _values is not MISSING:
+        if values is not MISSING: kwargs['values'] = values
+        values = _values
+    return call_packet_as_given(
+        _unsafe_masked_index_put_accumulate, _aten_unsafe_masked_index_put_accumulate_packet, (_input, _mask, _indices, _values),
+        (more, mask, indices, values),
+        ('mask', 'indices', 'values'), args, kwargs,
     )
 
 def _unsafe_view(_input=MISSING, _size=MISSING, /, more=MISSING, size=MISSING, *args, **kwargs):
@@ -7387,6 +7748,45 @@ def addmv(_input=MISSING, _mat=MISSING, _vec=MISSING, /, more=MISSING, mat=MISSI
         ('mat', 'vec', 'beta', 'alpha', 'out'), args, kwargs,
     )
 
+def addmv_(_input=MISSING, _mat=MISSING, _vec=MISSING, /, more=MISSING, mat=MISSING, vec=MISSING, beta=MISSING, alpha=MISSING, *args, **kwargs):
+    """addmv_(input, mat, vec, *, beta=1, alpha=1) -> Tensor
+
+    beta * self + alpha * (mat @ vec). In place: the tensor itself is written, and returned."""
+    if _mat is not MISSING:
+        if mat is not MISSING: kwargs['mat'] = mat
+        mat = _mat
+    if _vec is not MISSING:
+        if vec is not MISSING: kwargs['vec'] = vec
+        vec = _vec
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _input.__class__ in TENSORS
+                and mat.__class__ in TENSORS
+                and vec.__class__ in TENSORS
+                and (beta is MISSING or (beta.__class__ in NUMBERS and (beta.__class__ is not int or beta in INTEGERS)))
+                and (alpha is MISSING or (alpha.__class__ in NUMBERS and (alpha.__class__ is not int or alpha in INTEGERS)))
+            ):
+                return _addmv__kernels[
+                    _input._keys
+                    | mat._keys
+                    | vec._keys
+                    | tls.mode
+                ](
+                    _input,
+                    mat,
+                    vec,
+                    1 if beta is MISSING else beta,
+                    1 if alpha is MISSING else alpha,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        addmv_, _addmv__packet, (_input, _mat, _vec),
+        (more, mat, vec, beta, alpha),
+        ('mat', 'vec', 'beta', 'alpha'), args, kwargs,
+    )
+
 def addr(_input=MISSING, _vec1=MISSING, _vec2=MISSING, /, more=MISSING, vec1=MISSING, vec2=MISSING, beta=MISSING, alpha=MISSING, out=MISSING, *args, **kwargs):
     """addr(input, vec1, vec2, *, beta=1, alpha=1, out=None) -> Tensor
 
@@ -8384,6 +8784,43 @@ def as_strided(_input=MISSING, _size=MISSING, _stride=MISSING, _storage_offset=M
             pass
     return call_packet_as_given(
         as_strided, _as_strided_packet, (_input, _size, _stride, _storage_offset),
+        (more, size, stride, storage_offset),
+        ('size', 'stride', 'storage_offset'), args, kwargs,
+    )
+
+def as_strided_(_input=MISSING, _size=MISSING, _stride=MISSING, _storage_offset=MISSING, /, more=MISSING, size=MISSING, stride=MISSING, storage_offset=MISSING, *args, **kwargs):
+    """as_strided_(input, size, stride, storage_offset=None) -> Tensor
+
+    Any geometry on the same storage, within its bounds. In place: the tensor itself is written, and returned."""
+    if _size is not MISSING:
+        if size is not MISSING: kwargs['size'] = size
+        size = _size
+    if _stride is not MISSING:
+        if stride is not MISSING: kwargs['stride'] = stride
+        stride = _stride
+    if _storage_offset is not MISSING:
+        if storage_offset is not MISSING: kwargs['storage_offset'] = storage_offset
+        storage_offset = _storage_offset
+    if more is MISSING and not kwargs:
+        try:
+            ints_of_size = int_tuple(size)
+            ints_of_stride = int_tuple(stride)
+            if (
+                _input.__class__ in TENSORS
+                and ints_of_size is not None
+                and ints_of_stride is not None
+                and (storage_offset is MISSING or storage_offset is None or storage_offset.__class__ is int)
+            ):
+                return _as_strided__kernels[_input._keys | tls.mode](
+                    _input,
+                    ints_of_size,
+                    ints_of_stride,
+                    None if storage_offset is MISSING else storage_offset,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        as_strided_, _as_strided__packet, (_input, _size, _stride, _storage_offset),
         (more, size, stride, storage_offset),
         ('size', 'stride', 'storage_offset'), args, kwargs,
     )
@@ -16109,6 +16546,47 @@ def hardtanh_backward(_grad_output=MISSING, _input=MISSING, _min_val=MISSING, _m
         ('input', 'min_val', 'max_val', 'out'), args, kwargs,
     )
 
+def hash_tensor(_input=MISSING, _dim=MISSING, /, more=MISSING, dim=MISSING, keepdim=MISSING, mode=MISSING, out=MISSING, *args, **kwargs):
+    """hash_tensor(input, dim=(), *, keepdim=False, mode=0, out=None) -> Tensor
+
+    Exclusive or of the elements' bits along dimensions, floating point as float64 and integers as int64; uint64."""
+    if _dim is not MISSING:
+        if dim is not MISSING: kwargs['dim'] = dim
+        dim = _dim
+    if more is MISSING and not kwargs:
+        try:
+            ints_of_dim = () if dim is MISSING else (dim,) if dim.__class__ is int else int_tuple(dim)
+            if (
+                _input.__class__ in TENSORS
+                and ints_of_dim is not None
+                and (keepdim is MISSING or keepdim.__class__ is bool)
+                and (mode is MISSING or mode.__class__ is int)
+            ):
+                if out is MISSING:
+                    return _hash_tensor_kernels[_input._keys | tls.mode](
+                        _input,
+                        ints_of_dim,
+                        False if keepdim is MISSING else keepdim,
+                        0 if mode is MISSING else mode,
+                    )
+                if out.__class__ in TENSORS:
+                    keys = _input._keys | out._keys
+                    if not keys & AUTOGRAD:
+                        return _hash_tensor_out_kernels[keys | tls.mode](
+                            _input,
+                            ints_of_dim,
+                            False if keepdim is MISSING else keepdim,
+                            0 if mode is MISSING else mode,
+                            out,
+                        )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        hash_tensor, _hash_tensor_packet, (_input, _dim),
+        (more, dim, keepdim, mode, out),
+        ('dim', 'keepdim', 'mode', 'out'), args, kwargs,
+    )
+
 def heaviside(_input=MISSING, _values=MISSING, /, more=MISSING, values=MISSING, out=MISSING, *args, **kwargs):
     """heaviside(input, values, *, out=None) -> Tensor
 
@@ -16705,6 +17183,25 @@ def index_put(_input=MISSING, _indices=MISSING, _values=MISSING, _accumulate=MIS
         accumulate = _accumulate
     return call_packet_as_given(
         index_put, _index_put_packet, (_input, _indices, _values, _accumulate),
+        (more, indices, values, accumulate),
+        ('indices', 'values', 'accumulate'), args, kwargs,
+    )
+
+def index_put_(_input=MISSING, _indices=MISSING, _values=MISSING, _accumulate=MISSING, /, more=MISSING, indices=MISSING, values=MISSING, accumulate=MISSING, *args, **kwargs):
+    """index_put_(input, indices, values, accumulate=False) -> Tensor
+
+    Write (or add) values at broadcast integer indices or masks. In place: the tensor itself is written, and returned."""
+    if _indices is not MISSING:
+        if indices is not MISSING: kwargs['indices'] = indices
+        indices = _indices
+    if _values is not MISSING:
+        if values is not MISSING: kwargs['values'] = values
+        values = _values
+    if _accumulate is not MISSING:
+        if accumulate is not MISSING: kwargs['accumulate'] = accumulate
+        accumulate = _accumulate
+    return call_packet_as_given(
+        index_put_, _index_put__packet, (_input, _indices, _values, _accumulate),
         (more, indices, values, accumulate),
         ('indices', 'values', 'accumulate'), args, kwargs,
     )
@@ -25982,6 +26479,49 @@ def searchsorted(_sorted_sequence=MISSING, _input=MISSING, /, more=MISSING, inpu
         ('input', 'out_int32', 'right', 'side', 'sorter', 'out'), args, kwargs,
     )
 
+def segment_reduce(_data=MISSING, _reduce=MISSING, /, more=MISSING, reduce=MISSING, lengths=MISSING, indices=MISSING, offsets=MISSING, axis=MISSING, unsafe=MISSING, initial=MISSING, *args, **kwargs):
+    """segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, axis=0, unsafe=False, initial=None) -> Tensor
+
+    Sum, mean, product, maximum or minimum of each of the segments that follow one another along `axis`; `lengths` or `offsets` (one more than segments) may have leading dimensions of the data. `initial` takes part in each; without it empty segments give 0, nan, 1, -inf and inf."""
+    if _reduce is not MISSING:
+        if reduce is not MISSING: kwargs['reduce'] = reduce
+        reduce = _reduce
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _data.__class__ in TENSORS
+                and reduce.__class__ is str
+                and (lengths is MISSING or lengths is None or lengths.__class__ in TENSORS)
+                and (indices is MISSING or indices is None or indices.__class__ in TENSORS)
+                and (offsets is MISSING or offsets is None or offsets.__class__ in TENSORS)
+                and (axis is MISSING or axis.__class__ is int)
+                and (unsafe is MISSING or unsafe.__class__ is bool)
+                and (initial is MISSING or initial is None or (initial.__class__ in NUMBERS and (initial.__class__ is not int or initial in INTEGERS)))
+            ):
+                return _segment_reduce_kernels[
+                    _data._keys
+                    | (lengths._keys if lengths.__class__ in TENSORS else 0)
+                    | (indices._keys if indices.__class__ in TENSORS else 0)
+                    | (offsets._keys if offsets.__class__ in TENSORS else 0)
+                    | tls.mode
+                ](
+                    _data,
+                    reduce,
+                    None if lengths is MISSING else lengths,
+                    None if indices is MISSING else indices,
+                    None if offsets is MISSING else offsets,
+                    0 if axis is MISSING else axis,
+                    False if unsafe is MISSING else unsafe,
+                    None if initial is MISSING else initial,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        segment_reduce, _segment_reduce_packet, (_data, _reduce),
+        (more, reduce, lengths, indices, offsets, axis, unsafe, initial),
+        ('reduce', 'lengths', 'indices', 'offsets', 'axis', 'unsafe', 'initial'), args, kwargs,
+    )
+
 def select(_input=MISSING, _dim=MISSING, _index=MISSING, /, more=MISSING, dim=MISSING, index=MISSING, *args, **kwargs):
     """select(input, dim, index) -> Tensor
 
@@ -31737,7 +32277,11 @@ NAMESPACES = {
         ('_adaptive_avg_pool3d', '_adaptive_avg_pool3d'),
         ('_addmm_activation', '_addmm_activation'),
         ('_amp_foreach_non_finite_check_and_unscale_', '_amp_foreach_non_finite_check_and_unscale_'),
+        ('_assert_async', '_assert_async'),
+        ('_assert_scalar', '_assert_scalar'),
+        ('_assert_tensor_metadata', '_assert_tensor_metadata'),
         ('_batch_norm', '_batch_norm'),
+        ('_chunk_cat', '_chunk_cat'),
         ('_conj', '_conj'),
         ('_conj_copy', '_conj_copy'),
         ('_conj_physical', '_conj_physical'),
@@ -31836,11 +32380,15 @@ NAMESPACES = {
         ('_histogramdd_from_bin_cts', '_histogramdd_from_bin_cts'),
         ('_histogramdd_from_bin_tensors', '_histogramdd_from_bin_tensors'),
         ('_int_mm', '_int_mm'),
+        ('_is_all_true', '_is_all_true'),
+        ('_is_any_true', '_is_any_true'),
         ('_log_softmax', '_log_softmax'),
         ('_log_softmax_backward_data', '_log_softmax_backward_data'),
         ('_lstm_gates', '_lstm_gates'),
         ('_lu_with_info', '_lu_with_info'),
         ('_masked_softmax', '_masked_softmax'),
+        ('_native_batch_norm_legit', '_native_batch_norm_legit'),
+        ('_native_batch_norm_legit_no_training', '_native_batch_norm_legit_no_training'),
         ('_neg_view', '_neg_view'),
         ('_neg_view_copy', '_neg_view_copy'),
         ('_pack_padded_sequence', '_pack_padded_sequence'),
@@ -31852,6 +32400,8 @@ NAMESPACES = {
         ('_softmax_backward_data', '_softmax_backward_data'),
         ('_to_copy', '_to_copy'),
         ('_unique2', '_unique2'),
+        ('_unsafe_masked_index', '_unsafe_masked_index'),
+        ('_unsafe_masked_index_put_accumulate', '_unsafe_masked_index_put_accumulate'),
         ('_unsafe_view', '_unsafe_view'),
         ('_weight_norm', '_weight_norm'),
         ('abs', 'abs'),
@@ -31869,6 +32419,7 @@ NAMESPACES = {
         ('addcmul', 'addcmul'),
         ('addmm', 'addmm'),
         ('addmv', 'addmv'),
+        ('addmv_', 'addmv_'),
         ('addr', 'addr'),
         ('adjoint', 'adjoint'),
         ('affine_grid_generator', 'affine_grid_generator'),
@@ -31901,6 +32452,7 @@ NAMESPACES = {
         ('argsort', 'argsort'),
         ('argwhere', 'argwhere'),
         ('as_strided', 'as_strided'),
+        ('as_strided_', 'as_strided_'),
         ('as_strided_copy', 'as_strided_copy'),
         ('as_strided_scatter', 'as_strided_scatter'),
         ('asin', 'asin'),
@@ -32072,6 +32624,7 @@ NAMESPACES = {
         ('hamming_window', 'hamming_window'),
         ('hann_window', 'hann_window'),
         ('hardshrink', 'hardshrink'),
+        ('hash_tensor', 'hash_tensor'),
         ('heaviside', 'heaviside'),
         ('hinge_embedding_loss', 'hinge_embedding_loss'),
         ('histc', 'histc'),
@@ -32089,6 +32642,7 @@ NAMESPACES = {
         ('index_copy', 'index_copy'),
         ('index_fill', 'index_fill'),
         ('index_put', 'index_put'),
+        ('index_put_', 'index_put_'),
         ('index_reduce', 'index_reduce'),
         ('index_select', 'index_select'),
         ('inner', 'inner'),
@@ -32261,6 +32815,7 @@ NAMESPACES = {
         ('scatter_add', 'scatter_add'),
         ('scatter_reduce', 'scatter_reduce'),
         ('searchsorted', 'searchsorted'),
+        ('segment_reduce', 'segment_reduce'),
         ('select', 'select'),
         ('select_copy', 'select_copy'),
         ('select_scatter', 'select_scatter'),

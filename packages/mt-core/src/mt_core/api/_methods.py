@@ -140,6 +140,10 @@ from ._functions import (
     _aten_conj_packet,
     _aten_conj_physical_kernels,
     _aten_conj_physical_packet,
+    _aten_is_all_true_kernels,
+    _aten_is_all_true_packet,
+    _aten_is_any_true_kernels,
+    _aten_is_any_true_packet,
     _aten_neg_view_kernels,
     _aten_neg_view_packet,
     _baddbmm__kernels,
@@ -420,6 +424,8 @@ from ._functions import (
     _gt_packet,
     _hardshrink_kernels,
     _hardshrink_packet,
+    _hash_tensor_kernels,
+    _hash_tensor_packet,
     _heaviside__kernels,
     _heaviside__packet,
     _heaviside_kernels,
@@ -1082,6 +1088,36 @@ class TensorBase:
                 pass
         return call_method_as_given(
             TensorBase._conj_physical, _aten_conj_physical_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
+
+    def _is_all_true(self, /, more=MISSING, *args, **kwargs):
+        """_is_all_true() -> Tensor
+
+        Whether all elements of a tensor of bool are true."""
+        if more is MISSING and not kwargs:
+            try:
+                return _aten_is_all_true_kernels[self._keys | tls.mode](self)
+            except Overridden:
+                pass
+        return call_method_as_given(
+            TensorBase._is_all_true, _aten_is_all_true_packet, self, (),
+            (more,),
+            (), args, kwargs,
+        )
+
+    def _is_any_true(self, /, more=MISSING, *args, **kwargs):
+        """_is_any_true() -> Tensor
+
+        Whether an element of a tensor of bool is true."""
+        if more is MISSING and not kwargs:
+            try:
+                return _aten_is_any_true_kernels[self._keys | tls.mode](self)
+            except Overridden:
+                pass
+        return call_method_as_given(
+            TensorBase._is_any_true, _aten_is_any_true_packet, self, (),
             (more,),
             (), args, kwargs,
         )
@@ -5376,6 +5412,20 @@ class TensorBase:
             (more, lambd),
             ('lambd',), args, kwargs,
         )
+
+    def hash_tensor(self, *args, **kwargs):
+        """hash_tensor(dim=(), *, keepdim=False, mode=0) -> Tensor
+
+        Exclusive or of the elements' bits along dimensions, floating point as float64 and integers as int64; uint64."""
+        if args and not kwargs:
+            sizes = args if args[0].__class__ is int else args[0] if len(args) == 1 else None
+            ints = int_tuple(sizes)
+            if ints is not None:
+                try:
+                    return _hash_tensor_kernels[self._keys | tls.mode](self, ints, False, 0)
+                except Overridden:
+                    pass
+        return call_method(TensorBase.hash_tensor, _hash_tensor_packet, self, args, kwargs)
 
     def heaviside(self, _values=MISSING, /, more=MISSING, values=MISSING, *args, **kwargs):
         """heaviside(values) -> Tensor

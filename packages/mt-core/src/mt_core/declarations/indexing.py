@@ -23,6 +23,7 @@ _EXPANDED = (
 family.plain(
     "index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
     inplace=True,
+    inplace_variants="method function",
     on_expanded=_EXPANDED.format("index_put_", "indices] = tensor"),
     doc="Write (or add) values at broadcast integer indices or masks.",
     dtypes=Supported("index_put", frozenset(ALL_DTYPES) - UNSIGNED - {float8_e8m0fnu}),
@@ -320,4 +321,14 @@ family.composite(
     exact_out="nonzero_static: Expected out tensor to have scalar type {expected} but got scalar type{out}",
     doc="As `nonzero`, cut or filled up to `size` rows.",
     dtypes=Supported("nonzero_count_cpu", USUAL | COMPLEX_HALF),
+)
+family.composite(
+    "_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor",
+    variants="function",
+    doc="`self[indices]` where `mask` holds, `fill` elsewhere; there indices may be out of range.",
+)
+family.composite(
+    "_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor",
+    variants="function",
+    doc="A copy to which values are added at indices where `mask` holds; elsewhere indices may be out of range.",
 )

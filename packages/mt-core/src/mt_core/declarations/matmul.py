@@ -81,6 +81,7 @@ family.plain(
     old_orders=("beta self alpha mat vec", "beta self mat vec"),
     dtypes=Supported("addmv_impl_cpu", _FACTORS),
     inplace=True,
+    inplace_variants="method function",
     out=True,
     exact_out=True,
     doc="beta * self + alpha * (mat @ vec).",

@@ -69,3 +69,17 @@ family.composite(
     "float momentum, float eps, bool cudnn_enabled) -> Tensor", variants="function",
     doc="Normalization of each channel of each sample by itself.",
 )  # fmt: skip
+family.composite(
+    "_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, "
+    "bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)", variants="function",
+    doc="As `native_batch_norm`, with a schema that says which statistics are written; the second form has none.",
+)  # fmt: skip
+family.composite(
+    "_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, "
+    "float eps) -> (Tensor, Tensor, Tensor)", variants="function",
+)  # fmt: skip
+family.composite(
+    "_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, "
+    "Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)", variants="function",
+    doc="As `native_batch_norm` in evaluation.",
+)  # fmt: skip

@@ -45,6 +45,7 @@ family.view(
 family.view(
     "as_strided(Tensor(a) self, int[] size, int[] stride, int? storage_offset=None) -> Tensor(a)",
     inplace=True,
+    inplace_variants="method function",
     doc="Any geometry on the same storage, within its bounds.",
 )
 family.view("unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]", doc="All indices of a dimension, as views.")

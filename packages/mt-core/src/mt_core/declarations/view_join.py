@@ -116,3 +116,10 @@ family.plain(
     variants="function",
     doc="Another shape of as many elements, of a tensor that nobody else holds: its memory is taken over.",
 )
+family.composite(
+    "_chunk_cat(Tensor[] tensors, int dim, int num_chunks) -> Tensor",
+    variants="function",
+    out=True,
+    doc="Tensors, each padded with zeros and divided into chunks along a dimension, joined chunk by chunk: "
+    "(*L, N, *R) to (*L, chunks, sum of N / chunks * R).",
+)

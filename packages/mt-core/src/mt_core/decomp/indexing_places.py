@@ -144,3 +144,22 @@ def masked_scatter(self: Any, mask: Any, source: Any) -> Any:
         refuse_short_source()
     given = source.reshape(-1).narrow(0, 0, count)
     return ops.index_put(self.expand(shape).reshape(-1), [chosen], given, False).view(shape)
+
+
+def _within(mask: Any, indices: Any) -> list[Any]:
+    """Indices, and 0 in place of those that the mask leaves out."""
+    return [None if index is None else ops.where(mask, index, 0) for index in indices]
+
+
+@composite("_unsafe_masked_index")
+def unsafe_masked_index(self: Any, mask: Any, indices: Any, fill: Any) -> Any:
+    """self (*S), mask and indices broadcast to (*I) -> self[indices]."""
+    return ops.index(self, _within(mask, indices)).masked_fill(~mask, fill)
+
+
+@composite("_unsafe_masked_index_put_accumulate")
+def unsafe_masked_index_put_accumulate(self: Any, mask: Any, indices: Any, values: Any) -> Any:
+    """self (*S), mask and indices broadcast to (*I), values (*I) -> (*S)."""
+    if not self.numel():
+        return self.clone()
+    return ops.index_put(self, _within(mask, indices), values.masked_fill(~mask, 0), True)

@@ -273,3 +273,27 @@ def instance_norm(
             if running is not None and use_input_stats:
                 running.copy_(used.view((n, channels)).mean((0,)))
     return result.view(input._array.shape)
+
+
+@composite("_native_batch_norm_legit")
+def native_batch_norm_legit(
+    input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float, eps: float
+) -> tuple[Any, Any, Any]:
+    """input (N, C, *), all others (C,) -> result (N, C, *), mean (C,), 1/deviation (C,)."""
+    return ops.native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)
+
+
+@composite("_native_batch_norm_legit.no_stats")
+def native_batch_norm_without_statistics(
+    input: Any, weight: Any, bias: Any, training: bool, momentum: float, eps: float
+) -> tuple[Any, Any, Any]:
+    """As `native_batch_norm_legit`."""
+    return ops.native_batch_norm(input, weight, bias, None, None, training, momentum, eps)
+
+
+@composite("_native_batch_norm_legit_no_training")
+def native_batch_norm_in_evaluation(
+    input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, momentum: float, eps: float
+) -> tuple[Any, Any, Any]:
+    """input (N, C, *), all others (C,) -> result (N, C, *), and two without elements."""
+    return ops.native_batch_norm(input, weight, bias, running_mean, running_var, False, momentum, eps)

@@ -296,3 +296,31 @@ def unsafe_split(self: Any, split_size: int, dim: int) -> tuple[Any, ...]:
 @composite("unsafe_split_with_sizes", explicit=True)
 def unsafe_split_with_sizes(self: Any, split_sizes: tuple[int, ...], dim: int) -> tuple[Any, ...]:
     return _pieces(self.split(split_sizes, dim))
+
+
+@composite("_chunk_cat")
+def chunk_cat(tensors: Any, dim: int, num_chunks: int) -> Any:
+    """tensors [(*L, N, *R)] -> (*L, num_chunks, *); those of fewer elements are filled up with zeros."""
+    if not tensors:
+        raise RuntimeError("_chunk_cat expects a non-empty input tensor list")
+    if num_chunks < 1:
+        raise RuntimeError("_chunk_cat expects positive num_chunks")
+    dim = wrap_dim(dim, tensors[0].dim())
+    for tensor in tensors:
+        if tensor.numel() == 0:
+            raise RuntimeError("_chunk_cat expects non-empty tensor")
+        if tensor._dtype is not tensors[0]._dtype:
+            raise RuntimeError("_chunk_cat expects all input tensors with the same dtype")
+        if tensor.shape[:dim] != tensors[0].shape[:dim]:
+            raise RuntimeError("_chunk_cat expects same sizes of 0,...,dim-1 dimensions for all tensors")
+    return ops.cat([_in_chunks(tensor, wrap_dim(dim, tensor.dim()), num_chunks) for tensor in tensors], dim + 1)
+
+
+def _in_chunks(tensor: Any, dim: int, num_chunks: int) -> Any:
+    """(*L, N, *R) -> (*L, num_chunks, ceil(N / num_chunks) * R)."""
+    lead, size = tensor.shape[:dim], tensor.shape[dim]
+    padding = -(-size // num_chunks) * num_chunks - size
+    if padding:
+        filler = tensor.new_zeros((*lead, padding, *tensor.shape[dim + 1 :]))
+        tensor = ops.cat([tensor, filler], dim)
+    return tensor.reshape((*lead, num_chunks, -1))

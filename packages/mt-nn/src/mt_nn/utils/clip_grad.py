@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import mt_core as mt
 from mt_core import Tensor
+from mt_core.api import _functions as ops
 
 __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
 
@@ -70,7 +71,7 @@ def get_total_norm(
     norms: list[Tensor] = []
     for place, group in _by_device(tensors).items():
         if _takes_lists(group, place, foreach):
-            norms += mt._foreach_norm(group, norm_type)
+            norms += ops._foreach_norm(group, norm_type)
         else:
             norms += [mt.linalg_vector_norm(tensor, norm_type) for tensor in group]
     norms = [norm.to(device) for norm in norms]
@@ -109,7 +110,7 @@ def clip_grads_with_norm_(
     for place, group in _by_device(grads).items():
         own = factor.to(place)
         if _takes_lists(group, place, foreach):
-            mt._foreach_mul_(group, own)
+            ops._foreach_mul_(group, own)
         else:
             for grad in group:
                 grad.mul_(own)
@@ -187,8 +188,8 @@ def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | Non
     clip_value = float(clip_value)
     for place, group in _by_device(_grads(parameters)).items():
         if _takes_lists(group, place, foreach):
-            mt._foreach_clamp_min_(group, -clip_value)
-            mt._foreach_clamp_max_(group, clip_value)
+            ops._foreach_clamp_min_(group, -clip_value)
+            ops._foreach_clamp_max_(group, clip_value)
         else:
             for grad in group:
                 grad.clamp_(min=-clip_value, max=clip_value)

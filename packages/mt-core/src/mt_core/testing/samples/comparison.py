@@ -40,3 +40,12 @@ cases(
 binary("maximum minimum fmax fmin", dtypes=(dtypes.float16,))
 cases("maximum minimum fmax fmin", lambda t: call(t.of(NAN), t.of([1.0, float("nan"), 0.0])))
 cases("clamp.Tensor", lambda t: call(t(2, 3), t(3)))
+cases("_assert_async", lambda t: call(t.of(2.0)), lambda t: call(t.of([1], dtypes.int64)))
+cases("_assert_async.msg", lambda t: call(t.of(2.0), "positive"), lambda t: call(t.of(True, dtypes.bool), "true"))
+cases("_assert_scalar", lambda t: call(1, "one"), lambda t: call(2.5, "two"))
+cases(
+    "_assert_tensor_metadata",
+    lambda t: call(t(2, 3)),
+    lambda t: call(t(2, 3), [2, 3], t(2, 3).stride(), dtypes.float32),
+)
+cases("_is_all_true _is_any_true", lambda t: call(t.bools(3)), lambda t: call(t.bools(2, 3)))

@@ -147,3 +147,12 @@ cases("repeat_interleave.self_Tensor", lambda t: call(t(3), t.of([1, 0, 2], dtyp
 cases("repeat_interleave.Tensor", lambda t: call(t.of([1, 0, 2], dtypes.int64), output_size=3))
 cases("gather", lambda t: call(t(3, 4), -2, t.ints(2, 4, high=3), sparse_grad=True))
 cases("diagonal_scatter", lambda t: call(t(2, 3, 4), t(2, 3), 1, 1, 2))
+cases(
+    "_unsafe_masked_index",
+    lambda t: call(t(4), t.of([True, False], dtypes.bool), [t.of([1, 9], dtypes.int64)], 0.5),
+    lambda t: call(t(2, 4), t.of([True, False], dtypes.bool), [None, t.of([1, 9], dtypes.int64)], -1),
+)
+cases(
+    "_unsafe_masked_index_put_accumulate",
+    lambda t: call(t(4), t.of([True, False, True], dtypes.bool), [t.of([1, 9, 1], dtypes.int64)], t(3)),
+)

@@ -84,3 +84,19 @@ cases(
     lambda t: call(t(2, 6, 4), t(2, 6, 4), t(2, 3), t(2, 3), t(6), 2, 6, 4, 3, [True, True, True]),
     lambda t: call(t(3, 4, 2, 3), t(3, 4, 2, 3), t(3, 2), t(3, 2), None, 3, 4, 6, 2, [True, False, False]),
 )
+cases(
+    "_native_batch_norm_legit",
+    lambda t: call(t(4, 3, 5), t(3), t(3), t(3), t(3, low=0.5), True, 0.25, 1e-5),
+    lambda t: call(t(4, 3), None, None, t(3), t(3, low=0.5), False, 0.1, 0.5),
+)
+cases(
+    "_native_batch_norm_legit.no_stats",
+    lambda t: call(t(4, 3, 5), t(3), t(3), True, 0.25, 1e-5),
+    lambda t: call(t(4, 3), None, None, True, 0.1, 0.5),
+)
+constants("_native_batch_norm_legit_no_training", "running_mean", "running_var")
+cases(
+    "_native_batch_norm_legit_no_training",
+    lambda t: call(t(4, 3, 5), t(3), t(3), t(3), t(3, low=0.5), 0.25, 1e-5),
+    lambda t: call(t(4, 3), None, None, t(3), t(3, low=0.5), 0.1, 0.5),
+)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ... import dtypes
-from ..sample import binary, call, cases, reduction
+from ..sample import TensorMaker, binary, call, cases, reduction, unary
 
 FLOATS = (dtypes.float32, dtypes.float64, dtypes.bfloat16)
 
@@ -125,3 +127,29 @@ cases("argmax argmin", lambda t: call(t(2, 3), -3), lambda t: call(t(0)))
 cases("max min", lambda t: call(t(0)))
 cases("cumsum cumprod cummax", lambda t: call(t(2, 3), 2))
 cases("prod.dim_int any.dim all.dim logsumexp", lambda t: call(t(2, 3), 2))
+
+
+def _lengths(t: TensorMaker, values: Any) -> Any:
+    return t.of(values, dtypes.int64)
+
+
+cases(
+    "segment_reduce",
+    *[
+        lambda t, name=name: call(t.distinct(6, 2), name, lengths=_lengths(t, [2, 3, 1]))
+        for name in ("sum", "mean", "max", "min", "prod")
+    ],
+    *[
+        lambda t, name=name: call(t(6), name, lengths=_lengths(t, [2, 0, 4]), initial=0.5)
+        for name in ("sum", "mean", "max", "min", "prod")
+    ],
+    lambda t: call(t(2, 6), "sum", offsets=_lengths(t, [[0, 2, 6], [0, 3, 6]]), axis=1),
+    lambda t: call(t(6), "amax", lengths=_lengths(t, [2, 3]), unsafe=True),
+)
+unary("hash_tensor")
+cases(
+    "hash_tensor",
+    lambda t: call(t(2, 3, 5), [1]),
+    lambda t: call(t(2, 3, 5), [0, 2], keepdim=True),
+    lambda t: call(t(3), mode=1),
+)
