@@ -8,7 +8,7 @@ from typing import Any
 from mt_core.api import _functions as ops
 from mt_core.shape_rules.reduction import reduced_dims
 
-from ..rules import derivative, non_differentiable, refuse_integers
+from ..rules import derivative, non_differentiable, real_only, refuse_integers
 from ._conjugate import conj
 
 
@@ -172,3 +172,5 @@ def _softmax_weights(grad: Any, self: Any, result: Any, dim: Any, keepdim: bool)
 
 derivative("logsumexp", self=_softmax_weights)
 refuse_integers("sum", "sum.dim_IntList", "nansum", "prod", "prod.dim_int")
+
+real_only("amax", "amin")

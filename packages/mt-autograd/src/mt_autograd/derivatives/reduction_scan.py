@@ -7,7 +7,7 @@ from typing import Any
 from mt_core.api import _functions as ops
 from mt_core.dtypes import finfo
 
-from ..rules import derivative, non_differentiable, refuse_integers
+from ..rules import derivative, non_differentiable, real_only, refuse_integers
 from ._conjugate import conj
 from ._parts import derivative_of_parts
 from ._refused import refused_operator
@@ -77,3 +77,5 @@ non_differentiable("histc")
 derivative("trace", self=lambda grad, self_spec: grad * ops.eye(*self_spec.shape, dtype=grad.dtype, device=grad.device))
 refuse_integers("cumsum", "cumprod")
 derivative_of_parts("renorm", "self")
+
+real_only("cummax", "cummin")

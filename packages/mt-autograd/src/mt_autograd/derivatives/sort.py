@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..rules import derivative, non_differentiable
+from ..rules import derivative, non_differentiable, real_only
 from ._refused import refused_argument
 from .reduction import at_index, shared_by_alike
 
@@ -29,3 +29,6 @@ for _name in ("kthvalue", "median.dim", "nanmedian.dim", "mode"):
 non_differentiable("searchsorted.Tensor")
 for _name in ("_unique2", "unique_dim", "unique_consecutive"):
     derivative(_name, self=refused_argument(_name), differentiable_outputs=(True, False, False))
+
+# Complex numbers have no order: PyTorch answers where there is nothing to compare, and records nothing.
+real_only("median", "nanmedian", "kthvalue", "median.dim", "nanmedian.dim", "mode")
