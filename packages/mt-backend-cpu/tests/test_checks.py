@@ -53,7 +53,7 @@ def at(*values: int) -> Any:
     ("call", "error", "words"),
     [
         (lambda: X[at(0, 2)], IndexError, "index 2 is out of bounds for dimension 0 with size 2"),
-        (lambda: X[:, at(-4)], IndexError, "index -4 is out of bounds for dimension 1 with size 3"),
+        (lambda: X[:, at(-4)], IndexError, "index -4 is out of bounds for dimension 0 with size 3"),
         (lambda: X.clone().index_put_((at(5),), at(1).float()), IndexError, "index 5 is out of bounds for dimension 0"),
         (lambda: X.gather(1, at(3, 3).reshape(2, 1)), RuntimeError, "index 3 is out of bounds for dimension 1"),
         (lambda: X.scatter(0, at(-1).reshape(1, 1), 1.0), RuntimeError, "index -1 is out of bounds for dimension 0"),
