@@ -145,7 +145,8 @@ def _from_sequence(data: Any, d: dtype | None) -> tuple[np.ndarray, dtype]:
     inferred = _inferred(kinds, leaves)
     values = leaves
     if not kinds <= _NUMBERS:
-        values = [v.item() if isinstance(v, (Tensor, np.generic, np.ndarray)) else v for v in leaves]
+        whole = _is_whole(d or inferred)
+        values = [_number_of(v, whole) for v in leaves]
     if inferred is dtypes.bool or inferred.is_integral:
         return integers(values, d or inferred).reshape(shape), inferred
     return np.array(values, np.complex128 if inferred.is_complex else np.float64).reshape(shape), inferred
@@ -207,10 +208,30 @@ def _leaves(data: Any) -> _Leaves:
     return leaves, shape, set(map(type, leaves))
 
 
+def _is_whole(d: dtype) -> bool:
+    return d.is_integral or d is dtypes.bool
+
+
+def _number_of(leaf: Any, whole: bool) -> Any:
+    """A leaf as a Python number; a tensor of one element, whatever its shape, is its element.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For other tensors, and where integers are wanted (`whole`) for tensors of others.
+    """
+    if not isinstance(leaf, Tensor):
+        return leaf.item() if isinstance(leaf, (np.generic, np.ndarray)) else leaf
+    if whole and (leaf.numel() != 1 or not _is_whole(leaf.dtype)):
+        raise TypeError("only integer tensors of a single element can be converted to an index")
+    if leaf.numel() != 1:
+        raise ValueError("only one element tensors can be converted to Python scalars")
+    return leaf.item()
+
+
 def _is_sequence(item: Any) -> bool:
-    if isinstance(item, (list, tuple, range)):
-        return True
-    return isinstance(item, (np.ndarray, Tensor)) and item.ndim > 0
+    """Whether an item of a sequence is one; a tensor counts as a number, unless one of its neighbours is a sequence."""
+    return isinstance(item, (list, tuple, range)) or isinstance(item, np.ndarray) and item.ndim > 0
 
 
 def _shape_of(data: Any) -> tuple[int, ...]:
@@ -219,19 +240,28 @@ def _shape_of(data: Any) -> tuple[int, ...]:
         shape.append(len(data))
         if not len(data):
             break
-        data = data[0]
+        data = _first_of(data)
+    if isinstance(data, str):  # a text is a sequence of texts, without end
+        raise ValueError("too many dimensions 'str'")
     return tuple(shape)
 
 
+def _first_of(data: Any) -> Any:
+    try:
+        return data[0]
+    except Exception as error:
+        raise ValueError(f"could not determine the shape of object type '{type(data).__name__}'") from error
+
+
 def _collect(data: Any, shape: tuple[int, ...], depth: int, leaves: list[Any]) -> None:
+    if isinstance(data, str):
+        raise TypeError("new(): invalid data type 'str'")
     if depth == len(shape):
-        if isinstance(data, str):
-            raise ValueError(f"too many dimensions '{type(data).__name__}'")
         if _is_sequence(data):
             raise TypeError(f"must be real number, not {type(data).__name__}")
         leaves.append(data)
         return
-    if not _is_sequence(data) and not (depth == 0 and hasattr(data, "__len__")):
+    if not _is_sequence(data) and not isinstance(data, Tensor) and not (depth == 0 and hasattr(data, "__len__")):
         raise TypeError("not a sequence")
     if len(data) != shape[depth]:
         raise ValueError(f"expected sequence of length {shape[depth]} at dim {depth} (got {len(data)})")

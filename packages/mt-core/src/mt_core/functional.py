@@ -98,14 +98,16 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     for t in given:
         if t.dim() > 1:
             raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {t}")
-    if any(t.dtype is not given[0].dtype for t in given):
-        raise RuntimeError("torch.meshgrid expects all tensors to have the same dtype")
     if indexing is None:
         warnings.warn(
             "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.", stacklevel=3
         )
     elif indexing not in ("ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
+    if any(t.dtype is not given[0].dtype for t in given):
+        raise RuntimeError("meshgrid expects all tensors to have the same dtype")
+    if any(t.device != given[0].device for t in given):
+        raise RuntimeError("meshgrid expects all tensors to have the same device")
     given = [t.reshape(1) if not t.dim() else t for t in given]
     swap = indexing == "xy" and len(given) >= 2
     if swap:
@@ -189,6 +191,8 @@ def nonzero(input: Tensor, *, out: Any = None, as_tuple: bool = False) -> Any:
     """Indices of nonzero elements: (count, ndim), or with `as_tuple` one 1-d tensor per dimension."""
     if not as_tuple:
         return ops.nonzero(input) if out is None else ops.nonzero(input, out=out)
+    if out is not None:
+        raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True")
     if not input.dim():
         return tuple(ops.nonzero(input.unsqueeze(0)).unbind(1))
     return tuple(ops.nonzero(input).unbind(1))

@@ -232,6 +232,8 @@ def asarray(
     check_flag("asarray", "requires_grad", requires_grad)
     shared = _aliased(obj, dtype)
     if shared is None:
+        if copy is False and isinstance(obj, np.generic):
+            raise RuntimeError("can't alias NumPy scalars. Either remove copy=False or transform it in a ndarray. ")
         if copy is False:
             raise ValueError("can't alias arbitrary sequence into a tensor.")
         return tensor(obj, dtype=dtype, device=device, requires_grad=bool(requires_grad))

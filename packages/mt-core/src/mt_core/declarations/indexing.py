@@ -247,7 +247,7 @@ family.plain(
     out=True,
     apart="self",
     doc="(count, ndim) int64 indices of nonzero elements, row-major.",
-    exact_out=True,
+    exact_out="nonzero: Expected out tensor to have scalar type {expected} but got scalar type{out}",
     dtypes=Supported("nonzero_count_cpu", USUAL | COMPLEX_HALF),
 )
 family.composite(

@@ -29,8 +29,7 @@ def cat(tensors: list[Any], dim: int) -> Spec:
             raise RuntimeError(f"zero-dimensional tensor (at position {position}) cannot be concatenated")
     dtype = result_type_of(tensors)
     taking_part = counted(tensors)
-    if not taking_part:
-        wrap_dim(dim, 1)
+    if not taking_part:  # whatever the dimension is, as there is nothing to join
         return Spec((0,), dtype)
     first = taking_part[0]._array.shape
     at = wrap_dim(dim, len(first))

@@ -4,7 +4,7 @@ import collections
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
-from typing import Any
+from typing import Any, NamedTuple
 
 import mt_core as mt
 from mt_core import Tensor
@@ -299,23 +299,50 @@ def _extend_parametrization(module: Module, tensor_name: str, parametrization: M
     parametrizations = module.parametrizations[tensor_name]
     if not unsafe:
         present = getattr(module, tensor_name)
-        _check_same_kind(parametrization(present), present, "A parametrization must return a tensor. Got {}.")
-        if hasattr(parametrization, "right_inverse"):
-            inverse = parametrization.right_inverse(present)
-            _check_same_kind(inverse, present, "parametrization.right_inverse must return a tensor. Got: {}")
+        result = parametrization(present)
+        _check_same_kind(result, present, _OF_RESULT)
+        _check_inverse(parametrization, result, present)
     parametrizations.append(parametrization)
     parametrizations.unsafe |= unsafe
 
 
-def _check_same_kind(result: Any, present: Tensor, not_a_tensor: str) -> None:
+class _Words(NamedTuple):
+    """What is said of a result that is no tensor, and of another dtype or shape: of `what`, what it is and was."""
+
+    not_a_tensor: str
+    changed: str
+
+
+_OF_RESULT = _Words(
+    "A parametrization must return a tensor. Got {}.",
+    "Registering a parametrization may not change the {what} of the tensor, unless the `unsafe` flag is enabled.\n"
+    "module.weight.{what}: {present}\nparametrization(module.weight).{what}: {found}",
+)
+_OF_INVERSE = _Words(
+    "parametrization.right_inverse must return a tensor. Got: {}",
+    "The tensor returned by parametrization.right_inverse must have the same {what} as module.weight, unless the "
+    "`unsafe` flag is enabled.\nmodule.weight.{what}: {present}\nreturned {what}: {found}",
+)
+
+
+def _check_inverse(parametrization: Module, result: Tensor, present: Tensor) -> None:
+    """Refuse an inverse that does not lead back from a result; one that says that it is not implemented is none."""
+    if not hasattr(parametrization, "right_inverse"):
+        return
+    try:
+        inverse = parametrization.right_inverse(result)
+    except NotImplementedError:
+        return
+    _check_same_kind(inverse, present, _OF_INVERSE)
+
+
+def _check_same_kind(result: Any, present: Tensor, words: _Words) -> None:
     if not isinstance(result, Tensor):
-        raise ValueError(not_a_tensor.format(type(result).__name__))
+        raise ValueError(words.not_a_tensor.format(type(result).__name__))
     for what in ("dtype", "shape"):
-        if getattr(result, what) != getattr(present, what):
-            raise ValueError(
-                f"Registering a parametrization may not change the {what} of the tensor, unless the `unsafe` flag is "
-                f"enabled.\nmodule.{what}: {getattr(present, what)}\nparametrization.{what}: {getattr(result, what)}"
-            )
+        had, found = getattr(present, what), getattr(result, what)
+        if had != found:
+            raise ValueError(words.changed.format(what=what, present=had, found=found))
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
