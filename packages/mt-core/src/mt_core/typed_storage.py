@@ -70,6 +70,11 @@ class TypedStorage:
         else:
             self._untyped_storage = UntypedStorage(_as_bytes(content, self.dtype)).to(device=device)
 
+    @property
+    def _cdata(self) -> int:
+        """A number that storage objects of the same bytes, and no others that live, have in common."""
+        return self._untyped_storage._cdata
+
     def _wrap(self, storage: UntypedStorage, d: dtype | None) -> None:
         if d is None:
             raise RuntimeError(_FORMS + "Argument 'dtype' must be specified")
