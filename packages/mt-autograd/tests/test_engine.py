@@ -196,6 +196,38 @@ def test_gradient_seen_by_a_hook_is_not_changed_by_accumulation():
     assert a.grad.tolist() == [4, 4]
 
 
+def test_gradients_on_the_way_are_added_in_place():
+    x = torch.ones(3, requires_grad=True)
+    (grad,) = torch.autograd.grad((x * 2 + x * 3 + x * 4).sum(), x)
+    assert grad.tolist() == [9, 9, 9] and grad._version == 2
+
+
+def test_gradients_that_others_have_are_not_added_to():
+    x = torch.ones(3, requires_grad=True)
+    kept = []
+    parts = [x * 2, x * 3, x.view(3) * 4]
+    for part in parts:
+        part.register_hook(kept.append)
+        part.grad_fn.register_hook(lambda given, arrived: kept.extend([*given, *arrived]))
+    seen = torch.ones(3)
+    sum(parts).backward(seen)
+    assert x.grad.tolist() == [9, 9, 9] and seen.tolist() == [1, 1, 1]
+    values = [k.tolist() for k in kept if k is not None]
+    assert values.count([1, 1, 1]) == 6 and all(v in values for v in ([2, 2, 2], [3, 3, 3], [4, 4, 4]))
+
+
+def test_a_leaf_takes_no_memory_that_others_have():
+    x, given = torch.ones(3, requires_grad=True), torch.ones(3, 1)
+    x.view(3, 1).backward(given)
+    x.grad.add_(5)
+    assert given.flatten().tolist() == [1, 1, 1]
+    x.grad, middle = None, x.view(3, 1)
+    middle.retain_grad()
+    (middle * middle).sum().backward()
+    x.grad.add_(5)
+    assert middle.grad.flatten().tolist() == [2, 2, 2]
+
+
 def test_accumulation_is_in_place():
     a = torch.ones(2, requires_grad=True)
     (a * 2).sum().backward()

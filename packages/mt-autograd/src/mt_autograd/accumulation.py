@@ -5,15 +5,17 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 from mt_core.autograd_state import is_grad_enabled
+from mt_core.block import block_of
 from mt_core.dispatch.memory import is_dense
 from mt_core.formats import contiguous_format
-from mt_core.keys import AUTOGRAD, STRIDED
+from mt_core.keys import AUTOGRAD, MULTI_VIEW, NO_GRAD_VIEW, STRIDED
 from mt_core.tensor import Tensor
 
-__all__ = ["accumulate", "new_gradient"]
+__all__ = ["accumulate", "add_to", "new_gradient"]
 
 #: One backward at a time adds to a ``.grad``: leaves are shared by the graphs of several threads.
 _lock = threading.Lock()
@@ -27,6 +29,66 @@ def _references(holder: Sequence[Any]) -> int:
 #: references that a call adds differ between its versions. A gradient with that count belongs to the caller alone: no
 #: hook, no other edge and no user can see it become ``.grad`` instead of being copied.
 _UNSHARED = _references([object()])
+
+
+def _references_at(items: Sequence[Any], index: int) -> tuple[Any, int]:
+    """An item, and how many references there are to it."""
+    item = items[index]
+    return item, sys.getrefcount(items[index])
+
+
+def _references_of_base(tensor: Any) -> tuple[Any, int]:
+    """The base of a view, and how many references there are to it."""
+    base = tensor._base
+    return base, sys.getrefcount(tensor._base)
+
+
+def _references_of_block(cell: Any) -> tuple[Any, int]:
+    """The block of a cell, and how many references there are to it."""
+    block = cell.block
+    return block, sys.getrefcount(cell.block)
+
+
+#: What these count where there are no others.
+_UNSHARED_AT = _references_at([object()], 0)[1]
+_UNSHARED_BASE = _references_of_base(SimpleNamespace(_base=object()))[1]
+_UNSHARED_BLOCK = _references_of_block(SimpleNamespace(block=object()))[1]
+
+
+def add_to(sums: list[Any], index: int, grad: Tensor, results: Sequence[Any]) -> None:
+    """Add a gradient to the one at an index of `sums`; `results` is what the caller holds of both besides.
+
+    The sum is made in place where nobody else has what it is added to: that saves its memory, and is what PyTorch
+    does, whose gradients count these writes.
+    """
+    present, references = _references_at(sums, index)
+    held = _UNSHARED_AT + sum([result is present for result in results])
+    if (
+        not is_grad_enabled()
+        and references == held
+        and present is not grad
+        and present.__class__ is grad.__class__ is Tensor
+        and present._base is None
+        and (present._cell is None or _is_alone(present))
+        and (not present._keys & STRIDED or is_dense(present))
+    ):
+        present.add_(grad)
+    else:
+        sums[index] = present + grad
+
+
+def _is_alone(tensor: Tensor) -> bool:
+    """Whether no other tensor, storage or array lies on the tensor's memory, but a base that nobody has any more."""
+    cell = tensor._cell
+    if cell is None:
+        return True
+    base, references = _references_of_base(tensor)
+    if cell.is_exported or base is not None and references != _UNSHARED_BASE:
+        return False
+    block, references = _references_of_block(cell)
+    if block is not None and (block.attributes or references != _UNSHARED_BLOCK or len(block.tensors()) > 2):
+        return False
+    return len(cell.tensors()) == (1 if base is None else 2)
 
 
 def accumulate(variable: Tensor, grads: Sequence[Any]) -> None:
@@ -54,12 +116,15 @@ def _first_gradient(variable: Tensor, grads: Sequence[Any]) -> Tensor:
     if (
         not is_grad_enabled()
         and unshared
-        and grad._cell is None
-        and grad._base is None
+        and grad.__class__ is Tensor
         and _has_layout_of(grad, variable)
+        and _is_alone(grad)
     ):
+        if grad._base is not None:
+            block_of(grad)  # found by the base, which goes
+            grad._base = None
         grad._autograd = None
-        grad._keys &= ~AUTOGRAD
+        grad._keys &= ~(AUTOGRAD | NO_GRAD_VIEW | MULTI_VIEW)
         return grad  # type: ignore[no-any-return]
     return new_gradient(grad, variable)
 

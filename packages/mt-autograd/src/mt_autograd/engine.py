@@ -16,6 +16,7 @@ from mt_core.keys import BACKEND_MASK
 from mt_core.streams import joined_streams
 from mt_core.tensor import Tensor
 
+from .accumulation import add_to
 from .anomaly_mode import anomaly, checked_apply
 from .hooks import run_post_hooks, run_pre_hooks, run_tensor_hooks
 from .modes import recording
@@ -258,8 +259,11 @@ class GraphTask:
             if buffer is None:
                 buffer = buffers[target] = [None] * (1 + len(target.more_outputs))
             if grad is not None:
-                present = buffer[output_nr]
-                buffer[output_nr] = grad if present is None else present + grad
+                if buffer[output_nr] is None:
+                    buffer[output_nr] = grad
+                else:
+                    # A list or tuple that hooks have seen may be held elsewhere, and all in it with it.
+                    add_to(buffer, output_nr, grad, results if node.hooks is None else ())
             waiting = dependencies[target] - 1
             dependencies[target] = waiting
             if not waiting:

@@ -13,7 +13,7 @@ from ._refused import refused_operator
 
 
 def _put_back(grad: Any, self_spec: Any, indices: Any) -> Any:
-    return grad.new_zeros(self_spec.shape).index_put(list(indices), grad, True)
+    return grad.new_zeros(self_spec.shape).index_put_(list(indices), grad, True)
 
 
 def _values(grad: Any, indices: Any, values_spec: Any) -> Any:
@@ -29,10 +29,11 @@ def _kept(grad: Any, indices: Any, values_spec: Any, accumulate: bool) -> Any:
 derivative("index.Tensor", self=_put_back)
 derivative("index_put", self=_kept, values=_values)
 derivative(
-    "index_select", self=lambda grad, self_spec, dim, index: grad.new_zeros(self_spec.shape).index_add(dim, index, grad)
+    "index_select",
+    self=lambda grad, self_spec, dim, index: grad.new_zeros(self_spec.shape).index_add_(dim, index, grad),
 )
 derivative(
-    "gather", self=lambda grad, self_spec, dim, index: grad.new_zeros(self_spec.shape).scatter_add(dim, index, grad)
+    "gather", self=lambda grad, self_spec, dim, index: grad.new_zeros(self_spec.shape).scatter_add_(dim, index, grad)
 )
 derivative(
     "scatter.src",
@@ -186,7 +187,7 @@ derivative(
 
 def _masked_select(grad: Any, self_spec: Any, mask: Any) -> Any:
     shape = (mask | ops.zeros(self_spec.shape, dtype=mask.dtype, device=mask.device)).shape
-    return grad.new_zeros(shape).masked_scatter(mask.expand(shape), grad)
+    return grad.new_zeros(shape).masked_scatter_(mask.expand(shape), grad)
 
 
 derivative("masked_select", self=_masked_select)
@@ -200,7 +201,7 @@ def _masked_source(grad: Any, mask: Any, source_spec: Any) -> Any:
 
 
 derivative("masked_scatter", self=lambda grad, mask: grad.masked_fill(mask, 0), source=_masked_source)
-derivative("take", self=lambda grad, self_spec, index: grad.new_zeros(self_spec.shape).put(index, grad, True))
+derivative("take", self=lambda grad, self_spec, index: grad.new_zeros(self_spec.shape).put_(index, grad, True))
 derivative(
     "put",
     self=lambda grad, index, source_spec, accumulate: (

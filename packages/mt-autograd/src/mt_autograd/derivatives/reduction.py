@@ -110,7 +110,7 @@ def at_index(grad: Any, spec: Any, dim: int, index: Any, keepdim: bool) -> Any:
         return grad
     if not keepdim:
         grad, index = grad.unsqueeze(dim), index.unsqueeze(dim)
-    return grad.new_zeros(spec.shape).scatter(dim, index, grad)
+    return grad.new_zeros(spec.shape).scatter_(dim, index, grad)
 
 
 for _name in ("max", "min"):

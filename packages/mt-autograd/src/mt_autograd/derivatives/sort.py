@@ -12,7 +12,7 @@ from .reduction import at_index, shared_by_alike
 def _scatter(grad: Any, self_spec: Any, dim: int, result1: Any) -> Any:
     if not self_spec.shape:
         return grad
-    return grad.new_zeros(self_spec.shape).scatter(dim, result1, grad)
+    return grad.new_zeros(self_spec.shape).scatter_(dim, result1, grad)
 
 
 derivative("sort.stable", self=_scatter)
