@@ -37,6 +37,10 @@ def windows(array: np.ndarray, kernel_size: Ints, stride: Ints, dilation: Ints) 
     )
 
 
+#: Bytes of the matrix of all windows; a larger one is made in blocks.
+_LARGEST = 1 << 30
+
+
 def _correlate(x: np.ndarray, w: np.ndarray, stride: Ints, dilation: Ints, groups: int) -> np.ndarray:
     """Cross-correlation without padding; with a single group, the result's channels lie innermost."""
     n, channels = x.shape[:2]
@@ -47,6 +51,10 @@ def _correlate(x: np.ndarray, w: np.ndarray, stride: Ints, dilation: Ints, group
     if not n or not channels:  # without channels, the result has none either
         return np.empty((n, w.shape[0] if channels else 0, *sizes), x.dtype)
     per_group = channels // groups
+    bytes_of_place = n * math.prod(sizes[1:]) * per_group * math.prod(kernel_size) * x.itemsize
+    at_once = max(1, _LARGEST // max(1, bytes_of_place))
+    if at_once < sizes[0]:
+        return _in_blocks(x, w, stride, dilation, groups, at_once)
     outputs = w.shape[0] // groups
     out = np.empty((n, groups, outputs, math.prod(sizes) if groups > 1 else 0), x.dtype)
     order = (0, *range(2, 2 + spatial), 1, *range(2 + spatial, 2 + 2 * spatial))
@@ -60,6 +68,18 @@ def _correlate(x: np.ndarray, w: np.ndarray, stride: Ints, dilation: Ints, group
             return np.moveaxis(product.reshape(n, *sizes, outputs), -1, 1)
         out[:, g] = product.reshape(n, math.prod(sizes), outputs).transpose(0, 2, 1)
     return out.reshape(n, w.shape[0], *sizes)
+
+
+def _in_blocks(x: np.ndarray, w: np.ndarray, stride: Ints, dilation: Ints, groups: int, at_once: int) -> np.ndarray:
+    """`_correlate` with so many places of the first spatial dimension at a time: the rows of all would not fit."""
+    places = (x.shape[2] - dilation[0] * (w.shape[2] - 1) - 1) // stride[0] + 1
+    reach = dilation[0] * (w.shape[2] - 1) + 1
+    parts = []
+    for first in range(0, places, at_once):
+        last = min(first + at_once, places) - 1
+        part = x[:, :, first * stride[0] : last * stride[0] + reach]
+        parts.append(_correlate(part, w, stride, dilation, groups))
+    return np.concatenate(parts, axis=2)
 
 
 def _spaced(x: np.ndarray, stride: Ints, extra: Ints) -> np.ndarray:
