@@ -45,8 +45,9 @@ def _window_kept(grad: Any, size: Any, stride: Any, storage_offset: Any) -> Any:
     Mathematically it is the other way round; this is what PyTorch gives.
     """
     grad = grad.contiguous()
-    window = grad.as_strided(size, stride, storage_offset)
-    return ops.as_strided_scatter(ops.zeros_like(grad), window, size, stride, storage_offset)
+    kept = ops.zeros_like(grad)
+    kept.as_strided(size, stride, storage_offset).copy_(grad.as_strided(size, stride, storage_offset))
+    return kept
 
 
 derivative(
