@@ -77,6 +77,8 @@ def _laid_out(gradient: Any, followed: Any) -> Any:
     gradient = gradient.contiguous()
     if followed is not None:
         return following(gradient, followed)
+    if gradient._cell is not None and not is_grad_enabled():
+        gradient._cell.version = 0  # how its parts were added up does not count as writing to it
     return gradient if gradient._base is None else ops._unsafe_view(gradient, tuple(gradient.shape))
 
 
