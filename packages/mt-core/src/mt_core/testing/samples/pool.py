@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ... import dtypes
-from ..sample import call, cases
+from ..sample import call, cases, constants
 
 SIZES = {1: (6,), 2: (6, 5), 3: (6, 5, 4)}
 
@@ -168,3 +168,4 @@ cases(
     lambda t: call(t(2, 3, 3, 7), [3, 7], [2, 3, 6, 5], False),
     lambda t: call(t(1, 2, 4, 2), [4, 2], [1, 2, 6, 5], True, 0.7, 0.4),
 )
+constants("fractional_max_pool2d fractional_max_pool3d", "random_samples")
