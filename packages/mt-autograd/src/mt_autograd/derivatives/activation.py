@@ -6,13 +6,14 @@ from typing import Any
 
 from mt_core.api import _functions as ops
 
-from ..rules import derivative, joint_derivative
+from ..rules import derivative, joint_derivative, real_only
 
 derivative("relu", self=lambda grad, result: ops.threshold_backward(grad, result, 0))
 derivative("sigmoid", self=lambda grad, result: ops.sigmoid_backward(grad, result))
 derivative("tanh", self=lambda grad, result: ops.tanh_backward(grad, result))
 derivative("gelu", self=lambda grad, self, approximate: ops.gelu_backward(grad, self, approximate=approximate))
 derivative("silu", self=lambda grad, self: ops.silu_backward(grad, self))
+real_only("silu")
 derivative("mish", self=lambda grad, self: ops.mish_backward(grad, self))
 derivative("softplus", self=lambda grad, self, beta, threshold: ops.softplus_backward(grad, self, beta, threshold))
 derivative(

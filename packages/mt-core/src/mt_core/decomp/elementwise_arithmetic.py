@@ -136,8 +136,10 @@ def lerp(self: Any, end: Any, weight: Any) -> Any:
 
 @composite("sgn", explicit=True)
 def sgn(self: Any) -> Any:
-    not_for("sgn", self.dtype, self.dtype.is_complex)
-    return ops.sign(self)
+    if not self.dtype.is_complex:
+        return ops.sign(self)
+    size = ops.abs(self)
+    return ops.div(self, ops.where(ops.eq(size, 0), ops.ones_like(size), size))
 
 
 @composite("_conj_physical", explicit=True)

@@ -28,16 +28,16 @@ def masked_fill_tensor(self: Any, mask: Any, value: Any) -> Any:
     return ops.where(mask, value.to(device=self.device, dtype=self.dtype), self)
 
 
-@composite("index_fill.int_Tensor", explicit=True)
+@composite("index_fill.int_Tensor", "index_fill.int_Scalar", explicit=True)
 def index_fill(self: Any, dim: int, index: Any, value: Any) -> Any:
-    """self (*L, N, *R), index (K,), value () -> (*L, N, *R), at `dim`."""
+    """self (*L, N, *R), index (K,), value () or a number -> (*L, N, *R), at `dim`."""
     result = self.clone()
     target = result if self._array.ndim else result.reshape(1)
     size = target._array.shape[dim]
     for row in host_array(index).reshape(-1).tolist():
         if not -size <= row < size:
             refuse_index(row, dim % target._array.ndim, size)
-        target.select(dim, row).copy_(value)
+        target.select(dim, row).fill_(value)
     return result
 
 
