@@ -70,11 +70,6 @@ class TypedStorage:
         else:
             self._untyped_storage = UntypedStorage(_as_bytes(content, self.dtype)).to(device=device)
 
-    @property
-    def _cdata(self) -> int:
-        """A number that storage objects of the same bytes, and no others that live, have in common."""
-        return self._untyped_storage._cdata
-
     def _wrap(self, storage: UntypedStorage, d: dtype | None) -> None:
         if d is None:
             raise RuntimeError(_FORMS + "Argument 'dtype' must be specified")
@@ -223,6 +218,7 @@ class TypedStorage:
 
     @property
     def _cdata(self) -> int:
+        """A number that storage objects of the same bytes, and no others that live, have in common."""
         return self._untyped_storage._cdata
 
     # Copies and conversions
