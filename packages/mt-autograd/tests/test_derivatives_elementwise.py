@@ -91,7 +91,7 @@ OF_TWO = {
     "igamma": lambda a, b: a * torch.igamma(torch.full_like(b, 1.7), positive(b)),
     "igammac": lambda a, b: a * torch.igammac(torch.full_like(b, 1.7), positive(b)),
     "complex": lambda a, b: torch.view_as_real(torch.complex(a, b) ** 2),
-    "polar": lambda a, b: torch.view_as_real(torch.polar(a, b)),
+    "polar": lambda a, b: torch.view_as_real(torch.polar(positive(a), b)),
     "prelu": lambda a, b: F.prelu(a, b[0, :1]),
     "dist": lambda a, b: torch.dist(a, b),
 }
@@ -109,7 +109,6 @@ COMPLEX = {
     "angle": torch.angle,
     "real": torch.real,
     "imag": torch.imag,
-    "silu": F.silu,
     "acosh": torch.acosh,
     "pow_3": lambda z: z**3,
     "pow_complex": lambda z: z ** (0.5 + 1j),

@@ -157,13 +157,25 @@ def on_second(value: Any) -> Any:
     return value.to(SECOND) if isinstance(value, Tensor) else value
 
 
-@pytest.mark.parametrize("name", [name for name in of_form("functional") if name not in TAKES_SEVERAL])
+def is_one_call(name: str) -> bool:
+    """Whether all tensors of the arguments meet: each item of a ``_foreach_`` operator is a call of its own."""
+    return name not in TAKES_SEVERAL and find_overload(name).family != "foreach"
+
+
+@pytest.mark.parametrize("name", filter(is_one_call, of_form("functional")))
 def test_no_operator_takes_two_devices(name: str) -> None:
     overload = find_overload(name)
     for bound in mixed(overload):
         if is_taken_on_one(overload, bound):
             with pytest.raises(RuntimeError, match=f"{DIFFERENT}|{OTHERWISE}"):
                 overload.call(*bound)
+
+
+def test_items_of_a_list_stay_on_their_devices(first: Tensor, second: Tensor) -> None:
+    made = mt_core._foreach_add([first, second], [first, second])
+    assert [t.device for t in made] == [FIRST, SECOND]
+    with pytest.raises(RuntimeError, match=DIFFERENT):
+        mt_core._foreach_add([first, second], [second, first])
 
 
 @pytest.mark.parametrize("name", sorted(TAKES_SEVERAL))

@@ -31,6 +31,8 @@ def empty_slots() -> dict[str, list[str]]:
     """
     found: dict[str, list[str]] = {slot: [] for slot in _SLOTS}
     for overload in declared_operators():
+        if "::" in overload.name:  # a program's own, which says itself what it has
+            continue
         for room in ("shape_rules", "contract_kernels", "decomp"):
             load_family(f"mt_core.{room}", overload.family)
         for slot, filled in _SLOTS.items():
