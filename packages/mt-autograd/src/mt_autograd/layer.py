@@ -71,6 +71,8 @@ class AutogradLayer:
     def _fallback(self, overload: Overload, below: Callable[[], Callee], composite: Callee | None) -> Callee:
         if composite is not None:
             if writes_first(overload.schema):
+                if overload.schema.arguments[0].is_list:
+                    return composite  # each item has a history of its own: the parts are recorded
                 return record_recomputed_inplace(overload, below(), composite)
             if any(result.alias is not None for result in overload.schema.returns):
                 return record_view(below())
