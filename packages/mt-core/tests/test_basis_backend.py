@@ -267,3 +267,12 @@ def test_every_number_beside_every_other(name: str, d: Any) -> None:
     for number in (0, 1, float("inf"), float("nan"), -0.5):
         got = getattr(column.to("basis"), name)(number)
         assert got.tolist() == getattr(column, name)(number).tolist(), number
+
+
+def test_conjugates_of_a_part_of_memory_read_that_part() -> None:
+    """The operator that stands for the key is made of views here, which begin where the memory does."""
+    whole = mt_core.arange(6.0).view(3, 2) * (1 + 2j)
+    for part in (whole[1:], whole[:, 1], whole[1:, 1:]):
+        on_basis = whole.to("basis").as_strided(part.shape, part.stride(), part.storage_offset())
+        assert mt_core.equal((on_basis.conj() * 1).cpu(), part.conj() * 1)
+        assert mt_core.equal(on_basis.conj().imag.clone().cpu(), part.conj().imag.clone())

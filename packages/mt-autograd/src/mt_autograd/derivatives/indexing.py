@@ -6,6 +6,7 @@ from typing import Any
 
 from mt_core.api import _functions as ops
 from mt_core.dispatch.registry import find_overload
+from mt_core.dtypes import bool as bool_
 from mt_core.tensor import wrap_dim
 
 from ..rules import derivative, non_differentiable, real_only
@@ -148,10 +149,9 @@ derivative(
 
 
 def _filled(grad: Any, dim: int, index: Any) -> Any:
-    """The gradient where an index of a dimension is named, each once."""
-    size = grad.shape[dim] if grad.dim() else 1
-    named = index.reshape(-1)
-    return grad.index_select(dim, ops._unique2(ops.where(named < 0, named + size, named))[0])
+    """The gradient where an index of a dimension is named, each once, and zeros."""
+    named = ops.zeros_like(grad, dtype=bool_).index_fill(dim, index, True)
+    return ops.where(named, grad, ops.zeros_like(grad))
 
 
 def _index_reduce(

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..block import share_block
 from ..dispatch.dispatcher import without
 from ..dispatch.registry import Overload, find_overload, overload, register_interceptor
 from ..formats import preserve_format
@@ -80,6 +81,8 @@ class LazyBit:
     def _applied(self, tensor: Tensor) -> Tensor:
         """The operator on the elements in memory."""
         stored = new_tensor(tensor._array, tensor._dtype, tensor._keys & _STORED)
+        if tensor._cell is not None:
+            share_block(stored, tensor)  # parts of the operator may be views, which begin where its memory does
         return self._operator.cache[stored._keys](stored)  # type: ignore[no-any-return]
 
     def _turn(self, tensor: Tensor) -> None:
