@@ -63,7 +63,8 @@ def pad_circular(self: Any, pad: Ints) -> Any:
             raise RuntimeError("Padding value causes wrapping around more than once.")
         if pad[2 * i] + pad[2 * i + 1] + self.shape[at] < 0:
             raise RuntimeError("Negative padding value is resulting in an empty dimension")
-    return _read(self, pad, lambda j, size: j % size)
+    made = _read(self, pad, lambda j, size: j % size)
+    return self.clone() if made is self else made  # PyTorch fills a tensor of its own even where nothing is added
 
 
 @composite("pad")
