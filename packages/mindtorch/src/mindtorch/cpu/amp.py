@@ -4,9 +4,8 @@ from typing import Any
 
 import mt_core
 
-from ..amp import GradScaler as _GradScaler
 from ..amp import autocast as _autocast
-from ..amp.older_names import warn_of_older_name
+from ..amp.older_names import OlderGradScaler, warn_of_older_name
 
 __all__ = ["GradScaler", "autocast"]
 
@@ -19,16 +18,7 @@ class autocast(_autocast):
         super().__init__("cpu", dtype=dtype, enabled=enabled, cache_enabled=cache_enabled)
 
 
-class GradScaler(_GradScaler):
+class GradScaler(OlderGradScaler):
     """``torch.amp.GradScaler("cpu")``."""
 
-    def __init__(
-        self,
-        init_scale: float = 2.0**16,
-        growth_factor: float = 2.0,
-        backoff_factor: float = 0.5,
-        growth_interval: int = 2000,
-        enabled: bool = True,
-    ) -> None:
-        warn_of_older_name("cpu", "GradScaler")
-        super().__init__("cpu", init_scale, growth_factor, backoff_factor, growth_interval, enabled)
+    device_type = "cpu"

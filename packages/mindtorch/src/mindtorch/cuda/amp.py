@@ -6,11 +6,10 @@ from typing import Any
 
 import mt_core
 
-from ..amp import GradScaler as _GradScaler
 from ..amp import autocast as _autocast
 from ..amp import custom_bwd as _custom_bwd
 from ..amp import custom_fwd as _custom_fwd
-from ..amp.older_names import warn_of_older_name
+from ..amp.older_names import OlderGradScaler, warn_of_older_name
 
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
 
@@ -23,19 +22,10 @@ class autocast(_autocast):
         super().__init__("cuda", dtype=dtype, enabled=enabled, cache_enabled=cache_enabled)
 
 
-class GradScaler(_GradScaler):
+class GradScaler(OlderGradScaler):
     """``torch.amp.GradScaler("cuda")``."""
 
-    def __init__(
-        self,
-        init_scale: float = 2.0**16,
-        growth_factor: float = 2.0,
-        backoff_factor: float = 0.5,
-        growth_interval: int = 2000,
-        enabled: bool = True,
-    ) -> None:
-        warn_of_older_name("cuda", "GradScaler")
-        super().__init__("cuda", init_scale, growth_factor, backoff_factor, growth_interval, enabled)
+    device_type = "cuda"
 
 
 def custom_fwd(fwd: Any = None, *, cast_inputs: Any = None) -> Any:

@@ -210,9 +210,7 @@ def _without_casts(below: Callable[[], Callee]) -> Callee:
 def _device_types(call_keys: int) -> Iterator[str]:
     """The device types of a call, the one that carries it out first."""
     found = effective_keys(call_keys) & BACKEND_MASK & ~META
-    types = [device_type_of(key) for key in third_party_keys() if key & found & ~PRIVATE]
-    yield from types
-    for key in reversed(BACKENDS):
+    for key in (*third_party_keys(), *reversed(BACKENDS)):
         if key & found & ~PRIVATE:
             yield device_type_of(key)
 
