@@ -320,3 +320,28 @@ def test_gradients_of_copies_return_to_their_device(source, target):
         (slope,) = torch.autograd.grad(y, x, torch.empty(2, device=target), create_graph=True)
         slope.sum().backward()
         assert slope.device == x.grad.device == x.device
+
+
+class Reshaped(torch.autograd.Function):
+    """Its gradient is the one that arrives, in another shape and not as a view."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone().view(2, 2)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return torch._unsafe_view(grad, (4,))
+
+
+def test_what_a_program_gives_to_backward_is_not_written_to():
+    """Neither where gradients meet, nor where a leaf takes one."""
+    x, given = torch.ones(4, requires_grad=True), torch.ones(2, 2)
+    y = x * 1
+    other, reshaped = y * 2, Reshaped.apply(y)
+    torch.autograd.backward([reshaped, other], [given, torch.ones(4)])
+    assert given.eq(1).all() and x.grad.tolist() == [3.0] * 4
+    x.grad = None
+    for _ in range(2):
+        Reshaped.apply(x).backward(given)
+    assert given.eq(1).all() and x.grad.tolist() == [2.0] * 4

@@ -69,7 +69,7 @@ def add_to(sums: list[Any], index: int, grad: Tensor, results: Sequence[Any]) ->
         and present is not grad
         and present.__class__ is grad.__class__ is Tensor
         and present._base is None
-        and (present._cell is None or _is_alone(present))
+        and _is_alone(present)
         and (not present._keys & STRIDED or is_dense(present))
     ):
         present.add_(grad)
@@ -77,11 +77,29 @@ def add_to(sums: list[Any], index: int, grad: Tensor, results: Sequence[Any]) ->
         sums[index] = present + grad
 
 
+def _references_of_memory(array: Any) -> tuple[Any, int]:
+    """The array whose memory another lies on, where there is one, and how many references there are to it."""
+    memory = getattr(array, "base", None)
+    return memory, sys.getrefcount(getattr(array, "base", None))
+
+
+_UNSHARED_MEMORY = _references_of_memory(SimpleNamespace(base=object()))[1]
+
+
+def _owns_memory(array: Any) -> bool:
+    """Whether nobody else has the memory of an array that no other tensor knows of.
+
+    An operator may have made it of its argument's memory (``_unsafe_view``): NumPy's arrays say whose it is.
+    """
+    memory, references = _references_of_memory(array)
+    return memory is None or references == _UNSHARED_MEMORY
+
+
 def _is_alone(tensor: Tensor) -> bool:
     """Whether no other tensor, storage or array lies on the tensor's memory, but a base that nobody has any more."""
     cell = tensor._cell
     if cell is None:
-        return True
+        return _owns_memory(tensor._array)
     base, references = _references_of_base(tensor)
     if cell.is_exported or base is not None and references != _UNSHARED_BASE:
         return False
