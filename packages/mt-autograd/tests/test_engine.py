@@ -345,3 +345,13 @@ def test_what_a_program_gives_to_backward_is_not_written_to():
     for _ in range(2):
         Reshaped.apply(x).backward(given)
     assert given.eq(1).all() and x.grad.tolist() == [2.0] * 4
+
+
+def test_a_gradient_whose_memory_a_hook_has_kept_by_another_shape_is_not_written_to():
+    x, kept = torch.ones(4, requires_grad=True), []
+    y = x * 1
+    y.register_hook(lambda grad: kept.append(torch._unsafe_view(grad, (2, 2))))
+    torch.autograd.backward([x * 2, y], [torch.ones(4), torch.ones(4)])
+    for _ in range(2):
+        (x * 1).backward(torch.ones(4))
+    assert kept[0].eq(1).all() and x.grad.tolist() == [5.0] * 4

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -49,10 +49,17 @@ def _references_of_block(cell: Any) -> tuple[Any, int]:
     return block, sys.getrefcount(cell.block)
 
 
+def _references_of_memory(tensor: Any, memory_of: Callable[[Any], Any]) -> int:
+    """How many references there are to what owns the memory of a tensor's array."""
+    memory = memory_of(tensor._array)
+    return sys.getrefcount(memory)
+
+
 #: What these count where there are no others.
 _UNSHARED_AT = _references_at([object()], 0)[1]
 _UNSHARED_BASE = _references_of_base(SimpleNamespace(_base=object()))[1]
 _UNSHARED_BLOCK = _references_of_block(SimpleNamespace(block=object()))[1]
+_UNSHARED_MEMORY = _references_of_memory(SimpleNamespace(_array=object()), lambda array: array)
 
 
 def add_to(sums: list[Any], index: int, grad: Tensor, results: Sequence[Any]) -> None:
@@ -77,36 +84,30 @@ def add_to(sums: list[Any], index: int, grad: Tensor, results: Sequence[Any]) ->
         sums[index] = present + grad
 
 
-def _references_of_memory(array: Any) -> tuple[Any, int]:
-    """The array whose memory another lies on, where there is one, and how many references there are to it."""
-    memory = getattr(array, "base", None)
-    return memory, sys.getrefcount(getattr(array, "base", None))
-
-
-_UNSHARED_MEMORY = _references_of_memory(SimpleNamespace(base=object()))[1]
-
-
-def _owns_memory(array: Any) -> bool:
-    """Whether nobody else has the memory of an array that no other tensor knows of.
-
-    An operator may have made it of its argument's memory (``_unsafe_view``): NumPy's arrays say whose it is.
-    """
-    memory, references = _references_of_memory(array)
-    return memory is None or references == _UNSHARED_MEMORY
-
-
 def _is_alone(tensor: Tensor) -> bool:
     """Whether no other tensor, storage or array lies on the tensor's memory, but a base that nobody has any more."""
+    base, references = _references_of_base(tensor)
     cell = tensor._cell
     if cell is None:
-        return _owns_memory(tensor._array)
-    base, references = _references_of_base(tensor)
+        return _has_memory_alone(tensor, 0)
     if cell.is_exported or base is not None and references != _UNSHARED_BASE:
         return False
     block, references = _references_of_block(cell)
     if block is not None and (block.attributes or references != _UNSHARED_BLOCK or len(block.tensors()) > 2):
         return False
-    return len(cell.tensors()) == (1 if base is None else 2)
+    if len(cell.tensors()) != (1 if base is None else 2):
+        return False
+    return _has_memory_alone(tensor if base is None else base, (base is not None) + (block is not None))
+
+
+def _has_memory_alone(tensor: Tensor, known: int) -> bool:
+    """Whether the backend has no other array on the memory of a tensor that is no view than its own and `known` others.
+
+    A kernel may have made it of its argument's memory (``_unsafe_view``), which the core does not see. Where the
+    backend does not tell whose the memory is, it counts as somebody else's.
+    """
+    memory_of = getattr(tensor._backend, "memory_of", None)
+    return memory_of is not None and _references_of_memory(tensor, memory_of) == _UNSHARED_MEMORY + known
 
 
 def accumulate(variable: Tensor, grads: Sequence[Any]) -> None:

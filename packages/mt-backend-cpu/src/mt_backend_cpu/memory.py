@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["address_of", "flat_bytes", "nothing_at"]
+__all__ = ["address_of", "flat_bytes", "memory_of", "nothing_at"]
 
 
 class _Place:
@@ -22,6 +22,11 @@ class _Place:
 def address_of(array: np.ndarray) -> int:
     """Address of the first element."""
     return array.__array_interface__["data"][0]
+
+
+def memory_of(array: np.ndarray) -> Any:
+    """The object that owns an array's memory: NumPy's views all refer to the first of them."""
+    return array if array.base is None else array.base
 
 
 def nothing_at(

@@ -15,7 +15,7 @@ from mt_core.dtypes import dtype
 from mt_core.plugins.protocols import CONTRACT
 
 from .convert import cast
-from .memory import address_of, flat_bytes, nothing_at
+from .memory import address_of, flat_bytes, memory_of, nothing_at
 
 __all__ = ["CpuBackend", "backend"]
 
@@ -34,6 +34,8 @@ class CpuBackend:
 
     def number(self, value: Any, dtype: dtype) -> np.ndarray:
         return number_array(value, dtype)
+
+    memory_of = staticmethod(memory_of)
 
     def count_nonzero(self, array: np.ndarray) -> int:
         return int(np.count_nonzero(array))

@@ -101,6 +101,10 @@ class Backend(Protocol):
         it. Default: those.
     count_nonzero : (array) -> int
         How many elements are not zero. Default: counted on the host.
+    memory_of : (array) -> object
+        What owns an array's memory: the array itself, or what all arrays on that memory refer to. Gradients that are
+        seen so to be the only ones on theirs are added to in place, and become ``.grad`` without a copy. Default: none
+        are.
 
     What needs one of these and misses it raises an error that says so:
 
