@@ -23,6 +23,9 @@ INFERENCE = 1 << 1
 #: Not dispatch keys: set on a view made with grad mode off, and on each of several views made by one call (``unbind``).
 NO_GRAD_VIEW = 1 << 2
 MULTI_VIEW = 1 << 3
+#: What this flag means among the excluded keys of a mode, where a flag has no meaning of its own: autograd is left out
+#: because grad mode is off, and not because the call comes from below it.
+GRAD_OFF = NO_GRAD_VIEW
 #: Not a dispatch key: set on tensors of a device whose index is not 0; calls with one look whether all indices agree.
 OTHER_INDEX = 1 << 4
 
@@ -70,7 +73,7 @@ KEY_MASK = (1 << WIDTH) - 1 | PRIVATE_TYPES
 NAMES = {
     value: name for name, value in list(globals().items())
     if name.isupper() and type(value) is int and 0 < value < 1 << WIDTH and value & (value - 1) == 0
-    and name not in ("WIDTH", "MODE_WIDTH", "TRANSPARENT")
+    and name not in ("WIDTH", "MODE_WIDTH", "TRANSPARENT", "GRAD_OFF")
 }  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .keys import AUTOGRAD, INFERENCE, KEY_MASK, MODE_WIDTH, WIDTH
+from .keys import AUTOGRAD, GRAD_OFF, INFERENCE, KEY_MASK, MODE_WIDTH, WIDTH
 
 Triple = tuple[int, int, int]
 
@@ -145,7 +145,11 @@ class ThreadState(threading.local):
 
     def refresh(self) -> None:
         """Recompute `mode` after any switch has changed."""
-        exclude = self.exclude if self.grad_enabled and not self.inference else self.exclude | AUTOGRAD
+        exclude = self.exclude
+        if self.inference:
+            exclude |= AUTOGRAD
+        elif not self.grad_enabled and not exclude & AUTOGRAD:
+            exclude |= AUTOGRAD | GRAD_OFF
         self.mode = intern_mode(self.include, exclude, INFERENCE if self.inference else 0)
 
 

@@ -7,6 +7,9 @@ from typing import Any
 
 from mt_autograd.function import Function
 from mt_core import Tensor
+from mt_core.autograd_state import is_grad_enabled
+from mt_core.keys import AUTOGRAD
+from mt_core.state import excluding
 from mt_core.tensor_types import tensors_in
 
 from .defaults import defaults_filled
@@ -56,9 +59,13 @@ def autograd_kernel(
     keyword_only = [argument.name for argument in overload.schema.arguments if argument.kwarg_only]
     count = len(overload.schema.arguments) - len(keyword_only)
 
+    def below(args: tuple[Any, ...]) -> Any:
+        with excluding(AUTOGRAD):
+            return overload.call(*args)
+
     def forward(ctx: Any, call: _Call, *tensors: Tensor) -> tuple[Tensor, ...]:
         args = call.args
-        output = call.output = overload.call(*args)  # without gradients here, so below autograd
+        output = call.output = below(args)
         ctx._inputs = _template(args[:count])
         ctx._outputs = _template(output if isinstance(output, tuple) else (output,))
         ctx.needs_input_grad = tuple(_filled(ctx._inputs, iter(ctx.needs_input_grad[1:]), False))
@@ -82,7 +89,10 @@ def autograd_kernel(
 
     def kernel(*args: Any, **keyword_only_args: Any) -> Any:
         call = _Call(defaults_filled(overload.schema, args, keyword_only_args))
-        recorded = function.apply(call, *tensors_in(call.args[:count]))
+        tensors = list(tensors_in(call.args[:count]))
+        if not (is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)):
+            return below(call.args)
+        recorded = function.apply(call, *tensors)
         return _with_tensors(call.output, iter(recorded))
 
     return kernel

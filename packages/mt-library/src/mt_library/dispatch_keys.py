@@ -5,10 +5,13 @@ from __future__ import annotations
 from mt_core import device
 from mt_core.devices import backend_key, device_type_of, third_party_keys
 from mt_core.dispatch.dispatcher import backend_key_of
-from mt_core.keys import AUTOGRAD, BACKENDS, CPU, CUDA, META, NPU, PRIVATE
+from mt_core.keys import AUTOGRAD, BACKENDS, CPU, CUDA, GRAD_OFF, META, NPU, PRIVATE
 from mt_core.state import mode_triple
 
-__all__ = ["ANY_DEVICE", "COMPOSITE", "check_key", "core_keys", "is_key", "key_of_device_type", "keys_by_priority"]
+__all__ = [
+    "ANY_DEVICE", "AUTOGRAD_OF_ALL", "COMPOSITE", "check_key", "core_keys", "has_device_kernel", "is_key",
+    "key_of_device_type", "keys_by_priority",
+]  # fmt: skip
 
 #: The key of kernels written in other operators: they differentiate by their parts.
 COMPOSITE = "CompositeImplicitAutograd"
@@ -17,7 +20,8 @@ ANY_DEVICE = "CompositeExplicitAutograd"
 #: The key of kernels for every device type of third parties that has none under its own name.
 THIRD_PARTY = "PrivateUse1"
 
-_AUTOGRAD = "Autograd"
+#: The key of autograd kernels for every device.
+AUTOGRAD_OF_ALL = "Autograd"
 _BACKEND_NAMES = {CPU: "CPU", CUDA: "CUDA", NPU: "NPU", META: "Meta"}
 #: Key -> device type, of devices that PyTorch knows and that only a third party could serve here.
 _FOREIGN = {
@@ -64,8 +68,8 @@ def key_of_device_type(device_type: str) -> str:
 
 def is_key(name: str) -> bool:
     """Whether a word is a dispatch key, here or in PyTorch."""
-    known = name in (COMPOSITE, ANY_DEVICE, _AUTOGRAD) or name in _KEYS_WITHOUT_SLOT or name in _FOREIGN
-    return known or _names_backend(name.removeprefix(_AUTOGRAD), name.startswith(_AUTOGRAD))
+    known = name in (COMPOSITE, ANY_DEVICE, AUTOGRAD_OF_ALL) or name in _KEYS_WITHOUT_SLOT or name in _FOREIGN
+    return known or _names_backend(name.removeprefix(AUTOGRAD_OF_ALL), name.startswith(AUTOGRAD_OF_ALL))
 
 
 def _names_backend(name: str, of_autograd: bool) -> bool:
@@ -96,10 +100,10 @@ def _backends_named(name: str) -> list[int]:
 
 def core_keys(name: str) -> list[int]:
     """The core's keys at which a registration for a dispatch key may count."""
-    if name.startswith(_AUTOGRAD):
-        return [AUTOGRAD]
-    if name in (COMPOSITE, ANY_DEVICE):
+    if name in (COMPOSITE, ANY_DEVICE, AUTOGRAD_OF_ALL):
         return [*BACKENDS, AUTOGRAD]
+    if name.startswith(AUTOGRAD_OF_ALL):
+        return [*core_keys(name.removeprefix(AUTOGRAD_OF_ALL)), AUTOGRAD]
     if name == THIRD_PARTY:
         return [PRIVATE]  # the bit that all of them share
     return [backend_key(_FOREIGN[name])] if name in _FOREIGN else _backends_named(name)
@@ -108,16 +112,25 @@ def core_keys(name: str) -> list[int]:
 def keys_by_priority(key: int, call_keys: int, registered: set[str]) -> list[str]:
     """The dispatch keys whose kernels count at one of the core's keys, the first before the next.
 
-    At a device: its own kernel, one for all third parties if it is one, one for all devices, one written in other
-    operators; else an autograd kernel, which in PyTorch runs whether or not a tensor requires grad. At autograd: the
+    At a device: an autograd kernel, which in PyTorch runs whether or not a tensor requires grad; then its own kernel,
+    one for all third parties if it is one, one for all devices, one written in other operators. At autograd: the
     device's autograd kernel; one written in other operators, unless the device has a kernel of its own; one for all
     autograd keys.
     """
-    backend = _backend_name(backend_key_of(call_keys))
-    own = [backend] if backend in _BACKEND_NAMES.values() else [backend, THIRD_PARTY]
-    autograd = [_AUTOGRAD + name for name in own]
+    own = _keys_of_device(call_keys)
+    autograd = [AUTOGRAD_OF_ALL + name for name in own]
     if key != AUTOGRAD:
-        is_below_autograd = mode_triple(call_keys)[1] & AUTOGRAD
-        return [*own, ANY_DEVICE, COMPOSITE, *([] if is_below_autograd else [*autograd, _AUTOGRAD])]
-    has_own = ANY_DEVICE in registered or any(name in registered for name in own)
-    return [*autograd, *([] if has_own else [COMPOSITE]), _AUTOGRAD]
+        is_below_autograd = mode_triple(call_keys)[1] & (AUTOGRAD | GRAD_OFF) == AUTOGRAD
+        below = [*own, ANY_DEVICE, COMPOSITE]
+        return below if is_below_autograd else [*keys_by_priority(AUTOGRAD, call_keys, registered), *below]
+    return [*autograd, *([] if has_device_kernel(call_keys, registered) else [COMPOSITE]), AUTOGRAD_OF_ALL]
+
+
+def has_device_kernel(call_keys: int, registered: set[str]) -> bool:
+    """Whether a kernel for the device of a call, or for all, is among those that are registered."""
+    return ANY_DEVICE in registered or any(name in registered for name in _keys_of_device(call_keys))
+
+
+def _keys_of_device(call_keys: int) -> list[str]:
+    backend = _backend_name(backend_key_of(call_keys))
+    return [backend] if backend in _BACKEND_NAMES.values() else [backend, THIRD_PARTY]

@@ -9,6 +9,7 @@ from typing import Any
 from mt_core.declarations._declare import Declaration
 from mt_core.devices import describe_keys
 from mt_core.dispatch.dispatcher import without
+from mt_core.dispatch.lookup import composite_of, kernels_of
 from mt_core.dispatch.registry import DECLARATIONS, OVERLOADS, Overload, find_overload, register_interceptor
 from mt_core.dispatch.registry import define as declare
 from mt_core.keys import AUTOGRAD, BACKENDS
@@ -17,7 +18,7 @@ from mt_core.state import effective_keys, excluding
 from mt_core.tensor_types import tensors_in
 
 from .defaults import defaults_left_out
-from .dispatch_keys import core_keys, keys_by_priority
+from .dispatch_keys import ANY_DEVICE, AUTOGRAD_OF_ALL, COMPOSITE, core_keys, has_device_kernel, keys_by_priority
 from .function_schema import FunctionSchema
 from .results import checked
 from .tags import Tag
@@ -74,8 +75,29 @@ class Operator:
         self._refresh(key)
 
     def _refresh(self, key: str) -> None:
-        for core_key in core_keys(key):
-            register_interceptor(core_key, self.overload.name, self._builder(core_key))
+        counting = {slot for name, kernels in self.kernels.items() if kernels for slot in self._slots(name)}
+        for core_key in self._slots(key):
+            counts = self.defined_here or core_key in counting
+            register_interceptor(core_key, self.overload.name, self._builder(core_key) if counts else None)
+
+    def _slots(self, key: str) -> list[int]:
+        """The core's keys at which a registration for a dispatch key makes a difference.
+
+        A composite is not taken apart above a device that has a kernel for the whole.
+        """
+        found = core_keys(key)
+        return [*found, AUTOGRAD] if self._is_implicit_composite() and AUTOGRAD not in found else found
+
+    def _is_implicit_composite(self) -> bool:
+        """Whether it is the core's own, and recorded by its parts."""
+        composite = None if self.defined_here else composite_of(self.overload)
+        return composite is not None and not composite.explicit
+
+    def _is_passed_over(self, key: str, core_key: int) -> bool:
+        """Whether the core's own kernel of a device, or derivative, goes before a kernel for all devices."""
+        if self.defined_here or self._is_implicit_composite() or key not in (ANY_DEVICE, COMPOSITE):
+            return False
+        return core_key == AUTOGRAD or bool(kernels_of(self.overload, core_key))
 
     def _builder(self, core_key: int) -> Callable[[int], Kernel | None]:
         return lambda call_keys: self._at_key(core_key, call_keys)
@@ -83,20 +105,29 @@ class Operator:
     def _at_key(self, core_key: int, call_keys: int) -> Kernel | None:
         """What intercepts a call at one of the core's keys."""
         registered = {key for key, kernels in self.kernels.items() if kernels}
+        passes_autograd = False
         for key in keys_by_priority(core_key, call_keys, registered):
             kernel = self.kernel(key)
-            if kernel is fallthrough_kernel and core_key == AUTOGRAD:
+            is_autograd = key.startswith(AUTOGRAD_OF_ALL)
+            if kernel is None or is_autograd and passes_autograd or self._is_passed_over(key, core_key):
+                continue
+            if kernel is not fallthrough_kernel:
+                recorded_whole = not self.defined_here and not self._is_implicit_composite()
+                return self._adapted(kernel, below_autograd=recorded_whole and not is_autograd)
+            if core_key == AUTOGRAD:
                 return self._below_autograd(call_keys)
-            if kernel is not None and kernel is not fallthrough_kernel:
-                return self._adapted(kernel, below_autograd=core_key != AUTOGRAD and not self.defined_here)
+            passes_autograd |= is_autograd
+        if core_key == AUTOGRAD and self._lacks_autograd_kernel(call_keys, registered):
+            return self._unregistered_autograd(call_keys)
         if not self.defined_here:
             return None
-        if core_key == AUTOGRAD:
-            return self._unregistered_autograd(call_keys)
         raise NotImplementedError(
             f"could not find kernel for op {self.schema.name} with keys {describe_keys(effective_keys(call_keys))}. "
             f"It is registered for: {', '.join(sorted(registered)) or 'nothing'}"
         )
+
+    def _lacks_autograd_kernel(self, call_keys: int, registered: set[str]) -> bool:
+        return self.defined_here or self._is_implicit_composite() and has_device_kernel(call_keys, registered)
 
     def _adapted(self, kernel: Kernel, below_autograd: bool) -> Kernel:
         """A kernel that takes all arguments by position, and hands on those that are not at their defaults.

@@ -40,6 +40,7 @@ from ..plugins.protocols import FALLTHROUGH
 from ..state import effective_keys, intern_mode, mode_triple, tls
 from . import composed, derived, executors
 from .dtype_checks import asked_before
+from .kernel import Kernel
 from .lookup import backend_for, composite_of, kernels_of
 from .memory import kept_apart
 from .registry import (
@@ -53,6 +54,7 @@ from .registry import (
     find_overload,
     forget_all,
     load_family,
+    overrides_built_in,
     refuse_while_loading,
 )
 from .several_devices import has_several_devices, on_one_device, two_third_parties
@@ -249,11 +251,22 @@ def _has_kernel(overload: Overload, call_keys: int) -> bool:
     return any(kernel.recorded for name in names for kernel in kernels_of(find_overload(name), key))
 
 
+def _serving(overload: Overload, key: int) -> list[Kernel]:
+    """A backend's kernels for an operator, without its fused forms of several where someone intercepts a part of one.
+
+    Which operators a fused form stands for is not written down: any that is intercepted counts.
+    """
+    kernels = kernels_of(overload, key)
+    if any(overrides_built_in(slot) for slot in (key, key & ~PRIVATE_TYPES, AUTOGRAD)):
+        return [kernel for kernel in kernels if kernel.recorded or not kernel.own]
+    return kernels
+
+
 # Backends
 
 
 def _backend_slot(overload: Overload, key: int, call_keys: int) -> Callee:
-    kernels = kernels_of(overload, key)
+    kernels = _serving(overload, key)
     # Where a kernel takes every call, what else there is need not even be loaded.
     complete = any(kernel.accepts.everything() for kernel in kernels)
     otherwise = None if complete else _made_of_operators(overload)

@@ -360,11 +360,19 @@ def register_interceptor(key: int, name: str, build: Callable[[int], Callable[..
         None leaves the operator to the layer or the kernels.
     """
     table = INTERCEPTORS.setdefault(key, {})
+    before = overrides_built_in(key)
     if build is None:
         table.pop(name, None)
     else:
         table[name] = build
     _forget(name)
+    if overrides_built_in(key) != before:
+        forget_all()  # fused forms serve, or no longer serve
+
+
+def overrides_built_in(key: int) -> bool:
+    """Whether an operator of the core's own is intercepted at a dispatch key: one that others may be made of."""
+    return any("::" not in name for name in INTERCEPTORS.get(key, ()))
 
 
 def _enter(table: dict[str, Any], name: str, function: Callable[..., Any], entry: Any) -> None:
