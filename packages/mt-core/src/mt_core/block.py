@@ -16,8 +16,8 @@ from .keys import AUTOGRAD, BACKEND_MASK, CONJUGATE, FLAGS, NEGATIVE, OTHER_INDE
 from .spec import is_contiguous
 
 __all__ = [
-    "Block", "block_of", "end_of", "mark_exported", "move_block", "rebind", "refuse_beyond", "resize_block",
-    "set_geometry", "share_block",
+    "Block", "block_of", "end_of", "mark_exported", "move_block", "placed_on", "rebind", "refuse_beyond",
+    "resize_block", "set_geometry", "share_block",
 ]  # fmt: skip
 
 
@@ -87,6 +87,13 @@ def share_block(alias: Any, source: Any) -> None:
     block = block_of(source)
     cell = alias._cell = Cell(alias)
     block.enter(cell)
+
+
+def placed_on(memory: Any, backend: Any, tensor: Any) -> Any:
+    """A fresh tensor, on a block of a backend's bytes of which its array is a part."""
+    cell = tensor._cell = Cell(tensor)
+    Block(memory, backend, tensor._keys).enter(cell)
+    return tensor
 
 
 def rebind(tensor: Any, value: Any) -> None:

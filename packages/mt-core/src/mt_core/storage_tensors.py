@@ -9,14 +9,14 @@ from typing import Any
 from .block import Block, block_of, resize_block
 from .cell import Cell, cell_of
 from .devices import device as Device
-from .dispatch.dispatcher import layer_for, written_outside_inference
+from .dispatch.dispatcher import check_written, layer_for
 from .dtypes import cpp_type_name, dtype, get_default_dtype, scalar_type_name
 from .formats import layout, strided
-from .keys import AUTOGRAD, BACKEND_MASK, INFERENCE, STRIDED
+from .keys import AUTOGRAD, BACKEND_MASK, STRIDED
 from .meta_array import contiguous_strides
 from .schema import MISSING
 from .spec import is_contiguous
-from .state import mode_triple, tls
+from .state import tls
 from .storage import UntypedStorage
 from .tensor import Tensor, new_tensor
 from .typed_storage import TypedStorage
@@ -143,13 +143,13 @@ def set_tensor(self: Any, source: Any, storage_offset: Any, size: Any, stride: A
         For arguments that fit none of the forms, for a source of another dtype or device, for geometries that make no
         sense, and for leaves that require grad, in PyTorch's words.
     """
-    if self._keys & INFERENCE and not mode_triple(tls.mode)[2] & INFERENCE:
-        raise written_outside_inference()
     read = source if isinstance(source, Tensor) else None
     if tls.grad_enabled and (self._keys | (read._keys if read is not None else 0)) & AUTOGRAD:
         move = functools.partial(_move, self, source, storage_offset, size, stride)
         return layer_for(AUTOGRAD).record_undifferentiable("set_", self, read, move)
-    return _move(self, source, storage_offset, size, stride)
+    _move(self, source, storage_offset, size, stride)
+    check_written(self)
+    return self
 
 
 def _move(self: Any, source: Any, storage_offset: Any, size: Any, stride: Any) -> Any:

@@ -14,7 +14,7 @@ from .determinism import DETERMINISM, filler_of
 from .device_methods import moved_to
 from .devices import BACKENDS, device
 from .devices import device as Device
-from .dispatch.dispatcher import backend_for
+from .dispatch.dispatcher import backend_for, check_written
 from .dispatch.registry import overload
 from .dtypes import dtype, scalar_type_name
 from .formats import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format, strided
@@ -25,7 +25,7 @@ from .overriding import DisableTorchFunctionSubclass
 from .pinned import is_pinned, pinned, warn_of_device
 from .plugins.runtime_access import current_index, require, runtime_of
 from .schema import MISSING
-from .state import tls
+from .state import mode_triple, tls
 from .subclasses import subclass_keys
 from .tensor import Tensor
 from .tensor_types import TENSORS
@@ -206,10 +206,10 @@ class CastMembers:
         Raises
         ------
         RuntimeError
-            When the tensor requires grad and was not made in inference mode.
+            When the tensor requires grad, and neither it nor the call belongs to inference mode.
         """
         shape = tuple(sizes[0]) if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes
-        if self._keys & AUTOGRAD and not self._keys & INFERENCE:
+        if self._keys & AUTOGRAD and not (self._keys | mode_triple(tls.mode)[2]) & INFERENCE:
             raise RuntimeError("cannot resize variables that require grad")
         if any(n < 0 for n in shape):
             raise RuntimeError(f"requested resize to {list(shape)} ({math.prod(shape)} elements in total)")
@@ -222,6 +222,7 @@ class CastMembers:
         cell_of(self).version += 1
         if DETERMINISM.fills and held < math.prod(shape):
             _fill_from(self, held)
+        check_written(self)
         return self
 
     def resize_as_(self: Any, the_template: Any, *, memory_format: Any = None) -> Any:

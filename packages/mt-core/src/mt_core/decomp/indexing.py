@@ -11,6 +11,7 @@ from ..api import _functions as ops
 from ..checks.indexing import class_count
 from ..construct import tensor
 from ..deprecation import warn_once
+from ..dispatch.memory import overlaps_itself
 from ..dispatch.registry import register_composite as composite
 from ..errors import NoElements
 from ..host import host_array
@@ -93,9 +94,18 @@ def one_hot(self: Any, num_classes: int) -> Any:
     return self.new_zeros((*self.shape, classes)).scatter_(-1, self.unsqueeze(-1), 1)
 
 
+def _copy_on_its_storage(self: Any) -> Any:
+    """A copy of a tensor that lies in a copy of its storage as the tensor lies in it, but for what meets in memory."""
+    offset, strides = self.storage_offset(), self.stride()
+    if self.is_meta or not self.numel() or self.is_contiguous() and not offset or overlaps_itself(self):
+        return self.clone()
+    count = self.untyped_storage().nbytes() // self.element_size()
+    return self.as_strided((count,), (1,), 0).clone().as_strided(self.shape, strides, offset).data
+
+
 def _scattered(self: Any, src: Any, window: Any, name: str) -> Any:
     """A copy of self with `src` in one window of it."""
-    whole = self.clone()
+    whole = _copy_on_its_storage(self)
     part = window(whole)
     if part.shape != src.shape:
         raise RuntimeError(

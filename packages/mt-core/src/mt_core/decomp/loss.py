@@ -10,11 +10,13 @@ from typing import Any
 
 from .. import dtypes
 from ..api import _functions as ops
+from ..block import placed_on
 from ..checks.dtypes import require_number, require_same_dtype
 from ..dispatch.registry import register_composite as composite
 from ..dtypes import scalar_type_name
 from ..layout import broadcast_shapes
 from ..promotion import result_type_of
+from ..tensor import new_tensor
 
 _NONE, _MEAN, _SUM = range(3)
 
@@ -24,6 +26,18 @@ def reduced(loss: Any, reduction: int) -> Any:
     if reduction == _MEAN:
         return loss.mean()
     return loss.sum() if reduction == _SUM else loss
+
+
+def _reduced_in_place(loss: Any, reduction: int) -> Any:
+    """`reduced`, as PyTorch stores it where it computes into one tensor: what is left lies in the elements' storage."""
+    result = reduced(loss, reduction)
+    if reduction == _NONE or not loss.numel() or loss.is_meta or loss.requires_grad:
+        return result
+    backend = loss._backend
+    memory = backend.owner(loss._array)
+    array = backend.as_strided(memory, (), (), 0, loss._dtype)
+    backend.copy(array, result._array)
+    return placed_on(memory, backend, new_tensor(array, loss._dtype, result._keys))
 
 
 def _of_one_dtype(self: Any, target: Any) -> tuple[Any, Any]:
@@ -39,7 +53,7 @@ def mse_loss(self: Any, target: Any, reduction: int) -> Any:
     """self (*), target (*), broadcast -> (), or the common shape unreduced."""
     self, target = _of_one_dtype(self, target)
     difference = self - target
-    return reduced(difference * difference, reduction)
+    return _reduced_in_place(difference * difference, reduction)
 
 
 @composite("l1_loss")
@@ -57,9 +71,9 @@ def smooth_l1_loss(self: Any, target: Any, reduction: int, beta: float) -> Any:
     difference = self - target
     distance = difference.abs()
     if beta == 0:
-        return reduced(distance, reduction)
+        return _reduced_in_place(distance, reduction)
     loss = ops.where(distance < beta, 0.5 * difference * difference / beta, distance - 0.5 * beta)
-    return reduced(loss, reduction)
+    return _reduced_in_place(loss, reduction)
 
 
 @composite("huber_loss", explicit=True)
@@ -245,7 +259,7 @@ def binary_cross_entropy(self: Any, target: Any, weight: Any, reduction: int) ->
     if self.numel() and not self.is_meta and bool(((self < 0) | (self > 1)).any()):
         raise RuntimeError("all elements of input should be between 0 and 1")
     loss = (target - 1) * ops._bounded_log(_number_less(1, self)) - target * ops._bounded_log(self)
-    return reduced(loss if weight is None else (loss * weight).to(self._dtype), reduction)
+    return _reduced_in_place(loss if weight is None else (loss * weight).to(self._dtype), reduction)
 
 
 @composite("binary_cross_entropy_with_logits", explicit=True)
@@ -279,7 +293,7 @@ def soft_margin_loss(self: Any, target: Any, reduction: int) -> Any:
     _require_shape_of_result(self, target)
     product = -self * target
     _require_cast(product._dtype if product._dtype.category > 1 else dtypes.get_default_dtype(), self._dtype)
-    return reduced(product.to(self._dtype).exp().log1p(), reduction)
+    return _reduced_in_place(product.to(self._dtype).exp().log1p(), reduction)
 
 
 @composite("hinge_embedding_loss")

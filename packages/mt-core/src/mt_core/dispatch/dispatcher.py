@@ -59,7 +59,7 @@ from .registry import (
 )
 from .several_devices import has_several_devices, on_one_device, two_third_parties
 
-__all__ = ["backend_for", "backend_key_of", "call_keys_of", "layer_for", "register_layer", "resolve"]
+__all__ = ["backend_for", "backend_key_of", "call_keys_of", "check_written", "layer_for", "register_layer", "resolve"]
 
 Callee = Callable[..., Any]
 
@@ -137,19 +137,28 @@ def _is_guarded(call_keys: int) -> bool:
 
 
 def _guarded(overload: Overload, callee: Callee) -> Callee:
-    """Refuse to write to inference tensors outside of inference mode, as PyTorch does."""
+    """Refuse to write to inference tensors outside of inference mode, as PyTorch does: once it is written.
+
+    It is counting the write that PyTorch refuses; what is wrong with the call itself is said before.
+    """
     written = [i for i, a in enumerate(overload.schema.arguments) if a.writes]
 
     def check(*args: Any) -> Any:
+        result = callee(*args)
         if any(getattr(args[i], "_keys", 0) & INFERENCE for i in written):
-            raise written_outside_inference()
-        return callee(*args)
+            raise _written_outside_inference()
+        return result
 
     return check
 
 
-def written_outside_inference() -> RuntimeError:
-    """The error for writing to an inference tensor outside of inference mode."""
+def check_written(tensor: Any) -> None:
+    """Refuse that an inference tensor has been written to outside of inference mode (`_guarded`)."""
+    if tensor._keys & INFERENCE and not mode_triple(tls.mode)[2] & INFERENCE:
+        raise _written_outside_inference()
+
+
+def _written_outside_inference() -> RuntimeError:
     return RuntimeError(
         "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal "
         "tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."

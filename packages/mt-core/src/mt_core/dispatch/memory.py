@@ -11,7 +11,7 @@ from ..tensor_types import tensors_in
 
 __all__ = [
     "check_no_internal_overlap", "check_no_overlap", "check_no_partial_overlap", "is_dense", "kept_apart",
-    "overlap_guard", "share_memory",
+    "overlap_guard", "overlaps_itself", "share_memory",
 ]  # fmt: skip
 
 
@@ -23,7 +23,7 @@ def check_no_internal_overlap(tensor: Any) -> None:
     RuntimeError
         In PyTorch's words.
     """
-    if _overlaps_itself(tensor):
+    if overlaps_itself(tensor):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory "
             "location. Please clone() the tensor before performing the operation."
@@ -37,13 +37,14 @@ def overlap_guard(declaration: Any) -> Callable[[Any], None]:
         return check_no_internal_overlap
 
     def warn(tensor: Any) -> None:
-        if _overlaps_itself(tensor):
+        if overlaps_itself(tensor):
             warnings.warn(warning, UserWarning, stacklevel=4)
 
     return warn
 
 
-def _overlaps_itself(tensor: Any) -> bool:
+def overlaps_itself(tensor: Any) -> bool:
+    """Whether several indices surely reach one element (``expand``)."""
     array = tensor._array
     if not array.size:  # NumPy gives such arrays any strides
         return False
