@@ -52,7 +52,7 @@ def test_what_is_written_in_others_is_shown_as_composite() -> None:
     # Operators with a namespace are those that other tests have defined, for every device.
     assert {name for name, state in states.items() if state == "native" and "::" not in name} == BASIS
     assert {states[o.name] for o in written_operators() if o.name not in BASIS} == {"composite"}
-    for name in ("log", "_softmax", "native_layer_norm", "gelu", "nll_loss_forward", "linear"):
+    for name in ("log", "_softmax", "native_layer_norm", "gelu", "nll_loss_forward", "_linear_of_rows"):
         assert table[name] == ("composite", "mt-core") and states.get(f"{name}.out", "derived") == "derived"
 
 
@@ -148,7 +148,7 @@ FAULTS: dict[str, Callable[..., Any]] = {
     ),
     "mean.dim": lambda self, dim, keepdim, dtype: ops.sum(self, dim, keepdim),
     "index_select": lambda self, dim, index: ops.cat([self] * index.numel(), dim).narrow(dim, 0, index.numel()),
-    "linear": lambda input, weight, bias: ops.matmul(input, weight.t()),
+    "_linear_of_rows": lambda bias, input, weight: ops.matmul(input, weight.t()),
 }  # fmt: skip
 
 

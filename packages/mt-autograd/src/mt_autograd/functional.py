@@ -292,7 +292,8 @@ class _Call:
             found = grad(flat[element], self.inputs, create_graph=create_graph, allow_unused=True, retain_graph=True)
             for index, (column, g, x) in enumerate(zip(rows, found, self.inputs, strict=True)):
                 column.append(self._row(g, x, output_nr, index))
-        return tuple(self._block(column, output, x) for column, x in zip(rows, self.inputs, strict=True))
+        blocks = [self._block(column, output, x) for column, x in zip(rows, self.inputs, strict=True)]
+        return tuple(block if create_graph else block.detach() for block in blocks)
 
     def _row(self, gradient: Tensor | None, x: Tensor, output_nr: int, index: int) -> Tensor:
         if gradient is None:

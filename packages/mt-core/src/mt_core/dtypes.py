@@ -328,11 +328,6 @@ def cpp_type_name(d: dtype) -> str:
     return _CPP_NAMES.get(d.name, scalar_type_name(d))
 
 
-def c_type_name(d: dtype) -> str:
-    """`cpp_type_name` as the messages of products and convolutions write it: ``long``, not ``long int``."""
-    return cpp_type_name(d).removesuffix(" int")
-
-
 class finfo:
     """Numerical limits of a floating (or complex: its parts') dtype.
 

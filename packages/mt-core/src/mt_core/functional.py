@@ -13,7 +13,6 @@ from .dispatch.writing import write_result
 from .functional_einsum import einsum as einsum
 from .layout import broadcast_shapes as _broadcast_shapes
 from .overriding import overridable, overridable_builtin
-from .promotion import result_type_of
 from .size import Size
 from .tensor import Tensor
 
@@ -153,29 +152,8 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
 @overridable
 def block_diag(*tensors: Any) -> Tensor:
     """A matrix with the given ones along its diagonal; vectors count as rows."""
-    given = [t if t.dim() == 2 else t.reshape(1, -1) for t in _checked_blocks(tensors)]
-    if not given:
-        return ops.empty((1, 0))
-    width = sum(t.shape[1] for t in given)
-    rows, before = [], 0
-    dtype = result_type_of(_listed(tensors))
-    for t in given:
-        after = width - before - t.shape[1]
-        parts = [t.new_zeros((t.shape[0], before)), t, t.new_zeros((t.shape[0], after))]
-        rows.append(ops.cat(parts, 1).to(dtype))
-        before += t.shape[1]
-    return ops.cat(rows, 0)
-
-
-def _checked_blocks(tensors: tuple[Any, ...]) -> list[Any]:
     given = _listed(tensors)
-    for position, t in enumerate(given):
-        if t.dim() > 2:
-            raise RuntimeError(
-                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {position} has "
-                f"{t.dim()} dimensions"
-            )
-    return given
+    return ops._block_diag(given) if given else ops.empty((1, 0))
 
 
 @overridable

@@ -25,8 +25,6 @@ def vector_norm_backward(grad: Any, self: Any, ord: Any, dim: Any, keepdim: bool
     order = float(ord)
     if order == 0:
         return None
-    if not self.numel():
-        return ops.zeros_like(self)
     if self.dtype is not grad.dtype and not self.is_complex():
         self = self.to(grad.dtype)
     grad, norm = restore(grad, self.shape, dim, keepdim), restore(result, self.shape, dim, keepdim)
@@ -51,6 +49,11 @@ def vector_norm_backward(grad: Any, self: Any, ord: Any, dim: Any, keepdim: bool
 
 
 derivative("linalg_vector_norm", self=vector_norm_backward)
+derivative(
+    "_norm_over",
+    node="NormBackward1",
+    self=lambda grad, self, p, dim, keepdim, result: vector_norm_backward(grad, self, p, dim, keepdim, result),
+)
 derivative(
     "linalg_cross",
     self=lambda grad, other, dim: ops.linalg_cross(conj(other), grad, dim=dim),

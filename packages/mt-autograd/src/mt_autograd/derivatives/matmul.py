@@ -95,31 +95,12 @@ derivative(
 )
 
 
-def _rows(tensor: Any) -> Any:
-    """Leading dimensions as rows of one matrix."""
-    return tensor if tensor.dim() == 2 else tensor.reshape(-1, tensor.shape[-1])
-
-
-def _linear_input(grad: Any, weight: Any, input_spec: Any) -> Any:
-    if weight.dim() == 1:
-        return grad.unsqueeze(-1) * conj(weight)
-    return _rows(grad).mm(conj(weight)).view(input_spec.shape) if grad.dim() > 1 else conj(weight).t().mv(grad)
-
-
-def _linear_weight(grad: Any, input: Any, weight_spec: Any) -> Any:
-    if len(weight_spec.shape) == 1:
-        return (grad.unsqueeze(-1) * conj(input)).sum(tuple(range(input.dim() - 1)))
-    return _rows(grad).t().mm(conj(_rows(input))) if grad.dim() > 1 else ops.outer(grad, conj(input))
-
-
 derivative(
-    "linear",
+    "_linear_of_rows",
     node="AddmmBackward0",
-    input=_linear_input,
-    weight=_linear_weight,
-    bias=lambda grad, bias_spec: (
-        grad.sum(tuple(range(grad.dim() - len(bias_spec.shape)))) if grad.dim() > len(bias_spec.shape) else grad
-    ),
+    bias=lambda grad: grad.sum((0,)),
+    input=lambda grad, weight: grad.mm(conj(weight)),
+    weight=lambda grad, input: grad.t().mm(conj(input)),
 )
 derivative(
     "addr",

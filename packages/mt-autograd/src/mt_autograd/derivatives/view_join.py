@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+from mt_core.decomp.view_join import blocks
 from mt_core.tensor import wrap_dim
 
 from ..rules import derivative
@@ -26,6 +28,16 @@ def _cat(grad: Any, tensors_spec: Any, dim: int) -> list[Any]:
 
 derivative("cat", tensors=_cat)
 derivative("stack", tensors=lambda grad, dim: list(grad.unbind(dim)))
+
+
+def _block_diag(grad: Any, tensors_spec: Any) -> list[Any]:
+    """The block of the gradient that belongs to each tensor."""
+    shapes = [tuple(spec.shape) for spec in tensors_spec]
+    sizes: list[tuple[int, ...]] = [shape if len(shape) == 2 else (1, math.prod(shape)) for shape in shapes]
+    return [block.reshape(shape) for block, shape in zip(blocks(grad, sizes), shapes, strict=True)]
+
+
+derivative("_block_diag", tensors=_block_diag)
 
 
 def _repeat(grad: Any, self_spec: Any, repeats: Any) -> Any:

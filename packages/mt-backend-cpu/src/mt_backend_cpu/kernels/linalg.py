@@ -37,6 +37,12 @@ def vector_norm(self: np.ndarray, ord: Any, dim: Any, keepdim: bool, dtype: Any)
     return _keep(np.asarray(result), self, dim, keepdim)
 
 
+@kernel("_norm_over")
+def norm_over(self: np.ndarray, p: Any, dim: Any, keepdim: bool) -> Any:
+    """self (*S) -> S without the dimensions `dim`, or 1 there with `keepdim`; real."""
+    return vector_norm(self, p, dim, keepdim, None)
+
+
 def _info(A: np.ndarray, bad: Any = None) -> np.ndarray:
     found = np.zeros(A.shape[:-2], np.int32)
     if bad is not None:

@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from mt_core.dispatch.kernel import Accepts
-
 from ..registry import kernel, kernels
 
 kernels({"mm": np.dot})
@@ -67,32 +65,11 @@ def baddbmm(self: np.ndarray, batch1: np.ndarray, batch2: np.ndarray, beta: Any,
     return _scaled_sum(self, np.matmul(batch1, batch2), beta, alpha)
 
 
-@kernel("linear")
-def linear(input: np.ndarray, weight: np.ndarray, bias: Any) -> np.ndarray:
-    """input (*, K), weight (N, K), bias (N,) -> (*, N); weight (K,), bias () -> (*)."""
-    out = np.dot(input, weight.T)
-    out = out.reshape((*input.shape[:-1], *weight.shape[:-1]))
-    return out if bias is None else out + bias
-
-
-# Rows times a matrix, in one product, and the bias added in place.
-
-
-@kernel("linear", accepts=Accepts(ranks={"input": (2,), "weight": (2,), "bias": (1,)}))
-def linear_of_rows(input: np.ndarray, weight: np.ndarray, bias: Any) -> np.ndarray:
-    """input (M, K), weight (N, K), bias (N,) -> (M, N)."""
+@kernel("_linear_of_rows")
+def linear_of_rows(bias: np.ndarray, input: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """bias (N,), input (M, K), weight (N, K) -> (M, N); the bias is added in place."""
     out = input.dot(weight.T)
-    return out if bias is None else np.add(out, bias, out)
-
-
-@kernel(
-    "linear",
-    accepts=Accepts(ranks={"input": (3, 4, 5), "weight": (2,), "bias": (1,)}, also=lambda i, w, b: i._array.size > 0),
-)
-def linear_of_batches(input: np.ndarray, weight: np.ndarray, bias: Any) -> np.ndarray:
-    """input (*, K), weight (N, K), bias (N,) -> (*, N); weight (K,), bias () -> (*)."""
-    out = input.reshape(-1, weight.shape[1]).dot(weight.T).reshape(*input.shape[:-1], weight.shape[0])
-    return out if bias is None else np.add(out, bias, out)
+    return np.add(out, bias, out)
 
 
 @kernel("_int_mm")

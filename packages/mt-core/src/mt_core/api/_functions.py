@@ -35,6 +35,7 @@ __all__ = [
     '_assert_tensor_metadata',
     '_batch_norm',
     '_batch_norm_backward',
+    '_block_diag',
     '_bounded_log',
     '_cdist_forward',
     '_chunk_cat',
@@ -142,6 +143,7 @@ __all__ = [
     '_is_all_true',
     '_is_any_true',
     '_linalg_det',
+    '_linear_of_rows',
     '_log_softmax',
     '_log_softmax_backward_data',
     '_lstm_gates',
@@ -153,6 +155,7 @@ __all__ = [
     '_native_batch_norm_legit_no_training',
     '_neg_view',
     '_neg_view_copy',
+    '_norm_over',
     '_pack_padded_sequence',
     '_pad_circular',
     '_pad_packed_sequence',
@@ -940,6 +943,8 @@ _aten_assert_tensor_metadata_kernels = overload('_assert_tensor_metadata', 'comp
 _aten_batch_norm_packet = packet('_batch_norm', 'norm', ('_batch_norm',))
 _aten_batch_norm_kernels = overload('_batch_norm', 'norm').cache
 _aten_batch_norm_backward_packet = packet('_batch_norm_backward', 'norm', ('_batch_norm_backward',))
+_aten_block_diag_packet = packet('_block_diag', 'view', ('_block_diag',))
+_aten_block_diag_kernels = overload('_block_diag', 'view').cache
 _aten_bounded_log_packet = packet('_bounded_log', 'loss', ('_bounded_log',))
 _aten_bounded_log_kernels = overload('_bounded_log', 'loss').cache
 _aten_cdist_forward_packet = packet('_cdist_forward', 'norm', ('_cdist_forward',))
@@ -1128,6 +1133,8 @@ _aten_is_any_true_packet = packet('_is_any_true', 'comparison', ('_is_any_true',
 _aten_is_any_true_kernels = overload('_is_any_true', 'comparison').cache
 _aten_linalg_det_packet = packet('_linalg_det', 'linalg', ('_linalg_det',))
 _aten_linalg_det_kernels = overload('_linalg_det', 'linalg').cache
+_aten_linear_of_rows_packet = packet('_linear_of_rows', 'matmul', ('_linear_of_rows',))
+_aten_linear_of_rows_kernels = overload('_linear_of_rows', 'matmul').cache
 _aten_log_softmax_packet = packet('_log_softmax', 'activation', ('_log_softmax',))
 _aten_log_softmax_kernels = overload('_log_softmax', 'activation').cache
 _aten_log_softmax_out_kernels = overload('_log_softmax.out', 'activation').cache
@@ -1154,6 +1161,8 @@ _aten_neg_view_kernels = overload('_neg_view', 'elementwise').cache
 _aten_neg_view_copy_packet = packet('_neg_view_copy', 'view', ('_neg_view_copy',))
 _aten_neg_view_copy_kernels = overload('_neg_view_copy', 'view').cache
 _aten_neg_view_copy_out_kernels = overload('_neg_view_copy.out', 'view').cache
+_aten_norm_over_packet = packet('_norm_over', 'linalg', ('_norm_over',))
+_aten_norm_over_kernels = overload('_norm_over', 'linalg').cache
 _aten_pack_padded_sequence_packet = packet('_pack_padded_sequence', 'recurrent', ('_pack_padded_sequence',))
 _aten_pack_padded_sequence_kernels = overload('_pack_padded_sequence', 'recurrent').cache
 _aten_pad_circular_packet = packet('_pad_circular', 'view', ('_pad_circular',))
@@ -3817,6 +3826,23 @@ def _batch_norm_backward(_grad_out=MISSING, _input=MISSING, _weight=MISSING, _me
         ('input', 'weight', 'mean', 'rstd', 'training', 'output_mask'), args, kwargs,
     )
 
+def _block_diag(_tensors=MISSING, /, more=MISSING, *args, **kwargs):
+    """_block_diag(tensors) -> Tensor
+
+    A matrix with the given ones along its diagonal; vectors count as rows."""
+    if more is MISSING and not kwargs:
+        try:
+            keys_of_tensors = tensors_keys(_tensors)
+            if keys_of_tensors:
+                return _aten_block_diag_kernels[keys_of_tensors | tls.mode](_tensors)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _block_diag, _aten_block_diag_packet, (_tensors,),
+        (more,),
+        (), args, kwargs,
+    )
+
 def _bounded_log(_input=MISSING, /, more=MISSING, *args, **kwargs):
     """_bounded_log(input) -> Tensor
 
@@ -5831,6 +5857,41 @@ def _linalg_det(_A=MISSING, /, more=MISSING, *args, **kwargs):
         (), args, kwargs,
     )
 
+def _linear_of_rows(_bias=MISSING, _input=MISSING, _weight=MISSING, /, more=MISSING, input=MISSING, weight=MISSING, *args, **kwargs):
+    """_linear_of_rows(bias, input, weight) -> Tensor
+
+    `linear` of a matrix: (m), (n, k), (m, k) -> (n, m)."""
+    if _input is not MISSING:
+        if input is not MISSING: kwargs['input'] = input
+        input = _input
+    if _weight is not MISSING:
+        if weight is not MISSING: kwargs['weight'] = weight
+        weight = _weight
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _bias.__class__ in TENSORS
+                and input.__class__ in TENSORS
+                and weight.__class__ in TENSORS
+            ):
+                return _aten_linear_of_rows_kernels[
+                    _bias._keys
+                    | input._keys
+                    | weight._keys
+                    | tls.mode
+                ](
+                    _bias,
+                    input,
+                    weight,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _linear_of_rows, _aten_linear_of_rows_packet, (_bias, _input, _weight),
+        (more, input, weight),
+        ('input', 'weight'), args, kwargs,
+    )
+
 def _log_softmax(_input=MISSING, _dim=MISSING, _half_to_float=MISSING, /, more=MISSING, dim=MISSING, half_to_float=MISSING, out=MISSING, *args, **kwargs):
     """_log_softmax(input, dim, half_to_float, *, out=None) -> Tensor"""
     if _dim is not MISSING:
@@ -6250,6 +6311,42 @@ def _neg_view_copy(_input=MISSING, /, more=MISSING, out=MISSING, *args, **kwargs
         _neg_view_copy, _aten_neg_view_copy_packet, (_input,),
         (more, out),
         ('out',), args, kwargs,
+    )
+
+def _norm_over(_input=MISSING, _p=MISSING, _dim=MISSING, _keepdim=MISSING, /, more=MISSING, p=MISSING, dim=MISSING, keepdim=MISSING, *args, **kwargs):
+    """_norm_over(input, p, dim, keepdim=False) -> Tensor
+
+    `linalg_vector_norm` as distances call it."""
+    if _p is not MISSING:
+        if p is not MISSING: kwargs['p'] = p
+        p = _p
+    if _dim is not MISSING:
+        if dim is not MISSING: kwargs['dim'] = dim
+        dim = _dim
+    if _keepdim is not MISSING:
+        if keepdim is not MISSING: kwargs['keepdim'] = keepdim
+        keepdim = _keepdim
+    if more is MISSING and not kwargs:
+        try:
+            ints_of_dim = (dim,) if dim.__class__ is int else int_tuple(dim)
+            if (
+                _input.__class__ in TENSORS
+                and (p.__class__ in NUMBERS and (p.__class__ is not int or p in INTEGERS))
+                and ints_of_dim is not None
+                and (keepdim is MISSING or keepdim.__class__ is bool)
+            ):
+                return _aten_norm_over_kernels[_input._keys | tls.mode](
+                    _input,
+                    p,
+                    ints_of_dim,
+                    False if keepdim is MISSING else keepdim,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _norm_over, _aten_norm_over_packet, (_input, _p, _dim, _keepdim),
+        (more, p, dim, keepdim),
+        ('p', 'dim', 'keepdim'), args, kwargs,
     )
 
 def _pack_padded_sequence(_input=MISSING, _lengths=MISSING, _batch_first=MISSING, /, more=MISSING, lengths=MISSING, batch_first=MISSING, *args, **kwargs):
@@ -32213,14 +32310,17 @@ NAMESPACES = {
         ('_adaptive_avg_pool2d_backward', '_adaptive_avg_pool2d_backward'),
         ('_adaptive_avg_pool3d_backward', '_adaptive_avg_pool3d_backward'),
         ('_batch_norm_backward', '_batch_norm_backward'),
+        ('_block_diag', '_block_diag'),
         ('_bounded_log', '_bounded_log'),
         ('_cdist_forward', '_cdist_forward'),
         ('_fft_c2c', '_fft_c2c'),
         ('_fft_c2r', '_fft_c2r'),
         ('_fft_r2c', '_fft_r2c'),
         ('_linalg_det', '_linalg_det'),
+        ('_linear_of_rows', '_linear_of_rows'),
         ('_lstm_gates_backward', '_lstm_gates_backward'),
         ('_masked_softmax_backward', '_masked_softmax_backward'),
+        ('_norm_over', '_norm_over'),
         ('_pad_circular', '_pad_circular'),
         ('_prelu_kernel_backward', '_prelu_kernel_backward'),
         ('_upsample_bicubic2d_aa_backward', '_upsample_bicubic2d_aa_backward'),

@@ -44,6 +44,11 @@ _plain(
         "nonzeros for 0."
     ),
 )
+family.plain(
+    "_norm_over(Tensor self, Scalar p, int[1] dim, bool keepdim=False) -> Tensor",
+    variants="",
+    doc="`linalg_vector_norm` as distances call it.",
+)
 _composite(
     "linalg_matrix_norm(Tensor self, Scalar ord, int[] dim=[-2,-1], bool keepdim=False, *, ScalarType? dtype=None) "
     "-> Tensor",

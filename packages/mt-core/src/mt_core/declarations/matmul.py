@@ -111,8 +111,13 @@ family.composite(
     doc="beta * self + alpha * outer(vec1, vec2).",
 )
 family.plain(
-    "linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
+    "_linear_of_rows(Tensor bias, Tensor input, Tensor weight) -> Tensor",
     dtypes=Supported("addmm_impl_cpu_", _FACTORS),
+    variants="",
+    doc="`linear` of a matrix: (m), (n, k), (m, k) -> (n, m).",
+)
+family.composite(
+    "linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
     variants="function",
     namespace="torch._C._nn",
     out=True,

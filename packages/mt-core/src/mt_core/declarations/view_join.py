@@ -29,6 +29,11 @@ family.plain(
 for _name in ("hstack", "vstack", "dstack", "column_stack", "row_stack"):
     family.composite(f"{_name}(Tensor[] tensors) -> Tensor", variants="function", out=True, apart="tensors",
                   doc=f"Tensors joined as NumPy's `{_name}` joins arrays.")  # fmt: skip
+family.composite(
+    "_block_diag(Tensor[] tensors) -> Tensor",
+    variants="",
+    doc="A matrix with the given ones along its diagonal; vectors count as rows.",
+)
 family.plain(
     "repeat(Tensor self, int[] repeats) -> Tensor",
     variants="method",

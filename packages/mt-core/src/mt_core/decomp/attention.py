@@ -9,7 +9,7 @@ from .. import dtypes
 from ..api import _functions as ops
 from ..attention_switches import check_allowed
 from ..dispatch.registry import register_composite as composite
-from ..dtypes import c_type_name
+from ..dtypes import cpp_type_name
 
 
 @composite("_safe_softmax")
@@ -24,9 +24,9 @@ def safe_softmax(self: Any, dim: int, dtype: Any) -> Any:
 def _check(query: Any, key: Any, value: Any, attn_mask: Any, is_causal: bool) -> None:
     if not query.dtype is key.dtype is value.dtype:
         raise RuntimeError(
-            f"Expected query, key, and value to have the same dtype, but got query.dtype: {c_type_name(query.dtype)} "
-            f"key.dtype: {c_type_name(key.dtype)} and "
-            f"value.dtype: {c_type_name(value.dtype)} instead."
+            f"Expected query, key, and value to have the same dtype, but got query.dtype: {cpp_type_name(query.dtype)} "
+            f"key.dtype: {cpp_type_name(key.dtype)} and "
+            f"value.dtype: {cpp_type_name(value.dtype)} instead."
         )
     if query.device != key.device or query.device != value.device:
         raise RuntimeError(
@@ -49,8 +49,8 @@ def _check(query: Any, key: Any, value: Any, attn_mask: Any, is_causal: bool) ->
     ):
         raise RuntimeError(
             "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
-            f"{c_type_name(attn_mask.dtype)} and  "
-            f"query.dtype: {c_type_name(query.dtype)} instead."
+            f"{cpp_type_name(attn_mask.dtype)} and  "
+            f"query.dtype: {cpp_type_name(query.dtype)} instead."
         )
     if is_causal:
         raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")

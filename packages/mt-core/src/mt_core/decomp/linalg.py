@@ -422,3 +422,9 @@ def _nuclear_norm(self: Any, dim: Ints, keepdim: bool) -> Any:
 
 composite("nuclear_norm")(lambda self, keepdim: _nuclear_norm(self, (-2, -1), keepdim))
 composite("nuclear_norm.dim")(_nuclear_norm)
+
+
+@composite("_norm_over", explicit=True)
+def norm_over(self: Any, p: Any, dim: Any, keepdim: bool) -> Any:
+    """self (*S) -> S without the dimensions `dim`, or 1 there with `keepdim`; real."""
+    return ops.linalg_vector_norm(self, p, dim, keepdim)

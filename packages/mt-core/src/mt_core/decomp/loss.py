@@ -219,10 +219,13 @@ def _probability_loss(
         target = target * (1 - label_smoothing) + label_smoothing / classes
     if weight is not None:
         logs = logs * _along_classes(weight, logs, class_dim)
-    loss = -(logs * target)
-    if reduction == _MEAN:
-        return loss.sum() / (self.numel() // max(classes, 1)) if self.numel() else loss.sum() * math.nan
-    return loss.sum() if reduction == _SUM else loss.sum(class_dim)
+    loss = logs * target
+    if reduction == _NONE:
+        return -loss.sum(class_dim)
+    total = -loss.sum()
+    if reduction == _SUM:
+        return total
+    return total / (self.numel() // max(classes, 1)) if self.numel() else total * math.nan
 
 
 def _smoothed_loss(
@@ -454,7 +457,7 @@ def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float, 
 @composite("pairwise_distance")
 def pairwise_distance(x1: Any, x2: Any, p: float, eps: float, keepdim: bool) -> Any:
     """x1 (*, D), x2 (*, D), broadcast -> (*), or (*, 1) with `keepdim`."""
-    return ops.linalg_vector_norm(x1 - x2 + eps, p, (max(x1.dim(), x2.dim()) - 1,), keepdim)
+    return ops._norm_over(x1 - x2 + eps, p, (max(x1.dim(), x2.dim()) - 1,), keepdim)
 
 
 @composite("triplet_margin_loss")
@@ -482,5 +485,5 @@ def poisson_nll_loss(input: Any, target: Any, log_input: bool, full: bool, eps: 
     loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
     if full:
         stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
-        loss = loss + stirling.masked_fill(target <= 1, 0)
+        loss.add_(stirling.masked_fill(target <= 1, 0))
     return reduced(loss, reduction)

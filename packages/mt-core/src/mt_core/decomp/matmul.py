@@ -10,6 +10,7 @@ from ..api import _functions as ops
 from ..dispatch.registry import overload
 from ..dispatch.registry import register_composite as composite
 from ..dtypes import scalar_type_name
+from ..keys import AUTOGRAD, STRIDED
 from ..layout import broadcast_shapes
 from ..number_range import check_factor, check_number
 from ..promotion import result_type_of
@@ -17,6 +18,7 @@ from ..shape_rules.matmul import check_expandable
 from ..state import tls
 
 _mm = overload("mm", "matmul").cache
+_rows = overload("_linear_of_rows", "matmul").cache
 
 
 @composite("matmul")
@@ -29,13 +31,27 @@ def matmul(self: Any, other: Any) -> Any:
         raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {a}D and {b}D")
     if a == 1 and b == 1:
         return self.dot(other)
-    if b == 1:
-        return self.mv(other) if a == 2 else _rows_times(self, other)
-    if a == 1:
-        return _rows_times(other.mT, self) if b > 2 else other.t().mv(self)
-    if b == 2:
-        return _rows_times(self, other)
+    if b == 1 and a == 2:
+        return self.mv(other)
+    if a == 1 and b == 2:
+        return self.unsqueeze(0).mm(other).squeeze_(0)
+    if min(a, b) < 3 and _are_rows(self, other):
+        return _rows_times(self, other) if a > b else _columns_times(self, other)
     return _batched(self, other)
+
+
+def _are_rows(self: Any, other: Any) -> bool:
+    """Whether the batches of one factor are rows of one product: where that copies nothing, or saves a large gradient.
+
+    The gradient of the smaller factor would have the batch dimensions of the larger one otherwise.
+    """
+    larger, smaller = (self, other) if self._array.ndim >= other._array.ndim else (other.mT, self)
+    if smaller._keys & AUTOGRAD:
+        return True
+    if self._array.ndim == 2:
+        return False
+    shape, strides = larger.shape, larger.stride()
+    return not larger.numel() or all(strides[i] == strides[i + 1] * shape[i + 1] for i in range(len(shape) - 2))
 
 
 def _rows_times(self: Any, factor: Any) -> Any:
@@ -46,14 +62,55 @@ def _rows_times(self: Any, factor: Any) -> Any:
     return ops._unsafe_view(product, (*shape[:-1], *sizes[1:]))
 
 
+def _columns_times(self: Any, factor: Any) -> Any:
+    """(n, k) or (k,) @ (..., k, m): the same of the transposed factors, and transposed again."""
+    if self._array.ndim == 1:
+        return _rows_times(factor.mT, self)
+    return _rows_times(factor.mT, self.t()).mT.contiguous()
+
+
 def _batched(self: Any, other: Any) -> Any:
     """Batches broadcast against each other, then one `bmm`."""
     a, b = self._array.shape, other._array.shape
+    if len(a) == len(b) == 3 and a[0] != b[0]:
+        # A factor that is broadcast gets the gradient of one product rather than one per batch.
+        if a[0] == 1 and self._keys & AUTOGRAD:
+            return matmul(self.squeeze(0), other)
+        if b[0] == 1 and other._keys & AUTOGRAD:
+            return matmul(self, other.squeeze(0))
     batch = broadcast_shapes([a[:-2], b[:-2]])
     count = math.prod(batch)
-    left = self.expand((*batch, *a[-2:])).reshape((count, *a[-2:]))
+    row = a[-2:] if len(a) > 1 else (1, a[0])
+    left = self.expand((*batch, *row)).reshape((count, *row))
+    if len(b) == 1:
+        right = other.expand((*batch, *b)).reshape((count, *b)).unsqueeze(2)
+        return ops._unsafe_view(left.bmm(right).squeeze(-1), (*batch, *a[-2:-1]))
     right = other.expand((*batch, *b[-2:])).reshape((count, *b[-2:]))
-    return ops._unsafe_view(left.bmm(right), (*batch, a[-2], b[-1]))
+    return ops._unsafe_view(left.bmm(right), (*batch, *a[-2:-1], b[-1]))
+
+
+@composite("linear")
+def linear(input: Any, weight: Any, bias: Any) -> Any:
+    """input (*, K), weight (N, K), bias (N,) -> (*, N); weight (K,), bias () -> (*)."""
+    ndim, size = input._array.ndim, weight._array.ndim
+    if not ndim or not size:
+        raise RuntimeError(f"both arguments to linear need to be at least 1D, but they are {ndim}D and {size}D")
+    if bias is None:
+        return matmul(input, weight.t())
+    if ndim == 2:
+        return _linear_of_rows(input, weight, bias)
+    if bias._array.ndim == 1 and not input._keys & STRIDED:
+        shape = input._array.shape
+        rows = _linear_of_rows(input.reshape(math.prod(shape[:-1]), shape[-1]), weight, bias)
+        return rows.view((*shape[:-1], rows._array.shape[1]))
+    return matmul(input, weight.t()).add_(bias)
+
+
+def _linear_of_rows(rows: Any, weight: Any, bias: Any) -> Any:
+    """rows (M, K), weight (N, K), bias (N,) or what expands to the result -> (M, N)."""
+    if weight._array.ndim != 2 or bias._array.ndim != 1:
+        return ops.addmm(bias, rows, weight.t())
+    return _rows[bias._keys | rows._keys | weight._keys | tls.mode](bias, rows, weight)
 
 
 @composite("outer", "ger")

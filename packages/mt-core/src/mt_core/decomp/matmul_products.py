@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from ..api import _functions as ops
@@ -59,11 +58,7 @@ def baddbmm(self: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any) -> Any:
     return combine(self, ops.bmm(batch1, batch2), beta, alpha)
 
 
-@composite("linear", explicit=True)
-def linear(input: Any, weight: Any, bias: Any) -> Any:
-    """input (*, K), weight (N, K), bias (N,) -> (*, N); weight (K,), bias () -> (*)."""
-    shape, sizes = input._array.shape, weight._array.shape
-    rows = input.reshape(math.prod(shape[:-1]), shape[-1])
-    columns = weight.reshape(math.prod(sizes[:-1]), sizes[-1]).t()
-    product = ops.mm(rows, columns).view((*shape[:-1], *sizes[:-1]))
-    return product if bias is None else ops.add(product, bias)
+@composite("_linear_of_rows", explicit=True)
+def linear_of_rows(bias: Any, input: Any, weight: Any) -> Any:
+    """bias (N,), input (M, K), weight (N, K) -> (M, N)."""
+    return ops.add(ops.mm(input, weight.t()), bias)

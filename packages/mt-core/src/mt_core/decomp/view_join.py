@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -9,6 +10,7 @@ from ..api import _functions as ops
 from ..deprecation import warn_once
 from ..dispatch.registry import register_composite as composite
 from ..formats import contiguous_format
+from ..promotion import result_type_of
 from ..shape_rules.view import infer_size
 from ..tensor import no_dimensions, wrap_dim
 
@@ -24,6 +26,35 @@ def unsafe_view(self: Any, size: Any) -> Any:
 @composite("concat", "concatenate")
 def concat(tensors: list[Any], dim: int) -> Any:
     return ops.cat(tensors, dim)
+
+
+@composite("_block_diag", explicit=True)
+def block_diag(tensors: list[Any]) -> Any:
+    """tensors (M_i, N_i), (N_i,) or () -> (sum of M, sum of N)."""
+    for position, t in enumerate(tensors):
+        if t.dim() > 2:
+            raise RuntimeError(
+                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {position} has "
+                f"{t.dim()} dimensions"
+            )
+    sizes = [_sizes_of_block(t) for t in tensors]
+    shape = [sum(size) for size in zip(*sizes, strict=True)]
+    result = ops.zeros(shape, dtype=result_type_of(tensors), device=tensors[0].device)
+    for t, place in zip(tensors, blocks(result, sizes), strict=True):
+        place.copy_(t.reshape(place.shape))
+    return result
+
+
+def _sizes_of_block(tensor: Any) -> Ints:
+    return (1, tensor.numel()) if tensor.dim() < 2 else tuple(tensor.shape)
+
+
+def blocks(matrix: Any, sizes: list[Ints]) -> Iterator[Any]:
+    """The blocks (M_i, N_i) along the diagonal of a matrix; views of it."""
+    row = column = 0
+    for rows, columns in sizes:
+        yield matrix.narrow(0, row, rows).narrow(1, column, columns)
+        row, column = row + rows, column + columns
 
 
 @composite("hstack")

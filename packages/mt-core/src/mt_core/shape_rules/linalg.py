@@ -37,6 +37,12 @@ def vector_norm(self: Any, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Spe
     return Spec(reduced_shape(shape, dims, keepdim), (dtype or d).to_real(), arguments={"dim": dims})
 
 
+@shape_rule("_norm_over")
+def norm_over(self: Any, p: Any, dim: Ints, keepdim: bool) -> Spec:
+    """self (*S) -> S without the dimensions `dim`, or 1 there with `keepdim`; real."""
+    return vector_norm(self, p, dim, keepdim, None)
+
+
 def norm_input(d: dtypes.dtype, name: str) -> None:
     """Refuse to take the norm of integers."""
     if d.category < 2:

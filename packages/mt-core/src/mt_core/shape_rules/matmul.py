@@ -6,17 +6,9 @@ from typing import Any
 
 from .. import dtypes
 from ..dispatch.registry import register_shape_rule as shape_rule
-from ..dtypes import c_type_name, cpp_type_name, scalar_type_name
+from ..dtypes import cpp_type_name, scalar_type_name
 from ..number_range import check_factor, check_number
 from ..spec import Spec
-
-
-def _one_dtype(first: Any, second: Any, words: str) -> None:
-    if first._dtype is not second._dtype:
-        raise RuntimeError(words.format(c_type_name(first._dtype), c_type_name(second._dtype)))
-
-
-_MISMATCH = "expected m1 and m2 to have the same dtype, but got: {} != {}"
 
 
 @shape_rule("mm")
@@ -29,7 +21,9 @@ def mm(self: Any, mat2: Any) -> Spec:
         raise RuntimeError("mat2 must be a matrix")
     if a[1] != b[0]:
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({a[0]}x{a[1]} and {b[0]}x{b[1]})")
-    _one_dtype(self, mat2, _MISMATCH)
+    if self._dtype is not mat2._dtype:
+        names = cpp_type_name(self._dtype), cpp_type_name(mat2._dtype)
+        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {names[0]} != {names[1]}")
     return Spec((a[0], b[1]), self._dtype)
 
 
@@ -66,7 +60,12 @@ def mv(self: Any, vec: Any) -> Spec:
         raise RuntimeError(f"vector + matrix @ vector expected, got {1 if len(b) == 1 else 0}, {len(a)}, {len(b)}")
     if a[1] != b[0]:
         raise RuntimeError(f"size mismatch, got input ({a[0]}), mat ({a[0]}x{a[1]}), vec ({b[0]})")
-    _one_dtype(self, vec, "expected m1 and m2 to have the same dtype, but got: {} != {}")
+    if self._dtype is not vec._dtype:
+        of_vector = scalar_type_name(vec._dtype)
+        raise RuntimeError(
+            "addmv input tensors must have the same dtype, but got "
+            f"{of_vector}, {scalar_type_name(self._dtype)}, and {of_vector}"
+        )
     return Spec((a[0],), self._dtype)
 
 
@@ -116,9 +115,20 @@ def _scalars_fit(d: Any, *scalars: Any) -> None:
         check_factor(number, d)
 
 
+def _check_factors(self: Any, mat1: Any, mat2: Any) -> None:
+    """Refuse a sum and factors of several dtypes."""
+    for name, tensor in (("self", self), ("mat1", mat1)):
+        if tensor._dtype is not mat2._dtype:
+            raise RuntimeError(
+                f"{name} and mat2 must have the same dtype, but got {scalar_type_name(tensor._dtype)} and "
+                f"{scalar_type_name(mat2._dtype)}"
+            )
+
+
 @shape_rule("addmm")
 def addmm(self: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> Spec:
     """self broadcast to (M, N), mat1 (M, K), mat2 (K, N) -> (M, N)."""
+    _check_factors(self, mat1, mat2)
     a, b = mat1._array.shape, mat2._array.shape
     if len(a) != 2:
         raise RuntimeError(f"mat1 must be a matrix, got {len(a)}-D tensor")
@@ -126,12 +136,6 @@ def addmm(self: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> Spec:
         raise RuntimeError(f"mat2 must be a matrix, got {len(b)}-D tensor")
     if a[1] != b[0]:
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({a[0]}x{a[1]} and {b[0]}x{b[1]})")
-    _one_dtype(mat1, mat2, _MISMATCH)
-    if self._dtype is not mat1._dtype:
-        raise RuntimeError(
-            f"self and mat2 must have the same dtype, but got {scalar_type_name(self._dtype)} and "
-            f"{scalar_type_name(mat2._dtype)}"
-        )
     _scalars_fit(self._dtype, alpha, beta)
     check_expandable(self, (a[0], b[1]))
     return Spec((a[0], b[1]), self._dtype)
@@ -163,43 +167,22 @@ def baddbmm(self: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any) -> Spec:
     _check_batches(batch1, batch2)
     if not self._dtype is batch1._dtype is batch2._dtype:
         raise RuntimeError(
-            f"Input dtypes must be the same, got: input {c_type_name(self._dtype)}, "
-            f"batch1: {c_type_name(batch1._dtype)}, batch2: {c_type_name(batch2._dtype)}"
+            f"Input dtypes must be the same, got: input {cpp_type_name(self._dtype)}, "
+            f"batch1: {cpp_type_name(batch1._dtype)}, batch2: {cpp_type_name(batch2._dtype)}"
         )
     _scalars_fit(self._dtype, alpha, beta)
     return Spec(shape, self._dtype)
 
 
-@shape_rule("linear")
-def linear(input: Any, weight: Any, bias: Any) -> Spec:
-    """input (*, K), weight (N, K), bias (N,) -> (*, N); weight (K,), bias () -> (*)."""
-    x, w = input._array.shape, weight._array.shape
-    if len(w) not in (1, 2):
-        raise RuntimeError(f"linear(): weight must be 1-D or 2-D, got {len(w)}-D")
-    if not x or x[-1] != w[-1]:
-        rows = 1
-        for n in x[:-1]:
-            rows *= n
-        if not x:
-            raise RuntimeError("both arguments to linear need to be at least 1D, but they are 0D and 2D")
-        if len(w) == 2:
-            raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({rows}x{x[-1]} and {w[1]}x{w[0]})")
-        raise RuntimeError(f"size mismatch, got input ({rows}), mat ({rows}x{x[-1]}), vec ({w[0]})")
-    if bias is not None and bias._dtype is not weight._dtype:
-        raise RuntimeError(
-            f"self and mat2 must have the same dtype, but got {scalar_type_name(bias._dtype)} and "
-            f"{scalar_type_name(weight._dtype)}"
-        )
-    if bias is not None and input._dtype is not weight._dtype:
-        raise RuntimeError(
-            f"mat1 and mat2 must have the same dtype, but got {scalar_type_name(input._dtype)} and "
-            f"{scalar_type_name(weight._dtype)}"
-        )
-    _one_dtype(input, weight, _MISMATCH)
-    shape = (*x[:-1], *w[:-1])
-    if bias is not None:
-        check_expandable(bias, shape)
-    return Spec(shape, input._dtype)
+@shape_rule("_linear_of_rows")
+def linear_of_rows(bias: Any, input: Any, weight: Any) -> Spec:
+    """bias (N,), input (M, K), weight (N, K) -> (M, N)."""
+    _check_factors(bias, input, weight)
+    (m, k), (n, columns) = input._array.shape, weight._array.shape
+    if k != columns:
+        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({m}x{k} and {columns}x{n})")
+    check_expandable(bias, (m, n))
+    return Spec((m, n), input._dtype)
 
 
 @shape_rule("_int_mm")

@@ -209,3 +209,4 @@ cases("linalg_inv_ex linalg_eig linalg_det linalg_slogdet logdet", lambda t: cal
 cases("frobenius_norm.dim", lambda t: call(t(3, 4), [1]), lambda t: call(t(2, 3, 4), [0, 2], True))
 cases("nuclear_norm", lambda t: call(t(3, 4)), lambda t: call(t(4, 3), True))
 cases("nuclear_norm.dim", lambda t: call(t(2, 3, 4), [0, 2], True), lambda t: call(t(2, 3, 4), [1, 2]))
+cases("_norm_over", lambda t: call(t(2, 3), 2, [1]), lambda t: call(t(2, 3), 3.0, [0], keepdim=True))

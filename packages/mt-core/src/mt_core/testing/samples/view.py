@@ -163,3 +163,4 @@ cases(
     lambda t: call([t(3, 2), t(2, 2)], 0, 2),
     lambda t: call([t(2, 3, 2), t(2, 1, 2)], 1, 3),
 )
+cases("_block_diag", lambda t: call([t(2, 3), t(2), t()]), lambda t: call([t(2, 1), t(0, 3)]))
