@@ -104,3 +104,27 @@ def test_what_was_saved_for_backward_notices() -> None:
     z.set_(torch.ones(6))
     with pytest.raises(RuntimeError, match="which is output 0 of torch::autograd::NotImplemented, is at version 1"):
         w.sum().backward()
+
+
+def test_each_graph_of_a_leaf_hands_it_gradients_of_the_form_that_it_had() -> None:
+    x = torch.ones(2, requires_grad=True)
+    graphs = []
+    for size in (2, 3, 4):
+        x.data = torch.ones(size)
+        graphs.append((size, (x * size).sum()))
+    for size, loss in reversed(graphs):
+        x.grad = None
+        x.data = torch.ones(size)
+        loss.backward()
+        assert x.grad.tolist() == [float(size)] * size
+
+
+def test_a_graph_that_outlives_too_many_forms_of_its_leaf_is_refused() -> None:
+    x = torch.ones(2, requires_grad=True)
+    loss = (x * 2).sum()
+    for i in range(70):
+        x.data = torch.ones(3 + i % 2)
+    with pytest.raises(RuntimeError):
+        loss.backward()
+    (x * 2).sum().backward()
+    assert x.grad.tolist() == [2.0] * 4

@@ -160,4 +160,4 @@ def new_gradient(grad: Tensor, variable: Tensor) -> Tensor:
     """A copy of a gradient in the layout that ``.grad`` has: the variable's strides if it is dense, else row-major."""
     if not is_dense(variable):
         return grad.clone(memory_format=contiguous_format)
-    return grad.new_empty_strided(grad.shape, variable.stride()).copy_(grad)
+    return grad.new_empty_strided(variable.shape, variable.stride()).copy_(grad)

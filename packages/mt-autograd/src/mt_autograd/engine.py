@@ -20,7 +20,7 @@ from .accumulation import add_to
 from .anomaly_mode import anomaly, checked_apply
 from .hooks import run_post_hooks, run_pre_hooks, run_tensor_hooks
 from .modes import recording
-from .node import LEAF, AccumulateGrad, Edge, Node, accumulator_of, materialized, pairs
+from .node import LEAF, AccumulateGrad, Edge, Node, accumulator_of, materialized, pairs, target_nodes
 from .validation import fit_gradient
 
 __all__ = ["GraphTask", "current_task", "queue_callback", "run_backward"]
@@ -105,12 +105,13 @@ class GraphTask:
         needed = self._needed = set()
         stack = []
         for index, target in enumerate(targets):
-            node, output_nr = materialized(target)
-            if accumulate:
-                needed.add(node)
-            elif node is not None:
-                self.captures.setdefault(node, []).append((output_nr, index))
-            stack.append(node)
+            output_nr = max(target[1], 0)  # of a leaf, the only one
+            for node in target_nodes(target):
+                if accumulate:
+                    needed.add(node)
+                elif node is not None:
+                    self.captures.setdefault(node, []).append((output_nr, index))
+                stack.append(node)
         sources = self._sources()
         while stack:
             for source in sources.get(stack.pop(), ()):
@@ -126,7 +127,7 @@ class GraphTask:
         while stack:
             node = stack.pop()
             for edge in pairs(node.edges):
-                target, _ = materialized(edge)
+                target, _ = materialized(edge, node)
                 if target is not None:
                     sources.setdefault(target, []).append(node)
                     if target not in seen:
@@ -153,13 +154,14 @@ class GraphTask:
         seen = {node for node, _ in self.roots}
         stack = [node for node in seen if needed is None or node in needed]
         while stack:
-            edges = stack.pop().edges
+            user = stack.pop()
+            edges = user.edges
             for i in range(0, len(edges), 2):
                 node = edges[i]
                 if node is None:
                     continue
                 if edges[i + 1] == LEAF:
-                    node = accumulator_of(node)
+                    node = accumulator_of(node, user)
                 if node in dependencies:
                     dependencies[node] += 1
                     continue
@@ -226,7 +228,7 @@ class GraphTask:
         """Apply a node with hooks, in anomaly mode, or on the way to targets only."""
         mask = None
         if self._needed is not None:
-            targets = [materialized(edge)[0] for edge in pairs(node.edges)]
+            targets = [materialized(edge, node)[0] for edge in pairs(node.edges)]
             mask = [target is not None and self.is_wanted(target) for target in targets]
         if node.hooks is None:
             return checked_apply(node, grads, mask)
@@ -248,7 +250,7 @@ class GraphTask:
                 continue
             output_nr = edges[2 * index + 1]
             if output_nr == LEAF:
-                target, output_nr = accumulator_of(target), 0
+                target, output_nr = accumulator_of(target, node), 0
             if needed is not None and not self.is_wanted(target):
                 continue
             if grad is not None:

@@ -50,7 +50,7 @@ def _order(task: GraphTask) -> list[Node]:
     while ready:
         node = heapq.heappop(ready)[2]
         order.append(node)
-        for target, _ in map(materialized, pairs(node.edges)) if task.runs(node) else ():
+        for target, _ in [materialized(edge, node) for edge in pairs(node.edges)] if task.runs(node) else ():
             if target is None or not task.is_wanted(target):
                 continue
             waiting[target] -= 1

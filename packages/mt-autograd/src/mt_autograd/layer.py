@@ -17,7 +17,7 @@ from . import hooks
 from .api import backward
 from .inplace import check_inplace, record_inplace, set_history
 from .modes import is_watched
-from .node import Node, output_spec, underivable
+from .node import Node, leave_identity, leave_layout, output_spec, underivable
 from .operator_node import OperatorNode, node_class
 from .recompute import record_recomputed, record_recomputed_inplace, record_view
 from .recorders import recorder
@@ -87,6 +87,8 @@ class AutogradLayer:
     retain_grad = staticmethod(hooks.retain_grad)
 
     follow_base = staticmethod(follow_base)
+    leave_layout = staticmethod(leave_layout)
+    leave_identity = staticmethod(leave_identity)
 
     @staticmethod
     def record_undifferentiable(name: str, tensor: Tensor, read: Tensor | None, change: Callable[[], Any]) -> Any:

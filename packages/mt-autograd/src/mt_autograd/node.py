@@ -36,9 +36,12 @@ __all__ = [
     "Underivable",
     "accumulator_of",
     "device_of_keys",
+    "leave_identity",
+    "leave_layout",
     "next_sequence_nr",
     "output_spec",
     "pairs",
+    "target_nodes",
     "underivable",
 ]
 
@@ -222,7 +225,7 @@ class Node:
     @property
     def next_functions(self) -> "tuple[tuple[Node | None, int], ...]":
         """(node, output number) for every differentiable input; (None, 0) for those without history."""
-        functions = tuple(materialized(edge) for edge in pairs(self.edges))
+        functions = tuple(materialized(edge, self) for edge in pairs(self.edges))
         # The graph keeps the accumulators that the program may now put hooks on.
         self.edges = tuple(itertools.chain.from_iterable(functions))
         return functions
@@ -273,38 +276,43 @@ def pairs(edges: Sequence[Any]) -> Iterator[Edge]:
     return zip(items, items, strict=True)
 
 
-def materialized(edge: Edge) -> "tuple[Node, int]":
-    """The edge with a node in the place of a leaf tensor."""
+def materialized(edge: Edge, user: Node | None = None) -> "tuple[Node, int]":
+    """The edge, of a node `user` if one is given, with a node in the place of a leaf tensor."""
     target, output_nr = edge
-    return (accumulator_of(target), 0) if output_nr == LEAF else edge
+    return (accumulator_of(target, user), 0) if output_nr == LEAF else edge
 
 
 class AccumulateGrad(Node):
-    """Where a gradient arrives at a leaf and is added to its ``.grad``."""
+    """Where a gradient arrives at a leaf and is added to its ``.grad``.
 
-    __slots__ = ("variable",)
+    `fixed` is (shape, dtype, key bits) of the leaf where it has been laid out otherwise since (``.data =``).
+    """
 
-    def __init__(self, variable: Any) -> None:
+    __slots__ = ("fixed", "variable")
+
+    def __init__(self, variable: Any, fixed: OutputSpec | None = None) -> None:
         self.variable = variable
+        self.fixed = fixed
         self.edges = ()
         self.sequence_nr = _FIRST
         self.more_outputs = ()
         self.hooks = None
 
-    # What a leaf is may change under ``.data =``; the gradient must fit what it is now.
+    # What a leaf is may change; the gradient must fit what it was when it was used.
 
     @property
     def shape(self) -> tuple[int, ...]:  # type: ignore[override]
-        return self.variable._array.shape  # type: ignore[no-any-return]
+        return self.variable._array.shape if self.fixed is None else self.fixed[0]  # type: ignore[no-any-return]
 
     @property
     def dtype(self) -> dtype | None:  # type: ignore[override]
         chosen = self.variable._autograd.grad_dtype
-        return self.variable._dtype if chosen is OWN_DTYPE else chosen  # type: ignore[no-any-return]
+        own = self.variable._dtype if self.fixed is None else self.fixed[1]
+        return own if chosen is OWN_DTYPE else chosen  # type: ignore[no-any-return]
 
     @property
     def keys(self) -> int:  # type: ignore[override]
-        return self.variable._keys  # type: ignore[no-any-return]
+        return self.variable._keys if self.fixed is None else self.fixed[2]  # type: ignore[no-any-return]
 
     def name(self) -> str:
         return "torch::autograd::AccumulateGrad"
@@ -334,16 +342,106 @@ def _refuse_answer(answer: Any) -> None:
     raise TypeError(f"expected Variable, but hook returned '{type(answer).__name__}'")
 
 
+class _SwappedAccumulateGrad(AccumulateGrad):
+    """Stands where a graph used a leaf that has become another tensor since, and refuses its gradient."""
+
+    __slots__ = ()
+
+    def apply(self, grads: Sequence[Any], needed: Sequence[bool] | None) -> Sequence[Any]:
+        raise RuntimeError(_SWAPPED)
+
+
+_SWAPPED = (
+    "Trying to execute AccumulateGrad node that was poisoned by swap_tensors this can happen when you try to run "
+    "backward on a tensor that was swapped. For a module m with `torch.__future__.set_swap_module_params_on_conversion"
+    "(True)` you should not change the device or dtype of the module (e.g. `m.cpu()` or `m.half()`) between running "
+    "forward and backward. To resolve this, please only change the device/dtype before running forward (or after both "
+    "forward and backward)."
+)
+
+#: How many earlier layouts of a leaf are kept for graphs that may still use them.
+_MOST_FORMER = 64
+
+
+class _Former:
+    """What a leaf was for the nodes that were made before the number `until`.
+
+    Attributes
+    ----------
+    spec : OutputSpec or None
+        What its gradients must fit there; None where they are refused.
+    is_target
+        Whether ``autograd.grad`` finds the leaf there.
+    """
+
+    __slots__ = ("_node", "is_target", "spec", "until")
+
+    def __init__(self, spec: OutputSpec | None, is_target: bool, node: "ref[AccumulateGrad] | None") -> None:
+        self.until = next_sequence_nr()
+        self.spec = spec
+        self.is_target = is_target
+        self._node = node
+
+    def accumulator(self, leaf: Any) -> AccumulateGrad:
+        """The one living accumulator of that time."""
+        with _making:
+            node = None if self._node is None else self._node()
+            if node is None:
+                node = AccumulateGrad(leaf, self.spec) if self.spec is not None else _SwappedAccumulateGrad(leaf)
+                self._node = ref(node)
+        return node
+
+
+def leave_layout(leaf: Any, keeps_place: bool) -> None:
+    """Note what a leaf is that is about to be laid out otherwise: graphs that used it hand it gradients of that form.
+
+    With `keeps_place`, ``autograd.grad`` still finds the leaf in those graphs.
+    """
+    state = leaf._autograd
+    living = state.accumulator
+    node = None if living is None else living()
+    if node is not None:
+        node.fixed = output_spec(leaf)
+    state.accumulator = None
+    former = [*(state.former or ()), _Former(output_spec(leaf), keeps_place, living)]
+    if len(former) > _MOST_FORMER:
+        del former[0]
+        former[0].spec = None
+    state.former = former
+
+
+def leave_identity(leaf: Any) -> None:
+    """Note that what used the object so far used another tensor (``swap_tensors``): its gradients are refused."""
+    state = leaf._autograd
+    if state is None:
+        state = leaf._autograd = AutogradState()
+    state.accumulator = None
+    state.former = [_Former(None, False, None)]
+
+
 #: Threads that run graphs with common leaves must find one accumulator for each.
 _making = threading.Lock()
 
 
-def accumulator_of(leaf: Any) -> AccumulateGrad:
-    """The one living `AccumulateGrad` of a leaf, made if there is none."""
+def accumulator_of(leaf: Any, user: Node | None = None) -> AccumulateGrad:
+    """The one living `AccumulateGrad` of a leaf, made if there is none: that of the time when a node used the leaf."""
     state = leaf._autograd
-    reference = None if state is None else state.accumulator
-    node = None if reference is None else reference()
+    if state is None:
+        return _new_accumulator(leaf)
+    if state.former is not None and user is not None:
+        for former in state.former:
+            if user.sequence_nr < former.until:
+                return former.accumulator(leaf)  # type: ignore[no-any-return]
+    node = None if state.accumulator is None else state.accumulator()
     return _new_accumulator(leaf) if node is None else node
+
+
+def target_nodes(edge: Edge) -> list[Node]:
+    """The nodes at which the gradient of an edge's target arrives: several for a leaf that was laid out otherwise."""
+    node, _ = materialized(edge)
+    if edge[1] != LEAF or edge[0]._autograd.former is None:
+        return [node]
+    return [node, *(former.accumulator(edge[0]) for former in edge[0]._autograd.former if former.is_target)]
 
 
 def _new_accumulator(leaf: Any) -> AccumulateGrad:

@@ -36,7 +36,7 @@ class AutogradState:
 
     __slots__ = (
         "requires_grad", "grad", "grad_fn", "output_nr", "hooks", "retains_grad", "post_accumulate_grad_hooks",
-        "accumulator", "creation", "attr_version", "grad_dtype", "__weakref__",
+        "accumulator", "creation", "attr_version", "grad_dtype", "former", "__weakref__",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -48,6 +48,8 @@ class AutogradState:
         self.retains_grad = False
         self.post_accumulate_grad_hooks: Any = None
         self.accumulator: Any = None
+        #: What a leaf was to graphs that used it before it was laid out otherwise; the autograd layer's.
+        self.former: Any = None
         self.creation: Creation | None = None
         self.attr_version = 0
         #: The dtype of gradients where it is not the tensor's own: None for any.

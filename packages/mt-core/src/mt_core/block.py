@@ -11,13 +11,13 @@ from typing import Any
 from weakref import ref
 
 from . import dtypes
-from .cell import Cell, cell_of
+from .cell import Cell, cell_of, moved_cell
 from .keys import AUTOGRAD, BACKEND_MASK, CONJUGATE, FLAGS, NEGATIVE, OTHER_INDEX, STRIDED
 from .spec import is_contiguous
 
 __all__ = [
     "Block", "block_of", "end_of", "mark_exported", "move_block", "placed_on", "rebind", "refuse_beyond",
-    "resize_block", "set_geometry", "share_block",
+    "refuse_rebinding", "resize_block", "set_geometry", "share_block",
 ]  # fmt: skip
 
 
@@ -96,13 +96,13 @@ def placed_on(memory: Any, backend: Any, tensor: Any) -> Any:
     return tensor
 
 
-def rebind(tensor: Any, value: Any) -> None:
-    """``tensor.data = value``: the tensor takes the value's memory, dtype and geometry; its history and version stay.
+def refuse_rebinding(tensor: Any, value: Any) -> None:
+    """Refuse ``tensor.data = value`` of incompatible types.
 
     Raises
     ------
     RuntimeError
-        When the types are incompatible, as in PyTorch.
+        As in PyTorch.
     """
     if tensor._keys & AUTOGRAD and not (value._dtype.is_floating_point or value._dtype.is_complex):
         raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
@@ -115,9 +115,11 @@ def rebind(tensor: Any, value: Any) -> None:
             "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor "
             f"type. ({tensor.device} and {value.device})"
         )
-    version = 0
+
+
+def rebind(tensor: Any, value: Any) -> None:
+    """``tensor.data = value``: takes the value's memory, dtype and geometry, keeps history, base and version."""
     if tensor._cell is not None:
-        version = tensor._cell.version
         block_of(tensor)  # views of the tensor find the memory that it leaves by their cell
     block = block_of(value)
     tensor._array = value._array
@@ -125,10 +127,7 @@ def rebind(tensor: Any, value: Any) -> None:
     taken = BACKEND_MASK | STRIDED | OTHER_INDEX | CONJUGATE | NEGATIVE
     kept = AUTOGRAD | (tensor._keys & ~(taken | FLAGS))
     tensor._keys = (tensor._keys & kept) | (value._keys & taken)
-    tensor._base = None
-    tensor._cell = cell = Cell(tensor)
-    cell.version = version
-    block.enter(cell)
+    block.enter(moved_cell(tensor))
 
 
 def set_geometry(tensor: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, d: Any = None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from weakref import ref
 
-__all__ = ["Cell", "cell_of"]
+__all__ = ["Cell", "cell_of", "moved_cell"]
 
 #: The list of views is swept of dead entries when it grows past a limit, and the limit follows what was alive.
 _FIRST_SWEEP = 32
@@ -18,7 +18,9 @@ class Cell:
     gradient history, must reach them all.
     """
 
-    __slots__ = ("version", "block", "is_exported", "members", "sweep_at", "__weakref__")
+    counter: _Counter
+
+    __slots__ = ("version", "counter", "block", "is_exported", "members", "sweep_at", "__weakref__")
 
     def __init__(self, tensor: Any) -> None:
         self.version = 0
@@ -41,7 +43,30 @@ class Cell:
 
     def tensors(self) -> list[Any]:
         """The living tensors on this memory."""
-        return [t for t in [r() for r in self.members] if t is not None]
+        return [t for t in [r() for r in self.members] if t is not None and t._cell is self]
+
+
+class _Counter:
+    """A version that the cells of several memories share."""
+
+    __slots__ = ("version",)
+
+    def __init__(self, version: int) -> None:
+        self.version = version
+
+
+class _CountedCell(Cell):
+    """The cell of a tensor that moved to other memory, or that one of its views or aliases left: both count as one."""
+
+    __slots__ = ()
+
+    @property
+    def version(self) -> int:  # type: ignore[override]
+        return self.counter.version
+
+    @version.setter
+    def version(self, value: int) -> None:
+        self.counter.version = value
 
 
 def cell_of(tensor: Any) -> Cell:
@@ -49,4 +74,20 @@ def cell_of(tensor: Any) -> Cell:
     cell = tensor._cell
     if cell is None:
         cell = tensor._cell = Cell(tensor)
+    return cell
+
+
+def moved_cell(tensor: Any) -> Cell:
+    """Give a tensor that is about to lie on other memory a cell for it; its version stays one with its views'."""
+    left = tensor._cell
+    tensor._cell = cell = Cell(tensor)
+    if left is None:
+        return cell
+    if left.__class__ is Cell and not left.tensors():
+        cell.version = left.version
+        return cell
+    counter = left.counter if left.__class__ is _CountedCell else _Counter(left.version)
+    for counted in (left, cell):
+        counted.__class__ = _CountedCell
+        counted.counter = counter
     return cell

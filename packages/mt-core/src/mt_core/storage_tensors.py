@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 from .block import Block, block_of, resize_block
-from .cell import Cell, cell_of
+from .cell import Cell, cell_of, moved_cell
 from .devices import device as Device
 from .dispatch.dispatcher import check_written, layer_for
 from .dtypes import cpp_type_name, dtype, get_default_dtype, scalar_type_name
@@ -133,7 +133,7 @@ def _check_bounds(
 def set_tensor(self: Any, source: Any, storage_offset: Any, size: Any, stride: Any) -> Any:
     """``Tensor.set_``: lay the tensor out on a storage, its own empty one if `source` is MISSING.
 
-    Its version counts on; what was a view is none any more.
+    Its version, which its views share, counts on; a view stays one of its base.
 
     Where it is recorded, the tensor's history is from then on a node that no gradient passes.
 
@@ -217,17 +217,15 @@ def _whole_of(tensor: Any, source: Any) -> tuple[int, Ints, Ints]:
 
 def _laid_out(tensor: Any, block: Block, offset: int, size: Ints, stride: Ints) -> Any:
     step = tensor._dtype.itemsize
+    if tensor._keys & AUTOGRAD and tensor.is_leaf:
+        layer_for(AUTOGRAD).leave_layout(tensor, False)
     block_of(tensor)  # views of the tensor find the memory that it leaves by their cell
-    left = cell_of(tensor)
-    left.version += 1
+    cell_of(tensor).version += 1
     tensor._array = block.backend.as_strided(
         block.owner, size, tuple(s * step for s in stride), offset * step, tensor._dtype
     )
     tensor._keys = tensor._keys & ~STRIDED if is_contiguous(size, stride) else tensor._keys | STRIDED
-    tensor._base = None
-    tensor._cell = cell = Cell(tensor)
-    cell.version = left.version
-    block.enter(cell)
+    block.enter(moved_cell(tensor))
     return tensor
 
 

@@ -6,6 +6,8 @@ import weakref
 from typing import Any
 
 from .cell import Cell
+from .dispatch.dispatcher import layer_for
+from .keys import AUTOGRAD
 from .tensor import Tensor
 
 __all__ = ["swap_tensors"]
@@ -17,7 +19,7 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
     """Exchange class, attributes, memory, gradient and history of two tensors, in place.
 
     Whoever refers to one of the objects sees what the other was. Views follow the memory that they are views of.
-    Backward through a graph that saved one of the tensors raises, for its object now holds other elements.
+    Backward through a graph that used or saved one of the tensors raises, for its object is another tensor now.
 
     Raises
     ------
@@ -37,8 +39,10 @@ def swap_tensors(t1: Tensor, t2: Tensor) -> None:
     for name in ("__dict__", *_PARTS, *sorted(slots)):
         _exchange(name, t1, t2)
     _let_follow(followers, t1, t2)
+    required_grad = (t1._keys | t2._keys) & AUTOGRAD
     for tensor in (t1, t2):
-        _let_graph_follow(tensor)
+        if required_grad:
+            layer_for(AUTOGRAD).leave_identity(tensor)
         if tensor._cell is None:
             tensor._cell = Cell(tensor)
         tensor._cell.version = version
@@ -95,12 +99,4 @@ def _let_follow(followers: list[tuple[Any, Tensor]], t1: Tensor, t2: Tensor) -> 
         holder._base = other[id(base)]
     cells = {id(tensor._cell): tensor._cell for tensor in (t1, t2) if tensor._cell is not None}
     for cell in cells.values():
-        cell.members = [weakref.ref(other.get(id(tensor), tensor)) for tensor in cell.tensors()]
-
-
-def _let_graph_follow(tensor: Tensor) -> None:
-    """Let the leaf's node in the graph add to the object that now has the gradient."""
-    state = tensor._autograd
-    node = None if state is None or state.accumulator is None else state.accumulator()
-    if node is not None:
-        node.variable = tensor
+        cell.members = [weakref.ref(other.get(id(tensor), tensor)) for r in cell.members if (tensor := r()) is not None]

@@ -24,7 +24,7 @@ import numpy as np
 
 from . import device_methods, dtypes
 from .autograd_state import AutogradState
-from .block import block_of, rebind, share_block
+from .block import block_of
 from .cell import Cell
 from .devices import device, device_type_of
 from .dtypes import dtype
@@ -232,23 +232,6 @@ class Tensor(_Members):
     def is_inference(self) -> bool:
         """Whether it was made in inference mode."""
         return self._keys & INFERENCE != 0
-
-    @property
-    def data(self) -> Tensor:
-        """The same memory as a tensor without history and with a version count of its own."""
-        alias = new_tensor(self._array, self._dtype, self._keys & ~AUTOGRAD)
-        share_block(alias, self)
-        return alias
-
-    @data.setter
-    def data(self, value: Tensor) -> None:
-        if not isinstance(value, Tensor):
-            raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
-        rebind(self, value)
-
-    @data.deleter
-    def data(self) -> None:
-        raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
 
     # Kinds of tensor
 

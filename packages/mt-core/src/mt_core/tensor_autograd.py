@@ -6,11 +6,11 @@ import warnings
 from typing import Any
 
 from .autograd_state import OWN_DTYPE, AutogradState
-from .block import block_of
+from .block import block_of, rebind, refuse_rebinding, share_block
 from .cell import Cell
 from .dispatch.dispatcher import layer_for
 from .dtypes import dtype, scalar_type_name
-from .keys import AUTOGRAD, INFERENCE, MULTI_VIEW, NO_GRAD_VIEW, TORCH_FUNCTION
+from .keys import AUTOGRAD, BACKEND_MASK, INFERENCE, MULTI_VIEW, NO_GRAD_VIEW, OTHER_INDEX, TORCH_FUNCTION
 from .overriding import handed_over, is_overridden
 from .state import tls
 from .tensor import Tensor, new_tensor
@@ -189,6 +189,26 @@ class AutogradMembers:
         cell.add(alias)
         return alias
 
+    @property
+    def data(self: Any) -> Any:
+        """The same memory as a tensor without history and with a version count of its own."""
+        alias = new_tensor(self._array, self._dtype, self._keys & ~AUTOGRAD)
+        share_block(alias, self)
+        return alias
+
+    @data.setter
+    def data(self: Any, value: Any) -> None:
+        if not isinstance(value, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        refuse_rebinding(self, value)
+        if self._keys & AUTOGRAD:
+            _note_former_layout(self, value)
+        rebind(self, value)
+
+    @data.deleter
+    def data(self) -> None:
+        raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
+
     def detach_(self) -> Any:
         """Cut this tensor from its history, in place.
 
@@ -238,6 +258,15 @@ class AutogradMembers:
     def name(self) -> None:
         """Names of variables belong to a PyTorch of long ago; always None."""
         return None
+
+
+def _note_former_layout(tensor: Any, value: Any) -> None:
+    """Let graphs that used a leaf give it gradients of the form that it is about to lose."""
+    if not tensor.is_leaf:
+        return
+    is_other_type = tensor._dtype is not value._dtype or (tensor._keys ^ value._keys) & (BACKEND_MASK | OTHER_INDEX)
+    if is_other_type or tensor._array.shape != value._array.shape:
+        _layer().leave_layout(tensor, not is_other_type)
 
 
 def _refuse_no_leaf(tensor: Any) -> None:

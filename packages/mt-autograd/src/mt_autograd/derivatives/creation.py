@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..rules import derivative, non_differentiable, takes_inference, zero
 
+
+def _converted(grad: Any, device: Any, dtype: Any) -> Any:
+    """A gradient in the dtype and on the device of what was copied, also where its leaf takes any dtype."""
+    if grad.is_complex() and not dtype.is_complex:
+        grad = grad.real
+    return grad.to(device, dtype)
+
+
 derivative("clone", self=lambda grad: grad)
-# The engine converts a gradient to the dtype of the argument, not to its device.
-derivative("_to_copy", self=lambda grad, self_device: grad.to(self_device))
+derivative("_to_copy", self=lambda grad, self_device, self_spec: _converted(grad, self_device, self_spec.dtype))
 takes_inference("clone", "_to_copy")
-derivative("copy_", node="torch::autograd::CopyBackwards", self=zero, src=lambda grad, src_device: grad.to(src_device))
+derivative(
+    "copy_",
+    node="torch::autograd::CopyBackwards",
+    self=zero,
+    src=lambda grad, src_device, src_spec: _converted(grad, src_device, src_spec.dtype),
+)
 derivative("fill_.Scalar", node="FillBackward2", self=zero)
 derivative("fill_.Tensor", node="FillBackward3", self=zero, value=lambda grad: grad.sum())
 derivative("zero_", self=zero)

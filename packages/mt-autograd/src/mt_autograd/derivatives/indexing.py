@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from mt_core.api import _functions as ops
+from mt_core.autograd_state import is_grad_enabled
 from mt_core.dispatch.registry import find_overload
 from mt_core.dtypes import bool as bool_
 from mt_core.tensor import wrap_dim
 
+from ..function import DelayedError
 from ..rules import derivative, non_differentiable, real_only
 from ._refused import refused_operator
 
@@ -63,23 +65,29 @@ def _src(grad: Any, dim: int, index: Any, src_spec: Any) -> Any:
 def _scatter_reduce_self(
     grad: Any, self: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool, result: Any
 ) -> Any:
-    return _reduce_gradients(grad, self, dim, index, src, reduce, include_self, result)[0]
+    return _reduce_gradients(grad, self, dim, index, src, reduce, include_self, result, _SCATTERED)[0]
 
 
 def _scatter_reduce_src(
     grad: Any, self: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool, result: Any
 ) -> Any:
-    return _reduce_gradients(grad, self, dim, index, src, reduce, include_self, result)[1]
+    return _reduce_gradients(grad, self, dim, index, src, reduce, include_self, result, _SCATTERED)[1]
+
+
+#: The operator and its source in refusals.
+_SCATTERED = "scatter_reduce", "src"
+_INDEXED = "index_reduce", "source"
 
 
 def _reduce_gradients(
-    grad: Any, self: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool, result: Any
-) -> tuple[Any, Any]:
+    grad: Any, self: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool, result: Any,
+    names: tuple[str, str],
+) -> tuple[Any, Any]:  # fmt: skip
     """(gradient of self, gradient of src) of `scatter_reduce`."""
     if reduce == "sum":
         grad_self, grad_src = grad, grad.gather(dim, index)
     elif reduce == "prod":
-        grad_self, grad_src = _product_gradients(grad, self, dim, index, src, result)
+        grad_self, grad_src = _product_gradients(grad, self, dim, index, src, include_self, result, names)
     elif reduce == "mean":
         count = ops.ones_like(grad) if include_self else ops.zeros_like(grad)
         count = count.scatter_add(dim, index, ops.ones_like(src))
@@ -95,10 +103,13 @@ def _reduce_gradients(
     return grad_self if include_self else grad_self.scatter(dim, index, 0), grad_src
 
 
-def _product_gradients(grad: Any, self: Any, dim: int, index: Any, src: Any, result: Any) -> tuple[Any, Any]:
+def _product_gradients(
+    grad: Any, self: Any, dim: int, index: Any, src: Any, include_self: bool, result: Any, names: tuple[str, str]
+) -> tuple[Any, Any]:
     """Products of all other factors.
 
-    A single zero among them is taken out of the product that its own gradient needs.
+    A single zero among them is taken out of the product that its own gradient needs. Of several zeros each has the
+    gradient 0, but it cannot be differentiated again.
     """
     zero_self = self == 0
     masked_self = self.masked_fill(zero_self, 1)
@@ -107,10 +118,20 @@ def _product_gradients(grad: Any, self: Any, dim: int, index: Any, src: Any, res
     zeros = ops.zeros_like(self).scatter_add(dim, index, zero_src.to(self.dtype)).gather(dim, index)
     single = zero_src & (zeros == 1)
     without = src.masked_fill(single, 1)
-    alone = (grad * self.scatter_reduce(dim, index, without, "prod", include_self=True)).gather(dim, index)
+    alone = (grad * self.scatter_reduce(dim, index, without, "prod", include_self=include_self)).gather(dim, index)
     others = (grad * result).gather(dim, index) / src.masked_fill(zero_src, 1)
     grad_src = ops.where(single, alone, others.masked_fill(zero_src & ~single, 0))
+    if is_grad_enabled() and bool((zeros > 1).any()):
+        return grad_self, _refused_twice(grad_src, *names)
     return grad_self, grad_src
+
+
+def _refused_twice(gradient: Any, operator: str, source: str) -> Any:
+    return DelayedError(
+        f"{operator}(): Double backward is unsupported for {source} when >1 zeros in {source} are scattered to the "
+        "same position in self",
+        1,
+    )(gradient)
 
 
 refused_operator("scatter.reduce", "self", "src")
@@ -161,11 +182,11 @@ def _index_reduce(
     if not self.dim():
         spread, shaped = index.reshape(-1), source.reshape(-1)
         a, b = _reduce_gradients(
-            grad.reshape(1), self.reshape(1), 0, spread, shaped, reduce, include_self, result.reshape(1)
+            grad.reshape(1), self.reshape(1), 0, spread, shaped, reduce, include_self, result.reshape(1), _INDEXED
         )
         return a.reshape(()), b.reshape(source.shape)
     spread = index.reshape([-1 if i == at else 1 for i in range(self.dim())]).expand(source.shape)
-    return _reduce_gradients(grad, self, at, spread, source, reduce, include_self, result)
+    return _reduce_gradients(grad, self, at, spread, source, reduce, include_self, result, _INDEXED)
 
 
 derivative(

@@ -10,6 +10,7 @@ from typing import Any
 
 from .. import dtypes
 from ..api import _functions as ops
+from ..autograd_state import no_grad
 from ..block import placed_on
 from ..checks.dtypes import require_number, require_same_dtype
 from ..dispatch.registry import register_composite as composite
@@ -420,12 +421,19 @@ def cosine_similarity(x1: Any, x2: Any, dim: int, eps: float) -> Any:
         )
     if not eps >= 0:
         raise RuntimeError(f"eps must be non-negative, got: {eps:g}")
-    x1, x2 = x1.to(common), x2.to(common)
+    # Each is divided by its norm in its own dtype; integers have no norm.
+    x1, x2 = (x if x._dtype.is_floating_point else x.to(common) for x in (x1, x2))
     shape = broadcast_shapes([tuple(x1.shape), tuple(x2.shape)])
-    x1, x2 = x1.to(common).expand(shape), x2.to(common).expand(shape)
-    first = ops.linalg_vector_norm(x1, 2, (dim,), True).clamp_min(eps)
-    second = ops.linalg_vector_norm(x2, 2, (dim,), True).clamp_min(eps)
-    return ((x1 / first) * (x2 / second)).sum(dim)
+    x1, x2 = (x if tuple(x.shape) == shape else x.expand(shape) for x in (x1, x2))
+    return ((x1 / _norm_at_least(x1, dim, eps)) * (x2 / _norm_at_least(x2, dim, eps))).sum(dim)
+
+
+def _norm_at_least(x: Any, dim: int, eps: float) -> Any:
+    """The norm along a dimension, raised to `eps`; its gradient is that of the norm, also where it was raised."""
+    norm = ops.linalg_vector_norm(x, 2, (dim,), True).clone()
+    with no_grad():
+        norm.clamp_min_(eps)
+    return norm
 
 
 @composite("cosine_embedding_loss")

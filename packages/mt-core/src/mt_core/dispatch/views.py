@@ -7,11 +7,11 @@ from typing import Any
 from weakref import ref
 
 from ..autograd_state import AutogradState, Creation
-from ..block import block_of, mark_layout, set_geometry
+from ..block import block_of, mark_layout, set_geometry, share_block
 from ..cell import Cell, cell_of
 from ..keys import AUTOGRAD, CONJUGATE, INFERENCE, MULTI_VIEW, NEGATIVE, NO_GRAD_VIEW, OTHER_INDEX, STRIDED
 from ..spec import View, is_contiguous
-from ..state import mode_triple
+from ..state import mode_triple, tls
 from ..tensor import Tensor, new_tensor
 from .kernel import Kernel
 from .registry import Overload
@@ -209,10 +209,19 @@ def make_view(self: Tensor, view: View, backend: Any, keys: int) -> Tensor:
         array = backend.as_strided(block_of(self).owner, view.shape, in_bytes, view.offset * size, d)
     out = new_tensor(array, d, keys if is_contiguous(view.shape, view.strides) else keys | STRIDED)
     if view.own:
-        block_of(self)  # which finds its memory by a base, and `out` has none
-        link_view(out, self)._base = None
-        return out
+        return _own_tensor(out, self)
     return link_view(out, self)
+
+
+def _own_tensor(out: Tensor, base: Tensor) -> Tensor:
+    """Enter `out` as a tensor of its own on the base's memory: whether it is an inference tensor, the mode says."""
+    block_of(base)  # which finds its memory by a base, and `out` has none
+    if not base._keys & INFERENCE and not tls.inference:
+        link_view(out, base)._base = None
+        return out
+    out._keys = out._keys & ~INFERENCE | (INFERENCE if tls.inference else 0)
+    share_block(out, base)
+    return out
 
 
 def link_view(out: Tensor, base: Tensor) -> Tensor:

@@ -277,6 +277,17 @@ class AutogradLayer(Layer, Protocol):
         """A leaf has begun, or ceased, to require grad: its views follow."""
         ...
 
+    def leave_layout(self, leaf: Any, keeps_place: bool) -> None:
+        """A leaf that requires grad is about to get another shape, dtype or device, or (``set_``) other memory.
+
+        Graphs that used it give it gradients of its present form; with `keeps_place`, ``autograd.grad`` finds it there.
+        """
+        ...
+
+    def leave_identity(self, leaf: Any) -> None:
+        """An object has become another tensor: gradients from graphs that used it are refused."""
+        ...
+
     def grad_fn_of_view(self, view: Any) -> Any:
         """``Tensor.grad_fn`` of a view, up to date with what happened to its base."""
         ...

@@ -184,13 +184,12 @@ def _fills_a_mask(self: Any, indices: list[Any], values: Any, accumulate: bool) 
 def index_put_(self: Any, indices: list[Any], values: Any, accumulate: bool) -> Spec:
     """self (*), indices, values broadcast to the shape of self[indices] -> (*); none of them is written to."""
     mask = _fills_a_mask(self, indices, values, accumulate)
-    if self._cell is not None:
-        if mask is not None:
-            check_no_partial_overlap(self, mask)
-        else:
-            for tensor in (values, *indices):
-                if tensor is not None:
-                    check_no_overlap(self, tensor)
+    if mask is not None:
+        check_no_partial_overlap(self, mask)
+    else:
+        for tensor in (values, *indices):
+            if tensor is not None:
+                check_no_overlap(self, tensor)
     return _put(self, indices, values, mask)
 
 
