@@ -20,8 +20,8 @@ def test_a_typed_storage_is_read_in_its_own_dtype_only(d: mt.dtype) -> None:
         mt.tensor(storage, dtype=other)
 
 
-def test_what_is_made_of_a_storage_is_a_copy() -> None:
+def test_what_is_made_of_a_storage_lies_on_it() -> None:
     source = mt.tensor([1.0, 2.0])
     made = mt.tensor(source.untyped_storage(), dtype=mt.float32)
     made[0] = 5.0
-    assert source.tolist() == [1.0, 2.0]
+    assert source.tolist() == [5.0, 2.0]

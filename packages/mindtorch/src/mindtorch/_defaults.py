@@ -3,6 +3,7 @@
 from typing import Any
 
 import mt_core
+from mt_core.deprecation import warn_once
 from mt_core.state import tls
 
 from . import _legacy_types
@@ -21,7 +22,7 @@ def get_default_device() -> mt_core.device:
 
 
 def set_default_tensor_type(t: Any) -> None:
-    """Set the default dtype by a type such as ``torch.DoubleTensor``, or its name.
+    """Set the default dtype by a type such as ``torch.DoubleTensor``, or its name; deprecated, and warns of it once.
 
     Raises
     ------
@@ -33,6 +34,10 @@ def set_default_tensor_type(t: Any) -> None:
         raise TypeError(f"invalid type object: {t!r}")
     if not kind.dtype.is_floating_point:
         raise TypeError("only floating-point types are supported as the default type")
+    warn_once(
+        "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
+        "torch.set_default_device() as alternatives.",
+    )
     mt_core.set_default_dtype(kind.dtype)
 
 

@@ -29,6 +29,18 @@ class tensortype(type):
     is_cuda = False
     is_sparse = False
 
+    def __new__(mcs, name: str, bases: tuple[type, ...], members: dict[str, Any]) -> tensortype:
+        """Such a type is made here only: none can be inherited from.
+
+        Raises
+        ------
+        TypeError
+            For a subclass, as in PyTorch.
+        """
+        for base in bases:
+            raise TypeError(f"type 'torch.{base.__name__}' is not an acceptable base type")
+        return super().__new__(mcs, name, bases, members)
+
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, Tensor) and instance.dtype is cls.dtype and instance.device.type == "cpu"
 

@@ -45,7 +45,7 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
         raise TypeError(
             f"_set_deterministic_algorithms(): argument 'warn_only' must be bool, not {type(warn_only).__name__}"
         )
-    DETERMINISM.enabled, DETERMINISM.warn_only = mode, mode and warn_only
+    DETERMINISM.enabled, DETERMINISM.warn_only = mode, warn_only
 
 
 def are_deterministic_algorithms_enabled() -> bool:

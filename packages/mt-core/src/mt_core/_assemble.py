@@ -100,8 +100,9 @@ _NOT_TOLD = frozenset(
 #: Methods that PyTorch writes in Python: their overrides are told options by name, whether given or not.
 _HANDWRITTEN_IN_PYTHON = frozenset(
     """__array__ __array_wrap__ __contains__ __deepcopy__ __dir__ __dlpack__ __dlpack_device__ __format__ __len__
-    __reduce_ex__ __repr__ __reversed__ __setstate__ backward dim_order is_shared lu module_load norm register_hook
-    register_post_accumulate_grad_hook share_memory_ split storage storage_type unique unique_consecutive""".split()
+    __reduce_ex__ __repr__ __reversed__ __setstate__ backward dim_order eig is_shared lstsq lu module_load norm
+    register_hook register_post_accumulate_grad_hook share_memory_ solve split storage storage_type symeig unique
+    unique_consecutive""".split()
 )
 #: All methods that PyTorch writes in Python.
 IN_PYTHON = _HANDWRITTEN_IN_PYTHON | frozenset(

@@ -22,7 +22,8 @@ from .overriding import overridable_by_modes
 from .pinned import pinned_factory_result
 from .size import Size
 from .state import mode_triple, run_quietly, tls
-from .storage import UntypedStorage, untyped
+from .storage import UntypedStorage
+from .storage_tensors import on_storage
 from .tensor import Tensor, new_tensor
 from .typed_storage import TypedStorage
 
@@ -34,6 +35,8 @@ def tensor(
     data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
 ) -> Tensor:
     """A new tensor with a copy of the data: a number, nested sequences of numbers, an array or a tensor.
+
+    On a storage it lies without a copy.
 
     Without ``dtype=``, Python floats give the default dtype, ints int64, bools bool; arrays keep theirs.
 
@@ -72,6 +75,10 @@ def _as_device(value: Any) -> device | None:
 
 def from_data(data: Any, d: dtype | None, where: device | None) -> Tensor:
     """A tensor of Python data on a device; `d` None infers the dtype."""
+    if data.__class__ not in _USUAL and isinstance(data, (TypedStorage, UntypedStorage)):
+        lies = on_storage(data, d)
+        place = where or tls.default_device
+        return lies if place is None or place.type == lies.device.type else lies.to(place)
     array, inferred = host_elements(data, d)
     wanted = d or inferred
     if wanted.is_integral and array.dtype != wanted.numpy_dtype and not isinstance(data, np.ndarray):
@@ -100,8 +107,6 @@ def host_elements(data: Any, d: dtype | None = None) -> tuple[np.ndarray, dtype]
         return _from_numbers(data, type(data), d)
     if isinstance(data, (list, tuple, range)):
         return _from_sequence(data, d)
-    if isinstance(data, (TypedStorage, UntypedStorage)):
-        return _from_storage(data, d)
     if hasattr(data, "__len__") and hasattr(data, "__getitem__") and not isinstance(data, str):
         return _from_sequence(data, d)
     if hasattr(data, "__array__"):
@@ -152,23 +157,8 @@ def _from_sequence(data: Any, d: dtype | None) -> tuple[np.ndarray, dtype]:
     return np.array(values, np.complex128 if inferred.is_complex else np.float64).reshape(shape), inferred
 
 
-def _from_storage(storage: TypedStorage | UntypedStorage, d: dtype | None) -> tuple[np.ndarray, dtype]:
-    """The elements of a storage, whose bytes are read as the dtype wanted: of a typed one it must be its own.
-
-    Raises
-    ------
-    RuntimeError
-        Where it is another.
-    """
-    wanted = d or (dtypes.get_default_dtype() if isinstance(storage, TypedStorage) else dtypes.int64)
-    if isinstance(storage, TypedStorage) and storage.dtype is not wanted:
-        wanted_name, name = dtypes.scalar_type_name(wanted), dtypes.scalar_type_name(storage.dtype)
-        raise RuntimeError(f"Expected a Storage of type {wanted_name} or an UntypedStorage, but got {name}")
-    elements = untyped(storage)._host_bytes()
-    whole = elements[: elements.size // wanted.itemsize * wanted.itemsize]
-    return whole.view(wanted.numpy_dtype).copy(), wanted
-
-
+#: Classes of what most tensors are made of.
+_USUAL = frozenset((bool, int, float, list, tuple, np.ndarray))
 #: Classes of Python numbers.
 _NUMBERS = frozenset((bool, int, float, complex))
 _FLOATS, _LISTS = {float}, {list}
@@ -346,7 +336,7 @@ def legacy_of(d: dtype, where: device | None, args: tuple[Any, ...], kwargs: dic
         if given._dtype is not d:
             raise TypeError(f"expected {d!r} (got {given._dtype!r})")
         return ops.alias(given)
-    if isinstance(given, (list, tuple, np.ndarray)) and type(given) is not Size:
+    if isinstance(given, (list, tuple, np.ndarray, TypedStorage, UntypedStorage)) and type(given) is not Size:
         return from_data(given, d, where)
     if isinstance(given, str):
         raise TypeError(f"new(): invalid data type '{type(given).__name__}'")

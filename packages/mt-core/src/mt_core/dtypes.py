@@ -53,7 +53,8 @@ class dtype:
         self.is_floating_point = kind == "f"
         self.is_complex = kind == "c"
         self.is_integral = kind in "iu"
-        self.is_signed = kind in "ifc"
+        if kind != "q":
+            self.is_signed = kind in "ifc"
         self.category = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3, "q": 4}[kind]
         self.native = native
         self.native_float = native and kind in "fc"
@@ -65,12 +66,14 @@ class dtype:
             self.numpy_dtype = np.dtype(storage)
 
     def __getattr__(self, attribute: str) -> Any:
-        # Only `numpy_dtype` of the types that ml_dtypes stores is ever missing: it is filled in on first use.
+        # `numpy_dtype` of the types that ml_dtypes stores is filled in on first use; quantized types have no sign.
         if attribute == "numpy_dtype":
             import ml_dtypes  # lazy: few programs use its types
 
             self.numpy_dtype = np.dtype(getattr(ml_dtypes, self._storage))
             return self.numpy_dtype
+        if attribute == "is_signed":
+            raise RuntimeError("isSignedType not supported for quantized types")
         raise AttributeError(f"'torch.dtype' object has no attribute '{attribute}'")
 
     def __repr__(self) -> str:

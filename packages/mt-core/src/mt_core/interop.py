@@ -18,7 +18,7 @@ from .overriding import overridable_by_modes
 from .spec import is_contiguous
 from .state import tls
 from .storage import UntypedStorage
-from .storage_tensors import rebuild_tensor
+from .storage_tensors import on_storage
 from .tensor import Tensor, new_tensor
 from .typed_storage import TypedStorage
 
@@ -258,23 +258,6 @@ def _aliased(obj: Any, d: dtype | None) -> Tensor | None:
     if isinstance(obj, (bytes, bytearray, memoryview)) or _has_buffer(obj):
         return frombuffer(obj, dtype=d or dtypes.get_default_dtype())
     return None
-
-
-def on_storage(storage: UntypedStorage | TypedStorage, d: dtype | None) -> Tensor:
-    """A 1-d tensor of the whole elements of a storage: of `d`, else of a typed storage's dtype, else of bytes.
-
-    Raises
-    ------
-    RuntimeError
-        If `d` is not the dtype of a typed storage.
-    """
-    if isinstance(storage, TypedStorage):
-        if d not in (None, storage.dtype):
-            have, want = dtypes.scalar_type_name(storage.dtype), dtypes.scalar_type_name(d)
-            raise RuntimeError(f"Expected a Storage of type {want} or an UntypedStorage, but got {have}")
-        return rebuild_tensor(storage._untyped_storage, storage.dtype, 0, (len(storage),), (1,))
-    d = d or dtypes.uint8
-    return rebuild_tensor(storage, d, 0, (storage.nbytes() // d.itemsize,), (1,))
 
 
 def _has_buffer(obj: Any) -> bool:

@@ -7,10 +7,11 @@ from typing import Any
 
 from .formats import channels_last, channels_last_3d, memory_format
 from .meta_array import contiguous_strides
+from .spec import is_contiguous
 
 __all__ = [
-    "broadcast_shapes", "broadcast_strides", "channels_last_strides", "dense_order", "output_strides", "strides_like",
-    "suggested_format",
+    "broadcast_shapes", "broadcast_strides", "channels_last_strides", "dense_order", "ordered_strides",
+    "output_strides", "strides_like", "suggested_format",
 ]  # fmt: skip
 
 Ints = tuple[int, ...]
@@ -80,23 +81,47 @@ def dense_order(shape: Ints, operands: Sequence[Ints]) -> list[int]:
     return order
 
 
-def output_strides(shape: Ints, operands: Sequence[Ints]) -> Ints:
+def output_strides(shape: Ints, operands: Sequence[Ints], alike: bool = True) -> Ints:
     """Strides (elements) of a fresh result, given the operands' strides broadcast to `shape`.
 
     Row-major operands give a row-major result; one dense layout shared by all is kept; else the dimensions are ordered
-    as the operands order theirs.
+    as the operands order theirs. What holds for all operands counts only where they are `alike`: of the result's shape.
     """
-    contiguous = contiguous_strides(shape)
-    order = dense_order(shape, operands)
-    strides = [0] * len(shape)
-    step = 1
+    shared = _shared_layout(shape, operands) if alike else None
+    return ordered_strides(shape, dense_order(shape, operands)) if shared is None else shared
+
+
+def ordered_strides(shape: Ints, order: Sequence[int]) -> Ints:
+    """Strides of a dense layout whose dimensions follow each other in an order, the innermost first."""
+    strides, step = [0] * len(shape), 1
     for dim in order:
         strides[dim] = step
-        step *= shape[dim] if shape[dim] > 1 else 1
-    ordered = tuple(strides)
-    if all(size <= 1 or a == b for size, a, b in zip(shape, ordered, contiguous, strict=True)):
-        return contiguous
-    return ordered
+        step *= max(shape[dim], 1)
+    return tuple(strides)
+
+
+def _shared_layout(shape: Ints, operands: Sequence[Ints]) -> Ints | None:
+    """The strides that operands of one shape hand on: row-major, channels-last, or those that all of them have."""
+    if all(is_contiguous(shape, strides) for strides in operands):
+        return contiguous_strides(shape)
+    if len(shape) == 4 and all(_is_ordered(shape, strides, (1, 3, 2, 0)) for strides in operands):
+        return channels_last_strides(shape, channels_last)
+    first = operands[0]
+    if any(strides != first for strides in operands):
+        return None
+    order = sorted((dim for dim, size in enumerate(shape) if size > 1), key=first.__getitem__)
+    return first if 0 in shape or _is_ordered(shape, first, order) else None
+
+
+def _is_ordered(shape: Ints, strides: Ints, order: Sequence[int]) -> bool:
+    """Whether dimensions follow each other without gaps, the innermost first; those of size 1 may have any stride."""
+    step = 1
+    for dim in order:
+        if shape[dim] != 1:
+            if strides[dim] != step:
+                return False
+            step *= shape[dim]
+    return True
 
 
 def channels_last_strides(shape: Ints, wanted: memory_format) -> Ints:

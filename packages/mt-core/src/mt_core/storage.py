@@ -27,6 +27,8 @@ _uint8 = dtypes.uint8
 class StorageBase:
     """What storages are instances of; made by its subclass only."""
 
+    __slots__ = ()
+
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         if cls is StorageBase:
             raise RuntimeError("Cannot directly construct StorageBase; subclass it and then construct that")
@@ -39,6 +41,8 @@ class UntypedStorage(StorageBase):
     ``UntypedStorage()``, ``UntypedStorage(size)`` and ``UntypedStorage(bytes)`` make new ones, of zero, `size`
     (uninitialized) and the given bytes; ``device=`` says where.
     """
+
+    __slots__ = ("__dict__", "__weakref__", "_block")  # the block apart from `__dict__`, which it keeps
 
     is_sparse = is_sparse_csr = is_hpu = False
     _block: Block
@@ -61,6 +65,10 @@ class UntypedStorage(StorageBase):
         self._block = block
         # Weakly: a block must go with its last tensor, not wait for the garbage collector.
         block.attributes["storage"] = ref(self)
+        # What programs put on the object, and its class, stay with the bytes: there is one storage, however often it
+        # is asked for.
+        block.attributes["class"] = type(self)
+        self.__dict__ = block.attributes.setdefault("members", self.__dict__)
 
     @classmethod
     def _of_block(cls, block: Block) -> UntypedStorage:
@@ -68,7 +76,8 @@ class UntypedStorage(StorageBase):
         handle = block.attributes.get("storage")
         found = handle() if handle is not None else None
         if found is None:
-            found = cls.__new__(cls)
+            kind = block.attributes.get("class", cls)
+            found = kind.__new__(kind)
             found._hold(block)
         return found
 

@@ -10,18 +10,18 @@ from .block import Block, block_of, resize_block
 from .cell import Cell, cell_of, moved_cell
 from .devices import device as Device
 from .dispatch.dispatcher import check_written, layer_for
-from .dtypes import cpp_type_name, dtype, get_default_dtype, scalar_type_name
+from .dtypes import cpp_type_name, dtype, get_default_dtype, int64, scalar_type_name
 from .formats import layout, strided
 from .keys import AUTOGRAD, BACKEND_MASK, STRIDED
 from .meta_array import contiguous_strides
 from .schema import MISSING
 from .spec import is_contiguous
 from .state import tls
-from .storage import UntypedStorage
+from .storage import UntypedStorage, untyped
 from .tensor import Tensor, new_tensor
 from .typed_storage import TypedStorage
 
-__all__ = ["checked_geometry", "from_file", "rebuild_tensor", "set_tensor"]
+__all__ = ["checked_geometry", "from_file", "on_storage", "rebuild_tensor", "set_tensor"]
 
 #: No tensor has more dimensions: NumPy, the array library of the CPU, ends there.
 _MAX_DIMENSIONS = 64
@@ -50,6 +50,22 @@ def rebuild_tensor(storage: UntypedStorage, d: dtype, offset: int, size: Any, st
     size, stride = checked_geometry(offset, size, stride)
     _check_bounds(storage, d, offset, size, stride)
     return _tensor_on(storage, d, offset, size, stride)
+
+
+def on_storage(storage: UntypedStorage | TypedStorage, d: dtype | None) -> Tensor:
+    """A 1-d tensor of the whole elements of a storage: of `d`, else of the default dtype, and int64 for bytes.
+
+    Raises
+    ------
+    RuntimeError
+        If that is not the dtype of a typed storage.
+    """
+    held = untyped(storage)
+    wanted = d or (get_default_dtype() if isinstance(storage, TypedStorage) else int64)
+    if isinstance(storage, TypedStorage) and storage.dtype is not wanted:
+        have, want = scalar_type_name(storage.dtype), scalar_type_name(wanted)
+        raise RuntimeError(f"Expected a Storage of type {want} or an UntypedStorage, but got {have}")
+    return rebuild_tensor(held, wanted, 0, (held.nbytes() // wanted.itemsize,), (1,))
 
 
 def from_file(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from . import functional
+from . import functional, functional_removed
 from .api import _functions as ops
 from .construct import tensor
 from .deprecation import warn_once
@@ -52,6 +52,22 @@ class HandwrittenMembers:
     def lu(self: Any, pivot: bool = True, get_infos: bool = False) -> Any:
         """Packed LU factors and pivots of matrices, as ``torch.lu``."""
         return tuple(lu(self, pivot, get_infos))
+
+    def solve(self: Any, other: Any) -> Any:
+        """Removed from PyTorch: raises RuntimeError, which names what takes its place."""
+        return functional_removed.solve(self, other)
+
+    def lstsq(self: Any, other: Any) -> Any:
+        """Removed from PyTorch: raises RuntimeError, which names what takes its place."""
+        return functional_removed.lstsq(self, other)
+
+    def symeig(self: Any, eigenvectors: bool = False) -> Any:
+        """Removed from PyTorch: raises RuntimeError, which names what takes its place."""
+        return functional_removed.symeig(self, eigenvectors=eigenvectors)
+
+    def eig(self: Any, eigenvectors: bool = False) -> Any:
+        """Removed from PyTorch: raises RuntimeError, which names what takes its place."""
+        return functional_removed.eig(self, eigenvectors=eigenvectors)
 
     def new_tensor(self: Any, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
         """A new tensor with a copy of the data, in the dtype and on the device of this one unless others are given."""

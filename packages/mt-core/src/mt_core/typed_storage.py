@@ -114,6 +114,9 @@ class TypedStorage:
         """Bytes per element."""
         return self.dtype.itemsize
 
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + self.nbytes()
+
     def _elements(self) -> np.ndarray:
         count = self.size() * self.dtype.itemsize
         return self._untyped_storage._host_bytes()[:count].view(self.dtype.numpy_dtype)

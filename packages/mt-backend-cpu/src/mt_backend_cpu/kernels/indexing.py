@@ -408,7 +408,7 @@ def index_add_(self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray
         _add_half(self, dim, index, source, alpha)
         return self
     target, where = _slices(self, dim, index)
-    _add_at(target, where, source if alpha == 1 else source * source.dtype.type(alpha))
+    _add_at(target, where, source if alpha == 1 else source * cast(np.asarray(alpha), source.dtype))
     return self
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mt_core.checks.reduction import warn_of_freedom
 from mt_core.dispatch.kernel import Accepts
 
 from ..along import take_along
@@ -255,26 +256,29 @@ def all_dims(self: np.ndarray, dim: Any, keepdim: bool) -> Any:
     return np.logical_and.reduce(self, dim, keepdims=keepdim)
 
 
-def variance(self: np.ndarray, axes: tuple[int, ...], correction: Any, keepdim: bool) -> Any:
+def variance(name: str, self: np.ndarray, axes: tuple[int, ...], correction: Any, keepdim: bool) -> Any:
     """Mean squared distance from the mean, in two passes; divided by count - correction, at least 0."""
     count = extent(self.shape, axes)
+    freedom = count - (1 if correction is None else correction)
+    if freedom <= 0 or not self.size:
+        warn_of_freedom(name)
     mean = np.true_divide(accurate_sum(self, axes, None, True), self.dtype.type(count))
     distance = np.subtract(self, mean)
     squares = distance.real**2 + distance.imag**2 if self.dtype.kind == "c" else np.multiply(distance, distance)
-    freedom = squares.dtype.type(max(count - (1 if correction is None else correction), 0))
-    return np.true_divide(accurate_sum(squares, axes, None, keepdim), freedom)
+    divisor = squares.dtype.type(max(freedom, 0))
+    return np.true_divide(accurate_sum(squares, axes, None, keepdim), divisor)
 
 
 @kernel("var.correction")
 def var(self: np.ndarray, dim: Any, correction: Any, keepdim: bool) -> Any:
     """self (*S) -> S without the dimensions `dim`, or 1 there with `keepdim`; real."""
-    return variance(self, dim, correction, keepdim)
+    return variance("var", self, dim, correction, keepdim)
 
 
 @kernel("std.correction")
 def std(self: np.ndarray, dim: Any, correction: Any, keepdim: bool) -> Any:
     """self (*S) -> S without the dimensions `dim`, or 1 there with `keepdim`; real."""
-    return np.sqrt(variance(self, dim, correction, keepdim))
+    return np.sqrt(variance("std", self, dim, correction, keepdim))
 
 
 @kernel("logsumexp")

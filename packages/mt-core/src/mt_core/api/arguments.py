@@ -11,12 +11,14 @@ from .. import dtypes, formats
 from ..devices import device
 from ..dtypes import dtype
 from ..formats import layout, memory_format
+from ..keys import CPU
 from ..number_range import check_width
 from ..random import Generator
 from ..schema import MISSING, Argument
+from ..tensor import new_tensor
 from ..tensor_types import TENSORS
 
-__all__ = ["REJECTED", "converter", "default_of", "type_name"]
+__all__ = ["REJECTED", "converter", "default_of", "type_name", "wrapping"]
 
 
 class _Rejected:
@@ -55,6 +57,23 @@ def _tensor_or_number(value: Any) -> Any:
 def _number_like(value: Any) -> Any:
     """NumPy scalars are numbers too."""
     return value.item() if isinstance(value, (np.number, np.bool_)) else REJECTED
+
+
+def wrapping(convert: Converter) -> Converter:
+    """A converter of tensors that takes numbers as well, and makes them tensors without dimensions."""
+
+    def convert_or_wrap(value: Any) -> Any:
+        converted = convert(value)
+        if converted is not REJECTED:
+            return converted
+        number = _tensor_or_number(value)
+        if number is REJECTED:
+            return REJECTED
+        check_width(number)
+        array = np.asarray(number)
+        return new_tensor(array, dtypes.from_numpy_dtype(array.dtype), CPU)
+
+    return convert_or_wrap
 
 
 def _int(value: Any) -> Any:

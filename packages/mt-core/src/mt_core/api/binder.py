@@ -15,7 +15,7 @@ from ..factories import call_factory, check_out_options, pin_position, requiring
 from ..overriding import handed_over, must_ask
 from ..schema import MISSING, Argument, Schema, Type
 from ..tensor_types import TENSORS
-from .arguments import REJECTED, converter, default_of, type_name
+from .arguments import REJECTED, converter, default_of, type_name, wrapping
 
 __all__ = ["bind_schema", "call_method", "call_method_as_given", "call_packet", "call_packet_as_given", "signatures_of"]
 
@@ -83,7 +83,10 @@ class Signature:
             if argument.name in numbers:
                 argument = Argument(argument.name, Type("Scalar"), argument.default, argument.kwarg_only)
             name = "input" if argument.name == "self" and argument.is_tensor and not argument.is_list else argument.name
-            self.parameters.append(Parameter(name, argument, argument.name in either, position))
+            parameter = Parameter(name, argument, argument.name in either, position)
+            if argument.name in declaration.wraps:
+                parameter.convert = wrapping(parameter.convert)
+            self.parameters.append(parameter)
         self.positional = [p for p in self.parameters if not p.kwarg_only]
         self.required = sum(p.default is MISSING for p in self.positional)
         self.out = find_overload(declaration.out) if declaration.out is not None and not method and takes_out else None

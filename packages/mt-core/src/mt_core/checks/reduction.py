@@ -1,11 +1,12 @@
-"""What counting refuses: elements that no bin can hold."""
+"""What counting refuses, elements that no bin can hold, and what variances warn of."""
 
 from __future__ import annotations
 
 import math
+import warnings
 from typing import NoReturn
 
-__all__ = ["check_bin_range", "check_histogram_range", "refuse_negative_counted"]
+__all__ = ["check_bin_range", "check_histogram_range", "refuse_negative_counted", "warn_of_freedom"]
 
 
 def refuse_negative_counted() -> NoReturn:
@@ -35,3 +36,12 @@ def check_bin_range(low: float, high: float) -> None:
         raise RuntimeError(f"range of [{low}, {high}] is not finite")
     if low > high:
         raise RuntimeError("max must be larger than min")
+
+
+def warn_of_freedom(name: str) -> None:
+    """`var`, `std`: so few elements, beside the correction, that the result is infinite or NaN."""
+    warnings.warn(
+        f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input "
+        "numel divided by output numel).",
+        stacklevel=3,
+    )

@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import dtypes
 from ..cell import cell_of
+from ..deprecation import warn_once
 from ..determinism import DETERMINISM, filler_of
 from ..devices import BACKENDS, device, index_flag
 from ..dispatch.dispatcher import backend_for, backend_key_for
@@ -17,7 +18,7 @@ from ..dtypes import dtype, saturated
 from ..factories import check_options
 from ..formats import channels_last, channels_last_3d, memory_format, preserve_format
 from ..keys import BACKEND_MASK, CPU, META, OTHER_INDEX, STRIDED
-from ..layout import broadcast_shapes, channels_last_strides, output_strides
+from ..layout import broadcast_shapes, channels_last_strides, dense_order, ordered_strides
 from ..number_range import check_fill
 from ..pinned import can_pin, is_pinned, pinned_array
 from ..plugins.runtime_access import has_part, require
@@ -81,14 +82,29 @@ def strides_for(format_: memory_format | None, shape: Ints) -> Ints | None:
     return None
 
 
+def _is_plain(tensor: Tensor) -> bool:
+    """Whether the strides are those that a new row-major tensor has, along dimensions of size 1 as well."""
+    if tensor._keys & STRIDED:
+        return False
+    array = tensor._array
+    if 1 not in array.shape:
+        return True
+    step = array.itemsize
+    for size, stride in zip(reversed(array.shape), reversed(array.strides), strict=True):
+        if stride != step:
+            return not size
+        step *= size or 1
+    return True
+
+
 def strides_like(tensor: Tensor, format_: memory_format | None) -> Ints | None:
     """Strides of a copy: those of the tensor when it is dense and they are to be preserved."""
     if format_ is not None and format_ is not preserve_format:
         return strides_for(format_, tensor._array.shape)
-    if not tensor._keys & STRIDED:
+    if _is_plain(tensor):
         return None
     shape, strides = tensor._array.shape, tensor.stride()
-    return strides if is_dense(tensor) else output_strides(shape, [strides])
+    return strides if is_dense(tensor) else ordered_strides(shape, dense_order(shape, [strides]))
 
 
 @contract_kernel("empty.memory_format")
@@ -233,7 +249,7 @@ def empty_like(self: Tensor, dtype: Any, layout: Any, device: Any, pin_memory: A
 @contract_kernel("zeros_like")
 def zeros_like(self: Tensor, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Tensor:
     """self (*) -> (*), laid out like self unless told."""
-    if layout is None and not pin_memory and memory_format is None and not self._keys & STRIDED:
+    if layout is None and not pin_memory and memory_format is None and _is_plain(self):
         return _filled_anew(self._array.shape, dtype or self._dtype, device, self, 0)
     return _filled(empty_like(self, dtype, layout, device, pin_memory, memory_format), 0)
 
@@ -241,7 +257,7 @@ def zeros_like(self: Tensor, dtype: Any, layout: Any, device: Any, pin_memory: A
 @contract_kernel("ones_like")
 def ones_like(self: Tensor, dtype: Any, layout: Any, device: Any, pin_memory: Any, memory_format: Any) -> Tensor:
     """self (*) -> (*), laid out like self unless told."""
-    if layout is None and not pin_memory and memory_format is None and not self._keys & STRIDED:
+    if layout is None and not pin_memory and memory_format is None and _is_plain(self):
         return _filled_anew(self._array.shape, dtype or self._dtype, device, self, 1)
     return _filled(empty_like(self, dtype, layout, device, pin_memory, memory_format), 1)
 
@@ -298,14 +314,14 @@ def clone(self: Tensor, memory_format: Any) -> Tensor:
     """self (*) -> (*), laid out like self unless told."""
     keys = self._keys
     backend = backend_for(keys & BACKEND_MASK)
-    strides = None
-    if keys & STRIDED or memory_format is not None:
+    shape, strides, strided = self._array.shape, None, 0
+    if memory_format is not None or not _is_plain(self):
         strides = strides_like(self, memory_format)
-        if strides is not None and is_contiguous(self._array.shape, strides):
-            strides = None
-    array = backend.empty(self._array.shape, self._dtype, strides, backend.index_of(self._array))
+        if strides is not None and not is_contiguous(shape, strides):
+            strided = STRIDED
+    array = backend.empty(shape, self._dtype, strides, backend.index_of(self._array))
     backend.copy(array, self._array)
-    flags = mode_triple(tls.mode)[2] | keys & OTHER_INDEX | (STRIDED if strides is not None else 0)
+    flags = mode_triple(tls.mode)[2] | keys & OTHER_INDEX | strided
     return new_tensor(array, self._dtype, (keys & BACKEND_MASK) | flags)
 
 
@@ -316,6 +332,8 @@ def to_copy(
     """self (*) -> (*), of another dtype, device or layout."""
     if layout is not None or pin_memory:
         check_options(layout, pin_memory)
+    if self._dtype.is_complex and dtype is not None:
+        warn_of_lost_part(self._dtype, dtype)
     keys = self._keys
     stays = device is None and memory_format is None and not keys & STRIDED
     if stays and dtype is not None and dtype is not self._dtype:
@@ -328,6 +346,12 @@ def to_copy(
         )
     transfer(result, self, non_blocking)
     return result
+
+
+def warn_of_lost_part(source: dtype, target: dtype) -> None:
+    """Warn, once, that numbers lose their imaginary part; whether one is true takes both into account."""
+    if source.is_complex and not target.is_complex and target is not dtypes.bool:
+        warn_once("Casting complex values to real discards the imaginary part", stacklevel=4)
 
 
 def transfer(target: Tensor, source: Tensor, non_blocking: bool = False) -> None:
@@ -398,6 +422,8 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
             raise RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(common)}")
         src = src.detach().expand(shape)
     if src is not self:
+        if src._dtype.is_complex:
+            warn_of_lost_part(src._dtype, self._dtype)
         transfer(self, src, non_blocking)
     cell_of(self).version += 1
     return self

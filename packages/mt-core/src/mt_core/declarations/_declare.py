@@ -40,6 +40,9 @@ class Declaration:
     number_signatures : dict
         Where PyTorch lists them in signatures of their own: arguments that are numbers ("self other") -> whether that
         form takes ``out=``. Without them, one signature takes either silently.
+    wraps : frozenset of str
+        Tensor arguments for which Python accepts a number, that the operator itself never sees: it is made a tensor
+        without dimensions, in the widest dtype of its kind.
     old_orders : tuple of str
         Orders in which Python once took the arguments ("self alpha other"), and takes them with a warning still.
     promotes : frozenset of str
@@ -89,6 +92,7 @@ class Declaration:
         "form",
         "numbers",
         "number_signatures",
+        "wraps",
         "old_orders",
         "promotes",
         "wide",
@@ -122,6 +126,7 @@ class Declaration:
         form: str = "functional",
         numbers: frozenset[str] = frozenset(),
         number_signatures: dict[str, bool] | None = None,
+        wraps: frozenset[str] = frozenset(),
         old_orders: tuple[str, ...] = (),
         promotes: frozenset[str] = frozenset(),
         wide: frozenset[str] = frozenset(),
@@ -149,6 +154,7 @@ class Declaration:
         self.form = form
         self.numbers = numbers
         self.number_signatures = number_signatures or {}
+        self.wraps = wraps
         self.old_orders = old_orders
         self.promotes = promotes or frozenset(a.name for a in schema.arguments if a.is_tensor)
         self.wide = wide
@@ -178,6 +184,7 @@ class Declaration:
             ("variants", self.variants, _VARIANTS),
             ("form", {self.form}, _FORMS),
             ("numbers", self.numbers, arguments),
+            ("wraps", self.wraps, arguments),
             ("promotes", self.promotes, arguments),
             ("wide", self.wide, self.promotes),
             ("apart", self.apart, arguments),
@@ -235,6 +242,7 @@ class Options(Facts, total=False):
     inplace_check: Callable[..., None]
     out: Out
     numbers: str | Iterable[str]
+    wraps: str
     promotes: str
     wide: str
     apart: str
@@ -269,6 +277,8 @@ class Family:
         Tensor arguments for which Python also takes a number.
     number_signatures : dict
         See `Declaration`.
+    wraps : str
+        Tensor arguments for which Python takes a number and hands on a tensor.
     old_orders : tuple of str
         See `Declaration`.
     doc : str
@@ -375,6 +385,7 @@ class Family:
         inplace_check: Callable[..., None] | None = None,
         out: Out = False,
         numbers: str | Iterable[str] = "",
+        wraps: str = "",
         promotes: str = "",
         wide: str = "",
         apart: str = "",
@@ -384,6 +395,7 @@ class Family:
         schema, seen = parse_schema(text), _words(variants)
         own: Any = {
             "numbers": _words(numbers),
+            "wraps": _words(wraps),
             "promotes": _words(promotes),
             "wide": _words(wide),
             "apart": _words(apart),

@@ -66,6 +66,7 @@ family.plain(
 family.plain(
     "copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)",
     variants="method",
+    wraps="src",
     not_in_part="src",
     doc="Write the elements of `src`, broadcast and converted, into this tensor.",
 )

@@ -10,6 +10,7 @@ from typing import Any
 
 from .. import dtypes
 from ..api import _functions as ops
+from ..checks.reduction import warn_of_freedom
 from ..dispatch.registry import register_composite as composite
 from ._stand_ins import flipped, not_for, truth
 
@@ -40,20 +41,26 @@ def mean(self: Any, dtype: Any) -> Any:
 
 @composite("var.correction", explicit=True)
 def var(self: Any, dim: Ints, correction: Any, keepdim: bool) -> Any:
+    return _variance("var", self, dim, correction, keepdim)
+
+
+def _variance(name: str, self: Any, dim: Ints, correction: Any, keepdim: bool) -> Any:
     """The mean square of what is left without the mean, less `correction` elements (1)."""
+    freedom = _count(self, dim) - (1 if correction is None else correction)
+    if (freedom <= 0 or not self.numel()) and self.device.type != "meta":
+        warn_of_freedom(name)
     centered = ops.sub(self, mean_dims(self, dim, True, None))
     if self.dtype.is_complex:
         parts = ops.view_as_real(centered)
         square = ops.sum(ops.mul(parts, parts), (-1,))
     else:
         square = ops.mul(centered, centered)
-    freedom = max(_count(self, dim) - (1 if correction is None else correction), 0)
-    return ops.div(_sum(square, dim, keepdim), freedom)
+    return ops.div(_sum(square, dim, keepdim), max(freedom, 0))
 
 
 @composite("std.correction", explicit=True)
 def std(self: Any, dim: Ints, correction: Any, keepdim: bool) -> Any:
-    return ops.sqrt(var(self, dim, correction, keepdim))
+    return ops.sqrt(_variance("std", self, dim, correction, keepdim))
 
 
 @composite("logsumexp", explicit=True)

@@ -290,11 +290,12 @@ def _out_from_functional(overload: Overload, functional: Overload) -> Callee:
                     results = results.view(out.shape)
                 elif silent:
                     take_shape(out, results._array.shape)
-                return write_result(out, results.to(out._dtype) if out._dtype in also else results)
+                result = results.to(out._dtype) if out._dtype in also else results
+                return write_result(out, result, elementwise_kind)
             for i, result in zip(outs, results, strict=True):
                 check_out(args[i], result)
             for i, result in zip(outs, results, strict=True):
-                write_result(args[i], result)
+                write_result(args[i], result, elementwise_kind)
         return handed_over([args[i] for i in outs])
 
     return run

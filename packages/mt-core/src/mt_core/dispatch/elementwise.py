@@ -25,6 +25,7 @@ from ..dtypes import (
 )
 from ..keys import BACKEND_MASK, OTHER_INDEX, STRIDED
 from ..layout import broadcast_shapes, broadcast_strides, output_strides
+from ..meta_array import contiguous_strides
 from ..number_range import check_width
 from ..promotion import KEEP, Promotion, result_type_of
 from ..spec import is_contiguous
@@ -141,8 +142,9 @@ class Elementwise:
         shape = broadcast_shapes([t._array.shape for t in tensors])
         if not any(t._keys & STRIDED for t in tensors):
             return shape, None
-        strides = output_strides(shape, [broadcast_strides(t._array.shape, t.stride(), shape) for t in tensors])
-        return shape, None if is_contiguous(shape, strides) else strides
+        given = [broadcast_strides(t._array.shape, t.stride(), shape) for t in tensors]
+        strides = output_strides(shape, given, all(t._array.shape == shape for t in tensors))
+        return shape, None if strides == contiguous_strides(shape) else strides
 
     def arrays(self, kernel: Kernel, args: tuple[Any, ...], asked: dtype) -> list[Any]:
         """The arguments as the kernel takes them: arrays of the dtype it computes in, numbers converted likewise.
@@ -232,7 +234,8 @@ class Elementwise:
         out = backend.empty(shape, result, strides, self.index(args))
         if kernel is not None:
             self.write(kernel, out, result, args, compute)
-        return new_tensor(out, result, self.keys if strides is None else self.keys | STRIDED)
+        strided = strides is not None and not is_contiguous(shape, strides)
+        return new_tensor(out, result, self.keys | STRIDED if strided else self.keys)
 
     def unaccepted(self, args: tuple[Any, ...]) -> Any:
         """What happens to a call that no kernel takes."""
@@ -263,6 +266,9 @@ class Elementwise:
 
     def general_inplace(self, self_: Tensor, *args: Any) -> Any:
         args = (self_, *args)
+        check_no_internal_overlap(self_)
+        for other in self.tensors(args)[1:]:
+            check_no_partial_overlap(self_, other)
         common = self.common_dtype(args)
         compute, result = self.dtypes(args, common)
         shape, _ = self.layout(args)
@@ -273,9 +279,6 @@ class Elementwise:
             check_castable(result, target)
         if self.require is not None:
             self.require(args, common)
-        check_no_internal_overlap(self_)
-        for other in self.tensors(args)[1:]:
-            check_no_partial_overlap(self_, other)
         kernel = self.chosen(args, compute)
         if kernel is None and self.kernels:
             return self.unaccepted(args)

@@ -92,15 +92,18 @@ def fit_out(out: Tensor, spec: Spec) -> None:
     resize_out(out, spec.shape)
 
 
-def write_result(out: Tensor, result: Tensor) -> Tensor:
-    """Give ``out`` the result's shape (with PyTorch's warning where it was not empty) and elements."""
+def write_result(out: Tensor, result: Tensor, laid_out_alike: bool = False) -> Tensor:
+    """Give ``out`` the result's shape (with PyTorch's warning where it was not empty) and elements.
+
+    Where it gets another shape it is row-major, unless elementwise operators lay it out like their results.
+    """
     check_out(out, result)
-    resize_out(out, result.shape)
+    resize_out(out, result.shape, result.stride() if laid_out_alike else None)
     check_no_internal_overlap(out)
     return out.copy_(result)
 
 
-def resize_out(out: Tensor, shape: Any) -> None:
+def resize_out(out: Tensor, shape: Any, strides: Any = None) -> None:
     """Give ``out`` a shape, with PyTorch's warning where it had elements of another; writing to it counts, not this."""
     if tuple(out._array.shape) == tuple(shape):
         return
@@ -112,10 +115,10 @@ def resize_out(out: Tensor, shape: Any) -> None:
             "tensor t by resizing it, inplace, to zero elements with t.resize_(0).",
             stacklevel=3,
         )
-    take_shape(out, tuple(shape))
+    take_shape(out, tuple(shape), strides)
 
 
-def take_shape(out: Any, shape: tuple[int, ...]) -> None:
-    """Give ``out`` a shape without a word, as factories do."""
+def take_shape(out: Any, shape: tuple[int, ...], strides: tuple[int, ...] | None = None) -> None:
+    """Give ``out`` a shape without a word, as factories do; row-major unless strides say otherwise."""
     if tuple(out._array.shape) != shape:
-        give_shape(out, shape, contiguous_strides(shape))
+        give_shape(out, shape, contiguous_strides(shape) if strides is None else strides)
