@@ -153,6 +153,7 @@ __all__ = [
     '_masked_softmax_backward',
     '_native_batch_norm_legit',
     '_native_batch_norm_legit_no_training',
+    '_native_multi_head_attention',
     '_neg_view',
     '_neg_view_copy',
     '_norm_over',
@@ -166,6 +167,7 @@ __all__ = [
     '_softmax',
     '_softmax_backward_data',
     '_to_copy',
+    '_transform_bias_rescale_qkv',
     '_unique2',
     '_unsafe_masked_index',
     '_unsafe_masked_index_put_accumulate',
@@ -1156,6 +1158,8 @@ _aten_native_batch_norm_legit_kernels = overload('_native_batch_norm_legit', 'no
 _aten_native_batch_norm_legit_no_stats_kernels = overload('_native_batch_norm_legit.no_stats', 'norm').cache
 _aten_native_batch_norm_legit_no_training_packet = packet('_native_batch_norm_legit_no_training', 'norm', ('_native_batch_norm_legit_no_training',))
 _aten_native_batch_norm_legit_no_training_kernels = overload('_native_batch_norm_legit_no_training', 'norm').cache
+_aten_native_multi_head_attention_packet = packet('_native_multi_head_attention', 'attention', ('_native_multi_head_attention',))
+_aten_native_multi_head_attention_kernels = overload('_native_multi_head_attention', 'attention').cache
 _aten_neg_view_packet = packet('_neg_view', 'elementwise', ('_neg_view',))
 _aten_neg_view_kernels = overload('_neg_view', 'elementwise').cache
 _aten_neg_view_copy_packet = packet('_neg_view_copy', 'view', ('_neg_view_copy',))
@@ -1185,6 +1189,8 @@ _aten_softmax_backward_data_kernels = overload('_softmax_backward_data', 'activa
 _aten_softmax_backward_data_out_kernels = overload('_softmax_backward_data.out', 'activation').cache
 _aten_to_copy_packet = packet('_to_copy', 'creation', ('_to_copy',))
 _aten_to_copy_kernels = overload('_to_copy', 'creation').cache
+_aten_transform_bias_rescale_qkv_packet = packet('_transform_bias_rescale_qkv', 'attention', ('_transform_bias_rescale_qkv',))
+_aten_transform_bias_rescale_qkv_kernels = overload('_transform_bias_rescale_qkv', 'attention').cache
 _aten_unique2_packet = packet('_unique2', 'sort', ('_unique2',))
 _aten_unique2_kernels = overload('_unique2', 'sort').cache
 _aten_unsafe_masked_index_packet = packet('_unsafe_masked_index', 'indexing', ('_unsafe_masked_index',))
@@ -6276,6 +6282,96 @@ def _native_batch_norm_legit_no_training(_input=MISSING, _weight=MISSING, _bias=
         ('weight', 'bias', 'running_mean', 'running_var', 'momentum', 'eps'), args, kwargs,
     )
 
+def _native_multi_head_attention(_query=MISSING, _key=MISSING, _value=MISSING, _embed_dim=MISSING, _num_head=MISSING, _qkv_weight=MISSING, _qkv_bias=MISSING, _proj_weight=MISSING, _proj_bias=MISSING, _mask=MISSING, _need_weights=MISSING, _average_attn_weights=MISSING, _mask_type=MISSING, /, more=MISSING, key=MISSING, value=MISSING, embed_dim=MISSING, num_head=MISSING, qkv_weight=MISSING, qkv_bias=MISSING, proj_weight=MISSING, proj_bias=MISSING, mask=MISSING, need_weights=MISSING, average_attn_weights=MISSING, mask_type=MISSING, *args, **kwargs):
+    """_native_multi_head_attention(query, key, value, embed_dim, num_head, qkv_weight, qkv_bias, proj_weight, proj_bias, mask=None, need_weights=True, average_attn_weights=True, mask_type=None) -> (Tensor, Tensor)
+
+    Multi-head attention of (B, L, E) with its projections: the result (B, L, E), and the weights (B, L, L), or (B, H, L, L) of each head, or None. A bool mask is true where a key is left out; `mask_type` says its shape: 0 for (L, L), 1 for (B, L), 2 for (B, H, L, L). Not differentiable."""
+    if _key is not MISSING:
+        if key is not MISSING: kwargs['key'] = key
+        key = _key
+    if _value is not MISSING:
+        if value is not MISSING: kwargs['value'] = value
+        value = _value
+    if _embed_dim is not MISSING:
+        if embed_dim is not MISSING: kwargs['embed_dim'] = embed_dim
+        embed_dim = _embed_dim
+    if _num_head is not MISSING:
+        if num_head is not MISSING: kwargs['num_head'] = num_head
+        num_head = _num_head
+    if _qkv_weight is not MISSING:
+        if qkv_weight is not MISSING: kwargs['qkv_weight'] = qkv_weight
+        qkv_weight = _qkv_weight
+    if _qkv_bias is not MISSING:
+        if qkv_bias is not MISSING: kwargs['qkv_bias'] = qkv_bias
+        qkv_bias = _qkv_bias
+    if _proj_weight is not MISSING:
+        if proj_weight is not MISSING: kwargs['proj_weight'] = proj_weight
+        proj_weight = _proj_weight
+    if _proj_bias is not MISSING:
+        if proj_bias is not MISSING: kwargs['proj_bias'] = proj_bias
+        proj_bias = _proj_bias
+    if _mask is not MISSING:
+        if mask is not MISSING: kwargs['mask'] = mask
+        mask = _mask
+    if _need_weights is not MISSING:
+        if need_weights is not MISSING: kwargs['need_weights'] = need_weights
+        need_weights = _need_weights
+    if _average_attn_weights is not MISSING:
+        if average_attn_weights is not MISSING: kwargs['average_attn_weights'] = average_attn_weights
+        average_attn_weights = _average_attn_weights
+    if _mask_type is not MISSING:
+        if mask_type is not MISSING: kwargs['mask_type'] = mask_type
+        mask_type = _mask_type
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _query.__class__ in TENSORS
+                and key.__class__ in TENSORS
+                and value.__class__ in TENSORS
+                and embed_dim.__class__ is int
+                and num_head.__class__ is int
+                and qkv_weight.__class__ in TENSORS
+                and qkv_bias.__class__ in TENSORS
+                and proj_weight.__class__ in TENSORS
+                and proj_bias.__class__ in TENSORS
+                and (mask is MISSING or mask is None or mask.__class__ in TENSORS)
+                and (need_weights is MISSING or need_weights.__class__ is bool)
+                and (average_attn_weights is MISSING or average_attn_weights.__class__ is bool)
+                and (mask_type is MISSING or mask_type is None or mask_type.__class__ is int)
+            ):
+                return _aten_native_multi_head_attention_kernels[
+                    _query._keys
+                    | key._keys
+                    | value._keys
+                    | qkv_weight._keys
+                    | qkv_bias._keys
+                    | proj_weight._keys
+                    | proj_bias._keys
+                    | (mask._keys if mask.__class__ in TENSORS else 0)
+                    | tls.mode
+                ](
+                    _query,
+                    key,
+                    value,
+                    embed_dim,
+                    num_head,
+                    qkv_weight,
+                    qkv_bias,
+                    proj_weight,
+                    proj_bias,
+                    None if mask is MISSING else mask,
+                    True if need_weights is MISSING else need_weights,
+                    True if average_attn_weights is MISSING else average_attn_weights,
+                    None if mask_type is MISSING else mask_type,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _native_multi_head_attention, _aten_native_multi_head_attention_packet, (_query, _key, _value, _embed_dim, _num_head, _qkv_weight, _qkv_bias, _proj_weight, _proj_bias, _mask, _need_weights, _average_attn_weights, _mask_type),
+        (more, key, value, embed_dim, num_head, qkv_weight, qkv_bias, proj_weight, proj_bias, mask, need_weights, average_attn_weights, mask_type),
+        ('key', 'value', 'embed_dim', 'num_head', 'qkv_weight', 'qkv_bias', 'proj_weight', 'proj_bias', 'mask', 'need_weights', 'average_attn_weights', 'mask_type'), args, kwargs,
+    )
+
 def _neg_view(_input=MISSING, /, more=MISSING, *args, **kwargs):
     """_neg_view(input) -> Tensor
 
@@ -6673,6 +6769,36 @@ def _to_copy(_input=MISSING, /, more=MISSING, dtype=MISSING, layout=MISSING, dev
         _to_copy, _aten_to_copy_packet, (_input,),
         (more, dtype, layout, device, pin_memory, non_blocking, memory_format, requires_grad),
         ('dtype', 'layout', 'device', 'pin_memory', 'non_blocking', 'memory_format', 'requires_grad'), args, kwargs,
+    )
+
+def _transform_bias_rescale_qkv(_qkv=MISSING, _qkv_bias=MISSING, _num_heads=MISSING, /, more=MISSING, qkv_bias=MISSING, num_heads=MISSING, *args, **kwargs):
+    """_transform_bias_rescale_qkv(qkv, qkv_bias, num_heads) -> (Tensor, Tensor, Tensor)
+
+    Queries, keys and values of each head, (B, H, L, E / H), out of one projection (B, L, 3 E) without its bias (3 E,); queries are divided by the root of E / H. Not differentiable."""
+    if _qkv_bias is not MISSING:
+        if qkv_bias is not MISSING: kwargs['qkv_bias'] = qkv_bias
+        qkv_bias = _qkv_bias
+    if _num_heads is not MISSING:
+        if num_heads is not MISSING: kwargs['num_heads'] = num_heads
+        num_heads = _num_heads
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _qkv.__class__ in TENSORS
+                and qkv_bias.__class__ in TENSORS
+                and num_heads.__class__ is int
+            ):
+                return _aten_transform_bias_rescale_qkv_kernels[_qkv._keys | qkv_bias._keys | tls.mode](
+                    _qkv,
+                    qkv_bias,
+                    num_heads,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _transform_bias_rescale_qkv, _aten_transform_bias_rescale_qkv_packet, (_qkv, _qkv_bias, _num_heads),
+        (more, qkv_bias, num_heads),
+        ('qkv_bias', 'num_heads'), args, kwargs,
     )
 
 def _unique2(_input=MISSING, _sorted=MISSING, _return_inverse=MISSING, _return_counts=MISSING, /, more=MISSING, sorted=MISSING, return_inverse=MISSING, return_counts=MISSING, *args, **kwargs):
@@ -32489,6 +32615,7 @@ NAMESPACES = {
         ('_masked_softmax', '_masked_softmax'),
         ('_native_batch_norm_legit', '_native_batch_norm_legit'),
         ('_native_batch_norm_legit_no_training', '_native_batch_norm_legit_no_training'),
+        ('_native_multi_head_attention', '_native_multi_head_attention'),
         ('_neg_view', '_neg_view'),
         ('_neg_view_copy', '_neg_view_copy'),
         ('_pack_padded_sequence', '_pack_padded_sequence'),
@@ -32499,6 +32626,7 @@ NAMESPACES = {
         ('_softmax', '_softmax'),
         ('_softmax_backward_data', '_softmax_backward_data'),
         ('_to_copy', '_to_copy'),
+        ('_transform_bias_rescale_qkv', '_transform_bias_rescale_qkv'),
         ('_unique2', '_unique2'),
         ('_unsafe_masked_index', '_unsafe_masked_index'),
         ('_unsafe_masked_index_put_accumulate', '_unsafe_masked_index_put_accumulate'),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ._checks import FLOATS, Supported
 from ._declare import Family
 
 family = Family("attention")
@@ -23,3 +24,22 @@ family.composite(
     variants="function",
     doc="softmax with zeros for rows in which every element is -inf.",
 )
+family.composite(
+    "_transform_bias_rescale_qkv(Tensor qkv, Tensor qkv_bias, int num_heads) -> (Tensor, Tensor, Tensor)",
+    variants="function", dtypes=Supported("transform_bias_rescale_qkv", FLOATS),
+    doc=(
+        "Queries, keys and values of each head, (B, H, L, E / H), out of one projection (B, L, 3 E) without its bias (3 E,); "
+        "queries are divided by the root of E / H. Not differentiable."
+    ),
+)  # fmt: skip
+family.composite(
+    "_native_multi_head_attention(Tensor query, Tensor key, Tensor value, int embed_dim, int num_head, Tensor qkv_weight, "
+    "Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, Tensor? mask=None, bool need_weights=True, "
+    "bool average_attn_weights=True, int? mask_type=None) -> (Tensor, Tensor)",
+    variants="function",
+    doc=(
+        "Multi-head attention of (B, L, E) with its projections: the result (B, L, E), and the weights (B, L, L), or (B, H, L, L) "
+        "of each head, or None. A bool mask is true where a key is left out; `mask_type` says its shape: 0 for (L, L), 1 for "
+        "(B, L), 2 for (B, H, L, L). Not differentiable."
+    ),
+)  # fmt: skip

@@ -35,3 +35,16 @@ cases(
     ),
     lambda t: call(t(2, 4, 5), t(2, 3, 5), t(2, 3, 4), None, 0.0, True),
 )
+cases(
+    "_transform_bias_rescale_qkv",
+    lambda t: call(t(2, 3, 12), t(12), 2),
+    lambda t: call(t(1, 2, 6), t(6), 1),
+)
+cases(
+    "_native_multi_head_attention",
+    lambda t: call(*[t(2, 3, 4)] * 3, 4, 2, t(12, 4), t(12), t(4, 4), t(4)),
+    lambda t: call(
+        t(2, 3, 4), t(2, 3, 4), t(2, 3, 4), 4, 2, t(12, 4), t(12), t(4, 4), t(4), t.bools(3, 3), True, False, 0
+    ),
+    lambda t: call(t(1, 3, 2), t(1, 3, 2), t(1, 3, 2), 2, 1, t(6, 2), t(6), t(2, 2), t(2), None, False),
+)
