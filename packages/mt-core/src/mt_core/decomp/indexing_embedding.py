@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 from .. import dtypes
@@ -43,16 +44,18 @@ def _bags(
     padding_idx: int | None,
 ) -> tuple[Any, Any, Any, Any]:
     _check(weight, indices, offsets, mode, per_sample_weights)
+    summed_at_once = mode != _MAX and padding_idx is None and _sums_at_once(weight, per_sample_weights)
     if weight.is_meta:
-        return _without_elements(weight, indices, offsets, mode, include_last_offset)
+        return _without_elements(
+            weight, indices, offsets, mode, include_last_offset, summed_at_once, per_sample_weights
+        )
     starts = _checked_starts(offsets, indices.numel())
     padding_idx = _checked_padding_idx(padding_idx, weight.shape[0])
-    if include_last_offset:
-        starts = starts[:-1]
-    ends = [*starts[1:], indices.numel()] if starts else []
-    bag_count = len(ends)
-    members = [bag for bag, (start, end) in enumerate(zip(starts, ends)) for _ in range(start, end)]
-    bag_of = of_index = tensor(members, dtype=dtypes.int64, device=weight.device)
+    bag_count = max(len(starts) - include_last_offset, 0)
+    # PyTorch counts what stands behind the last offset to the last bag, but does not read it where it sums at once.
+    read = starts[-1] if summed_at_once and include_last_offset and starts else indices.numel()
+    _check_rows(indices[:read], weight.shape[0], starts, summed_at_once)
+    bag_of = of_index = _bag_of_each(indices.numel(), starts[:bag_count], weight.device)
     if padding_idx is not None:
         kept = indices != padding_idx
         indices, bag_of = indices[kept], bag_of[kept]
@@ -61,25 +64,84 @@ def _bags(
     if mode == _MAX:
         output, chosen = _maxima(weight, indices, sizes)
         return output, of_index, sizes, chosen
-    if not ends:
-        return weight.new_zeros((0, weight.shape[1])), of_index, sizes, sizes
-    rows = ops.embedding(weight, indices, -1, scale_grad_by_freq, sparse)
-    if per_sample_weights is not None:
-        rows = rows * per_sample_weights.unsqueeze(-1)
-    output = rows.new_zeros((bag_count, weight.shape[1])).index_add(0, bag_of, rows)
+    if not bag_count:
+        output = weight.new_zeros((0, weight.shape[1]))
+    else:
+        given = None if per_sample_weights is None else per_sample_weights[:read]
+        output = _sums(weight, indices[:read], bag_of[:read], bag_count, given, scale_grad_by_freq, sparse)
     if mode == _MEAN:
-        output = output / sizes.clamp(min=1).unsqueeze(-1).to(output.dtype)
+        return output / sizes.clamp(min=1).unsqueeze(-1).to(output.dtype), of_index, sizes, sizes
+    sizes = _unused_sizes(offsets, bag_count, weight, per_sample_weights)
+    if summed_at_once and mode == _SUM:
+        of_index = of_index.new_empty(0)
     return output, of_index, sizes, sizes
 
 
+def _sums(
+    weight: Any,
+    indices: Any,
+    bag_of: Any,
+    bag_count: int,
+    per_sample_weights: Any,
+    scale_grad_by_freq: bool,
+    sparse: bool,
+) -> Any:
+    """The sum of the rows of each bag, (B, E)."""
+    rows = ops.embedding(weight, indices, -1, scale_grad_by_freq, sparse)
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights.unsqueeze(-1)
+    return rows.new_zeros((bag_count, weight.shape[1])).index_add(0, bag_of, rows)
+
+
+def _sums_at_once(weight: Any, per_sample_weights: Any) -> bool:
+    """Whether PyTorch sums rows while it reads them: it has other words then, and stops at the last offset."""
+    if weight.dtype is dtypes.float64 or weight.stride(1) != 1:
+        return False
+    return per_sample_weights is None or per_sample_weights.stride(0) == 1
+
+
+def _bag_of_each(count: int, starts: list[int], device: Any) -> Any:
+    """The bag of each index, (count,): the last that starts at it or before it."""
+    if not starts:
+        return ops.zeros(0, dtype=dtypes.int64, device=device)
+    begins = ops.bincount(tensor(starts, dtype=dtypes.int64, device=device), minlength=count + 1)
+    return begins[:count].cumsum(0) - 1
+
+
+def _check_rows(indices: Any, rows: int, starts: list[int], summed_at_once: bool) -> None:
+    """Refuse an index that names no row, in either of PyTorch's words."""
+    if summed_at_once and any(a > b for a, b in pairwise(starts)):
+        raise RuntimeError(
+            "Expected i < index_size to be true, but got false.  (Could this error message be improved?  If so, please "
+            "report an enhancement request to PyTorch.)"
+        )
+    wrong = (indices < 0) | (indices >= rows)
+    if not wrong.any():
+        return
+    place = wrong.nonzero()[0].item()
+    index = indices[place].item()
+    if summed_at_once:
+        raise RuntimeError(f"Index {place} of input takes value {index} which is not in the valid range [0, {rows})")
+    raise RuntimeError(f"embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be {index}")
+
+
+def _unused_sizes(offsets: Any, bag_count: int, weight: Any, per_sample_weights: Any) -> Any:
+    """The zeros that stand for sizes where bags are only summed; one for each offset where nothing is recorded."""
+    recorded = weight.requires_grad or per_sample_weights is not None and per_sample_weights.requires_grad
+    return offsets.new_zeros(bag_count if recorded else offsets.numel())
+
+
 def _without_elements(
-    weight: Any, indices: Any, offsets: Any, mode: int, include_last_offset: bool
+    weight: Any, indices: Any, offsets: Any, mode: int, include_last_offset: bool, summed_at_once: bool, given: Any
 ) -> tuple[Any, Any, Any, Any]:
     """What is known of the results on the meta device: how many bags there are, not what is in them."""
     bags = max(offsets.numel() - include_last_offset, 0)
-    sizes = offsets.new_empty((bags,), dtype=dtypes.int64)
     output = weight.new_empty((bags, weight.shape[1]))
     of_index = indices.new_empty((indices.numel(),), dtype=dtypes.int64)
+    if mode == _SUM:
+        sizes = _unused_sizes(offsets, bags, weight, given)
+        return output, of_index.new_empty(0) if summed_at_once else of_index, sizes, sizes
+    sizes = offsets.new_empty((bags,), dtype=dtypes.int64)
     return output, of_index, sizes, ops.empty_like(output, dtype=dtypes.int64) if mode == _MAX else sizes
 
 
