@@ -37,6 +37,10 @@ _RESERVED_NAMESPACES = ("prim",)
 _owned_namespaces: set[str] = {"aten", "prims"}
 
 
+class _Holder:
+    """Lives as long as a library's registrations count."""
+
+
 class Library:
     """Operators and kernels of one namespace, which go when the library does.
 
@@ -72,7 +76,9 @@ class Library:
         self._kernels: list[tuple[Operator, str, Callable[..., Any]]] = []
         self._casts: list[tuple[str, str]] = []
         owned = ns if kind == "DEF" else None
-        self._destroy = weakref.finalize(self, _destroy, owned, self._definitions, self._kernels, self._casts)
+        #: What keeps the registrations: they go with it, be it deleted or the library.
+        self.m = _Holder()
+        self._destroy = weakref.finalize(self.m, _destroy, owned, self._definitions, self._kernels, self._casts)
         self._destroy.atexit = False
 
     def __repr__(self) -> str:

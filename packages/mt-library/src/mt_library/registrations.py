@@ -15,7 +15,6 @@ from mt_core.dispatch.registry import define as declare
 from mt_core.keys import AUTOGRAD, BACKENDS
 from mt_core.schema import MISSING, Schema
 from mt_core.state import effective_keys, excluding
-from mt_core.tensor_types import tensors_in
 
 from .defaults import defaults_left_out
 from .dispatch_keys import ANY_DEVICE, AUTOGRAD_OF_ALL, COMPOSITE, core_keys, has_device_kernel, keys_by_priority
@@ -156,16 +155,9 @@ class Operator:
 
     def _unregistered_autograd(self, call_keys: int) -> Kernel:
         """As in PyTorch, the kernel's own parts are recorded, with a warning when a gradient passes."""
-        below, name = self._below_autograd(call_keys), self.schema.name
+        from .autograd_fallback import with_fallback  # lazy: programs that only compute need no autograd
 
-        def run(*args: Any) -> Any:
-            result = below(*args)
-            for tensor in tensors_in(result):
-                if tensor.requires_grad and tensor.grad_fn is not None:
-                    tensor.register_hook(lambda _: _warn_unregistered(name))
-            return result
-
-        return run
+        return with_fallback(self.overload.schema, self.schema.name, self._below_autograd(call_keys))
 
 
 _overrides_warned: list[FunctionSchema] = []
@@ -180,19 +172,6 @@ def _warn_of_override(schema: FunctionSchema, key: str) -> None:
             f"  operator: {schema}\n  dispatch key: {key}",
             stacklevel=5,
         )
-
-
-def _warn_unregistered(name: str) -> None:
-    warnings.warn(
-        f"{name}: an autograd kernel was not registered to the Autograd key(s) but we are trying to backprop through "
-        "it. This may lead to silently incorrect behavior. This behavior is deprecated and will be removed in a "
-        "future version of PyTorch. If your operator is differentiable, please ensure you have registered an "
-        "autograd kernel to the correct Autograd key (e.g. DispatchKey::Autograd, "
-        "DispatchKey::CompositeImplicitAutograd). If your operator is not differentiable, or to squash this warning "
-        "and use the previous behavior, please register torch::CppFunction::makeFallthrough() to "
-        "DispatchKey::Autograd.",
-        stacklevel=2,
-    )
 
 
 def define(schema: Schema, tags: tuple[Tag, ...] = ()) -> Operator:

@@ -128,3 +128,19 @@ def _current_graph_task_execution_order() -> list[Any]:
 def _will_engine_execute_node(node: Any) -> bool:
     """Whether the running backward runs a node."""
     return _engine_view().will_engine_execute_node(node)  # type: ignore[no-any-return]
+
+
+def _get_autograd_fallback_mode() -> str:
+    """What is done with gradients that pass operators without a kernel for autograd: "warn" or "nothing"."""
+    return _autograd_fallback().get_mode()  # type: ignore[no-any-return]
+
+
+def _set_autograd_fallback_mode(mode: str) -> None:
+    """Choose it. Raises RuntimeError for other words."""
+    _autograd_fallback().set_mode(mode)
+
+
+def _autograd_fallback() -> Any:
+    from mt_library import autograd_fallback  # lazy: it loads the engine
+
+    return autograd_fallback
