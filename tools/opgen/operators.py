@@ -139,7 +139,7 @@ class OperatorMethods:
         if name != "__invert__":
             return f"    {name} = {packet}\n"
         return f"""    def {name}(self):
-        return unary_operator(TensorBase.{packet}, TensorBase.{name}, self)
+        return inverted(TensorBase.{packet}, TensorBase.{name}, self)
 """
 
 

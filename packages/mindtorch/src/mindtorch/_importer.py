@@ -28,7 +28,6 @@ HOMES = {
     "mindtorch.autograd.profiler": "mindtorch.profiler",
     "mindtorch.distributed.distributed_c10d": "mindtorch.distributed",
     "mindtorch.library": "mt_library",
-    "mindtorch.masked._ops": "mindtorch.masked",
     "mindtorch.multiprocessing.spawn": "mindtorch.multiprocessing",
     "mindtorch.nn": "mt_nn",
     "mindtorch.optim": "mt_nn.optim",

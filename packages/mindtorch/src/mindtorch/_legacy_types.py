@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import mt_core
-from mt_core import Size, Tensor, dtype
+from mt_core import Tensor, dtype
+from mt_core.construct import legacy_of, refuse_other_device
 
 __all__ = [
     "BFloat16Tensor",
@@ -47,7 +48,7 @@ class tensortype(type):
     def __repr__(cls) -> str:
         return f"<class 'torch.{cls.__name__}'>"
 
-    def __call__(cls, *args: Any, device: Any = None) -> Tensor:
+    def __call__(cls, *args: Any, device: Any = None, **kwargs: Any) -> Tensor:
         """``FloatTensor(2, 3)``: sizes, uninitialized; ``FloatTensor([1, 2])``: elements; ``FloatTensor()``: empty.
 
         Raises
@@ -55,29 +56,13 @@ class tensortype(type):
         TypeError
             For elements that are no sequence, and for a tensor of another dtype.
         RuntimeError
-            For a device other than the CPU.
+            For a device other than the CPU, and for any beside a tensor.
         """
-        if device is not None and mt_core.device(device).type != "cpu":
-            raise RuntimeError(
-                f"legacy constructor expects device type: cpu but device type: {mt_core.device(device).type} was passed"
-            )
-        if all(isinstance(size, int) for size in args):
-            return mt_core.empty(args or (0,), dtype=cls.dtype)
-        if len(args) != 1:
-            raise TypeError(f"new() received an invalid combination of arguments - got {args!r}")
-        return _from_value(args[0], cls.dtype)
+        refuse_other_device("torch.Tensor(tensor, device=device)", _CPU, device, args, kwargs)
+        return legacy_of(cls.dtype, None, args, kwargs)
 
 
-def _from_value(value: Any, d: dtype) -> Tensor:
-    if isinstance(value, Tensor):
-        if value.dtype is not d:
-            raise TypeError(f"expected a tensor of {d} (got one of {value.dtype})")
-        return value.detach()
-    if isinstance(value, Size):
-        return mt_core.empty(value, dtype=d)
-    if not hasattr(value, "__len__"):
-        raise TypeError(f"new(): data must be a sequence (got {type(value).__name__})")
-    return mt_core.tensor(value, dtype=d)
+_CPU = mt_core.device("cpu")
 
 
 def _tensor_type(name: str, d: dtype) -> tensortype:

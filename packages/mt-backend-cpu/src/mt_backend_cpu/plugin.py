@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from mt_core.checks.memory import refuse_size
 from mt_core.dispatch.elementwise import number_array
 from mt_core.dispatch.registry import load_family
 from mt_core.dtypes import dtype
@@ -47,7 +48,7 @@ class CpuBackend:
         try:
             return np.zeros(shape, dtype.numpy_dtype)
         except ValueError as error:
-            raise _unmakeable(shape, error) from None
+            raise _unmakeable(shape, error, dtype.itemsize) from None
 
     def device_count(self) -> int:
         return 1
@@ -64,7 +65,7 @@ class CpuBackend:
             try:
                 return np.empty(shape, dtype.numpy_dtype)
             except ValueError as error:
-                raise _unmakeable(shape, error) from None
+                raise _unmakeable(shape, error, dtype.itemsize) from None
         if not shape:
             return np.empty((), dtype.numpy_dtype)
         order = sorted(range(len(shape)), key=lambda i: (-strides[i], -shape[i], i))
@@ -102,7 +103,7 @@ class CpuBackend:
         try:
             return np.ndarray(shape, dtype.numpy_dtype, owner, offset, strides)
         except ValueError as error:
-            raise _unmakeable(shape, error) from None
+            raise _unmakeable(shape, error, dtype.itemsize) from None
 
     def from_host(self, array: np.ndarray, dtype: dtype, index: int | None) -> np.ndarray:
         return array
@@ -120,18 +121,26 @@ class CpuBackend:
         load_family("mt_backend_cpu.kernels", family)
 
 
-def _unmakeable(shape: Sequence[int], error: ValueError) -> Exception:
+def _unmakeable(shape: Sequence[int], error: ValueError, itemsize: int) -> Exception:
     """The error for a shape that no NumPy array can have: too many dimensions, or more bytes than addresses."""
-    if "dimension" in str(error):
+    if len(shape) > _MOST_DIMENSIONS:
         return RuntimeError(f"a tensor of {len(shape)} dimensions: {error}")
+    refuse_size(shape, itemsize)
     if math.prod(shape) >= 1 << 58:
         return RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)}")
     return error
 
 
+#: As many as NumPy's arrays have.
+_MOST_DIMENSIONS = 64
+
+
 def _with_strides(shape: tuple[int, ...], d: dtype, strides: tuple[int, ...]) -> np.ndarray:
-    """Memory for strides that leave gaps or overlap (``empty_strided``)."""
-    nbytes = 0 if 0 in shape else d.itemsize + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
+    """Memory for strides, in bytes, that leave gaps or overlap (``empty_strided``)."""
+    if 0 in shape:
+        return nothing_at(np.empty(0, np.uint8), 0, shape, strides, d.itemsize).view(d.numpy_dtype)
+    refuse_size(shape, d.itemsize, [s // d.itemsize for s in strides])
+    nbytes = d.itemsize + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
     return np.ndarray(shape, d.numpy_dtype, np.empty(nbytes, np.uint8), 0, strides)
 
 

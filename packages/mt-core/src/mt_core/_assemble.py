@@ -24,7 +24,7 @@ from .interop import from_numpy
 from .keys import AUTOGRAD, TORCH_FUNCTION
 from .layers.lazy_bits import LAYERS
 from .overrides import default_torch_function
-from .overriding import PLAIN, FunctionLayer, register_member
+from .overriding import PLAIN, FunctionLayer, disabled_torch_dispatch, register_member
 from .pickling import reduce_layout, reduce_typed_storage, reduce_untyped_storage
 from .size import Size
 from .storage import UntypedStorage
@@ -118,6 +118,7 @@ Arrays.from_numpy = staticmethod(from_numpy)  # type: ignore[assignment]
 _register_members()
 Tensor.__new__ = legacy_tensor  # type: ignore[method-assign]
 Tensor.__torch_function__ = classmethod(_torch_function)  # type: ignore[method-assign, assignment]
+Tensor.__torch_dispatch__ = staticmethod(disabled_torch_dispatch)  # type: ignore[attr-defined]
 layout.__reduce__ = reduce_layout  # type: ignore[method-assign, assignment]
 TypedStorage.__reduce_ex__ = reduce_typed_storage  # type: ignore[method-assign, assignment]
 UntypedStorage.__reduce_ex__ = reduce_untyped_storage  # type: ignore[method-assign, assignment]

@@ -12,6 +12,7 @@ from weakref import ref
 
 from . import dtypes
 from .cell import Cell, cell_of, moved_cell
+from .checks.memory import refuse_size
 from .keys import AUTOGRAD, BACKEND_MASK, CONJUGATE, FLAGS, NEGATIVE, OTHER_INDEX, STRIDED
 from .spec import is_contiguous
 
@@ -152,7 +153,10 @@ def give_shape(tensor: Any, shape: tuple[int, ...], strides: tuple[int, ...]) ->
     step, offset, before = tensor._dtype.itemsize, block.offset_of(tensor), block.nbytes
     needed = offset + math.prod(shape) * step
     if needed > before:
+        refuse_size(shape, step, counted_first=True)
         resize_block(block, needed)
+    elif 0 in shape:
+        refuse_size(shape, step)
     set_geometry(tensor, shape, strides, offset // step)
     return max(0, before - offset) // step
 

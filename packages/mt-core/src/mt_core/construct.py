@@ -14,7 +14,7 @@ from .api.arguments import REJECTED
 from .api.arguments import _dtype as to_dtype
 from .devices import device, index_flag
 from .dispatch.dispatcher import backend_for, backend_key_for
-from .dtypes import dtype, from_numpy_dtype, saturated
+from .dtypes import cpp_type_name, dtype, from_numpy_dtype, saturated
 from .factories import check_flag, requiring_grad
 from .keys import CPU
 from .number_range import check_data, integers
@@ -27,7 +27,7 @@ from .storage_tensors import on_storage
 from .tensor import Tensor, new_tensor
 from .typed_storage import TypedStorage
 
-__all__ = ["legacy_of", "legacy_tensor", "tensor"]
+__all__ = ["legacy_of", "legacy_tensor", "refuse_other_device", "tensor"]
 
 
 @overridable_by_modes
@@ -107,7 +107,7 @@ def host_elements(data: Any, d: dtype | None = None) -> tuple[np.ndarray, dtype]
         return _from_numbers(data, type(data), d)
     if isinstance(data, (list, tuple, range)):
         return _from_sequence(data, d)
-    if hasattr(data, "__len__") and hasattr(data, "__getitem__") and not isinstance(data, str):
+    if hasattr(data, "__len__") and hasattr(data, "__getitem__") and not isinstance(data, (str, dict)):
         return _from_sequence(data, d)
     if hasattr(data, "__array__"):
         return _copied_array(np.asarray(data))
@@ -159,6 +159,8 @@ def _from_sequence(data: Any, d: dtype | None) -> tuple[np.ndarray, dtype]:
 
 #: Classes of what most tensors are made of.
 _USUAL = frozenset((bool, int, float, list, tuple, np.ndarray))
+#: More levels than sequences have that are no part of themselves and can become a tensor.
+_MOST_DIMENSIONS = 128
 #: Classes of Python numbers.
 _NUMBERS = frozenset((bool, int, float, complex))
 _FLOATS, _LISTS = {float}, {list}
@@ -176,7 +178,7 @@ def _leaves_of_lists(data: Any) -> _Leaves | None:
     shape, kinds = [len(data)], set(map(type, data))
     while kinds == _LISTS:
         lengths = set(map(len, data))
-        if len(lengths) != 1:
+        if len(lengths) != 1 or len(shape) > _MOST_DIMENSIONS:
             return None
         shape.append(lengths.pop())
         data = list(chain.from_iterable(data))
@@ -194,6 +196,8 @@ def _leaves(data: Any) -> _Leaves:
     """
     shape = _shape_of(data)
     leaves: list[Any] = []
+    if 0 in shape:  # whatever the other items are, none of them is an element
+        return leaves, shape, set()
     _collect(data, shape, 0, leaves)
     return leaves, shape, set(map(type, leaves))
 
@@ -228,6 +232,8 @@ def _shape_of(data: Any) -> tuple[int, ...]:
     shape: list[int] = []
     while _is_sequence(data) or not shape:
         shape.append(len(data))
+        if len(shape) > _MOST_DIMENSIONS:  # a list that holds itself first has no end
+            raise ValueError(f"too many dimensions '{type(data).__name__}'")
         if not len(data):
             break
         data = _first_of(data)
@@ -247,6 +253,8 @@ def _collect(data: Any, shape: tuple[int, ...], depth: int, leaves: list[Any]) -
     if isinstance(data, str):
         raise TypeError("new(): invalid data type 'str'")
     if depth == len(shape):
+        if _holds_itself(data, ()):
+            raise TypeError("new(): self-referential lists are incompatible")
         if _is_sequence(data):
             raise TypeError(f"must be real number, not {type(data).__name__}")
         leaves.append(data)
@@ -261,6 +269,13 @@ def _collect(data: Any, shape: tuple[int, ...], depth: int, leaves: list[Any]) -
             return
     for item in data:
         _collect(item, shape, depth + 1, leaves)
+
+
+def _holds_itself(data: Any, around: tuple[Any, ...]) -> bool:
+    """Whether a list is, at any depth, among its own items."""
+    if not isinstance(data, (list, tuple)):
+        return False
+    return any(data is outer for outer in around) or any(_holds_itself(item, (*around, data)) for item in data)
 
 
 def _inferred(kinds: set[type], leaves: list[Any]) -> dtype:
@@ -312,30 +327,55 @@ def _astype(array: np.ndarray, d: dtype) -> np.ndarray:
 
 
 def legacy_tensor(cls: type, *args: Any, device: Any = None, **kwargs: Any) -> Any:
-    """``Tensor(2, 3)`` (sizes, uninitialized), ``Tensor([1, 2])`` (data), ``Tensor()``, in the default dtype."""
-    result = legacy_of(dtypes.get_default_dtype(), _as_device(device), args, kwargs)
+    """``Tensor(2, 3)`` (sizes, uninitialized), ``Tensor([1, 2])`` (data), ``Tensor()``, in the default dtype.
+
+    ``Tensor(other)`` is a view of a tensor of any dtype.
+    """
+    refuse_other_device("torch.Tensor(tensor, device=device)", _CPU, device, args, kwargs)
+    result = legacy_of(None, None, args, kwargs)
     return result if cls is Tensor else result.as_subclass(cls)
 
 
-def legacy_of(d: dtype, where: device | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
-    """What a class of tensors of one dtype makes of sizes, data, a tensor (then a view of it), or nothing.
+_CPU = device("cpu")
+
+
+def refuse_other_device(form: str, home: device, given: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Refuse the device that a constructor of old was given where it is not the type of its own, `home`.
+
+    Raises
+    ------
+    RuntimeError
+        For another device type, and for any device beside a tensor (the call that `form` writes out).
+    """
+    if given is None:
+        return
+    if isinstance(kwargs.get("other", args[0] if len(args) == 1 else None), Tensor):
+        kind, instead = ("new", "") if form.startswith("tensor.new") else ("constructor", "torch.tensor(...) or ")
+        raise RuntimeError(
+            f"Legacy tensor {kind} of the form {form} is not supported.  Use {instead}torch.as_tensor(...) instead."
+        )
+    kind = device(given).type
+    if kind != home.type:
+        raise RuntimeError(f"legacy constructor expects device type: {home.type} but device type: {kind} was passed")
+
+
+def legacy_of(d: dtype | None, where: device | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
+    """What a constructor of old makes of sizes, data, a storage, a tensor (then a view of it), or nothing.
+
+    With `d` None tensors may have any dtype, and all else is made in the default one.
 
     Raises
     ------
     TypeError
-        For anything else.
+        For anything else, and for a tensor of another dtype than `d`.
     """
-    if not args and kwargs.keys() == {"size"}:
-        args = (Size(kwargs.pop("size")),)
-    if kwargs:
-        raise TypeError(
-            f"new() received an invalid combination of arguments - got unexpected keyword {next(iter(kwargs))}"
-        )
+    args = _unnamed(args, kwargs)
     given = args[0] if len(args) == 1 else None
     if isinstance(given, Tensor):
-        if given._dtype is not d:
-            raise TypeError(f"expected {d!r} (got {given._dtype!r})")
+        if d not in (None, given._dtype):
+            raise TypeError(f"expected {_options(d, given)} (got {_options(given._dtype, given)})")
         return ops.alias(given)
+    d = d or dtypes.get_default_dtype()
     if isinstance(given, (list, tuple, np.ndarray, TypedStorage, UntypedStorage)) and type(given) is not Size:
         return from_data(given, d, where)
     if isinstance(given, str):
@@ -344,3 +384,26 @@ def legacy_of(d: dtype, where: device | None, args: tuple[Any, ...], kwargs: dic
     if not all(isinstance(n, int) for n in sizes):
         raise TypeError(f"new(): data must be a sequence (got {type(args[0]).__name__})")
     return ops.empty(sizes if args else (0,), dtype=d, device=where)
+
+
+def _options(d: dtype, beside: Tensor) -> str:
+    """A dtype and the device of a tensor, as PyTorch's C++ prints them."""
+    return (
+        f"TensorOptions(dtype={cpp_type_name(d)}, device={beside.device}, layout=Strided, "
+        "requires_grad=false (default), pinned_memory=false (default), memory_format=(nullopt))"
+    )
+
+
+def _unnamed(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """The arguments of a constructor of old, of which one may be given by its name."""
+    if not args and len(kwargs) == 1:
+        name, value = next(iter(kwargs.items()))
+        if name == "size":
+            return (Size(value),)
+        if name in ("data", "other"):
+            return (value,)
+    if kwargs:
+        raise TypeError(
+            f"new() received an invalid combination of arguments - got unexpected keyword {next(iter(kwargs))}"
+        )
+    return args

@@ -21,19 +21,30 @@ def einsum(equation: Any, *operands: Any) -> Any:
 
     Raises
     ------
+    ValueError
+        Without operands.
     RuntimeError
         For equations that do not fit the operands.
     """
+    if not operands:
+        raise _nothing_given()
     if not isinstance(equation, str):
         equation, operands = _from_lists(equation, operands)
     given = operands[0] if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else operands
     if not given:
-        raise RuntimeError("einsum(): must provide at least one operand")
+        raise _nothing_given()
     plan = _plan(equation, tuple([operand._array.shape for operand in given]))
     result = plan.parts[0].of(given[0])
     for part, operand, join in zip(plan.parts[1:], given[1:], plan.joins, strict=True):
         result = join.of(result, part.of(operand))
     return plan.last.of(result)
+
+
+def _nothing_given() -> ValueError:
+    return ValueError(
+        "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
+        "subscripts list"
+    )
 
 
 def _from_lists(first: Any, rest: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:

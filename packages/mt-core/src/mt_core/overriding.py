@@ -24,9 +24,9 @@ from .tensor_types import TENSORS
 
 __all__ = [
     "DisableTorchFunction", "DisableTorchFunctionSubclass", "EnableTorchFunction", "FunctionLayer", "Overridden",
-    "Unanswered", "arm", "asking", "disabled_torch_function", "handed_over", "handed_over_from_python",
-    "is_overridden", "must_ask", "overridable", "overridable_builtin", "overridable_by_modes",
-    "overridable_by_name", "refresh",
+    "Unanswered", "arm", "asking", "disabled_torch_dispatch", "disabled_torch_function", "handed_over",
+    "handed_over_from_python", "is_overridden", "must_ask", "overridable", "overridable_builtin",
+    "overridable_by_modes", "overridable_by_name", "refresh",
     "register_member",
 ]  # fmt: skip
 
@@ -130,6 +130,14 @@ def disabled_torch_function(func: Any, types: Any, args: Any = (), kwargs: Any =
         return func(*args, **(kwargs or {}))
 
 
+def disabled_torch_dispatch(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """The ``__torch_dispatch__`` of `Tensor`, which takes no part in dispatch: it calls the function.
+
+    A class that assigns any other is refused when it is to have instances (`subclasses.subclass_keys`).
+    """
+    return func(*args, **(kwargs or {}))
+
+
 # Who is asked
 
 #: Classes of arguments that override nothing; `Tensor` enters itself.
@@ -167,7 +175,7 @@ def must_ask(values: Iterable[Any]) -> bool:
         if value.__class__ in PLAIN:
             continue
         # Of long lists of numbers this is asked without a loop.
-        if value.__class__ not in SEQUENCES or not PLAIN.issuperset(map(type, value)) and must_ask(value):
+        if value.__class__ not in SEQUENCES or not PLAIN.issuperset(map(type, value)):
             break
     else:
         return bool(tls.function_modes) and not off.everything

@@ -55,12 +55,17 @@ def struct_sequence(name: str, fields: tuple[str, ...]) -> type[StructSequence]:
 
 
 def _class_of_operator(name: str) -> type[StructSequence] | None:
-    """The class of the results of the operator `name`; None where it has no named results."""
-    from .dispatch.registry import PACKETS  # lazy: operators are dispatched with the classes of this module
+    """The class of the results of the operator `name`, with ``_out`` of its ``out=`` form; None where it has none."""
+    from .dispatch.registry import PACKETS, find_overload  # lazy: operators are dispatched with the classes here
 
-    packet = PACKETS.get(name)
+    packet = PACKETS.get(name.removesuffix("_out"))
     for overload in packet.overloads() if packet is not None else ():
-        found = result_type(overload.declaration)
+        declaration = overload.declaration
+        if name.endswith("_out"):
+            if declaration.out is None:
+                continue
+            declaration = find_overload(declaration.out).declaration
+        found = result_type(declaration)
         if isinstance(found, type) and issubclass(found, StructSequence):
             return found
     return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .keys import TORCH_FUNCTION
-from .overriding import arm, asking
+from .overriding import arm, asking, disabled_torch_dispatch
 from .overriding import disabled_torch_function as disabled_torch_function
 from .tensor import Tensor
 
@@ -16,9 +16,9 @@ def subclass_keys(cls: type[Tensor]) -> int:
     Raises
     ------
     NotImplementedError
-        Of a class with ``__torch_dispatch__``, which nothing would call.
+        Of a class with a ``__torch_dispatch__`` of its own, which nothing would call.
     """
-    if getattr(cls, "__torch_dispatch__", None) is not None:
+    if getattr(cls, "__torch_dispatch__", None) not in (None, disabled_torch_dispatch):
         raise NotImplementedError(
             f"{cls.__name__} has __torch_dispatch__, which is not supported by mindtorch: operators would not be "
             "handed to it. Override __torch_function__ instead"

@@ -211,6 +211,8 @@ class CastMembers:
         shape = tuple(sizes[0]) if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes
         if self._keys & AUTOGRAD and not (self._keys | mode_triple(tls.mode)[2]) & INFERENCE:
             raise RuntimeError("cannot resize variables that require grad")
+        if memory_format is preserve_format:
+            raise RuntimeError("Unsupported memory formatPreserve")
         if any(n < 0 for n in shape):
             raise RuntimeError(f"requested resize to {list(shape)} ({math.prod(shape)} elements in total)")
         if shape == self._array.shape and memory_format is None:
@@ -226,7 +228,9 @@ class CastMembers:
         return self
 
     def resize_as_(self: Any, the_template: Any, *, memory_format: Any = None) -> Any:
-        """`resize_` to the shape of another tensor."""
+        """`resize_` to the shape of another tensor; with ``torch.preserve_format`` in the other's memory format."""
+        if memory_format is preserve_format:
+            memory_format = _format_of(the_template)
         return self.resize_(tuple(the_template.shape), memory_format=memory_format)
 
     def set_(
@@ -306,6 +310,11 @@ def _fill_from(tensor: Any, start: int) -> None:
 
 def _has_format(tensor: Any, wanted: memory_format | None) -> bool:
     return wanted is None or wanted is preserve_format or tensor.is_contiguous(memory_format=wanted)
+
+
+def _format_of(tensor: Any) -> memory_format:
+    """The channels-last format that a tensor's elements lie in, else the contiguous one."""
+    return next((f for f in (channels_last, channels_last_3d) if _is_channels_last(tensor, f)), contiguous_format)
 
 
 def _is_channels_last(tensor: Any, wanted: memory_format) -> bool:

@@ -7,13 +7,12 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from .construct import legacy_of
+from .construct import legacy_of, refuse_other_device
 from .devices import device as Device
 from .keys import AUTOGRAD, CONJUGATE, CPU, META, NEGATIVE
 from .overriding import DisableTorchFunctionSubclass
-from .storage import UntypedStorage
 from .tensor import Tensor
-from .typed_storage import TypedStorage, _warn_typed_storage_removal, storage_class_of
+from .typed_storage import _warn_typed_storage_removal, storage_class_of
 
 __all__ = ["LegacyMembers"]
 
@@ -40,11 +39,12 @@ class LegacyMembers:
         ------
         TypeError
             For other arguments, and for a tensor of another dtype.
+        RuntimeError
+            For a device of another type, and for any beside a tensor.
         """
         where = self.device if device is None else Device(device)
+        refuse_other_device("tensor.new(tensor, device=device)", self.device, device, args, kwargs)
         with DisableTorchFunctionSubclass():
-            if len(args) == 1 and isinstance(args[0], (UntypedStorage, TypedStorage)):
-                return legacy_of(self.dtype, where, (), {}).set_(args[0])
             return legacy_of(self.dtype, where, args, kwargs)
 
     def is_nonzero(self: Any) -> bool:

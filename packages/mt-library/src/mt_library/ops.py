@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any, NoReturn
 
+from mt_core.dispatch.lookup import composite_of
 from mt_core.dispatch.registry import DECLARATIONS, PACKETS, Overload, find_overload, load_family
 from mt_core.factories import call_factory, pin_position
 from mt_core.overriding import Overridden, handed_over, must_ask
@@ -64,6 +65,13 @@ class OpOverload:
     @property
     def op(self) -> Callable[..., Any]:
         return self
+
+    def decompose(self, /, *args: Any, **kwargs: Any) -> Any:
+        """What the operator can be written in, applied to the arguments; NotImplemented of what is no composite."""
+        composite = composite_of(self._overload)
+        if composite is None:
+            return NotImplemented
+        return composite.function(*bind(self._schema, args, kwargs, self._numbers))
 
     def has_kernel_for_dispatch_key(self, key: Any) -> bool:
         """Whether a kernel was registered for a dispatch key through ``torch.library``."""
@@ -130,6 +138,11 @@ class OpOverloadPacket:
             return overload._call(bound)
         details = "\n\n".join(errors)
         raise RuntimeError(f"Overloaded torch operator invoked from Python failed to match any schema:\n{details}\n")
+
+    @property
+    def op(self) -> Callable[..., Any]:
+        """What calls the operator by its name, whichever overload fits."""
+        return self
 
     def overloads(self) -> list[str]:
         """Names of the overloads."""

@@ -13,6 +13,7 @@ from mt_core.overrides import pop_mode, push_mode
 from mt_core.overriding import DisableTorchFunction as DisableTorchFunction
 from mt_core.overriding import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
 from mt_core.overriding import EnableTorchFunction as _EnableTorchFunction
+from mt_core.overriding import disabled_torch_dispatch as _disabled_torch_dispatch_impl
 from mt_core.overriding import disabled_torch_function as _disabled_torch_function_impl
 from mt_core.overriding import must_ask, off
 from mt_core.random.generator import Generator as Generator
@@ -34,6 +35,7 @@ __all__ = [
     "TensorBase",
     "_EnableTorchFunction",
     "_LinAlgError",
+    "_disabled_torch_dispatch_impl",
     "_disabled_torch_function_impl",
     "_get_function_stack_at",
     "_has_torch_function",

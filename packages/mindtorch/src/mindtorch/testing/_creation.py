@@ -80,11 +80,19 @@ def _bounds(dtype: mt_core.dtype, low: float | None, high: float | None) -> tupl
 
 def _draw(shape: tuple[int, ...], dtype: mt_core.dtype, device: Any, low: float, high: float) -> Tensor:
     if dtype.is_complex:
-        parts = mt_core.empty((*shape, 2), dtype=dtype.to_real(), device=device).uniform_(low, high)
-        return mt_core.view_as_complex(parts)
+        result = mt_core.empty(shape, dtype=dtype, device=device)
+        _fill_evenly(mt_core.view_as_real(result), low, high)
+        return result
     if dtype.is_floating_point:
-        return mt_core.empty(shape, dtype=mt_core.float32, device=device).uniform_(low, high).to(dtype)
+        return _fill_evenly(mt_core.empty(shape, dtype=mt_core.float32, device=device), low, high).to(dtype)
     return mt_core.randint(int(low), int(high), shape, device=device).to(dtype)
+
+
+def _fill_evenly(target: Tensor, low: float, high: float) -> Tensor:
+    """Numbers from [low, high), drawn from half of it where its length is no number of the dtype."""
+    if high - low < mt_core.finfo(target.dtype).max:
+        return target.uniform_(low, high)
+    return target.uniform_(low / 2, high / 2).mul_(2)
 
 
 def _smallest(dtype: mt_core.dtype) -> float:

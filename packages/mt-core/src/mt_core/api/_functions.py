@@ -20,7 +20,7 @@ from ..schema import MISSING
 from ..state import tls
 from ..tensor_types import TENSORS
 from ._quick import NUMBERS, array_operator_fallback, as_device, factory_keys, int_tuple, operator_fallback
-from ._quick import reflected, tensors_keys, unary_operator
+from ._quick import inverted, reflected, tensors_keys
 from .binder import call_method, call_method_as_given, call_packet, call_packet_as_given
 
 __all__ = [

@@ -1015,7 +1015,7 @@ from ..schema import MISSING
 from ..state import tls
 from ..tensor_types import TENSORS
 from ._quick import NUMBERS, array_operator_fallback, as_device, factory_keys, int_tuple, operator_fallback
-from ._quick import reflected, tensors_keys, unary_operator
+from ._quick import inverted, reflected, tensors_keys
 from .binder import call_method, call_method_as_given, call_packet, call_packet_as_given
 
 
@@ -12327,7 +12327,7 @@ class TensorBase:
     __abs__ = abs
 
     def __invert__(self):
-        return unary_operator(TensorBase.bitwise_not, TensorBase.__invert__, self)
+        return inverted(TensorBase.bitwise_not, TensorBase.__invert__, self)
 
     def __matmul__(self, other):
         if other.__class__ in TENSORS:

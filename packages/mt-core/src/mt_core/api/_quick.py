@@ -13,9 +13,8 @@ from ..state import tls
 from ..tensor_types import TENSORS
 
 __all__ = [
-    "NUMBERS", "REFLECTED", "array_operator_fallback", "as_device", "factory_keys",
-    "int_tuple", "operator_fallback", "reflected", "tensors_keys",
-    "unary_operator",
+    "NUMBERS", "REFLECTED", "array_operator_fallback", "as_device", "factory_keys", "int_tuple", "inverted",
+    "operator_fallback", "reflected", "tensors_keys",
 ]  # fmt: skip
 
 #: Classes of Python numbers.
@@ -62,10 +61,18 @@ def factory_keys(where: device | None) -> int:
     return CPU if found is None else backend_key(found.type)
 
 
-def unary_operator(method: Any, told: Any, self: Any) -> Any:
-    """A unary operator that overrides are told of under its own name."""
+def inverted(method: Any, told: Any, self: Any) -> Any:
+    """``~tensor``, the one unary operator that overrides are told of under its own name.
+
+    Raises
+    ------
+    TypeError
+        For floating-point and complex tensors, of which the method says so in other words.
+    """
     if is_overridden(self._keys | tls.mode):
         return handed_over(told, (self,), None)
+    if self._dtype.is_floating_point or self._dtype.is_complex:
+        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
     return method(self)
 
 

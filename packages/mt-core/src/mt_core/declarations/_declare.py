@@ -61,7 +61,7 @@ class Declaration:
         after its own errors, a composite before it begins.
     alias_of : str or None
         The overload that this one is a second name of.
-    exact_out : str
+    exact_out : str, or tuple with one for each result
         Where ``out`` must have the result's dtype: what is said if not (declared as True: `_EXACT_OUT`), with ``{out}`` and ``{expected}`` for the dtypes
         (``{cpp_out}`` and ``{cpp_expected}`` for their C++ names), ``{name}`` for the argument's. Else it is what the result can be cast to.
     out_takes : frozenset of dtype
@@ -134,7 +134,7 @@ class Declaration:
         dtypes: Supported | None = None,
         doc: str = "",
         alias_of: str | None = None,
-        exact_out: bool | str = False,
+        exact_out: bool | str | tuple[str, ...] = False,
         out_takes: frozenset[dtype] = frozenset(),
         out_dtype: Callable[[Any, Any], dtype | None] | None = None,
         apart: frozenset[str] = frozenset(),
@@ -225,7 +225,7 @@ class Facts(TypedDict, total=False):
     dtypes: Supported | None
     doc: str
     alias_of: str
-    exact_out: bool | str
+    exact_out: bool | str | tuple[str, ...]
     out_takes: frozenset[dtype]
     out_dtype: Callable[[Any, Any], dtype | None]
     on_expanded: str

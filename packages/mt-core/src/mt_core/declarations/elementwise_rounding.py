@@ -29,7 +29,8 @@ family.elementwise(
 family.unary("frac", promotion=ARITHMETIC, inplace_variants="function method", check=Supported("frac_cpu", FLOATS),
           exact_out=EXACT_OUT, doc="self - trunc(self).")  # fmt: skip
 family.plain("frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)", out=("Tensor_out", ("mantissa", "exponent")),
-          exact_out="torch.frexp() expects {name} to have dtype {cpp_expected} but got {cpp_out}",
+          exact_out=("torch.frexp() expects mantissa to have dtype {cpp_expected} but got {cpp_out}",
+                     "torch.frexp() expects exponent to have int dtype but got {cpp_out}"),
           doc="mantissa * 2**exponent == self with abs(mantissa) in [0.5, 1); the exponents are int32.")  # fmt: skip
 family.binary("copysign.Tensor", promotion=FLOAT, check=Supported("copysign_cpu", REAL | UNSIGNED),
            doc="The modulus of self with the sign of other.")  # fmt: skip

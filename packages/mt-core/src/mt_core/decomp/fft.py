@@ -354,6 +354,10 @@ _REAL_RESULT = (
     "all inputs, and return_complex=False will raise an error.\nNote: you can still call torch.view_as_real on the "
     "complex output to recover the old return format."
 )
+_SHORT = (
+    "The length of signal is shorter than the length parameter. Result is being padded with zeros in the tail. Please "
+    "check your center and hop_length settings."
+)
 _LOSS = (
     "A window was not provided. A rectangular window will be applied.Please provide the same window used by stft to "
     "make the inversion lossless.To suppress this warning and use a rectangular window, explicitly set "
@@ -528,6 +532,7 @@ def _synthesized(call: _Call, frames: Any, shape: Any, n_fft: int, hop: int, cen
     call.require(float(envelope.abs().min()) >= 1e-11, "window overlap add min: 1\n[ CPUBoolType{} ]")
     result = signal / envelope
     if end > total:
+        warn_once(_SHORT)
         result = ops.constant_pad_nd(result, (0, end - total), 0)
     return result
 

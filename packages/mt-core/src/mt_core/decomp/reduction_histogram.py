@@ -131,11 +131,21 @@ def _one_sided(values: list[Any], h: Any, g: Any) -> Any:
     return -(2 * h + g) / (h * (h + g)) * a + (h + g) / (h * g) * b - h / (g * (h + g)) * c
 
 
+def _check_devices(self: Any, spacing: Sequence[Any]) -> None:
+    elsewhere = [step.device for step in spacing if hasattr(step, "device") and step.device != self.device]
+    if elsewhere:
+        raise RuntimeError(
+            "torch.gradient expected each tensor to be on the same device, but got devices "
+            f"{self.device} and {elsewhere[0]}!"
+        )
+
+
 def _gradient(self: Any, spacing: Any, dim: Any, edge_order: int) -> Any:
     dims = _dims(self, dim)
     if not isinstance(spacing, (list, tuple)):
         spacing = [1 if spacing is None else spacing] * len(dims)
     _check_count(self, spacing, dim, dims)
+    _check_devices(self, spacing)
     _check(self, dims, edge_order)
     return [
         (_uneven if hasattr(step, "narrow") else _even)(self, step, d, edge_order)

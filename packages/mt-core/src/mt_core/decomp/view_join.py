@@ -9,6 +9,7 @@ from typing import Any
 from ..api import _functions as ops
 from ..deprecation import warn_once
 from ..dispatch.registry import register_composite as composite
+from ..dtypes import scalar_type_name
 from ..formats import contiguous_format
 from ..promotion import result_type_of
 from ..shape_rules.view import infer_size
@@ -184,7 +185,8 @@ def tensor_split_tensor(self: Any, tensor_indices_or_sections: Any, dim: int) ->
         )
     if how.dtype.name != "int64":
         raise RuntimeError(
-            f"tensor_split expected tensor_indices_or_sections to have dtype of long, but got {how.dtype}"
+            "tensor_split expected tensor_indices_or_sections to have dtype of long, but got "
+            f"{scalar_type_name(how.dtype)}"
         )
     if not how.dim():
         return tensor_split_sections(self, int(how.item()), dim)
@@ -336,6 +338,11 @@ def chunk_cat(tensors: Any, dim: int, num_chunks: int) -> Any:
         raise RuntimeError("_chunk_cat expects a non-empty input tensor list")
     if num_chunks < 1:
         raise RuntimeError("_chunk_cat expects positive num_chunks")
+    if any(tensor.dim() != tensors[0].dim() for tensor in tensors):
+        if dim < 0:
+            raise RuntimeError("_chunk_cat expects non-negative dim when input tensors have different ndims")
+        if any(dim >= tensor.dim() for tensor in tensors):
+            raise RuntimeError("_chunk_cat expects dim < ndim for all input tensors")
     dim = wrap_dim(dim, tensors[0].dim())
     for tensor in tensors:
         if tensor.numel() == 0:

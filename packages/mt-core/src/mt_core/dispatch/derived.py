@@ -5,7 +5,7 @@ In place and ``out=`` follow from the functional form, the functional one from a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..block import set_geometry
@@ -166,9 +166,9 @@ def _out_list(overload: Overload, functional: Overload) -> Callee:
         with excluding(AUTOGRAD):
             results = functional.call(*args[:at], *args[at + 1 :])
             check_count(overload.name, outs, results)
-            for out, result in zip(outs, results, strict=True):
-                if exact:
-                    check_exact(out, result, exact, also, "out")
+            for out, result, words in zip(outs, results, _words_of(exact, len(outs)), strict=True):
+                if words:
+                    check_exact(out, result, words, also, "out")
                 check_out(out, result)
             for out, result in zip(outs, results, strict=True):
                 if out.shape != result.shape:
@@ -243,12 +243,18 @@ def _is_as_described(out: Tensor, spec: Spec) -> bool:
     return spec.strides is None or is_contiguous(spec.shape, spec.strides)
 
 
+def _words_of(exact: str | tuple[str, ...], count: int) -> Sequence[str]:
+    """What `Declaration.exact_out` says of each of so many results."""
+    return exact if isinstance(exact, tuple) else [exact] * count
+
+
 def _check_of_outs(overload: Overload, outs: list[int]) -> Callable[[int, Tensor, Tensor], None] | None:
     """What the declaration asks of ``out`` arguments: called with position, ``out`` and result. None for nothing."""
     facts, arguments = overload.declaration, overload.schema.arguments
     exact, also, asks = facts.exact_out, facts.out_takes, facts.out_check
     if exact:
-        return lambda at, out, result: check_exact(out, result, exact, also, arguments[at].name)
+        words = dict(zip(outs, _words_of(exact, len(outs)), strict=True))
+        return lambda at, out, result: check_exact(out, result, words[at], also, arguments[at].name)
     if asks is None:
         return None
     names = {i: arguments[i].name for i in outs}

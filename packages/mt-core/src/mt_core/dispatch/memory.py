@@ -110,8 +110,12 @@ def kept_apart(overload: Any, run: Callable[..., Any]) -> Callable[..., Any]:
         for i in written:
             target = args[i]
             for position, refuse in read:
-                for tensor in tensors_in((args[position],)):
+                sources = list(tensors_in((args[position],)))
+                for tensor in sources:
                     refuse(target, tensor)
+                # Without elements it is not yet as large as the result, and PyTorch resizes before it asks.
+                if not target.numel() and any(t is target for t in sources) and any(t.numel() for t in sources):
+                    raise _overlapping()
         return run(*args)
 
     def check_pair(*args: Any) -> Any:

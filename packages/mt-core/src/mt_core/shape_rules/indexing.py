@@ -208,9 +208,12 @@ def _put(self: Any, indices: list[Any], values: Any, mask: Any) -> Spec:
         _check_mask(mask._array.shape, self._array.shape, next(i for i, index in enumerate(indices) if index is mask))
         _require_mask(mask, "masked_fill_")
         return _like(self)
-    _check_indices(indices)
+    if not indices and values._array.shape in ((), self._array.shape):
+        raise RuntimeError("index_put_(): at least one index must be provided")
+    if indices:
+        _check_indices(indices)
     shape = values._array.shape
-    target = indexed_shape(self, indices)
+    target = indexed_shape(self, indices) if indices else self._array.shape
     fits = len(shape) <= len(target) and all(
         n in (1, t) for n, t in zip(reversed(shape), reversed(target), strict=False)
     )

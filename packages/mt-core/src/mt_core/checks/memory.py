@@ -1,0 +1,38 @@
+"""Sizes that no memory has, in PyTorch's words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+__all__ = ["LARGEST", "refuse_size"]
+
+#: The largest number of bytes or elements that PyTorch counts.
+LARGEST = (1 << 63) - 1
+
+
+def refuse_size(
+    shape: Sequence[int], itemsize: int, strides: Sequence[int] | None = None, counted_first: bool = False
+) -> None:
+    """Refuse a tensor whose bytes or strides are more than an int64 counts; strides in elements, row-major without.
+
+    With `counted_first`, too many elements are refused before too many bytes, as where a tensor is resized.
+
+    Raises
+    ------
+    RuntimeError
+        In PyTorch's words.
+    """
+    sizes = list(shape)
+    if strides is not None:
+        reach = 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) if 0 not in sizes else 0
+        if reach * itemsize > LARGEST:
+            raise RuntimeError(f"Storage size calculation overflowed with sizes={sizes} and strides={list(strides)}")
+        return
+    count = math.prod(sizes)
+    if counted_first and count > LARGEST:
+        raise RuntimeError("numel: integer multiplication overflow")
+    if count * itemsize > LARGEST:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={sizes}")
+    if math.prod(max(n, 1) for n in sizes[1:]) > LARGEST:
+        raise RuntimeError("Stride calculation overflowed")
