@@ -376,7 +376,9 @@ def legacy_of(d: dtype | None, where: device | None, args: tuple[Any, ...], kwar
             raise TypeError(f"expected {_options(d, given)} (got {_options(given._dtype, given)})")
         return ops.alias(given)
     d = d or dtypes.get_default_dtype()
-    if isinstance(given, (list, tuple, np.ndarray, TypedStorage, UntypedStorage)) and type(given) is not Size:
+    if isinstance(given, (UntypedStorage, TypedStorage)):
+        return ops.empty((0,), dtype=d, device=where).set_(given)
+    if isinstance(given, (list, tuple, np.ndarray)) and type(given) is not Size:
         return from_data(given, d, where)
     if isinstance(given, str):
         raise TypeError(f"new(): invalid data type '{type(given).__name__}'")
