@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..dtypes import int64, uint8
-from ._checks import FLOATS, INTEGERS, Supported
+from ._checks import FLOATS, INTEGERS, USUAL, Supported
 from ._declare import Family
 
 family = Family("pool")
@@ -128,19 +128,27 @@ for _name in ("bilinear", "bicubic", "lanczos"):
 family.plain(
     "pixel_shuffle(Tensor self, int upscale_factor) -> Tensor",
     **_TOP,
+    dtypes=Supported("pixel_shuffle", USUAL, idle="empty"),
     doc="(*, C r^2, H, W) rearranged to (*, C, H r, W r).",
 )
 family.plain(
     "pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor",
     **_TOP,
+    dtypes=Supported("pixel_unshuffle", USUAL, idle="empty"),
     doc="(*, C, H r, W r) rearranged to (*, C r^2, H, W).",
 )
 family.plain(
     "channel_shuffle(Tensor self, int groups) -> Tensor",
     **_TOP,
+    dtypes=Supported("channel_shuffle", USUAL, idle="empty"),
     doc="Channels dealt out over groups: (g, c) becomes (c, g).",
 )
-family.plain("native_channel_shuffle(Tensor self, int groups) -> Tensor", **_TOP, doc="`channel_shuffle`.")
+family.plain(
+    "native_channel_shuffle(Tensor self, int groups) -> Tensor",
+    **_TOP,
+    dtypes=Supported("channel_shuffle", USUAL, idle="empty"),
+    doc="`channel_shuffle`.",
+)
 family.plain(
     "affine_grid_generator(Tensor theta, int[] size, bool align_corners) -> Tensor",
     **_TOP,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from ._checks import USUAL, Supported
 from .view import family
 
 family.plain(
@@ -40,7 +43,24 @@ family.plain(
     doc="The tensor tiled `repeats[i]` times along each dimension.",
 )
 family.composite("tile(Tensor self, int[] dims) -> Tensor", doc="As `repeat`, with missing leading counts taken as 1.")
-family.plain("flip(Tensor self, int[] dims) -> Tensor", doc="A copy with the order of some dimensions reversed.")
+
+
+def _flip_kernel(args: tuple[Any, ...]) -> str | None:
+    """PyTorch moves rows that stay as they are, and that lie one element after another, without a kernel."""
+    tensor, dims = args
+    array, width = tensor._array, tensor._dtype.itemsize
+    flipped = {dim % max(array.ndim, 1) for dim in dims}
+    several = [dim for dim, size in enumerate(array.shape) if size > 1]
+    if not array.size or not flipped.intersection(several):
+        return None
+    return None if any(array.strides[dim] == width and dim not in flipped for dim in several) else "flip_cpu"
+
+
+family.plain(
+    "flip(Tensor self, int[] dims) -> Tensor",
+    dtypes=Supported(_flip_kernel, USUAL),
+    doc="A copy with the order of some dimensions reversed.",
+)
 family.composite("fliplr(Tensor self) -> Tensor", doc="Order of columns reversed.")
 family.composite("flipud(Tensor self) -> Tensor", doc="Order of rows reversed.")
 family.plain(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._checks import COMPLEX, FLOATS, NUMBERS, Supported
+from ._checks import BOOL, COMPLEX, FLOATS, USUAL, Supported
 from .view import family
 
 family.plain(
@@ -19,7 +19,7 @@ for _n in (1, 2, 3):
         )
         family.plain(
             f"{_mode}_pad{_n}d(Tensor self, int[{2 * _n}] padding) -> Tensor",
-            dtypes=Supported(f"{_mode}_pad{_n}d", NUMBERS),
+            dtypes=Supported(f"{_mode}_pad{_n}d", USUAL - BOOL),
             doc=f"Padding of the last {_n} dimensions by {_mode}.",
             variants="function",
             namespace="torch._C._nn",

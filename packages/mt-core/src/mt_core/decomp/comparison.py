@@ -50,7 +50,19 @@ def allclose(self: Any, other: Any, rtol: float, atol: float, equal_nan: bool) -
 @composite("equal")
 def equal(self: Any, other: Any) -> bool:
     check_same_device([self, other])
+    _require_comparable(self, other)
     return self.shape == other.shape and ops.eq(self, other).all().item()
+
+
+def _require_comparable(self: Any, other: Any) -> None:
+    """Refuse the dtypes for which PyTorch lacks a kernel; it looks for NaN alone where both are one tensor."""
+    d = self._dtype
+    if self.shape != other.shape or other._dtype is not d or not self.numel():
+        return
+    is_one = d.itemsize == 1 and d.is_floating_point and self.is_set_to(other)
+    if is_one or d is dtypes.complex32:
+        kernel = "equal_notnan_cpu" if self.is_set_to(other) else "equal_cpu"
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{scalar_type_name(d)}'")
 
 
 @composite("isin.Scalar_Tensor")

@@ -29,7 +29,7 @@ def rms_norm(input: Any, normalized_shape: Ints, weight: Any, eps: float | None)
     if rank < len(normalized_shape):
         raise ValueError(f"Input tensor must have at least {len(normalized_shape)} dimensions, but got {rank}")
     check_normalized(input, normalized_shape, weight, None, "*")
-    if not input._dtype.is_floating_point and not input._dtype.is_complex:
+    if not (input._dtype.is_floating_point or input._dtype.is_complex) or input._dtype.itemsize == 1:
         raise NotImplementedError(f"\"rms_norm\" not implemented for '{scalar_type_name(input._dtype)}'")
     dims = tuple(range(-len(normalized_shape), 0))
     d = input._dtype

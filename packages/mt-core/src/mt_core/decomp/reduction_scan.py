@@ -230,7 +230,8 @@ def trapezoid_dx(y: Any, dx: Any, dim: int) -> Any:
     if y.shape[dim] == 0:
         return _without(y, dim)
     _check_spacing("trapezoid", dx)
-    return _neighbours(y, dim).sum(dim) * (dx / 2.0)
+    ends = y.select(dim, 0) + y.select(dim, -1)
+    return (y.sum(dim) - ends * 0.5) * dx
 
 
 @composite("trapezoid.x", "trapz.x")
@@ -249,7 +250,7 @@ def cumulative_trapezoid_dx(y: Any, dx: Any, dim: int) -> Any:
     if y.shape[dim] == 0:
         return y.new_zeros(y.shape)
     _check_spacing("cumulative_trapezoid", dx)
-    return (dx / 2.0 * _neighbours(y, dim)).cumsum(dim)
+    return (_neighbours(y, dim) * (dx / 2.0)).cumsum(dim)
 
 
 @composite("cumulative_trapezoid.x")

@@ -10,10 +10,15 @@ from ..dispatch.registry import register_composite as composite
 from ..formats import contiguous_format
 from ..tensor import wrap_dim
 
+#: What is copied where the view itself needs memory of another layout.
+_INSTEAD = {"view": "reshape"}
+
 
 def _declare(view: str, several: bool) -> None:
+    read = _INSTEAD.get(view, view)
+
     def copied(*args: Any) -> Any:
-        result = find_overload(view).call(*args)
+        result = find_overload(read).call(*args)
         if several:
             return tuple(part.clone(memory_format=contiguous_format) for part in result)
         return result.clone(memory_format=contiguous_format)

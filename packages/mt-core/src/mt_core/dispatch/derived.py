@@ -82,6 +82,7 @@ def _inplace_view(functional: Overload) -> Callee | None:
 def _inplace_from_functional(overload: Overload, functional: Overload) -> Callee:
     """Compute aside, check as PyTorch does, then copy into the first argument."""
     guard = overlap_guard(overload.declaration)
+    exact = bool(functional.declaration.exact_out)
     if overload.declaration.out_dtype is not None:
         return _inplace_of_its_dtype(overload, functional)
 
@@ -89,7 +90,7 @@ def _inplace_from_functional(overload: Overload, functional: Overload) -> Callee
         guard(self)
         with excluding(AUTOGRAD):
             result = functional.call(self, *args)
-            check_inplace_result(self, result.shape, result._dtype)
+            check_inplace_result(self, result.shape, result._dtype, exact)
             return self.copy_(result)
 
     return run

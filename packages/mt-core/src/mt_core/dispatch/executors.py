@@ -695,11 +695,12 @@ def _inplace_rule(overload: Overload) -> Callee | None:
     if functional is None:
         return None
     specs = describer(find_overload(functional))
+    exact = bool(find_overload(functional).declaration.exact_out)
 
     def check(self: Tensor, *args: Any) -> None:
         spec = specs(self, *args)
         if isinstance(spec, Spec):
-            check_inplace_result(self, spec.shape, spec.dtype)
+            check_inplace_result(self, spec.shape, spec.dtype, exact)
 
     return check
 

@@ -18,8 +18,8 @@ __all__ = [
 ]  # fmt: skip
 
 
-def check_inplace_result(self: Tensor, shape: Any, d: dtype) -> None:
-    """Refuse a result that does not fit the tensor it is to be written to.
+def check_inplace_result(self: Tensor, shape: Any, d: dtype, exact: bool = False) -> None:
+    """Refuse a result that does not fit the tensor it is to be written to; `exact`: of an operator exact about out.
 
     Raises
     ------
@@ -27,6 +27,10 @@ def check_inplace_result(self: Tensor, shape: Any, d: dtype) -> None:
         In PyTorch's words.
     """
     check_castable(d, self._dtype)
+    if exact and tuple(shape) != tuple(self._array.shape):
+        raise RuntimeError(
+            f"Bad in-place call: input tensor size {list(self.shape)} and output tensor size {list(shape)} should match"
+        )
     check_shape(self, shape)
 
 

@@ -71,7 +71,7 @@ def native_layer_norm(
 
 
 def _check_floating(input: Any, kernel: str) -> None:
-    if not input._dtype.is_floating_point:
+    if not input._dtype.is_floating_point or input._dtype.itemsize == 1:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{scalar_type_name(input._dtype)}'")
 
 
