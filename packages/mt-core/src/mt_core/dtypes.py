@@ -331,6 +331,16 @@ def cpp_type_name(d: dtype) -> str:
     return _CPP_NAMES.get(d.name, scalar_type_name(d))
 
 
+#: Of these, PyTorch has tensor classes in Python.
+_WITH_CLASSES = frozenset({"uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"})
+
+
+def tensor_type_name(d: dtype) -> str:
+    """What PyTorch's messages call the type of CPU tensors: that of their class, or, without one, a name in C++."""
+    name = scalar_type_name(d)
+    return f"torch.{name}Tensor" if d.name in _WITH_CLASSES else f"CPU{name}Type"
+
+
 class finfo:
     """Numerical limits of a floating (or complex: its parts') dtype.
 

@@ -71,8 +71,11 @@ def _at_least(ndim: int) -> Any:
         have = tensor.dim()
         if have >= ndim:
             return tensor
-        if ndim == 3:
-            return tensor.unsqueeze(-1) if have == 2 else tensor.reshape(1, -1, 1)
+        if have == 2:
+            return tensor.unsqueeze(-1)
+        if have == 1:
+            row = tensor.unsqueeze(0)
+            return row if ndim == 2 else row.unsqueeze(-1)
         return tensor.reshape((1,) * (ndim - have) + tuple(tensor.shape))
 
     def function(*tensors: Any) -> Any:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from mt_core.api import _functions as ops
+from mt_core.dispatch.registry import find_overload
 
-from ..rules import derivative, non_differentiable
+from ..rules import derivative, non_differentiable, real_only
 from ._conjugate import conj
 from ._refused import refused_operator
 
@@ -111,3 +112,22 @@ derivative(
 
 non_differentiable("_int_mm")
 refused_operator("_addmm_activation", "self", "mat1", "mat2")
+
+
+def _bilinear_weight(grad: Any, input1: Any, input2: Any) -> Any:
+    products = input1.unsqueeze(2) * input2.unsqueeze(1)
+    sizes = grad.shape[1], input1.shape[1], input2.shape[1]
+    return grad.t().mm(products.reshape(grad.shape[0], sizes[1] * sizes[2])).view(sizes)
+
+
+def _rows(left: Any, right: Any, weight: Any) -> Any:
+    return find_overload("_trilinear.of_rows").call(left, right, weight)
+
+
+derivative(
+    "_trilinear.of_rows",
+    input1=lambda grad, input2, weight: _rows(grad, input2, weight.transpose(0, 1)),
+    input2=lambda grad, input1, weight: _rows(grad, input1, weight.permute((2, 0, 1))),
+    weight=_bilinear_weight,
+)
+real_only("_trilinear.of_rows")

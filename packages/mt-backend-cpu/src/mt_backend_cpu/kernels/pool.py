@@ -233,4 +233,5 @@ for _spatial in (1, 2, 3):
         kernel(f"avg_pool{_spatial}d_backward")(_average_backward(_spatial))
         kernel(f"max_pool{_spatial}d_with_indices")(_maximum(_spatial))
         kernel(f"adaptive_max_pool{_spatial}d")(_adaptive_maximum(_spatial))
-    fused(f"max_pool{_spatial}d", Accepts(dtypes=FLOATS))(_maximum_alone(_spatial))
+    _ranks = {"self": (3,)} if _spatial == 1 else {}
+    fused(f"max_pool{_spatial}d", Accepts(dtypes=FLOATS, ranks=_ranks))(_maximum_alone(_spatial))

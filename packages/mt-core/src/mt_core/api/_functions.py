@@ -168,6 +168,7 @@ __all__ = [
     '_softmax_backward_data',
     '_to_copy',
     '_transform_bias_rescale_qkv',
+    '_trilinear',
     '_unique2',
     '_unsafe_masked_index',
     '_unsafe_masked_index_put_accumulate',
@@ -1191,6 +1192,8 @@ _aten_to_copy_packet = packet('_to_copy', 'creation', ('_to_copy',))
 _aten_to_copy_kernels = overload('_to_copy', 'creation').cache
 _aten_transform_bias_rescale_qkv_packet = packet('_transform_bias_rescale_qkv', 'attention', ('_transform_bias_rescale_qkv',))
 _aten_transform_bias_rescale_qkv_kernels = overload('_transform_bias_rescale_qkv', 'attention').cache
+_aten_trilinear_packet = packet('_trilinear', 'matmul', ('_trilinear.of_rows',))
+_aten_trilinear_of_rows_kernels = overload('_trilinear.of_rows', 'matmul').cache
 _aten_unique2_packet = packet('_unique2', 'sort', ('_unique2',))
 _aten_unique2_kernels = overload('_unique2', 'sort').cache
 _aten_unsafe_masked_index_packet = packet('_unsafe_masked_index', 'indexing', ('_unsafe_masked_index',))
@@ -6799,6 +6802,41 @@ def _transform_bias_rescale_qkv(_qkv=MISSING, _qkv_bias=MISSING, _num_heads=MISS
         _transform_bias_rescale_qkv, _aten_transform_bias_rescale_qkv_packet, (_qkv, _qkv_bias, _num_heads),
         (more, qkv_bias, num_heads),
         ('qkv_bias', 'num_heads'), args, kwargs,
+    )
+
+def _trilinear(_input1=MISSING, _input2=MISSING, _weight=MISSING, /, more=MISSING, input2=MISSING, weight=MISSING, *args, **kwargs):
+    """_trilinear(input1, input2, weight) -> Tensor
+
+    `bilinear` of rows: (n, i), (n, j), (o, i, j) -> (n, o)."""
+    if _input2 is not MISSING:
+        if input2 is not MISSING: kwargs['input2'] = input2
+        input2 = _input2
+    if _weight is not MISSING:
+        if weight is not MISSING: kwargs['weight'] = weight
+        weight = _weight
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _input1.__class__ in TENSORS
+                and input2.__class__ in TENSORS
+                and weight.__class__ in TENSORS
+            ):
+                return _aten_trilinear_of_rows_kernels[
+                    _input1._keys
+                    | input2._keys
+                    | weight._keys
+                    | tls.mode
+                ](
+                    _input1,
+                    input2,
+                    weight,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _trilinear, _aten_trilinear_packet, (_input1, _input2, _weight),
+        (more, input2, weight),
+        ('input2', 'weight'), args, kwargs,
     )
 
 def _unique2(_input=MISSING, _sorted=MISSING, _return_inverse=MISSING, _return_counts=MISSING, /, more=MISSING, sorted=MISSING, return_inverse=MISSING, return_counts=MISSING, *args, **kwargs):
@@ -32449,6 +32487,7 @@ NAMESPACES = {
         ('_norm_over', '_norm_over'),
         ('_pad_circular', '_pad_circular'),
         ('_prelu_kernel_backward', '_prelu_kernel_backward'),
+        ('_trilinear', '_trilinear'),
         ('_upsample_bicubic2d_aa_backward', '_upsample_bicubic2d_aa_backward'),
         ('_upsample_bilinear2d_aa_backward', '_upsample_bilinear2d_aa_backward'),
         ('_upsample_lanczos2d_aa_backward', '_upsample_lanczos2d_aa_backward'),

@@ -34,7 +34,7 @@ family.plain(
     "bool[3] output_mask) -> (Tensor, Tensor, Tensor)", variants="", dtypes=Supported("GroupNormBackwardKernelImpl", FLOATS),
 )  # fmt: skip
 family.composite(
-    "group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> Tensor", dtypes=Supported("GroupNormKernelImpl", FLOATS),
+    "group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> Tensor",
     variants="function", doc="Normalization over groups of channels of (N, C, *).",
 )  # fmt: skip
 family.plain(

@@ -56,7 +56,6 @@ for _n, _place in ((1, _TOP), (2, _NN), (3, _NN)):
         family.plain(_with_places, dtypes=_ordered, **_place, doc=_doc)
     family.composite(
         f"max_pool{_n}d(Tensor self, {_dilated}) -> Tensor",
-        dtypes=Supported("max_pool1d_impl", FLOATS) if _n == 1 else None,
         **_TOP,
         doc="Largest elements of windows.",
     )

@@ -35,8 +35,8 @@ def _plain(spatial: int) -> Convolution:
     """``conv1d`` and its kin, padded by numbers of elements."""
 
     def conv(input: Any, weight: Any, bias: Any, stride: Ints, padding: Ints, dilation: Ints, groups: int) -> Any:
-        batch, had = _batched(input, spatial, f"conv{spatial}d")
         check_bias_dtype(input, bias)
+        batch, had = _batched(input, spatial, f"conv{spatial}d")
         result = ops.convolution(
             batch,
             weight,
@@ -57,6 +57,7 @@ def _named(spatial: int, conv: Convolution) -> Convolution:
     """``conv1d`` and its kin, padded as a word says: ``"valid"`` not at all, ``"same"`` to the input's size."""
 
     def conv_named(input: Any, weight: Any, bias: Any, stride: Ints, padding: str, dilation: Ints, groups: int) -> Any:
+        _batched(input, spatial, f"conv{spatial}d")  # another rank is refused before all else
         if padding == "valid":
             return conv(input, weight, bias, stride, (0,) * spatial, dilation, groups)
         if padding != "same":

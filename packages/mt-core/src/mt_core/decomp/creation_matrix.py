@@ -51,7 +51,7 @@ def diag(self: Any, diagonal: int) -> Any:
         return ops.diag_embed(self, diagonal, -2, -1)
     if self.dim() != 2:
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {self.dim()}D")
-    return self.diagonal(diagonal).clone()
+    return ops.diagonal_copy(self, diagonal)
 
 
 @composite("diag_embed", explicit=True)

@@ -141,8 +141,7 @@ def native_batch_norm(
         if running_mean is None or running_var is None:
             if not input.numel():
                 return input.clone(), input.new_empty((0,)), input.new_empty((0,))
-            name = "running_mean" if running_mean is None else "running_var"
-            raise RuntimeError(f"{name} must be defined in evaluation mode")
+            _require_running(running_mean, running_var)
         result, mean, variance, _ = ops._batch_norm(input, weight, bias, running_mean, running_var, eps)
         return result, *_as_kept(input, (weight, bias, running_mean, running_var), mean, variance)
     result, mean, variance, rstd = ops._batch_norm(input, weight, bias, None, None, eps)
@@ -233,6 +232,20 @@ def batch_norm_update_stats(input: Any, running_mean: Any, running_var: Any, mom
     return mean, variance
 
 
+def _require_running(running_mean: Any, running_var: Any) -> None:
+    for name, running in (("running_mean", running_mean), ("running_var", running_var)):
+        if running is None:
+            raise RuntimeError(f"{name} must be defined in evaluation mode")
+
+
+def _of_nothing(input: Any, weight: Any, bias: Any) -> Any:
+    """Without elements nothing is looked at but the first factor and summand, which belong to the history."""
+    result = input.clone()
+    if weight is not None:
+        result = result * weight.select(0, 0)
+    return result if bias is None else result + bias.select(0, 0)
+
+
 @composite("batch_norm")
 def batch_norm(
     input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float,
@@ -242,10 +255,13 @@ def batch_norm(
     """input (N, C, *), all others (C,) -> (N, C, *); running statistics are brought up to date in place."""
     if (running_mean is None) != (running_var is None) and training:
         raise ValueError("running_mean and running_var must either both be None or neither be None")
-    if input._array.ndim >= 2:
-        _check_channels(
-            input._array.shape[1], running_mean=running_mean, running_var=running_var, weight=weight, bias=bias
-        )
+    shape = input._array.shape
+    if not input.numel():
+        return _of_nothing(input, weight, bias)
+    channels = shape[1] if len(shape) > 1 else 0
+    _check_channels(channels, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias)
+    if not training:
+        _require_running(running_mean, running_var)
     return ops.native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
 
 

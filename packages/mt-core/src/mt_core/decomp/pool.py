@@ -7,6 +7,8 @@ from itertools import chain
 from typing import Any
 
 from ..api import _functions as ops
+from ..autograd_state import is_grad_enabled
+from ..declarations._checks import FLOATS, Supported
 from ..determinism import alert_not_deterministic
 from ..dispatch.registry import register_composite as composite
 from ..layout import suggested_format
@@ -15,6 +17,8 @@ from ..shape_rules.pool import adaptive_shape, check_adaptive_average, check_cou
 from ._lines import mapped, spread
 
 Ints = tuple[int, ...]
+
+_LINES = Supported("max_pool1d_impl", FLOATS)
 
 
 def _check_line(self: Any, name: str) -> None:
@@ -66,6 +70,9 @@ def adaptive_max_pool1d(self: Any, output_size: Ints) -> tuple[Any, Any]:
 def max_pool1d(self: Any, kernel_size: Ints, stride: Ints, padding: Ints, dilation: Ints, ceil_mode: bool) -> Any:
     """self (N, C, L) or (C, L) -> (N, C, T) or (C, T), T the number of windows."""
     check_line(self, kernel_size, stride, padding, dilation, ceil_mode)
+    _LINES.require((self,), self._dtype)
+    if self.dim() == 2 and not (self.requires_grad and is_grad_enabled()):
+        return ops.max_pool1d(self.unsqueeze(0), kernel_size, stride, padding, dilation, ceil_mode).squeeze_(0)
     return ops.max_pool1d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
 
 

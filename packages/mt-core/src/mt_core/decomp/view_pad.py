@@ -1,33 +1,15 @@
-"""Padding with what the tensor itself holds.
-
-Each dimension is read through an index that says which element a border shows.
-"""
+"""Padding with what the tensor itself holds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from .. import dtypes
 from ..api import _functions as ops
-from ..construct import from_data
 from ..dispatch.registry import register_composite as composite
 from ..resampling import bordered_map
 from ._lines import mapped, spread
 
 Ints = tuple[int, ...]
-
-
-def _read(self: Any, pad: Ints, source: Callable[[int, int], int]) -> Any:
-    result = self
-    for i in range(len(pad) // 2):
-        dim = self.dim() - 1 - i
-        size = self.shape[dim]
-        before, after = pad[2 * i], pad[2 * i + 1]
-        if before or after:
-            index = [source(j, size) for j in range(-before, size + after)]
-            result = result.index_select(dim, from_data(index, dtypes.int64, self.device))
-    return result
 
 
 def _declare(name: str, spatial: int) -> None:
@@ -63,8 +45,35 @@ def pad_circular(self: Any, pad: Ints) -> Any:
             raise RuntimeError("Padding value causes wrapping around more than once.")
         if pad[2 * i] + pad[2 * i + 1] + self.shape[at] < 0:
             raise RuntimeError("Negative padding value is resulting in an empty dimension")
-    made = _read(self, pad, lambda j, size: j % size)
-    return self.clone() if made is self else made  # PyTorch fills a tensor of its own even where nothing is added
+    last = self.dim() - 1
+    sides = [(last - i, pad[2 * i], pad[2 * i + 1]) for i in range(len(pad) // 2)]
+    shape = list(self.shape)
+    for at, before, after in sides:
+        shape[at] += before + after
+    made = self.new_empty(shape)
+    inside, shown = made, self
+    for at, before, after in sides:
+        inside = _cut(inside, at, max(before, 0), max(after, 0))
+        shown = _cut(shown, at, max(-before, 0), max(-after, 0))
+    inside.copy_(shown)
+    for at, before, after in sides:
+        _wrap(made, at, before, after)
+    return made
+
+
+def _cut(self: Any, dim: int, before: int, after: int) -> Any:
+    """A view without so many elements at either side of a dimension."""
+    return self.narrow(dim, before, self.shape[dim] - before - after)
+
+
+def _wrap(made: Any, dim: int, before: int, after: int) -> None:
+    """Fill the borders of a dimension, in place, with what lies at the other side of its inside."""
+    size, begin = made.shape[dim], max(before, 0)
+    end = size - max(after, 0)
+    if before > 0:
+        made.narrow(dim, 0, before).copy_(made.narrow(dim, end - before, before))
+    if after > 0:
+        made.narrow(dim, end, after).copy_(made.narrow(dim, begin, after))
 
 
 @composite("pad")
@@ -87,4 +96,10 @@ def pad(self: Any, pad: Ints, mode: str, value: float | None) -> Any:
         if mode in ("reflect", "replicate"):
             return getattr(ops, f"{'reflection' if mode == 'reflect' else 'replication'}_pad{spatial}d")(self, pad)
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
-    raise NotImplementedError("Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now")
+    raise NotImplementedError(
+        f"Padding size {len(pad)} is not supported for {self.dim()}D input tensor.\n"
+        "Supported combinations for non-constant padding:\n"
+        "  - 2D or 3D input: padding size = 2 (pads last dimension)\n"
+        "  - 3D or 4D input: padding size = 4 (pads last 2 dimensions)\n"
+        "  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"
+    )

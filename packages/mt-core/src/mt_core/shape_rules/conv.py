@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..dispatch.registry import register_shape_rule as shape_rule
-from ..dtypes import bfloat16, cpp_type_name, dtype, float16, float32, scalar_type_name
-from ..dtypes import bool as bool_
+from ..dtypes import bfloat16, cpp_type_name, dtype, float16, float32, scalar_type_name, tensor_type_name
 from ..layout import channels_last_strides, suggested_format
 from ..spec import Spec
 
@@ -39,15 +38,9 @@ def _same_dtype(input: Any, weight: Any, bias: Any, kernels: bool) -> None:
                 raise RuntimeError(words)
 
 
-def _type_name(d: dtype) -> str:
-    """What PyTorch calls the type of CPU tensors; the younger dtypes have no class in Python."""
-    name = scalar_type_name(d)
-    return f"CPU{name}Type" if d.is_complex or d in (bfloat16, bool_) else f"torch.{name}Tensor"
-
-
 def _unlike(input: dtype, other: dtype, name: str) -> str:
     """PyTorch's words, which depend on the kernel that would run: of networks' dtypes, of complex ones, of the rest."""
-    words = f"Input type ({_type_name(input)}) and {name} type ({_type_name(other)}) should be the same"
+    words = f"Input type ({tensor_type_name(input)}) and {name} type ({tensor_type_name(other)}) should be the same"
     if input in (float32, float16, bfloat16):
         return f"{words} or input should be a MKLDNN tensor and {name} is a dense tensor"
     if input.is_complex or other.is_complex:
@@ -262,7 +255,8 @@ def im2col(self: Any, kernel_size: Ints, dilation: Ints, padding: Ints, stride: 
     _check_window(None, kernel_size, dilation, padding, stride)
     if len(shape) < 3:
         for dim in (1, 2):
-            self.size(dim)  # raises what PyTorch says of too few dimensions
+            if not self.size(dim):  # raises what PyTorch says of too few dimensions, where none is empty
+                break
     if len(shape) not in (3, 4) or 0 in shape[-3:]:
         raise RuntimeError(
             "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for "

@@ -6,9 +6,10 @@ from typing import Any
 
 from .. import dtypes
 from ..dispatch.registry import register_shape_rule as shape_rule
-from ..dtypes import cpp_type_name, scalar_type_name
+from ..dtypes import cpp_type_name, scalar_type_name, tensor_type_name
 from ..number_range import check_factor, check_number
 from ..spec import Spec
+from ..tensor import no_dimensions
 
 
 @shape_rule("mm")
@@ -56,8 +57,10 @@ def _check_batches(batch1: Any, batch2: Any) -> None:
 def mv(self: Any, vec: Any) -> Spec:
     """self (M, K), vec (K,) -> (M,)."""
     a, b = self._array.shape, vec._array.shape
+    if not a:
+        raise no_dimensions(0)
     if len(a) != 2 or len(b) != 1:
-        raise RuntimeError(f"vector + matrix @ vector expected, got {1 if len(b) == 1 else 0}, {len(a)}, {len(b)}")
+        raise RuntimeError(f"vector + matrix @ vector expected, got 1, {len(a)}, {len(b)}")
     if a[1] != b[0]:
         raise RuntimeError(f"size mismatch, got input ({a[0]}), mat ({a[0]}x{a[1]}), vec ({b[0]})")
     if self._dtype is not vec._dtype:
@@ -98,7 +101,7 @@ def check_expandable(self: Any, target: tuple[int, ...]) -> None:
         bad = next((i for i in range(1, len(shape) + 1) if i > len(target) or shape[-i] not in (1, target[-i])), 1)
         if len(shape) > len(target):
             raise RuntimeError(
-                f"expand(torch.{scalar_type_name(self._dtype)}Tensor{{{list(shape)}}}, size={list(target)}): the "
+                f"expand({tensor_type_name(self._dtype)}{{{list(shape)}}}, size={list(target)}): the "
                 f"number of sizes provided ({len(target)}) must be greater or equal to the number of dimensions in "
                 f"the tensor ({len(shape)})"
             )

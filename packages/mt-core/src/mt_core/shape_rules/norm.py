@@ -61,8 +61,8 @@ def native_layer_norm(
     input: Any, normalized_shape: Ints, weight: Any, bias: Any, eps: float
 ) -> tuple[Spec, Spec, Spec]:
     """input (*L, *S), weight (*S), bias (*S) -> result (*L, *S), mean and 1/deviation (*L, 1, ..., 1)."""
-    check_normalized(input, normalized_shape, weight, bias)
     check_parameter_types(input._dtype, weight, bias)
+    check_normalized(input, normalized_shape, weight, bias)
     _check_floating(input, "LayerNormKernelImpl")
     shape = input._array.shape
     lead = len(shape) - len(normalized_shape)

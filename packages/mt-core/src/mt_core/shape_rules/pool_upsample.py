@@ -24,8 +24,9 @@ def _checked(shape: Ints, output_size: Ints, spatial: int) -> Ints:
     if len(shape) != spatial + 2:
         raise RuntimeError(f"It is expected input_size equals to {spatial + 2}, but got size {len(shape)}")
     if any(n <= 0 for n in (*shape[2:], *output_size)):
+        joint = "and " if spatial == 1 else ""
         raise RuntimeError(
-            f"Input and output sizes should be greater than 0, but got input {_sizes(shape[2:])} output "
+            f"Input and output sizes should be greater than 0, but got input {_sizes(shape[2:])} {joint}output "
             f"{_sizes(output_size)}"
         )
     return (*shape[:2], *output_size)

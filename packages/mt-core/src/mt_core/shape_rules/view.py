@@ -7,7 +7,7 @@ from typing import Any
 
 from ..block import block_of
 from ..dispatch.registry import register_shape_rule as shape_rule
-from ..dtypes import scalar_type_name
+from ..dtypes import scalar_type_name, tensor_type_name
 from ..meta_array import contiguous_strides
 from ..spec import View
 from ..tensor import wrap_dim
@@ -175,38 +175,30 @@ def expand(self: Any, size: Ints, implicit: bool) -> View:
             f"expand({_type_text(self)}{{{list(shape)}}}, size={list(size)}): the number of sizes provided "
             f"({len(size)}) must be greater or equal to the number of dimensions in the tensor ({len(shape)})"
         )
-    new_shape, new_strides = [], []
-    for i, wanted in enumerate(size):
-        have = shape[i - lead] if i >= lead else 1
+    new_shape, new_strides = list(size), [0] * len(size)
+    following = 0 if not shape else 1  # what a row-major reader would expect of a new dimension of size 1
+    for i in reversed(range(len(size))):
+        have, stride = (shape[i - lead], strides[i - lead]) if i >= lead else (1, following)
+        wanted = size[i]
         if wanted == -1 and i < lead:
             raise RuntimeError(
                 f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {i}"
             )
         if wanted in (-1, have):
-            new_shape.append(have)
-            new_strides.append(strides[i - lead] if i >= lead else (0 if wanted != 1 else _lead_stride(shape, strides)))
-        elif have == 1 and wanted >= 0:
-            new_shape.append(wanted)
-            new_strides.append(0)
-        else:
+            new_shape[i], new_strides[i] = have, stride
+        elif have != 1 or wanted < 0:
             raise RuntimeError(
                 f"The expanded size of the tensor ({wanted}) must match the existing size ({have}) at non-singleton "
                 f"dimension {i}.  Target sizes: {list(size)}.  Tensor sizes: {list(shape)}"
             )
+        following = new_shape[i] * new_strides[i]
     return View(new_shape, new_strides, self.storage_offset())
 
 
-def _lead_stride(shape: Ints, strides: Ints) -> int:
-    """Stride of a new leading dimension of size 1: what a row-major reader would expect there."""
-    return shape[0] * strides[0] if shape else 1
-
-
 def _type_text(tensor: Any) -> str:
-    return (
-        f"torch.{scalar_type_name(tensor._dtype)}Tensor"
-        if tensor.is_cpu
-        else f"torch.{tensor.device.type}.{scalar_type_name(tensor._dtype)}Tensor"
-    )
+    if tensor.is_cpu:
+        return tensor_type_name(tensor._dtype)
+    return f"torch.{tensor.device.type}.{scalar_type_name(tensor._dtype)}Tensor"
 
 
 @shape_rule("squeeze")

@@ -42,7 +42,7 @@ def _check(self: Any, pad: Ints, spatial: int, name: str) -> None:
     if len(pad) != 2 * spatial:
         raise RuntimeError(f"padding size is expected to be {2 * spatial}, but got: {len(pad)}")
     shape = tuple(self._array.shape)
-    if len(shape) not in (spatial + 1, spatial + 2):
+    if len(shape) not in (spatial + 1, spatial + 2) or 0 in shape[-1 - spatial :]:
         raise RuntimeError(
             f"Expected {spatial + 1}D or {spatial + 2}D (batch mode) tensor with possibly 0 batch size and other "
             f"non-zero dimensions for input, but got: {list(shape)}"

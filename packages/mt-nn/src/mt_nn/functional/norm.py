@@ -197,11 +197,7 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
 
 
 def _verify_batch_size(size: list[int] | tuple[int, ...]) -> None:
-    per_channel = 1
-    for dim, n in enumerate(size):
-        if dim != 1:
-            per_channel *= n
-    if per_channel == 1:
+    if size[0] * math.prod(size[2:]) == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {size}")
 
 

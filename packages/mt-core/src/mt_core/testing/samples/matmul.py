@@ -26,6 +26,7 @@ cases(
     "dot vdot", lambda t: call(t(3), t(3)), lambda t: call(t(3, dtype=dtypes.complex64), t(3, dtype=dtypes.complex64))
 )
 cases("outer ger", lambda t: call(t(2), t(3)))
+cases("_trilinear.of_rows", lambda t: call(t(2, 3), t(2, 4), t(5, 3, 4)))
 cases("_linear_of_rows", lambda t: call(t(4), t(2, 3), t(4, 3)), lambda t: call(t(1), t(2, 3), t(4, 3)))
 cases("addmm", lambda t: call(t(2, 4), t(2, 3), t(3, 4)), lambda t: call(t(4), t(2, 3), t(4, 3).t(), beta=0.5, alpha=2))
 cases("addmv", lambda t: call(t(2), t(2, 3), t(3)), lambda t: call(t(), t(2, 3), t(3), beta=0, alpha=2))
