@@ -9,6 +9,7 @@ from mt_core.autograd_state import is_grad_enabled
 from mt_core.dispatch.registry import find_overload
 from mt_core.formats import contiguous_format
 from mt_core.layout import suggested_format
+from mt_core.shape_rules.pool import check_adaptive_gradient
 
 from ..rules import derivative, zeros
 from ._parts import derivative_of_parts, following
@@ -41,8 +42,10 @@ def _average(spatial: int) -> None:
     )
 
 
-def _maximum(spatial: int, any_layout: bool = True) -> Any:
+def _maximum(spatial: int, any_layout: bool = True, adaptive: bool = False) -> Any:
     def gradient(grad: Any, self: Any, result1: Any) -> Any:
+        if adaptive:
+            check_adaptive_gradient(grad, f"adaptive_max_pool{spatial}d_backward")
         lead = tuple(self.shape[:-spatial])
         area = 1
         for n in self.shape[-spatial:]:
@@ -62,6 +65,6 @@ def _maximum(spatial: int, any_layout: bool = True) -> Any:
 for _spatial in (2, 3):
     _average(_spatial)
     derivative(f"max_pool{_spatial}d_with_indices", self=_maximum(_spatial))
-    derivative(f"adaptive_max_pool{_spatial}d", self=_maximum(_spatial, _spatial < 3))
+    derivative(f"adaptive_max_pool{_spatial}d", self=_maximum(_spatial, _spatial < 3, adaptive=True))
     derivative_of_parts(f"fractional_max_pool{_spatial}d", "self", differentiable_outputs=(True, False), follows=True)
     derivative_of_parts(f"grid_sampler_{_spatial}d", "input", "grid")

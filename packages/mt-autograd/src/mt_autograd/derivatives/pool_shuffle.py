@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from mt_core.api import _functions as ops
@@ -24,8 +25,9 @@ derivative(
 def _unpooled(spatial: int) -> Any:
     def gradient(grad: Any, self_spec: Any, indices: Any) -> Any:
         shape = tuple(self_spec.shape)
-        flat = grad.reshape((*shape[:-spatial], -1)).gather(-1, indices.reshape((*shape[:-spatial], -1)))
-        return flat.reshape(shape)
+        lead = shape[:-spatial]
+        flat = grad.reshape((*lead, math.prod(grad.shape[-spatial:])))
+        return flat.gather(-1, indices.reshape((*lead, math.prod(shape[-spatial:])))).reshape(shape)
 
     return gradient
 

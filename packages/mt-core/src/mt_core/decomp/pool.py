@@ -11,7 +11,7 @@ from ..autograd_state import is_grad_enabled
 from ..declarations._checks import FLOATS, Supported
 from ..determinism import alert_not_deterministic
 from ..dispatch.registry import register_composite as composite
-from ..layout import suggested_format
+from ..layout import strides_like, suggested_format
 from ..resampling import averaging_map
 from ..shape_rules.pool import adaptive_shape, check_adaptive_average, check_counts, check_line
 from ._lines import mapped, spread
@@ -91,7 +91,9 @@ def _adaptive(self: Any, output_size: Ints, spatial: int) -> Any:
 
 def _mean(self: Any, spatial: int) -> Any:
     """The mean of each channel, (N, C, 1, ..., 1) or (C, 1, ..., 1)."""
-    return self.mean(tuple(range(-spatial, 0)), keepdim=True)
+    means = self.mean(tuple(range(-spatial, 0)), keepdim=True)
+    strides = strides_like(self, tuple(means.shape)) if self.dim() == spatial + 2 else None
+    return means if strides is None else means.as_strided_(means.shape, strides)
 
 
 @composite("adaptive_avg_pool1d")

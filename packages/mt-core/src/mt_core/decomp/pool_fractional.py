@@ -63,8 +63,8 @@ def _window_positions(
 def _starts(sample: Any, size: int, window: int, windows: int) -> Any:
     """Where windows start: (n, c, windows), the last at the end."""
     last = ops.full((*sample.shape, 1), size - window, dtype=dtypes.int64, device=sample.device)
-    if windows == 1:
-        return last
+    if windows <= 1:
+        return last[..., :windows]
     step = ops.full((), size - window, dtype=sample.dtype, device=sample.device) / (windows - 1)
     offsets = ops.arange(windows - 1, dtype=sample.dtype, device=sample.device)
     sample = sample.unsqueeze(-1)

@@ -16,7 +16,7 @@ from ..dtypes import dtype, from_numpy_dtype
 from ..errors import NoElements
 from ..factories import check_options
 from ..keys import BACKEND_MASK, CPU, FLAGS, META, OTHER_INDEX, STRIDED, WIDTH
-from ..meta_array import MetaArray
+from ..meta_array import MetaArray, contiguous_strides
 from ..return_types import result_type
 from ..spec import Spec, is_contiguous
 from ..state import excluding, mode_triple, nested, tls
@@ -247,11 +247,7 @@ class Preparation:
             given[self.names[name]] = value
         call = self.call(kernel, args, given, specs)
         index_is_known = not self.is_factory or self.keys & (CPU | META)
-        if (
-            index_is_known
-            and isinstance(specs, Spec)
-            and (specs.strides is None or is_contiguous(specs.shape, specs.strides))
-        ):
+        if index_is_known and isinstance(specs, Spec) and _is_row_major(specs):
             call.stored, call.dtype = specs.dtype.numpy_dtype, specs.dtype
         return call
 
@@ -427,6 +423,11 @@ def index_of(backend: Any, args: tuple[Any, ...], singles: Any, lists: Any) -> i
     return None
 
 
+def _is_row_major(spec: Spec) -> bool:
+    """Whether a result has row-major strides, along dimensions of size 1 too."""
+    return spec.strides is None or tuple(spec.strides) == contiguous_strides(spec.shape)
+
+
 def wrapper(backend: Any, keys: int) -> Callable[[Spec, int | None], Callable[[Any], Tensor]]:
     """(spec, device index) -> (array -> tensor), in the spec's dtype and layout whatever the kernel left."""
     array_type, as_array, cast, contiguous = backend.array_type, backend.as_array, backend.cast, backend.contiguous
@@ -442,17 +443,19 @@ def wrapper(backend: Any, keys: int) -> Callable[[Spec, int | None], Callable[[A
                 array = cast(array, d)
             return new_tensor(contiguous(array), d, keys)
 
-        if spec.strides is None or is_contiguous(spec.shape, spec.strides):
+        if _is_row_major(spec):
             return row_major
         shape, strides = spec.shape, spec.strides
+        # Strides along dimensions of size 1 are the rule's too: (N, C, 1, 1) in channels_last is contiguous as well.
+        laid_out_keys = keys if is_contiguous(shape, strides) else keys | STRIDED
         in_bytes = tuple([s * d.itemsize for s in strides])
 
         def laid_out(array: Any) -> Tensor:
             if array.__class__ is array_type and array.dtype is stored and array.strides == in_bytes:
-                return new_tensor(array, d, keys | STRIDED)
+                return new_tensor(array, d, laid_out_keys)
             target = backend.empty(shape, d, strides, index)
             backend.copy(target, as_array(array))
-            return new_tensor(target, d, keys | STRIDED)
+            return new_tensor(target, d, laid_out_keys)
 
         return laid_out
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from .. import dtypes
 from ..dispatch.registry import register_shape_rule as shape_rule
-from ..layout import strides_like, suggested_format
-from ..spec import Spec
+from ..formats import channels_last_3d
+from ..layout import channels_last_strides, strides_like, suggested_format
+from ..spec import Spec, is_contiguous
 from ..windows import pooled_size, windows_of
 
 Ints = tuple[int, ...]
@@ -124,10 +126,20 @@ def _check_line_window(self: Any, kernel: int, stride: int, padding: int, dilati
 def _checked_layout(self: Any, spatial: int, shape: Ints) -> Ints | None:
     """Strides of what `max_pool2d` and `max_pool3d` give: PyTorch's kernels know the layout of one rank each."""
     wanted = suggested_format(self)
+    if spatial == 3 and _is_volume_with_channels_last(self):
+        return channels_last_strides((1, *shape), channels_last_3d)[1:]
     if wanted is not None and self._array.ndim != spatial + 2:
         name = "ChannelsLast" if spatial == 2 else "ChannelsLast3d"
         raise RuntimeError(f"Unsupported memory format. Supports only {name}, Contiguous")
     return strides_like(self, shape)
+
+
+def _is_volume_with_channels_last(self: Any) -> bool:
+    """Whether a tensor (C, D, H, W) is one of a batch in channels_last_3d."""
+    shape, strides = tuple(self._array.shape), self.stride()
+    if len(shape) != 4 or is_contiguous(shape, strides):
+        return False
+    return strides == channels_last_strides((1, *shape), channels_last_3d)[1:]
 
 
 def _pairs(prefix: str, values: Ints) -> str:
@@ -225,8 +237,19 @@ def _declare_adaptive(spatial: int) -> None:
     @shape_rule(f"_adaptive_avg_pool{spatial}d_backward")
     def average_backward(grad_output: Any, self: Any) -> Spec:
         """grad_output (N, C, *T) or (C, *T), self (N, C, *S) or (C, *S) -> like self."""
+        check_adaptive_gradient(grad_output, f"adaptive_avg_pool{spatial}d_backward")
         shape = tuple(self._array.shape)
         return Spec(shape, grad_output._dtype, _kept_layout(self, spatial, shape))
+
+
+def check_adaptive_gradient(grad_output: Any, name: str) -> None:
+    """Refuse the gradient of an adaptively pooled tensor that is empty in other dimensions than the batch."""
+    shape = list(grad_output._array.shape)
+    if 0 in shape[1:]:
+        raise RuntimeError(
+            f"{name}(): Expected grad_output to have non-zero size for non-batch dimensions, but grad_output has sizes "
+            f"{shape} with dimension {shape.index(0, 1)} being empty"
+        )
 
 
 def adaptive_shape(self: Any, output_size: Ints, spatial: int, name: str) -> Ints:
@@ -242,8 +265,8 @@ def adaptive_shape(self: Any, output_size: Ints, spatial: int, name: str) -> Int
         got = f"got {list(shape)}" if average else f"got: {list(shape)}"
         raise RuntimeError(f"{name}(): Expected {spatial + 1}D or {spatial + 2}D tensor, but {got}")
     result = (*shape[:-spatial], *output_size)
-    for i in range(spatial):
-        at = len(shape) - spatial + i
+    first = len(shape) - spatial if average and spatial < 3 else 1
+    for at in range(first, len(shape)):
         if shape[at] == 0:
             # PyTorch averages a line as a plane of height 1.
             plane, sizes = (
@@ -253,6 +276,8 @@ def adaptive_shape(self: Any, output_size: Ints, spatial: int, name: str) -> Int
                 f"{plane}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
                 f"{list(sizes)} with dimension {len(sizes) - len(shape) + at} being empty"
             )
+    if math.prod(result) * self._dtype.itemsize >= 1 << 63:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(result)}")
     if any(n < 0 for n in output_size):
         if not average:
             raise RuntimeError(f"Trying to create tensor with negative dimension {min(output_size)}: {list(result)}")

@@ -202,10 +202,8 @@ def _unpool_output_size(
     count = len(kernel_size)
     strides = kernel_size if stride is None else _ntuple(count)(stride)
     pooled = input.size()[-count:]
-    default = [
-        (size - 1) * step + kernel - 2 * pad
-        for size, step, kernel, pad in zip(pooled, strides, kernel_size, padding, strict=True)
-    ]
+    # By position: of too few sizes it is Python's IndexError, and what is too many the operator refuses.
+    default = [(pooled[i] - 1) * strides[i] + kernel_size[i] - 2 * padding[i] for i in range(count)]
     if output_size is None:
         return default
     if len(output_size) == count + 2:
