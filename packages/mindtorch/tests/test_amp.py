@@ -288,6 +288,48 @@ def test_calls_in_the_wrong_order_are_refused(scaler, parameter):
         scaler.update()
 
 
+class Unscaling(Descent):
+    """An optimizer that unscales gradients itself; what it finds is kept."""
+
+    _step_supports_amp_scaling = True
+
+    def step(self):
+        self.found = (None if self.grad_scale is None else float(self.grad_scale), float(self.found_inf))
+        return super().step()
+
+
+class Asking(Descent):
+    _step_supports_amp_scaling = True
+
+    def step(self, *, grad_scaler=None):
+        self.found = grad_scaler
+        return super().step()
+
+
+@pytest.mark.parametrize("bad", [False, True])
+@pytest.mark.parametrize("unscaled", [False, True])
+def test_an_optimizer_that_unscales_itself_steps_always_and_is_told_what_to_do(scaler, parameter, bad, unscaled):
+    optimizer = Unscaling(parameter)
+    scaler.scale(parameter.sum() * (math.inf if bad else 1)).backward()
+    factor, before = scaler.get_scale(), parameter.grad.clone()
+    if unscaled:
+        scaler.unscale_(optimizer)
+    assert scaler.step(optimizer) == "stepped"
+    assert optimizer.found == (None if unscaled else factor, float(bad))
+    assert torch.equal(parameter.grad, before / factor if unscaled else before)
+    assert not hasattr(optimizer, "grad_scale") and not hasattr(optimizer, "found_inf")
+    scaler.update()
+    assert (scaler.get_scale() < factor) == bad
+
+
+def test_an_optimizer_that_asks_for_the_scaler_is_handed_it(scaler, parameter):
+    optimizer = Asking(parameter)
+    scaler.scale(parameter.sum()).backward()
+    with pytest.warns(FutureWarning, match="stop passing itself"):
+        assert scaler.step(optimizer) == "stepped"
+    assert optimizer.found is scaler
+
+
 def test_half_gradients_and_missing_gradients_are_refused(scaler, parameter):
     scaler.scale(parameter)
     with pytest.raises(AssertionError, match="No inf checks were recorded for this optimizer"):

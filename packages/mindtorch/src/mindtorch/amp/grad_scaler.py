@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import inspect
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -159,12 +160,43 @@ class GradScaler:
         progress = self._progress_of(optimizer)
         if progress.state is OptState.STEPPED:
             raise RuntimeError("step() has already been called since the last update().")
+        if getattr(optimizer, "_step_supports_amp_scaling", False):
+            return self._step_of_unscaling(optimizer, progress, args, kwargs)
         if progress.state is OptState.READY:
             self.unscale_(optimizer)
         if progress.finite is None:
             raise AssertionError("No inf checks were recorded for this optimizer.")
         progress.state = OptState.STEPPED
         return optimizer.step(*args, **kwargs) if progress.finite else None
+
+    def _step_of_unscaling(self, optimizer: Any, progress: _Progress, args: Any, kwargs: dict[str, Any]) -> Any:
+        """The step of an optimizer that unscales gradients itself, and leaves out what is not finite.
+
+        It is handed the scaler if it asks for it, else it finds the factor as ``grad_scale`` (None where gradients are
+        unscaled already) and 1 or 0 as ``found_inf`` among its attributes.
+        """
+        if "grad_scaler" in inspect.signature(optimizer.step).parameters:
+            warnings.warn(
+                "GradScaler is going to stop passing itself as a keyword argument to the passed optimizer. In the near "
+                "future GradScaler registers `grad_scale: Tensor` and `found_inf: Tensor` to the passed optimizer and "
+                "let the optimizer use them directly.",
+                FutureWarning,
+                stacklevel=3,
+            )
+            result = optimizer.step(*args, **kwargs, grad_scaler=self)
+            progress.state = OptState.STEPPED
+            return result
+        if progress.state is OptState.READY:
+            progress.finite = _unscale(_gradients(optimizer), 1.0)
+        scale = self._scale_tensor()
+        before = getattr(optimizer, "grad_scale", None)
+        unscaled = progress.state is OptState.UNSCALED
+        optimizer.grad_scale = before if unscaled else scale * (1 if before is None else before)
+        optimizer.found_inf = mt_core.full_like(scale, float(progress.finite is False))
+        result = optimizer.step(*args, **kwargs)
+        progress.state = OptState.STEPPED
+        del optimizer.grad_scale, optimizer.found_inf
+        return result
 
     def update(self, new_scale: float | Tensor | None = None) -> None:
         """Adapt the factor to what the steps since the last update met, or set it."""
