@@ -91,6 +91,8 @@ _MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in nam
 def __getattr__(name: str) -> _Any:
     if name in _SUBMODULES:
         return importlib.import_module(f"{__name__}.{name}")
+    if name == "Storage":  # whichever class the default dtype has just now
+        return _core.typed_storage.storage_class_of(_core.get_default_dtype())
     module = _MODULE_OF.get(name)
     if module is None:
         device_module = _module_of_device(name)
@@ -111,7 +113,7 @@ def _module_of_device(name: str) -> _ModuleType | None:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_SUBMODULES, *_MODULE_OF})
+    return sorted({*globals(), *_SUBMODULES, *_MODULE_OF, "Storage"})
 
 
 if _is_torch_free():

@@ -80,7 +80,7 @@ class _GradSwitch:
             )
             return self._over(lambda *args, **kwargs: function(*args, **kwargs))
         if _is_generator(function):
-            return _wrap_generator(self.clone, function)
+            return generator_within(self.clone, function)
 
         return functools.wraps(function)(self._over(function))
 
@@ -107,7 +107,7 @@ def _is_generator(function: Any) -> bool:
     return inspect.isgeneratorfunction(function)
 
 
-def _wrap_generator(switch: Any, function: Any) -> Any:
+def generator_within(switch: Any, function: Any) -> Any:
     """A generator function whose body, but not its consumer, runs in the mode."""
 
     @functools.wraps(function)

@@ -73,7 +73,8 @@ class dtype:
             self.numpy_dtype = np.dtype(getattr(ml_dtypes, self._storage))
             return self.numpy_dtype
         if attribute == "is_signed":
-            raise RuntimeError("isSignedType not supported for quantized types")
+            bits = self.name.startswith("bits")
+            raise RuntimeError("Bits types are undefined" if bits else "isSignedType not supported for quantized types")
         raise AttributeError(f"'torch.dtype' object has no attribute '{attribute}'")
 
     def __repr__(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,20 @@ _FORMS = (
     " * (Sequence data, *, torch.device device, torch.dtype dtype)\n"
     " * (*, UntypedStorage wrap_storage, torch.dtype dtype)\n"
 )
+
+_LEGACY_FORMS = (
+    "{}.__new__ received an invalid combination of arguments. Expected one of:\n * no arguments\n * (int size)\n"
+    " * (Sequence data)\n * (*, UntypedStorage wrap_storage)\n"
+)
+_WITH_WRAPPED = "No positional arguments should be given when using 'wrap_storage'"
+#: The numbers that storages of quantized dtypes show.
+_SHOWN = {dtypes.quint8: np.uint8, dtypes.qint8: np.int8, dtypes.qint32: np.int32} | dict.fromkeys(
+    (dtypes.quint4x2, dtypes.quint2x4), np.uint8
+)
+
+
+def _element_type(d: dtype) -> np.dtype:
+    return np.dtype(_SHOWN[d]) if d in _SHOWN else d.numpy_dtype
 
 
 def _warn_typed_storage_removal(stacklevel: int = 3) -> None:
@@ -58,11 +72,12 @@ class TypedStorage:
     ) -> None:  # fmt: skip
         if not _internal:
             _warn_typed_storage_removal()
-        if len(args) > 1:
-            raise RuntimeError(_FORMS + "Too many positional arguments")
         if wrap_storage is not None:
-            self._wrap(wrap_storage, dtype)
+            if args:
+                raise RuntimeError(_FORMS + _WITH_WRAPPED)
+            self._wrap(wrap_storage, dtype, device)
             return
+        _check_content(_FORMS, args)
         self.dtype = dtype or dtypes.get_default_dtype()
         content = args[0] if args else 0
         if isinstance(content, int):
@@ -70,11 +85,13 @@ class TypedStorage:
         else:
             self._untyped_storage = UntypedStorage(_as_bytes(content, self.dtype)).to(device=device)
 
-    def _wrap(self, storage: UntypedStorage, d: dtype | None) -> None:
+    def _wrap(self, storage: UntypedStorage, d: dtype | None, place: Any) -> None:
         if d is None:
             raise RuntimeError(_FORMS + "Argument 'dtype' must be specified")
         if not isinstance(d, dtypes.dtype):
             raise TypeError(f"{_FORMS}Argument 'dtype' must be torch.dtype, not {type(d)}")
+        if place is not None:
+            raise RuntimeError(f"{_FORMS}Argument 'device' should not be specified when 'wrap_storage' is given")
         if not isinstance(storage, UntypedStorage):
             raise TypeError(f"{_FORMS}Argument 'wrap_storage' must be UntypedStorage, but got {type(storage)}")
         self.dtype = d
@@ -119,7 +136,7 @@ class TypedStorage:
 
     def _elements(self) -> np.ndarray:
         count = self.size() * self.dtype.itemsize
-        return self._untyped_storage._host_bytes()[:count].view(self.dtype.numpy_dtype)
+        return self._untyped_storage._host_bytes()[:count].view(_element_type(self.dtype))
 
     def _write(self, start: int, elements: np.ndarray) -> None:
         self._untyped_storage._write(start * self.dtype.itemsize, elements.view(np.uint8).reshape(-1))
@@ -135,12 +152,12 @@ class TypedStorage:
         if not isinstance(index, (int, slice)):
             raise RuntimeError(f"can't index a {type(self)} with {type(index)}")
         if not isinstance(value, (bool, int, float, complex)):
-            raise TypeError(f"can't assign a {type(value).__name__} to a {self.type()}")
+            raise RuntimeError(f"cannot set item with value type {type(value)}")
         where = index if isinstance(index, slice) else slice(self._position(index), self._position(index) + 1)
         start, stop, step = where.indices(self.size())
         if step != 1:
             raise RuntimeError(f"Trying to slice with a step of {step}, but only a step of 1 is supported")
-        self._write(start, np.full(max(0, stop - start), value, self.dtype.numpy_dtype))
+        self._write(start, np.full(max(0, stop - start), value, _element_type(self.dtype)))
 
     def _position(self, index: int) -> int:
         size = self.size()
@@ -239,6 +256,8 @@ class TypedStorage:
     def __deepcopy__(self, memo: dict[Any, Any]) -> TypedStorage:
         return self._like(self._untyped_storage.__deepcopy__(memo))
 
+    _deepcopy = __deepcopy__
+
     def to(self, *, device: Any, non_blocking: bool = False) -> TypedStorage:
         """The storage on another device: the same bytes where they already are there, otherwise a copy."""
         return self._like(self._untyped_storage.to(device=device))
@@ -329,13 +348,26 @@ def _scalar(element: Any) -> Any:
 
 
 def _as_bytes(content: Any, d: dtype) -> np.ndarray:
-    if isinstance(content, str):
-        raise TypeError("new(): invalid data type 'str'")
-    return np.array(list(content), d.numpy_dtype).view(np.uint8)
+    if isinstance(content, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{type(content).__name__}'")
+    return np.array(list(content), _element_type(d)).view(np.uint8)
+
+
+def _check_content(forms: str, args: Sequence[Any]) -> None:
+    """Refuse what is neither nothing, nor a number of elements, nor a sequence of them."""
+    if len(args) > 1:
+        raise RuntimeError(forms + "Too many positional arguments")
+    if args and not isinstance(args[0], (int, Sequence)):
+        raise TypeError(f"{forms}Argument type not recognized: {type(args[0])}")
 
 
 class _LegacyStorageMeta(type):
     dtype: dtype
+
+    @property
+    def _dtype(cls) -> dtypes.dtype:
+        """Its dtype, under PyTorch's inner name."""
+        return cls.dtype
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return type(instance) is TypedStorage and instance.dtype is cls.dtype
@@ -346,13 +378,21 @@ class _LegacyStorage(TypedStorage, metaclass=_LegacyStorageMeta):
 
     dtype: dtype
 
-    def __new__(cls, *args: Any, wrap_storage: Any = None, **unknown: Any) -> Any:
-        for name in unknown:
-            raise RuntimeError(
-                f"{cls}.__new__ received an invalid combination of arguments. Expected one of:\n * no arguments\n"
-                " * (int size)\n * (Sequence data)\n * (*, UntypedStorage wrap_storage)\n"
-                f"Keyword argument '{name}' cannot be specified"
-            )
+    def __new__(
+        cls, *args: Any, wrap_storage: Any = None, dtype: Any = None, device: Any = None, _internal: bool = False
+    ) -> Any:
+        if cls is _LegacyStorage:
+            raise RuntimeError("Only child classes of _LegacyStorage can be instantiated")
+        forms = _LEGACY_FORMS.format(cls)
+        for name, value in (("device", device), ("dtype", dtype)):
+            if value is not None:
+                raise RuntimeError(f"{forms}Keyword argument '{name}' cannot be specified")
+        if wrap_storage is None:
+            _check_content(forms, args)
+        elif args:
+            raise RuntimeError(forms + _WITH_WRAPPED)
+        elif not isinstance(wrap_storage, UntypedStorage):
+            raise TypeError(f"{forms}Argument 'wrap_storage' must be UntypedStorage, but got {type(wrap_storage)}")
         return TypedStorage(*args, wrap_storage=wrap_storage, dtype=cls.dtype, _internal=True)
 
     @classmethod

@@ -8,6 +8,7 @@ from weakref import ref
 import mindtorch._C._functions as _functions  # noqa: F401 - an attribute of this module
 from mt_core.api import _functions as _VariableFunctionsClass  # noqa: F401 - pickles reach operators by it
 from mt_core.autograd_state import is_grad_enabled as is_grad_enabled
+from mt_core.determinism import DETERMINISM
 from mt_core.errors import LinAlgError as _LinAlgError
 from mt_core.overrides import pop_mode, push_mode
 from mt_core.overriding import DisableTorchFunction as DisableTorchFunction
@@ -146,3 +147,13 @@ def _autograd_fallback() -> Any:
     from mt_library import autograd_fallback  # lazy: it loads the engine
 
     return autograd_fallback
+
+
+def _get_deterministic_fill_uninitialized_memory() -> bool:
+    """What ``torch.utils.deterministic.fill_uninitialized_memory`` is."""
+    return DETERMINISM.fills_memory
+
+
+def _set_deterministic_fill_uninitialized_memory(mode: bool) -> None:
+    """Set ``torch.utils.deterministic.fill_uninitialized_memory``."""
+    DETERMINISM.fills_memory = mode

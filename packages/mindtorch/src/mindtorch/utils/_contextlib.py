@@ -7,11 +7,15 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from mt_core.autograd_state import generator_within
+
 __all__ = ["context_decorator"]
 
 
 def context_decorator(ctx: Any, func: Callable[..., Any]) -> Callable[..., Any]:
     """A function each call of which runs in a context: `ctx` itself, or a fresh ``ctx()`` if it is callable.
+
+    The body of a generator runs there, but not what consumes it.
 
     Raises
     ------
@@ -21,6 +25,9 @@ def context_decorator(ctx: Any, func: Callable[..., Any]) -> Callable[..., Any]:
     if inspect.isclass(func):
         raise RuntimeError(f"Cannot decorate classes; it is ambiguous which of the methods of {func} are meant.")
     fresh = ctx if callable(ctx) else lambda: ctx
+
+    if inspect.isgeneratorfunction(func):
+        return generator_within(fresh, func)
 
     @functools.wraps(func)
     def decorated(*args: Any, **kwargs: Any) -> Any:

@@ -15,6 +15,7 @@ from mt_core.checks.indexing import (
     refuse_looked_up,
     refuse_picked,
     refuse_selected,
+    refuse_selected_of_none,
     refuse_short_source,
 )
 from mt_core.dispatch.kernel import Accepts
@@ -192,6 +193,8 @@ def index_select(self: np.ndarray, dim: int, index: np.ndarray) -> np.ndarray:
             refuse_selected()
         return self.copy()
     if not within(index, self.shape[dim]):
+        if not self.size and self.ndim > 1:
+            refuse_selected_of_none(_first(index, 0, self.shape[dim]), self.shape[dim])
         refuse_selected()
     return self.take(index.reshape(-1), dim)
 

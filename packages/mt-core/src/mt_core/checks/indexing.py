@@ -6,7 +6,7 @@ from typing import NoReturn
 
 __all__ = [
     "refuse_classes", "refuse_copied", "refuse_flat", "refuse_index", "refuse_looked_up", "refuse_picked",
-    "refuse_selected", "refuse_short_source",
+    "refuse_selected", "refuse_selected_of_none", "refuse_short_source",
 ]  # fmt: skip
 
 
@@ -30,6 +30,13 @@ def refuse_picked(index: int, dim: int, size: int) -> NoReturn:
 def refuse_selected() -> NoReturn:
     """Whole slices (`index_select`, `index_add`, `embedding`): an index outside of the dimension."""
     raise IndexError("index out of range in self")
+
+
+def refuse_selected_of_none(index: int, size: int) -> NoReturn:
+    """`index_select` from a tensor without elements: an index outside of the dimension."""
+    if not size:
+        raise RuntimeError("index_select(): self indexing axis dim should be positive")
+    raise RuntimeError(f"INDICES element is out of DATA bounds, id={index} axis_dim={size}")
 
 
 def refuse_copied() -> NoReturn:

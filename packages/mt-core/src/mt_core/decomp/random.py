@@ -14,7 +14,7 @@ from ..api import _functions as ops
 from ..dispatch.dispatcher import backend_key_for
 from ..dispatch.registry import KernelCache, overload
 from ..dispatch.registry import register_composite as composite
-from ..dispatch.writing import take_shape, write_result
+from ..dispatch.writing import resize_out, take_shape, write_result
 from ..dtypes import scalar_type_name
 from ..formats import contiguous_format
 from ..layout import broadcast_shapes
@@ -248,7 +248,8 @@ def normal_tensor_tensor(mean: Any, std: Any, generator: Any) -> Any:
 def normal_tensor_tensor_out(mean: Any, std: Any, generator: Any, out: Any) -> Any:
     _check_deviations(std)
     shape = broadcast_shapes([tuple(mean.shape), tuple(std.shape)])
-    return _normal_tensor_tensor(_resized(out, shape, None, None), mean, std, generator)
+    resize_out(out, shape)
+    return out.copy_(_normal_tensor_tensor(ops.empty_like(out), mean, std, generator))  # written to once
 
 
 @composite("normal.Tensor_float", explicit=True)
@@ -260,7 +261,8 @@ def normal_tensor_float(mean: Any, std: float, generator: Any) -> Any:
 @composite("normal.Tensor_float_out", explicit=True)
 def normal_tensor_float_out(mean: Any, std: float, generator: Any, out: Any) -> Any:
     check_std(std)
-    return _normal_tensor_float(_resized(out, mean.shape, None, None), mean, std, generator)
+    resize_out(out, broadcast_shapes([tuple(mean.shape), tuple(out.shape)]))  # PyTorch makes deviations of this shape
+    return out.copy_(_normal_tensor_float(ops.empty_like(out), mean, std, generator))  # written to once
 
 
 @composite("normal.float_Tensor", explicit=True)
@@ -272,7 +274,8 @@ def normal_float_tensor(mean: float, std: Any, generator: Any) -> Any:
 @composite("normal.float_Tensor_out", explicit=True)
 def normal_float_tensor_out(mean: float, std: Any, generator: Any, out: Any) -> Any:
     _check_deviations(std)
-    return _normal_float_tensor(_resized(out, std.shape, None, None), mean, std, generator)
+    resize_out(out, std.shape)
+    return out.copy_(_normal_float_tensor(ops.empty_like(out), mean, std, generator))  # written to once
 
 
 @composite("normal.float_float", explicit=True)
