@@ -17,7 +17,6 @@ CALLS: dict[str, Callable[..., Any]] = {
     "a kernel that fills": lambda out: mt_core.add(ONES, 1, out=out),
     "a kernel that fills, of one argument": lambda out: mt_core.exp(ONES, out=out),
     "a kernel that fills, of three": lambda out: mt_core.lerp(ONES, ONES, 0.5, out=out),
-    "joined": lambda out: mt_core.stack([ONES], out=out),
 }
 
 
@@ -28,6 +27,15 @@ def test_floats_do_not_go_into_integers(call: Callable[..., Any]) -> None:
     with warnings.catch_warnings(), pytest.raises(RuntimeError, match=message):
         warnings.simplefilter("error")
         call(out)
+    assert out.tolist() == [7] and out._version == 0
+
+
+def test_joins_refuse_in_words_of_their_own() -> None:
+    out = mt_core.full((1,), 7)
+    message = "input types can't be cast to the desired output type Long"
+    with warnings.catch_warnings(), pytest.raises(TypeError, match=message):
+        warnings.simplefilter("error")
+        mt_core.cat([ONES], out=out)
     assert out.tolist() == [7] and out._version == 0
 
 

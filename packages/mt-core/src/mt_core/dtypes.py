@@ -324,6 +324,15 @@ _CPP_NAMES = {
     "bfloat16": "c10::BFloat16",
     "complex64": "c10::complex<float>",
     "complex128": "c10::complex<double>",
+    "complex32": "c10::complex<c10::Half>",
+    "uint16": "short unsigned int",
+    "uint32": "unsigned int",
+    "uint64": "long unsigned int",
+    "float8_e4m3fn": "c10::Float8_e4m3fn",
+    "float8_e4m3fnuz": "c10::Float8_e4m3fnuz",
+    "float8_e5m2": "c10::Float8_e5m2",
+    "float8_e5m2fnuz": "c10::Float8_e5m2fnuz",
+    "float8_e8m0fnu": "c10::Float8_e8m0fnu",
 }
 
 

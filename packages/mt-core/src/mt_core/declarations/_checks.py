@@ -54,19 +54,27 @@ class OutDtypes:
         With ``{name}`` for the argument ("result" where it is ``out``), and ``{out}`` and ``{expected}`` for the dtypes.
     accepts
         Called with the result's dtype and that of ``out``; what the result can be cast to, unless said otherwise.
+    error
+        The class of the refusal.
     """
 
-    __slots__ = ("words", "accepts")
+    __slots__ = ("words", "accepts", "error")
 
-    def __init__(self, words: str, accepts: Callable[[dtype, dtype], bool] = can_cast) -> None:
+    def __init__(
+        self,
+        words: str,
+        accepts: Callable[[dtype, dtype], bool] = can_cast,
+        error: type[Exception] = RuntimeError,
+    ) -> None:
         self.words = words
         self.accepts = accepts
+        self.error = error
 
     def require(self, name: str, result: dtype, out: dtype) -> None:
-        """Raise PyTorch's RuntimeError for an ``out`` that is not accepted."""
+        """Raise PyTorch's error for an ``out`` that is not accepted."""
         if result is not out and not self.accepts(result, out):
             shown = {"out": scalar_type_name(out), "expected": scalar_type_name(result)}
-            raise RuntimeError(self.words.format(name="result" if name == "out" else name, **shown))
+            raise self.error(self.words.format(name="result" if name == "out" else name, **shown))
 
 
 class Refusal:

@@ -76,6 +76,8 @@ class Declaration:
         is refused.
     out_check : OutDtypes or None
         What ``out`` may be, where that is neither, or is said in other words.
+    resizes_first : bool
+        An ``out`` gets the result's shape before its dtype is refused.
     any_shape_out : bool
         An ``out`` with as many elements as the result, of one dimension, keeps its shape.
     """
@@ -110,6 +112,7 @@ class Declaration:
         "on_expanded",
         "out_check",
         "any_shape_out",
+        "resizes_first",
     )
 
     def __init__(
@@ -142,6 +145,7 @@ class Declaration:
         on_expanded: str = "",
         out_check: OutDtypes | None = None,
         any_shape_out: bool = False,
+        resizes_first: bool = False,
     ) -> None:
         self.schema = schema
         self.family = family
@@ -170,6 +174,7 @@ class Declaration:
         self.on_expanded = on_expanded
         self.out_check = out_check
         self.any_shape_out = any_shape_out
+        self.resizes_first = resizes_first
         self.inplace: str | None = None
         self.out: str | None = None
         if (check if kind != "elementwise" else dtypes) is not None:
@@ -231,6 +236,7 @@ class Facts(TypedDict, total=False):
     on_expanded: str
     out_check: OutDtypes
     any_shape_out: bool
+    resizes_first: bool
 
 
 class Options(Facts, total=False):
@@ -291,7 +297,7 @@ class Family:
         Arguments that may share no memory with what the in-place and ``out=`` forms write, or all of it only.
     out_check : OutDtypes
         Which other dtypes it takes, and what it says of the rest.
-    any_shape_out : bool
+    any_shape_out, resizes_first : bool
         See `Declaration`.
     """
 

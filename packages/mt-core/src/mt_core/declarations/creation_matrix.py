@@ -69,6 +69,7 @@ family.composite(
     "diag(Tensor self, int diagonal=0) -> Tensor",
     out=True,
     exact_out=True,
+    resizes_first=True,
     doc="A matrix with a vector on a diagonal, or the diagonal of a matrix.",
 )
 family.composite(

@@ -284,18 +284,21 @@ family.composite(
     "select_scatter(Tensor self, Tensor src, int dim, int index) -> Tensor",
     out=True,
     exact_out=True,
+    resizes_first=True,
     doc="A copy of self with `src` written at one index of a dimension.",
 )
 family.composite(
     "slice_scatter(Tensor self, Tensor src, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor",
     out=True,
     exact_out=True,
+    resizes_first=True,
     doc="A copy of self with `src` written to a slice of a dimension.",
 )
 family.composite(
     "diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor",
     out=True,
     exact_out=True,
+    resizes_first=True,
     doc="A copy of self with `src` written to a diagonal.",
 )
 family.composite(

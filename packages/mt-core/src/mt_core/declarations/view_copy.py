@@ -38,15 +38,17 @@ def copy_name(view: str) -> str:
     return f"{packet}_copy{dot}{overload}"
 
 
-#: The ``out=`` forms of several copies; all but the first take no other dtype.
+#: The ``out=`` forms of several copies.
 _LISTS = {"split.Tensor": "Tensor_out", "unbind.int": "int_out", "split_with_sizes": "out"}
 
 for _view, (_arguments, _returns) in COPIES.items():
     family.composite(f"{copy_name(_view)}{_arguments} -> {_returns}", variants="function", out=_LISTS.get(_view, True),
-                  exact_out=_view in list(_LISTS)[1:],
+                  exact_out=_view != "split.Tensor", resizes_first=_view not in _LISTS,
                   doc=f"A copy of what `{_view.partition('.')[0]}` views.")  # fmt: skip
 family.composite(
     "narrow_copy(Tensor self, int dim, int start, int length) -> Tensor",
     out=True,
+    exact_out="Expected self.dtype() == output.dtype() to be true, but got false.  (Could this error message be improved?  "
+    "If so, please report an enhancement request to PyTorch.)",
     doc="A copy of what `narrow` views.",
 )

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._checks import USUAL, Supported
+from ._checks import USUAL, OutDtypes, Supported
 from .view import family
+
+#: What is said of an ``out`` of operators that join tensors.
+_JOINED = OutDtypes("torch.cat(): input types can't be cast to the desired output type {out}", error=TypeError)
 
 family.plain(
     "cat(Tensor[] tensors, int dim=0) -> Tensor",
     variants="function",
     out=True,
     apart="tensors",
+    out_check=_JOINED,
     doc="Tensors one after another along an existing dimension; dtypes promote, empty 1-d tensors are skipped.",
 )
 for _name in ("concat", "concatenate"):
@@ -20,6 +24,7 @@ for _name in ("concat", "concatenate"):
         variants="function",
         out=True,
         apart="tensors",
+        out_check=_JOINED,
         doc="Second name of `cat`.",
     )
 family.plain(
@@ -27,11 +32,13 @@ family.plain(
     variants="function",
     out=True,
     apart="tensors",
+    out_check=_JOINED,
+    resizes_first=True,
     doc="Tensors of one shape along a new dimension.",
 )
 for _name in ("hstack", "vstack", "dstack", "column_stack", "row_stack"):
     family.composite(f"{_name}(Tensor[] tensors) -> Tensor", variants="function", out=True, apart="tensors",
-                  doc=f"Tensors joined as NumPy's `{_name}` joins arrays.")  # fmt: skip
+                  out_check=_JOINED, doc=f"Tensors joined as NumPy's `{_name}` joins arrays.")  # fmt: skip
 family.composite(
     "_block_diag(Tensor[] tensors) -> Tensor",
     variants="",

@@ -32,7 +32,7 @@ def reduced(loss: Any, reduction: int) -> Any:
 def _reduced_in_place(loss: Any, reduction: int) -> Any:
     """`reduced`, as PyTorch stores it where it computes into one tensor: what is left lies in the elements' storage."""
     result = reduced(loss, reduction)
-    if reduction == _NONE or not loss.numel() or loss.is_meta or loss.requires_grad:
+    if reduction not in (_MEAN, _SUM) or not loss.numel() or loss.is_meta or loss.requires_grad:
         return result
     backend = loss._backend
     memory = backend.owner(loss._array)

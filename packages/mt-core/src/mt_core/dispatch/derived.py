@@ -5,7 +5,7 @@ In place and ``out=`` follow from the functional form, the functional one from a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from ..block import set_geometry
@@ -21,9 +21,19 @@ from . import composed, elementwise, elementwise_paths
 from .executors import chosen, describer, widened_dtype
 from .kernel import Kernel, quiet
 from .lookup import backend_for, composite_of, kernels_of
-from .memory import check_no_partial_overlap, overlap_guard, share_memory
+from .memory import apart_check, check_no_partial_overlap, overlap_guard, share_memory
+from .refused_outs import check_of_outs, ready_before_refusal, words_of
 from .registry import SHAPE_RULES, Overload, find_overload, load_family
-from .writing import check_count, check_exact, check_inplace_result, check_out, check_shape, take_shape, write_result
+from .writing import (
+    check_count,
+    check_exact,
+    check_inplace_result,
+    check_out,
+    check_shape,
+    resize_out,
+    take_shape,
+    write_result,
+)
 
 __all__ = ["form_of", "inplace_of_composite"]
 
@@ -148,13 +158,18 @@ def _out_form(overload: Overload, functional: Overload, kernels: list[Kernel], k
     general = _out_from_functional(overload, functional)
     if overload.declaration.kind == "factory":
         return _with_options_of_out(overload, general)
+    backend = backend_for(key)
+
+    def ready(run: Callee) -> Callee:
+        return ready_before_refusal(overload, functional, backend, run)
+
     if not kernels or call_keys & STRIDED:
-        return general
+        return ready(general)
     if overload.declaration.kind == "elementwise":
-        return elementwise_paths.build_out(overload, functional, kernels, backend_for(key), general)
+        return elementwise_paths.build_out(overload, functional, kernels, backend, general, ready)
     if len(overload.schema.returns) == 1 and any(kernel.out == "fills" for kernel in kernels):
-        return _filled(overload, functional, kernels, backend_for(key), general)
-    return general
+        return ready(_filled(overload, functional, kernels, backend, general))
+    return ready(general)
 
 
 def _out_list(overload: Overload, functional: Overload) -> Callee:
@@ -167,9 +182,9 @@ def _out_list(overload: Overload, functional: Overload) -> Callee:
         with excluding(AUTOGRAD):
             results = functional.call(*args[:at], *args[at + 1 :])
             check_count(overload.name, outs, results)
-            for out, result, words in zip(outs, results, _words_of(exact, len(outs)), strict=True):
+            for out, result, words in zip(outs, results, words_of(exact, len(outs)), strict=True):
                 if words:
-                    check_exact(out, result, words, also, "out")
+                    check_exact(out, result._dtype, words, also, "out")
                 check_out(out, result)
             for out, result in zip(outs, results, strict=True):
                 if out.shape != result.shape:
@@ -244,24 +259,6 @@ def _is_as_described(out: Tensor, spec: Spec) -> bool:
     return spec.strides is None or is_contiguous(spec.shape, spec.strides)
 
 
-def _words_of(exact: str | tuple[str, ...], count: int) -> Sequence[str]:
-    """What `Declaration.exact_out` says of each of so many results."""
-    return exact if isinstance(exact, tuple) else [exact] * count
-
-
-def _check_of_outs(overload: Overload, outs: list[int]) -> Callable[[int, Tensor, Tensor], None] | None:
-    """What the declaration asks of ``out`` arguments: called with position, ``out`` and result. None for nothing."""
-    facts, arguments = overload.declaration, overload.schema.arguments
-    exact, also, asks = facts.exact_out, facts.out_takes, facts.out_check
-    if exact:
-        words = dict(zip(outs, _words_of(exact, len(outs)), strict=True))
-        return lambda at, out, result: check_exact(out, result, words[at], also, arguments[at].name)
-    if asks is None:
-        return None
-    names = {i: arguments[i].name for i in outs}
-    return lambda at, out, result: asks.require(names[at], result._dtype, out._dtype)
-
-
 def _out_from_functional(overload: Overload, functional: Overload) -> Callee:
     """Compute aside, then write into ``out``; the inputs may be the output."""
     arguments = overload.schema.arguments
@@ -270,9 +267,12 @@ def _out_from_functional(overload: Overload, functional: Overload) -> Callee:
     elementwise_kind = overload.declaration.kind == "elementwise"
     tensors = [i for i in overload.tensor_positions if i not in outs]
     also = overload.declaration.out_takes
-    check_outs = _check_of_outs(overload, outs)
+    check_outs = check_of_outs(overload)
     chooses = overload.declaration.out_dtype
     dtype_at = next((i for i, a in enumerate(functional.schema.arguments) if a.name == "dtype"), -1)
+    resizes_first = overload.declaration.resizes_first
+    facts = overload.declaration
+    check_apart = apart_check(overload) if facts.apart or facts.not_in_part else None
     any_shape, silent = overload.declaration.any_shape_out, overload.declaration.kind == "factory"
     handed_over = result_type(overload.declaration)
 
@@ -288,19 +288,29 @@ def _out_from_functional(overload: Overload, functional: Overload) -> Callee:
             results = functional.call(*given)
             if elementwise_kind and any(args[i] is args[outs[0]] for i in tensors):
                 check_shape(args[outs[0]], results.shape)
+            if resizes_first:
+                resize_out(args[outs[0]], results.shape)
             if check_outs is not None:
                 for i, result in zip(outs, (results,) if len(outs) == 1 else results, strict=True):
-                    check_outs(i, args[i], result)
+                    check_outs(i, args[i], result._dtype)
             if len(outs) == 1:
                 out = args[outs[0]]
                 if any_shape and out.numel() == results.numel():
                     results = results.view(out.shape)
                 elif silent:
                     take_shape(out, results._array.shape)
+                if check_apart is not None:
+                    check_out(out, results)
+                    resize_out(out, results.shape)
+                    check_apart(args)
                 result = results.to(out._dtype) if out._dtype in also else results
                 return write_result(out, result, elementwise_kind)
             for i, result in zip(outs, results, strict=True):
                 check_out(args[i], result)
+            if check_apart is not None:
+                for i, result in zip(outs, results, strict=True):
+                    resize_out(args[i], result.shape)
+                check_apart(args)
             for i, result in zip(outs, results, strict=True):
                 write_result(args[i], result, elementwise_kind)
         return handed_over([args[i] for i in outs])

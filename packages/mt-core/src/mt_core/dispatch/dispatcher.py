@@ -124,8 +124,8 @@ def resolve(overload: Overload, call_keys: int) -> Callee:
     found = _resolve(overload, call_keys)
     if overload.schema.is_mutable and _is_guarded(call_keys):
         found = _guarded(overload, found)
-    if overload.schema.is_mutable and (overload.declaration.apart or overload.declaration.not_in_part):
-        found = kept_apart(overload, found)
+    if overload.schema.is_mutable and overload.declaration.form != "out":
+        found = kept_apart(overload, found)  # out= forms ask once the output has its shape
     overload.cache[call_keys] = found
     return found
 

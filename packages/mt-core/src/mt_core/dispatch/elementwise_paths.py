@@ -437,15 +437,20 @@ def _inplace_binary(
 # out=
 
 
-def build_out(overload: Overload, functional: Overload, kernels: list[Kernel], backend: Any, general: Callee) -> Callee:
-    """The ``out=`` form where the output is what the operator would allocate: the kernel fills it."""
+def build_out(
+    overload: Overload, functional: Overload, kernels: list[Kernel], backend: Any, general: Callee, ready: Any
+) -> Callee:
+    """The ``out=`` form where the output is what the operator would allocate: the kernel fills it.
+
+    `ready` is what makes a form have its output ready when its kernel refuses a call (`refused_outs`).
+    """
     operator = Elementwise(functional, kernels, None, backend, 0)
     arguments = overload.schema.arguments
     out_at = next(i for i, a in enumerate(arguments) if a.writes)
     direct = Direct(operator)
     filling = {k.function for k in kernels if k.out == "fills"}
     entries = {d: entry for d, entry in direct.entries.items() if entry[0] in filling}
-    filled = _filled(operator, kernels, out_at, general)
+    filled = ready(_filled(operator, kernels, out_at, general))
     operands = operator.operands_at
     if not entries or out_at != len(arguments) - 1 or operands != functional.tensor_positions or len(operands) > 2:
         return filled

@@ -26,7 +26,7 @@ from . import elementwise, elementwise_paths, views
 from .call_plans import changes, checked_once, choosing, kinds_of, leading, planned, unplanned
 from .dtype_checks import asked_after
 from .kernel import Kernel, are_alike, quiet, runner_for
-from .memory import check_no_partial_overlap, overlap_guard
+from .memory import check_no_partial_overlap, kept_apart, overlap_guard
 from .registry import READS_ELEMENTS, SHAPE_RULES, WARNS, Overload, find_overload, load_family
 from .writing import check_count, check_inplace_result, fit_out, out_elsewhere
 
@@ -518,6 +518,14 @@ def _kernel_of_view(
 
 
 def _mutating(
+    overload: Overload, kernels: list[Kernel], otherwise: Callee | None, backend: Any, key: int, call_keys: int
+) -> Callee | None:
+    """Kernels that write into arguments, apart from those that an output has to be apart from."""
+    run = _writing(overload, kernels, otherwise, backend, key, call_keys)
+    return kept_apart(overload, run) if run is not None and overload.declaration.form == "out" and kernels else run
+
+
+def _writing(
     overload: Overload, kernels: list[Kernel], otherwise: Callee | None, backend: Any, key: int, call_keys: int
 ) -> Callee | None:
     """Kernels that write into arguments; each written tensor's version is counted, and the first is returned."""

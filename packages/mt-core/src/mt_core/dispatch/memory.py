@@ -10,9 +10,13 @@ from ..spec import is_contiguous
 from ..tensor_types import tensors_in
 
 __all__ = [
-    "check_no_internal_overlap", "check_no_overlap", "check_no_partial_overlap", "is_dense", "kept_apart",
-    "overlap_guard", "overlaps_itself", "share_memory",
+    "apart_check", "check_no_internal_overlap", "check_no_overlap", "check_no_partial_overlap", "is_dense",
+    "kept_apart", "overlap_guard", "overlaps_itself", "share_memory",
 ]  # fmt: skip
+
+
+#: What refuses a pair of tensors, one written and one read.
+Refuse = Callable[[Any, Any], None]
 
 
 def check_no_internal_overlap(tensor: Any) -> None:
@@ -96,33 +100,47 @@ def _same_elements(a: Any, b: Any) -> bool:
     return _extent(a) == _extent(b) and a.stride() == b.stride()
 
 
-def kept_apart(overload: Any, run: Callable[..., Any]) -> Callable[..., Any]:
-    """A form that writes, refusing to write to the memory of arguments that its declaration wants apart."""
+def apart_check(overload: Any) -> Callable[[tuple[Any, ...]], None]:
+    """What refuses the arguments of a form that would write to memory of those that its declaration wants apart."""
+    written, read = _wanted_apart(overload)
+
+    def check(args: tuple[Any, ...]) -> None:
+        for i in written:
+            target = args[i]
+            for position, refuse in read:
+                for tensor in tensors_in((args[position],)):
+                    refuse(target, tensor)
+
+    return check
+
+
+def _wanted_apart(overload: Any) -> tuple[list[int], list[tuple[int, Refuse]]]:
+    """Positions of what a form writes, and of what it reads from other memory with what refuses the pair."""
     declaration, arguments = overload.declaration, overload.schema.arguments
-    written = [i for i, a in enumerate(arguments) if a.writes]
-    read = [
+    read: list[tuple[int, Refuse]] = [
         (i, check_no_overlap if a.name in declaration.apart else check_no_partial_overlap)
         for i, a in enumerate(arguments)
         if not a.writes and a.name in declaration.apart | declaration.not_in_part
     ]
+    return [i for i, a in enumerate(arguments) if a.writes], read
+
+
+def kept_apart(overload: Any, run: Callable[..., Any]) -> Callable[..., Any]:
+    """A form that writes, refusing first to write to the memory of what its declaration wants apart."""
+    if not overload.declaration.apart and not overload.declaration.not_in_part:
+        return run
+    written, read = _wanted_apart(overload)
+    check_all = apart_check(overload)
 
     def check(*args: Any) -> Any:
-        for i in written:
-            target = args[i]
-            for position, refuse in read:
-                sources = list(tensors_in((args[position],)))
-                for tensor in sources:
-                    refuse(target, tensor)
-                # Without elements it is not yet as large as the result, and PyTorch resizes before it asks.
-                if not target.numel() and any(t is target for t in sources) and any(t.numel() for t in sources):
-                    raise _overlapping()
+        check_all(args)
         return run(*args)
 
     def check_pair(*args: Any) -> Any:
         refuse_one(args[target_at], args[source_at])
         return run(*args)
 
-    one_of_one = len(written) == len(read) == 1 and not arguments[read[0][0]].is_list
+    one_of_one = len(written) == len(read) == 1 and not overload.schema.arguments[read[0][0]].is_list
     if not one_of_one:
         return check
     # As in `copy_`, which is called so often that loops would show.

@@ -55,15 +55,15 @@ def check_castable(result: dtype, target: dtype) -> None:
         )
 
 
-def check_exact(out: Tensor, result: Tensor, message: str, also: frozenset[dtype], name: str) -> None:
+def check_exact(out: Tensor, result: dtype, message: str, also: frozenset[dtype], name: str) -> None:
     """Refuse an ``out`` of another dtype or with shared elements where the operator does (`Declaration.exact_out`)."""
-    if out._dtype is not result._dtype and out._dtype not in also:
+    if out._dtype is not result and out._dtype not in also:
         raise RuntimeError(
             message.format(
                 out=scalar_type_name(out._dtype),
-                expected=scalar_type_name(result._dtype),
+                expected=scalar_type_name(result),
                 cpp_out=cpp_type_name(out._dtype),
-                cpp_expected=cpp_type_name(result._dtype),
+                cpp_expected=cpp_type_name(result),
                 name=name,
             )
         )
