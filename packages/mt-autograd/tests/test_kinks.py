@@ -27,7 +27,6 @@ DIFFERENT = {
     "lgamma(x)": "PyTorch's second derivative is rounded to 1e-10 and finite at poles",
     "soft_margin_loss(x": "at the infinities PyTorch divides inf by inf",
     "binary_cross_entropy(x.sigmoid()": "PyTorch adds 1e-12 to the denominator of the second derivative",
-    "prod(x": "PyTorch divides the product by the element, which gives NaN at infinity",
     "cdist(x": "PyTorch has no second derivative, and NaN between equal infinities",
     "pdist(": "as above",
     "multi_margin_loss(": "PyTorch has no second derivative",

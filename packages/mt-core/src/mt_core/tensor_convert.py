@@ -248,6 +248,7 @@ def copied_leaf(self: Any, memo: dict[int, Any]) -> Any:
     laid_out = backend.as_strided(copied_block.owner, array.shape, array.strides, block.offset_of(self), self._dtype)
     result = new_tensor(laid_out, self._dtype, self._keys & ~(AUTOGRAD | FLAGS) | self._keys & (STRIDED | OTHER_INDEX))
     cell = result._cell = Cell(result)
+    cell.version = 1  # PyTorch lays out a tensor that was there before
     copied_block.enter(cell)
     result = resolved(result)
     if type(self) is not type(result):

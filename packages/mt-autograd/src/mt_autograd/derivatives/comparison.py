@@ -25,7 +25,7 @@ def chosen(grad: Any, mask: Any) -> Any:
 
 def _shared(grad: Any, loses: Any, equal: Any) -> Any:
     """The gradient, half of it where both are equal, none where this side loses; beside a NaN neither side does."""
-    return ops.where(equal, grad / 2, grad).masked_fill(loses, 0)
+    return ops.where(equal, grad / 2, grad).masked_fill_(loses, 0)
 
 
 derivative(
@@ -45,13 +45,13 @@ derivative(
 )
 derivative(
     "fmax",
-    self=lambda grad, self, other: chosen(grad, (self >= other) | ops.isnan(other)),
-    other=lambda grad, self, other: ops.where((self >= other) | ops.isnan(other), 0, grad),
+    self=lambda grad, self, other: grad.masked_fill(~((self >= other) | ops.isnan(other)), 0),
+    other=lambda grad, self, other: grad.masked_fill((self >= other) | ops.isnan(other), 0),
 )
 derivative(
     "fmin",
-    self=lambda grad, self, other: chosen(grad, (self <= other) | ops.isnan(other)),
-    other=lambda grad, self, other: ops.where((self <= other) | ops.isnan(other), 0, grad),
+    self=lambda grad, self, other: grad.masked_fill(~((self <= other) | ops.isnan(other)), 0),
+    other=lambda grad, self, other: grad.masked_fill((self <= other) | ops.isnan(other), 0),
 )
 
 

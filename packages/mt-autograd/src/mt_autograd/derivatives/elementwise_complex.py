@@ -22,6 +22,7 @@ def _angle(grad: Any, self: Any) -> Any:
 
 derivative("angle", self=_angle)
 derivative("_conj_physical", self=lambda grad: conj(grad))
+derivative("conj_physical_", self=lambda grad: conj(grad), node="ConjPhysicalBackward1")
 derivative("_conj", self=lambda grad: conj(grad))
 derivative("_neg_view", self=lambda grad: -grad)
 derivative("complex", real=lambda grad: ops.real(grad), imag=lambda grad: ops.imag(grad))

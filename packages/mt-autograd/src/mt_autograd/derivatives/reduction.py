@@ -6,6 +6,8 @@ import math
 from typing import Any
 
 from mt_core.api import _functions as ops
+from mt_core.autograd_state import is_grad_enabled
+from mt_core.cell import cell_of
 from mt_core.shape_rules.reduction import reduced_dims
 
 from ..rules import derivative, non_differentiable, real_only, refuse_integers
@@ -50,19 +52,32 @@ def product_of_others(self: Any, dim: int) -> Any:
     return before * after.cumprod(dim).flip((dim,))
 
 
-def _prod_all(grad: Any, self: Any) -> Any:
-    if not self.numel():
-        return ops.zeros_like(self)
-    flat = self.reshape(-1)
-    return (grad * conj(product_of_others(flat, 0))).reshape(self.shape)
-
-
-def _prod_dim(grad: Any, self: Any, dim: int, keepdim: bool) -> Any:
+def _prod_all(grad: Any, self: Any, result: Any) -> Any:
+    """The product divided by each element; with zeros the product of the others, or 0 where two elements are zero."""
     if not self.dim():
-        return grad
-    if not self.numel():
+        return grad.clone()
+    self = self.to(grad.dtype)
+    zeros = _count_of_zeros(self)
+    if not zeros:
+        return grad * conj(result / self)
+    if zeros > 1 and not is_grad_enabled():
         return ops.zeros_like(self)
-    return restore(grad, self.shape, dim, keepdim) * conj(product_of_others(self, dim))
+    return (grad * conj(product_of_others(self.reshape(-1), 0))).reshape(self.shape)
+
+
+def _prod_dim(grad: Any, self: Any, dim: int, keepdim: bool, result: Any) -> Any:
+    if not self.dim():
+        return grad.clone()
+    self = self.to(grad.dtype)
+    grad, result = restore(grad, self.shape, dim, keepdim), restore(result, self.shape, dim, keepdim)
+    if not _count_of_zeros(self):
+        return grad * conj(result / self)
+    return grad * conj(product_of_others(self, dim))
+
+
+def _count_of_zeros(elements: Any) -> int:
+    """How many elements are zero; those of the meta device count as if two were."""
+    return 2 if elements.is_meta else int((elements == 0).sum().item())
 
 
 derivative("prod", self=_prod_all)
@@ -74,7 +89,7 @@ def _shared_by_equals(grad: Any, self: Any, result: Any, dim: Any, keepdim: bool
     extreme = restore(result, self.shape, dim, keepdim)
     mask = self == extreme
     count = mask.sum(reduced_dims(dim, self.dim()), keepdim=True) if self.dim() else mask
-    return restore(grad, self.shape, dim, keepdim) * mask / count
+    return restore(grad, self.shape, dim, keepdim) / count * mask
 
 
 for _name in ("amax", "amin"):
@@ -106,11 +121,16 @@ for _name in ("max", "min"):
 
 def at_index(grad: Any, spec: Any, dim: int, index: Any, keepdim: bool) -> Any:
     """Zeros of the input's shape with the gradient at one index of a dimension."""
-    if not spec.shape:
-        return grad
-    if not keepdim:
+    if not keepdim and spec.shape:
         grad, index = grad.unsqueeze(dim), index.unsqueeze(dim)
-    return grad.new_zeros(spec.shape).scatter_(dim, index, grad)
+    return counted_zeros(grad, spec).scatter_(dim, index, grad)
+
+
+def counted_zeros(grad: Any, spec: Any) -> Any:
+    """Zeros of the input's shape whose version counts how they were made, as PyTorch's does here."""
+    zeros = grad.new_zeros(spec.shape)
+    cell_of(zeros).version = 1
+    return zeros
 
 
 for _name in ("max", "min"):

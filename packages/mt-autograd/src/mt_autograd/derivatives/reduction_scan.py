@@ -11,6 +11,7 @@ from ..rules import derivative, non_differentiable, real_only, refuse_integers
 from ._conjugate import conj
 from ._parts import derivative_of_parts
 from ._refused import refused_operator
+from .reduction import counted_zeros
 
 
 def _reverse_sum(grad: Any, dim: int) -> Any:
@@ -45,9 +46,7 @@ derivative("cumprod", self=_cumprod)
 
 
 def _extreme(grad: Any, self_spec: Any, dim: int, result1: Any) -> Any:
-    if not self_spec.shape:
-        return grad
-    return grad.new_zeros(self_spec.shape).scatter_add(dim, result1, grad)
+    return counted_zeros(grad, self_spec).scatter_add_(dim, result1, grad)
 
 
 derivative("cummax", self=_extreme)

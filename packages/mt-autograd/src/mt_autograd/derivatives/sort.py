@@ -6,13 +6,11 @@ from typing import Any
 
 from ..rules import derivative, non_differentiable, real_only
 from ._refused import refused_argument
-from .reduction import at_index, shared_by_alike
+from .reduction import at_index, counted_zeros, shared_by_alike
 
 
 def _scatter(grad: Any, self_spec: Any, dim: int, result1: Any) -> Any:
-    if not self_spec.shape:
-        return grad
-    return grad.new_zeros(self_spec.shape).scatter_(dim, result1, grad)
+    return counted_zeros(grad, self_spec).scatter_(dim, result1, grad)
 
 
 derivative("sort.stable", self=_scatter)

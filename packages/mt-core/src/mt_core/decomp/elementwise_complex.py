@@ -35,7 +35,7 @@ def conj_physical(self: Any) -> Any:
     return ops._conj_physical(self) if self.is_complex() else self
 
 
-@composite("conj_physical_")
+@composite("conj_physical_", explicit=True)
 def conj_physical_(self: Any) -> Any:
     if self.is_complex():
         return self.copy_(ops._conj_physical(self))

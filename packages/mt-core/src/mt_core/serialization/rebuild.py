@@ -9,6 +9,7 @@ import warnings
 from typing import Any
 
 from .. import formats
+from ..cell import cell_of
 from ..devices import device
 from ..dtypes import dtype
 from ..interop import from_numpy
@@ -49,7 +50,14 @@ def _unsupported(what: str) -> NotImplementedError:
 
 
 def _rebuild_tensor(storage: Any, storage_offset: int, size: Any, stride: Any) -> Tensor:
-    return rebuild_tensor(*_bytes_and_dtype(storage), storage_offset, size, stride)
+    return _laid_out(*_bytes_and_dtype(storage), storage_offset, size, stride)
+
+
+def _laid_out(*geometry: Any) -> Tensor:
+    """`rebuild_tensor`, counted as PyTorch does, which lays out a tensor that was there before."""
+    tensor = rebuild_tensor(*geometry)
+    cell_of(tensor).version = 1
+    return tensor
 
 
 def _rebuild_tensor_v2(
@@ -64,7 +72,7 @@ def _rebuild_tensor_v3(
     storage: Any, storage_offset: int, size: Any, stride: Any, requires_grad: bool, backward_hooks: Any, d: Any,
     metadata: Any = None,
 ) -> Tensor:  # fmt: skip
-    tensor = rebuild_tensor(*_bytes_and_dtype(storage, _checked_dtype(d)), storage_offset, size, stride)
+    tensor = _laid_out(*_bytes_and_dtype(storage, _checked_dtype(d)), storage_offset, size, stride)
     return _finish(tensor, requires_grad, backward_hooks, metadata)
 
 
