@@ -184,3 +184,63 @@ def test_every_public_function_is_told_of_as_itself(name: str) -> None:
         same_words = function.__name__.strip("_").lstrip("ri") in getattr(result[0], "__name__", "")
         assert result[0] is function or name == "torch.Tensor" and (same_words or function.__name__.startswith("__"))
     assert told > 30
+
+
+def _scaled(a, b):
+    """A function of a program that can be overridden."""
+    if torch.overrides.has_torch_function((a, b)):
+        return torch.overrides.handle_torch_function(_scaled, (a, b), a, b)
+    return a * b + 1
+
+
+def test_an_override_passes_on_to_what_it_overrides_and_sees_what_that_calls():
+    seen = []
+
+    class Seen(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args, kwargs=None):
+            seen.append(func.__name__)
+            return torch.overrides.redispatch_function(func, types, args, kwargs)
+
+    x, y = Seen(torch.tensor([3.0])), Seen(torch.tensor([4.0]))
+    assert _scaled(x, y).tolist() == [13.0]
+    assert seen == ["_scaled", "mul"]
+    seen.clear()
+    assert type(torch.add(x, y, alpha=2)) is torch.Tensor
+    assert seen == ["add"]
+    assert x.shape == (1,) and seen == ["add", "__get__"]
+
+
+def test_a_mode_that_stays_on_sees_all_that_a_redispatched_function_calls():
+    seen = []
+
+    class Seeing(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            seen.append(func.__name__)
+            with self:
+                return torch.overrides.redispatch_function(func, types, args, kwargs)
+
+    a = torch.ones(1)
+    with Seeing():
+        result = _scaled(a, a)
+    assert result.tolist() == [2.0]
+    assert seen == ["_scaled", "mul", "add"]
+
+
+def test_one_question_is_passed_over_even_where_the_call_fails():
+    seen = []
+
+    class Seen(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args, kwargs=None):
+            seen.append(func.__name__)
+            return torch.overrides.redispatch_function(func, types, args, kwargs)
+
+    def failing(a):
+        raise KeyError("meant")
+
+    x = Seen(torch.ones(1))
+    with pytest.raises(KeyError):
+        torch.overrides.redispatch_function(failing, (), (x,), None)
+    x.neg()
+    assert seen == ["neg"]

@@ -20,10 +20,11 @@ from mt_core.overrides import pop_mode, push_mode, unwrapped
 from mt_core.overriding import (
     MEMBERS,
     OVERRIDABLE,
-    DisableTorchFunctionSubclass,
+    DisableTorchFunction,
     EnableTorchFunction,
     handed_over_from_python,
     must_ask,
+    off,
 )
 from mt_core.state import tls
 from mt_core.tensor import Tensor
@@ -42,6 +43,9 @@ __all__ = [
     "wrap_torch_function",
 ]
 
+
+#: Whose functions stand for PyTorch's.
+_OWN_PACKAGES = frozenset("mindtorch mt_core mt_autograd mt_nn mt_library".split())
 
 # Asking overrides
 
@@ -99,10 +103,25 @@ def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[..
     return decorate
 
 
-def redispatch_function(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Call a function from within its own override, overrides of subclasses left out."""
-    with DisableTorchFunctionSubclass():
-        return func(*args, **kwargs)
+def redispatch_function(func: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
+    """Call a function from within its own override, which is not asked once more.
+
+    What a program's function calls in turn is asked of overrides; a function of PyTorch's is carried out as a whole.
+    """
+    if _is_of_a_program(func):
+        off.once = True
+        try:
+            return func(*args, **(kwargs or {}))
+        finally:
+            off.once = False
+    with DisableTorchFunction():
+        return func(*args, **(kwargs or {}))
+
+
+def _is_of_a_program(func: Callable[..., Any]) -> bool:
+    if not isinstance(func, FunctionType):
+        return False
+    return func.__globals__["__name__"].partition(".")[0] not in _OWN_PACKAGES
 
 
 def is_tensor_like(inp: Any) -> bool:

@@ -60,6 +60,8 @@ class FunctionLayer:
 class _Off(threading.local):
     subclasses = False
     everything = False
+    #: Whether the next question is answered with no, whoever would override.
+    once = False
 
 
 off = _Off()
@@ -178,10 +180,18 @@ def must_ask(values: Iterable[Any]) -> bool:
         if value.__class__ not in SEQUENCES or not PLAIN.issuperset(map(type, value)):
             break
     else:
-        return bool(tls.function_modes) and not off.everything
-    return not off.everything and (
-        bool(tls.function_modes) or not off.subclasses and any(map(_overrides, _each(values)))
+        return bool(tls.function_modes) and not off.everything and not _is_let_pass()
+    return (
+        not off.everything
+        and (bool(tls.function_modes) or not off.subclasses and any(map(_overrides, _each(values))))
+        and not _is_let_pass()
     )
+
+
+def _is_let_pass() -> bool:
+    """Whether this one question is answered with no (`_Off.once`); the next one is not."""
+    passes, off.once = off.once, False
+    return passes
 
 
 def is_overridden(call_keys: int) -> bool:
