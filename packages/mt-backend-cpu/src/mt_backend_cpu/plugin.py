@@ -13,6 +13,7 @@ from mt_core.checks.memory import refuse_size
 from mt_core.dispatch.elementwise import number_array
 from mt_core.dispatch.registry import load_family
 from mt_core.dtypes import dtype
+from mt_core.errors import NoMemory
 from mt_core.plugins.protocols import CONTRACT
 
 from .convert import cast
@@ -49,6 +50,8 @@ class CpuBackend:
             return np.zeros(shape, dtype.numpy_dtype)
         except ValueError as error:
             raise _unmakeable(shape, error, dtype.itemsize) from None
+        except MemoryError:
+            raise NoMemory(math.prod(shape) * dtype.itemsize) from None
 
     def device_count(self) -> int:
         return 1
@@ -66,12 +69,14 @@ class CpuBackend:
                 return np.empty(shape, dtype.numpy_dtype)
             except ValueError as error:
                 raise _unmakeable(shape, error, dtype.itemsize) from None
+            except MemoryError:
+                raise NoMemory(math.prod(shape) * dtype.itemsize) from None
         if not shape:
             return np.empty((), dtype.numpy_dtype)
         order = sorted(range(len(shape)), key=lambda i: (-strides[i], -shape[i], i))
         dense = np.empty([shape[i] for i in order], dtype.numpy_dtype).transpose(np.argsort(order))
         in_bytes = tuple(s * dtype.itemsize for s in strides)
-        if dense.strides == in_bytes or 0 in shape:
+        if dense.strides == in_bytes:
             return dense
         return _with_strides(shape, dtype, in_bytes)
 

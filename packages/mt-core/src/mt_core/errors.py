@@ -19,3 +19,19 @@ class NoElements(RuntimeError):
 
 class NoData(NoElements, NotImplementedError):
     """The same, where PyTorch says that it is not implemented."""
+
+
+class NoMemory(RuntimeError, MemoryError):
+    """The host has no memory left for a tensor: PyTorch's class, and Python's.
+
+    Parameters
+    ----------
+    nbytes
+        How much was asked for.
+    """
+
+    def __init__(self, nbytes: int) -> None:
+        super().__init__(
+            f"DefaultCPUAllocator: can't allocate memory: you tried to allocate {nbytes} bytes. Error code 12 (Cannot "
+            "allocate memory)"
+        )

@@ -2,9 +2,11 @@
 
 import functools
 import math
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from .overriding import overridable
+from .tensor import Tensor
 
 __all__ = ["einsum"]
 
@@ -33,11 +35,19 @@ def einsum(equation: Any, *operands: Any) -> Any:
     given = operands[0] if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else operands
     if not given:
         raise _nothing_given()
-    plan = _plan(equation, tuple([operand._array.shape for operand in given]))
+    plan = _plan(equation, _shapes(given))
     result = plan.parts[0].of(given[0])
     for part, operand, join in zip(plan.parts[1:], given[1:], plan.joins, strict=True):
         result = join.of(result, part.of(operand))
     return plan.last.of(result)
+
+
+def _shapes(operands: Any) -> tuple[Ints, ...]:
+    try:
+        return tuple([operand._array.shape for operand in operands])
+    except AttributeError:
+        at, wrong = next((i, x) for i, x in enumerate(operands) if not isinstance(x, Tensor))
+        raise TypeError(f"expected Tensor as element {at} in argument 1, but got {type(wrong).__name__}") from None
 
 
 def _nothing_given() -> ValueError:
@@ -52,6 +62,8 @@ def _from_lists(first: Any, rest: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]
     items = [first, *rest]
 
     def letters(labels: Any) -> str:
+        if any(n is not Ellipsis and not 0 <= n < 52 for n in labels):
+            raise ValueError("einsum(): subscript in subscript list is not within the valid range [0, 52)")
         return "".join(
             "..." if n is Ellipsis else chr(ord("A") + n) if n < 26 else chr(ord("a") + n - 26) for n in labels
         )
@@ -269,27 +281,27 @@ def _last_steps(result: "_Layout", output: list[Label], sizes: dict[Label, int])
 
 def _parse(equation: str, shapes: tuple[Ints, ...]) -> tuple[list[list[Label]], list[Label]]:
     """Labels of each operand's dimensions and of the result's."""
-    left, arrow, right = equation.replace(" ", "").partition("->")
+    left, arrow, right = equation.partition("->")
     terms = left.split(",")
     if len(terms) != len(shapes):
         fewer = "fewer" if len(terms) > len(shapes) else "more"
         raise RuntimeError(f"einsum(): {fewer} operands were provided than specified in the equation")
-    inputs = [_labels(term, len(shape), i) for i, (term, shape) in enumerate(zip(terms, shapes, strict=True))]
+    starts = accumulate([len(term) + 1 for term in terms], initial=0)
+    inputs = [
+        _labels(_symbols(term, start, f"operand {i}"), len(shape), i)
+        for i, (term, shape, start) in enumerate(zip(terms, shapes, starts, strict=False))
+    ]
     batch = max([sum([isinstance(x, int) for x in labels]) for labels in inputs], default=0)
     everything = [x for labels in inputs for x in labels]
     ellipsis = list(range(-batch, 0))
     if not arrow:
         return inputs, ellipsis + sorted({x for x in everything if not isinstance(x, int) and everything.count(x) == 1})
-    before, dots, after = right.partition("...")
-    output: list[Label] = [*before, *(ellipsis if dots else []), *after]
+    output: list[Label] = []
+    for symbol in _symbols(right, len(left) + 2, "output"):
+        output += ellipsis if symbol == _DOTS else [symbol]
     for label in output:
         if isinstance(label, int):
             continue
-        if not label.isalpha():
-            raise RuntimeError(
-                f"einsum(): invalid subscript given at index {equation.index(label)} in the equation string, "
-                "subscripts must be in [a-zA-Z]"
-            )
         if label not in everything:
             raise RuntimeError(
                 f"einsum(): output subscript {label} does not appear in the equation for any input operand"
@@ -299,14 +311,48 @@ def _parse(equation: str, shapes: tuple[Ints, ...]) -> tuple[list[list[Label]], 
     return inputs, output
 
 
-def _labels(term: str, ndim: int, position: int) -> list[Label]:
-    before, dots, after = term.partition("...")
-    for char in before + after:
-        if not char.isalpha():
+_DOTS = "..."
+
+
+def _symbols(text: str, start: int, where: str) -> list[str]:
+    """The letters and the ``...`` of one term, which begins at `start` in the equation; spaces stand between them only.
+
+    Raises
+    ------
+    RuntimeError
+        For anything else, and for a second ``...``.
+    """
+    found: list[str] = []
+    at = 0
+    while at < len(text):
+        symbol = _DOTS if text.startswith(_DOTS, at) else text[at]
+        if symbol[0] == ".":
+            _check_dots(symbol, found, where)
+        elif symbol != " " and not (symbol.isascii() and symbol.isalpha()):
             raise RuntimeError(
-                f"einsum(): invalid subscript given at index {term.index(char)} in the equation string, "
+                f"einsum(): invalid subscript given at index {start + at} in the equation string, "
                 "subscripts must be in [a-zA-Z]"
             )
+        if symbol != " ":
+            found.append(symbol)
+        at += len(symbol)
+    return found
+
+
+def _check_dots(symbol: str, before: list[str], where: str) -> None:
+    is_output = where == "output"
+    if _DOTS in before:
+        words = "but an ellipsis (...) was already found" if is_output else "for which an ellipsis was already found"
+        raise RuntimeError(f"einsum(): found '.' for {where} {words}")
+    if symbol != _DOTS:
+        shown = " (...)" if is_output else ""
+        raise RuntimeError(f"einsum(): found '.' for {where} that is not part of any ellipsis{shown}")
+
+
+def _labels(symbols: list[str], ndim: int, position: int) -> list[Label]:
+    dots = _DOTS in symbols
+    at = symbols.index(_DOTS) if dots else len(symbols)
+    before, after = symbols[:at], symbols[at + 1 :]
     named = len(before) + len(after)
     if not dots and named != ndim:
         raise RuntimeError(

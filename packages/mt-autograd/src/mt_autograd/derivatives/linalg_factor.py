@@ -9,6 +9,7 @@ from mt_core.api import _functions as ops
 from mt_core.shape_rules.linalg import is_vector
 
 from ..rules import derivative, joint_derivative
+from ._parts import derivative_of_parts
 from ._refused import refused_argument, refused_operator
 from .linalg import _h, check_phase
 
@@ -168,3 +169,6 @@ def _matrix_exp(grad: Any, self: Any) -> Any:
 
 
 derivative("linalg_matrix_exp", self=_matrix_exp)
+
+
+derivative_of_parts("linalg_householder_product", "input", "tau")

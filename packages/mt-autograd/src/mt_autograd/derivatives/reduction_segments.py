@@ -6,6 +6,7 @@ from typing import Any
 
 from mt_core.api import _functions as ops
 from mt_core.decomp.reduction_segments import segment_of_elements
+from mt_core.dtypes import int64
 from mt_core.tensor import wrap_dim
 
 from ..rules import derivative, non_differentiable
@@ -64,13 +65,19 @@ def _of_extremes(spread: _Spread, grad: Any, data: Any, result: Any) -> Any:
 
 
 def _of_products(spread: _Spread, grad: Any, data: Any, initial: Any) -> Any:
-    """The product of all other elements: of a segment with one zero that is not 0 for the zero itself."""
-    is_zero = data == 0
-    others = ops.where(is_zero, 1, data)
-    products = spread(spread.product(others) * initial)
-    zeros = spread(spread.sum(is_zero.to(data.dtype)))
-    apart = ops.where(zeros - is_zero.to(data.dtype) == 0, products / others, 0)
+    """The product of all other elements: of a segment with one zero (or NaN) that is 0 (NaN) for the others only."""
+    is_zero, is_nan = data == 0, data.isnan()
+    others = ops.where(is_zero | is_nan, 1, data)
+    apart = spread(spread.product(others) * initial) / others
+    apart = ops.where(_among_others(spread, is_zero), 0, apart)
+    apart = ops.where(_among_others(spread, is_nan), float("nan"), apart)
     return spread(grad) * apart
+
+
+def _among_others(spread: _Spread, marked: Any) -> Any:
+    """Whether an element's segment holds a marked one besides itself."""
+    counted = marked.to(int64)
+    return spread(spread.sum(counted)) > counted
 
 
 derivative("segment_reduce", data=_segment_gradient)

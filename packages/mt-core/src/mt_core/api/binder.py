@@ -216,7 +216,8 @@ class OldSignature(Signature):
         names = [name for name in order.split() if not (method and name == "self")]
         self.places = [names.index(p.argument.name) if p.argument.name in names else -1 for p in self.parameters]
         self.defaults = [p.default for p in self.parameters]
-        self.parameters = [_required(arguments[name]) for name in names]
+        numbers = overload.declaration.numbers - {"self"}
+        self.parameters = [_required(arguments[name], name in numbers) for name in names]
         self.positional = self.parameters
         self.required = len(names)
 
@@ -239,9 +240,9 @@ class OldSignature(Signature):
         )
 
 
-def _required(argument: Argument) -> Parameter:
+def _required(argument: Argument, may_be_number: bool) -> Parameter:
     required = Argument(argument.name, Type(argument.type), MISSING, False)
-    return Parameter("input" if argument.name == "self" else argument.name, required, False)
+    return Parameter("input" if argument.name == "self" else argument.name, required, may_be_number)
 
 
 def signatures_of(packet: Packet, method: bool) -> list[Signature]:

@@ -80,6 +80,8 @@ class Declaration:
         An ``out`` gets the result's shape before its dtype is refused.
     any_shape_out : bool
         An ``out`` with as many elements as the result, of one dimension, keeps its shape.
+    count_told : bool
+        Of an ``out`` with another number of elements, but some, it is warned that it is resized.
     """
 
     __slots__ = (
@@ -113,6 +115,7 @@ class Declaration:
         "out_check",
         "any_shape_out",
         "resizes_first",
+        "count_told",
     )
 
     def __init__(
@@ -146,6 +149,7 @@ class Declaration:
         out_check: OutDtypes | None = None,
         any_shape_out: bool = False,
         resizes_first: bool = False,
+        count_told: bool = False,
     ) -> None:
         self.schema = schema
         self.family = family
@@ -175,6 +179,7 @@ class Declaration:
         self.out_check = out_check
         self.any_shape_out = any_shape_out
         self.resizes_first = resizes_first
+        self.count_told = count_told
         self.inplace: str | None = None
         self.out: str | None = None
         if (check if kind != "elementwise" else dtypes) is not None:
@@ -237,6 +242,7 @@ class Facts(TypedDict, total=False):
     out_check: OutDtypes
     any_shape_out: bool
     resizes_first: bool
+    count_told: bool
 
 
 class Options(Facts, total=False):
@@ -297,7 +303,7 @@ class Family:
         Arguments that may share no memory with what the in-place and ``out=`` forms write, or all of it only.
     out_check : OutDtypes
         Which other dtypes it takes, and what it says of the rest.
-    any_shape_out, resizes_first : bool
+    any_shape_out, count_told, resizes_first : bool
         See `Declaration`.
     """
 

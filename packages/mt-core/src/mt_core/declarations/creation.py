@@ -29,6 +29,7 @@ family.factory(
     f"arange(Scalar end, *, {_OPTIONS}) -> Tensor",
     out=True,
     any_shape_out=True,
+    count_told=True,
     dtypes=_COUNTED,
     doc="Numbers from 0 up to (not including) `end`.",
 )
@@ -37,6 +38,7 @@ family.factory(
     f"arange.start_step(Scalar start, Scalar end, Scalar step=1, *, {_OPTIONS}) -> Tensor",
     out="start_out",
     any_shape_out=True,
+    count_told=True,
     dtypes=_COUNTED,
     doc="Numbers from `start` up to (not including) `end` by `step`.",
 )

@@ -73,6 +73,8 @@ for _name in ("fftfreq", "rfftfreq"):
     family.composite(
         f"fft_{_name}(int n, float d=1.0, *, {_OPTIONS}) -> Tensor",
         out=True,
+        any_shape_out=True,
+        count_told=True,
         doc=f"Frequencies that belong to the results of `{_name.removesuffix('freq')}`, for samples `d` apart.",
         variants="function",
         namespace="torch.fft",

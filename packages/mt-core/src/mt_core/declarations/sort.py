@@ -91,7 +91,10 @@ family.plain(
     "mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
     out=_PAIR,
     doc="The most frequent element of a dimension, the smallest of several, and the index of its last occurrence.",
-    exact_out=True,
+    exact_out=(
+        "expected scalar type '{expected}' but got '{out}' for values output",
+        "expected scalar type '{expected}' but got '{out}' for indices output",
+    ),
     not_in_part="self",
     dtypes=Supported("mode_cpu", REAL, idle="scalar empty"),
 )

@@ -152,7 +152,7 @@ def _reflect(vectors: Any, tau: Any, i: int, matrix: Any) -> Any:
     return matrix - (scale * v) @ (_adjoint(v) @ matrix)
 
 
-@composite("linalg_householder_product")
+@composite("linalg_householder_product", explicit=True)
 def householder_product(input: Any, tau: Any) -> Any:
     """input (*, M, N), tau (*, K) -> (*, M, N): the first N columns of the product of K reflectors."""
     name = "torch.linalg.householder_product"
@@ -172,7 +172,7 @@ def householder_product(input: Any, tau: Any) -> Any:
     result = ops.eye(*input.shape[-2:], dtype=input.dtype, device=input.device).expand(input.shape)
     for i in reversed(range(tau.shape[-1])):
         result = _reflect(vectors, tau, i, result)
-    return _by_columns(result)
+    return _by_columns(result).clone()  # an operator's result is no view
 
 
 def _check_reflectors(input: Any, tau: Any, name: str) -> None:
@@ -195,7 +195,7 @@ def _check_tau(input: Any, tau: Any, name: str) -> None:
 @composite("orgqr")
 def orgqr(self: Any, input2: Any) -> Any:
     """self (*, M, N), input2 (*, K) -> (*, M, N)."""
-    return householder_product(self, input2)
+    return ops.linalg_householder_product(self, input2)
 
 
 @composite("ormqr")

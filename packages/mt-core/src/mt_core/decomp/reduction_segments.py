@@ -10,6 +10,7 @@ from ..api import _functions as ops
 from ..dispatch.registry import register_composite as composite
 from ..dtypes import scalar_type_name
 from ..formats import contiguous_format
+from ..shape_rules.reduction import reduced_dims
 from ..tensor import wrap_dim
 
 __all__ = ["segment_of_elements"]
@@ -125,7 +126,7 @@ def hash_tensor(self: Any, dim: tuple[int, ...], keepdim: bool, mode: int) -> An
     """self (*S) -> S without the dimensions `dim`, or 1 there with `keepdim`; none means all."""
     if mode != 0:
         raise RuntimeError(f"Unknown hash_tensor mode: {mode}")
-    dims = sorted({wrap_dim(d, self.dim()) for d in dim}) if dim else list(range(self.dim()))
+    dims = list(reduced_dims(dim, self.dim()))
     _check_not_empty(self, dims, bool(dim))
     bits = _bits(self)
     kept = [i for i in range(self.dim()) if i not in dims]

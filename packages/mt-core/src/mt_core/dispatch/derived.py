@@ -5,6 +5,7 @@ In place and ``out=`` follow from the functional form, the functional one from a
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -259,6 +260,17 @@ def _is_as_described(out: Tensor, spec: Spec) -> bool:
     return spec.strides is None or is_contiguous(spec.shape, spec.strides)
 
 
+def _tell_count(out: Tensor, result: Tensor) -> None:
+    """Warn of an ``out`` whose elements are not as many as were computed, unless it has none."""
+    if out.numel():
+        warnings.warn(
+            f"The number of elements in the out tensor of shape {list(out.shape)} is {out.numel()} which does not "
+            f"match the computed number of elements {result.numel()}. Note that this may occur as a result of rounding "
+            f"error. The out tensor will be resized to a tensor of shape ({result.numel()},).",
+            stacklevel=3,
+        )
+
+
 def _out_from_functional(overload: Overload, functional: Overload) -> Callee:
     """Compute aside, then write into ``out``; the inputs may be the output."""
     arguments = overload.schema.arguments
@@ -274,6 +286,7 @@ def _out_from_functional(overload: Overload, functional: Overload) -> Callee:
     facts = overload.declaration
     check_apart = apart_check(overload) if facts.apart or facts.not_in_part else None
     any_shape, silent = overload.declaration.any_shape_out, overload.declaration.kind == "factory"
+    count_told = overload.declaration.count_told
     handed_over = result_type(overload.declaration)
 
     def run(*args: Any) -> Any:
@@ -297,7 +310,9 @@ def _out_from_functional(overload: Overload, functional: Overload) -> Callee:
                 out = args[outs[0]]
                 if any_shape and out.numel() == results.numel():
                     results = results.view(out.shape)
-                elif silent:
+                elif silent or count_told:
+                    if count_told:
+                        _tell_count(out, results)
                     take_shape(out, results._array.shape)
                 if check_apart is not None:
                     check_out(out, results)
