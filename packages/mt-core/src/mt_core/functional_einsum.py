@@ -213,7 +213,10 @@ def _joined(a: "_Layout", b: "_Layout", later: set[Label], output: list[Label]) 
     A dimension that is broadcast cannot be summed by a product, and is batch, too.
     """
     shared = [x for x in a.labels if x in b.labels]
-    batch = [x for x in shared if x in later or a.size(x) != b.size(x)]
+    # What is summed and has one element in one of the two is summed out of the other first.
+    spread = [x for x in shared if x not in later and a.size(x) != b.size(x)]
+    shared = [x for x in shared if x not in spread]
+    batch = sorted([x for x in shared if x in later], key=lambda x: output.index(x) if x in output else len(output))
     inner = [x for x in shared if x not in batch]
     gone = [[x for x in t.labels if x not in shared and x not in later] for t in (a, b)]
     summed = [t.places(labels) or None for t, labels in zip((a, b), gone, strict=True)]
@@ -226,7 +229,7 @@ def _joined(a: "_Layout", b: "_Layout", later: set[Label], output: list[Label]) 
         batch + (columns + rows if swapped else rows + columns),
         batch_shape + (column_shape + row_shape if swapped else row_shape + column_shape),
     )
-    if not inner:
+    if not inner and not spread:
         if sorted(output, key=str) == sorted(made.labels, key=str):
             made = _Layout(output, [made.size(x) for x in output])
         sides = [_factor(t, s, made.labels) for t, s in zip((a, b), summed, strict=True)]

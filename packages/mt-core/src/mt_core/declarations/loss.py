@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..dtypes import can_cast, scalar_type_name
 from ..promotion import ARITHMETIC
 from ._checks import BOOL, COMPLEX, FLOATS, INTEGERS, Refusal, Supported
 from ._declare import Family
@@ -12,6 +13,20 @@ family = Family("loss")
 
 _NN: dict[str, Any] = {"variants": "function", "namespace": "torch._C._nn"}
 _TOP: dict[str, Any] = {"variants": "function"}
+
+
+def _check_beta(args: tuple[Any, ...], common: Any) -> None:
+    if not args[3] >= 0:
+        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
+
+
+def _check_delta(args: tuple[Any, ...], common: Any) -> None:
+    if not args[3] > 0:
+        raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    if not can_cast(common, args[0].dtype):  # PyTorch writes into a tensor like the first argument
+        names = scalar_type_name(common), scalar_type_name(args[0].dtype)
+        raise RuntimeError(f"result type {names[0]} can't be cast to the desired output type {names[1]}")
+
 
 family.composite(
     "mse_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor",
@@ -25,14 +40,14 @@ family.composite(
 )
 family.composite(
     "smooth_l1_loss(Tensor self, Tensor target, int reduction=Mean, float beta=1.) -> Tensor",
-    dtypes=Supported("smooth_l1_cpu", FLOATS),
+    dtypes=Supported("smooth_l1_cpu", FLOATS, also=_check_beta),
     promotion=ARITHMETIC,
     **_NN,
     doc="Quadratic below a distance of beta, linear above (Girshick 2015).",
 )
 family.composite(
     "huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.) -> Tensor",
-    dtypes=Supported("huber_cpu", FLOATS),
+    dtypes=Supported("huber_cpu", FLOATS, also=_check_delta),
     promotion=ARITHMETIC,
     **_NN,
     doc="Quadratic below a distance of delta, linear above (Huber 1964).",

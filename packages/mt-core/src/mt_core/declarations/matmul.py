@@ -2,28 +2,44 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-from ._checks import COMPLEX, FLOATS, INTEGERS, Supported
+from .. import dtypes
+from ..dtypes import dtype
+from ._checks import COMPLEX, FLOAT8, FLOATS, INTEGERS, Supported
 from ._declare import Family
 
 family = Family("matmul")
 
 _FACTORS = INTEGERS | FLOATS | COMPLEX
+#: What products of two matrices take besides: rounded once, like the half types.
+_SMALL = FLOAT8 - {dtypes.float8_e8m0fnu}
 
 
-def _of_something(kernel: str) -> Supported:
+def _of_something(kernel: str, accepted: frozenset[dtype] = _FACTORS) -> Supported:
     """A product of nothing is zero in every dtype."""
 
     def asked(args: tuple[Any, ...]) -> str | None:
         return kernel if all(tensor.numel() for tensor in args) else None
 
-    return Supported(asked, _FACTORS)
+    return Supported(asked, accepted)
+
+
+def _of_some(kernel: str, accepted: frozenset[dtype]) -> Supported:
+    """What is added to a product without elements is not looked at either."""
+
+    def asked(args: tuple[Any, ...]) -> str | None:
+        *rows, _ = args[1].shape
+        columns = args[2].shape[-1:] if args[2].dim() > 1 else ()
+        return kernel if math.prod([*rows, *columns]) else None
+
+    return Supported(asked, accepted)
 
 
 family.plain(
     "mm(Tensor self, Tensor mat2) -> Tensor",
-    dtypes=_of_something("addmm_impl_cpu_"),
+    dtypes=_of_something("addmm_impl_cpu_", _FACTORS | _SMALL),
     out=True,
     doc="Matrix product (n, k) @ (k, m) -> (n, m).",
     exact_out=True,
@@ -65,7 +81,7 @@ family.composite("ger(Tensor self, Tensor vec2) -> Tensor", out=True, doc="Secon
 family.plain(
     "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     old_orders=("beta self alpha mat1 mat2", "beta self mat1 mat2"),
-    dtypes=Supported("addmm_impl_cpu_", _FACTORS),
+    dtypes=_of_some("addmm_impl_cpu_", _FACTORS | _SMALL),
     inplace=True,
     out=True,
     doc="beta * self + alpha * (mat1 @ mat2), self broadcast.",
@@ -79,7 +95,7 @@ family.composite(
 family.plain(
     "addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     old_orders=("beta self alpha mat vec", "beta self mat vec"),
-    dtypes=Supported("addmv_impl_cpu", _FACTORS),
+    dtypes=_of_some("addmv_impl_cpu", _FACTORS),
     inplace=True,
     inplace_variants="method function",
     out=True,
@@ -89,7 +105,7 @@ family.plain(
 family.plain(
     "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     old_orders=("beta self alpha batch1 batch2", "beta self batch1 batch2"),
-    dtypes=Supported("baddbmm", _FACTORS),
+    dtypes=_of_some("baddbmm", _FACTORS),
     inplace=True,
     out=True,
     doc="beta * self + alpha * bmm(batch1, batch2), self broadcast.",
@@ -98,7 +114,6 @@ family.plain(
 family.composite(
     "addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     old_orders=("beta self alpha batch1 batch2", "beta self batch1 batch2"),
-    dtypes=Supported("addmm_impl_cpu_", _FACTORS),
     inplace=True,
     out=True,
     doc="beta * self + alpha * the sum of the products batch1[i] @ batch2[i].",
@@ -112,7 +127,7 @@ family.composite(
 )
 family.plain(
     "_linear_of_rows(Tensor bias, Tensor input, Tensor weight) -> Tensor",
-    dtypes=Supported("addmm_impl_cpu_", _FACTORS),
+    dtypes=Supported("addmm_impl_cpu_", _FACTORS | _SMALL),
     variants="",
     doc="`linear` of a matrix: (m), (n, k), (m, k) -> (n, m).",
 )

@@ -38,7 +38,7 @@ def take_along_dim(self: Any, indices: Any, dim: int | None) -> Any:
     if dim is not None and self.dim():
         size = self.size(dim)
         indices = indices.remainder(size)
-    at = dim % self.dim() if -self.dim() <= dim < self.dim() else self.size(dim)
+    at = dim % self.dim() if -self.dim() <= dim < self.dim() else self.size(dim if self.dim() else 0)
     a, b = list(self.shape), list(indices.shape)
     a[at] = b[at] = 1
     common = broadcast_shapes([tuple(a), tuple(b)])
@@ -193,7 +193,7 @@ def repeat_interleave_int(self: Any, repeats: int, dim: int | None, output_size:
         self, dim = self.reshape(-1), 0
     if repeats < 0:
         raise RuntimeError("Repeats must be non-negative")
-    size = self.shape[dim] if self.dim() else 1
+    size = self.size(dim) if self.dim() else 1
     if output_size is not None and output_size != size * repeats:
         raise RuntimeError(f"repeat_interleave: Invalid output_size, expected {size * repeats} but got {output_size}")
     at = wrap_dim(dim, self.dim())

@@ -66,8 +66,6 @@ def l1_loss(self: Any, target: Any, reduction: int) -> Any:
 @composite("smooth_l1_loss", explicit=True)
 def smooth_l1_loss(self: Any, target: Any, reduction: int, beta: float) -> Any:
     """self (*), target (*), broadcast -> (), or the common shape unreduced."""
-    if not beta >= 0:
-        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     self, target = _of_one_dtype(self, target)
     difference = self - target
     distance = difference.abs()
@@ -80,11 +78,8 @@ def smooth_l1_loss(self: Any, target: Any, reduction: int, beta: float) -> Any:
 @composite("huber_loss", explicit=True)
 def huber_loss(self: Any, target: Any, reduction: int, delta: float) -> Any:
     """self (*), target (*), broadcast -> (), or the common shape unreduced."""
-    if not delta > 0:
-        raise RuntimeError("huber_loss does not support non-positive values for delta.")
     d = self._dtype
     self, target = _of_one_dtype(self, target)
-    _require_cast(self._dtype, d)
     difference = self - target
     distance = difference.abs()
     loss = ops.where(distance < delta, 0.5 * difference * difference, delta * (distance - 0.5 * delta))
@@ -142,7 +137,8 @@ def nll_loss2d(self: Any, target: Any, weight: Any, reduction: int, ignore_index
         raise RuntimeError(
             f"only batches of spatial inputs supported (4D tensors), but got input of dimension: {self.dim()}"
         )
-    _check_spatial(self, target)
+    if tuple(target.shape) != (self.shape[0], *self.shape[2:]):
+        raise RuntimeError(f"size mismatch (got input: {list(self.shape)} , target: {list(target.shape)}")
     if weight is not None and tuple(weight.shape) != (self.shape[1],):
         raise RuntimeError("weight tensor should be defined either for all or no classes")
     rows = _class_last(self).reshape(-1, self.shape[1])
@@ -152,9 +148,9 @@ def nll_loss2d(self: Any, target: Any, weight: Any, reduction: int, ignore_index
 
 def _spatial(self: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> Any:
     """`nll_loss2d` of points that lie in any number of dimensions, made one of two."""
-    _check_spatial(self, target)
     if self.dim() == 4:
         return ops.nll_loss2d(self, target, weight, reduction, ignore_index)
+    _check_spatial(self, target)
     count = target.numel() // target.shape[0] if target.shape[0] else 0
     image, labels = self.reshape((*self.shape[:2], 1, count)), target.reshape((target.shape[0], 1, count))
     loss = ops.nll_loss2d(image, labels, weight, reduction, ignore_index)

@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import dtypes
 from ..api import _functions as ops
+from ..declarations._checks import COMPLEX, FLOATS, INTEGERS, Supported
 from ..dispatch.registry import overload
 from ..dispatch.registry import register_composite as composite
 from ..dtypes import scalar_type_name
@@ -18,6 +19,7 @@ from ..shape_rules.matmul import check_expandable
 from ..state import tls
 
 _mm = overload("mm", "matmul").cache
+_SUMMED = Supported("addmm_impl_cpu_", INTEGERS | FLOATS | COMPLEX)
 _rows = overload("_linear_of_rows", "matmul").cache
 
 
@@ -126,6 +128,7 @@ def outer(self: Any, vec2: Any) -> Any:
 def addbmm(self: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any) -> Any:
     """self broadcast to (M, N), batch1 (B, M, K), batch2 (B, K, N) -> (M, N), summed over B."""
     _check_addbmm(self, batch1, batch2)
+    _SUMMED.require((self,), self._dtype)
     for number in (beta, alpha):
         check_factor(number, self._dtype)
     if self._dtype.is_integral:
@@ -202,6 +205,8 @@ def inner(self: Any, other: Any) -> Any:
             f"inner() the last dimension must match on both input tensors but got shapes {list(self.shape)} and "
             f"{list(other.shape)}"
         )
+    if self.dim() == other.dim() == 1:
+        return self.dot(other).view(())
     k = self.shape[-1]
     rows, columns = (t.reshape(math.prod(t.shape[:-1]), k) for t in (self, other))
     return rows.mm(columns.t()).reshape((*self.shape[:-1], *other.shape[:-1]))

@@ -74,10 +74,10 @@ def _check(overload: Overload) -> Callable[[tuple[Any, ...]], None] | None:
 
     def check(args: tuple[Any, ...]) -> None:
         dtype = args[positions[0]]._dtype
+        if promotes and any(args[position]._dtype is not dtype for position in positions):
+            dtype = result_type_of(args[position] for position in positions)
         if dtype in accepted:
             return
-        if promotes:
-            dtype = result_type_of(args[position] for position in positions)
         if idle and supported.is_idle(args[position] for position in positions if args[position] is not None):
             return
         supported(args, dtype)

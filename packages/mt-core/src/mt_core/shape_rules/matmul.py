@@ -32,12 +32,12 @@ def mm(self: Any, mat2: Any) -> Spec:
 def bmm(self: Any, mat2: Any) -> Spec:
     """self (B, M, K), mat2 (B, K, N) -> (B, M, N)."""
     _check_batches(self, mat2)
-    if self._dtype is not mat2._dtype:
+    if self._dtype is not mat2._dtype and self.numel() and mat2.numel():
         raise RuntimeError(
             f"expected scalar type {scalar_type_name(self._dtype)} but found {scalar_type_name(mat2._dtype)}"
         )
     a, b = self._array.shape, mat2._array.shape
-    return Spec((a[0], a[1], b[2]), self._dtype)
+    return Spec((a[0], a[1], b[2]), mat2._dtype)
 
 
 def _check_batches(batch1: Any, batch2: Any) -> None:

@@ -23,7 +23,8 @@ def constant_pad_nd(self: Any, pad: Ints, value: Any) -> Spec:
             "Length of pad should be no more than twice the number of dimensions of the input. Pad length is "
             f"{len(pad)} while the input has {len(shape)} dimensions."
         )
-    check_number(value, self._dtype)
+    if any(n > 0 for n in pad):
+        check_number(value, self._dtype)
     before = list(shape)
     for i in range(len(pad) // 2):
         at = len(shape) - 1 - i
