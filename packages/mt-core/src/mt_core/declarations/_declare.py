@@ -78,6 +78,8 @@ class Declaration:
         What ``out`` may be, where that is neither, or is said in other words.
     resizes_first : bool
         An ``out`` gets the result's shape before its dtype is refused.
+    shaped_as : str
+        The argument whose shape ``out`` gets before shapes are refused; without it, the result's.
     any_shape_out : bool
         An ``out`` with as many elements as the result, of one dimension, keeps its shape.
     count_told : bool
@@ -116,6 +118,7 @@ class Declaration:
         "any_shape_out",
         "resizes_first",
         "count_told",
+        "shaped_as",
     )
 
     def __init__(
@@ -150,6 +153,7 @@ class Declaration:
         any_shape_out: bool = False,
         resizes_first: bool = False,
         count_told: bool = False,
+        shaped_as: str = "",
     ) -> None:
         self.schema = schema
         self.family = family
@@ -180,6 +184,7 @@ class Declaration:
         self.any_shape_out = any_shape_out
         self.resizes_first = resizes_first
         self.count_told = count_told
+        self.shaped_as = shaped_as
         self.inplace: str | None = None
         self.out: str | None = None
         if (check if kind != "elementwise" else dtypes) is not None:
@@ -243,6 +248,7 @@ class Facts(TypedDict, total=False):
     any_shape_out: bool
     resizes_first: bool
     count_told: bool
+    shaped_as: str
 
 
 class Options(Facts, total=False):
@@ -303,7 +309,7 @@ class Family:
         Arguments that may share no memory with what the in-place and ``out=`` forms write, or all of it only.
     out_check : OutDtypes
         Which other dtypes it takes, and what it says of the rest.
-    any_shape_out, count_told, resizes_first : bool
+    any_shape_out, count_told, resizes_first, shaped_as
         See `Declaration`.
     """
 

@@ -43,6 +43,7 @@ family.plain(
     not_in_part="index",
     doc="out[i][j] = self[index[i][j]][j] for dim 0: one element per element of `index`.",
     exact_out=True,
+    shaped_as="index",
     dtypes=Supported("scatter_gather_tensor_cpu", USUAL, idle="empty"),
 )
 family.composite(

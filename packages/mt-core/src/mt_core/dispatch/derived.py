@@ -281,6 +281,7 @@ def _out_from_functional(overload: Overload, functional: Overload) -> Callee:
     also = overload.declaration.out_takes
     check_outs = check_of_outs(overload)
     chooses = overload.declaration.out_dtype
+    shaped_as = next((i for i, a in enumerate(arguments) if a.name == overload.declaration.shaped_as), None)
     dtype_at = next((i for i, a in enumerate(functional.schema.arguments) if a.name == "dtype"), -1)
     resizes_first = overload.declaration.resizes_first
     facts = overload.declaration
@@ -295,6 +296,12 @@ def _out_from_functional(overload: Overload, functional: Overload) -> Callee:
                 if isinstance(args[i], Tensor):
                     check_no_partial_overlap(args[outs[0]], args[i])
         with excluding(AUTOGRAD):
+            if shaped_as is not None:
+                if check_outs is not None:
+                    check_outs(outs[0], args[outs[0]], args[0]._dtype)
+                resize_out(args[outs[0]], args[shaped_as].shape)
+                if check_apart is not None:
+                    check_apart(args)
             given = [args[i] for i in rest]
             if chooses is not None and given[dtype_at] is None:
                 given[dtype_at] = chooses(given[0], args[outs[0]])

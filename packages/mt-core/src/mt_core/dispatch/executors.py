@@ -443,9 +443,9 @@ def wrapper(backend: Any, keys: int) -> Callable[[Spec, int | None], Callable[[A
                 array = cast(array, d)
             return new_tensor(contiguous(array), d, keys)
 
-        if _is_row_major(spec):
-            return row_major
         shape, strides = spec.shape, spec.strides
+        if strides is None or _is_row_major(spec):
+            return row_major
         # Strides along dimensions of size 1 are the rule's too: (N, C, 1, 1) in channels_last is contiguous as well.
         laid_out_keys = keys if is_contiguous(shape, strides) else keys | STRIDED
         in_bytes = tuple([s * d.itemsize for s in strides])
