@@ -14,6 +14,7 @@ import mt_core as _core
 from mt_core import device_methods as _device_methods
 from mt_core.api._functions import *  # noqa: F403 - every operator, as the generated module lists them
 from mt_core.api._functions import segment_reduce as _segment_reduce  # noqa: F401 - PyTorch's two names of it
+from mt_core.formats import _mkldnn as _mkldnn
 from mt_core.plugins import discovery as _discovery
 from mt_core.process_hook import IMPORTED_FIRST as _IMPORTED_FIRST
 

@@ -27,6 +27,8 @@ from . import _fft as _fft
 from . import _linalg as _linalg
 from . import _nn as _nn
 from . import _special as _special
+from ._conv_backends import _ConvBackend as _ConvBackend
+from ._conv_backends import _select_conv_backend as _select_conv_backend
 
 __all__ = [
     "DisableTorchFunction",

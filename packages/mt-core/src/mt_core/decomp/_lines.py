@@ -76,10 +76,23 @@ def _mapped_line(tensor: Any, line: LineMap, dim: int) -> Any:
 
 
 def _rounded_line(image: Any, line: LineMap, dim: int) -> Any:
-    """The same of bytes, in whole numbers, which float64 holds; PyTorch rounds between two dimensions as well."""
+    """The same of bytes, in whole numbers, as PyTorch does, which rounds between two dimensions as well.
+
+    Weights are below 2**15 and sum up to about 2**digits, at most 2**22: products and sums stay within int32. A weight
+    of zero needs no care, for no byte is infinite.
+    """
     rounded, digits = rounded_weights(line)
-    total = _mapped_line(image.to(dtypes.float64), rounded, dim)
-    return ((total + (1 << digits >> 1)) * 0.5**digits).clamp(0, 255).to(dtypes.uint8)
+    assert rounded.weights is not None, "rounded weights are weights"
+    shape = [-1 if i == dim else 1 for i in range(image.dim())]
+    total: Any = None
+    for places, weights in zip(rounded.places, rounded.weights, strict=True):
+        if not weights.any():
+            continue
+        factor = from_data(weights, dtypes.float64, image.device).to(dtypes.int32).reshape(shape)
+        term = image.index_select(dim, _index(image, places)) * factor
+        total = term.add_(1 << digits >> 1) if total is None else total.add_(term)
+    assert total is not None, "each output element has a share of some input element"
+    return (total >> digits).clamp_(0, 255).to(dtypes.uint8)
 
 
 def _spread_line(tensor: Any, line: LineMap, dim: int, n: int) -> Any:
