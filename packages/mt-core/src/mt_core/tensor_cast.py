@@ -19,7 +19,7 @@ from .dispatch.registry import overload
 from .dtypes import dtype, scalar_type_name
 from .formats import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format, strided
 from .keys import AUTOGRAD, BACKEND_MASK, INFERENCE, STRIDED
-from .layout import channels_last_strides
+from .layout import channels_last_strides, suggested_format
 from .meta_array import contiguous_strides
 from .overriding import DisableTorchFunctionSubclass
 from .pinned import is_pinned, pinned, warn_of_device
@@ -309,7 +309,8 @@ def _fill_from(tensor: Any, start: int) -> None:
 
 
 def _has_format(tensor: Any, wanted: memory_format | None) -> bool:
-    return wanted is None or wanted is preserve_format or tensor.is_contiguous(memory_format=wanted)
+    """Whether a tensor's strides suggest the format that is wanted, also with gaps: then it need not be copied."""
+    return wanted is None or wanted is preserve_format or (suggested_format(tensor) or contiguous_format) is wanted
 
 
 def _format_of(tensor: Any) -> memory_format:
