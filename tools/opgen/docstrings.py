@@ -27,7 +27,7 @@ def _head(declaration: Any, method: bool) -> str:
     parameters = python_parameters(declaration, method)[1 if method else 0 :]
     positional = [_parameter(p) for p in parameters if not p.argument.kwarg_only]
     keyword = [_parameter(p) for p in parameters if p.argument.kwarg_only]
-    if declaration.out and not method:
+    if declaration.python_out and not method:
         keyword.append("out=None")
     if any(p.key == "pin_memory" for p in parameters):
         keyword.append("requires_grad=False")

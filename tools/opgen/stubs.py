@@ -86,7 +86,7 @@ def _heads(declaration: Any, method: bool) -> Iterator[str]:
 def _ours(declaration: Any, method: bool) -> list[str]:
     """Keywords that stand in no schema: the binder handles them."""
     found = []
-    if declaration.out and not method:
+    if declaration.python_out and not method:
         found.append("out: Any = ...")
     if any(argument.name == "pin_memory" for argument in declaration.schema.arguments):
         found.append("requires_grad: bool = ...")

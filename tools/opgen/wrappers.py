@@ -180,7 +180,7 @@ class Wrapper:
 
     def _ours(self) -> list[str]:
         """Keywords that stand in no schema."""
-        out = not self.method and any(d.out for d in self.overloads)
+        out = not self.method and any(d.python_out for d in self.overloads)
         grad = any(_has_options(d) for d in self.overloads)
         return (["out"] if out else []) + (["requires_grad"] if grad else [])
 
@@ -248,9 +248,11 @@ class Wrapper:
         if factory or "out" not in self._ours():
             return plain
         lines = ["if out is MISSING:", *("    " + line for line in plain)]
-        if not declaration.out or len(declaration.schema.returns) != 1 or declaration.schema.returns[0].is_list:
+        if not declaration.python_out or len(declaration.schema.returns) != 1 or declaration.schema.returns[0].is_list:
             return lines
-        written = self._returned(_called(self._table(declaration.out), ["keys", "tls.mode"], [*values, "out"]), False)
+        written = self._returned(
+            _called(self._table(declaration.python_out), ["keys", "tls.mode"], [*values, "out"]), False
+        )
         return [
             *lines,
             "if out.__class__ in TENSORS:",

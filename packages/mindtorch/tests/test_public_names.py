@@ -24,6 +24,7 @@ APART = {
     "torch.nn.functional.threshold": "has a private name in PyTorch",
     "torch.nn.utils.clip_grads_with_norm_": "has a private name in PyTorch",
     "torch.nn.utils.get_total_norm": "has a private name in PyTorch",
+    "torch.symeig": "has a private name in PyTorch",
     "torch.sym_sqrt": "has a private name in PyTorch",
     "torch.to_dlpack": "has a private name in PyTorch",
     "torch.utils.dlpack.to_dlpack": "has a private name in PyTorch",

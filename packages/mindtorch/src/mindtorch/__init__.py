@@ -12,6 +12,7 @@ from typing import Any as _Any
 
 import mt_core as _core
 from mt_core import device_methods as _device_methods
+from mt_core.api import _functions
 from mt_core.api._functions import *  # noqa: F403 - every operator, as the generated module lists them
 from mt_core.api._functions import segment_reduce as _segment_reduce  # noqa: F401 - PyTorch's two names of it
 from mt_core.formats import _mkldnn as _mkldnn
@@ -35,6 +36,18 @@ globals().update(
         if not name.startswith("_") and not isinstance(value, _ModuleType)
     }
 )
+
+
+def _leave_out_what_is_elsewhere() -> None:
+    """Forget operators that PyTorch has in ``torch.linalg``, ``torch._C._nn`` or ``torch.ops``, and not here."""
+    here = {own for _, own in _functions.NAMESPACES["torch"]}
+    for space in _functions.NAMESPACES.values():
+        for _, own in space:
+            if own not in here and globals().get(own) is vars(_functions)[own]:
+                del globals()[own]
+
+
+_leave_out_what_is_elsewhere()
 _importer.install()
 
 _SUBMODULES = frozenset(

@@ -32,6 +32,7 @@ _MODULES = {
     "mt_core.functional": "torch.functional",
     "mt_core.functional_einsum": "torch.functional",
     "mt_core.functional_linalg": "torch.functional",
+    "mt_core.functional_removed": "torch._linalg_utils",
     "mt_core.construct": "torch",
     "mt_core.dtypes": "torch",
     "mt_core.formats": "torch",

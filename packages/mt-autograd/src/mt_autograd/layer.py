@@ -19,6 +19,7 @@ from .inplace import check_inplace, record_inplace, set_history
 from .modes import is_watched
 from .node import Node, leave_identity, leave_layout, output_spec, underivable
 from .operator_node import OperatorNode, node_class
+from .out_forms import is_copied, is_underivable, is_unrecorded, refused_by
 from .recompute import record_recomputed, record_recomputed_inplace, record_view
 from .recorders import recorder
 from .recording import DIFFERENTIABLE, make_output
@@ -39,7 +40,7 @@ class AutogradLayer:
     def build(self, overload: Overload, call_keys: int, below: Callable[[], Callee]) -> Callee | None:
         """The recording closure; None for an operator without a rule."""
         if overload.declaration.form == "out":
-            return refuse_out(overload) if may_be_differentiated(overload) else below()
+            return out_form(overload, below()) if may_be_differentiated(overload) else below()
         rule = find_rule(overload)
         if rule is None:
             return None
@@ -182,10 +183,48 @@ def refusing_complex(overload: Overload, below: Callee) -> Callee:
 # Operators without a rule
 
 
+def out_form(overload: Overload, below: Callee) -> Callee:
+    """An ``out=`` form whose arguments require grad: most refuse."""
+    if is_unrecorded(overload):
+        return below
+    if is_underivable(overload):
+        return _refusing_out(overload, record_not_implemented(overload, below))
+    if is_copied(overload) and overload.declaration.functional is not None:
+        return record_copied(overload, find_overload(overload.declaration.functional), below)
+    return refuse_out(overload)
+
+
+def record_copied(overload: Overload, functional: Overload, below: Callee) -> Callee:
+    """An ``out=`` form that is recorded as a copy of what the operator gives; `below` gives ``out`` its shape."""
+    written = [i for i, argument in enumerate(overload.schema.arguments) if argument.writes]
+
+    def record(*args: Any) -> Any:
+        result = functional.call(*(arg for i, arg in enumerate(args) if i not in written))
+        below(*args)
+        out = args[written[0]]
+        out._cell.version -= 1  # it is written once: the copy repeats what is there
+        return out.copy_(result)
+
+    return record
+
+
+def _refusing_out(overload: Overload, recording: Callee) -> Callee:
+    """A form that is recorded, unless ``out`` itself requires grad."""
+    written = [i for i, argument in enumerate(overload.schema.arguments) if argument.writes]
+    refuse = _refusal(f"aten::{overload.packet_name}")
+
+    def run(*args: Any) -> Any:
+        return (refuse if any(args[i].requires_grad for i in written) else recording)(*args)
+
+    return run
+
+
 def refuse_out(overload: Overload) -> Callee:
     """``out=`` forms are not differentiable."""
-    name = ("aten::" if overload.declaration.kind == "factory" else "") + overload.declaration.python_name
+    return _refusal(("aten::" if overload.declaration.kind == "factory" else "") + refused_by(overload))
 
+
+def _refusal(name: str) -> Callee:
     def refuse(*args: Any) -> Any:
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
@@ -197,7 +236,7 @@ def refuse_out(overload: Overload) -> Callee:
 
 def record_not_implemented(overload: Overload, below: Callee) -> Callee:
     """Run the operator, and give its results a node that refuses to be differentiated."""
-    writes = writes_first(overload.schema)
+    written = [i for i, argument in enumerate(overload.schema.arguments) if argument.writes and not argument.is_list]
     error = NotImplementedError(
         f"the derivative for 'aten::{overload.name}' is not implemented: declare it with mt_autograd.rules.derivative, "
         "or call the operator under torch.no_grad()"
@@ -205,14 +244,15 @@ def record_not_implemented(overload: Overload, below: Callee) -> Callee:
 
     def record(*args: Any) -> Any:
         edges = [edge_of(t) for t in tensors_in(args) if t.requires_grad]
-        if writes:
-            check_inplace(args[0])
+        targets = [args[i] for i in written]
+        for target in targets:
+            check_inplace(target)
         result = below(*args)
         outputs = [t for t in tensors_in((result,)) if t._dtype in DIFFERENTIABLE]
         node = underivable(error).attach(edges, [output_spec(t) for t in outputs])
         for nr, output in enumerate(outputs):
-            if writes and output is args[0]:
-                set_history(output, node)
+            if any(output is target for target in targets):
+                set_history(output, node, nr)
             else:
                 make_output(output, node, nr, output._base is not None)
         return result

@@ -189,8 +189,11 @@ def _has_lists(pattern: Pattern) -> bool:
 
 
 def _is_surely_differentiable(pattern: Pattern) -> bool:
-    """Whether nothing but tensors decides the result's dtype, and it is no view, which may read elements otherwise."""
-    return not pattern.is_view and "plain" not in pattern.kinds
+    """Whether the one tensor decides the result's dtype, and it is no view, which may read elements otherwise.
+
+    Of several tensors, the one that decides may be another than the one that requires grad.
+    """
+    return not pattern.is_view and pattern.sole and "plain" not in pattern.kinds
 
 
 # Edges

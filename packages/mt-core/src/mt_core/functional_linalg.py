@@ -46,12 +46,14 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) 
 @overridable
 def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     """Product of matrices (M, K1), (K1, K2), ..., (Kn, N) in the order that costs least: (M, N). See `multi_dot`."""
+    for position, matrix in enumerate(matrices):
+        if not isinstance(matrix, Tensor):
+            raise TypeError(f"expected Tensor as element {position} in argument 0, but got {type(matrix).__name__}")
     warn_once(
         "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use "
         "torch.linalg.multi_dot instead, which accepts a list of two or more tensors rather than multiple parameters."
     )
-    given = list(matrices[0]) if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)) else list(matrices)
-    return ops.chain_matmul(given) if out is None else ops.chain_matmul(given, out=out)
+    return ops.chain_matmul(list(matrices)) if out is None else ops.chain_matmul(list(matrices), out=out)
 
 
 def get_lowrank_basis(A: Tensor, q: int, niter: int = 2, M: Tensor | None = None) -> Tensor:

@@ -1,8 +1,8 @@
 """Functions of linear algebra that PyTorch has removed, and answers with what takes their place."""
 
-from __future__ import annotations
-
 from typing import Any, NoReturn
+
+from .tensor import Tensor
 
 __all__ = ["eig", "lstsq", "matrix_rank", "solve", "symeig"]
 
@@ -11,7 +11,7 @@ def _removed(text: str) -> RuntimeError:
     return RuntimeError(f"This function was deprecated since version 1.9 and is now removed.{text}")
 
 
-def matrix_rank(input: Any, tol: Any = None, symmetric: bool = False, *, out: Any = None) -> NoReturn:
+def matrix_rank(input: Tensor, tol: Any = None, symmetric: bool = False, *, out: Any = None) -> NoReturn:
     """Removed: ``torch.linalg.matrix_rank`` takes its place. Raises RuntimeError."""
     raise _removed(
         "\nPlease use the `torch.linalg.matrix_rank` function instead. The parameter 'symmetric' was renamed in "
@@ -19,7 +19,7 @@ def matrix_rank(input: Any, tol: Any = None, symmetric: bool = False, *, out: An
     )
 
 
-def solve(input: Any, A: Any, *, out: Any = None) -> NoReturn:
+def solve(input: Tensor, A: Tensor, *, out: Any = None) -> NoReturn:
     """Removed: ``torch.linalg.solve`` takes its place, its arguments reversed. Raises RuntimeError."""
     raise _removed(
         " `torch.solve` is deprecated in favor of `torch.linalg.solve`. `torch.linalg.solve` has its arguments "
@@ -29,7 +29,7 @@ def solve(input: Any, A: Any, *, out: Any = None) -> NoReturn:
     )
 
 
-def lstsq(input: Any, A: Any, *, out: Any = None) -> NoReturn:
+def lstsq(input: Tensor, A: Tensor, *, out: Any = None) -> NoReturn:
     """Removed: ``torch.linalg.lstsq`` takes its place, its arguments reversed. Raises RuntimeError."""
     raise _removed(
         " `torch.lstsq` is deprecated in favor of `torch.linalg.lstsq`.\n`torch.linalg.lstsq` has reversed arguments "
@@ -42,7 +42,7 @@ def lstsq(input: Any, A: Any, *, out: Any = None) -> NoReturn:
     )
 
 
-def symeig(input: Any, eigenvectors: bool = False, upper: bool = True, *, out: Any = None) -> NoReturn:
+def symeig(input: Tensor, eigenvectors: bool = False, upper: bool = True, *, out: Any = None) -> NoReturn:
     """Removed: ``torch.linalg.eigh`` and ``eigvalsh`` take its place. Raises RuntimeError."""
     raise _removed(
         " The default behavior has changed from using the upper triangular portion of the matrix by default to using "
@@ -52,7 +52,7 @@ def symeig(input: Any, eigenvectors: bool = False, upper: bool = True, *, out: A
     )
 
 
-def eig(self: Any, eigenvectors: bool = False, *, e: Any = None, v: Any = None) -> NoReturn:
+def eig(self: Tensor, eigenvectors: bool = False, *, e: Any = None, v: Any = None) -> NoReturn:
     """Removed: ``torch.linalg.eig`` and ``eigvals`` take its place, whose results are complex. Raises RuntimeError."""
     raise _removed(
         " `torch.linalg.eig` returns complex tensors of dtype `cfloat` or `cdouble` rather than real tensors mimicking "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..rules import derivative, non_differentiable, takes_inference, zero
+from ..rules import derivative, non_differentiable, refuse_integers, takes_inference, zero
 
 
 def _converted(grad: Any, device: Any, dtype: Any) -> Any:
@@ -23,6 +23,9 @@ derivative(
     self=zero,
     src=lambda grad, src_device, src_spec: _converted(grad, src_device, src_spec.dtype),
 )
+derivative("fill.Scalar", self=zero)
+derivative("fill.Tensor", self=zero, value=lambda grad: grad.sum())
+refuse_integers("fill.Tensor")
 derivative("fill_.Scalar", node="FillBackward2", self=zero)
 derivative("fill_.Tensor", node="FillBackward3", self=zero, value=lambda grad: grad.sum())
 derivative("zero_", self=zero)

@@ -11,7 +11,7 @@ from mt_core.dtypes import bool as bool_
 from mt_core.tensor import wrap_dim
 
 from ..function import DelayedError
-from ..rules import derivative, non_differentiable, real_only
+from ..rules import derivative, non_differentiable, real_only, refuse_integers
 from ._refused import refused_operator
 
 
@@ -204,6 +204,7 @@ derivative(
     self=lambda grad, mask: grad.masked_fill(mask, 0),
     value=lambda grad, mask: ops.where(mask, grad, 0).sum(),
 )
+refuse_integers("masked_fill.Tensor", "index_fill.int_Tensor")
 
 
 def _masked_select(grad: Any, self_spec: Any, mask: Any) -> Any:

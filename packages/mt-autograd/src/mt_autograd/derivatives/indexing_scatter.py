@@ -7,7 +7,7 @@ from typing import Any
 from mt_core.api import _functions as ops
 from mt_core.dispatch.registry import overload
 
-from ..rules import derivative, real_only
+from ..rules import derivative, real_only, refuse_integers
 
 _slice = overload("slice.Tensor", "view")
 
@@ -56,3 +56,4 @@ derivative(
     src=lambda grad, size, stride, storage_offset: grad.contiguous().as_strided(size, stride, storage_offset),
 )
 real_only("slice_scatter", "select_scatter")
+refuse_integers("slice_scatter", "select_scatter", "diagonal_scatter", "as_strided_scatter")

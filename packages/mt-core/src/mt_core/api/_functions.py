@@ -1392,7 +1392,6 @@ _as_strided_copy_kernels = overload('as_strided_copy', 'view').cache
 _as_strided_copy_out_kernels = overload('as_strided_copy.out', 'view').cache
 _as_strided_scatter_packet = packet('as_strided_scatter', 'indexing', ('as_strided_scatter',))
 _as_strided_scatter_kernels = overload('as_strided_scatter', 'indexing').cache
-_as_strided_scatter_out_kernels = overload('as_strided_scatter.out', 'indexing').cache
 _asin_packet = packet('asin', 'elementwise', ('asin',))
 _asin_kernels = overload('asin', 'elementwise').cache
 _asin_out_kernels = overload('asin.out', 'elementwise').cache
@@ -1688,7 +1687,6 @@ _diagonal_copy_kernels = overload('diagonal_copy', 'view').cache
 _diagonal_copy_out_kernels = overload('diagonal_copy.out', 'view').cache
 _diagonal_scatter_packet = packet('diagonal_scatter', 'indexing', ('diagonal_scatter',))
 _diagonal_scatter_kernels = overload('diagonal_scatter', 'indexing').cache
-_diagonal_scatter_out_kernels = overload('diagonal_scatter.out', 'indexing').cache
 _diff_packet = packet('diff', 'reduction', ('diff',))
 _diff_kernels = overload('diff', 'reduction').cache
 _diff_out_kernels = overload('diff.out', 'reduction').cache
@@ -2275,7 +2273,6 @@ _linalg_matmul_kernels = overload('linalg_matmul', 'linalg').cache
 _linalg_matmul_out_kernels = overload('linalg_matmul.out', 'linalg').cache
 _linalg_matrix_exp_packet = packet('linalg_matrix_exp', 'linalg', ('linalg_matrix_exp',))
 _linalg_matrix_exp_kernels = overload('linalg_matrix_exp', 'linalg').cache
-_linalg_matrix_exp_out_kernels = overload('linalg_matrix_exp.out', 'linalg').cache
 _linalg_matrix_norm_packet = packet('linalg_matrix_norm', 'linalg', ('linalg_matrix_norm', 'linalg_matrix_norm.str_ord'))
 _linalg_matrix_norm_kernels = overload('linalg_matrix_norm', 'linalg').cache
 _linalg_matrix_norm_out_kernels = overload('linalg_matrix_norm.out', 'linalg').cache
@@ -2726,7 +2723,6 @@ _prelu_packet = packet('prelu', 'activation', ('prelu',))
 _prelu_kernels = overload('prelu', 'activation').cache
 _prod_packet = packet('prod', 'reduction', ('prod', 'prod.dim_int'))
 _prod_kernels = overload('prod', 'reduction').cache
-_prod_out_kernels = overload('prod.out', 'reduction').cache
 _prod_dim_int_kernels = overload('prod.dim_int', 'reduction').cache
 _prod_int_out_kernels = overload('prod.int_out', 'reduction').cache
 _put_packet = packet('put', 'indexing', ('put',))
@@ -2920,7 +2916,6 @@ _select_copy_int_kernels = overload('select_copy.int', 'view').cache
 _select_copy_int_out_kernels = overload('select_copy.int_out', 'view').cache
 _select_scatter_packet = packet('select_scatter', 'indexing', ('select_scatter',))
 _select_scatter_kernels = overload('select_scatter', 'indexing').cache
-_select_scatter_out_kernels = overload('select_scatter.out', 'indexing').cache
 _selu_packet = packet('selu', 'activation', ('selu',))
 _selu_kernels = overload('selu', 'activation').cache
 _selu__packet = packet('selu_', 'activation', ('selu_',))
@@ -3288,7 +3283,6 @@ _subtract__packet = packet('subtract_', 'elementwise', ('subtract_.Tensor',))
 _subtract__Tensor_kernels = overload('subtract_.Tensor', 'elementwise').cache
 _sum_packet = packet('sum', 'reduction', ('sum', 'sum.dim_IntList'))
 _sum_kernels = overload('sum', 'reduction').cache
-_sum_out_kernels = overload('sum.out', 'reduction').cache
 _sum_dim_IntList_kernels = overload('sum.dim_IntList', 'reduction').cache
 _sum_IntList_out_kernels = overload('sum.IntList_out', 'reduction').cache
 _sum_to_size_packet = packet('sum_to_size', 'reduction', ('sum_to_size',))
@@ -9134,8 +9128,8 @@ def as_strided_copy(_input=MISSING, _size=MISSING, _stride=MISSING, _storage_off
         ('size', 'stride', 'storage_offset', 'out'), args, kwargs,
     )
 
-def as_strided_scatter(_input=MISSING, _src=MISSING, _size=MISSING, _stride=MISSING, _storage_offset=MISSING, /, more=MISSING, src=MISSING, size=MISSING, stride=MISSING, storage_offset=MISSING, out=MISSING, *args, **kwargs):
-    """as_strided_scatter(input, src, size, stride, storage_offset=None, *, out=None) -> Tensor
+def as_strided_scatter(_input=MISSING, _src=MISSING, _size=MISSING, _stride=MISSING, _storage_offset=MISSING, /, more=MISSING, src=MISSING, size=MISSING, stride=MISSING, storage_offset=MISSING, *args, **kwargs):
+    """as_strided_scatter(input, src, size, stride, storage_offset=None) -> Tensor
 
     A copy of self with `src` written where `as_strided` would view."""
     if _src is not MISSING:
@@ -9161,31 +9155,19 @@ def as_strided_scatter(_input=MISSING, _src=MISSING, _size=MISSING, _stride=MISS
                 and ints_of_stride is not None
                 and (storage_offset is MISSING or storage_offset is None or storage_offset.__class__ is int)
             ):
-                if out is MISSING:
-                    return _as_strided_scatter_kernels[_input._keys | src._keys | tls.mode](
-                        _input,
-                        src,
-                        ints_of_size,
-                        ints_of_stride,
-                        None if storage_offset is MISSING else storage_offset,
-                    )
-                if out.__class__ in TENSORS:
-                    keys = _input._keys | src._keys | out._keys
-                    if not keys & AUTOGRAD:
-                        return _as_strided_scatter_out_kernels[keys | tls.mode](
-                            _input,
-                            src,
-                            ints_of_size,
-                            ints_of_stride,
-                            None if storage_offset is MISSING else storage_offset,
-                            out,
-                        )
+                return _as_strided_scatter_kernels[_input._keys | src._keys | tls.mode](
+                    _input,
+                    src,
+                    ints_of_size,
+                    ints_of_stride,
+                    None if storage_offset is MISSING else storage_offset,
+                )
         except Overridden:
             pass
     return call_packet_as_given(
         as_strided_scatter, _as_strided_scatter_packet, (_input, _src, _size, _stride, _storage_offset),
-        (more, src, size, stride, storage_offset, out),
-        ('src', 'size', 'stride', 'storage_offset', 'out'), args, kwargs,
+        (more, src, size, stride, storage_offset),
+        ('src', 'size', 'stride', 'storage_offset'), args, kwargs,
     )
 
 def asin(_input=MISSING, /, more=MISSING, out=MISSING, *args, **kwargs):
@@ -12710,8 +12692,8 @@ def diagonal_copy(_input=MISSING, _offset=MISSING, _dim1=MISSING, _dim2=MISSING,
         ('offset', 'dim1', 'dim2', 'out'), args, kwargs,
     )
 
-def diagonal_scatter(_input=MISSING, _src=MISSING, _offset=MISSING, _dim1=MISSING, _dim2=MISSING, /, more=MISSING, src=MISSING, offset=MISSING, dim1=MISSING, dim2=MISSING, out=MISSING, *args, **kwargs):
-    """diagonal_scatter(input, src, offset=0, dim1=0, dim2=1, *, out=None) -> Tensor
+def diagonal_scatter(_input=MISSING, _src=MISSING, _offset=MISSING, _dim1=MISSING, _dim2=MISSING, /, more=MISSING, src=MISSING, offset=MISSING, dim1=MISSING, dim2=MISSING, *args, **kwargs):
+    """diagonal_scatter(input, src, offset=0, dim1=0, dim2=1) -> Tensor
 
     A copy of self with `src` written to a diagonal."""
     if _src is not MISSING:
@@ -12735,31 +12717,19 @@ def diagonal_scatter(_input=MISSING, _src=MISSING, _offset=MISSING, _dim1=MISSIN
                 and (dim1 is MISSING or dim1.__class__ is int)
                 and (dim2 is MISSING or dim2.__class__ is int)
             ):
-                if out is MISSING:
-                    return _diagonal_scatter_kernels[_input._keys | src._keys | tls.mode](
-                        _input,
-                        src,
-                        0 if offset is MISSING else offset,
-                        0 if dim1 is MISSING else dim1,
-                        1 if dim2 is MISSING else dim2,
-                    )
-                if out.__class__ in TENSORS:
-                    keys = _input._keys | src._keys | out._keys
-                    if not keys & AUTOGRAD:
-                        return _diagonal_scatter_out_kernels[keys | tls.mode](
-                            _input,
-                            src,
-                            0 if offset is MISSING else offset,
-                            0 if dim1 is MISSING else dim1,
-                            1 if dim2 is MISSING else dim2,
-                            out,
-                        )
+                return _diagonal_scatter_kernels[_input._keys | src._keys | tls.mode](
+                    _input,
+                    src,
+                    0 if offset is MISSING else offset,
+                    0 if dim1 is MISSING else dim1,
+                    1 if dim2 is MISSING else dim2,
+                )
         except Overridden:
             pass
     return call_packet_as_given(
         diagonal_scatter, _diagonal_scatter_packet, (_input, _src, _offset, _dim1, _dim2),
-        (more, src, offset, dim1, dim2, out),
-        ('src', 'offset', 'dim1', 'dim2', 'out'), args, kwargs,
+        (more, src, offset, dim1, dim2),
+        ('src', 'offset', 'dim1', 'dim2'), args, kwargs,
     )
 
 def diff(_input=MISSING, _n=MISSING, _dim=MISSING, _prepend=MISSING, _append=MISSING, /, more=MISSING, n=MISSING, dim=MISSING, prepend=MISSING, append=MISSING, out=MISSING, *args, **kwargs):
@@ -19185,25 +19155,20 @@ def linalg_matmul(_input=MISSING, _other=MISSING, /, more=MISSING, other=MISSING
         ('other', 'out'), args, kwargs,
     )
 
-def linalg_matrix_exp(_input=MISSING, /, more=MISSING, out=MISSING, *args, **kwargs):
-    """matrix_exp(input, *, out=None) -> Tensor
+def linalg_matrix_exp(_input=MISSING, /, more=MISSING, *args, **kwargs):
+    """matrix_exp(input) -> Tensor
 
     sum A^k / k! of square matrices."""
     if more is MISSING and not kwargs:
         try:
             if _input.__class__ in TENSORS:
-                if out is MISSING:
-                    return _linalg_matrix_exp_kernels[_input._keys | tls.mode](_input)
-                if out.__class__ in TENSORS:
-                    keys = _input._keys | out._keys
-                    if not keys & AUTOGRAD:
-                        return _linalg_matrix_exp_out_kernels[keys | tls.mode](_input, out)
+                return _linalg_matrix_exp_kernels[_input._keys | tls.mode](_input)
         except Overridden:
             pass
     return call_packet_as_given(
         linalg_matrix_exp, _linalg_matrix_exp_packet, (_input,),
-        (more, out),
-        ('out',), args, kwargs,
+        (more,),
+        (), args, kwargs,
     )
 
 def linalg_matrix_norm(_input=MISSING, _ord=MISSING, _dim=MISSING, _keepdim=MISSING, /, more=MISSING, ord=MISSING, dim=MISSING, keepdim=MISSING, dtype=MISSING, out=MISSING, *args, **kwargs):
@@ -24417,7 +24382,7 @@ def prelu(_input=MISSING, _weight=MISSING, /, more=MISSING, weight=MISSING, *arg
     )
 
 def prod(_input=MISSING, _dim=MISSING, _keepdim=MISSING, /, more=MISSING, dim=MISSING, keepdim=MISSING, dtype=MISSING, out=MISSING, *args, **kwargs):
-    """prod(input, *, dtype=None, out=None) -> Tensor
+    """prod(input, *, dtype=None) -> Tensor
     prod(input, dim, keepdim=False, *, dtype=None, out=None) -> Tensor
 
     Product of elements; integers and bool as int64."""
@@ -24440,14 +24405,6 @@ def prod(_input=MISSING, _dim=MISSING, _keepdim=MISSING, /, more=MISSING, dim=MI
                         _input,
                         None if dtype is MISSING else dtype,
                     )
-                if out.__class__ in TENSORS:
-                    keys = _input._keys | out._keys
-                    if not keys & AUTOGRAD:
-                        return _prod_out_kernels[keys | tls.mode](
-                            _input,
-                            None if dtype is MISSING else dtype,
-                            out,
-                        )
             if (
                 _input.__class__ in TENSORS
                 and dim.__class__ is int
@@ -26840,8 +26797,8 @@ def select_copy(_input=MISSING, _dim=MISSING, _index=MISSING, /, more=MISSING, d
         ('dim', 'index', 'out'), args, kwargs,
     )
 
-def select_scatter(_input=MISSING, _src=MISSING, _dim=MISSING, _index=MISSING, /, more=MISSING, src=MISSING, dim=MISSING, index=MISSING, out=MISSING, *args, **kwargs):
-    """select_scatter(input, src, dim, index, *, out=None) -> Tensor
+def select_scatter(_input=MISSING, _src=MISSING, _dim=MISSING, _index=MISSING, /, more=MISSING, src=MISSING, dim=MISSING, index=MISSING, *args, **kwargs):
+    """select_scatter(input, src, dim, index) -> Tensor
 
     A copy of self with `src` written at one index of a dimension."""
     if _src is not MISSING:
@@ -26861,23 +26818,18 @@ def select_scatter(_input=MISSING, _src=MISSING, _dim=MISSING, _index=MISSING, /
                 and dim.__class__ is int
                 and index.__class__ is int
             ):
-                if out is MISSING:
-                    return _select_scatter_kernels[_input._keys | src._keys | tls.mode](
-                        _input,
-                        src,
-                        dim,
-                        index,
-                    )
-                if out.__class__ in TENSORS:
-                    keys = _input._keys | src._keys | out._keys
-                    if not keys & AUTOGRAD:
-                        return _select_scatter_out_kernels[keys | tls.mode](_input, src, dim, index, out)
+                return _select_scatter_kernels[_input._keys | src._keys | tls.mode](
+                    _input,
+                    src,
+                    dim,
+                    index,
+                )
         except Overridden:
             pass
     return call_packet_as_given(
         select_scatter, _select_scatter_packet, (_input, _src, _dim, _index),
-        (more, src, dim, index, out),
-        ('src', 'dim', 'index', 'out'), args, kwargs,
+        (more, src, dim, index),
+        ('src', 'dim', 'index'), args, kwargs,
     )
 
 def selu(_input=MISSING, /, more=MISSING, *args, **kwargs):
@@ -29979,7 +29931,7 @@ def subtract(_input=MISSING, _other=MISSING, /, more=MISSING, other=MISSING, alp
     )
 
 def sum(_input=MISSING, _dim=MISSING, _keepdim=MISSING, /, more=MISSING, dim=MISSING, keepdim=MISSING, dtype=MISSING, out=MISSING, *args, **kwargs):
-    """sum(input, *, dtype=None, out=None) -> Tensor
+    """sum(input, *, dtype=None) -> Tensor
     sum(input, dim, keepdim=False, *, dtype=None, out=None) -> Tensor
 
     Sum of elements; integers and bool sum as int64."""
@@ -30002,14 +29954,6 @@ def sum(_input=MISSING, _dim=MISSING, _keepdim=MISSING, /, more=MISSING, dim=MIS
                         _input,
                         None if dtype is MISSING else dtype,
                     )
-                if out.__class__ in TENSORS:
-                    keys = _input._keys | out._keys
-                    if not keys & AUTOGRAD:
-                        return _sum_out_kernels[keys | tls.mode](
-                            _input,
-                            None if dtype is MISSING else dtype,
-                            out,
-                        )
             ints_of_dim = (dim,) if dim.__class__ is int else int_tuple(dim)
             if (
                 _input.__class__ in TENSORS
@@ -32498,6 +32442,7 @@ NAMESPACES = {
         ('avg_pool2d_backward', 'avg_pool2d_backward'),
         ('avg_pool3d_backward', 'avg_pool3d_backward'),
         ('elu_backward', 'elu_backward'),
+        ('embedding_dense_backward', 'embedding_dense_backward'),
         ('gelu_backward', 'gelu_backward'),
         ('glu_backward', 'glu_backward'),
         ('hardshrink_backward', 'hardshrink_backward'),
@@ -32514,6 +32459,7 @@ NAMESPACES = {
         ('native_group_norm_backward', 'native_group_norm_backward'),
         ('native_layer_norm_backward', 'native_layer_norm_backward'),
         ('nll_loss_backward', 'nll_loss_backward'),
+        ('nll_loss_forward', 'nll_loss_forward'),
         ('reflection_pad1d_backward', 'reflection_pad1d_backward'),
         ('reflection_pad2d_backward', 'reflection_pad2d_backward'),
         ('reflection_pad3d_backward', 'reflection_pad3d_backward'),
@@ -32529,6 +32475,7 @@ NAMESPACES = {
         ('tanh_backward', 'tanh_backward'),
         ('threshold_backward', 'threshold_backward'),
         ('unique_consecutive', 'unique_consecutive'),
+        ('unique_dim', 'unique_dim'),
         ('upsample_bicubic2d_backward', 'upsample_bicubic2d_backward'),
         ('upsample_bilinear2d_backward', 'upsample_bilinear2d_backward'),
         ('upsample_linear1d_backward', 'upsample_linear1d_backward'),
@@ -32826,7 +32773,6 @@ NAMESPACES = {
         ('dstack', 'dstack'),
         ('embedding', 'embedding'),
         ('embedding_bag', 'embedding_bag'),
-        ('embedding_dense_backward', 'embedding_dense_backward'),
         ('embedding_renorm_', 'embedding_renorm_'),
         ('empty', 'empty'),
         ('empty_like', 'empty_like'),
@@ -33155,7 +33101,6 @@ NAMESPACES = {
         ('unbind_copy', 'unbind_copy'),
         ('unflatten', 'unflatten'),
         ('unfold_copy', 'unfold_copy'),
-        ('unique_dim', 'unique_dim'),
         ('unsafe_chunk', 'unsafe_chunk'),
         ('unsafe_split', 'unsafe_split'),
         ('unsafe_split_with_sizes', 'unsafe_split_with_sizes'),
@@ -33226,7 +33171,6 @@ NAMESPACES = {
         ('multilabel_margin_loss', 'multilabel_margin_loss'),
         ('nll_loss', 'nll_loss'),
         ('nll_loss2d', 'nll_loss2d'),
-        ('nll_loss_forward', 'nll_loss_forward'),
         ('nll_loss_nd', 'nll_loss_nd'),
         ('one_hot', 'one_hot'),
         ('pad', 'pad'),

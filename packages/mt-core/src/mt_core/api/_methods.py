@@ -878,10 +878,6 @@ from ._functions import (
     _std_correction_kernels,
     _std_dim_kernels,
     _std_kernels,
-    _std_mean_correction_kernels,
-    _std_mean_dim_kernels,
-    _std_mean_kernels,
-    _std_mean_packet,
     _std_packet,
     _stft_center_kernels,
     _stft_packet,
@@ -977,10 +973,6 @@ from ._functions import (
     _var_correction_kernels,
     _var_dim_kernels,
     _var_kernels,
-    _var_mean_correction_kernels,
-    _var_mean_dim_kernels,
-    _var_mean_kernels,
-    _var_mean_packet,
     _var_packet,
     _vdot_kernels,
     _vdot_packet,
@@ -10509,69 +10501,6 @@ class TensorBase:
             ('dim', 'unbiased', 'keepdim', 'correction'), args, kwargs,
         )
 
-    def std_mean(self, _dim=MISSING, _unbiased=MISSING, _keepdim=MISSING, /, more=MISSING, dim=MISSING, unbiased=MISSING, keepdim=MISSING, correction=MISSING, *args, **kwargs):
-        """std_mean(unbiased=True) -> (Tensor, Tensor)
-        std_mean(dim, unbiased=True, keepdim=False) -> (Tensor, Tensor)
-        std_mean(dim=None, *, correction=None, keepdim=False) -> (Tensor, Tensor)
-
-        Standard deviation and mean."""
-        if _dim is not MISSING:
-            if dim is not MISSING: kwargs['dim'] = dim
-            dim = _dim
-        if _unbiased is not MISSING:
-            if unbiased is not MISSING: kwargs['unbiased'] = unbiased
-            unbiased = _unbiased
-        if _keepdim is not MISSING:
-            if keepdim is not MISSING: kwargs['keepdim'] = keepdim
-            keepdim = _keepdim
-        if more is MISSING and not kwargs:
-            try:
-                if (
-                    _dim is dim
-                    and unbiased is MISSING
-                    and keepdim is MISSING
-                    and correction is MISSING
-                    and (_dim is MISSING or _dim.__class__ is bool)
-                ):
-                    return _std_mean_kernels[self._keys | tls.mode](
-                        self,
-                        True if _dim is MISSING else _dim,
-                    )
-                ints_of_dim = (dim,) if dim.__class__ is int else int_tuple(dim)
-                if (
-                    correction is MISSING
-                    and (ints_of_dim is not None or dim is None)
-                    and (unbiased is MISSING or unbiased.__class__ is bool)
-                    and (keepdim is MISSING or keepdim.__class__ is bool)
-                ):
-                    return _std_mean_dim_kernels[self._keys | tls.mode](
-                        self,
-                        ints_of_dim,
-                        True if unbiased is MISSING else unbiased,
-                        False if keepdim is MISSING else keepdim,
-                    )
-                ints_of_dim = None if dim is MISSING else (dim,) if dim.__class__ is int else int_tuple(dim)
-                if (
-                    _keepdim is MISSING
-                    and unbiased is MISSING
-                    and (ints_of_dim is not None or dim is None or dim is MISSING)
-                    and (correction is MISSING or correction is None or (correction.__class__ in NUMBERS and (correction.__class__ is not int or correction in INTEGERS)))
-                    and (keepdim is MISSING or keepdim.__class__ is bool)
-                ):
-                    return _std_mean_correction_kernels[self._keys | tls.mode](
-                        self,
-                        ints_of_dim,
-                        None if correction is MISSING else correction,
-                        False if keepdim is MISSING else keepdim,
-                    )
-            except Overridden:
-                pass
-        return call_method_as_given(
-            TensorBase.std_mean, _std_mean_packet, self, (_dim, _unbiased, _keepdim),
-            (more, dim, unbiased, keepdim, correction),
-            ('dim', 'unbiased', 'keepdim', 'correction'), args, kwargs,
-        )
-
     def stft(self, _n_fft=MISSING, _hop_length=MISSING, _win_length=MISSING, _window=MISSING, _center=MISSING, _pad_mode=MISSING, _normalized=MISSING, _onesided=MISSING, _return_complex=MISSING, _align_to_window=MISSING, /, more=MISSING, n_fft=MISSING, hop_length=MISSING, win_length=MISSING, window=MISSING, center=MISSING, pad_mode=MISSING, normalized=MISSING, onesided=MISSING, return_complex=MISSING, align_to_window=MISSING, *args, **kwargs):
         """stft(n_fft, hop_length=None, win_length=None, window=None, center=True, pad_mode='reflect', normalized=False, onesided=None, return_complex=None, align_to_window=None) -> Tensor
 
@@ -11690,69 +11619,6 @@ class TensorBase:
                 pass
         return call_method_as_given(
             TensorBase.var, _var_packet, self, (_dim, _unbiased, _keepdim),
-            (more, dim, unbiased, keepdim, correction),
-            ('dim', 'unbiased', 'keepdim', 'correction'), args, kwargs,
-        )
-
-    def var_mean(self, _dim=MISSING, _unbiased=MISSING, _keepdim=MISSING, /, more=MISSING, dim=MISSING, unbiased=MISSING, keepdim=MISSING, correction=MISSING, *args, **kwargs):
-        """var_mean(unbiased=True) -> (Tensor, Tensor)
-        var_mean(dim, unbiased=True, keepdim=False) -> (Tensor, Tensor)
-        var_mean(dim=None, *, correction=None, keepdim=False) -> (Tensor, Tensor)
-
-        Variance and mean."""
-        if _dim is not MISSING:
-            if dim is not MISSING: kwargs['dim'] = dim
-            dim = _dim
-        if _unbiased is not MISSING:
-            if unbiased is not MISSING: kwargs['unbiased'] = unbiased
-            unbiased = _unbiased
-        if _keepdim is not MISSING:
-            if keepdim is not MISSING: kwargs['keepdim'] = keepdim
-            keepdim = _keepdim
-        if more is MISSING and not kwargs:
-            try:
-                if (
-                    _dim is dim
-                    and unbiased is MISSING
-                    and keepdim is MISSING
-                    and correction is MISSING
-                    and (_dim is MISSING or _dim.__class__ is bool)
-                ):
-                    return _var_mean_kernels[self._keys | tls.mode](
-                        self,
-                        True if _dim is MISSING else _dim,
-                    )
-                ints_of_dim = (dim,) if dim.__class__ is int else int_tuple(dim)
-                if (
-                    correction is MISSING
-                    and (ints_of_dim is not None or dim is None)
-                    and (unbiased is MISSING or unbiased.__class__ is bool)
-                    and (keepdim is MISSING or keepdim.__class__ is bool)
-                ):
-                    return _var_mean_dim_kernels[self._keys | tls.mode](
-                        self,
-                        ints_of_dim,
-                        True if unbiased is MISSING else unbiased,
-                        False if keepdim is MISSING else keepdim,
-                    )
-                ints_of_dim = None if dim is MISSING else (dim,) if dim.__class__ is int else int_tuple(dim)
-                if (
-                    _keepdim is MISSING
-                    and unbiased is MISSING
-                    and (ints_of_dim is not None or dim is None or dim is MISSING)
-                    and (correction is MISSING or correction is None or (correction.__class__ in NUMBERS and (correction.__class__ is not int or correction in INTEGERS)))
-                    and (keepdim is MISSING or keepdim.__class__ is bool)
-                ):
-                    return _var_mean_correction_kernels[self._keys | tls.mode](
-                        self,
-                        ints_of_dim,
-                        None if correction is MISSING else correction,
-                        False if keepdim is MISSING else keepdim,
-                    )
-            except Overridden:
-                pass
-        return call_method_as_given(
-            TensorBase.var_mean, _var_mean_packet, self, (_dim, _unbiased, _keepdim),
             (more, dim, unbiased, keepdim, correction),
             ('dim', 'unbiased', 'keepdim', 'correction'), args, kwargs,
         )

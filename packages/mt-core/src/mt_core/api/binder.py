@@ -89,7 +89,8 @@ class Signature:
             self.parameters.append(parameter)
         self.positional = [p for p in self.parameters if not p.kwarg_only]
         self.required = sum(p.default is MISSING for p in self.positional)
-        self.out = find_overload(declaration.out) if declaration.out is not None and not method and takes_out else None
+        form = declaration.python_out if takes_out and not method else None
+        self.out = find_overload(form) if form is not None else None
         self.out_count = len(self.out.schema.returns) if self.out is not None else 0
         #: Whether ``out`` is as many tensors as there are results, in one argument.
         self.out_is_list = self.out is not None and not self.out_count

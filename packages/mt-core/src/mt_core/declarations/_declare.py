@@ -84,6 +84,8 @@ class Declaration:
         An ``out`` with as many elements as the result, of one dimension, keeps its shape.
     count_told : bool
         Of an ``out`` with another number of elements, but some, it is warned that it is resized.
+    out_is_internal : bool
+        The ``out=`` form is an operator that no Python function has: ``torch.ops`` alone reaches it.
     """
 
     __slots__ = (
@@ -119,6 +121,7 @@ class Declaration:
         "resizes_first",
         "count_told",
         "shaped_as",
+        "out_is_internal",
     )
 
     def __init__(
@@ -154,6 +157,7 @@ class Declaration:
         resizes_first: bool = False,
         count_told: bool = False,
         shaped_as: str = "",
+        out_is_internal: bool = False,
     ) -> None:
         self.schema = schema
         self.family = family
@@ -185,6 +189,7 @@ class Declaration:
         self.resizes_first = resizes_first
         self.count_told = count_told
         self.shaped_as = shaped_as
+        self.out_is_internal = out_is_internal
         self.inplace: str | None = None
         self.out: str | None = None
         if (check if kind != "elementwise" else dtypes) is not None:
@@ -213,6 +218,11 @@ class Declaration:
     @property
     def name(self) -> str:
         return self.schema.full_name
+
+    @property
+    def python_out(self) -> str | None:
+        """The ``out=`` form that the Python function has."""
+        return None if self.out_is_internal else self.out
 
     @property
     def take_numbers(self) -> frozenset[str]:
@@ -249,6 +259,7 @@ class Facts(TypedDict, total=False):
     resizes_first: bool
     count_told: bool
     shaped_as: str
+    out_is_internal: bool
 
 
 class Options(Facts, total=False):
@@ -309,7 +320,7 @@ class Family:
         Arguments that may share no memory with what the in-place and ``out=`` forms write, or all of it only.
     out_check : OutDtypes
         Which other dtypes it takes, and what it says of the rest.
-    any_shape_out, count_told, resizes_first, shaped_as
+    any_shape_out, count_told, resizes_first, shaped_as, out_is_internal
         See `Declaration`.
     """
 

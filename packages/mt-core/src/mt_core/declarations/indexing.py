@@ -272,6 +272,7 @@ family.plain(
     "embedding_dense_backward(Tensor grad_output, Tensor indices, int num_weights, int padding_idx, bool "
     "scale_grad_by_freq) -> Tensor",
     variants="function",
+    namespace="internal",
     doc="Gradient of `embedding` for its weight: rows of grad_output added up by index.",
     dtypes=Supported("add_stub", USUAL | COMPLEX_HALF),
 )
@@ -284,6 +285,7 @@ family.composite(
 family.composite(
     "select_scatter(Tensor self, Tensor src, int dim, int index) -> Tensor",
     out=True,
+    out_is_internal=True,
     exact_out=True,
     resizes_first=True,
     doc="A copy of self with `src` written at one index of a dimension.",
@@ -298,6 +300,7 @@ family.composite(
 family.composite(
     "diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor",
     out=True,
+    out_is_internal=True,
     exact_out=True,
     resizes_first=True,
     doc="A copy of self with `src` written to a diagonal.",
@@ -305,6 +308,7 @@ family.composite(
 family.composite(
     "as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int? storage_offset=None) -> Tensor",
     out=True,
+    out_is_internal=True,
     doc="A copy of self with `src` written where `as_strided` would view.",
 )
 family.composite(

@@ -204,7 +204,13 @@ _composite("linalg_cond.p_str(Tensor self, str p) -> Tensor", out_check=castable
 
 # Functions of matrices and tensors
 
-_plain("linalg_matrix_exp(Tensor self) -> Tensor", exact_out=True, out=True, doc="sum A^k / k! of square matrices.")
+_plain(
+    "linalg_matrix_exp(Tensor self) -> Tensor",
+    exact_out=True,
+    out=True,
+    out_is_internal=True,
+    doc="sum A^k / k! of square matrices.",
+)
 family.composite("matrix_exp(Tensor self) -> Tensor", doc="Matrix exponentials.")
 _composite(
     "linalg_tensorinv(Tensor self, int ind=2) -> Tensor",

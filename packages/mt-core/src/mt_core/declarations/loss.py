@@ -57,7 +57,7 @@ family.plain(
     "output, Tensor total_weight)",
     dtypes=Supported("nll_loss_out_frame", FLOATS),
     variants="function",
-    namespace="torch._C._nn",
+    namespace="internal",
     doc="Negative log likelihood of class indices: log probabilities (n, c) or (c), targets (n) or ().",
 )
 family.plain(

@@ -28,6 +28,7 @@ def _mean_of_out(self: Any, out: Any) -> dtype | None:
 family.plain(
     "sum(Tensor self, *, ScalarType? dtype=None) -> Tensor",
     out="out",
+    out_is_internal=True,
     exact_out=True,
     doc="Sum of elements; integers and bool sum as int64.",
 )
@@ -50,6 +51,7 @@ family.reduction("mean", overload="dim", dim="int[1]? dim", dtype=True, out="out
 family.plain(
     "prod(Tensor self, *, ScalarType? dtype=None) -> Tensor",
     out="out",
+    out_is_internal=True,
     exact_out=True,
     doc="Product of elements; integers and bool as int64.",
 )
@@ -109,13 +111,19 @@ for _name, _what in (("var", "Variance"), ("std", "Standard deviation")):
         f"{_name}.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
         out="correction_out",
     )
-    family.composite(f"{_name}_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)", doc=f"{_what} and mean.")
     family.composite(
-        f"{_name}_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)"
+        f"{_name}_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)",
+        variants="function",
+        doc=f"{_what} and mean.",
+    )
+    family.composite(
+        f"{_name}_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)",
+        variants="function",
     )
     family.composite(
         f"{_name}_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> "
-        "(Tensor, Tensor)"
+        "(Tensor, Tensor)",
+        variants="function",
     )
 family.plain(
     "logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",

@@ -126,6 +126,7 @@ family.plain(
     "unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> "
     "(Tensor, Tensor, Tensor)",
     variants="function",
+    namespace="internal",
     doc="Distinct slices along `dim`, sorted; with inverse indices and counts.",
     dtypes=Supported("unique_dim", frozenset(ALL_DTYPES) - FLOAT8),
 )

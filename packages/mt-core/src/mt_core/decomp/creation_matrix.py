@@ -112,12 +112,12 @@ def vander(x: Any, N: int | None, increasing: bool) -> Any:
     return powers if increasing else powers.flip((-1,))
 
 
-@composite("fill.Scalar")
+@composite("fill.Scalar", explicit=True)
 def fill(self: Any, value: Any) -> Any:
     return self.clone().fill_(value)
 
 
-@composite("fill.Tensor")
+@composite("fill.Tensor", explicit=True)
 def fill_tensor(self: Any, value: Any) -> Any:
     return self.clone().fill_(value)
 

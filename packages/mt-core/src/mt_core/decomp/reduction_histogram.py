@@ -147,10 +147,10 @@ def _gradient(self: Any, spacing: Any, dim: Any, edge_order: int) -> Any:
     _check_count(self, spacing, dim, dims)
     _check_devices(self, spacing)
     _check(self, dims, edge_order)
-    return [
+    return tuple(
         (_uneven if hasattr(step, "narrow") else _even)(self, step, d, edge_order)
         for d, step in zip(dims, spacing, strict=True)
-    ]
+    )
 
 
 composite("gradient.array")(lambda self, dim, edge_order: _gradient(self, None, dim, edge_order))

@@ -70,12 +70,18 @@ def _is_unrecorded(call_keys: int) -> bool:
 
 
 def _cut_off(make: Callee, call_keys: int) -> Callee:
-    """Views, made without recording, of a tensor that requires grad: they remember the version they were made at."""
+    """Views, made without recording, of a tensor that requires grad: they remember the version they were made at.
+
+    Whether they require grad is asked of the base of all: of a leaf that is a view itself, it is not the leaf.
+    """
     creation = Creation.IN_INFERENCE_MODE if mode_triple(call_keys)[2] & INFERENCE else None
 
     def run(self: Tensor, *args: Any) -> Any:
         made = make(self, *args)
+        base = self._base
         for view in made if isinstance(made, (list, tuple)) else (made,):
+            if base is not None and not base._keys & AUTOGRAD:
+                view._keys &= ~AUTOGRAD
             state = view._autograd = AutogradState()
             state.attr_version = view._cell.version
             state.creation = creation

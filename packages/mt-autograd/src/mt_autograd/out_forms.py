@@ -1,0 +1,72 @@
+"""What the ``out=`` forms of operators do with arguments that require grad: most refuse, each under a name."""
+
+from __future__ import annotations
+
+from mt_core.dispatch.registry import Overload, find_overload
+
+__all__ = ["is_copied", "is_underivable", "is_unrecorded", "refused_by"]
+
+#: What PyTorch carries out by the recorded operator and a recorded copy.
+_COPIED = frozenset(
+    """
+    inner linalg_cond linalg_matrix_norm linalg_norm linalg_pinv linalg_pinv.rcond_tensor linalg_tensorinv
+    linalg_tensorsolve nanquantile nanquantile.scalar nuclear_norm nuclear_norm.dim quantile quantile.scalar
+    special_ndtr linalg_cond.p_str linalg_matrix_norm.str_ord linalg_norm.ord_str
+    """.split()
+)
+#: What it carries out whole, without a derivative of the form: the result requires grad, and backward ends there.
+_UNDERIVABLE = frozenset(
+    """
+    alias_copy as_strided_copy conj_physical diag diagonal_copy expand_copy fft_ihfft floor_divide heaviside
+    histogram.bin_ct histogram.bins_tensor linalg_eigvals linalg_ldl_factor linalg_ldl_factor_ex linalg_ldl_solve
+    log_softmax.int permute_copy scatter.reduce scatter.value_reduce select_copy.int slice_copy.Tensor slice_scatter
+    softmax.int squeeze_copy squeeze_copy.dim squeeze_copy.dims t_copy transpose_copy.int unfold_copy unsqueeze_copy
+    view_as_complex_copy view_copy
+    """.split()
+)
+#: What gives integers that nothing is recorded of.
+_UNRECORDED = frozenset(["bucketize", "linalg_matrix_rank"])
+
+#: Operator -> the first of its parts that has a derivative: PyTorch carries the ``out=`` form out by that part's.
+_PARTS = {
+    "fft_ihfft2": "_fft_c2c", "fft_ihfftn": "_fft_c2c", "fft_rfft": "_fft_r2c", "fft_rfft2": "_fft_r2c",
+    "fft_rfftn": "_fft_r2c", "column_stack": "cat", "diff": "sub", "dstack": "cat", "float_power": "pow",
+    "frobenius_norm": "norm", "hstack": "cat", "inverse": "linalg_inv_ex", "kron": "mul",
+    "linalg_cholesky": "linalg_cholesky_ex", "linalg_det": "_linalg_det", "linalg_eigh": "_linalg_eigh",
+    "linalg_eigvalsh": "_linalg_eigh", "linalg_inv": "linalg_inv_ex", "linalg_lu_factor": "linalg_lu_factor_ex",
+    "linalg_multi_dot": "mm", "linalg_slogdet": "_linalg_slogdet", "linalg_solve": "_linalg_solve_ex",
+    "linalg_solve_ex": "_linalg_solve_ex", "linalg_svd": "_linalg_svd", "linalg_svdvals": "_linalg_svd",
+    "linalg_vecdot": "sum", "log_sigmoid": "log_sigmoid_forward", "lu_solve": "linalg_lu_solve", "msort": "sort",
+    "nanmean": "nansum", "orgqr": "linalg_householder_product", "outer": "mul", "qr": "linalg_qr",
+    "row_stack": "cat", "slogdet": "_linalg_slogdet", "special_expit": "sigmoid", "square": "pow", "svd": "_linalg_svd",
+    "take_along_dim": "gather", "vstack": "cat",
+    "concat": "cat", "concatenate": "cat", "special_round": "round", "linalg_matmul": "matmul",
+    "cross": "linalg_cross", "ger": "mul",
+    "chain_matmul": "mm", "det": "_linalg_det",
+}  # fmt: skip
+#: The same for overloads that have parts of their own.
+_PARTS_OF_OVERLOADS = {"max.other": "maximum", "min.other": "minimum"}
+
+
+def is_copied(overload: Overload) -> bool:
+    """Whether the form is the recorded operator, and a copy of its result, which is recorded too."""
+    return overload.declaration.functional in _COPIED
+
+
+def is_underivable(overload: Overload) -> bool:
+    """Whether the form's result requires grad, without a derivative."""
+    return overload.declaration.functional in _UNDERIVABLE
+
+
+def is_unrecorded(overload: Overload) -> bool:
+    """Whether the form takes what requires grad, and gives what does not."""
+    return overload.declaration.functional is not None and overload.packet_name in _UNRECORDED
+
+
+def refused_by(overload: Overload) -> str:
+    """The name of the operator, of what it is a second name of, or of the part that refuses."""
+    functional = overload if overload.declaration.functional is None else find_overload(overload.declaration.functional)
+    while functional.declaration.alias_of is not None:
+        functional = find_overload(functional.declaration.alias_of)
+    own = _PARTS_OF_OVERLOADS.get(functional.name)
+    return own or _PARTS.get(functional.packet_name, functional.packet_name)
