@@ -230,7 +230,7 @@ def test_a_composite_whose_result_does_not_fit_is_not_written_in_place() -> None
         library.impl("renorm", twice, "CompositeImplicitAutograd")
         x = torch.ones(2, 2, requires_grad=True).clone()
         with pytest.raises(
-            RuntimeError, match=r"output with shape \[2, 2\] doesn't match the broadcast shape \[4, 2\]"
+            RuntimeError, match=r"Bad in-place call: input tensor size \[2, 2\] and output tensor size \[4, 2\] should"
         ):
             x.renorm_(2, 0, 1.0)
         assert x.tolist() == [[1, 1], [1, 1]]

@@ -116,7 +116,10 @@ TAKES_SEVERAL = {
     "rrelu_with_noise_backward": "reads the noise in training alone, and the input out of it alone",
 }
 #: PyTorch's own words for a few.
-OTHERWISE = "Expected query, key, and value to have the same device type"
+OTHERWISE = (
+    "Expected query, key, and value to have the same device type|Input tensors must all be on the same device|"
+    "torch.gradient expected each tensor to be on the same device"
+)
 
 
 def of_form(form: str) -> list[str]:

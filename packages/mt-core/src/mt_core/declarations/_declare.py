@@ -86,6 +86,8 @@ class Declaration:
         Of an ``out`` with another number of elements, but some, it is warned that it is resized.
     out_is_internal : bool
         The ``out=`` form is an operator that no Python function has: ``torch.ops`` alone reaches it.
+    apart_first : bool
+        An ``out`` that shares memory with what it is kept apart from is refused before it gets the result's shape.
     """
 
     __slots__ = (
@@ -122,6 +124,7 @@ class Declaration:
         "count_told",
         "shaped_as",
         "out_is_internal",
+        "apart_first",
     )
 
     def __init__(
@@ -158,6 +161,7 @@ class Declaration:
         count_told: bool = False,
         shaped_as: str = "",
         out_is_internal: bool = False,
+        apart_first: bool = False,
     ) -> None:
         self.schema = schema
         self.family = family
@@ -190,6 +194,7 @@ class Declaration:
         self.count_told = count_told
         self.shaped_as = shaped_as
         self.out_is_internal = out_is_internal
+        self.apart_first = apart_first
         self.inplace: str | None = None
         self.out: str | None = None
         if (check if kind != "elementwise" else dtypes) is not None:
@@ -260,6 +265,7 @@ class Facts(TypedDict, total=False):
     count_told: bool
     shaped_as: str
     out_is_internal: bool
+    apart_first: bool
 
 
 class Options(Facts, total=False):
@@ -320,7 +326,7 @@ class Family:
         Arguments that may share no memory with what the in-place and ``out=`` forms write, or all of it only.
     out_check : OutDtypes
         Which other dtypes it takes, and what it says of the rest.
-    any_shape_out, count_told, resizes_first, shaped_as, out_is_internal
+    any_shape_out, count_told, resizes_first, shaped_as, out_is_internal, apart_first
         See `Declaration`.
     """
 

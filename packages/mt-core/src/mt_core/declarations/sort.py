@@ -60,6 +60,7 @@ family.plain(
     out=_PAIR,
     exact_out=True,
     apart="self",
+    apart_first=True,
     doc="The k-th smallest element along `dim`, k from 1, and its index.",
     dtypes=Supported("kthvalue_cpu", INTEGERS | FLOATS, idle="scalar"),
 )

@@ -92,7 +92,7 @@ def _rounded_line(image: Any, line: LineMap, dim: int) -> Any:
         term = image.index_select(dim, _index(image, places)) * factor
         total = term.add_(1 << digits >> 1) if total is None else total.add_(term)
     assert total is not None, "each output element has a share of some input element"
-    return (total >> digits).clamp_(0, 255).to(dtypes.uint8)
+    return (total.to(dtypes.float64) * 0.5**digits).clamp(0, 255).to(dtypes.uint8)
 
 
 def _spread_line(tensor: Any, line: LineMap, dim: int, n: int) -> Any:

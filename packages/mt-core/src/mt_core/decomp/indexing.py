@@ -97,7 +97,7 @@ def one_hot(self: Any, num_classes: int) -> Any:
 def _copy_on_its_storage(self: Any) -> Any:
     """A copy of a tensor that lies in a copy of its storage as the tensor lies in it, but for what meets in memory."""
     offset, strides = self.storage_offset(), self.stride()
-    if self.is_meta or not self.numel() or self.is_contiguous() and not offset or overlaps_itself(self):
+    if not self.numel() or self.is_contiguous() and not offset or overlaps_itself(self):
         return self.clone()
     count = self.untyped_storage().nbytes() // self.element_size()
     return self.as_strided((count,), (1,), 0).clone().as_strided(self.shape, strides, offset).data

@@ -38,6 +38,11 @@ def block_diag(tensors: list[Any]) -> Any:
                 f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {position} has "
                 f"{t.dim()} dimensions"
             )
+        if t.device != tensors[0].device:
+            raise RuntimeError(
+                f"Input tensors must all be on the same device. Input 0 is on device {tensors[0].device} and input "
+                f"{position} is on device {t.device}."
+            )
     sizes = [_sizes_of_block(t) for t in tensors]
     shape = [sum(size) for size in zip(*sizes, strict=True)]
     result = ops.zeros(shape, dtype=result_type_of(tensors), device=tensors[0].device)

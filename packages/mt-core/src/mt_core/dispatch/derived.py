@@ -295,6 +295,8 @@ def _out_from_functional(overload: Overload, functional: Overload) -> Callee:
             for i in tensors:
                 if isinstance(args[i], Tensor):
                     check_no_partial_overlap(args[outs[0]], args[i])
+        if facts.apart_first and check_apart is not None:
+            check_apart(args)
         with excluding(AUTOGRAD):
             if shaped_as is not None:
                 if check_outs is not None:
