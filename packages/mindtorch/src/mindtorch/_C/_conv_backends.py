@@ -9,15 +9,32 @@ from mt_core.tensor import Tensor
 
 __all__ = ["_ConvBackend", "_select_conv_backend"]
 
-#: PyTorch's names, in its order.
-_NAMES = (
-    "CudaDepthwise2d CudaDepthwise3d Cudnn CudnnTranspose Empty Miopen MiopenDepthwise MiopenTranspose Mkldnn "
-    "MkldnnEmpty NnpackSpatial Overrideable Slow2d Slow3d SlowDilated2d SlowDilated3d SlowTranspose2d SlowTranspose3d "
-    "Winograd3x3Depthwise Xnnpack2d Mps MpsTranspose"
-)
 
-_ConvBackend = Enum("_ConvBackend", {name: i for i, name in enumerate(_NAMES.split())})
-_ConvBackend.__doc__ = """PyTorch's implementations of convolution; mindtorch's own are `Empty` and `Overrideable`."""
+class _ConvBackend(Enum):
+    """PyTorch's implementations of convolution, in its order; mindtorch's own are `Empty` and `Overrideable`."""
+
+    CudaDepthwise2d = 0
+    CudaDepthwise3d = 1
+    Cudnn = 2
+    CudnnTranspose = 3
+    Empty = 4
+    Miopen = 5
+    MiopenDepthwise = 6
+    MiopenTranspose = 7
+    Mkldnn = 8
+    MkldnnEmpty = 9
+    NnpackSpatial = 10
+    Overrideable = 11
+    Slow2d = 12
+    Slow3d = 13
+    SlowDilated2d = 14
+    SlowDilated3d = 15
+    SlowTranspose2d = 16
+    SlowTranspose3d = 17
+    Winograd3x3Depthwise = 18
+    Xnnpack2d = 19
+    Mps = 20
+    MpsTranspose = 21
 
 
 def _select_conv_backend(
