@@ -312,8 +312,6 @@ class _Call:
 
     @staticmethod
     def _block(rows: list[Tensor], output: Tensor, x: Tensor) -> Tensor:
-        if not rows:
-            return output.new_zeros((*output.shape, *x.shape))
         return ops.stack(rows).view((*output.shape, *x.shape))
 
 

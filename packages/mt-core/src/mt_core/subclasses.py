@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import copyreg
+from typing import Any
+
 from .keys import TORCH_FUNCTION
 from .overriding import arm, asking, disabled_torch_dispatch
 from .overriding import disabled_torch_function as disabled_torch_function
 from .tensor import Tensor
 
-__all__ = ["disabled_torch_function", "subclass_keys"]
+__all__ = ["disabled_torch_function", "slots_of", "subclass_keys"]
 
 
 def subclass_keys(cls: type[Tensor]) -> int:
@@ -27,3 +30,10 @@ def subclass_keys(cls: type[Tensor]) -> int:
         return 0
     arm()
     return TORCH_FUNCTION
+
+
+def slots_of(tensor: Tensor) -> dict[str, Any]:
+    """The values that a tensor has in the ``__slots__`` of its subclass."""
+    own = set(copyreg._slotnames(Tensor))  # type: ignore[attr-defined]
+    names = [name for name in copyreg._slotnames(type(tensor)) if name not in own]  # type: ignore[attr-defined]
+    return {name: getattr(tensor, name) for name in names if hasattr(tensor, name)}

@@ -13,7 +13,8 @@ from .cell import Cell
 from .errors import NoElements
 from .host import exported, host_array, resolved
 from .keys import AUTOGRAD, BACKEND_MASK, CONJUGATE, CPU, FLAGS, META, NEGATIVE, OTHER_INDEX, STRIDED
-from .tensor import new_tensor
+from .subclasses import slots_of
+from .tensor import Tensor, new_tensor
 
 __all__ = ["ConversionMembers"]
 
@@ -260,4 +261,6 @@ def copied_leaf(self: Any, memo: dict[int, Any]) -> Any:
         result.grad = copy.deepcopy(self._autograd.grad, memo)
     if self.__dict__:
         result.__dict__.update(copy.deepcopy(self.__dict__, memo))
+    for name, value in slots_of(self).items() if type(self) is not Tensor else ():
+        setattr(result, name, copy.deepcopy(value, memo))
     return result

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copyreg
 import warnings
 from collections import OrderedDict
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from ..block import refuse_beyond
 from ..pickling import typed_storage_on
 from ..storage import untyped_storage_of
+from ..subclasses import slots_of
 from ..tensor import Tensor
 from ..typed_storage import storage_class_of
 from . import rebuild
@@ -70,8 +70,5 @@ def object_state(tensor: Tensor) -> Any:
     if get_state is not None and get_state is not getattr(object, "__getstate__", None):
         return get_state(tensor)
     attributes = dict(tensor.__dict__) or None
-    own = set(copyreg._slotnames(Tensor))  # type: ignore[attr-defined]
-    names = [n for n in copyreg._slotnames(type(tensor)) if n not in own and hasattr(tensor, n)]  # type: ignore[attr-defined]
-    if names:
-        return attributes, {name: getattr(tensor, name) for name in names}
-    return attributes
+    slots = slots_of(tensor)
+    return (attributes, slots) if slots else attributes
