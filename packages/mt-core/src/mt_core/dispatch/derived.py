@@ -286,6 +286,7 @@ def _out_from_functional(overload: Overload, functional: Overload) -> Callee:
     resizes_first = overload.declaration.resizes_first
     facts = overload.declaration
     check_apart = apart_check(overload) if facts.apart or facts.not_in_part else None
+    check_first, check_apart = (check_apart, None) if facts.apart_first else (None, check_apart)
     any_shape, silent = overload.declaration.any_shape_out, overload.declaration.kind == "factory"
     count_told = overload.declaration.count_told
     handed_over = result_type(overload.declaration)
@@ -295,8 +296,8 @@ def _out_from_functional(overload: Overload, functional: Overload) -> Callee:
             for i in tensors:
                 if isinstance(args[i], Tensor):
                     check_no_partial_overlap(args[outs[0]], args[i])
-        if facts.apart_first and check_apart is not None:
-            check_apart(args)
+        if check_first is not None:
+            check_first(args)
         with excluding(AUTOGRAD):
             if shaped_as is not None:
                 if check_outs is not None:
