@@ -34,23 +34,29 @@ CUDA = 1 << 6
 NPU = 1 << 7
 PRIVATE = 1 << 8
 META = 1 << 9
-BACKEND_SELECT = 1 << 10
-PYTHON = 1 << 11
+#: Subclasses with a ``__torch_dispatch__``; a thread includes it while a `TorchDispatchMode` is on.
+PYTHON = 1 << 10
+#: Wrappers that a level of ``torch.func.grad`` or ``jvp`` puts around tensors: below its own recording, their insides
+#: go on to the next level outwards.
+TRANSFORMED = 1 << 11
 FUNCTIONALIZE = 1 << 12
 NEGATIVE = 1 << 13
 CONJUGATE = 1 << 14
 ADINPLACE_OR_VIEW = 1 << 15
 #: One bit serves every device: what differs per device is the backend bit below, and the layer is built per key set.
 AUTOGRAD = 1 << 16
-TRACING = 1 << 17
-AUTOCAST = 1 << 18
-BATCHED = 1 << 19
-PIPELINE = 1 << 20
-FUNCTION_TRANSFORM = 1 << 21
-TORCH_FUNCTION = 1 << 22
+#: Tensors with a tangent (forward mode): above autograd, so that tangents can be differentiated by backward.
+FORWARD_GRAD = 1 << 17
+TRACING = 1 << 18
+AUTOCAST = 1 << 19
+BATCHED = 1 << 20
+PIPELINE = 1 << 21
+#: A thread includes it while it is inside of transforms of ``torch.func``: the innermost of them sees the call first.
+FUNCTION_TRANSFORM = 1 << 22
+TORCH_FUNCTION = 1 << 23
 #: No layer of its own: a thread includes it while packing hooks or anomaly mode are on, and autograd builds closures
 #: for it.
-INSTRUMENTED = 1 << 23
+INSTRUMENTED = 1 << 24
 
 #: Keys that dispatch passes over without a layer; any other key without one is an error.
 TRANSPARENT = INSTRUMENTED
@@ -60,7 +66,7 @@ BACKENDS = (CPU, CUDA, NPU, PRIVATE, META)
 #: Bits of a tensor that say how it is stored; what a new output inherits is decided by the executor, not by these.
 FLAGS = STRIDED | INFERENCE | NO_GRAD_VIEW | MULTI_VIEW | OTHER_INDEX
 #: Key sets take this many bits; interned modes (`mt_core.state`) lie above.
-WIDTH = 24
+WIDTH = 25
 #: Interned modes take at most this many bits.
 MODE_WIDTH = 24
 #: From here on, one bit for each third-party device type in use.

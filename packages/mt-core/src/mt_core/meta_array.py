@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +27,9 @@ class MetaArray:
     """
 
     __slots__ = ("shape", "strides", "dtype", "itemsize", "offset", "nbytes_owned")
+
+    #: Of arrays that stand for another device's (`mt_core.hollow`).
+    device: Any
 
     def __init__(
         self, shape: tuple[int, ...], dtype: np.dtype, strides: tuple[int, ...] | None = None, offset: int = 0,

@@ -38,7 +38,7 @@ from .keys import (
     NEGATIVE,
     STRIDED,
 )
-from .meta_array import contiguous_strides
+from .meta_array import MetaArray, contiguous_strides
 from .overriding import PLAIN, asking
 from .size import Size
 from .tensor_types import TENSORS
@@ -177,6 +177,8 @@ class Tensor(_Members):
             return _cpu
         if backend == META:
             return _meta
+        if isinstance(self._array, MetaArray):
+            return self._array.device  # a hollow tensor's device need not be there (`mt_core.hollow`)
         return device(device_type_of(backend), self._backend.index_of(self._array))
 
     # Differentiation: the slots are the core's, the work is the autograd layer's.

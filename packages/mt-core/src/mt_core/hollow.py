@@ -1,0 +1,55 @@
+"""Tensors that stand for others: a layout, a dtype and a device, and no memory of their own.
+
+Wrappers of subclasses, fake tensors and the wrappers of ``torch.func`` are such tensors. A dispatch key above the
+backends' says who carries their calls out; without one, no kernel would know what to make of their array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .devices import backend_key, device
+from .dtypes import dtype as DType
+from .keys import OTHER_INDEX, STRIDED
+from .meta_array import MetaArray, contiguous_strides
+from .tensor import Tensor
+
+__all__ = ["HollowArray", "hollow_tensor"]
+
+
+class HollowArray(MetaArray):
+    """A layout without data, on a device that need not even be there."""
+
+    __slots__ = ("device",)
+
+    def __init__(self, shape: tuple[int, ...], d: DType, strides: tuple[int, ...], offset: int, on: device) -> None:
+        """Strides and offset are in elements."""
+        size = d.itemsize
+        super().__init__(shape, d.numpy_dtype, tuple([step * size for step in strides]), offset * size)
+        self.device = on
+
+
+def hollow_tensor(
+    cls: type[Tensor], shape: Sequence[int], d: DType, on: device, keys: int, strides: Sequence[int] | None = None,
+    offset: int = 0,
+) -> Any:  # fmt: skip
+    """A tensor of a class, of shape, strides and offset (in elements), without memory.
+
+    Parameters
+    ----------
+    keys
+        The dispatch keys of whoever carries its calls out; those of the device and of the layout are added.
+    """
+    contiguous = contiguous_strides(tuple(shape))
+    strides = contiguous if strides is None else tuple(strides)
+    made = object.__new__(cls)
+    made._array = HollowArray(tuple(shape), d, strides, offset, on)
+    made._dtype = d
+    made._keys = keys | backend_key(on.type) | (0 if strides == contiguous else STRIDED) | _flag_of(on)
+    made._autograd = made._cell = made._base = None
+    return made
+
+
+def _flag_of(on: device) -> int:
+    return OTHER_INDEX if on.index else 0
