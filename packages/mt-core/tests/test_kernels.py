@@ -26,7 +26,7 @@ from mt_core.dispatch.registry import (
     register_kernel,
     unregister_kernel,
 )
-from mt_core.keys import BATCHED, CPU, STRIDED
+from mt_core.keys import CPU, STRIDED, TRACING
 from mt_core.spec import Spec
 from mt_core.state import including
 from mt_core.testing.slots import declared_operators
@@ -447,10 +447,10 @@ def test_a_kernel_of_views_without_another_way_says_what_it_was_given(registered
 
 def test_a_key_without_a_layer_is_an_error() -> None:
     x = mt_core.ones(2)
-    with including(BATCHED), pytest.raises(NotImplementedError, match=r"aten::neg.*dispatch key BATCHED"):
+    with including(TRACING), pytest.raises(NotImplementedError, match=r"aten::neg.*dispatch key TRACING"):
         mt_core.neg(x)
-    x._keys |= BATCHED
-    with pytest.raises(NotImplementedError, match="BATCHED"):
+    x._keys |= TRACING
+    with pytest.raises(NotImplementedError, match="TRACING"):
         x + 1
 
 
@@ -462,7 +462,7 @@ def test_an_operator_that_nothing_handles_can_still_be_handled_above(registered:
 
     class Constant:
         contract = CONTRACT
-        dispatch_key = "BATCHED"
+        dispatch_key = "TRACING"
 
         def build(self, overload: Any, call_keys: int, below: Any) -> Any:
             return lambda *args: overload.name
@@ -472,13 +472,13 @@ def test_an_operator_that_nothing_handles_can_still_be_handled_above(registered:
 
     mt_core.erf(mt_core.ones(1))
     saved = KERNELS[CPU].pop("erf")
-    register_layer(BATCHED, Constant())
+    register_layer(TRACING, Constant())
     try:
-        with including(BATCHED):
+        with including(TRACING):
             assert find_overload("erf").call(mt_core.ones(1)) == "erf"
     finally:
         KERNELS[CPU]["erf"] = saved
-        del _LAYERS[BATCHED]
+        del _LAYERS[TRACING]
         forget_all()
 
 

@@ -36,6 +36,7 @@ HOMES = {
     "mindtorch.return_types": "mt_core.return_types",
     "mindtorch.serialization": "mt_core.serialization",
     "mindtorch.signal.windows.windows": "mindtorch.signal.windows",
+    "mindtorch.utils._pytree": "mt_core.pytree",
     "mindtorch.utils.checkpoint": "mt_autograd.checkpoint",
     "mindtorch.utils.data": "mt_nn.data",
     "mindtorch.utils.hooks": "mt_core.hooks",

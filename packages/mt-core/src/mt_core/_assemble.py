@@ -21,7 +21,7 @@ from .dispatch.dispatcher import register_layer
 from .dtypes import dtype
 from .formats import layout, memory_format
 from .interop import from_numpy
-from .keys import AUTOGRAD, TORCH_FUNCTION
+from .keys import AUTOGRAD, FUNCTION_TRANSFORM, OF_TRANSFORM, TORCH_FUNCTION, TRANSFORMED
 from .layers.lazy_bits import LAYERS
 from .overrides import default_torch_function
 from .overriding import PLAIN, FunctionLayer, disabled_torch_dispatch, register_member
@@ -35,6 +35,9 @@ from .tensor_convert import ConversionMembers
 from .tensor_handwritten import HandwrittenMembers
 from .tensor_index import IndexingMembers
 from .tensor_legacy import LegacyMembers
+from .transforms.escaped import EscapedLayer
+from .transforms.interpreters import FrontLayer
+from .transforms.wrapped import TransformedLayer
 from .typed_storage import TypedStorage
 
 #: Later ones go before earlier ones, and what stands in the class itself before all.
@@ -127,4 +130,7 @@ register_layer(AUTOGRAD, "autograd")
 for _layer in LAYERS:
     register_layer(_layer.key, _layer)
 register_layer(TORCH_FUNCTION, FunctionLayer())
+register_layer(FUNCTION_TRANSFORM, FrontLayer())
+register_layer(OF_TRANSFORM, EscapedLayer())
+register_layer(TRANSFORMED, TransformedLayer())
 process_hook.install()

@@ -32,7 +32,7 @@ class HollowArray(MetaArray):
 
 def hollow_tensor(
     cls: type[Tensor], shape: Sequence[int], d: DType, on: device, keys: int, strides: Sequence[int] | None = None,
-    offset: int = 0,
+    offset: int = 0, array_type: type[HollowArray] = HollowArray,
 ) -> Any:  # fmt: skip
     """A tensor of a class, of shape, strides and offset (in elements), without memory.
 
@@ -44,7 +44,7 @@ def hollow_tensor(
     contiguous = contiguous_strides(tuple(shape))
     strides = contiguous if strides is None else tuple(strides)
     made = object.__new__(cls)
-    made._array = HollowArray(tuple(shape), d, strides, offset, on)
+    made._array = array_type(tuple(shape), d, strides, offset, on)
     made._dtype = d
     made._keys = keys | backend_key(on.type) | (0 if strides == contiguous else STRIDED) | _flag_of(on)
     made._autograd = made._cell = made._base = None

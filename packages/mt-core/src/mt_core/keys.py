@@ -49,7 +49,9 @@ AUTOGRAD = 1 << 16
 FORWARD_GRAD = 1 << 17
 TRACING = 1 << 18
 AUTOCAST = 1 << 19
-BATCHED = 1 << 20
+#: Tensors that a level of a transform made. A level takes the calls that it sees before they come by here: what does
+#: has outlived its level.
+OF_TRANSFORM = 1 << 20
 PIPELINE = 1 << 21
 #: A thread includes it while it is inside of transforms of ``torch.func``: the innermost of them sees the call first.
 FUNCTION_TRANSFORM = 1 << 22
@@ -58,6 +60,8 @@ TORCH_FUNCTION = 1 << 23
 #: for it.
 INSTRUMENTED = 1 << 24
 
+#: Tensors with one of these may have no memory: whoever serves the key carries the call out on others that have.
+HOLLOW = PYTHON | TRANSFORMED | OF_TRANSFORM
 #: Keys that dispatch passes over without a layer; any other key without one is an error.
 TRANSPARENT = INSTRUMENTED
 
@@ -79,7 +83,7 @@ KEY_MASK = (1 << WIDTH) - 1 | PRIVATE_TYPES
 NAMES = {
     value: name for name, value in list(globals().items())
     if name.isupper() and type(value) is int and 0 < value < 1 << WIDTH and value & (value - 1) == 0
-    and name not in ("WIDTH", "MODE_WIDTH", "TRANSPARENT", "GRAD_OFF")
+    and name not in ("WIDTH", "MODE_WIDTH", "TRANSPARENT", "GRAD_OFF", "HOLLOW")
 }  # fmt: skip
 
 

@@ -162,6 +162,8 @@ class Tensor(_Members):
 
     def storage_offset(self) -> int:
         """Elements between the start of the storage and the first element."""
+        if isinstance(self._array, MetaArray):
+            return self._array.offset // self._array.itemsize
         if self._cell is None:
             return 0
         return block_of(self).offset_of(self) // self._dtype.itemsize

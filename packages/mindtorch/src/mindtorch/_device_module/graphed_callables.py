@@ -14,11 +14,10 @@ from typing import Any
 import mt_core
 from mt_autograd import api as autograd
 from mt_autograd.function import Function, once_differentiable
-from mt_core import Tensor
+from mt_core import Tensor, pytree
 from mt_nn.modules.module import Module
 
 from ..amp import autocast_mode
-from ..utils import _pytree as pytree
 from .streams import Streams
 
 __all__ = ["Recorder", "refuse_unfit"]

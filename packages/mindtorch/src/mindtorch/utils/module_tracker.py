@@ -11,10 +11,9 @@ from mt_autograd.engine import current_task, queue_callback
 from mt_autograd.graph import register_multi_grad_hook
 from mt_core import Tensor
 from mt_core.hooks import RemovableHandle
+from mt_core.pytree import tree_leaves
 from mt_nn import Module
 from mt_nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
-
-from ._pytree import tree_leaves
 
 __all__ = ["ModuleTracker"]
 

@@ -24,6 +24,8 @@ from ..keys import (
     BACKEND_MASK,
     CPU,
     FLAGS,
+    FUNCTION_TRANSFORM,
+    HOLLOW,
     INFERENCE,
     KEY_MASK,
     META,
@@ -124,10 +126,15 @@ def resolve(overload: Overload, call_keys: int) -> Callee:
     found = _resolve(overload, call_keys)
     if overload.schema.is_mutable and _is_guarded(call_keys):
         found = _guarded(overload, found)
-    if overload.schema.is_mutable and overload.declaration.form != "out":
+    if overload.schema.is_mutable and overload.declaration.form != "out" and not is_hollow(call_keys):
         found = kept_apart(overload, found)  # out= forms ask once the output has its shape
     overload.cache[call_keys] = found
     return found
+
+
+def is_hollow(call_keys: int) -> bool:
+    """Whether a call's tensors may have no memory: it comes by again with those that have."""
+    return bool(effective_keys(call_keys) & (HOLLOW | FUNCTION_TRANSFORM))
 
 
 def _is_guarded(call_keys: int) -> bool:
@@ -230,14 +237,14 @@ def _layer_slot(overload: Overload, key: int, call_keys: int) -> Callee | None:
 
     handled = layer.build(overload, call_keys, below)
     if handled is None:
-        composite = _parts(overload, call_keys)
+        composite = parts_of(overload, call_keys)
         if composite is not None and not _has_kernel(overload, call_keys):
             return composite
         handled = layer.fallback(overload, call_keys, below, composite)
     return None if handled is FALLTHROUGH else handled
 
 
-def _parts(overload: Overload, call_keys: int) -> Callee | None:
+def parts_of(overload: Overload, call_keys: int) -> Callee | None:
     """An implicit composite, or the in-place form of one, as the operators it is made of."""
     found = composite_of(overload)
     if found is not None:

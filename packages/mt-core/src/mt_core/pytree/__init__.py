@@ -1,4 +1,4 @@
-"""``torch.utils._pytree``: containers within containers, taken for trees whose leaves are everything else."""
+"""Containers within containers, taken for trees whose leaves are everything else (``torch.utils._pytree``)."""
 
 from .nodes import SUPPORTED_NODES as SUPPORTED_NODES
 from .nodes import Context as Context
@@ -30,7 +30,7 @@ from .spec import treespec_tuple as treespec_tuple
 from .traversal import KeyPath as KeyPath
 from .traversal import PyTree as PyTree
 from .traversal import arg_tree_leaves as arg_tree_leaves
-from .traversal import broadcast_to_and_flatten
+from .traversal import broadcast_to_and_flatten as broadcast_to_and_flatten
 from .traversal import key_get as key_get
 from .traversal import keystr as keystr
 from .traversal import tree_all as tree_all

@@ -1,0 +1,216 @@
+"""``grad``, ``grad_and_value`` and ``vjp``."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from mt_core.autograd_state import enable_grad
+from mt_core.dispatch.registry import find_overload
+from mt_core.pytree import tree_flatten, tree_map, tree_unflatten
+from mt_core.tensor import Tensor
+
+from .. import api
+from .levels import GradInterpreter, inside, outside_of
+
+__all__ = ["checked_tensors", "chosen", "differentiable", "gradients", "grad", "grad_and_value", "vjp"]
+
+ArgNums = Any
+
+
+def grad(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """A function that computes the gradient of a scalar function.
+
+    Parameters
+    ----------
+    func
+        Returns one tensor without dimensions; with `has_aux`, it and anything else.
+    argnums
+        By which positional argument, or by which of them, to differentiate. Arguments may be containers of tensors.
+    has_aux
+        Whether `func` returns a pair, whose second part is handed over as it is.
+
+    Returns
+    -------
+    callable
+        Gives the gradients in the form of the arguments; with `has_aux`, a pair of them and the second part.
+    """
+
+    @functools.wraps(func)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        results = _grad_and_value(func, argnums, has_aux, args, kwargs)
+        return (results[0], results[1][1]) if has_aux else results[0]
+
+    return wrapper
+
+
+def grad_and_value(func: Callable[..., Any], argnums: ArgNums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """As `grad`, but for pairs of the gradient and the value (which is a pair itself with `has_aux`)."""
+
+    @functools.wraps(func)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        return _grad_and_value(func, argnums, has_aux, args, kwargs)
+
+    return wrapper
+
+
+def _grad_and_value(
+    func: Callable[..., Any], argnums: ArgNums, has_aux: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, Any]:
+    with GradInterpreter() as level, enable_grad():
+        args, kwargs = inside((args, kwargs), level)
+        by = tree_map(differentiable, chosen(args, argnums))
+        output = func(*_with_chosen(args, argnums, by), **kwargs)
+        aux = None
+        if has_aux:
+            output, aux = _pair(output, "grad_and_value(f)(*args): output")
+        _check_scalar(output)
+        leaves, structure = tree_flatten(by)
+        found = gradients([output], leaves, None)
+        return outside_of(tree_unflatten(found, structure), level), outside_of(
+            (output, aux) if has_aux else output, level
+        )
+
+
+def _pair(output: Any, what: str) -> tuple[Any, Any]:
+    if not (isinstance(output, tuple) and len(output) == 2):
+        raise RuntimeError(f"{what} of function f should be a tuple: (output, aux) if has_aux is True")
+    return output
+
+
+def _check_scalar(output: Any) -> None:
+    if not isinstance(output, Tensor):
+        raise RuntimeError(f"grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got {type(output)}")
+    if output.dim():
+        raise RuntimeError(
+            "grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with "
+            f"{output.dim()} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
+        )
+
+
+def differentiable(value: Any) -> Tensor:
+    """A tensor inside of a level that the level records; a leaf.
+
+    Raises
+    ------
+    ValueError
+        For anything but a tensor.
+    """
+    if not isinstance(value, Tensor):
+        raise ValueError(f"Thing passed to transform API must be Tensor, got {type(value)}")
+    return value.requires_grad_()
+
+
+def chosen(args: Sequence[Any], argnums: ArgNums) -> Any:
+    """The arguments that are differentiated by: one, or a tuple.
+
+    Raises
+    ------
+    RuntimeError
+        For numbers that name no argument, or one twice.
+    """
+    if isinstance(argnums, int):
+        return args[_position(argnums, len(args))]
+    if not isinstance(argnums, tuple):
+        raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
+    positions = [_position(number, len(args)) for number in argnums]
+    if len(set(positions)) != len(positions):
+        raise RuntimeError(f"argnums elements must be unique, got {argnums}")
+    return tuple(args[position] for position in positions)
+
+
+def _position(number: Any, count: int) -> int:
+    if not isinstance(number, int):
+        raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(number)}")
+    if not -count <= number < count:
+        raise RuntimeError(f"Got argnum={number}, but only {count} positional inputs")
+    return number % count
+
+
+def _with_chosen(args: Sequence[Any], argnums: ArgNums, values: Any) -> list[Any]:
+    """The arguments, those that are differentiated by replaced."""
+    replaced = list(args)
+    pairs = [(argnums, values)] if isinstance(argnums, int) else zip(argnums, values, strict=True)
+    for number, value in pairs:
+        replaced[number] = value
+    return replaced
+
+
+def gradients(outputs: Sequence[Tensor], by: Sequence[Tensor], cotangents: Sequence[Tensor] | None) -> list[Tensor]:
+    """Gradients inside of a level, which may be differentiated again; zeros where an output does not depend on it."""
+    given: Sequence[Tensor | None] = [None] * len(outputs) if cotangents is None else cotangents
+    pairs = list(zip(outputs, given, strict=True))
+    pairs = [(output, cotangent) for output, cotangent in pairs if output.requires_grad]
+    if not pairs:
+        return [_zeros(tensor) for tensor in by]
+    found = api.grad(
+        [output for output, _ in pairs], list(by), [cotangent for _, cotangent in pairs], retain_graph=True,
+        create_graph=True, allow_unused=True,
+    )  # fmt: skip
+    return [_zeros(tensor) if gradient is None else gradient for gradient, tensor in zip(found, by, strict=True)]
+
+
+def _zeros(tensor: Tensor) -> Tensor:
+    zeros: Tensor = find_overload("zeros_like").call(tensor, None, None, None, None, None)
+    return zeros
+
+
+def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+    """The value of a function, and a function from cotangents of it to gradients by its arguments.
+
+    Parameters
+    ----------
+    func
+        Takes `primals` and returns tensors or containers of them; with `has_aux`, a pair of that and anything else.
+    *primals
+        Tensors or containers of them.
+
+    Returns
+    -------
+    tuple
+        ``(output, vjp_fn)``, and the second part of the pair where there is one. `vjp_fn` takes cotangents of the form
+        of the output, and gives a tuple with gradients for each argument.
+    """
+    return _vjp_with_argnums(func, *primals, has_aux=has_aux)
+
+
+def _vjp_with_argnums(func: Callable[..., Any], *primals: Any, argnums: ArgNums = None, has_aux: bool = False) -> Any:
+    with GradInterpreter() as level, enable_grad():
+        args = inside(primals, level)
+        by = tree_map(differentiable, args if argnums is None else chosen(args, argnums))
+        output = func(*(by if argnums is None else _with_chosen(args, argnums, by)))
+        aux = None
+        if has_aux:
+            output, aux = _pair(output, "vjp(f, *primals): output")
+            aux = outside_of(aux, level)
+        leaves, structure = tree_flatten(output)
+        checked_tensors(output, leaves, "vjp(f, *primals)")
+        values = outside_of(output, level)
+        by_leaves, by_structure = tree_flatten(by)
+
+    def pull_back(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
+        given, given_structure = tree_flatten(cotangents)
+        if given_structure != structure:
+            raise RuntimeError(
+                "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
+                f"function. cotangents: {given_structure}, primal output: {structure}"
+            )
+        return tree_unflatten(gradients(leaves, by_leaves, given), by_structure)
+
+    return (values, pull_back, aux) if has_aux else (values, pull_back)
+
+
+def checked_tensors(output: Any, leaves: Sequence[Any], what: str) -> None:
+    """Refuse what is no tensor among the results of a function.
+
+    Raises
+    ------
+    RuntimeError
+        In PyTorch's words.
+    """
+    for leaf in leaves:
+        if not isinstance(leaf, Tensor):
+            raise RuntimeError(
+                f"{what}: expected f(*primals) to return only tensors, got unsupported type {type(leaf)}"
+            )

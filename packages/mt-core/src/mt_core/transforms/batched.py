@@ -1,0 +1,100 @@
+"""Tensors with a hidden dimension: what a function under ``vmap`` sees in place of its batched arguments."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ..cell import cell_of
+from ..hollow import HollowArray, hollow_tensor
+from ..keys import INFERENCE, OF_TRANSFORM
+from ..tensor import Tensor
+from .interpreters import Interpreter
+from .wrapped import alive
+
+__all__ = ["BatchedArray", "Lanes", "batched", "lanes_of", "note_written"]
+
+
+class BatchedArray(HollowArray):
+    """What such a tensor has in place of memory: the tensor with all dimensions, which one is hidden, and for whom."""
+
+    __slots__ = ("value", "dim", "level")
+
+    value: Tensor
+    dim: int
+    level: Interpreter
+
+
+class Lanes(NamedTuple):
+    """A tensor argument as batching rules get it.
+
+    Attributes
+    ----------
+    value : Tensor
+        With the batch dimension, where it has one.
+    dim : int or None
+        Which dimension that is; None for a tensor that all lanes share.
+    """
+
+    value: Any
+    dim: int | None
+
+    @property
+    def rank(self) -> int:
+        """Number of dimensions that the function sees."""
+        rank: int = self.value._array.ndim
+        return rank if self.dim is None else rank - 1
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Sizes of the dimensions that the function sees."""
+        shape = tuple(self.value._array.shape)
+        return shape if self.dim is None else shape[: self.dim] + shape[self.dim + 1 :]
+
+    def front(self) -> Any:
+        """A view with the batch dimension in front; of a shared tensor, the tensor itself."""
+        return self.value.movedim(self.dim, 0) if self.dim else self.value
+
+    def at_rank(self, rank: int) -> Any:
+        """`front`, with dimensions of size 1 behind the batch dimension until the function sees `rank` of them."""
+        value = self.front()
+        if self.dim is None:
+            return value
+        for _ in range(rank - self.rank):
+            value = value.unsqueeze(1)
+        return value
+
+    def spread(self, size: int) -> Any:
+        """`front`; a shared tensor is repeated for every lane, as a view."""
+        return self.value.unsqueeze(0).expand(size, *self.shape) if self.dim is None else self.front()
+
+
+def batched(value: Tensor, dim: int, level: Interpreter) -> Tensor:
+    """A tensor whose dimension `dim` the function under ``vmap`` does not see."""
+    shape, strides = list(value.shape), list(value.stride())
+    del shape[dim], strides[dim]
+    made: Tensor = hollow_tensor(
+        Tensor, shape, value._dtype, value.device, OF_TRANSFORM | value._keys & INFERENCE, strides,
+        value.storage_offset(), BatchedArray,
+    )  # fmt: skip
+    _fill(made._array, value, dim, level)
+    return made
+
+
+def _fill(array: Any, value: Tensor, dim: int, level: Interpreter) -> None:
+    array.value, array.dim, array.level = value, dim, level
+
+
+def lanes_of(tensor: Any, level: Interpreter) -> Lanes:
+    """What a tensor is to a level of ``vmap``."""
+    tensor = alive(tensor)
+    array = tensor._array
+    if array.__class__ is BatchedArray and array.level is level:
+        return Lanes(array.value, array.dim)
+    return Lanes(tensor, None)
+
+
+def note_written(tensor: Tensor, value: Tensor, dim: int) -> None:
+    """Let a batched tensor stand for `value` from now on, and count that it was written to."""
+    fresh = batched(value, dim, tensor._array.level)
+    tensor._array, tensor._dtype, tensor._keys = fresh._array, fresh._dtype, fresh._keys
+    cell_of(tensor).version += 1

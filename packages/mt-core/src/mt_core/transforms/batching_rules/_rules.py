@@ -1,0 +1,178 @@
+"""How batching rules are entered and found, and the shapes in which they recur."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ...dispatch.registry import Overload, load_family
+from ...promotion import result_type_of
+from ...tensor import wrap_dim
+from ..batched import Lanes
+
+__all__ = ["Batch", "batching_rule", "find_rule", "leading", "over_dims", "pointwise"]
+
+#: Rule of one operator: (batch, arguments) -> results, the batch dimension in front.
+Rule = Callable[..., Any]
+
+RULES: dict[str, Rule] = {}
+
+
+class Batch:
+    """What a rule is told besides the arguments.
+
+    Attributes
+    ----------
+    size : int
+        The number of lanes.
+    overload : Overload
+        The operator that is carried out.
+    randomness : str
+        What the user said of random numbers: ``error``, ``different``, ``same``.
+    """
+
+    __slots__ = ("size", "overload", "randomness")
+
+    def __init__(self, size: int, overload: Overload, randomness: str) -> None:
+        self.size = size
+        self.overload = overload
+        self.randomness = randomness
+
+
+def batching_rule(*names: str) -> Callable[[Rule], Rule]:
+    """Decorator: enter a rule for operators, by their full names.
+
+    Raises
+    ------
+    ValueError
+        Of an operator that has one.
+    """
+
+    def enter(rule: Rule) -> Rule:
+        for name in names:
+            if name in RULES:
+                raise ValueError(f"{name} has a batching rule already")
+            RULES[name] = rule
+        return rule
+
+    return enter
+
+
+def find_rule(overload: Overload) -> Rule | None:
+    """The rule entered for an operator, its family loaded first; else what its declaration says."""
+    load_family(__package__, overload.family)
+    found = RULES.get(overload.name)
+    if found is None and overload.declaration.kind == "elementwise" and overload.declaration.form != "out":
+        return pointwise
+    return found
+
+
+# Recurring shapes
+
+
+def pointwise(batch: Batch, *args: Any) -> Any:
+    """An elementwise operator: dimensions are lined up behind the batch dimension.
+
+    A tensor that has no dimension but the hidden one counts as one without dimensions in type promotion.
+    """
+    tensors = [a for a in args if isinstance(a, Lanes)]
+    rank = max(lanes.rank for lanes in tensors)
+    wanted = _common_dtype(batch.overload, args) if _needs_cast(tensors) else None
+    return batch.overload.call(*(_lined_up(a, rank, wanted) for a in args))
+
+
+def _needs_cast(tensors: list[Lanes]) -> bool:
+    hidden_only = any(lanes.dim is not None and not lanes.rank for lanes in tensors)
+    return hidden_only and len({lanes.value._dtype for lanes in tensors}) > 1
+
+
+class _Seen:
+    """A tensor as type promotion sees it: dtype and number of dimensions."""
+
+    __slots__ = ("_array", "_dtype")
+
+    class _Rank:
+        __slots__ = ("ndim",)
+
+        def __init__(self, ndim: int) -> None:
+            self.ndim = ndim
+
+    def __init__(self, lanes: Lanes) -> None:
+        self._array = self._Rank(lanes.rank)
+        self._dtype = lanes.value._dtype
+
+
+def _common_dtype(overload: Overload, args: tuple[Any, ...]) -> Any:
+    promotes = overload.declaration.promotes
+    named = zip(overload.schema.arguments, args, strict=True)
+    counted = [a for argument, a in named if (argument.name in promotes if promotes else isinstance(a, Lanes))]
+    return result_type_of(_Seen(a) if isinstance(a, Lanes) else a for a in counted)
+
+
+def _lined_up(argument: Any, rank: int, wanted: Any) -> Any:
+    if not isinstance(argument, Lanes):
+        return argument
+    value = argument.at_rank(rank)
+    is_cast = wanted is not None and argument.dim is not None and not argument.rank
+    return value.to(wanted) if is_cast and value._dtype.category > 0 else value
+
+
+def leading(*names: str) -> None:
+    """Operators whose leading dimensions are a batch already: the hidden dimension becomes one more of them.
+
+    Every tensor gets it, also one that all lanes share.
+    """
+
+    def rule(batch: Batch, *args: Any) -> Any:
+        return batch.overload.call(*(a.spread(batch.size) if isinstance(a, Lanes) else a for a in args))
+
+    for name in names:
+        batching_rule(name)(rule)
+
+
+def over_dims(*names: str, dims: Iterable[str] = ("dim",)) -> None:
+    """Operators of one tensor that are told dimensions: these are counted behind the batch dimension.
+
+    No dimensions, where the operator takes that for all of them, are all that the function sees. Of a tensor without
+    dimensions, dimension 0 is one of size 1.
+    """
+    chosen = tuple(dims)
+    for name in names:
+        batching_rule(name)(_over_dims(chosen))
+
+
+def _over_dims(dims: tuple[str, ...]) -> Rule:
+    def rule(batch: Batch, self: Lanes, *rest: Any) -> Any:
+        arguments = batch.overload.schema.arguments[1:]
+        shifted = [
+            shifted_dims(value, self.rank) if argument.name in dims else value
+            for argument, value in zip(arguments, rest, strict=True)
+        ]
+        if self.rank:
+            return batch.overload.call(self.front(), *shifted)
+        result = batch.overload.call(self.front().unsqueeze(-1), *shifted)
+        return without_last(result)
+
+    return rule
+
+
+def without_last(result: Any) -> Any:
+    """Results of what was a tensor without dimensions, less the one that it was given."""
+    if isinstance(result, (tuple, list)):
+        return tuple(without_last(item) for item in result)
+    return result.squeeze(-1) if result.dim() > 1 else result
+
+
+def shifted_dims(dims: Any, rank: int) -> Any:
+    """Dimensions, or one, counted behind the batch dimension; None is all that the function sees.
+
+    Raises
+    ------
+    IndexError
+        As the operator itself would, of what the function sees.
+    """
+    if dims is None or isinstance(dims, (tuple, list)) and not dims:
+        return list(range(1, max(rank, 1) + 1))
+    if isinstance(dims, (tuple, list)):
+        return [shifted_dims(dim, rank) for dim in dims]
+    return wrap_dim(dims, rank) + 1

@@ -1,0 +1,139 @@
+"""The interpreter of ``torch.vmap``: each call is carried out for all lanes at once."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from ..dispatch.dispatcher import parts_of
+from ..dispatch.lookup import composite_of
+from ..dispatch.registry import Overload, find_overload
+from ..state import tls
+from ..tensor import Tensor
+from .batched import BatchedArray, Lanes, batched, lanes_of, note_written
+from .batching_rules._rules import Batch, Rule, find_rule
+from .interpreters import Interpreter, outside
+from .looping import loop_over_lanes
+from .wrapped import alive, mapped
+
+__all__ = ["VmapInterpreter"]
+
+
+class VmapInterpreter(Interpreter):
+    """One level of ``vmap``.
+
+    Attributes
+    ----------
+    size : int
+        The number of lanes.
+    randomness : str
+        ``error``, ``different`` or ``same``.
+    """
+
+    name = "Vmap"
+
+    def __init__(self, size: int, randomness: str = "error") -> None:
+        super().__init__()
+        self.size = size
+        self.randomness = randomness
+
+    def process(self, overload: Overload, args: tuple[Any, ...]) -> Any:
+        """Carry a call out by the operator's rule, by its parts, or lane by lane."""
+        if not self._is_batched(overload, args):
+            with outside():
+                return overload.call(*args)
+        rule = find_rule(overload)
+        if rule is not None:
+            return self._by_rule(overload, rule, args)
+        if overload.declaration.form == "inplace" and overload.declaration.functional is not None:
+            return self._written_back(overload, find_overload(overload.declaration.functional), args)
+        parts = parts_of(overload, tls.mode) or _explicit_parts(overload)
+        if parts is not None:
+            return parts(*args)
+        return self._lane_by_lane(overload, args)
+
+    def _is_batched(self, overload: Overload, args: tuple[Any, ...]) -> bool:
+        singles = [args[i] for i in overload.tensor_positions]
+        lists = [item for i in overload.list_positions for item in args[i] or ()]
+        return any(self.is_batched(tensor) for tensor in singles + lists)
+
+    def is_batched(self, tensor: Any) -> bool:
+        """Whether a tensor has a dimension that this level hides."""
+        array = getattr(alive(tensor), "_array", None)
+        return array.__class__ is BatchedArray and array.level is self
+
+    def lanes(self, overload: Overload, args: tuple[Any, ...]) -> list[Any]:
+        """Arguments as rules get them."""
+        return mapped(overload, args, lambda tensor: lanes_of(tensor, self))
+
+    def joined(self, result: Any) -> Any:
+        """What a rule returned, as the function is to see it."""
+        if isinstance(result, Lanes):
+            return result.value if result.dim is None else batched(result.value, result.dim, self)
+        if isinstance(result, Tensor):
+            return batched(result, 0, self)
+        if isinstance(result, (tuple, list)):
+            items = [self.joined(item) for item in result]
+            return items if result.__class__ is list else result.__class__(items)
+        return result
+
+    def _by_rule(self, overload: Overload, rule: Rule, args: tuple[Any, ...]) -> Any:
+        writes = overload.declaration.form == "inplace"
+        if writes:
+            self._refuse_shared(overload, args)
+        lanes = self.lanes(overload, args)
+        with outside():
+            result = rule(Batch(self.size, overload, self.randomness), *lanes)
+        if not writes:
+            return self.joined(result)
+        note_written(args[0], lanes[0].value, lanes[0].dim)
+        return args[0]
+
+    def _written_back(self, overload: Overload, functional: Overload, args: tuple[Any, ...]) -> Any:
+        """A form that writes, by way of the functional one; a view in place becomes another view of the same memory."""
+        self._refuse_shared(overload, args)
+        result = functional.call(*args)
+        if overload.declaration.kind == "view":
+            note_written(args[0], *lanes_of(result, self))  # type: ignore[arg-type]
+            return args[0]
+        return args[0].copy_(result)
+
+    def _refuse_shared(self, overload: Overload, args: tuple[Any, ...]) -> None:
+        """Refuse to write what differs between lanes into a tensor that they share.
+
+        Raises
+        ------
+        RuntimeError
+            In PyTorch's words.
+        """
+        if self.is_batched(args[0]):
+            return
+        raise RuntimeError(
+            f"vmap: {overload.qualified_name}(self, *extra_args) is not possible because there exists a Tensor `other` "
+            "in extra_args that has more elements than `self`. This happened due to `other` being vmapped over but "
+            f"`self` not being vmapped over at level {tls.transforms.index(self) + 1}. Please try to use out-of-place "
+            f"operators instead of {overload.qualified_name}. If said operator is being called inside the PyTorch "
+            "framework, please file a bug report instead."
+        )
+
+    def _lane_by_lane(self, overload: Overload, args: tuple[Any, ...]) -> Any:
+        """The slow way, for an operator without a rule; it warns as PyTorch does."""
+        lanes = self.lanes(overload, args)
+        warnings.warn(
+            "There is a performance drop because we have not yet implemented the batching rule for "
+            f"{overload.qualified_name}. Please file us an issue on GitHub so that we can prioritize its "
+            "implementation.",
+            UserWarning,
+            stacklevel=2,
+        )
+        with outside():
+            return_value = loop_over_lanes(overload, lanes, self.size)
+        if overload.schema.is_mutable:
+            note_written(args[0], lanes[0].value, lanes[0].dim)
+            return args[0]
+        return self.joined(return_value)
+
+
+def _explicit_parts(overload: Overload) -> Any:
+    found = composite_of(overload)
+    return None if found is None else found.function
