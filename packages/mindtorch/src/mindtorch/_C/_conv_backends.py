@@ -11,7 +11,7 @@ __all__ = ["_ConvBackend", "_select_conv_backend"]
 
 
 class _ConvBackend(Enum):
-    """PyTorch's implementations of convolution, in its order; mindtorch's own are `Empty` and `Overrideable`."""
+    """PyTorch's implementations of convolution, in its order; mindtorch names none of a vendor's."""
 
     CudaDepthwise2d = 0
     CudaDepthwise3d = 1
@@ -49,6 +49,15 @@ def _select_conv_backend(
     groups: int,
     bias_sizes: Sequence[int] | None = None,
 ) -> _ConvBackend:
-    """`Empty` where the input has no samples or no channels, else `Overrideable`: the kernel of the tensors' device."""
-    nothing = 0 in tuple(input.shape[:2])
-    return _ConvBackend.Empty if nothing else _ConvBackend.Overrideable
+    """What PyTorch without a vendor's library chooses: there is none here.
+
+    `Empty` where the input has no samples or no channels; on the CPU, the plain kernel of the kind of convolution, in
+    which one dimension counts as two; `Overrideable` on other devices, whose backends bring kernels of their own.
+    """
+    if 0 in tuple(input.shape[:2]):
+        return _ConvBackend.Empty
+    if input.device.type != "cpu":
+        return _ConvBackend.Overrideable
+    spatial = max(input.dim() - 2, 2)
+    kind = "Transpose" if transposed else "Dilated" if any(step != 1 for step in dilation) else ""
+    return _ConvBackend[f"Slow{kind}{spatial}d"]

@@ -27,6 +27,7 @@ for _name in ("kthvalue", "median.dim", "nanmedian.dim", "mode"):
 non_differentiable("searchsorted.Tensor")
 for _name in ("_unique2", "unique_dim", "unique_consecutive"):
     derivative(_name, self=refused_argument(_name), differentiable_outputs=(True, False, False))
+derivative("_unique", self=refused_argument("_unique"), differentiable_outputs=(True, False))
 
 # Complex numbers have no order: PyTorch answers where there is nothing to compare, and records nothing.
 real_only("median", "nanmedian", "kthvalue", "median.dim", "nanmedian.dim", "mode")

@@ -25,6 +25,9 @@ real_only("select_copy.int", "slice_copy.Tensor", "view_as_complex_copy", "_conj
 same_derivative("unsafe_split.Tensor", find_overload("split.Tensor"))
 same_derivative("unsafe_split_with_sizes", find_overload("split_with_sizes"))
 derivative(
+    "_reshape_alias_copy", self=lambda grad, self_spec: grad.reshape(self_spec.shape), node="ReshapeAliasBackward0_copy"
+)
+derivative(
     "narrow_copy",
     self=lambda grad, self_spec, dim, start, length: narrow_backward(grad, self_spec, dim, start, length),
 )

@@ -35,6 +35,7 @@ __all__ = [
     '_assert_tensor_metadata',
     '_batch_norm',
     '_batch_norm_backward',
+    '_batch_norm_with_update',
     '_block_diag',
     '_bounded_log',
     '_cdist_forward',
@@ -42,6 +43,10 @@ __all__ = [
     '_conj',
     '_conj_copy',
     '_conj_physical',
+    '_convolution_double_backward',
+    '_debug_has_internal_overlap',
+    '_embedding_bag',
+    '_embedding_bag_forward_only',
     '_fft_c2c',
     '_fft_c2r',
     '_fft_r2c',
@@ -136,6 +141,8 @@ __all__ = [
     '_foreach_trunc',
     '_foreach_trunc_',
     '_foreach_zero_',
+    '_functional_assert_async',
+    '_fused_rms_norm',
     '_histogramdd_bin_edges',
     '_histogramdd_from_bin_cts',
     '_histogramdd_from_bin_tensors',
@@ -163,12 +170,15 @@ __all__ = [
     '_plain_attention',
     '_prelu_kernel',
     '_prelu_kernel_backward',
+    '_reshape_alias_copy',
+    '_rowwise_prune',
     '_safe_softmax',
     '_softmax',
     '_softmax_backward_data',
     '_to_copy',
     '_transform_bias_rescale_qkv',
     '_trilinear',
+    '_unique',
     '_unique2',
     '_unsafe_masked_index',
     '_unsafe_masked_index_put_accumulate',
@@ -314,6 +324,7 @@ __all__ = [
     'conv_transpose2d',
     'conv_transpose3d',
     'convolution',
+    'convolution_backward',
     'copysign',
     'corrcoef',
     'cos',
@@ -946,6 +957,8 @@ _aten_assert_tensor_metadata_kernels = overload('_assert_tensor_metadata', 'comp
 _aten_batch_norm_packet = packet('_batch_norm', 'norm', ('_batch_norm',))
 _aten_batch_norm_kernels = overload('_batch_norm', 'norm').cache
 _aten_batch_norm_backward_packet = packet('_batch_norm_backward', 'norm', ('_batch_norm_backward',))
+_aten_batch_norm_with_update_packet = packet('_batch_norm_with_update', 'norm', ('_batch_norm_with_update',))
+_aten_batch_norm_with_update_kernels = overload('_batch_norm_with_update', 'norm').cache
 _aten_block_diag_packet = packet('_block_diag', 'view', ('_block_diag',))
 _aten_block_diag_kernels = overload('_block_diag', 'view').cache
 _aten_bounded_log_packet = packet('_bounded_log', 'loss', ('_bounded_log',))
@@ -963,6 +976,13 @@ _aten_conj_copy_out_kernels = overload('_conj_copy.out', 'view').cache
 _aten_conj_physical_packet = packet('_conj_physical', 'elementwise', ('_conj_physical',))
 _aten_conj_physical_kernels = overload('_conj_physical', 'elementwise').cache
 _aten_conj_physical_out_kernels = overload('_conj_physical.out', 'elementwise').cache
+_aten_convolution_double_backward_packet = packet('_convolution_double_backward', 'conv', ('_convolution_double_backward',))
+_aten_debug_has_internal_overlap_packet = packet('_debug_has_internal_overlap', 'view', ('_debug_has_internal_overlap',))
+_aten_debug_has_internal_overlap_kernels = overload('_debug_has_internal_overlap', 'view').cache
+_aten_embedding_bag_packet = packet('_embedding_bag', 'indexing', ('_embedding_bag',))
+_aten_embedding_bag_kernels = overload('_embedding_bag', 'indexing').cache
+_aten_embedding_bag_forward_only_packet = packet('_embedding_bag_forward_only', 'indexing', ('_embedding_bag_forward_only',))
+_aten_embedding_bag_forward_only_kernels = overload('_embedding_bag_forward_only', 'indexing').cache
 _aten_fft_c2c_packet = packet('_fft_c2c', 'fft', ('_fft_c2c',))
 _aten_fft_c2c_kernels = overload('_fft_c2c', 'fft').cache
 _aten_fft_c2r_packet = packet('_fft_c2r', 'fft', ('_fft_c2r',))
@@ -1123,6 +1143,10 @@ _aten_foreach_trunc_packet = packet('_foreach_trunc', 'foreach', ('_foreach_trun
 _aten_foreach_trunc_kernels = overload('_foreach_trunc', 'foreach').cache
 _aten_foreach_trunc__packet = packet('_foreach_trunc_', 'foreach', ('_foreach_trunc_',))
 _aten_foreach_zero__packet = packet('_foreach_zero_', 'foreach', ('_foreach_zero_',))
+_aten_functional_assert_async_packet = packet('_functional_assert_async', 'comparison', ('_functional_assert_async.msg',))
+_aten_functional_assert_async_msg_kernels = overload('_functional_assert_async.msg', 'comparison').cache
+_aten_fused_rms_norm_packet = packet('_fused_rms_norm', 'norm', ('_fused_rms_norm',))
+_aten_fused_rms_norm_kernels = overload('_fused_rms_norm', 'norm').cache
 _aten_histogramdd_bin_edges_packet = packet('_histogramdd_bin_edges', 'reduction', ('_histogramdd_bin_edges',))
 _aten_histogramdd_from_bin_cts_packet = packet('_histogramdd_from_bin_cts', 'reduction', ('_histogramdd_from_bin_cts',))
 _aten_histogramdd_from_bin_tensors_packet = packet('_histogramdd_from_bin_tensors', 'reduction', ('_histogramdd_from_bin_tensors',))
@@ -1180,6 +1204,11 @@ _aten_prelu_kernel_packet = packet('_prelu_kernel', 'activation', ('_prelu_kerne
 _aten_prelu_kernel_kernels = overload('_prelu_kernel', 'activation').cache
 _aten_prelu_kernel_backward_packet = packet('_prelu_kernel_backward', 'activation', ('_prelu_kernel_backward',))
 _aten_prelu_kernel_backward_kernels = overload('_prelu_kernel_backward', 'activation').cache
+_aten_reshape_alias_copy_packet = packet('_reshape_alias_copy', 'view', ('_reshape_alias_copy',))
+_aten_reshape_alias_copy_kernels = overload('_reshape_alias_copy', 'view').cache
+_aten_reshape_alias_copy_out_kernels = overload('_reshape_alias_copy.out', 'view').cache
+_aten_rowwise_prune_packet = packet('_rowwise_prune', 'indexing', ('_rowwise_prune',))
+_aten_rowwise_prune_kernels = overload('_rowwise_prune', 'indexing').cache
 _aten_safe_softmax_packet = packet('_safe_softmax', 'attention', ('_safe_softmax',))
 _aten_safe_softmax_kernels = overload('_safe_softmax', 'attention').cache
 _aten_softmax_packet = packet('_softmax', 'activation', ('_softmax',))
@@ -1194,6 +1223,8 @@ _aten_transform_bias_rescale_qkv_packet = packet('_transform_bias_rescale_qkv', 
 _aten_transform_bias_rescale_qkv_kernels = overload('_transform_bias_rescale_qkv', 'attention').cache
 _aten_trilinear_packet = packet('_trilinear', 'matmul', ('_trilinear.of_rows',))
 _aten_trilinear_of_rows_kernels = overload('_trilinear.of_rows', 'matmul').cache
+_aten_unique_packet = packet('_unique', 'sort', ('_unique',))
+_aten_unique_kernels = overload('_unique', 'sort').cache
 _aten_unique2_packet = packet('_unique2', 'sort', ('_unique2',))
 _aten_unique2_kernels = overload('_unique2', 'sort').cache
 _aten_unsafe_masked_index_packet = packet('_unsafe_masked_index', 'indexing', ('_unsafe_masked_index',))
@@ -1610,6 +1641,7 @@ _conv_transpose3d_packet = packet('conv_transpose3d', 'conv', ('conv_transpose3d
 _conv_transpose3d_input_kernels = overload('conv_transpose3d.input', 'conv').cache
 _convolution_packet = packet('convolution', 'conv', ('convolution',))
 _convolution_kernels = overload('convolution', 'conv').cache
+_convolution_backward_packet = packet('convolution_backward', 'conv', ('convolution_backward',))
 _copy__packet = packet('copy_', 'creation', ('copy_',))
 _copy__kernels = overload('copy_', 'creation').cache
 _copysign_packet = packet('copysign', 'elementwise', ('copysign.Tensor', 'copysign.Scalar'))
@@ -3829,6 +3861,63 @@ def _batch_norm_backward(_grad_out=MISSING, _input=MISSING, _weight=MISSING, _me
         ('input', 'weight', 'mean', 'rstd', 'training', 'output_mask'), args, kwargs,
     )
 
+def _batch_norm_with_update(_input=MISSING, _weight=MISSING, _bias=MISSING, _running_mean=MISSING, _running_var=MISSING, _momentum=MISSING, _eps=MISSING, /, more=MISSING, weight=MISSING, bias=MISSING, running_mean=MISSING, running_var=MISSING, momentum=MISSING, eps=MISSING, *args, **kwargs):
+    """_batch_norm_with_update(input, weight, bias, running_mean, running_var, momentum, eps) -> (Tensor, Tensor, Tensor, Tensor)
+
+    As `native_batch_norm` in training, and bytes in which other devices keep what their backward needs: none here."""
+    if _weight is not MISSING:
+        if weight is not MISSING: kwargs['weight'] = weight
+        weight = _weight
+    if _bias is not MISSING:
+        if bias is not MISSING: kwargs['bias'] = bias
+        bias = _bias
+    if _running_mean is not MISSING:
+        if running_mean is not MISSING: kwargs['running_mean'] = running_mean
+        running_mean = _running_mean
+    if _running_var is not MISSING:
+        if running_var is not MISSING: kwargs['running_var'] = running_var
+        running_var = _running_var
+    if _momentum is not MISSING:
+        if momentum is not MISSING: kwargs['momentum'] = momentum
+        momentum = _momentum
+    if _eps is not MISSING:
+        if eps is not MISSING: kwargs['eps'] = eps
+        eps = _eps
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _input.__class__ in TENSORS
+                and (weight is None or weight.__class__ in TENSORS)
+                and (bias is None or bias.__class__ in TENSORS)
+                and running_mean.__class__ in TENSORS
+                and running_var.__class__ in TENSORS
+                and momentum.__class__ is float
+                and eps.__class__ is float
+            ):
+                return _aten_batch_norm_with_update_kernels[
+                    _input._keys
+                    | (weight._keys if weight.__class__ in TENSORS else 0)
+                    | (bias._keys if bias.__class__ in TENSORS else 0)
+                    | running_mean._keys
+                    | running_var._keys
+                    | tls.mode
+                ](
+                    _input,
+                    weight,
+                    bias,
+                    running_mean,
+                    running_var,
+                    momentum,
+                    eps,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _batch_norm_with_update, _aten_batch_norm_with_update_packet, (_input, _weight, _bias, _running_mean, _running_var, _momentum, _eps),
+        (more, weight, bias, running_mean, running_var, momentum, eps),
+        ('weight', 'bias', 'running_mean', 'running_var', 'momentum', 'eps'), args, kwargs,
+    )
+
 def _block_diag(_tensors=MISSING, /, more=MISSING, *args, **kwargs):
     """_block_diag(tensors) -> Tensor
 
@@ -3979,6 +4068,198 @@ def _conj_physical(_input=MISSING, /, more=MISSING, out=MISSING, *args, **kwargs
         _conj_physical, _aten_conj_physical_packet, (_input,),
         (more, out),
         ('out',), args, kwargs,
+    )
+
+def _convolution_double_backward(_ggI=MISSING, _ggW=MISSING, _ggb=MISSING, _gO=MISSING, _weight=MISSING, _input=MISSING, _stride=MISSING, _padding=MISSING, _dilation=MISSING, _transposed=MISSING, _output_padding=MISSING, _groups=MISSING, _output_mask=MISSING, /, more=MISSING, ggW=MISSING, ggb=MISSING, gO=MISSING, weight=MISSING, input=MISSING, stride=MISSING, padding=MISSING, dilation=MISSING, transposed=MISSING, output_padding=MISSING, groups=MISSING, output_mask=MISSING, *args, **kwargs):
+    """_convolution_double_backward(ggI, ggW, ggb, gO, weight, input, stride, padding, dilation, transposed, output_padding, groups, output_mask) -> (Tensor, Tensor, Tensor)"""
+    if _ggW is not MISSING:
+        if ggW is not MISSING: kwargs['ggW'] = ggW
+        ggW = _ggW
+    if _ggb is not MISSING:
+        if ggb is not MISSING: kwargs['ggb'] = ggb
+        ggb = _ggb
+    if _gO is not MISSING:
+        if gO is not MISSING: kwargs['gO'] = gO
+        gO = _gO
+    if _weight is not MISSING:
+        if weight is not MISSING: kwargs['weight'] = weight
+        weight = _weight
+    if _input is not MISSING:
+        if input is not MISSING: kwargs['input'] = input
+        input = _input
+    if _stride is not MISSING:
+        if stride is not MISSING: kwargs['stride'] = stride
+        stride = _stride
+    if _padding is not MISSING:
+        if padding is not MISSING: kwargs['padding'] = padding
+        padding = _padding
+    if _dilation is not MISSING:
+        if dilation is not MISSING: kwargs['dilation'] = dilation
+        dilation = _dilation
+    if _transposed is not MISSING:
+        if transposed is not MISSING: kwargs['transposed'] = transposed
+        transposed = _transposed
+    if _output_padding is not MISSING:
+        if output_padding is not MISSING: kwargs['output_padding'] = output_padding
+        output_padding = _output_padding
+    if _groups is not MISSING:
+        if groups is not MISSING: kwargs['groups'] = groups
+        groups = _groups
+    if _output_mask is not MISSING:
+        if output_mask is not MISSING: kwargs['output_mask'] = output_mask
+        output_mask = _output_mask
+    return call_packet_as_given(
+        _convolution_double_backward, _aten_convolution_double_backward_packet, (_ggI, _ggW, _ggb, _gO, _weight, _input, _stride, _padding, _dilation, _transposed, _output_padding, _groups, _output_mask),
+        (more, ggW, ggb, gO, weight, input, stride, padding, dilation, transposed, output_padding, groups, output_mask),
+        ('ggW', 'ggb', 'gO', 'weight', 'input', 'stride', 'padding', 'dilation', 'transposed', 'output_padding', 'groups', 'output_mask'), args, kwargs,
+    )
+
+def _debug_has_internal_overlap(_input=MISSING, /, more=MISSING, *args, **kwargs):
+    """_debug_has_internal_overlap(input) -> int
+
+    Whether indices share elements: 0 if none do, 1 if all of a dimension do, 2 where strides do not tell at a glance."""
+    if more is MISSING and not kwargs:
+        try:
+            if _input.__class__ in TENSORS:
+                return _aten_debug_has_internal_overlap_kernels[_input._keys | tls.mode](_input)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _debug_has_internal_overlap, _aten_debug_has_internal_overlap_packet, (_input,),
+        (more,),
+        (), args, kwargs,
+    )
+
+def _embedding_bag(_weight=MISSING, _indices=MISSING, _offsets=MISSING, _scale_grad_by_freq=MISSING, _mode=MISSING, _sparse=MISSING, _per_sample_weights=MISSING, _include_last_offset=MISSING, _padding_idx=MISSING, /, more=MISSING, indices=MISSING, offsets=MISSING, scale_grad_by_freq=MISSING, mode=MISSING, sparse=MISSING, per_sample_weights=MISSING, include_last_offset=MISSING, padding_idx=MISSING, *args, **kwargs):
+    """_embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sparse=False, per_sample_weights=None, include_last_offset=False, padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)
+
+    As `embedding_bag`, with a row that counts for no bag; a negative `padding_idx` is none."""
+    if _indices is not MISSING:
+        if indices is not MISSING: kwargs['indices'] = indices
+        indices = _indices
+    if _offsets is not MISSING:
+        if offsets is not MISSING: kwargs['offsets'] = offsets
+        offsets = _offsets
+    if _scale_grad_by_freq is not MISSING:
+        if scale_grad_by_freq is not MISSING: kwargs['scale_grad_by_freq'] = scale_grad_by_freq
+        scale_grad_by_freq = _scale_grad_by_freq
+    if _mode is not MISSING:
+        if mode is not MISSING: kwargs['mode'] = mode
+        mode = _mode
+    if _sparse is not MISSING:
+        if sparse is not MISSING: kwargs['sparse'] = sparse
+        sparse = _sparse
+    if _per_sample_weights is not MISSING:
+        if per_sample_weights is not MISSING: kwargs['per_sample_weights'] = per_sample_weights
+        per_sample_weights = _per_sample_weights
+    if _include_last_offset is not MISSING:
+        if include_last_offset is not MISSING: kwargs['include_last_offset'] = include_last_offset
+        include_last_offset = _include_last_offset
+    if _padding_idx is not MISSING:
+        if padding_idx is not MISSING: kwargs['padding_idx'] = padding_idx
+        padding_idx = _padding_idx
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _weight.__class__ in TENSORS
+                and indices.__class__ in TENSORS
+                and offsets.__class__ in TENSORS
+                and (scale_grad_by_freq is MISSING or scale_grad_by_freq.__class__ is bool)
+                and (mode is MISSING or mode.__class__ is int)
+                and (sparse is MISSING or sparse.__class__ is bool)
+                and (per_sample_weights is MISSING or per_sample_weights is None or per_sample_weights.__class__ in TENSORS)
+                and (include_last_offset is MISSING or include_last_offset.__class__ is bool)
+                and (padding_idx is MISSING or padding_idx.__class__ is int)
+            ):
+                return _aten_embedding_bag_kernels[
+                    _weight._keys
+                    | indices._keys
+                    | offsets._keys
+                    | (per_sample_weights._keys if per_sample_weights.__class__ in TENSORS else 0)
+                    | tls.mode
+                ](
+                    _weight,
+                    indices,
+                    offsets,
+                    False if scale_grad_by_freq is MISSING else scale_grad_by_freq,
+                    0 if mode is MISSING else mode,
+                    False if sparse is MISSING else sparse,
+                    None if per_sample_weights is MISSING else per_sample_weights,
+                    False if include_last_offset is MISSING else include_last_offset,
+                    -1 if padding_idx is MISSING else padding_idx,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _embedding_bag, _aten_embedding_bag_packet, (_weight, _indices, _offsets, _scale_grad_by_freq, _mode, _sparse, _per_sample_weights, _include_last_offset, _padding_idx),
+        (more, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx),
+        ('indices', 'offsets', 'scale_grad_by_freq', 'mode', 'sparse', 'per_sample_weights', 'include_last_offset', 'padding_idx'), args, kwargs,
+    )
+
+def _embedding_bag_forward_only(_weight=MISSING, _indices=MISSING, _offsets=MISSING, _scale_grad_by_freq=MISSING, _mode=MISSING, _sparse=MISSING, _per_sample_weights=MISSING, _include_last_offset=MISSING, _padding_idx=MISSING, /, more=MISSING, indices=MISSING, offsets=MISSING, scale_grad_by_freq=MISSING, mode=MISSING, sparse=MISSING, per_sample_weights=MISSING, include_last_offset=MISSING, padding_idx=MISSING, *args, **kwargs):
+    """_embedding_bag_forward_only(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sparse=False, per_sample_weights=None, include_last_offset=False, padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)
+
+    As `_embedding_bag`, and cannot be differentiated."""
+    if _indices is not MISSING:
+        if indices is not MISSING: kwargs['indices'] = indices
+        indices = _indices
+    if _offsets is not MISSING:
+        if offsets is not MISSING: kwargs['offsets'] = offsets
+        offsets = _offsets
+    if _scale_grad_by_freq is not MISSING:
+        if scale_grad_by_freq is not MISSING: kwargs['scale_grad_by_freq'] = scale_grad_by_freq
+        scale_grad_by_freq = _scale_grad_by_freq
+    if _mode is not MISSING:
+        if mode is not MISSING: kwargs['mode'] = mode
+        mode = _mode
+    if _sparse is not MISSING:
+        if sparse is not MISSING: kwargs['sparse'] = sparse
+        sparse = _sparse
+    if _per_sample_weights is not MISSING:
+        if per_sample_weights is not MISSING: kwargs['per_sample_weights'] = per_sample_weights
+        per_sample_weights = _per_sample_weights
+    if _include_last_offset is not MISSING:
+        if include_last_offset is not MISSING: kwargs['include_last_offset'] = include_last_offset
+        include_last_offset = _include_last_offset
+    if _padding_idx is not MISSING:
+        if padding_idx is not MISSING: kwargs['padding_idx'] = padding_idx
+        padding_idx = _padding_idx
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _weight.__class__ in TENSORS
+                and indices.__class__ in TENSORS
+                and offsets.__class__ in TENSORS
+                and (scale_grad_by_freq is MISSING or scale_grad_by_freq.__class__ is bool)
+                and (mode is MISSING or mode.__class__ is int)
+                and (sparse is MISSING or sparse.__class__ is bool)
+                and (per_sample_weights is MISSING or per_sample_weights is None or per_sample_weights.__class__ in TENSORS)
+                and (include_last_offset is MISSING or include_last_offset.__class__ is bool)
+                and (padding_idx is MISSING or padding_idx.__class__ is int)
+            ):
+                return _aten_embedding_bag_forward_only_kernels[
+                    _weight._keys
+                    | indices._keys
+                    | offsets._keys
+                    | (per_sample_weights._keys if per_sample_weights.__class__ in TENSORS else 0)
+                    | tls.mode
+                ](
+                    _weight,
+                    indices,
+                    offsets,
+                    False if scale_grad_by_freq is MISSING else scale_grad_by_freq,
+                    0 if mode is MISSING else mode,
+                    False if sparse is MISSING else sparse,
+                    None if per_sample_weights is MISSING else per_sample_weights,
+                    False if include_last_offset is MISSING else include_last_offset,
+                    -1 if padding_idx is MISSING else padding_idx,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _embedding_bag_forward_only, _aten_embedding_bag_forward_only_packet, (_weight, _indices, _offsets, _scale_grad_by_freq, _mode, _sparse, _per_sample_weights, _include_last_offset, _padding_idx),
+        (more, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx),
+        ('indices', 'offsets', 'scale_grad_by_freq', 'mode', 'sparse', 'per_sample_weights', 'include_last_offset', 'padding_idx'), args, kwargs,
     )
 
 def _fft_c2c(_input=MISSING, _dim=MISSING, _normalization=MISSING, _forward=MISSING, /, more=MISSING, dim=MISSING, normalization=MISSING, forward=MISSING, *args, **kwargs):
@@ -5731,6 +6012,72 @@ def _foreach_zero_(_self=MISSING, /, more=MISSING, *args, **kwargs):
         (), args, kwargs,
     )
 
+def _functional_assert_async(_input=MISSING, _assert_msg=MISSING, _dep_token=MISSING, /, more=MISSING, assert_msg=MISSING, dep_token=MISSING, *args, **kwargs):
+    """_functional_assert_async(input, assert_msg, dep_token) -> Tensor
+
+    As `_assert_async`; a copy of `dep_token`, by which what comes later depends on it."""
+    if _assert_msg is not MISSING:
+        if assert_msg is not MISSING: kwargs['assert_msg'] = assert_msg
+        assert_msg = _assert_msg
+    if _dep_token is not MISSING:
+        if dep_token is not MISSING: kwargs['dep_token'] = dep_token
+        dep_token = _dep_token
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _input.__class__ in TENSORS
+                and assert_msg.__class__ is str
+                and dep_token.__class__ in TENSORS
+            ):
+                return _aten_functional_assert_async_msg_kernels[_input._keys | dep_token._keys | tls.mode](
+                    _input,
+                    assert_msg,
+                    dep_token,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _functional_assert_async, _aten_functional_assert_async_packet, (_input, _assert_msg, _dep_token),
+        (more, assert_msg, dep_token),
+        ('assert_msg', 'dep_token'), args, kwargs,
+    )
+
+def _fused_rms_norm(_input=MISSING, _normalized_shape=MISSING, _weight=MISSING, _eps=MISSING, /, more=MISSING, normalized_shape=MISSING, weight=MISSING, eps=MISSING, *args, **kwargs):
+    """_fused_rms_norm(input, normalized_shape, weight, eps) -> (Tensor, Tensor)
+
+    `rms_norm`, and the reciprocal of the root mean square that it used."""
+    if _normalized_shape is not MISSING:
+        if normalized_shape is not MISSING: kwargs['normalized_shape'] = normalized_shape
+        normalized_shape = _normalized_shape
+    if _weight is not MISSING:
+        if weight is not MISSING: kwargs['weight'] = weight
+        weight = _weight
+    if _eps is not MISSING:
+        if eps is not MISSING: kwargs['eps'] = eps
+        eps = _eps
+    if more is MISSING and not kwargs:
+        try:
+            ints_of_normalized_shape = int_tuple(normalized_shape)
+            if (
+                _input.__class__ in TENSORS
+                and ints_of_normalized_shape is not None
+                and (weight is None or weight.__class__ in TENSORS)
+                and (eps is None or eps.__class__ is float)
+            ):
+                return _aten_fused_rms_norm_kernels[_input._keys | (weight._keys if weight.__class__ in TENSORS else 0) | tls.mode](
+                    _input,
+                    ints_of_normalized_shape,
+                    weight,
+                    eps,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _fused_rms_norm, _aten_fused_rms_norm_packet, (_input, _normalized_shape, _weight, _eps),
+        (more, normalized_shape, weight, eps),
+        ('normalized_shape', 'weight', 'eps'), args, kwargs,
+    )
+
 def _histogramdd_bin_edges(_input=MISSING, _bins=MISSING, /, more=MISSING, bins=MISSING, range=MISSING, weight=MISSING, density=MISSING, *args, **kwargs):
     """_histogramdd_bin_edges(input, bins, *, range=None, weight=None, density=False) -> Tensors
 
@@ -6630,6 +6977,78 @@ def _prelu_kernel_backward(_grad_output=MISSING, _input=MISSING, _weight=MISSING
         ('input', 'weight'), args, kwargs,
     )
 
+def _reshape_alias_copy(_input=MISSING, _size=MISSING, _stride=MISSING, /, more=MISSING, size=MISSING, stride=MISSING, out=MISSING, *args, **kwargs):
+    """_reshape_alias_copy(input, size, stride, *, out=None) -> Tensor
+
+    A copy of what `as_strided` shows from the tensor's own first element on."""
+    if _size is not MISSING:
+        if size is not MISSING: kwargs['size'] = size
+        size = _size
+    if _stride is not MISSING:
+        if stride is not MISSING: kwargs['stride'] = stride
+        stride = _stride
+    if more is MISSING and not kwargs:
+        try:
+            ints_of_size = int_tuple(size)
+            ints_of_stride = int_tuple(stride)
+            if (
+                _input.__class__ in TENSORS
+                and ints_of_size is not None
+                and ints_of_stride is not None
+            ):
+                if out is MISSING:
+                    return _aten_reshape_alias_copy_kernels[_input._keys | tls.mode](
+                        _input,
+                        ints_of_size,
+                        ints_of_stride,
+                    )
+                if out.__class__ in TENSORS:
+                    keys = _input._keys | out._keys
+                    if not keys & AUTOGRAD:
+                        return _aten_reshape_alias_copy_out_kernels[keys | tls.mode](
+                            _input,
+                            ints_of_size,
+                            ints_of_stride,
+                            out,
+                        )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _reshape_alias_copy, _aten_reshape_alias_copy_packet, (_input, _size, _stride),
+        (more, size, stride, out),
+        ('size', 'stride', 'out'), args, kwargs,
+    )
+
+def _rowwise_prune(_weight=MISSING, _mask=MISSING, _compressed_indices_dtype=MISSING, /, more=MISSING, mask=MISSING, compressed_indices_dtype=MISSING, *args, **kwargs):
+    """_rowwise_prune(weight, mask, compressed_indices_dtype) -> (Tensor, Tensor)
+
+    The rows of a table that a mask keeps, and of each row where it has gone: -1 for those left out."""
+    if _mask is not MISSING:
+        if mask is not MISSING: kwargs['mask'] = mask
+        mask = _mask
+    if _compressed_indices_dtype is not MISSING:
+        if compressed_indices_dtype is not MISSING: kwargs['compressed_indices_dtype'] = compressed_indices_dtype
+        compressed_indices_dtype = _compressed_indices_dtype
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _weight.__class__ in TENSORS
+                and mask.__class__ in TENSORS
+                and compressed_indices_dtype.__class__ is dtype_class
+            ):
+                return _aten_rowwise_prune_kernels[_weight._keys | mask._keys | tls.mode](
+                    _weight,
+                    mask,
+                    compressed_indices_dtype,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _rowwise_prune, _aten_rowwise_prune_packet, (_weight, _mask, _compressed_indices_dtype),
+        (more, mask, compressed_indices_dtype),
+        ('mask', 'compressed_indices_dtype'), args, kwargs,
+    )
+
 def _safe_softmax(_input=MISSING, _dim=MISSING, _dtype=MISSING, /, more=MISSING, dim=MISSING, dtype=MISSING, *args, **kwargs):
     """_safe_softmax(input, dim, dtype=None) -> Tensor
 
@@ -6831,6 +7250,36 @@ def _trilinear(_input1=MISSING, _input2=MISSING, _weight=MISSING, /, more=MISSIN
         _trilinear, _aten_trilinear_packet, (_input1, _input2, _weight),
         (more, input2, weight),
         ('input2', 'weight'), args, kwargs,
+    )
+
+def _unique(_input=MISSING, _sorted=MISSING, _return_inverse=MISSING, /, more=MISSING, sorted=MISSING, return_inverse=MISSING, *args, **kwargs):
+    """_unique(input, sorted=True, return_inverse=False) -> (Tensor, Tensor)
+
+    Distinct elements, sorted; with inverse indices."""
+    if _sorted is not MISSING:
+        if sorted is not MISSING: kwargs['sorted'] = sorted
+        sorted = _sorted
+    if _return_inverse is not MISSING:
+        if return_inverse is not MISSING: kwargs['return_inverse'] = return_inverse
+        return_inverse = _return_inverse
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _input.__class__ in TENSORS
+                and (sorted is MISSING or sorted.__class__ is bool)
+                and (return_inverse is MISSING or return_inverse.__class__ is bool)
+            ):
+                return _aten_unique_kernels[_input._keys | tls.mode](
+                    _input,
+                    True if sorted is MISSING else sorted,
+                    False if return_inverse is MISSING else return_inverse,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _unique, _aten_unique_packet, (_input, _sorted, _return_inverse),
+        (more, sorted, return_inverse),
+        ('sorted', 'return_inverse'), args, kwargs,
     )
 
 def _unique2(_input=MISSING, _sorted=MISSING, _return_inverse=MISSING, _return_counts=MISSING, /, more=MISSING, sorted=MISSING, return_inverse=MISSING, return_counts=MISSING, *args, **kwargs):
@@ -11878,6 +12327,44 @@ def convolution(_input=MISSING, _weight=MISSING, _bias=MISSING, _stride=MISSING,
         convolution, _convolution_packet, (_input, _weight, _bias, _stride, _padding, _dilation, _transposed, _output_padding, _groups),
         (more, weight, bias, stride, padding, dilation, transposed, output_padding, groups),
         ('weight', 'bias', 'stride', 'padding', 'dilation', 'transposed', 'output_padding', 'groups'), args, kwargs,
+    )
+
+def convolution_backward(_grad_output=MISSING, _input=MISSING, _weight=MISSING, _bias_sizes=MISSING, _stride=MISSING, _padding=MISSING, _dilation=MISSING, _transposed=MISSING, _output_padding=MISSING, _groups=MISSING, _output_mask=MISSING, /, more=MISSING, input=MISSING, weight=MISSING, bias_sizes=MISSING, stride=MISSING, padding=MISSING, dilation=MISSING, transposed=MISSING, output_padding=MISSING, groups=MISSING, output_mask=MISSING, *args, **kwargs):
+    """convolution_backward(grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask) -> (Tensor, Tensor, Tensor)"""
+    if _input is not MISSING:
+        if input is not MISSING: kwargs['input'] = input
+        input = _input
+    if _weight is not MISSING:
+        if weight is not MISSING: kwargs['weight'] = weight
+        weight = _weight
+    if _bias_sizes is not MISSING:
+        if bias_sizes is not MISSING: kwargs['bias_sizes'] = bias_sizes
+        bias_sizes = _bias_sizes
+    if _stride is not MISSING:
+        if stride is not MISSING: kwargs['stride'] = stride
+        stride = _stride
+    if _padding is not MISSING:
+        if padding is not MISSING: kwargs['padding'] = padding
+        padding = _padding
+    if _dilation is not MISSING:
+        if dilation is not MISSING: kwargs['dilation'] = dilation
+        dilation = _dilation
+    if _transposed is not MISSING:
+        if transposed is not MISSING: kwargs['transposed'] = transposed
+        transposed = _transposed
+    if _output_padding is not MISSING:
+        if output_padding is not MISSING: kwargs['output_padding'] = output_padding
+        output_padding = _output_padding
+    if _groups is not MISSING:
+        if groups is not MISSING: kwargs['groups'] = groups
+        groups = _groups
+    if _output_mask is not MISSING:
+        if output_mask is not MISSING: kwargs['output_mask'] = output_mask
+        output_mask = _output_mask
+    return call_packet_as_given(
+        convolution_backward, _convolution_backward_packet, (_grad_output, _input, _weight, _bias_sizes, _stride, _padding, _dilation, _transposed, _output_padding, _groups, _output_mask),
+        (more, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask),
+        ('input', 'weight', 'bias_sizes', 'stride', 'padding', 'dilation', 'transposed', 'output_padding', 'groups', 'output_mask'), args, kwargs,
     )
 
 def copysign(_input=MISSING, _other=MISSING, /, more=MISSING, other=MISSING, out=MISSING, *args, **kwargs):
@@ -32418,9 +32905,11 @@ NAMESPACES = {
         ('_adaptive_avg_pool2d_backward', '_adaptive_avg_pool2d_backward'),
         ('_adaptive_avg_pool3d_backward', '_adaptive_avg_pool3d_backward'),
         ('_batch_norm_backward', '_batch_norm_backward'),
+        ('_batch_norm_with_update', '_batch_norm_with_update'),
         ('_block_diag', '_block_diag'),
         ('_bounded_log', '_bounded_log'),
         ('_cdist_forward', '_cdist_forward'),
+        ('_convolution_double_backward', '_convolution_double_backward'),
         ('_fft_c2c', '_fft_c2c'),
         ('_fft_c2r', '_fft_c2r'),
         ('_fft_r2c', '_fft_r2c'),
@@ -32441,6 +32930,7 @@ NAMESPACES = {
         ('alias', 'alias'),
         ('avg_pool2d_backward', 'avg_pool2d_backward'),
         ('avg_pool3d_backward', 'avg_pool3d_backward'),
+        ('convolution_backward', 'convolution_backward'),
         ('elu_backward', 'elu_backward'),
         ('embedding_dense_backward', 'embedding_dense_backward'),
         ('gelu_backward', 'gelu_backward'),
@@ -32497,6 +32987,9 @@ NAMESPACES = {
         ('_conj', '_conj'),
         ('_conj_copy', '_conj_copy'),
         ('_conj_physical', '_conj_physical'),
+        ('_debug_has_internal_overlap', '_debug_has_internal_overlap'),
+        ('_embedding_bag', '_embedding_bag'),
+        ('_embedding_bag_forward_only', '_embedding_bag_forward_only'),
         ('_foreach_abs', '_foreach_abs'),
         ('_foreach_abs_', '_foreach_abs_'),
         ('_foreach_acos', '_foreach_acos'),
@@ -32588,6 +33081,8 @@ NAMESPACES = {
         ('_foreach_trunc', '_foreach_trunc'),
         ('_foreach_trunc_', '_foreach_trunc_'),
         ('_foreach_zero_', '_foreach_zero_'),
+        ('_functional_assert_async', '_functional_assert_async'),
+        ('_fused_rms_norm', '_fused_rms_norm'),
         ('_histogramdd_bin_edges', '_histogramdd_bin_edges'),
         ('_histogramdd_from_bin_cts', '_histogramdd_from_bin_cts'),
         ('_histogramdd_from_bin_tensors', '_histogramdd_from_bin_tensors'),
@@ -32608,11 +33103,14 @@ NAMESPACES = {
         ('_pad_packed_sequence', '_pad_packed_sequence'),
         ('_plain_attention', '_plain_attention'),
         ('_prelu_kernel', '_prelu_kernel'),
+        ('_reshape_alias_copy', '_reshape_alias_copy'),
+        ('_rowwise_prune', '_rowwise_prune'),
         ('_safe_softmax', '_safe_softmax'),
         ('_softmax', '_softmax'),
         ('_softmax_backward_data', '_softmax_backward_data'),
         ('_to_copy', '_to_copy'),
         ('_transform_bias_rescale_qkv', '_transform_bias_rescale_qkv'),
+        ('_unique', '_unique'),
         ('_unique2', '_unique2'),
         ('_unsafe_masked_index', '_unsafe_masked_index'),
         ('_unsafe_masked_index_put_accumulate', '_unsafe_masked_index_put_accumulate'),

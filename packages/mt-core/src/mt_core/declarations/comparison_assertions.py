@@ -10,6 +10,10 @@ family.composite(
 )  # fmt: skip
 family.composite("_assert_async.msg(Tensor self, str assert_msg) -> ()", variants="function")
 family.composite(
+    "_functional_assert_async.msg(Tensor self, str assert_msg, Tensor dep_token) -> Tensor", variants="function",
+    doc="As `_assert_async`; a copy of `dep_token`, by which what comes later depends on it.",
+)  # fmt: skip
+family.composite(
     "_assert_scalar(Scalar self, str assert_msg) -> ()", variants="function", doc="Raise where a number is zero."
 )
 family.composite(

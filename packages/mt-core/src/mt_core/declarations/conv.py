@@ -31,6 +31,15 @@ family.plain(
         "groups, *)."
     ),
 )  # fmt: skip
+family.composite(
+    "convolution_backward(Tensor grad_output, Tensor input, Tensor weight, int[]? bias_sizes, int[] stride, int[] padding, int[] "
+    "dilation, bool transposed, int[] output_padding, int groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)", variants="",
+)  # fmt: skip
+family.composite(
+    "_convolution_double_backward(Tensor? ggI, Tensor? ggW, Tensor? ggb, Tensor gO, Tensor weight, Tensor self, int[] stride, int[] "
+    "padding, int[] dilation, bool transposed, int[] output_padding, int groups, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+    variants="",
+)  # fmt: skip
 for _n in (1, 2, 3):
     family.composite(
         f"conv{_n}d(Tensor input, Tensor weight, Tensor? bias=None, int[{_n}] stride=1, int[{_n}] padding=0, "

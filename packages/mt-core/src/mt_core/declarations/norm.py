@@ -25,6 +25,10 @@ family.composite(
     "rms_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor", variants="function",
     doc="x / sqrt(mean(x^2) + eps) * weight over the trailing dimensions (Zhang and Sennrich 2019); eps defaults to the dtype's.",
 )  # fmt: skip
+family.composite(
+    "_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)", variants="function",
+    doc="`rms_norm`, and the reciprocal of the root mean square that it used.",
+)  # fmt: skip
 family.plain(
     "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, int N, int C, int HxW, int group, float eps) -> (Tensor, Tensor, Tensor)", dtypes=Supported("GroupNormKernelImpl", FLOATS),
     variants="function", doc="Group normalization with the mean and reciprocal standard deviation of each group (Wu and He 2018).",
@@ -82,4 +86,9 @@ family.composite(
     "_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, "
     "Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)", variants="function",
     doc="As `native_batch_norm` in evaluation.",
+)  # fmt: skip
+family.composite(
+    "_batch_norm_with_update(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) running_var, "
+    "float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor)", variants="",
+    doc="As `native_batch_norm` in training, and bytes in which other devices keep what their backward needs: none here.",
 )  # fmt: skip

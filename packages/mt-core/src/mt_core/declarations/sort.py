@@ -137,6 +137,12 @@ family.plain(
     variants="function",
     dtypes=Supported("unique", frozenset(ALL_DTYPES) - FLOAT8),
 )
+family.composite(
+    "_unique(Tensor self, bool sorted=True, bool return_inverse=False) -> (Tensor, Tensor)",
+    variants="function",
+    dtypes=Supported("unique", frozenset(ALL_DTYPES) - FLOAT8),
+    doc="Distinct elements, sorted; with inverse indices.",
+)
 family.plain(
     "unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> "
     "(Tensor, Tensor, Tensor)",

@@ -48,6 +48,10 @@ family.view(
     inplace_variants="method function",
     doc="Any geometry on the same storage, within its bounds.",
 )
+family.composite(
+    "_reshape_alias_copy(Tensor self, int[] size, int[] stride) -> Tensor", variants="function", out=True,
+    doc="A copy of what `as_strided` shows from the tensor's own first element on.",
+)  # fmt: skip
 family.view("unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]", doc="All indices of a dimension, as views.")
 family.view(
     "split.Tensor(Tensor(a -> *) self, int split_size, int dim=0) -> Tensor(a)[]",
@@ -92,3 +96,7 @@ family.composite(
     variants="method",
     doc="Itself where it has the layout already, else a copy that has.",
 )
+family.composite(
+    "_debug_has_internal_overlap(Tensor self) -> int", variants="function",
+    doc="Whether indices share elements: 0 if none do, 1 if all of a dimension do, 2 where strides do not tell at a glance.",
+)  # fmt: skip

@@ -26,6 +26,13 @@ def assert_async_in_words(self: Any, assert_msg: str) -> None:
         raise RuntimeError(assert_msg)
 
 
+@composite("_functional_assert_async.msg", explicit=True)
+def functional_assert_async(self: Any, assert_msg: str, dep_token: Any) -> Any:
+    """self (), dep_token (any shape) -> a copy of dep_token."""
+    assert_async_in_words(self, assert_msg)
+    return dep_token.clone()
+
+
 @composite("_assert_scalar", explicit=True)
 def assert_scalar(self: Any, assert_msg: str) -> None:
     """A number -> nothing."""

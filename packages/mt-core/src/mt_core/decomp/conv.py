@@ -27,7 +27,7 @@ def _batched(input: Any, spatial: int, name: str) -> tuple[Any, bool]:
     )
 
 
-def _spread(values: Ints, spatial: int) -> Ints:
+def spread(values: Ints, spatial: int) -> Ints:
     return tuple(values) * spatial if len(values) == 1 else tuple(values)
 
 
@@ -41,9 +41,9 @@ def _plain(spatial: int) -> Convolution:
             batch,
             weight,
             bias,
-            _spread(stride, spatial),
-            _spread(padding, spatial),
-            _spread(dilation, spatial),
+            spread(stride, spatial),
+            spread(padding, spatial),
+            spread(dilation, spatial),
             False,
             (0,) * spatial,
             groups,
@@ -70,7 +70,7 @@ def _named(spatial: int, conv: Convolution) -> Convolution:
                 f"weight{list(weight.shape)}, but got {input.dim()}-dimensional input of size "
                 f"{list(input.shape)} instead"
             )
-        total = [d * (k - 1) for d, k in zip(_spread(dilation, spatial), weight.shape[2:], strict=True)]
+        total = [d * (k - 1) for d, k in zip(spread(dilation, spatial), weight.shape[2:], strict=True)]
         uneven = [t % 2 for t in total]
         if any(uneven):
             warn_once(
@@ -103,11 +103,11 @@ def _transposed(spatial: int) -> Convolution:
             batch,
             weight,
             bias,
-            _spread(stride, spatial),
-            _spread(padding, spatial),
-            _spread(dilation, spatial),
+            spread(stride, spatial),
+            spread(padding, spatial),
+            spread(dilation, spatial),
             True,
-            _spread(output_padding, spatial),
+            spread(output_padding, spatial),
             groups,
         )
         return result if had else result.squeeze(0)

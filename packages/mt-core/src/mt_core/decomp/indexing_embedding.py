@@ -26,13 +26,51 @@ def embedding_bag(
     include_last_offset: bool,
 ) -> tuple[Any, Any, Any, Any]:
     """weight (V, E), indices (N,) with offsets (B,), or (B, L) -> (B, E), bag of each index, sizes, maxima."""
-    return _bags(
+    return embedding_bag_with_padding(
         weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, None
     )
 
 
+@composite("_embedding_bag", explicit=True)
+def embedding_bag_recorded(
+    weight: Any,
+    indices: Any,
+    offsets: Any,
+    scale_grad_by_freq: bool,
+    mode: int,
+    sparse: bool,
+    per_sample_weights: Any,
+    include_last_offset: bool,
+    padding_idx: int,
+) -> tuple[Any, Any, Any, Any]:
+    """As `embedding_bag`, without the rows `padding_idx`, where that is none if it is negative."""
+    return _bags(
+        weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset,
+        padding_idx if padding_idx >= 0 else None, False,
+    )  # fmt: skip
+
+
+@composite("_embedding_bag_forward_only", explicit=True)
+def embedding_bag_unrecorded(
+    weight: Any,
+    indices: Any,
+    offsets: Any,
+    scale_grad_by_freq: bool,
+    mode: int,
+    sparse: bool,
+    per_sample_weights: Any,
+    include_last_offset: bool,
+    padding_idx: int,
+) -> tuple[Any, Any, Any, Any]:
+    """As `embedding_bag_recorded`; sums have as many sizes as there are offsets."""
+    return _bags(
+        weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset,
+        padding_idx if padding_idx >= 0 else None, True,
+    )  # fmt: skip
+
+
 @composite("embedding_bag.padding_idx")
-def _bags(
+def embedding_bag_with_padding(
     weight: Any,
     indices: Any,
     offsets: Any,
@@ -43,14 +81,37 @@ def _bags(
     include_last_offset: bool,
     padding_idx: int | None,
 ) -> tuple[Any, Any, Any, Any]:
+    """As `embedding_bag`, without the rows `padding_idx`."""
+    recorded = weight.requires_grad or per_sample_weights is not None and per_sample_weights.requires_grad
+    return _bags(
+        weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset,
+        _checked_padding_idx(padding_idx, weight), not recorded,
+    )  # fmt: skip
+
+
+def _bags(
+    weight: Any,
+    indices: Any,
+    offsets: Any,
+    scale_grad_by_freq: bool,
+    mode: int,
+    sparse: bool,
+    per_sample_weights: Any,
+    include_last_offset: bool,
+    padding_idx: int | None,
+    size_of_each_offset: bool,
+) -> tuple[Any, Any, Any, Any]:
+    """See `embedding_bag`; with `size_of_each_offset`, sums have a size for the last offset too."""
     _check(weight, indices, offsets, mode, per_sample_weights)
+    indices = indices.reshape(-1)
+    if indices.dtype is not offsets.dtype:
+        indices, offsets = indices.to(dtypes.int64), offsets.to(dtypes.int64)
     summed_at_once = mode != _MAX and padding_idx is None and _sums_at_once(weight, per_sample_weights)
     if weight.is_meta:
         return _without_elements(
-            weight, indices, offsets, mode, include_last_offset, summed_at_once, per_sample_weights
+            weight, indices, offsets, mode, include_last_offset, summed_at_once, size_of_each_offset
         )
     starts = _checked_starts(offsets, indices.numel())
-    padding_idx = _checked_padding_idx(padding_idx, weight.shape[0])
     bag_count = max(len(starts) - include_last_offset, 0)
     # PyTorch counts what stands behind the last offset to the last bag, but does not read it where it sums at once.
     read = starts[-1] if summed_at_once and include_last_offset and starts else indices.numel()
@@ -71,7 +132,7 @@ def _bags(
         output = _sums(weight, indices[:read], bag_of[:read], bag_count, given, scale_grad_by_freq, sparse)
     if mode == _MEAN:
         return output / sizes.clamp(min=1).unsqueeze(-1).to(output.dtype), of_index, sizes, sizes
-    sizes = _unused_sizes(offsets, bag_count, weight, per_sample_weights)
+    sizes = offsets.new_zeros(offsets.numel() if size_of_each_offset else bag_count)
     if summed_at_once and mode == _SUM:
         of_index = of_index.new_empty(0)
     return output, of_index, sizes, sizes
@@ -125,21 +186,21 @@ def _check_rows(indices: Any, rows: int, starts: list[int], summed_at_once: bool
     raise RuntimeError(f"embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be {index}")
 
 
-def _unused_sizes(offsets: Any, bag_count: int, weight: Any, per_sample_weights: Any) -> Any:
-    """The zeros that stand for sizes where bags are only summed; one for each offset where nothing is recorded."""
-    recorded = weight.requires_grad or per_sample_weights is not None and per_sample_weights.requires_grad
-    return offsets.new_zeros(bag_count if recorded else offsets.numel())
-
-
 def _without_elements(
-    weight: Any, indices: Any, offsets: Any, mode: int, include_last_offset: bool, summed_at_once: bool, given: Any
+    weight: Any,
+    indices: Any,
+    offsets: Any,
+    mode: int,
+    include_last_offset: bool,
+    summed_at_once: bool,
+    size_of_each_offset: bool,
 ) -> tuple[Any, Any, Any, Any]:
     """What is known of the results on the meta device: how many bags there are, not what is in them."""
     bags = max(offsets.numel() - include_last_offset, 0)
     output = weight.new_empty((bags, weight.shape[1]))
     of_index = indices.new_empty((indices.numel(),), dtype=dtypes.int64)
     if mode == _SUM:
-        sizes = _unused_sizes(offsets, bags, weight, given)
+        sizes = offsets.new_zeros(offsets.numel() if size_of_each_offset else bags)
         return output, of_index.new_empty(0) if summed_at_once else of_index, sizes, sizes
     sizes = offsets.new_empty((bags,), dtype=dtypes.int64)
     return output, of_index, sizes, ops.empty_like(output, dtype=dtypes.int64) if mode == _MAX else sizes
@@ -162,6 +223,10 @@ def _maxima(weight: Any, indices: Any, sizes: Any) -> tuple[Any, Any]:
 
 
 def _check(weight: Any, indices: Any, offsets: Any, mode: int, per_sample_weights: Any) -> None:
+    if indices.dim() not in (1, 2):
+        raise RuntimeError(f"input has to be a 1D or 2D Tensor, but got Tensor of dimension {indices.dim()}")
+    if offsets.dim() != 1:
+        raise RuntimeError(f"offsets has to be a 1D Tensor, but got Tensor of dimension {offsets.dim()}")
     if weight.dim() != 2:
         raise RuntimeError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.dim()}")
     if not weight.is_floating_point():
@@ -209,14 +274,31 @@ def _checked_starts(offsets: Any, count: int) -> list[int]:
     return starts
 
 
-def _checked_padding_idx(padding_idx: int | None, rows: int) -> int | None:
+def _checked_padding_idx(padding_idx: int | None, weight: Any) -> int | None:
     if padding_idx is None:
         return None
+    rows = weight.size(0)
     if not -rows <= padding_idx < rows:
         raise RuntimeError(
             f"padding_idx must be within the number of embeddings, {-rows} through {rows - 1}, but got {padding_idx}"
         )
     return padding_idx % rows
+
+
+@composite("_rowwise_prune", explicit=True)
+def rowwise_prune(weight: Any, mask: Any, compressed_indices_dtype: Any) -> tuple[Any, Any]:
+    """weight (V, E), mask (V,) of bool -> the rows kept (K, E), the place of each row among them (V,)."""
+    if weight.dim() != 2:
+        raise RuntimeError("'weights' should have 2 dimensions.")
+    if mask.numel() != weight.shape[0]:
+        raise RuntimeError("Number of elements in 'mask' should be equivalent to the number of rows in 'weights'.")
+    if compressed_indices_dtype not in (dtypes.int32, dtypes.int64):
+        raise RuntimeError("compressed_indices_dtype should be either int(int32) or long(int64).")
+    if mask.dtype is not dtypes.bool:
+        raise RuntimeError(f"expected scalar type Bool but found {dtypes.scalar_type_name(mask.dtype)}")
+    kept = mask.reshape(-1)
+    places = ops.where(kept, kept.to(compressed_indices_dtype).cumsum(0) - 1, -1)
+    return weight[kept], places.to(compressed_indices_dtype)
 
 
 @composite("embedding_renorm_")

@@ -9,7 +9,7 @@ from ..api import _functions as ops
 from ..autograd_state import is_grad_enabled, no_grad
 from ..deprecation import warn_once
 from ..dispatch.registry import register_composite as composite
-from ..dtypes import cpp_type_name, finfo, scalar_type_name
+from ..dtypes import cpp_type_name, finfo, scalar_type_name, uint8
 from ..keys import AUTOGRAD
 from ..shape_rules.norm import check_normalized, check_parameter_types
 
@@ -29,21 +29,28 @@ def rms_norm(input: Any, normalized_shape: Ints, weight: Any, eps: float | None)
     if rank < len(normalized_shape):
         raise ValueError(f"Input tensor must have at least {len(normalized_shape)} dimensions, but got {rank}")
     check_normalized(input, normalized_shape, weight, None, "*")
-    if not (input._dtype.is_floating_point or input._dtype.is_complex) or input._dtype.itemsize == 1:
-        raise NotImplementedError(f"\"rms_norm\" not implemented for '{scalar_type_name(input._dtype)}'")
-    dims = tuple(range(-len(normalized_shape), 0))
-    d = input._dtype
-    if weight is not None and weight._dtype is not d:
+    if weight is not None and weight._dtype is not input._dtype:
         warn_once(
-            f"Mismatch dtype between input and weight: input dtype = {cpp_type_name(d)}, weight dtype = "
+            f"Mismatch dtype between input and weight: input dtype = {cpp_type_name(input._dtype)}, weight dtype = "
             f"{cpp_type_name(weight._dtype)}, Cannot dispatch to fused implementation."
         )
+    return fused_rms_norm(input, normalized_shape, weight, eps)[0]
+
+
+@composite("_fused_rms_norm")
+def fused_rms_norm(input: Any, normalized_shape: Ints, weight: Any, eps: float | None) -> tuple[Any, Any]:
+    """input (*L, *S), weight (*S) -> result (*L, *S), 1 / root mean square (*L, 1 for each of S)."""
+    d = input._dtype
+    if not (d.is_floating_point or d.is_complex) or d.itemsize == 1:
+        raise NotImplementedError(f"\"rms_norm\" not implemented for '{scalar_type_name(d)}'")
+    dims = tuple(range(-len(normalized_shape), 0))
     wide = input.to(d.compute) if d.compute is not d else input
     epsilon = finfo(d.compute).eps if eps is None else eps
-    scaled = wide * (wide.pow(2).mean(dims, keepdim=True) + epsilon).rsqrt()
+    rstd = (wide.pow(2).mean(dims, keepdim=True) + epsilon).rsqrt()
+    scaled = wide * rstd
     if weight is not None:
         scaled = scaled * weight
-    return scaled if scaled._dtype is d else scaled.to(d)
+    return scaled if scaled._dtype is d else scaled.to(d), rstd
 
 
 def _affine(normalized: Any, weight: Any, bias: Any, shape: Ints) -> Any:
@@ -313,3 +320,12 @@ def native_batch_norm_in_evaluation(
 ) -> tuple[Any, Any, Any]:
     """input (N, C, *), all others (C,) -> result (N, C, *), and two without elements."""
     return ops.native_batch_norm(input, weight, bias, running_mean, running_var, False, momentum, eps)
+
+
+@composite("_batch_norm_with_update")
+def batch_norm_with_update(
+    input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, momentum: float, eps: float
+) -> tuple[Any, Any, Any, Any]:
+    """input (N, C, *), all others (C,) -> result (N, C, *), mean (C,), 1/deviation (C,), no bytes."""
+    normalized = ops.native_batch_norm(input, weight, bias, running_mean, running_var, True, momentum, eps)
+    return *normalized, input.new_empty((0,), dtype=uint8)

@@ -27,6 +27,12 @@ def argsort_stable(self: Any, stable: bool, dim: int, descending: bool) -> Any:
     return ops.sort(self, stable=stable, dim=dim, descending=descending)[1]
 
 
+@composite("_unique", explicit=True)
+def unique(self: Any, sorted: bool, return_inverse: bool) -> tuple[Any, Any]:
+    """self (any shape S) -> values (U,), inverse (*S) of int64, or (0,) where it is not wanted."""
+    return ops._unique2(self, sorted, return_inverse)[:2]  # type: ignore[no-any-return]
+
+
 @composite("msort")
 def msort(self: Any) -> Any:
     """self (N, *) -> (N, *), sorted along its first dimension."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import dtypes
 from ..api import _functions as ops
+from ..dispatch.memory import is_dense, overlaps_itself
 from ..dispatch.registry import overload
 from ..dispatch.registry import register_composite as composite
 from ..formats import contiguous_format, preserve_format
@@ -27,6 +28,14 @@ def reshape(self: Any, shape: Ints) -> Any:
     if view_strides(self._array.shape, self.stride(), new_shape) is not None:
         return self.view(new_shape)
     return ops._unsafe_view(self.clone(memory_format=contiguous_format), new_shape)
+
+
+@composite("_debug_has_internal_overlap", explicit=True)
+def debug_has_internal_overlap(self: Any) -> int:
+    """self (any shape) -> 0: no indices share an element, 1: all of a dimension do, 2: it is not known."""
+    if not self.numel() or is_dense(self):
+        return 0
+    return 1 if overlaps_itself(self) else 2
 
 
 @composite("flatten.using_ints")

@@ -30,6 +30,12 @@ for _view, (_, _returns) in COPIES.items():
     _declare(_view, _returns == "Tensor[]")
 
 
+@composite("_reshape_alias_copy", explicit=True)
+def reshape_alias_copy(self: Any, size: tuple[int, ...], stride: tuple[int, ...]) -> Any:
+    """self (any shape) -> (*size)."""
+    return self.as_strided(size, stride, self.storage_offset()).clone(memory_format=contiguous_format)
+
+
 @composite("narrow_copy", explicit=True)
 def narrow_copy(self: Any, dim: int, start: int, length: int) -> Any:
     """self (*L, N, *R) -> (*L, length, *R)."""

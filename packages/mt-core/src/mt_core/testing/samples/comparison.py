@@ -42,6 +42,11 @@ cases("maximum minimum fmax fmin", lambda t: call(t.of(NAN), t.of([1.0, float("n
 cases("clamp.Tensor", lambda t: call(t(2, 3), t(3)))
 cases("_assert_async", lambda t: call(t.of(2.0)), lambda t: call(t.of([1], dtypes.int64)))
 cases("_assert_async.msg", lambda t: call(t.of(2.0), "positive"), lambda t: call(t.of(True, dtypes.bool), "true"))
+cases(
+    "_functional_assert_async.msg",
+    lambda t: call(t.of(True, dtypes.bool), "true", t(2)),
+    lambda t: call(t.of(2.0), "two", t()),
+)
 cases("_assert_scalar", lambda t: call(1, "one"), lambda t: call(2.5, "two"))
 cases(
     "_assert_tensor_metadata",

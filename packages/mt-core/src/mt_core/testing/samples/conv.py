@@ -41,6 +41,26 @@ cases(
     lambda t: call(t(2, 4, 7, 5), t(6, 4, 3, 3), t(6), [1, 1], [1, 1], [1, 1], False, [0, 0], 1),
     lambda t: call(t(2, 4, 7), t(4, 3, 3), None, [2], [1], [1], True, [1], 2),
 )
+cases(
+    "convolution_backward",
+    lambda t: call(
+        t(2, 6, 7, 5), t(2, 4, 7, 5), t(6, 4, 3, 3), [6], [1, 1], [1, 1], [1, 1], False, [0, 0], 1, [True] * 3
+    ),
+    lambda t: call(t(2, 6, 14), t(2, 4, 7), t(4, 3, 3), None, [2], [1], [1], True, [1], 2, [True, True, True]),
+)
+cases(
+    "_convolution_double_backward",
+    lambda t: call(
+        t(2, 4, 7, 5), t(6, 4, 3, 3), t(6), t(2, 6, 7, 5), t(6, 4, 3, 3), t(2, 4, 7, 5), [1, 1], [1, 1], [1, 1], False,
+        [0, 0], 1, [True, True, True],
+    ),
+    lambda t: call(
+        None, None, t(6), t(2, 6, 5), t(6, 4, 3), t(2, 4, 7), [1], [0], [1], False, [0], 1, [True, False, True]
+    ),
+    lambda t: call(
+        t(2, 4, 7), t(4, 3, 3), None, t(2, 6, 14), t(4, 3, 3), t(2, 4, 7), [2], [1], [1], True, [1], 2, [True] * 3
+    ),
+)  # fmt: skip
 cases("conv_tbc", lambda t: call(t(7, 2, 4), t(3, 4, 6), t(6)), lambda t: call(t(7, 2, 4), t(3, 4, 6), t(6), 1))
 cases("im2col", lambda t: call(t(2, 3, 5, 6), [2, 3], [1, 1], [1, 0], [2, 1]))
 cases("col2im", lambda t: call(t(2, 12, 20), [5, 6], [2, 2], [1, 1], [0, 0], [1, 1]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ... import dtypes
-from ..sample import call, cases, depends_on_strides, private_results
+from ..sample import call, cases, constants, depends_on_strides, private_results
 
 cases(
     "index.Tensor",
@@ -95,6 +95,26 @@ cases(
     lambda t: call(t(5, 3), t.ints(6), t.of([0, 2], dtypes.int64), False, 2, False, None, False, 1),
 )
 private_results("embedding_bag embedding_bag.padding_idx", 1)
+cases(
+    "_embedding_bag",
+    lambda t: call(t(5, 3), t.ints(6), t.of([0, 2], dtypes.int64)),
+    lambda t: call(t(5, 3), t.ints(6), t.of([0, 2, 6], dtypes.int64), False, 1, False, None, True, 3),
+    lambda t: call(t(5, 3), t.ints(6), t.of([0, 2], dtypes.int64), False, 2),
+    lambda t: call(t(5, 3), t.ints(6), t.of([0, 2], dtypes.int64), True, 0, False, t(6), False, 1),
+)
+constants("_embedding_bag_forward_only", "weight", "per_sample_weights")
+cases(
+    "_embedding_bag_forward_only",
+    lambda t: call(t(5, 3), t.ints(6), t.of([0, 2], dtypes.int64)),
+    lambda t: call(t(5, 3), t.ints(6), t.of([0, 2, 6], dtypes.int64), True, 0, False, t(6), True, 3),
+    lambda t: call(t(5, 3), t.ints(6), t.of([0, 2, 6], dtypes.int64), False, 1),
+)
+private_results("_embedding_bag _embedding_bag_forward_only", 1)
+cases(
+    "_rowwise_prune",
+    lambda t: call(t(3, 2), t.of([True, False, True], dtypes.bool), dtypes.int32),
+    lambda t: call(t(3, 2), t.of([False, False, False], dtypes.bool), dtypes.int64),
+)
 cases("embedding_renorm_", lambda t: call(t(5, 3), t.of([0, 2], dtypes.int64), 1.0, 2.0))
 cases("nonzero_static", lambda t: call(t.bools(3, 4), size=5), lambda t: call(t.ints(4), size=2, fill_value=-7))
 

@@ -100,3 +100,9 @@ cases(
     lambda t: call(t(4, 3, 5), t(3), t(3), t(3), t(3, low=0.5), 0.25, 1e-5),
     lambda t: call(t(4, 3), None, None, t(3), t(3, low=0.5), 0.1, 0.5),
 )
+cases(
+    "_batch_norm_with_update",
+    lambda t: call(t(4, 3, 5), t(3), t(3), t(3), t(3, low=0.5), 0.25, 1e-5),
+    lambda t: call(t(4, 3), None, None, t(3), t(3, low=0.5), 0.1, 0.5),
+)
+cases("_fused_rms_norm", lambda t: call(t(2, 3), [3], t(3), 1e-5), lambda t: call(t(2, 3), [2, 3], None, None))

@@ -29,6 +29,7 @@ for _dtype in (dtypes.bool, dtypes.complex64, dtypes.bfloat16, dtypes.uint8):
     cases("searchsorted.Tensor", lambda t, d=_dtype: call(t.of([1, 3, 5], d), t.ints(2, high=6, dtype=d)))
     cases("_unique2 unique_consecutive", lambda t, d=_dtype: call(t.ints(6, high=3, dtype=d)))
     cases("unique_dim", lambda t, d=_dtype: call(t.ints(4, 2, high=2, dtype=d), 0))
+cases("_unique", lambda t: call(t.ints(3, 4)), lambda t: call(t.ints(6, high=3), False, True))
 STEPS = ([1.0, 3.0, 5.0],)
 cases(
     "searchsorted.Tensor",

@@ -90,6 +90,14 @@ cases("reflection_pad2d replication_pad2d _pad_circular", lambda t: call(t(2, 3,
 cases("reflection_pad3d replication_pad3d", lambda t: call(t(2, 3, 4, 5, 6), [1, 2, 1, 0, 1, 1]))
 view("pad", ([1, 2],), ([1, 2], "reflect"), ([1, 1], "circular"), ([1, 0, 0, 1], "constant", 2.0))
 unary("alias")
+cases(
+    "_reshape_alias_copy",
+    lambda t: call(t(2, 3, 4), [6, 4], [4, 1]),
+    lambda t: call(t(3, 4), [12], [1]),
+    lambda t: call(t.ints(3, 4), [3, 1, 4], [4, 4, 1]),
+)
+view("_debug_has_internal_overlap", ())
+depends_on_strides("_reshape_alias_copy _debug_has_internal_overlap")
 depends_on_strides(both("as_strided view.dtype"))
 cases("narrow.Tensor", lambda t: call(t(2, 4), 1, _on_cpu(1), 2))
 view("unsafe_chunk", (2,), (3, 1))
