@@ -13,6 +13,7 @@ from mt_core.shape_rules.linalg import is_vector
 
 from ..rules import derivative, joint_derivative
 from ._conjugate import conj
+from ._parts import derivative_of_parts
 from .reduction import product_of_others, restore
 
 
@@ -48,6 +49,7 @@ def vector_norm_backward(grad: Any, self: Any, ord: Any, dim: Any, keepdim: bool
     return scaled * (grad / norm.pow(order - 1)).masked_fill(norm == 0, 0)
 
 
+derivative_of_parts("cholesky", "self")
 derivative("linalg_vector_norm", self=vector_norm_backward)
 derivative(
     "_norm_over",

@@ -18,6 +18,7 @@ from ..dtypes import scalar_type_name
 from ..layout import broadcast_shapes
 from ..promotion import result_type_of
 from ..tensor import new_tensor
+from ._numbers import divided, times
 
 _NONE, _MEAN, _SUM = range(3)
 
@@ -222,7 +223,7 @@ def _probability_loss(
     total = -loss.sum()
     if reduction == _SUM:
         return total
-    return total / (self.numel() // max(classes, 1)) if self.numel() else total * math.nan
+    return divided(total, self.numel() // max(classes, 1)) if self.numel() else times(total, math.nan)
 
 
 def _smoothed_loss(
