@@ -53,7 +53,6 @@ derivative("linalg_eigvals", node="LinalgEigBackward0", self=_eigvals)
 derivative_of_parts("linalg_lu", "A", differentiable_outputs=(False, True, True))
 derivative_of_parts("linalg_lu_solve", "LU", "B")
 derivative_of_parts("ormqr", "self", "input2", "input3")
-derivative_of_parts("triangular_solve", "self", "A")
 
 
 def _lu_factor(grad: Any, result0: Any, result1: Any) -> Any:

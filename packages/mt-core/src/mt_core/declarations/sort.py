@@ -24,7 +24,7 @@ family.plain(
     not_in_part="self",
     dtypes=_SORTED,
 )
-family.plain(
+family.composite(
     "sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
     out=_PAIR,
     exact_out=True,

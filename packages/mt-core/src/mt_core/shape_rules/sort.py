@@ -24,14 +24,8 @@ def _not_for(self: Any, name: str, *, bool_too: bool = True) -> None:
         raise NotImplementedError(f"\"{name}\" not implemented for '{scalar_type_name(self._dtype)}'")
 
 
-@shape_rule("sort")
-def sort(self: Any, dim: int, descending: bool) -> tuple[Spec, Spec]:
-    """self (*) -> values (*), indices (*) of int64."""
-    return sort_stable(self, False, dim, descending)
-
-
 @shape_rule("sort.stable")
-def sort_stable(self: Any, stable: Any, dim: int, descending: bool) -> tuple[Spec, Spec]:
+def sort(self: Any, stable: Any, dim: int, descending: bool) -> tuple[Spec, Spec]:
     """self (*) -> values (*), indices (*) of int64."""
     wrap_dim(dim, self.dim())
     if self._dtype.is_complex:
