@@ -220,6 +220,8 @@ class Tensor(_Members):
                     "you can only change requires_grad flags of leaf variables. If you want to use a computed "
                     "variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
                 )
+            if not (self._dtype.is_floating_point or self._dtype.is_complex):
+                raise RuntimeError("only Tensors of floating point dtype can require gradients")
         elif requires_grad != (state is not None and state.requires_grad):
             self._switch_requires_grad(requires_grad)
         return self
