@@ -153,7 +153,7 @@ def _source(base: Tensor, severed: bool) -> Tensor:
     """What a view is made of anew; real numbers stand in for integers, views of which are not recorded."""
     if not (base.is_floating_point() or base.is_complex()):
         return with_history(empty_strided(base.shape, base.stride(), device=base.device), edge_of(base))
-    return base.detach().requires_grad_() if severed else base
+    return base.detach()._set_requires_grad() if severed else base
 
 
 def _edge_of_moved(view: Tensor, base: Tensor) -> Edge:
