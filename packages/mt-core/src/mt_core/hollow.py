@@ -15,7 +15,7 @@ from .keys import OTHER_INDEX, STRIDED
 from .meta_array import MetaArray, contiguous_strides
 from .tensor import Tensor
 
-__all__ = ["HollowArray", "hollow_tensor"]
+__all__ = ["HollowArray", "hollow_tensor", "is_hollow", "seen_through"]
 
 
 class HollowArray(MetaArray):
@@ -28,20 +28,6 @@ class HollowArray(MetaArray):
         size = d.itemsize
         super().__init__(shape, d.numpy_dtype, tuple([step * size for step in strides]), offset * size)
         self.device = on
-
-    def elements_for(self, use: str) -> Tensor:
-        """The tensor whose elements are read in place of this one's, for ``item``, ``bool`` or ``memory``.
-
-        Raises
-        ------
-        RuntimeError
-            Where there are none to be read.
-        """
-        raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
-
-    def text(self) -> str | None:
-        """What is printed in place of elements; None where nothing stands for them."""
-        return None
 
 
 def hollow_tensor(
@@ -67,3 +53,18 @@ def hollow_tensor(
 
 def _flag_of(on: device) -> int:
     return OTHER_INDEX if on.index else 0
+
+
+def is_hollow(tensor: Tensor) -> bool:
+    """Whether a tensor has no memory of its own, not even of the meta device."""
+    return isinstance(tensor._array, HollowArray)
+
+
+def seen_through(tensor: Tensor) -> Any:
+    """The tensor with elements behind the wrappers of transforms; of one under ``vmap``, those of all lanes.
+
+    For refusals that depend on elements, which are the same whichever lane has them.
+    """
+    while isinstance(tensor._array, HollowArray) and hasattr(tensor._array, "value"):
+        tensor = tensor._array.value
+    return tensor

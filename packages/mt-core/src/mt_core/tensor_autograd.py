@@ -5,11 +5,12 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from .autograd_state import OWN_DTYPE, AutogradState, refuse_in_transforms
+from .autograd_state import OWN_DTYPE, AutogradState
 from .block import block_of, rebind, refuse_rebinding, share_block
 from .cell import Cell
 from .dispatch.dispatcher import layer_for
 from .dtypes import dtype, scalar_type_name
+from .hollow import is_hollow
 from .keys import AUTOGRAD, BACKEND_MASK, INFERENCE, MULTI_VIEW, NO_GRAD_VIEW, OTHER_INDEX, TORCH_FUNCTION
 from .overriding import handed_over, is_overridden
 from .state import tls
@@ -171,7 +172,6 @@ class AutogradMembers:
         """Keep ``.grad`` of a tensor that is not a leaf."""
         if not self._keys & AUTOGRAD:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-        refuse_in_transforms("retain_grad")
         if self.grad_fn is not None:
             _layer().retain_grad(self)
 
@@ -194,7 +194,8 @@ class AutogradMembers:
     def data(self: Any) -> Any:
         """The same memory as a tensor without history and with a version count of its own."""
         alias = new_tensor(self._array, self._dtype, self._keys & ~AUTOGRAD)
-        share_block(alias, self)
+        if not is_hollow(self):
+            share_block(alias, self)
         return alias
 
     @data.setter

@@ -13,6 +13,7 @@ from ..checks.linalg import refuse_singular
 from ..deprecation import warn_once
 from ..dispatch.registry import register_composite as composite
 from ..dtypes import cpp_type_name, scalar_type_name
+from ..hollow import seen_through
 from ..return_types import struct_sequence
 from ..shape_rules.linalg import floating, norm_dtype, norm_input, real_order, square
 from ..tensor import wrap_dim
@@ -36,10 +37,10 @@ def _two_dims(self: Any, dim: Ints, name: str = "linalg.matrix_norm") -> Ints:
 def _singular_values(self: Any, dims: Ints, keepdim: bool, combine: Any) -> Any:
     values = ops.linalg_svdvals(self.permute([*[d for d in range(self.dim()) if d not in dims], *dims]))
     result = combine(values)
-    if not keepdim:
-        return result
-    order = [*[d for d in range(self.dim()) if d not in dims], *dims]
-    return result.unsqueeze(-1).unsqueeze(-1).permute([order.index(d) for d in range(self.dim())])
+    if keepdim:
+        for d in sorted(dims):
+            result = result.unsqueeze(d)
+    return result
 
 
 @composite("linalg_matrix_norm")
@@ -290,6 +291,7 @@ def inverse(self: Any) -> Any:
 
 
 def _raise_singular(info: Any, name: str, A: Any) -> None:
+    info = seen_through(info)
     if not A.is_meta:
         refuse_singular(info.reshape(-1).tolist(), bool(info.dim()), name)
 
@@ -338,7 +340,7 @@ def cholesky(self: Any, upper: bool) -> Any:
     return factor
 
 
-@composite("cholesky", explicit=True)
+@composite("cholesky")
 def cholesky_(self: Any, upper: bool) -> Any:
     """self (*, N, N) -> (*, N, N)."""
     warn_once(
@@ -407,7 +409,7 @@ def frobenius_norm(self: Any, dim: Ints, keepdim: bool) -> Any:
             "norm(): input dtype should be either floating point or complex. "
             f"Got {scalar_type_name(self._dtype)} instead."
         )
-    return ops._norm_over(self, 2, dim, keepdim)
+    return ops.linalg_vector_norm(self, 2, dim, keepdim)
 
 
 def _nuclear_norm(self: Any, dim: Ints, keepdim: bool) -> Any:

@@ -12,6 +12,7 @@ from ..deprecation import warn_once
 from ..dispatch.registry import register_composite as composite
 from ..dtypes import scalar_type_name
 from ..formats import contiguous_format
+from ..hollow import seen_through
 from ..layout import broadcast_shapes
 from ..shape_rules.linalg import floating, lapack
 
@@ -34,12 +35,13 @@ def _by_columns(matrix: Any) -> Any:
 def lu_factor(A: Any, pivot: bool) -> Any:
     """A (*, M, N) -> LU (*, M, N), pivots (*, min(M, N))."""
     LU, pivots, info = ops.linalg_lu_factor_ex(A, pivot=pivot)
+    info = seen_through(info)
     if not info.is_meta:
         refuse_singular_factor(info.reshape(-1).tolist(), bool(info.dim()), "torch.linalg.lu_factor")
     return LU, pivots
 
 
-@composite("linalg_lu", explicit=True)
+@composite("linalg_lu")
 def lu(A: Any, pivot: bool) -> Any:
     """A (*, M, N) -> P (*, M, M), L (*, M, K), U (*, K, N), K = min(M, N)."""
     if A.dim() < 2:
@@ -97,7 +99,7 @@ def _check_square(A: Any, name: str) -> None:
         )
 
 
-@composite("linalg_lu_solve", explicit=True)
+@composite("linalg_lu_solve")
 def linalg_lu_solve(LU: Any, pivots: Any, B: Any, left: bool, adjoint: bool) -> Any:
     """LU (*, N, N), pivots (*, N), B (*, N, K) -> (*, N, K); B (*, K, N) from the right."""
     _check_lu_solve(LU, pivots, B, left)
@@ -121,7 +123,7 @@ def lu_solve(self: Any, LU_data: Any, LU_pivots: Any) -> Any:
         "\nNote that torch.linalg.lu_solve has its arguments reversed.\nX = torch.lu_solve(B, LU, pivots)\nshould be "
         "replaced with\nX = torch.linalg.lu_solve(LU, pivots, B)"
     )
-    return ops.linalg_lu_solve(LU_data, LU_pivots, self)
+    return linalg_lu_solve(LU_data, LU_pivots, self, True, False)
 
 
 # LDL
@@ -131,6 +133,7 @@ def lu_solve(self: Any, LU_data: Any, LU_pivots: Any) -> Any:
 def ldl_factor(self: Any, hermitian: bool) -> Any:
     """self (*, N, N) -> LD (*, N, N), pivots (*, N)."""
     LD, pivots, info = ops.linalg_ldl_factor_ex(self, hermitian=hermitian)
+    info = seen_through(info)
     if not info.is_meta and bool(info.any()):
         raise RuntimeError(f"torch.linalg.ldl_factor: the diagonal factor is singular: error code {int(info.max())}.")
     return LD, pivots
@@ -198,7 +201,7 @@ def orgqr(self: Any, input2: Any) -> Any:
     return ops.linalg_householder_product(self, input2)
 
 
-@composite("ormqr", explicit=True)
+@composite("ormqr")
 def ormqr(self: Any, input2: Any, input3: Any, left: bool, transpose: bool) -> Any:
     """self (*, M, K) reflectors, input2 (*, K), input3 (*, M, N) -> (*, M, N); input3 (*, N, M) from the right."""
     _check_ormqr(self, input2, input3, left)
@@ -266,7 +269,7 @@ def _check_pair(b: Any, A: Any, name: str) -> None:
         )
 
 
-@composite("triangular_solve", explicit=True)
+@composite("triangular_solve")
 def triangular_solve(self: Any, A: Any, upper: bool, transpose: bool, unitriangular: bool) -> Any:
     """self (*, N, K), A (*, N, N) -> solution (*, N, K), A as it was read (*, N, N)."""
     warn_once(
@@ -371,7 +374,7 @@ def matrix_rank(input: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
     if rtol is None:
         _require_precision(input)
     if not input.numel():
-        return input.new_empty(input.shape[:-2], dtype=dtypes.int64).zero_()
+        return input.new_zeros(input.shape[:-2], dtype=dtypes.int64)
     values = ops.linalg_eigvalsh(input).abs() if hermitian else ops.linalg_svdvals(input)
     if rtol is None:
         default = 0.0 if atol is not None else dtypes.finfo(values.dtype).eps * max(input.shape[-2:])
@@ -382,8 +385,7 @@ def matrix_rank(input: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
     bound = rtol * values.amax(-1)
     if atol is not None:
         bound = ops.maximum(atol, bound)
-    rank = input.new_empty(input.shape[:-2], dtype=dtypes.int64)
-    return ops.sum(values > bound.unsqueeze(-1), -1, out=rank)
+    return (values > bound.unsqueeze(-1)).sum(-1)
 
 
 def _check_rank(input: Any) -> None:
@@ -426,20 +428,19 @@ def cond(self: Any, p: Any) -> Any:
         return _cond_by_inverse(self, order)
     values = ops.linalg_svdvals(self)
     if not values.shape[-1]:
-        return values.new_empty(values.shape[:-1]).zero_()
-    largest, smallest = values.narrow(-1, 0, 1), values.narrow(-1, -1, 1)
-    return (largest / smallest if order > 0 else smallest / largest).squeeze(-1)
+        return values.new_zeros(values.shape[:-1])
+    largest, smallest = values.select(-1, 0), values.select(-1, -1)
+    return largest / smallest if order > 0 else smallest / largest
 
 
 def _cond_by_inverse(self: Any, order: Any) -> Any:
     if isinstance(order, float) and not self.numel():
-        return self.abs().new_empty(self.shape[:-2]).zero_()
+        return self.abs().new_zeros(self.shape[:-2])
     _check_square(self, f"linalg.cond(ord={order if isinstance(order, str) else f'{order:g}'})")
     inverse, info = ops.linalg_inv_ex(self)
-    # A matrix that has no inverse, whatever stands in its place, is infinitely far from having one.
-    inverse = inverse.masked_fill((info != 0).unsqueeze(-1).unsqueeze(-1), math.inf)
     result = ops.linalg_matrix_norm(self, order) * ops.linalg_matrix_norm(inverse, order)
-    return result.nan_to_num_(math.inf, math.inf, -math.inf)
+    # A matrix that has no inverse, whatever stands in its place, is infinitely far from having one.
+    return result.masked_fill((info != 0) | result.isnan(), math.inf)
 
 
 @composite("linalg_cond.p_str")
@@ -477,7 +478,7 @@ def tensorinv(self: Any, ind: int) -> Any:
             f"{math.prod(cols)} != {math.prod(rows)}"
         )
     inverse, info = ops.linalg_inv_ex(self.reshape(math.prod(rows), math.prod(cols)))
-    if not info.is_meta and int(info):
+    if not info.is_meta and bool(seen_through(info).any()):
         raise RuntimeError("Failed to invert the input tensor, because it is singular.")
     return inverse.reshape((*cols, *rows))
 

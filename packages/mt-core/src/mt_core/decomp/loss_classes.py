@@ -14,6 +14,7 @@ from .. import dtypes
 from ..api import _functions as ops
 from ..checks.indexing import refuse_classes
 from ..dispatch.registry import register_composite as composite
+from ..hollow import seen_through
 from ..host import host_array
 
 _NONE, _MEAN, _SUM = range(3)
@@ -22,7 +23,7 @@ _NONE, _MEAN, _SUM = range(3)
 def _chosen(self: Any, target: Any, weight: Any, ignore_index: int) -> tuple[Any, Any, Any]:
     """(log probabilities (N, C), where each row's class is (N, C), weights (N,), 0 for ignored rows)."""
     classes = self._array.shape[-1]
-    _refuse_other_classes(host_array(target), classes, ignore_index)
+    _refuse_other_classes(host_array(seen_through(target)), classes, ignore_index)
     rows, labels = self.reshape(-1 if classes else target._array.size, classes), target.to(dtypes.int64).reshape(-1, 1)
     counted = ops.ne(labels, ignore_index)
     chosen = ops.logical_and(ops.eq(labels, ops.arange(classes, device=self.device)), counted)

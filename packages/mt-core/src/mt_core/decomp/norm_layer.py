@@ -44,7 +44,8 @@ def native_layer_norm_backward(
     along = ops.mean(ops.mul(weighted, normalized), dims, True)
     slope = ops.sub(ops.sub(weighted, ops.mean(weighted, dims, True)), ops.mul(normalized, along))
     grad_input = ops.mul(slope, rstd)
-    return grad_input, _summed(ops.mul(grad_out, normalized), lead), _summed(grad_out, lead)
+    gradients = grad_input, _summed(ops.mul(grad_out, normalized), lead), _summed(grad_out, lead)
+    return tuple([g if wanted else None for g, wanted in zip(gradients, output_mask, strict=True)])  # type: ignore[return-value]
 
 
 def _summed(tensor: Any, dims: Ints) -> Any:

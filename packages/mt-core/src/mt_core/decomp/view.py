@@ -16,7 +16,6 @@ from ..state import tls
 from ..tensor import wrap_dim
 
 _view = overload("view", "view").cache
-_reshape_alias = overload("_reshape_alias", "view").cache
 
 Ints = tuple[int, ...]
 
@@ -26,9 +25,8 @@ def reshape(self: Any, shape: Ints) -> Any:
     if not self._keys & STRIDED:
         return _view[self._keys | tls.mode](self, shape)
     new_shape = infer_size(shape, self.numel())
-    strides = view_strides(self._array.shape, self.stride(), new_shape)
-    if strides is not None:
-        return _reshape_alias[self._keys | tls.mode](self, new_shape, strides)
+    if view_strides(self._array.shape, self.stride(), new_shape) is not None:
+        return self.view(new_shape)
     return ops._unsafe_view(self.clone(memory_format=contiguous_format), new_shape)
 
 

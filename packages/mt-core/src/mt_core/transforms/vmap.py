@@ -44,7 +44,9 @@ class VmapInterpreter(Interpreter):
                 return overload.call(*args)
         rule = find_rule(overload)
         if rule is not None:
-            return self._by_rule(overload, rule, args)
+            result = self._by_rule(overload, rule, args)
+            if result is not NotImplemented:
+                return result
         if overload.declaration.form == "inplace" and overload.declaration.functional is not None:
             return self._written_back(overload, find_overload(overload.declaration.functional), args)
         parts = parts_of(overload, tls.mode) or _explicit_parts(overload)
@@ -78,12 +80,14 @@ class VmapInterpreter(Interpreter):
         return result
 
     def _by_rule(self, overload: Overload, rule: Rule, args: tuple[Any, ...]) -> Any:
-        writes = overload.schema.is_mutable
+        writes = overload.declaration.form == "inplace"
         if writes:
             self._refuse_shared(overload, args)
         lanes = self.lanes(overload, args)
         with outside():
             result = rule(Batch(self.size, overload, self.randomness), *lanes)
+        if result is NotImplemented:
+            return result
         if not writes:
             return self.joined(result)
         note_written(args[0], lanes[0].value, lanes[0].dim)
