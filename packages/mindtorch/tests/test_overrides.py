@@ -160,7 +160,9 @@ def test_functions_are_found_by_name_and_by_kind() -> None:
 def test_every_overridable_function_has_a_testing_override() -> None:
     testing, ignored = overrides.get_testing_overrides(), overrides.get_ignored_functions()
     listed = [f for functions in overrides.get_overridable_functions().values() for f in functions]
-    assert len(listed) > 1300 and set(listed) == set(testing) and not ignored & set(testing)
+    assert len(listed) > 1300 and not set(listed) - set(testing) and not ignored & set(testing)
+    unlisted = {f.__name__ for f in set(testing) - set(listed)}
+    assert {"_assert_async", "_native_batch_norm_legit", "_sym_tanh", "constant_"} <= unlisted and len(unlisted) == 21
     assert str(inspect.signature(testing[torch.add])) == "(input, other, *, alpha=1, out=None)"
     assert testing[torch.add](1, 2) == -1
 
@@ -181,6 +183,9 @@ def test_every_public_function_is_told_of_as_itself(name: str) -> None:
         if not (isinstance(result, tuple) and len(result) == 4 and callable(result[0])):
             continue
         told += 1
+        if function.__name__ in ("ndimension", "nelement"):  # second names of others
+            assert result[0] in (torch.Tensor.dim, torch.Tensor.numel)
+            continue
         same_words = function.__name__.strip("_").lstrip("ri") in getattr(result[0], "__name__", "")
         assert result[0] is function or name == "torch.Tensor" and (same_words or function.__name__.startswith("__"))
     assert told > 30

@@ -17,15 +17,11 @@ NAMES = json.loads((SNAPSHOTS / "names.json").read_text())
 
 #: Public name -> why it says something else than in PyTorch.
 APART = {
-    "torch.Tensor.ndimension": "one method with `dim`, which overrides are told in PyTorch, too",
-    "torch.Tensor.nelement": "one method with `numel`, which overrides are told in PyTorch, too",
     "torch._C.TensorBase": "one class here",
     "torch.library.CustomOpDef": "PyTorch's private module for it does not exist here",
-    "torch.nn.functional.threshold": "has a private name in PyTorch",
     "torch.nn.utils.clip_grads_with_norm_": "has a private name in PyTorch",
     "torch.nn.utils.get_total_norm": "has a private name in PyTorch",
     "torch.symeig": "has a private name in PyTorch",
-    "torch.sym_sqrt": "has a private name in PyTorch",
     "torch.to_dlpack": "has a private name in PyTorch",
     "torch.utils.dlpack.to_dlpack": "has a private name in PyTorch",
 }

@@ -76,7 +76,8 @@ _EXPORTS = {
         is_deterministic_algorithms_warn_only_enabled is_warn_always_enabled set_deterministic_debug_mode
         set_float32_matmul_precision set_warn_always use_deterministic_algorithms""",
     "._privateuse1": "_register_device_module get_device_module",
-    "._symbolic": "SymBool SymFloat SymInt sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum",
+    "._symbolic": "SymBool SymFloat SymInt sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum "
+    "_sym_acos _sym_asin _sym_atan _sym_cos _sym_cosh _sym_log2 _sym_sin _sym_sinh _sym_sqrt _sym_tan _sym_tanh",
     "._threads": """get_num_interop_threads get_num_threads set_flush_denormal set_num_interop_threads
         set_num_threads""",
     ".amp": "GradScaler autocast",

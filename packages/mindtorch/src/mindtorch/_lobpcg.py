@@ -11,6 +11,7 @@ from typing import Any
 import mt_core as torch
 from mt_autograd.function import Function
 from mt_core import Tensor
+from mt_core.overriding import overridable_by_name
 
 __all__ = ["LOBPCG", "lobpcg"]
 
@@ -21,6 +22,7 @@ _METHODS = ("basic", "ortho")
 _PRECISION = {torch.float32: 1.2e-7, torch.float64: 2.23e-16}
 
 
+@overridable_by_name
 def lobpcg(
     A: Tensor,
     k: int | None = None,

@@ -55,6 +55,8 @@ _ELSEWHERE = {
             get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype is_autocast_cache_enabled
             is_autocast_cpu_enabled is_autocast_enabled set_autocast_cache_enabled set_autocast_cpu_dtype
             set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype""",
+        "mindtorch._symbolic": """_sym_acos _sym_asin _sym_atan _sym_cos _sym_cosh _sym_log2 _sym_sin _sym_sinh
+            _sym_sqrt _sym_tan _sym_tanh""",
         "mt_autograd.anomaly_mode": "is_anomaly_check_nan_enabled is_anomaly_enabled",
         "mt_core.autograd_state": "is_grad_enabled is_inference_mode_enabled",
         "mt_core.functional": "combinations nonzero",
@@ -74,7 +76,7 @@ _ELSEWHERE = {
     },
     "torch._lobpcg": {"mindtorch._lobpcg": "LOBPCG lobpcg"},
     "torch._lowrank": {"mt_core.functional_linalg": "get_lowrank_basis pca_lowrank svd_lowrank"},
-    "torch.autograd.graph": {"mt_autograd.api": "GradientEdge get_gradient_edge", "mt_autograd.node": "Node"},
+    "torch.autograd.graph": {"mt_autograd.api": "GradientEdge get_gradient_edge"},
     "torch.functional": {"mt_core.api._functions": "stft"},
     "torch.optim": {
         "mt_nn.optim._adafactor": "Adafactor",

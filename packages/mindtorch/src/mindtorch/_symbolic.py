@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from mt_core.overriding import overridable
@@ -74,9 +74,23 @@ def sym_sum(args: Iterable[int]) -> int:
     return builtins.sum(args)
 
 
-def sym_sqrt(a: Number) -> float:
-    """The square root."""
-    return math.sqrt(a)
+def _of_numbers(name: str) -> Callable[[Number], float]:
+    """``torch._sym_sin`` and its kin: a function of `math`, of numbers, that overrides are told of."""
+    compute = getattr(math, name)
+
+    def function(a: Number) -> float:
+        return compute(a)  # type: ignore[no-any-return]
+
+    function.__name__ = function.__qualname__ = f"_sym_{name}"
+    function.__doc__ = f"``math.{name}(a)``."
+    return overridable(function)
+
+
+_sym_acos, _sym_asin, _sym_atan = _of_numbers("acos"), _of_numbers("asin"), _of_numbers("atan")
+_sym_cos, _sym_cosh, _sym_log2 = _of_numbers("cos"), _of_numbers("cosh"), _of_numbers("log2")
+_sym_sin, _sym_sinh, _sym_sqrt = _of_numbers("sin"), _of_numbers("sinh"), _of_numbers("sqrt")
+_sym_tan, _sym_tanh = _of_numbers("tan"), _of_numbers("tanh")
+sym_sqrt = _sym_sqrt
 
 
 def _promoted(result: Number, a: Number, b: Number) -> Number:

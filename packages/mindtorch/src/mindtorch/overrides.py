@@ -197,13 +197,16 @@ def _namespace(name: str) -> Any:
 def _members_of(namespace: Any) -> Iterator[tuple[str, Any]]:
     """(name, value) of a namespace's public functions, and of the properties of a class."""
     for name in dir(namespace):
-        if name.startswith("_") and not (isinstance(namespace, type) and name.startswith("__")):
+        of_class = isinstance(namespace, type)
+        if name.startswith("_") and not of_class:
             continue
         try:
-            value = inspect.getattr_static(namespace, name) if isinstance(namespace, type) else getattr(namespace, name)
+            value = inspect.getattr_static(namespace, name) if of_class else getattr(namespace, name)
         except AttributeError:
             continue
-        if isinstance(value, (FunctionType, property)):
+        if not isinstance(value, (FunctionType, property)):
+            continue
+        if name.startswith("__") or not name.startswith("_") or _is_overridable(value):
             yield name, value
 
 
@@ -298,10 +301,19 @@ def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
 def get_testing_overrides() -> dict[Callable[..., Any], Callable[..., Any]]:
     """Every overridable function -> a function of its signature that returns -1."""
     found: dict[Callable[..., Any], Callable[..., Any]] = {}
-    for functions in get_overridable_functions().values():
+    for functions in [*get_overridable_functions().values(), map(_namespace, _UNLISTED)]:
         for function in functions:
             found.setdefault(function, _returns_minus_one(_signature(function)))
     return found
+
+
+#: What PyTorch does not list as overridable, and has testing overrides of all the same.
+_UNLISTED = (
+    *[f"torch._{name}" for name in """assert_async conj_copy functional_assert_async fused_rms_norm
+      native_batch_norm_legit neg_view_copy reshape_alias_copy rowwise_prune sym_acos sym_asin sym_atan sym_cos sym_cosh
+      sym_sin sym_sinh sym_tan sym_tanh""".split()],
+    *[f"torch.nn.init.{name}_" for name in ("constant", "kaiming_uniform", "normal", "uniform")],
+)  # fmt: skip
 
 
 def _returns_minus_one(signature: inspect.Signature) -> Callable[..., Any]:

@@ -493,11 +493,13 @@ class Error(Node):
         raise RuntimeError(self.message)
 
 
-class DelayedError:
+class DelayedError(Node):
     """``DelayedError(message, n)(*tensors)``: the n tensors, with a history that no gradient passes.
 
     It is the error that is raised where one arrives.
     """
+
+    __slots__ = ("_count", "_message")
 
     def __init__(self, message: str | bytes, num_inputs: int) -> None:
         self._message = message if isinstance(message, str) else message.decode()

@@ -2,6 +2,7 @@
 
 import contextlib
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal
 from weakref import ref
@@ -15,7 +16,8 @@ from .api import GradientEdge, get_gradient_edge
 from .engine import GraphTask, current_task
 from .modes import set_instrumented
 from .mutation import MutationContext, allowing_mutation
-from .node import Node, accumulator_of
+from .node import InputMetadata, accumulator_of
+from .node import Node as _Node
 from .saved import packing_hooks
 
 __all__ = [
@@ -29,6 +31,48 @@ __all__ = [
     "save_on_cpu",
     "saved_tensors_hooks",
 ]
+
+
+class Node(ABC):
+    """What is known of any node of a graph. Every ``grad_fn`` is an instance, though its class derives from another."""
+
+    @abstractmethod
+    def name(self) -> str:
+        """The name that messages and graph printers use, ``"MulBackward0"``."""
+
+    @property
+    @abstractmethod
+    def next_functions(self) -> tuple[tuple["Node | None", int], ...]:
+        """(node, output number) of what its gradients go to, None and 0 where none is wanted."""
+
+    @abstractmethod
+    def metadata(self) -> dict[Any, Any]:
+        """A dictionary for whoever wants to leave something at the node."""
+
+    @property
+    @abstractmethod
+    def _input_metadata(self) -> Sequence[InputMetadata]:
+        """Shape, dtype and device of the gradients that it expects."""
+
+    @abstractmethod
+    def _sequence_nr(self) -> int:
+        """When it was made, counted over all nodes."""
+
+    @abstractmethod
+    def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
+        """Call ``fn(grad_inputs, grad_outputs)`` after the node; what it returns replaces ``grad_inputs``."""
+
+    @abstractmethod
+    def register_prehook(self, fn: Callable[..., Any]) -> RemovableHandle:
+        """Call ``fn(grad_outputs)`` before the node; what it returns replaces ``grad_outputs``."""
+
+    @abstractmethod
+    def _register_hook_dict(self, tensor: Tensor) -> None:
+        """Have the node call the hooks that hang on one of the tensors that it made."""
+
+    @classmethod
+    def __subclasshook__(cls, other: type) -> bool:
+        return cls is Node and issubclass(other, _Node) or NotImplemented
 
 
 class saved_tensors_hooks:
@@ -229,6 +273,6 @@ class _All:
             del self._missing[task.id]
             return self._grads.pop(task.id)
 
-    def _nodes(self) -> list[Node]:
+    def _nodes(self) -> list[_Node]:
         sources = [s for s in (source() for source in self._sources) if s is not None]
         return [accumulator_of(s) if isinstance(s, Tensor) else s for s in sources]

@@ -259,6 +259,17 @@ class Node:
         """Call ``fn(grad_outputs)`` before the node; what it returns replaces ``grad_outputs``."""
         return _register(self._own_hooks().pre, fn)
 
+    def _register_hook_dict(self, tensor: Any) -> None:
+        """Have the node call the hooks that hang on one of its tensors: they are at the node already.
+
+        Raises
+        ------
+        TypeError
+            Of what is no tensor.
+        """
+        if not hasattr(tensor, "_autograd"):
+            raise TypeError("_register_hook_dict expected a variable")
+
     def tensor_hooks(self, output_nr: int) -> OrderedDict[int, Any]:
         """The hooks of one of the tensors that the node made, by id of their handles."""
         return self._own_hooks().tensor.setdefault(output_nr, OrderedDict())

@@ -24,7 +24,7 @@ from .interop import from_numpy
 from .keys import AUTOGRAD, FUNCTION_TRANSFORM, OF_TRANSFORM, TORCH_FUNCTION, TRANSFORMED
 from .layers.lazy_bits import LAYERS
 from .overrides import default_torch_function
-from .overriding import PLAIN, FunctionLayer, disabled_torch_dispatch, register_member
+from .overriding import MEMBERS, PLAIN, FunctionLayer, disabled_torch_dispatch, register_member
 from .pickling import reduce_layout, reduce_typed_storage, reduce_untyped_storage
 from .size import Size
 from .storage import UntypedStorage
@@ -71,7 +71,10 @@ def _torch_function(cls: type, func: Any, types: Any, args: Any = (), kwargs: An
 def _register_members() -> None:
     """Have overrides told of what is written by hand; the generated methods see to that themselves."""
     for name, member in list(vars(Tensor).items()):
-        if name in _NOT_TOLD or name.startswith("_") and not name.startswith("__") and name != "_version":
+        if name in _NOT_TOLD or name.startswith("_") and not name.startswith("__") and name not in _TOLD:
+            continue
+        if name in _SECOND_NAMES:
+            MEMBERS.add(member if isinstance(member, FunctionType) else member.__get__)
             continue
         if isinstance(member, FunctionType) and member.__module__ != TensorBase.__module__:
             register_member(member, member, name in _HANDWRITTEN_IN_PYTHON)
@@ -100,6 +103,10 @@ _NOT_TOLD = frozenset(
     """__new__ __init__ __init_subclass__ __hash__ __torch_function__ __delitem__ __iter__ as_subclass _make_subclass
     new""".split()
 )
+#: Private members that overrides are told of.
+_TOLD = frozenset("_backward_hooks _cdata _grad _grad_fn _is_view _post_accumulate_grad_hooks _version".split())
+#: Members that ask for others, of which overrides are told.
+_SECOND_NAMES = frozenset("__div__ __idiv__ __rdiv__ __long__ __nonzero__ _grad _grad_fn ndimension nelement".split())
 #: Methods that PyTorch writes in Python: their overrides are told options by name, whether given or not.
 _HANDWRITTEN_IN_PYTHON = frozenset(
     """__array__ __array_wrap__ __contains__ __deepcopy__ __dir__ __dlpack__ __dlpack_device__ __format__ __len__

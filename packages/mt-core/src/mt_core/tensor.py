@@ -136,7 +136,9 @@ class Tensor(_Members):
         """Number of dimensions."""
         return self._array.ndim
 
-    ndimension = dim
+    def ndimension(self) -> int:
+        """Number of dimensions."""
+        return self.dim()
 
     @property
     def ndim(self) -> int:
@@ -146,7 +148,9 @@ class Tensor(_Members):
         """Number of elements."""
         return self._array.size
 
-    nelement = numel
+    def nelement(self) -> int:
+        """Number of elements."""
+        return self.numel()
 
     def element_size(self) -> int:
         """Bytes per element."""

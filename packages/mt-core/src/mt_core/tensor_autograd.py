@@ -26,6 +26,11 @@ def _layer() -> Any:
     return layer_for(AUTOGRAD)
 
 
+def _require_registry(name: str, value: Any) -> None:
+    if value is not None and not isinstance(value, dict):
+        raise TypeError(f"{name} must be a dict or None, but got {type(value).__name__}")
+
+
 class AutogradMembers:
     """Mixed into Tensor."""
 
@@ -103,7 +108,55 @@ class AutogradMembers:
         if self._autograd is not None:
             self._autograd.grad = None
 
-    _grad = grad
+    @property
+    def _grad(self) -> Any:
+        return self.grad
+
+    @_grad.setter
+    def _grad(self, value: Any) -> None:
+        self.grad = value
+
+    @_grad.deleter
+    def _grad(self) -> None:
+        del self.grad
+
+    @property
+    def _backward_hooks(self) -> Any:
+        """The hooks of the tensor by number, None where none has been registered; a leaf's may be replaced."""
+        node = self.grad_fn
+        if node is not None:
+            return None if node.hooks is None else node.hooks.tensor.get(self.output_nr)
+        return None if self._autograd is None else self._autograd.hooks
+
+    @_backward_hooks.setter
+    def _backward_hooks(self, value: Any) -> None:
+        _require_registry("_backward_hooks", value)
+        if self.grad_fn is not None:
+            raise RuntimeError("_backward_hooks can be set on leaf tensors only: use register_hook()")
+        self._own_state().hooks = value
+
+    @_backward_hooks.deleter
+    def _backward_hooks(self) -> None:
+        raise RuntimeError("Deletion of _backwards_hooks not allowed!")
+
+    @property
+    def _post_accumulate_grad_hooks(self) -> Any:
+        """What `register_post_accumulate_grad_hook` has registered by number, None where nothing has been."""
+        return None if self._autograd is None else self._autograd.post_accumulate_grad_hooks
+
+    @_post_accumulate_grad_hooks.setter
+    def _post_accumulate_grad_hooks(self, value: Any) -> None:
+        _require_registry("_post_accumulate_grad_hooks", value)
+        self._own_state().post_accumulate_grad_hooks = value
+
+    @_post_accumulate_grad_hooks.deleter
+    def _post_accumulate_grad_hooks(self) -> None:
+        raise RuntimeError("Deletion of _post_accumulate_grad_hooks not allowed!")
+
+    def _own_state(self) -> AutogradState:
+        if self._autograd is None:
+            self._autograd = AutogradState()
+        return self._autograd
 
     @property
     def grad_dtype(self) -> dtype | None:

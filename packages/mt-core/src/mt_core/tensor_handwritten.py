@@ -21,6 +21,27 @@ class HandwrittenMembers:
 
     __slots__ = ()
 
+    # What Python 2 called these.
+
+    def __div__(self: Any, other: Any) -> Any:
+        return self.div(other)
+
+    def __idiv__(self: Any, other: Any) -> Any:
+        return self.div_(other)
+
+    def __rdiv__(self: Any, other: Any) -> Any:
+        return self.__rtruediv__(other)
+
+    def __long__(self: Any) -> int:
+        return int(self)
+
+    def __nonzero__(self: Any) -> bool:
+        return bool(self)
+
+    def const_data_ptr(self: Any) -> int:
+        """`data_ptr` for those who only read: no memory is copied here before it is written to, so they are one."""
+        return self.data_ptr()  # type: ignore[no-any-return]
+
     def split(self: Any, split_size: int | Sequence[int], dim: int = 0) -> Any:
         """Views of consecutive pieces of one size, or of the given sizes."""
         return functional.split(self, split_size, dim)

@@ -343,6 +343,7 @@ for _name, _function in [(name, value) for name, value in globals().items() if n
     if _name not in _NOT_TOLD:
         globals()[_name] = _overridable(_function)
 del _name, _function
+_threshold = threshold  # what PyTorch calls it where it is defined
 
 
 def __getattr__(name: str) -> Any:

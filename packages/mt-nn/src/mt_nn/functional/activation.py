@@ -31,14 +31,14 @@ __all__ = [
 ]
 
 
-def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+def _threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """x where it exceeds `threshold`, `value` elsewhere."""
     if inplace:
         return mt.threshold_(input, threshold, value)
     return mt.threshold(input, threshold, value)
 
 
-_threshold = threshold
+threshold = _threshold
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
