@@ -87,3 +87,52 @@ def test_looking_inside():
     seen = []
     vmap(grad(lambda x: seen.append(debug_unwrap(x)) or x.sin()))(X)
     assert seen[0] is X or close(seen[0], X)
+
+
+@pytest.mark.parametrize(
+    "function, text",
+    [
+        (lambda x: x.detach().requires_grad_().sum(), r"attempting to call Tensor.requires_grad_\(\) \(or perhaps"),
+        (lambda x: x.sum().backward() or x.sum(), r"backward\(\) called inside a functorch transform"),
+        (lambda x: (x * 1).retain_grad() or x.sum(), r"attempting to call Tensor.retain_grad\(\) inside"),
+    ],
+)
+def test_what_transforms_see_to_themselves_is_refused(function, text):
+    with pytest.raises(RuntimeError, match=text):
+        grad(function)(X)
+
+
+@pytest.mark.parametrize(
+    "call, text",
+    [
+        (lambda: grad(lambda x: x)(X), r"return a scalar Tensor, got tensor with 1 dims"),
+        (lambda: grad(lambda x: 1.0)(X), r"return a Tensor, got <class 'float'>"),
+        (lambda: grad(lambda x: (x.sum(), 1), has_aux=True)(X), "Expected tensors, got unsupported type <class 'int'>"),
+        (lambda: grad(lambda x: x.sum(), argnums=2)(X), "Got argnum=2, but only 1 positional inputs"),
+        (lambda: grad(lambda x: x.sum(), argnums=(0, 0))(X), "argnums elements must be unique"),
+        (lambda: vjp(lambda x: x, X)[1]((X, X)), "Expected pytree structure of cotangents"),
+        (lambda: vjp(lambda x: 1, X), "expected f.*to return only tensors, got unsupported type <class 'int'>"),
+    ],
+)
+def test_refusals_of_gradients(call, text):
+    with pytest.raises(RuntimeError, match=text):
+        call()
+
+
+@pytest.mark.parametrize(
+    "call, text",
+    [
+        (lambda: vmap(lambda x: x)(1), "We cannot vmap over non-Tensor arguments"),
+        (lambda: vmap(lambda x, y: x)(X, X[:2]), r"got sizes \[3, 2\] for the mapped dimension"),
+        (lambda: vmap(lambda x: x, in_dims=1)(X), "expected in_dim to satisfy -1 <= in_dim < 1"),
+        (lambda: vmap(lambda x: x, in_dims="a")(X), "expected `in_dims` to be int or a"),
+        (lambda: vmap(lambda: 1)(), "got no inputs"),
+        (lambda: vmap(lambda x: 1)(X), "must only return Tensors, got type <class 'int'>"),
+        (lambda: vmap(lambda x: (x, x), out_dims=(0,))(X), "out_dims is not compatible with the structure of"),
+        (lambda: vmap(lambda x: x, out_dims=None)(X), "can not return a BatchedTensor when out_dim is None"),
+        (lambda: vmap(lambda x: x, chunk_size=0), "chunk_size should be None or greater than 0"),
+    ],
+)
+def test_refusals_of_vmap(call, text):
+    with pytest.raises(ValueError, match=text):
+        call()

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 import mt_core as mt
 import mt_nn as nn
-from mt_nn.utils import clip_grad, parametrize, prune, rnn, stateless
+from mt_nn import func
+from mt_nn.utils import clip_grad, parametrize, prune, rnn
 
 lengths = st.lists(st.integers(1, 5), min_size=1, max_size=4)
 
@@ -172,7 +173,7 @@ def test_a_functional_call_uses_other_tensors_and_leaves_the_module_alone():
     linear = nn.Linear(2, 1)
     weight = linear.weight
     other = {"weight": mt.ones(1, 2, requires_grad=True), "bias": mt.zeros(1)}
-    result = stateless.functional_call_of_dicts(linear, other, (mt.ones(1, 2),))
+    result = func.functional_call(linear, other, (mt.ones(1, 2),))
     assert result.tolist() == [[2]]
     result.sum().backward()
     assert other["weight"].grad.tolist() == [[1, 1]]
@@ -182,7 +183,7 @@ def test_a_functional_call_uses_other_tensors_and_leaves_the_module_alone():
 def test_a_functional_call_ties_what_is_tied():
     model = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
     model[1].weight = model[0].weight
-    result = stateless.functional_call_of_dicts(
+    result = func.functional_call(
         model, {"0.weight": mt.eye(2), "0.bias": mt.zeros(2), "1.bias": mt.zeros(2)}, (mt.ones(1, 2),)
     )
     assert result.tolist() == [[1, 1]]

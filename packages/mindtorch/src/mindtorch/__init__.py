@@ -53,14 +53,15 @@ _importer.install()
 _SUBMODULES = frozenset(
     """
     _C _VF __future__ _dynamo _ops _subclasses _tensor _tensor_str _utils accelerator amp autograd backends compiler cpu
-    cuda distributed distributions export fft functional fx hub jit library linalg masked mps mtia multiprocessing nn
-    optim overrides profiler random return_types serialization signal special storage testing torch_version types utils
-    version xpu
+    cuda distributed distributions export fft func functional fx hub jit library linalg masked mps mtia multiprocessing
+    nn optim overrides profiler random return_types serialization signal special storage testing torch_version types
+    utils version xpu
     """.split()
 )
 
 #: Module -> what PyTorch has at the top level and that module defines.
 _EXPORTS = {
+    ".func": "vmap",
     "._checking": """_check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_tensor_all_with
         _check_type _check_value _check_with""",
     "._compile": "compile",

@@ -41,6 +41,11 @@ _MODULES = {
     "mt_core.serialization.saving": "torch.serialization",
     "mt_core.tensor": "torch",
     "mt_autograd.api": "torch.autograd",
+    "mt_autograd.func.gradients": "torch.func",
+    "mt_autograd.func.jacobians": "torch.func",
+    "mt_autograd.func.levels": "torch.func",
+    "mt_core.transforms.vmapping": "torch.func",
+    "mt_nn.func": "torch.func",
 } | {home: name.replace("mindtorch", "torch", 1) for name, home in HOMES.items() if home != "mindtorch"}
 #: Our packages that are one file in PyTorch: what they have from the modules below them is theirs.
 _FILES = {

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from mt_core.api import _functions as ops
 from mt_core.deprecation import warn_once
 from mt_core.overriding import asking, handed_over_from_python, must_ask
+from mt_core.state import tls
 from mt_core.tensor import Tensor
 
 from .engine import run_backward
@@ -62,6 +63,11 @@ def backward(
     RuntimeError
         In PyTorch's words: for tensors that do not require grad, gradients of the wrong shape, a graph already freed.
     """
+    if tls.transforms:
+        raise RuntimeError(
+            "backward() called inside a functorch transform. This is not supported, please use functorch.grad or "
+            "functorch.vjp instead or call backward() outside of functorch transforms."
+        )
     outputs = as_tuple(tensors)
     grads = make_gradients(outputs, as_tuple(grad_tensors, len(outputs)))
     targets = None

@@ -12,6 +12,7 @@ from typing import Any
 from mt_core.autograd_state import AutogradState, Creation, is_grad_enabled, no_grad
 from mt_core.cell import cell_of
 from mt_core.keys import MULTI_VIEW, NO_GRAD_VIEW
+from mt_core.state import tls
 from mt_core.tensor import Tensor
 from mt_core.tensor_types import tensors_in
 
@@ -40,6 +41,7 @@ __all__ = [
     "InplaceFunction",
     "NestedIOFunction",
     "once_differentiable",
+    "recorded_function",
 ]
 
 
@@ -328,16 +330,51 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         """
         separate_setup = cls.setup_context is not Function.setup_context
         args = _bound(cls, args, kwargs, separate_setup)
-        ctx = cls._backward_cls(args)
-        with no_grad():
-            if separate_setup:
-                output = cls.forward(*args)
-                cls.setup_context(ctx, args, output)
-            else:
-                output = cls.forward(ctx, *args)
-        outputs = output if isinstance(output, tuple) else (output,)
-        wrapped = _Outputs(ctx, args, outputs).wrapped()
-        return wrapped if isinstance(output, tuple) else wrapped[0]
+        if tls.transforms:
+            from .func.custom_functions import apply_inside  # lazy: it stands above, for transforms alone
+
+            return apply_inside(cls, args)
+        return recorded_function(cls, args, cls.forward if separate_setup else None)
+
+
+def recorded_function(cls: "type[Function]", args: tuple[Any, ...], forward: Callable[..., Any] | None) -> Any:
+    """Run a function's forward without recording what it calls, and record the function.
+
+    Parameters
+    ----------
+    forward
+        What computes the outputs from the arguments, before ``setup_context``; None where the function's own forward
+        takes the context.
+    """
+    ctx = cls._backward_cls(args)
+    with no_grad():
+        if forward is None:
+            output = cls.forward(ctx, *args)
+        else:
+            output = forward(*args)
+            cls.setup_context(ctx, args, output)
+    outputs = output if isinstance(output, tuple) else (output,)
+    if forward is not None:
+        _refuse_saved_inputs(ctx, args, outputs)
+    wrapped = _Outputs(ctx, args, outputs).wrapped()
+    return wrapped if isinstance(output, tuple) else wrapped[0]
+
+
+def _refuse_saved_inputs(ctx: BackwardCFunction, args: Sequence[Any], outputs: Sequence[Any]) -> None:
+    """Refuse to save an input that is an output: once that has its history, it is another tensor than was saved.
+
+    Raises
+    ------
+    RuntimeError
+        In PyTorch's words.
+    """
+    returned = [t for t in outputs if isinstance(t, Tensor) and _among(t, args) and not _among(t, ctx.dirty_tensors)]
+    if any(_among(tensor, returned) for tensor in ctx.to_save):
+        raise RuntimeError(
+            "An input that has been returned as-is as output is being saved for backward. This is not supported if "
+            "you override setup_context. You should return and save a view of the input instead, e.g. with "
+            "x.view_as(x) or setup ctx inside the forward function itself."
+        )
 
 
 def _bound(
@@ -529,7 +566,7 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
             return outputs
         as_tuple = outputs if isinstance(outputs, tuple) else (outputs,)
         refuse = DelayedError(_TWICE, len(as_tuple))
-        return refuse(*(None if t is None else t.detach().requires_grad_() for t in as_tuple))
+        return refuse(*(None if t is None else t.detach()._set_requires_grad() for t in as_tuple))
 
     return wrapper
 

@@ -28,9 +28,9 @@ from .recording import (
     saved_outputs,
     watch,
 )
-from .saved import FREED, version_of, with_history
+from .saved import FREED, version_of
 from .validation import fitted
-from .views import ViewGeometry, edge_of, mark_stale, move_retained, refuse_rebase
+from .views import ViewGeometry, edge_of, mark_stale, move_retained, refuse_rebase, with_history
 
 __all__ = ["CopySlices", "check_inplace", "record_inplace", "set_history"]
 
@@ -48,9 +48,10 @@ def record_inplace(
     needs_original = [slot.wanted_by for slot in plan.saved if slot.position == 0 and not slot.is_result]
     original_mask = needs_original[0] if needs_original else 0
     keeps_view = "inplace_view" in cls.__slots__  # type: ignore[attr-defined]
+    ends_at_integers = plan.rule.ends_at_integers
 
     def record(self: Any, *others: Any) -> Any:
-        if self._dtype not in DIFFERENTIABLE or not requires_grad(plan, (self, *others)):
+        if ends_at_integers and self._dtype not in DIFFERENTIABLE or not requires_grad(plan, (self, *others)):
             return below(self, *others)
         check_inplace(self)
         edges, wanted = edges_and_mask(plan, (self, *others))

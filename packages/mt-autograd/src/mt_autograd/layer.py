@@ -19,7 +19,7 @@ from .inplace import check_inplace, record_inplace, set_history
 from .modes import is_watched
 from .node import Node, leave_identity, leave_layout, output_spec, underivable
 from .operator_node import OperatorNode, node_class
-from .out_forms import is_copied, is_underivable, is_unrecorded, refused_by
+from .out_forms import is_copied, is_underivable, is_unrecorded, refused_by, refused_leaf_of, resizes_always
 from .recompute import record_recomputed, record_recomputed_inplace, record_view
 from .recorders import recorder
 from .recording import DIFFERENTIABLE, make_output
@@ -187,8 +187,10 @@ def out_form(overload: Overload, below: Callee) -> Callee:
     """An ``out=`` form whose arguments require grad: most refuse."""
     if is_unrecorded(overload):
         return below
+    if resizes_always(overload):
+        return _refusing_resize
     if is_underivable(overload):
-        return _refusing_out(overload, record_not_implemented(overload, below))
+        return _refusing_leaf(overload, record_not_implemented(overload, below))
     if is_copied(overload) and overload.declaration.functional is not None:
         return record_copied(overload, find_overload(overload.declaration.functional), below)
     return refuse_out(overload)
@@ -208,20 +210,25 @@ def record_copied(overload: Overload, functional: Overload, below: Callee) -> Ca
     return record
 
 
-def _refusing_out(overload: Overload, recording: Callee) -> Callee:
-    """A form that is recorded, unless ``out`` itself requires grad."""
+def _refusing_leaf(overload: Overload, recording: Callee) -> Callee:
+    """A form that is recorded, unless ``out`` is a leaf that requires grad."""
     written = [i for i, argument in enumerate(overload.schema.arguments) if argument.writes]
-    refuse = _refusal(f"aten::{overload.packet_name}")
+    refuse = _refusal(f"aten::{refused_leaf_of(overload)}")
 
     def run(*args: Any) -> Any:
-        return (refuse if any(args[i].requires_grad for i in written) else recording)(*args)
+        leaf = any(args[i].requires_grad and args[i].is_leaf for i in written)
+        return (refuse if leaf else recording)(*args)
 
     return run
 
 
+def _refusing_resize(*args: Any) -> Any:
+    raise RuntimeError("cannot resize variables that require grad")
+
+
 def refuse_out(overload: Overload) -> Callee:
     """``out=`` forms are not differentiable."""
-    return _refusal(("aten::" if overload.declaration.kind == "factory" else "") + refused_by(overload))
+    return _refusal(refused_by(overload))
 
 
 def _refusal(name: str) -> Callee:
@@ -237,10 +244,7 @@ def _refusal(name: str) -> Callee:
 def record_not_implemented(overload: Overload, below: Callee) -> Callee:
     """Run the operator, and give its results a node that refuses to be differentiated."""
     written = [i for i, argument in enumerate(overload.schema.arguments) if argument.writes and not argument.is_list]
-    error = NotImplementedError(
-        f"the derivative for 'aten::{overload.name}' is not implemented: declare it with mt_autograd.rules.derivative, "
-        "or call the operator under torch.no_grad()"
-    )
+    error = _no_derivative(overload)
 
     def record(*args: Any) -> Any:
         edges = [edge_of(t) for t in tensors_in(args) if t.requires_grad]
@@ -258,6 +262,16 @@ def record_not_implemented(overload: Overload, below: Callee) -> Callee:
         return result
 
     return record
+
+
+def _no_derivative(overload: Overload) -> Exception:
+    """What backward says of an operator that nobody declared a derivative of, or whose ``out=`` form has none."""
+    if overload.declaration.form == "out":
+        return RuntimeError(f"derivative for aten::{overload.packet_name} is not implemented")
+    return NotImplementedError(
+        f"the derivative for 'aten::{overload.name}' is not implemented: declare it with mt_autograd.rules.derivative, "
+        "or call the operator under torch.no_grad()"
+    )
 
 
 def record_undifferentiable(name: str, tensor: Tensor, read: Tensor | None, change: Callable[[], Any]) -> Any:

@@ -4,28 +4,33 @@ from __future__ import annotations
 
 from mt_core.dispatch.registry import Overload, find_overload
 
-__all__ = ["is_copied", "is_underivable", "is_unrecorded", "refused_by"]
+__all__ = ["is_copied", "is_underivable", "is_unrecorded", "refused_by", "refused_leaf_of", "resizes_always"]
 
 #: What PyTorch carries out by the recorded operator and a recorded copy.
 _COPIED = frozenset(
     """
-    inner linalg_cond linalg_matrix_norm linalg_norm linalg_pinv linalg_pinv.rcond_tensor linalg_tensorinv
-    linalg_tensorsolve nanquantile nanquantile.scalar nuclear_norm nuclear_norm.dim quantile quantile.scalar
-    special_ndtr linalg_cond.p_str linalg_matrix_norm.str_ord linalg_norm.ord_str
+    inner linalg_cond linalg_matrix_norm linalg_norm linalg_pinv linalg_pinv.atol_rtol_float linalg_pinv.rcond_tensor
+    linalg_tensorinv linalg_tensorsolve nanquantile nanquantile.scalar nuclear_norm nuclear_norm.dim quantile
+    quantile.scalar special_ndtr linalg_cond.p_str linalg_matrix_norm.str_ord linalg_norm.ord_str
     """.split()
 )
 #: What it carries out whole, without a derivative of the form: the result requires grad, and backward ends there.
 _UNDERIVABLE = frozenset(
     """
-    alias_copy as_strided_copy conj_physical diag diagonal_copy expand_copy fft_ihfft floor_divide heaviside
-    histogram.bin_ct histogram.bins_tensor linalg_eigvals linalg_ldl_factor linalg_ldl_factor_ex linalg_ldl_solve
+    alias_copy as_strided_copy conj_physical diag diagonal_copy expand_copy fft_fftfreq fft_ihfft fft_rfftfreq
+    floor_divide heaviside histogram.bin_ct histogram.bins_tensor linalg_eigvals linalg_ldl_factor linalg_ldl_factor_ex
+    linalg_ldl_solve
     log_softmax.int permute_copy scatter.reduce scatter.value_reduce select_copy.int slice_copy.Tensor slice_scatter
     softmax.int squeeze_copy squeeze_copy.dim squeeze_copy.dims t_copy transpose_copy.int unfold_copy unsqueeze_copy
-    view_as_complex_copy view_copy
+    view_as_complex_copy view_as_real_copy view_copy
     """.split()
 )
 #: What gives integers that nothing is recorded of.
-_UNRECORDED = frozenset(["bucketize", "linalg_matrix_rank"])
+_UNRECORDED = frozenset(["bucketize", "linalg_matrix_rank", "isin.Scalar_Tensor", "isin.Tensor_Scalar"])
+#: Factories that make ``out`` of their size whatever it is; no variable that requires grad can be resized so.
+_RESIZING = frozenset(["empty", "randn"])
+#: Operator -> the part that refuses a leaf for ``out``.
+_LEAF_PARTS = {"diag": "diagonal_copy"}
 
 #: Operator -> the first of its parts that has a derivative: PyTorch carries the ``out=`` form out by that part's.
 _PARTS = {
@@ -54,13 +59,24 @@ def is_copied(overload: Overload) -> bool:
 
 
 def is_underivable(overload: Overload) -> bool:
-    """Whether the form's result requires grad, without a derivative."""
-    return overload.declaration.functional in _UNDERIVABLE
+    """Whether the form's result requires grad, without a derivative; that of a factory is always so."""
+    return overload.declaration.kind == "factory" or overload.declaration.functional in _UNDERIVABLE
 
 
 def is_unrecorded(overload: Overload) -> bool:
     """Whether the form takes what requires grad, and gives what does not."""
-    return overload.declaration.functional is not None and overload.packet_name in _UNRECORDED
+    functional = overload.declaration.functional
+    return functional is not None and not _UNRECORDED.isdisjoint((functional, overload.packet_name))
+
+
+def resizes_always(overload: Overload) -> bool:
+    """Whether the form makes ``out`` of its size without a look at the size that it has."""
+    return overload.packet_name in _RESIZING
+
+
+def refused_leaf_of(overload: Overload) -> str:
+    """The name under which an underivable form refuses a leaf for ``out``."""
+    return _LEAF_PARTS.get(overload.packet_name, overload.packet_name)
 
 
 def refused_by(overload: Overload) -> str:

@@ -17,6 +17,7 @@ from mt_core.dispatch.registry import Overload
 from mt_core.dtypes import scalar_type_name
 from mt_core.keys import AUTOGRAD, MULTI_VIEW, NO_GRAD_VIEW, STRIDED
 from mt_core.schema import Argument, Schema
+from mt_core.tensor_types import tensors_in
 
 from .node import EMPTY_SPEC, LEAF, NO_EDGE, next_sequence_nr, output_spec
 from .operator_node import OperatorNode, keep_spec
@@ -138,9 +139,17 @@ def _compiled(pattern: Pattern) -> Callable[[type[OperatorNode], Callee], Callee
     return space["make"]  # type: ignore[no-any-return]
 
 
-def _ended(cls: type[OperatorNode], result: Any) -> Any:
-    """A result that has no gradient: here the graph ends, unless the operator refuses that."""
-    if cls.plan.rule.refuses_integers:
+def _ended(cls: type[OperatorNode], result: Any, args: tuple[Any, ...]) -> Any:
+    """A result that has no gradient: here the graph ends, unless the operator, or an argument, does not let it.
+
+    Integers require grad where something that does was written to them.
+    """
+    rule = cls.plan.rule
+    if (
+        rule.refuses_integers
+        or not rule.ends_at_integers
+        and any(t._keys & AUTOGRAD and t._dtype not in DIFFERENTIABLE for t in tensors_in(args))
+    ):
         raise RuntimeError(f"Autograd not support dtype: {scalar_type_name(result._dtype)}")
     return result
 
@@ -163,8 +172,8 @@ def _lines(pattern: Pattern) -> Iterator[str]:
     yield from _refusals(pattern)
     yield from _edges(pattern)
     yield f"result = below({_arguments(pattern)})"
-    if pattern.single and not _is_surely_differentiable(pattern):
-        yield "if result._dtype not in DIFFERENTIABLE: return ended(cls, result)"
+    if pattern.single:
+        yield f"if result._dtype not in DIFFERENTIABLE: return ended(cls, result, ({_arguments(pattern)},))"
     yield "node = cls()"
     yield f"node.edges = {_edge_tuple(pattern)}"
     if pattern.several:
@@ -186,14 +195,6 @@ def _lines(pattern: Pattern) -> Iterator[str]:
 
 def _has_lists(pattern: Pattern) -> bool:
     return any(pattern.kinds[i] == "list" for i in pattern.inputs)
-
-
-def _is_surely_differentiable(pattern: Pattern) -> bool:
-    """Whether the one tensor decides the result's dtype, and it is no view, which may read elements otherwise.
-
-    Of several tensors, the one that decides may be another than the one that requires grad.
-    """
-    return not pattern.is_view and pattern.sole and "plain" not in pattern.kinds
 
 
 # Edges

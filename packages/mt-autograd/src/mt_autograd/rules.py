@@ -34,6 +34,7 @@ __all__ = [
     "Plan",
     "Rule",
     "derivative",
+    "end_at_integers",
     "find_rule",
     "joint_derivative",
     "non_differentiable",
@@ -56,8 +57,8 @@ class Rule:
     """What has been declared for one overload; without formulas, that it is not differentiable."""
 
     __slots__ = (
-        "differentiable_outputs", "formulas", "history_stays", "joint", "name", "node_name", "real_only",
-        "refuses_integers", "takes_inference",
+        "differentiable_outputs", "ends_at_integers", "formulas", "history_stays", "joint", "name", "node_name",
+        "real_only", "refuses_integers", "takes_inference",
     )  # fmt: skip
 
     def __init__(
@@ -72,6 +73,8 @@ class Rule:
         self.differentiable_outputs = differentiable_outputs
         #: Whether what is written to in place keeps the history that it has.
         self.history_stays = False
+        #: Whether integers that are copied to have no history of it; those that others write to require grad.
+        self.ends_at_integers = False
         #: Whether a call with a complex result is refused, as PyTorch does where it has not checked a formula.
         self.real_only = False
         #: Whether integers for a result are refused where something requires grad, instead of ending the graph.
@@ -142,6 +145,12 @@ def takes_inference(*names: str) -> None:
     """Declare that copies out of inference mode, which these operators make, are recorded where the original is not."""
     for name in names:
         _RULES[name].takes_inference = True
+
+
+def end_at_integers(*names: str) -> None:
+    """Declare that what these operators copy to integers is not recorded, also where integers require grad."""
+    for name in names:
+        _RULES[name].ends_at_integers = True
 
 
 def refuse_integers(*names: str) -> None:

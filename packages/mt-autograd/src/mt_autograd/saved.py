@@ -10,14 +10,14 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from mt_core.autograd_state import AutogradState, no_grad
+from mt_core.autograd_state import no_grad
 from mt_core.cell import Cell, cell_of
 from mt_core.keys import AUTOGRAD, INFERENCE
 from mt_core.tensor import Tensor, new_tensor
 
 from .anomaly_mode import is_anomaly_enabled
 from .node import NO_EDGE, Edge, materialized, operation_name
-from .views import edge_of
+from .views import edge_of, with_history
 
 __all__ = [
     "Packed",
@@ -72,16 +72,6 @@ class SavedOutput:
         out._cell = self.cell
         self.cell.add(out)
         return with_history(out, edge)
-
-
-def with_history(tensor: Tensor, edge: Edge) -> Tensor:
-    """Give a fresh tensor the history that an edge stands for."""
-    if edge[0] is not None:
-        state = tensor._autograd = AutogradState()
-        state.grad_fn, state.output_nr = edge
-        state.requires_grad = True
-        tensor._keys |= AUTOGRAD
-    return tensor
 
 
 # Versions

@@ -9,7 +9,7 @@ from mt_core.tensor import Tensor
 
 from .node import Node, OutputSpec, device_of_keys
 
-__all__ = ["fit_gradient", "fitted", "sum_to_shape"]
+__all__ = ["fit_gradient", "fitted", "refuse_integers", "sum_to_shape"]
 
 
 def fit_gradient(grad: Any, spec: OutputSpec, producer: Node, index: int) -> Tensor:
@@ -34,10 +34,26 @@ def fit_gradient(grad: Any, spec: OutputSpec, producer: Node, index: int) -> Ten
                     f"{dtype}"
                 )
             grad = grad.real
+        refuse_integers(dtype)
         grad = grad.to(dtype)
     if (grad._keys ^ keys) & BACKEND_MASK:
         grad = _on_device(grad, keys, producer, index)
     return grad  # type: ignore[no-any-return]
+
+
+def refuse_integers(dtype: Any) -> None:
+    """Refuse a gradient of integers, which require grad where something that does was written to them.
+
+    Raises
+    ------
+    RuntimeError
+        In PyTorch's words.
+    """
+    if not (dtype.is_floating_point or dtype.is_complex):
+        raise RuntimeError(
+            'isDifferentiableType(grad.scalar_type()) INTERNAL ASSERT FAILED at "/__w/pytorch/pytorch/torch/csrc/'
+            'autograd/engine.cpp":998, please report a bug to PyTorch. '
+        )
 
 
 def fitted(grad: Any, producer: Node, index: int, shape: tuple[int, ...], dtype: Any) -> Any:

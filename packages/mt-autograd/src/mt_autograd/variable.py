@@ -37,4 +37,4 @@ class Variable(metaclass=_VariableMeta):
         if not isinstance(data, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
         alias = data.detach()
-        return alias.requires_grad_() if requires_grad else alias
+        return alias._set_requires_grad() if requires_grad else alias

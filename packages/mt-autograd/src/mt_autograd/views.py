@@ -7,7 +7,7 @@ the base then is.
 
 from __future__ import annotations
 
-from mt_core import view_as_complex, view_as_real
+from mt_core import empty_strided, view_as_complex, view_as_real
 from mt_core.autograd_state import AutogradState, Creation
 from mt_core.dtypes import dtype
 from mt_core.keys import AUTOGRAD, CONJUGATE, MULTI_VIEW, NEGATIVE, NO_GRAD_VIEW
@@ -16,7 +16,7 @@ from mt_core.tensor import Tensor
 from .modes import recording
 from .node import LEAF, NO_EDGE, Edge, Node, operation_name, output_spec, underivable
 
-__all__ = ["ViewGeometry", "current_state", "edge_of", "follow_base", "mark_stale", "refuse_rebase"]
+__all__ = ["ViewGeometry", "current_state", "edge_of", "follow_base", "mark_stale", "refuse_rebase", "with_history"]
 
 
 class ViewGeometry:
@@ -105,6 +105,16 @@ def edge_of(tensor: Tensor) -> Edge:
     return (tensor, LEAF) if state.requires_grad else NO_EDGE
 
 
+def with_history(tensor: Tensor, edge: Edge) -> Tensor:
+    """Give a fresh tensor the history that an edge stands for."""
+    if edge[0] is not None:
+        state = tensor._autograd = AutogradState()
+        state.grad_fn, state.output_nr = edge
+        state.requires_grad = True
+        tensor._keys |= AUTOGRAD
+    return tensor
+
+
 def current_state(view: Tensor) -> AutogradState | None:
     """The autograd slots of a view, its history made anew if the base's memory was written to since.
 
@@ -131,12 +141,19 @@ def _replayed_edge(view: Tensor) -> Edge:
     if view._cell is not base._cell:
         return _edge_of_moved(view, base)
     severed = not base._keys & AUTOGRAD  # by `detach_`
-    source = base.detach().requires_grad_() if severed else base
+    source = _source(base, severed)
     with recording():
         state = ViewGeometry(view, base).replay(source)._autograd
     if severed:
         state.grad_fn.edges = NO_EDGE
     return state.grad_fn, state.output_nr
+
+
+def _source(base: Tensor, severed: bool) -> Tensor:
+    """What a view is made of anew; real numbers stand in for integers, views of which are not recorded."""
+    if not (base.is_floating_point() or base.is_complex()):
+        return with_history(empty_strided(base.shape, base.stride(), device=base.device), edge_of(base))
+    return base.detach()._set_requires_grad() if severed else base
 
 
 def _edge_of_moved(view: Tensor, base: Tensor) -> Edge:

@@ -31,7 +31,8 @@ def cast(array: np.ndarray, target: np.dtype) -> np.ndarray:
     if kind == "c" and target == np.uint32:
         return run_quietly(_to_uint32, array.real, array)
     if kind == "c" and wanted not in "cb":
-        return cast(array.real, target)
+        real = array.real
+        return real.astype(target) if real.dtype == target else cast(real, target)  # never a view of the pairs
     if kind in "biu" and (wanted in "biu" or target.itemsize > 2):  # nothing becomes infinite
         return array.astype(target)
     # Infinity and NaN become whole numbers, numbers too large infinity, without a word.

@@ -15,6 +15,7 @@ __all__ = [
     "is_grad_enabled",
     "is_inference_mode_enabled",
     "no_grad",
+    "refuse_in_transforms",
     "set_grad_enabled",
 ]
 
@@ -59,6 +60,24 @@ class AutogradState:
 def is_grad_enabled() -> bool:
     """Whether operations on tensors that require grad are being recorded in this thread."""
     return tls.grad_enabled and not tls.inference
+
+
+def refuse_in_transforms(method: str) -> None:
+    """Refuse what would change a tensor's part in differentiation inside of transforms, which see to that themselves.
+
+    Raises
+    ------
+    RuntimeError
+        In PyTorch's words.
+    """
+    if not tls.transforms:
+        return
+    apis = " (or perhaps using torch.autograd.functional.* APIs)" if method == "requires_grad_" else ""
+    raise RuntimeError(
+        f"You are attempting to call Tensor.{method}(){apis} inside of a function being transformed by a functorch "
+        "transform. This is unsupported, please attempt to use the functorch transforms (e.g. grad, vjp, jacrev, "
+        f"jacfwd, hessian) or call {method}() outside of a function being transformed instead."
+    )
 
 
 def is_inference_mode_enabled() -> bool:

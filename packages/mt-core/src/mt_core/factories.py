@@ -71,7 +71,7 @@ def requiring_grad(tensor: Tensor) -> Tensor:
     """
     if not (tensor._dtype.is_floating_point or tensor._dtype.is_complex):
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-    return tensor.requires_grad_()
+    return tensor._set_requires_grad()
 
 
 def check_out_options(out: Tensor, options: dict[str, Any]) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from . import dtypes
 from .api import _functions as ops
+from .block import placed_on
 from .construct import from_data
 from .dispatch.registry import find_overload
 from .dispatch.writing import write_result
@@ -195,6 +196,7 @@ def unique(
         results = ops._unique2(input, sorted, return_inverse, return_counts)
     else:
         results = ops.unique_dim(input, dim, sorted, return_inverse, return_counts)
+        _give_room(input.shape[dim], results[2])
     return _selected(results, return_inverse, return_counts)
 
 
@@ -204,7 +206,23 @@ def unique_consecutive(
 ) -> Any:
     """Runs of equal elements collapsed to one; options as `unique`."""
     results = ops.unique_consecutive(input, return_inverse, return_counts, dim)
+    if dim is None:
+        _give_room(input.numel(), results[0])
+    if dim is not None or return_counts:
+        _give_room(input.numel() if dim is None else input.shape[dim], results[2])
     return _selected(results, return_inverse, return_counts)
+
+
+def _give_room(size: int, found: Any) -> None:
+    """Lay a fresh vector at the beginning of memory for `size`: PyTorch's shrinks to what is found, its memory not."""
+    if found.__class__ is not Tensor or found._cell is not None or found.numel() >= size:
+        return
+    backend = found._backend
+    memory = backend.owner(backend.empty((size,), found._dtype, None, found.device.index))
+    array = backend.as_strided(memory, tuple(found.shape), (found.itemsize,), 0, found._dtype)
+    backend.copy(array, found._array)
+    found._array = array
+    placed_on(memory, backend, found)
 
 
 def _selected(results: Any, inverse: bool, counts: bool) -> Any:

@@ -29,6 +29,20 @@ class HollowArray(MetaArray):
         super().__init__(shape, d.numpy_dtype, tuple([step * size for step in strides]), offset * size)
         self.device = on
 
+    def elements_for(self, use: str) -> Tensor:
+        """The tensor whose elements are read in place of this one's, for ``item``, ``bool`` or ``memory``.
+
+        Raises
+        ------
+        RuntimeError
+            Where there are none to be read.
+        """
+        raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
+
+    def text(self) -> str | None:
+        """What is printed in place of elements; None where nothing stands for them."""
+        return None
+
 
 def hollow_tensor(
     cls: type[Tensor], shape: Sequence[int], d: DType, on: device, keys: int, strides: Sequence[int] | None = None,

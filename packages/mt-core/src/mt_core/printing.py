@@ -17,6 +17,7 @@ import numpy as np
 from . import dtypes
 from .dtypes import dtype as DType
 from .host import host_array
+from .keys import HOLLOW
 from .tensor import Tensor
 
 __all__ = ["PRINT_OPTS", "array_repr", "get_printoptions", "printoptions", "set_printoptions", "tensor_repr"]
@@ -301,6 +302,8 @@ def tensor_repr(tensor: Tensor, contents: str | None = None) -> str:
 
     A subclass is named in the text; one that is marked as a parameter (`_is_param`) is wrapped in ``Parameter(...)``.
     """
+    if tensor._keys & HOLLOW and (stands := tensor._array.text()) is not None:
+        return stands
     plain = type(tensor) is Tensor or type(tensor).__name__ == "Parameter"
     where = tensor.device
     text = array_repr(

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import device_methods, dtypes
-from .autograd_state import AutogradState
+from .autograd_state import AutogradState, refuse_in_transforms
 from .block import block_of
 from .cell import Cell
 from .devices import device, device_type_of
@@ -198,7 +198,7 @@ class Tensor(_Members):
     def requires_grad(self, value: bool) -> None:
         if value.__class__ is not bool:
             raise RuntimeError("requires_grad must be a bool")
-        self.requires_grad_(value)
+        self._set_requires_grad(value)
 
     @requires_grad.deleter
     def requires_grad(self) -> None:
@@ -217,6 +217,12 @@ class Tensor(_Members):
                 "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not "
                 f"{type(requires_grad).__name__}"
             )
+        refuse_in_transforms("requires_grad_")
+        self._set_requires_grad(requires_grad)
+        return self
+
+    def _set_requires_grad(self, requires_grad: bool = True) -> Tensor:
+        """`requires_grad_` for those who may call it inside of transforms too."""
         state = self._autograd
         if state is not None and state.grad_fn is not None:
             if not requires_grad:
@@ -224,6 +230,8 @@ class Tensor(_Members):
                     "you can only change requires_grad flags of leaf variables. If you want to use a computed "
                     "variable in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
                 )
+            if not (self._dtype.is_floating_point or self._dtype.is_complex):
+                raise RuntimeError("only Tensors of floating point dtype can require gradients")
         elif requires_grad != (state is not None and state.requires_grad):
             self._switch_requires_grad(requires_grad)
         return self

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from .autograd_state import OWN_DTYPE, AutogradState
+from .autograd_state import OWN_DTYPE, AutogradState, refuse_in_transforms
 from .block import block_of, rebind, refuse_rebinding, share_block
 from .cell import Cell
 from .dispatch.dispatcher import layer_for
@@ -225,6 +225,7 @@ class AutogradMembers:
         """Keep ``.grad`` of a tensor that is not a leaf."""
         if not self._keys & AUTOGRAD:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        refuse_in_transforms("retain_grad")
         if self.grad_fn is not None:
             _layer().retain_grad(self)
 

@@ -12,14 +12,14 @@ from .block import Block, block_of, end_of, resize_block
 from .cell import Cell
 from .errors import NoElements
 from .host import exported, host_array, resolved
-from .keys import AUTOGRAD, BACKEND_MASK, CONJUGATE, CPU, FLAGS, META, NEGATIVE, OTHER_INDEX, STRIDED
+from .keys import AUTOGRAD, BACKEND_MASK, CONJUGATE, CPU, FLAGS, HOLLOW, META, NEGATIVE, OTHER_INDEX, STRIDED
 from .subclasses import slots_of
 from .tensor import Tensor, new_tensor
 
 __all__ = ["ConversionMembers"]
 
 #: A tensor with no other of these bits than CPU is, element by element, what its NumPy array says.
-_AS_STORED = BACKEND_MASK | CONJUGATE | NEGATIVE
+_AS_STORED = BACKEND_MASK | CONJUGATE | NEGATIVE | HOLLOW
 
 
 def _number(tensor: Any, real: str) -> Any:
@@ -60,6 +60,8 @@ class ConversionMembers:
             raise RuntimeError(f"a Tensor with {array.size} elements cannot be converted to Scalar")
         if self._keys & _AS_STORED == CPU and self._dtype.native:
             return array.item()
+        if self._keys & HOLLOW:
+            return array.elements_for("item").item()
         if self._keys & META:
             raise NoElements("Tensor.item() cannot be called on meta tensors")
         value = host_array(self).reshape(-1)[0]
@@ -71,6 +73,8 @@ class ConversionMembers:
         """Nested lists of Python numbers; a number for a 0-dim tensor."""
         if self._keys & _AS_STORED == CPU and self._dtype.native:
             return self._array.tolist()
+        if self._keys & HOLLOW:
+            return self._array.elements_for("memory").tolist()
         if self._dtype.native:
             return host_array(self).tolist()
         backend = self._backend
@@ -112,6 +116,8 @@ class ConversionMembers:
             raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
         if self._keys & _AS_STORED == CPU and self._dtype.native:
             return bool(array)
+        if self._keys & HOLLOW:
+            return bool(array.elements_for("bool"))
         return bool(self.item())
 
     def __int__(self: Any) -> int:
@@ -228,6 +234,8 @@ class ConversionMembers:
 
     def data_ptr(self: Any) -> int:
         """Address of the first element; 0 for tensors without elements."""
+        if self._keys & HOLLOW:
+            return self._array.elements_for("memory").data_ptr()
         if self._array.size == 0 or self._keys & META:
             return 0
         return self._backend.address(self._array)

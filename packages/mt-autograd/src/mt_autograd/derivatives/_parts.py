@@ -87,7 +87,7 @@ def stand_in(source: Any, again: bool) -> Any:
 
     The view keeps apart what one source owes to another that it was made from.
     """
-    return source.view_as(source) if again else source.detach().requires_grad_()
+    return source.view_as(source) if again else source.detach()._set_requires_grad()
 
 
 def _pulled_back(result: Any, grads: Sequence[Any], sources: list[Any], again: bool) -> Sequence[Any]:

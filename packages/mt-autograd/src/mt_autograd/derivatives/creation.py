@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..rules import derivative, non_differentiable, refuse_integers, takes_inference, zero
+from ..rules import derivative, end_at_integers, non_differentiable, refuse_integers, takes_inference, zero
+from ..validation import refuse_integers as refuse_integer_gradients
 
 
 def _converted(grad: Any, device: Any, dtype: Any) -> Any:
     """A gradient in the dtype and on the device of what was copied, also where its leaf takes any dtype."""
     if grad.is_complex() and not dtype.is_complex:
         grad = grad.real
+    refuse_integer_gradients(dtype)
     return grad.to(device, dtype)
 
 
@@ -23,6 +25,7 @@ derivative(
     self=zero,
     src=lambda grad, src_device, src_spec: _converted(grad, src_device, src_spec.dtype),
 )
+end_at_integers("copy_", "_to_copy")
 derivative("fill.Scalar", self=zero)
 derivative("fill.Tensor", self=zero, value=lambda grad: grad.sum())
 refuse_integers("fill.Tensor")

@@ -17,18 +17,21 @@ def scaled(grad: Any, factor: Any) -> Any:
 
 
 derivative("add.Tensor", self=lambda grad: grad, other=lambda grad, alpha: scaled(grad, alpha))
+derivative("add.Scalar", self=lambda grad: grad)
 derivative("sub.Tensor", self=lambda grad: grad, other=lambda grad, alpha: -scaled(grad, alpha))
+derivative("sub.Scalar", self=lambda grad: grad)
 derivative("rsub.Tensor", self=lambda grad, alpha: -scaled(grad, alpha), other=lambda grad: grad)
 derivative("rsub.Scalar", self=lambda grad, alpha: -scaled(grad, alpha))
 derivative("mul.Tensor", self=lambda grad, other: grad * conj(other), other=lambda grad, self: grad * conj(self))
+derivative("mul.Scalar", self=lambda grad, other: scaled(grad, other))
 derivative(
     "div.Tensor",
     self=lambda grad, other: grad / conj(other),
     other=lambda grad, self, other: -grad * conj((self / other) / other),
 )
+derivative("div.Scalar", self=lambda grad, other: grad / conj(other))
 derivative(
     "div.Tensor_mode",
-    node="DivBackward2",
     self=lambda grad, other, rounding_mode: grad / conj(other) if rounding_mode is None else zero(grad),
     other=lambda grad, self, other, rounding_mode: (
         -grad * conj((self / other) / other) if rounding_mode is None else zero(grad)

@@ -120,6 +120,7 @@ def _cholesky(grad: Any, upper: bool, result0: Any) -> Any:
 
 
 derivative("linalg_cholesky_ex", self=_cholesky, differentiable_outputs=(True, False))
+derivative("cholesky", self=lambda grad, upper, result: _cholesky(grad, upper, result))
 
 
 def _qr(grads: Any, A: Any, mode: str, result0: Any, result1: Any) -> Any:
@@ -266,6 +267,22 @@ def _solve_triangular(
         full = -(grad_b @ _h(result)) if left else -(_h(result) @ grad_b)
         grad_a = full.triu(int(unitriangular)) if upper else full.tril(-int(unitriangular))
     return grad_a, grad_b
+
+
+def _triangular_solve(
+    grads: Any, mask: Any, A: Any, upper: bool, transpose: bool, unitriangular: bool, result0: Any
+) -> tuple[Any, Any]:
+    """Of the solution, through the matrix as it was read; the second output is the matrix itself."""
+    matrix, triangle = (A.mT, not upper) if transpose else (A, upper)
+    grad_a, grad_b = _solve_triangular(grads[:1], mask[::-1], matrix, triangle, True, unitriangular, result0)
+    if grad_a is not None and transpose:
+        grad_a = grad_a.mT
+    if grads[1] is not None:
+        grad_a = grads[1] if grad_a is None else grad_a + grads[1]
+    return grad_b, grad_a
+
+
+joint_derivative("triangular_solve", ("self", "A"), _triangular_solve)
 
 
 joint_derivative("linalg_solve_triangular", ("self", "B"), _solve_triangular)

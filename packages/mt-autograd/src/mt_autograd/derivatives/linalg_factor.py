@@ -48,7 +48,11 @@ def _eigvals(grad: Any, self: Any) -> Any:
     return gradient if self.is_complex() else gradient.real
 
 
-derivative("linalg_eigvals", self=_eigvals)
+derivative("linalg_eigvals", node="LinalgEigBackward0", self=_eigvals)
+# Written in other operators, and one node each.
+derivative_of_parts("linalg_lu", "A", differentiable_outputs=(False, True, True))
+derivative_of_parts("linalg_lu_solve", "LU", "B")
+derivative_of_parts("ormqr", "self", "input2", "input3")
 
 
 def _lu_factor(grad: Any, result0: Any, result1: Any) -> Any:

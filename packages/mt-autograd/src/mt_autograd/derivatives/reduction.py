@@ -146,11 +146,23 @@ def _freedom(self: Any, dim: Any, correction: Any) -> float:
     return _count(self, dim) - (1 if correction is None else correction)
 
 
+def _variance_factor(self: Any, dim: Any, correction: Any) -> float:
+    """Two by the degrees of freedom, as PyTorch counts them: an empty list of dimensions stands for one element."""
+    freedom = _freedom(self, dim, correction) if dim else 1 - (1 if correction is None else correction)
+    return 2.0 / freedom if freedom else math.inf
+
+
+def _variance_gradient_of_all(self: Any, centered: Any, freedom: float) -> Any:
+    if freedom > 0:
+        return centered * (2.0 / freedom)
+    return ops.full_like(self, math.inf).masked_fill(centered == 0, math.nan)
+
+
 def _variance_gradient(grad: Any, self: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
     centered = self - self.mean(dim, keepdim=True)
-    freedom = max(_freedom(self, dim, correction), 0)
-    factor = 2.0 / freedom if freedom else math.nan
-    return factor * restore(grad, self.shape, dim, keepdim) * centered
+    if dim is None:
+        return grad * _variance_gradient_of_all(self, centered, _freedom(self, dim, correction))
+    return _variance_factor(self, dim, correction) * restore(grad, self.shape, dim, keepdim) * centered
 
 
 def _deviation_gradient(grad: Any, self: Any, result: Any, dim: Any, correction: Any, keepdim: bool) -> Any:

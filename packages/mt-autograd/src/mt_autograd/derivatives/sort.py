@@ -13,6 +13,7 @@ def _scatter(grad: Any, self_spec: Any, dim: int, result1: Any) -> Any:
     return counted_zeros(grad, self_spec).scatter_(dim, result1, grad)
 
 
+derivative("sort", self=_scatter)
 derivative("sort.stable", self=_scatter)
 derivative("topk", self=_scatter)
 # Before those of one dimension, which PyTorch counts as the second.

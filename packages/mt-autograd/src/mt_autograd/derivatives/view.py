@@ -30,6 +30,7 @@ def inverse_permutation(dims: Sequence[int]) -> list[int]:
     return [plain.index(dim) for dim in range(len(plain))]
 
 
+derivative("_reshape_alias", self=lambda grad, self_spec: grad.reshape(self_spec.shape))
 derivative("view", self=lambda grad, self_spec: grad.reshape(self_spec.shape))
 derivative("_unsafe_view", self=lambda grad, self_spec: grad.reshape(self_spec.shape))
 derivative("alias", self=lambda grad: grad)

@@ -8,13 +8,16 @@ from typing import Any
 
 from mt_core.autograd_state import enable_grad
 from mt_core.dispatch.registry import find_overload
-from mt_core.pytree import tree_flatten, tree_map, tree_unflatten
+from mt_core.pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
 from mt_core.tensor import Tensor
 
 from .. import api
 from .levels import GradInterpreter, inside, outside_of
 
-__all__ = ["checked_tensors", "chosen", "differentiable", "gradients", "grad", "grad_and_value", "vjp"]
+__all__ = [
+    "checked_tensors", "chosen", "differentiable", "grad", "grad_and_value", "gradients", "only_tensors", "vjp",
+    "vjp_by",
+]  # fmt: skip
 
 ArgNums = Any
 
@@ -68,9 +71,24 @@ def _grad_and_value(
         _check_scalar(output)
         leaves, structure = tree_flatten(by)
         found = gradients([output], leaves, None)
-        return outside_of(tree_unflatten(found, structure), level), outside_of(
-            (output, aux) if has_aux else output, level
-        )
+        value = outside_of(output, level)
+        if has_aux:
+            value = value, only_tensors(aux, level)
+        return outside_of(tree_unflatten(found, structure), level), value
+
+
+def only_tensors(aux: Any, level: GradInterpreter) -> Any:
+    """What a function returns besides its value, without a level's wrappers.
+
+    Raises
+    ------
+    RuntimeError
+        For anything but containers of tensors.
+    """
+    for leaf in tree_leaves(aux):
+        if not isinstance(leaf, Tensor):
+            raise RuntimeError(f"Expected tensors, got unsupported type {type(leaf)}")
+    return outside_of(aux, level)
 
 
 def _pair(output: Any, what: str) -> tuple[Any, Any]:
@@ -99,7 +117,7 @@ def differentiable(value: Any) -> Tensor:
     """
     if not isinstance(value, Tensor):
         raise ValueError(f"Thing passed to transform API must be Tensor, got {type(value)}")
-    return value.requires_grad_()
+    return value._set_requires_grad()
 
 
 def chosen(args: Sequence[Any], argnums: ArgNums) -> Any:
@@ -172,10 +190,11 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         ``(output, vjp_fn)``, and the second part of the pair where there is one. `vjp_fn` takes cotangents of the form
         of the output, and gives a tuple with gradients for each argument.
     """
-    return _vjp_with_argnums(func, *primals, has_aux=has_aux)
+    return vjp_by(func, primals, None, has_aux)
 
 
-def _vjp_with_argnums(func: Callable[..., Any], *primals: Any, argnums: ArgNums = None, has_aux: bool = False) -> Any:
+def vjp_by(func: Callable[..., Any], primals: tuple[Any, ...], argnums: ArgNums, has_aux: bool) -> Any:
+    """`vjp` by some of the arguments; None for all."""
     with GradInterpreter() as level, enable_grad():
         args = inside(primals, level)
         by = tree_map(differentiable, args if argnums is None else chosen(args, argnums))
@@ -183,7 +202,7 @@ def _vjp_with_argnums(func: Callable[..., Any], *primals: Any, argnums: ArgNums 
         aux = None
         if has_aux:
             output, aux = _pair(output, "vjp(f, *primals): output")
-            aux = outside_of(aux, level)
+            aux = only_tensors(aux, level)
         leaves, structure = tree_flatten(output)
         checked_tensors(output, leaves, "vjp(f, *primals)")
         values = outside_of(output, level)

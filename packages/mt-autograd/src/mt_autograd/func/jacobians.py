@@ -1,5 +1,97 @@
-"""Jacobians, by ``vmap`` over the rows or the columns of the identity."""
+"""Jacobians and Hessians: a pull-back or a push-forward, mapped over the rows of the identity."""
 
 from __future__ import annotations
 
-__all__: list[str] = []
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from mt_core.dispatch.registry import find_overload
+from mt_core.pytree import TreeSpec, tree_flatten, tree_unflatten
+from mt_core.tensor import Tensor
+from mt_core.transforms.vmapping import vmap
+
+from .gradients import ArgNums, vjp_by
+
+__all__ = ["identity_blocks", "jacrev", "split_blocks"]
+
+
+def jacrev(
+    func: Callable[..., Any], argnums: ArgNums = 0, *, has_aux: bool = False, chunk_size: int | None = None,
+    _preallocate_and_copy: bool = False,
+) -> Callable[..., Any]:  # fmt: skip
+    """A function that computes the Jacobian of `func`, row by row, by reverse mode.
+
+    Parameters
+    ----------
+    func
+        Returns tensors or containers of them; with `has_aux`, a pair of that and anything else.
+    argnums
+        By which positional argument, or by which of them, to differentiate.
+    chunk_size
+        How many rows are computed at once, at most; None for all.
+
+    Returns
+    -------
+    callable
+        Gives, for each tensor of the output in its place, the blocks by the arguments in theirs, each of shape
+        ``output.shape + argument.shape``; with `has_aux`, a pair of that and the second part.
+
+    Raises
+    ------
+    ValueError
+        For a `chunk_size` that is not positive.
+    """
+    if chunk_size is not None and chunk_size <= 0:
+        raise ValueError("jacrev: `chunk_size` should be greater than 0.")
+
+    @functools.wraps(func)
+    def wrapper(*args: Any) -> Any:
+        output, pull_back, *aux = vjp_by(func, args, argnums, has_aux)
+        leaves, structure = tree_flatten(output)
+        rows = [leaf.numel() for leaf in leaves]
+
+        def pull_back_flat(cotangents: list[Tensor]) -> Any:
+            return pull_back(tree_unflatten(cotangents, structure))
+
+        found = vmap(pull_back_flat, chunk_size=chunk_size)(identity_blocks(leaves))
+        blocks, by = tree_flatten(found)
+        jacobian = _by_output(blocks, by, [tuple(leaf.shape) for leaf in leaves], rows, structure)
+        return (jacobian, aux[0]) if has_aux else jacobian
+
+    return wrapper
+
+
+def identity_blocks(leaves: Sequence[Tensor]) -> list[Tensor]:
+    """The identity over the elements of all tensors together, cut into a block for each.
+
+    Returns
+    -------
+    list of Tensor
+        Of shape ``(elements of all, *tensor.shape)``, in the tensor's dtype, on its device.
+    """
+    counts = [leaf.numel() for leaf in leaves]
+    total, start, blocks = sum(counts), 0, []
+    for leaf, count in zip(leaves, counts, strict=True):
+        block = find_overload("new_zeros").call(leaf, (total, count), None, None, None, None)
+        block.diagonal(-start).fill_(1)
+        blocks.append(block.view(total, *leaf.shape))
+        start += count
+    return blocks
+
+
+def split_blocks(joined: Tensor, counts: Sequence[int]) -> list[Tensor]:
+    """A tensor whose first dimension counts the elements of several, cut at their borders."""
+    return list(joined.split(list(counts), 0))
+
+
+def _by_output(
+    blocks: Sequence[Tensor], by: TreeSpec, shapes: Sequence[tuple[int, ...]], rows: Sequence[int], structure: TreeSpec
+) -> Any:
+    """Blocks by argument, each with the rows of all outputs, as blocks by output and argument."""
+    columns = [split_blocks(block, rows) for block in blocks]
+    of_outputs = []
+    for number, shape in enumerate(shapes):
+        parts = [column[number] for column in columns]
+        of_outputs.append(tree_unflatten([part.view(*shape, *part.shape[1:]) for part in parts], by))
+    return tree_unflatten(of_outputs, structure)

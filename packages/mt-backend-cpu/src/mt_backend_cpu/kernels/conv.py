@@ -146,6 +146,8 @@ def im2col(self: np.ndarray, kernel_size: Ints, dilation: Ints, padding: Ints, s
     view = windows(padded(batch, padding), kernel_size, stride, dilation)
     n, channels = batch.shape[:2]
     columns = view.transpose(0, 1, 4, 5, 2, 3).reshape(n, channels * math.prod(kernel_size), math.prod(view.shape[2:4]))
+    if not columns.flags.writeable:  # a single window, or one element in each, is the input itself
+        columns = columns.copy()
     return columns if self.ndim == 4 else columns[0]
 
 

@@ -27,8 +27,14 @@ def _scalar_pair(self: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return self.copy(), np.zeros((), np.int64)
 
 
+@kernel("sort")
+def sort(self: np.ndarray, dim: int, descending: bool) -> tuple[np.ndarray, np.ndarray]:
+    """self (*) -> values (*), indices (*) of int64."""
+    return sort_stable(self, False, dim, descending)
+
+
 @kernel("sort.stable")
-def sort(self: np.ndarray, stable: Any, dim: int, descending: bool) -> tuple[np.ndarray, np.ndarray]:
+def sort_stable(self: np.ndarray, stable: Any, dim: int, descending: bool) -> tuple[np.ndarray, np.ndarray]:
     """self (*) -> values (*), indices (*) of int64."""
     if not self.ndim:
         return _scalar_pair(self)

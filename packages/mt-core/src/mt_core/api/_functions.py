@@ -170,6 +170,7 @@ __all__ = [
     '_plain_attention',
     '_prelu_kernel',
     '_prelu_kernel_backward',
+    '_reshape_alias',
     '_reshape_alias_copy',
     '_rowwise_prune',
     '_safe_softmax',
@@ -1204,6 +1205,8 @@ _aten_prelu_kernel_packet = packet('_prelu_kernel', 'activation', ('_prelu_kerne
 _aten_prelu_kernel_kernels = overload('_prelu_kernel', 'activation').cache
 _aten_prelu_kernel_backward_packet = packet('_prelu_kernel_backward', 'activation', ('_prelu_kernel_backward',))
 _aten_prelu_kernel_backward_kernels = overload('_prelu_kernel_backward', 'activation').cache
+_aten_reshape_alias_packet = packet('_reshape_alias', 'view', ('_reshape_alias',))
+_aten_reshape_alias_kernels = overload('_reshape_alias', 'view').cache
 _aten_reshape_alias_copy_packet = packet('_reshape_alias_copy', 'view', ('_reshape_alias_copy',))
 _aten_reshape_alias_copy_kernels = overload('_reshape_alias_copy', 'view').cache
 _aten_reshape_alias_copy_out_kernels = overload('_reshape_alias_copy.out', 'view').cache
@@ -1289,7 +1292,7 @@ _adaptive_max_pool2d_packet = packet('adaptive_max_pool2d', 'pool', ('adaptive_m
 _adaptive_max_pool2d_kernels = overload('adaptive_max_pool2d', 'pool').cache
 _adaptive_max_pool3d_packet = packet('adaptive_max_pool3d', 'pool', ('adaptive_max_pool3d',))
 _adaptive_max_pool3d_kernels = overload('adaptive_max_pool3d', 'pool').cache
-_add_packet = packet('add', 'elementwise', ('add.Tensor',))
+_add_packet = packet('add', 'elementwise', ('add.Tensor', 'add.Scalar'))
 _add_Tensor_kernels = overload('add.Tensor', 'elementwise').cache
 _add_out_kernels = overload('add.out', 'elementwise').cache
 _add__packet = packet('add_', 'elementwise', ('add_.Tensor',))
@@ -1729,7 +1732,7 @@ _digamma__packet = packet('digamma_', 'special', ('digamma_',))
 _digamma__kernels = overload('digamma_', 'special').cache
 _dist_packet = packet('dist', 'elementwise', ('dist',))
 _dist_kernels = overload('dist', 'elementwise').cache
-_div_packet = packet('div', 'elementwise', ('div.Tensor', 'div.Tensor_mode'))
+_div_packet = packet('div', 'elementwise', ('div.Tensor', 'div.Scalar', 'div.Tensor_mode'))
 _div_Tensor_kernels = overload('div.Tensor', 'elementwise').cache
 _div_out_kernels = overload('div.out', 'elementwise').cache
 _div_Tensor_mode_kernels = overload('div.Tensor_mode', 'elementwise').cache
@@ -2561,7 +2564,7 @@ _mse_loss_kernels = overload('mse_loss', 'loss').cache
 _msort_packet = packet('msort', 'sort', ('msort',))
 _msort_kernels = overload('msort', 'sort').cache
 _msort_out_kernels = overload('msort.out', 'sort').cache
-_mul_packet = packet('mul', 'elementwise', ('mul.Tensor',))
+_mul_packet = packet('mul', 'elementwise', ('mul.Tensor', 'mul.Scalar'))
 _mul_Tensor_kernels = overload('mul.Tensor', 'elementwise').cache
 _mul_out_kernels = overload('mul.out', 'elementwise').cache
 _mul__packet = packet('mul_', 'elementwise', ('mul_.Tensor',))
@@ -3303,7 +3306,7 @@ _std_mean_dim_kernels = overload('std_mean.dim', 'reduction').cache
 _std_mean_correction_kernels = overload('std_mean.correction', 'reduction').cache
 _stft_packet = packet('stft', 'fft', ('stft.center',))
 _stft_center_kernels = overload('stft.center', 'fft').cache
-_sub_packet = packet('sub', 'elementwise', ('sub.Tensor',))
+_sub_packet = packet('sub', 'elementwise', ('sub.Tensor', 'sub.Scalar'))
 _sub_Tensor_kernels = overload('sub.Tensor', 'elementwise').cache
 _sub_out_kernels = overload('sub.out', 'elementwise').cache
 _sub__packet = packet('sub_', 'elementwise', ('sub_.Tensor',))
@@ -6975,6 +6978,36 @@ def _prelu_kernel_backward(_grad_output=MISSING, _input=MISSING, _weight=MISSING
         _prelu_kernel_backward, _aten_prelu_kernel_backward_packet, (_grad_output, _input, _weight),
         (more, input, weight),
         ('input', 'weight'), args, kwargs,
+    )
+
+def _reshape_alias(_input=MISSING, _size=MISSING, _stride=MISSING, /, more=MISSING, size=MISSING, stride=MISSING, *args, **kwargs):
+    """_reshape_alias(input, size, stride) -> Tensor"""
+    if _size is not MISSING:
+        if size is not MISSING: kwargs['size'] = size
+        size = _size
+    if _stride is not MISSING:
+        if stride is not MISSING: kwargs['stride'] = stride
+        stride = _stride
+    if more is MISSING and not kwargs:
+        try:
+            ints_of_size = int_tuple(size)
+            ints_of_stride = int_tuple(stride)
+            if (
+                _input.__class__ in TENSORS
+                and ints_of_size is not None
+                and ints_of_stride is not None
+            ):
+                return _aten_reshape_alias_kernels[_input._keys | tls.mode](
+                    _input,
+                    ints_of_size,
+                    ints_of_stride,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _reshape_alias, _aten_reshape_alias_packet, (_input, _size, _stride),
+        (more, size, stride),
+        ('size', 'stride'), args, kwargs,
     )
 
 def _reshape_alias_copy(_input=MISSING, _size=MISSING, _stride=MISSING, /, more=MISSING, size=MISSING, stride=MISSING, out=MISSING, *args, **kwargs):
@@ -32920,6 +32953,7 @@ NAMESPACES = {
         ('_norm_over', '_norm_over'),
         ('_pad_circular', '_pad_circular'),
         ('_prelu_kernel_backward', '_prelu_kernel_backward'),
+        ('_reshape_alias', '_reshape_alias'),
         ('_trilinear', '_trilinear'),
         ('_upsample_bicubic2d_aa_backward', '_upsample_bicubic2d_aa_backward'),
         ('_upsample_bilinear2d_aa_backward', '_upsample_bilinear2d_aa_backward'),

@@ -254,11 +254,12 @@ def signatures_of(packet: Packet, method: bool) -> list[Signature]:
     found = cached.get(method)
     if found is None:
         wanted = "method" if method else "function"
-        found = cached[method] = [
-            signature for o in packet.overloads()
-            if wanted in o.declaration.variants or o.declaration.form == "functional" and not o.declaration.variants
-            for signature in _forms(o, method)
-        ]  # fmt: skip
+        overloads = [o for o in packet.overloads() if wanted in o.declaration.variants]
+        if not overloads:  # what Python does not see is called under its own name alone
+            overloads = [
+                o for o in packet.overloads() if o.declaration.form == "functional" and not o.declaration.variants
+            ]
+        found = cached[method] = [signature for o in overloads for signature in _forms(o, method)]
     return found
 
 

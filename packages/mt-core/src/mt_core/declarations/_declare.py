@@ -86,6 +86,8 @@ class Declaration:
         Of an ``out`` with another number of elements, but some, it is warned that it is resized.
     out_is_internal : bool
         The ``out=`` form is an operator that no Python function has: ``torch.ops`` alone reaches it.
+    writes : int
+        How often PyTorch writes to a result with elements while it makes it: the version that the new tensor has.
     apart_first : bool
         An ``out`` that shares memory with what it is kept apart from is refused before it gets the result's shape.
     """
@@ -125,6 +127,7 @@ class Declaration:
         "shaped_as",
         "out_is_internal",
         "apart_first",
+        "writes",
     )
 
     def __init__(
@@ -162,6 +165,7 @@ class Declaration:
         shaped_as: str = "",
         out_is_internal: bool = False,
         apart_first: bool = False,
+        writes: int = 0,
     ) -> None:
         self.schema = schema
         self.family = family
@@ -195,6 +199,7 @@ class Declaration:
         self.shaped_as = shaped_as
         self.out_is_internal = out_is_internal
         self.apart_first = apart_first
+        self.writes = writes
         self.inplace: str | None = None
         self.out: str | None = None
         if (check if kind != "elementwise" else dtypes) is not None:
@@ -266,6 +271,7 @@ class Facts(TypedDict, total=False):
     shaped_as: str
     out_is_internal: bool
     apart_first: bool
+    writes: int
 
 
 class Options(Facts, total=False):

@@ -111,6 +111,9 @@ family.binary(
 )
 family.binary("div.Tensor", promotion=FLOAT, numbers="self other", wide="other", check=Supported(_div_kernel, _DIVISIBLE),
            doc="self / other, broadcast; integers give the default float.")  # fmt: skip
+# Arithmetic with a number inside of other operators, which is recorded apart: a call from Python makes its number a tensor.
+for _name, _alpha in (("add", ", Scalar alpha=1"), ("sub", ", Scalar alpha=1"), ("mul", ""), ("div", "")):
+    family.composite(f"{_name}.Scalar(Tensor self, Scalar other{_alpha}) -> Tensor", variants="")
 family.elementwise(
     "div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor",
     promotion=DIVISION, inplace=True, out="out_mode", numbers="self other", wide="other", check=Supported(_rounding_kernel, _ORDERED, also=_check_rounding_mode),

@@ -284,6 +284,7 @@ family.composite(
     "one_hot(Tensor self, int num_classes=-1) -> Tensor",
     variants="function",
     namespace="torch._C._nn",
+    writes=2,
     doc="int64 vectors with a 1 at each index.",
 )
 family.composite(

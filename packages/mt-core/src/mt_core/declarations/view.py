@@ -6,6 +6,7 @@ from ._declare import Family
 
 family = Family("view")
 
+family.view("_reshape_alias(Tensor(a) self, int[] size, int[] stride) -> Tensor(a)", variants="")
 family.view(
     "view(Tensor(a) self, int[] size) -> Tensor(a)",
     variants="method",

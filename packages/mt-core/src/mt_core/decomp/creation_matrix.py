@@ -108,8 +108,14 @@ def vander(x: Any, N: int | None, increasing: bool) -> Any:
     d = dtypes.promote_types(x.dtype, dtypes.int64)
     if count < 2:
         return x.new_ones((x.shape[0], count), dtype=d)
-    powers = ops.linalg_vander(x.to(d), N=count)
-    return powers if increasing else powers.flip((-1,))
+    if not increasing:
+        return ops.linalg_vander(x.to(d), N=count).flip((-1,))
+    powers = x.new_empty((x.shape[0], count), dtype=d)
+    powers.select(1, 0).fill_(1)
+    rest = powers.narrow(1, 1, count - 1)
+    rest.copy_(x.unsqueeze(-1))
+    rest.copy_(rest.cumprod(1))
+    return powers
 
 
 @composite("fill.Scalar", explicit=True)

@@ -21,6 +21,26 @@ def rsub_number(self: Any, other: Any, alpha: Any) -> Any:
     return ops.add(ops.mul(self, -alpha), other)
 
 
+@composite("add.Scalar", explicit=True)
+def add_number(self: Any, other: Any, alpha: Any) -> Any:
+    return ops.add(self, other, alpha=alpha)
+
+
+@composite("sub.Scalar", explicit=True)
+def sub_number(self: Any, other: Any, alpha: Any) -> Any:
+    return ops.sub(self, other, alpha=alpha)
+
+
+@composite("mul.Scalar", explicit=True)
+def mul_number(self: Any, other: Any) -> Any:
+    return ops.mul(self, other)
+
+
+@composite("div.Scalar", explicit=True)
+def div_number(self: Any, other: Any) -> Any:
+    return ops.div(self, other)
+
+
 @composite("neg", explicit=True)
 def neg(self: Any) -> Any:
     """Of a complex number both parts: times -1 + 0j, an infinite part would make a NaN of the other."""

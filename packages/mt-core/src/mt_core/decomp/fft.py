@@ -336,8 +336,8 @@ def stft(
     shape = _full_window(window, length, n_fft, signal)
     if shape is not None:
         frames = frames * shape
-    spectrum = _spectra(frames, onesided, normalized).transpose(1, 2)
-    result = spectrum if self.dim() == 2 else spectrum.squeeze(0)
+    spectrum = _spectra(frames, onesided, normalized).transpose_(1, 2)
+    result = spectrum if self.dim() == 2 else spectrum.squeeze_(0)
     if return_complex:
         return result
     warn_once(_REAL_RESULT)

@@ -37,10 +37,10 @@ def _two_dims(self: Any, dim: Ints, name: str = "linalg.matrix_norm") -> Ints:
 def _singular_values(self: Any, dims: Ints, keepdim: bool, combine: Any) -> Any:
     values = ops.linalg_svdvals(self.permute([*[d for d in range(self.dim()) if d not in dims], *dims]))
     result = combine(values)
-    if keepdim:
-        for d in sorted(dims):
-            result = result.unsqueeze(d)
-    return result
+    if not keepdim:
+        return result
+    order = [*[d for d in range(self.dim()) if d not in dims], *dims]
+    return result.unsqueeze(-1).unsqueeze(-1).permute([order.index(d) for d in range(self.dim())])
 
 
 @composite("linalg_matrix_norm")
@@ -340,7 +340,7 @@ def cholesky(self: Any, upper: bool) -> Any:
     return factor
 
 
-@composite("cholesky")
+@composite("cholesky", explicit=True)
 def cholesky_(self: Any, upper: bool) -> Any:
     """self (*, N, N) -> (*, N, N)."""
     warn_once(
@@ -409,7 +409,7 @@ def frobenius_norm(self: Any, dim: Ints, keepdim: bool) -> Any:
             "norm(): input dtype should be either floating point or complex. "
             f"Got {scalar_type_name(self._dtype)} instead."
         )
-    return ops.linalg_vector_norm(self, 2, dim, keepdim)
+    return ops._norm_over(self, 2, dim, keepdim)
 
 
 def _nuclear_norm(self: Any, dim: Ints, keepdim: bool) -> Any:

@@ -41,7 +41,7 @@ def lu_factor(A: Any, pivot: bool) -> Any:
     return LU, pivots
 
 
-@composite("linalg_lu")
+@composite("linalg_lu", explicit=True)
 def lu(A: Any, pivot: bool) -> Any:
     """A (*, M, N) -> P (*, M, M), L (*, M, K), U (*, K, N), K = min(M, N)."""
     if A.dim() < 2:
@@ -99,7 +99,7 @@ def _check_square(A: Any, name: str) -> None:
         )
 
 
-@composite("linalg_lu_solve")
+@composite("linalg_lu_solve", explicit=True)
 def linalg_lu_solve(LU: Any, pivots: Any, B: Any, left: bool, adjoint: bool) -> Any:
     """LU (*, N, N), pivots (*, N), B (*, N, K) -> (*, N, K); B (*, K, N) from the right."""
     _check_lu_solve(LU, pivots, B, left)
@@ -123,7 +123,7 @@ def lu_solve(self: Any, LU_data: Any, LU_pivots: Any) -> Any:
         "\nNote that torch.linalg.lu_solve has its arguments reversed.\nX = torch.lu_solve(B, LU, pivots)\nshould be "
         "replaced with\nX = torch.linalg.lu_solve(LU, pivots, B)"
     )
-    return linalg_lu_solve(LU_data, LU_pivots, self, True, False)
+    return ops.linalg_lu_solve(LU_data, LU_pivots, self)
 
 
 # LDL
@@ -201,7 +201,7 @@ def orgqr(self: Any, input2: Any) -> Any:
     return ops.linalg_householder_product(self, input2)
 
 
-@composite("ormqr")
+@composite("ormqr", explicit=True)
 def ormqr(self: Any, input2: Any, input3: Any, left: bool, transpose: bool) -> Any:
     """self (*, M, K) reflectors, input2 (*, K), input3 (*, M, N) -> (*, M, N); input3 (*, N, M) from the right."""
     _check_ormqr(self, input2, input3, left)
@@ -269,7 +269,7 @@ def _check_pair(b: Any, A: Any, name: str) -> None:
         )
 
 
-@composite("triangular_solve")
+@composite("triangular_solve", explicit=True)
 def triangular_solve(self: Any, A: Any, upper: bool, transpose: bool, unitriangular: bool) -> Any:
     """self (*, N, K), A (*, N, N) -> solution (*, N, K), A as it was read (*, N, N)."""
     warn_once(
@@ -374,7 +374,7 @@ def matrix_rank(input: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
     if rtol is None:
         _require_precision(input)
     if not input.numel():
-        return input.new_zeros(input.shape[:-2], dtype=dtypes.int64)
+        return input.new_empty(input.shape[:-2], dtype=dtypes.int64).zero_()
     values = ops.linalg_eigvalsh(input).abs() if hermitian else ops.linalg_svdvals(input)
     if rtol is None:
         default = 0.0 if atol is not None else dtypes.finfo(values.dtype).eps * max(input.shape[-2:])
@@ -385,7 +385,8 @@ def matrix_rank(input: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
     bound = rtol * values.amax(-1)
     if atol is not None:
         bound = ops.maximum(atol, bound)
-    return (values > bound.unsqueeze(-1)).sum(-1)
+    rank = input.new_empty(input.shape[:-2], dtype=dtypes.int64)
+    return ops.sum(values > bound.unsqueeze(-1), -1, out=rank)
 
 
 def _check_rank(input: Any) -> None:
@@ -428,19 +429,20 @@ def cond(self: Any, p: Any) -> Any:
         return _cond_by_inverse(self, order)
     values = ops.linalg_svdvals(self)
     if not values.shape[-1]:
-        return values.new_zeros(values.shape[:-1])
-    largest, smallest = values.select(-1, 0), values.select(-1, -1)
-    return largest / smallest if order > 0 else smallest / largest
+        return values.new_empty(values.shape[:-1]).zero_()
+    largest, smallest = values.narrow(-1, 0, 1), values.narrow(-1, -1, 1)
+    return (largest / smallest if order > 0 else smallest / largest).squeeze(-1)
 
 
 def _cond_by_inverse(self: Any, order: Any) -> Any:
     if isinstance(order, float) and not self.numel():
-        return self.abs().new_zeros(self.shape[:-2])
+        return self.abs().new_empty(self.shape[:-2]).zero_()
     _check_square(self, f"linalg.cond(ord={order if isinstance(order, str) else f'{order:g}'})")
     inverse, info = ops.linalg_inv_ex(self)
-    result = ops.linalg_matrix_norm(self, order) * ops.linalg_matrix_norm(inverse, order)
     # A matrix that has no inverse, whatever stands in its place, is infinitely far from having one.
-    return result.masked_fill((info != 0) | result.isnan(), math.inf)
+    inverse = inverse.masked_fill((info != 0).unsqueeze(-1).unsqueeze(-1), math.inf)
+    result = ops.linalg_matrix_norm(self, order) * ops.linalg_matrix_norm(inverse, order)
+    return result.nan_to_num_(math.inf, math.inf, -math.inf)
 
 
 @composite("linalg_cond.p_str")

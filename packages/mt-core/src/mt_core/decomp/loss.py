@@ -19,6 +19,7 @@ from ..hollow import is_hollow, seen_through
 from ..layout import broadcast_shapes
 from ..promotion import result_type_of
 from ..tensor import new_tensor
+from ._numbers import divided, times
 
 _NONE, _MEAN, _SUM = range(3)
 
@@ -223,7 +224,7 @@ def _probability_loss(
     total = -loss.sum()
     if reduction == _SUM:
         return total
-    return total / (self.numel() // max(classes, 1)) if self.numel() else total * math.nan
+    return divided(total, self.numel() // max(classes, 1)) if self.numel() else times(total, math.nan)
 
 
 def _smoothed_loss(
@@ -257,10 +258,22 @@ def binary_cross_entropy(self: Any, target: Any, weight: Any, reduction: int) ->
     _require_shape_of_result(self, target, weight)
     if weight is not None:
         _require_cast(result_type_of((self, weight)), self._dtype)
-    if self.numel() and not self.is_meta and bool(seen_through((self < 0) | (self > 1)).any()):
-        raise RuntimeError("all elements of input should be between 0 and 1")
+    if self.numel() and not self.is_meta:
+        _require_probabilities(self, target)
     loss = (target - 1) * ops._bounded_log(_number_less(1, self)) - target * ops._bounded_log(self)
     return _reduced_in_place(loss if weight is None else (loss * weight).to(self._dtype), reduction)
+
+
+def _require_probabilities(self: Any, target: Any) -> None:
+    """Refuse what is not between 0 and 1, NaN too: the first place, and there the input before the target."""
+    wrong = [~((t >= 0) & (t <= 1)) for t in (self.detach(), target.detach())]
+    either = wrong[0] | wrong[1]
+    if not bool(seen_through(either).any()):
+        return
+    wrong = [seen_through(places & either).reshape(-1) for places in wrong]
+    first = [int(places.to(dtypes.uint8).argmax()) if bool(places.any()) else places.numel() for places in wrong]
+    name = "input" if first[0] <= first[1] else "target"
+    raise RuntimeError(f"all elements of {name} should be between 0 and 1")
 
 
 @composite("binary_cross_entropy_with_logits", explicit=True)
@@ -387,10 +400,14 @@ def multilabel_margin_loss(self: Any, target: Any, reduction: int) -> Any:
         )
     if tuple(self.shape) != tuple(target.shape):
         raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(self.shape)}")
-    if target.numel() and not target.is_meta:
-        _require_places(target, self.shape[-1] if self.dim() else 1)
+    if target.numel():
+        if not target.is_meta:
+            _require_places(target, self.shape[-1] if self.dim() else 1)
+        _require_floating(self, "multilabel_margin_loss_forward_out_frame")
+        _require_labels(target)
+    else:  # no label is looked at
+        target = target.to(dtypes.int64)
     _require_floating(self, "multilabel_margin_loss_forward_out_frame")
-    _require_labels(target)
     if not self.dim():
         self, target, scalar = self.reshape(1, 1), target.reshape(1, 1), True
     else:

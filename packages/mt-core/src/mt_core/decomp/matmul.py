@@ -219,4 +219,7 @@ def kron(self: Any, other: Any) -> Any:
     a, b = ((1,) * (ndim - t.dim()) + tuple(t.shape) for t in (self, other))
     left = self.reshape([n for size in a for n in (size, 1)])
     right = other.reshape([n for size in b for n in (1, size)])
-    return ops._unsafe_view(left * right, [n * m for n, m in zip(a, b, strict=True)])
+    product = left * right
+    sizes = [n * m for n, m in zip(a, b, strict=True)]
+    product.detach().view(sizes)  # refuses strides that do not merge, which the product has from its factors
+    return ops._unsafe_view(product, sizes)

@@ -13,14 +13,11 @@ def norm_except_dim(v: Any, pow: int, dim: int) -> Any:
     """v (*L, N, *R) -> (1, ..., N, ..., 1), at `dim`; () for -1."""
     if dim == -1:
         return v.norm(pow)
-    others = [other for other in range(v.dim()) if other != dim]
-    if len(others) == v.dim():
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-v.dim()}, {v.dim() - 1}], but got {dim})"
-        )
-    if not others:
-        return v.abs()
-    return v.norm(pow, others, keepdim=True)
+    if dim == 0:
+        return ops._norm_over(v.contiguous().view(v.size(0), -1), pow, (1,)).view(v.size(0), *(1,) * (v.dim() - 1))
+    if dim == v.dim() - 1:
+        return ops._norm_over(v.contiguous().view(-1, v.shape[-1]), pow, (0,)).view(*(1,) * dim, v.shape[-1])
+    return norm_except_dim(v.transpose(0, dim), pow, 0).transpose(0, dim)
 
 
 @composite("_weight_norm")

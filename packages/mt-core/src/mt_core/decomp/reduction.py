@@ -80,4 +80,7 @@ def sum_to_size(self: Any, size: tuple[int, ...]) -> Any:
     dims = [*range(lead), *widened]
     if not dims:
         return self if self.dtype.category >= 2 or self.dtype is dtypes.int64 else self.to(dtypes.int64)
-    return self.sum(tuple(dims), keepdim=True).view(size)
+    if not size:
+        return self.sum()
+    total = self.sum(tuple(dims), keepdim=True)
+    return total.view(size) if lead else total

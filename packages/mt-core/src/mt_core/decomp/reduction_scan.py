@@ -10,8 +10,10 @@ from .. import dtypes
 from ..api import _functions as ops
 from ..declarations._checks import COMPLEX, COMPLEX_HALF, FLOAT8, REAL, Supported
 from ..dispatch.registry import register_composite as composite
+from ..layout import broadcast_shapes
 from ..return_types import struct_sequence
 from ..tensor import wrap_dim
+from ._numbers import divided, times
 
 Ints = tuple[int, ...]
 
@@ -125,46 +127,54 @@ def _quantile(self: Any, q: Any, dim: int | None, keepdim: bool, interpolation: 
         )
     if bool(((q < 0) | (q > 1)).any()):
         raise RuntimeError("quantile() q values must be in the range [0, 1]")
-    ndim = self.dim()
     if dim is not None:
-        wrap_dim(dim, ndim)
-    rows = self.reshape(-1) if dim is None else self.movedim(dim, -1) if ndim else self.reshape(1)
-    ordered = rows.sort(-1)[0]
-    levels = q.reshape(-1)
-    nan = rows.isnan()
-    if skip_nan:
-        last = (~nan).sum(-1, keepdim=True).to(self.dtype) - 1
-        rank = levels * last.clamp_min(0)
-    else:
-        rank = (levels * (rows.shape[-1] - 1)).expand((*rows.shape[:-1], levels.shape[0]))
-        rank = rank.masked_fill(nan.any(-1, keepdim=True), rows.shape[-1] - 1)
-    picked = _interpolated(ordered, rank, interpolation)
-    picked = picked.movedim(-1, 0)
-    if keepdim:
-        shape = (
-            [1] * ndim
-            if dim is None
-            else [1 if i == dim % ndim else n for i, n in enumerate(self.shape)]
-            if ndim
-            else []
-        )
-        picked = picked.reshape((levels.shape[0], *shape))
-    elif not ndim:
-        picked = picked.reshape((levels.shape[0],))
-    return picked.squeeze(0) if q.dim() == 0 else picked
+        dim = wrap_dim(dim, self.dim())
+    ordered = _ordered_last(self, dim)
+    ordered = ordered.view((*_shape_over(self, dim, keepdim), ordered.shape[-1]))
+    picked = _interpolated(ordered, (_ranks_of_numbers if skip_nan else _ranks)(ordered, q), interpolation)
+    return picked.unsqueeze_(0).transpose_(0, -1).squeeze_(-1) if q.dim() else picked.squeeze_(-1)
 
 
-def _interpolated(ordered: Any, rank: Any, interpolation: str) -> Any:
+def _ordered_last(self: Any, dim: int | None) -> Any:
+    """The elements to choose from in ascending order: all of them, or those along `dim`, moved to the end."""
+    if dim is None:
+        return self.flatten().sort()[0]
+    return (self if dim == self.dim() - 1 else self.unsqueeze(-1).transpose(dim, -1)).sort()[0]
+
+
+def _shape_over(self: Any, dim: int | None, keepdim: bool) -> tuple[int, ...]:
+    """The shape that is left when `dim`, or all, is reduced."""
+    kept = (1,) if keepdim else ()
+    if dim is None or not self.dim():
+        return kept * self.dim()
+    return (*self.shape[:dim], *kept, *self.shape[dim + 1 :])
+
+
+def _ranks(ordered: Any, q: Any) -> Any:
+    """Fractional positions; the last, where NaN is sorted to, for lines that have one."""
+    last = ordered.shape[-1] - 1
+    ranks, nan = times(q, last), ordered.isnan().any(-1, True)
+    return ranks.expand(broadcast_shapes([tuple(ranks.shape), tuple(nan.shape)])).masked_fill(nan, last)
+
+
+def _ranks_of_numbers(ordered: Any, q: Any) -> Any:
+    """Fractional positions among the elements that are numbers; the first where none is."""
+    ranks = q * (ordered.isnan().logical_not_().sum(-1, keepdim=True) - 1)
+    return ranks.masked_fill_(ranks < 0, 0)
+
+
+#: What these turn a fractional position into, in place; the others blend its two neighbours.
+_ROUNDED = {"nearest": "round_", "lower": "floor_", "higher": "ceil_"}
+
+
+def _interpolated(ordered: Any, ranks: Any, interpolation: str) -> Any:
     """Values at fractional positions of the last dimension."""
-    if interpolation == "nearest":
-        return ordered.gather(-1, rank.round().to(dtypes.int64))
-    low = rank.floor() if interpolation != "higher" else rank.ceil()
-    below = ordered.gather(-1, low.to(dtypes.int64))
-    if interpolation in ("lower", "higher"):
-        return below
-    above = ordered.gather(-1, rank.ceil().to(dtypes.int64))
-    weight = ops.full_like(rank, 0.5) if interpolation == "midpoint" else rank - low
-    return below.lerp(above, weight)
+    if interpolation in _ROUNDED:
+        return ordered.gather(-1, getattr(ranks, _ROUNDED[interpolation])().to(dtypes.int64))
+    low = ranks.to(dtypes.int64)
+    below = ordered.gather(-1, low)
+    weight = ops.full_like(ranks, 0.5) if interpolation == "midpoint" else ranks - low
+    return below.lerp_(ordered.gather(-1, ranks.ceil_().to(dtypes.int64)), weight)
 
 
 def _as_level(self: Any, q: float) -> Any:
@@ -231,7 +241,7 @@ def trapezoid_dx(y: Any, dx: Any, dim: int) -> Any:
         return _without(y, dim)
     _check_spacing("trapezoid", dx)
     ends = y.select(dim, 0) + y.select(dim, -1)
-    return (y.sum(dim) - ends * 0.5) * dx
+    return times(y.sum(dim) - times(ends, 0.5), dx)
 
 
 @composite("trapezoid.x", "trapz.x")
@@ -240,7 +250,7 @@ def trapezoid_x(y: Any, x: Any, dim: int) -> Any:
     dim = _sample_dim(y, wrap_dim(dim, y.dim()))
     if y.shape[dim] == 0:
         return _without(y, dim)
-    return (_neighbours(y, dim) * _steps("trapezoid", x, y, dim)).sum(dim) / 2.0
+    return divided((_neighbours(y, dim) * _steps("trapezoid", x, y, dim)).sum(dim), 2.0)
 
 
 @composite("cumulative_trapezoid.dx")
@@ -250,7 +260,7 @@ def cumulative_trapezoid_dx(y: Any, dx: Any, dim: int) -> Any:
     if y.shape[dim] == 0:
         return y.new_zeros(y.shape)
     _check_spacing("cumulative_trapezoid", dx)
-    return (_neighbours(y, dim) * (dx / 2.0)).cumsum(dim)
+    return times(_neighbours(y, dim), dx / 2.0).cumsum(dim)
 
 
 @composite("cumulative_trapezoid.x")
@@ -259,7 +269,7 @@ def cumulative_trapezoid_x(y: Any, x: Any, dim: int) -> Any:
     dim = _cumulative_dim(y, dim)
     if y.shape[dim] == 0:
         return y.new_zeros(y.shape)
-    return (_neighbours(y, dim) * _steps("cumulative_trapezoid", x, y, dim)).cumsum(dim) / 2.0
+    return divided((_neighbours(y, dim) * _steps("cumulative_trapezoid", x, y, dim)).cumsum(dim), 2.0)
 
 
 def _check_weights(name: str, weights: Any, count: int) -> None:

@@ -10,7 +10,7 @@ from ..dispatch.registry import register_composite as composite
 from ..promotion import dtype_of_number
 
 
-@composite("sort")
+@composite("sort", explicit=True)
 def sort(self: Any, dim: int, descending: bool) -> Any:
     return ops.sort(self, stable=False, dim=dim, descending=descending)
 
@@ -36,7 +36,7 @@ def unique(self: Any, sorted: bool, return_inverse: bool) -> tuple[Any, Any]:
 @composite("msort")
 def msort(self: Any) -> Any:
     """self (N, *) -> (N, *), sorted along its first dimension."""
-    return ops.sort(self, stable=False, dim=0)[0]
+    return ops.sort(self, dim=0)[0]
 
 
 @composite("searchsorted.Scalar")

@@ -10,13 +10,14 @@ from ..api import _functions as ops
 from ..dispatch.registry import register_composite as composite
 from ..dispatch.writing import check_castable
 from ._aliases import register_aliases
+from ._numbers import times
 
 register_aliases("special")
 
 
 @composite("special_ndtr")
 def ndtr(self: Any) -> Any:
-    return (1 + ops.erf(self * math.sqrt(0.5))) * 0.5
+    return times(1 + ops.erf(times(self, math.sqrt(0.5))), 0.5)
 
 
 @composite("polygamma_")
@@ -33,6 +34,7 @@ def mvlgamma(self: Any, p: int) -> Any:
         raise RuntimeError("p has to be greater than or equal to 1")
     if self.dtype is dtypes.bool:
         raise RuntimeError("The input tensor may not be a boolean tensor.")
+    self = self.contiguous()
     total = ops.lgamma(self)
     for k in range(1, p):
         total = total + ops.lgamma(self - 0.5 * k)

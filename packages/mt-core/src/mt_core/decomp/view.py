@@ -16,6 +16,7 @@ from ..state import tls
 from ..tensor import wrap_dim
 
 _view = overload("view", "view").cache
+_reshape_alias = overload("_reshape_alias", "view").cache
 
 Ints = tuple[int, ...]
 
@@ -25,8 +26,9 @@ def reshape(self: Any, shape: Ints) -> Any:
     if not self._keys & STRIDED:
         return _view[self._keys | tls.mode](self, shape)
     new_shape = infer_size(shape, self.numel())
-    if view_strides(self._array.shape, self.stride(), new_shape) is not None:
-        return self.view(new_shape)
+    strides = view_strides(self._array.shape, self.stride(), new_shape)
+    if strides is not None:
+        return _reshape_alias[self._keys | tls.mode](self, new_shape, strides)
     return ops._unsafe_view(self.clone(memory_format=contiguous_format), new_shape)
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..cell import cell_of
 from ..dtypes import dtype
 from ..keys import AUTOGRAD, META
 from ..state import excluding
@@ -24,7 +25,7 @@ from .lookup import composite_of
 from .memory import share_memory
 from .registry import CONTRACT_KERNELS, Overload, load_family
 
-__all__ = ["build", "build_inplace", "making_new", "standing_in", "unrecorded"]
+__all__ = ["build", "build_inplace", "counting", "making_new", "standing_in", "unrecorded"]
 
 Callee = Callable[..., Any]
 
@@ -51,18 +52,34 @@ def unrecorded(function: Callee) -> Callee:
 
 
 def making_new(function: Callee) -> Callee:
-    """`unrecorded`, of an operator that makes tensors: how they were made does not count as writing to them."""
+    """`unrecorded`, of an operator that makes tensors: writes and views while they were made do not count."""
     run = unrecorded(function)
 
     def made(*args: Any) -> Any:
         result = run(*args)
         for tensor in tensors_in((result,)):
             cell = tensor._cell
-            if cell is not None and cell.version and all(cell is not given._cell for given in tensors_in(args)):
+            if cell is not None and all(cell is not given._cell for given in tensors_in(args)):
                 cell.version = 0
+                tensor._base = None
         return result
 
     return made
+
+
+def counting(overload: Overload, function: Callee) -> Callee:
+    """What gives new results the version that the declaration says they have."""
+    writes = overload.declaration.writes
+    if not writes or overload.declaration.form != "functional":
+        return function
+
+    def counted(*args: Any) -> Any:
+        result = function(*args)
+        if result.numel():
+            cell_of(result).version = writes
+        return result
+
+    return counted
 
 
 def _allowed(rule: Callee | None, function: Callee) -> Callee:

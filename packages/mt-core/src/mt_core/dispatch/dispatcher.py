@@ -302,8 +302,8 @@ def _backend_slot(overload: Overload, key: int, call_keys: int) -> Callee:
         raise missing_kernel(overload, effective_keys(call_keys))
     # The meta device has no kernels that would meet another device's arrays; its rules accept what PyTorch's accept.
     if several or call_keys & OTHER_INDEX and key != META:
-        return on_one_device(overload, key, backend_for(key), built, as_numbers)
-    return built
+        built = on_one_device(overload, key, backend_for(key), built, as_numbers)
+    return composed.counting(overload, built)
 
 
 def _under_rule(overload: Overload, key: int, call_keys: int) -> Callee | None:
@@ -331,7 +331,8 @@ def _made_of_operators(overload: Overload) -> Callee | None:
 
 def _carried_out(overload: Overload, composite: Composite) -> Callee:
     """A composite that refuses what its declaration does, and hands over what its schema says."""
-    return executors.with_named_results(overload, asked_before(overload, composite.function))
+    carried_out = executors.with_named_results(overload, asked_before(overload, composite.function))
+    return composed.counting(overload, carried_out)
 
 
 def missing_kernel(overload: Overload, keys: int) -> NotImplementedError:

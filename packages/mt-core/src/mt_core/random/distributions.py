@@ -307,6 +307,8 @@ def random_limit(dtype: np.dtype) -> int:
 
 def fill_random(out: Array, engine: MersenneTwister) -> None:
     """Integers from 0 to `random_limit`, both included."""
+    if not out.size:  # of a dtype that may have no limit
+        return
     wide = out.dtype.itemsize == 8
     _fill_remainders(out, 0, random_limit(out.dtype) + 1, engine, wide)
 

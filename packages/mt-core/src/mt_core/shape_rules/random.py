@@ -33,6 +33,12 @@ def _require(d: dtype, supported: Collection[dtype], kernel: str) -> None:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{scalar_type_name(d)}'")
 
 
+def _require_to_fill(self: Tensor, supported: Collection[dtype], kernel: str) -> None:
+    """As `_require`, for what has elements: no kernel is chosen to fill nothing."""
+    if self.numel():
+        _require(self._dtype, supported, kernel)
+
+
 # Filling a tensor
 
 
@@ -58,7 +64,7 @@ def uniform(self: Tensor, from_: float, to: float, generator: Any) -> None:
 def normal(self: Tensor, mean: float, std: float, generator: Any) -> None:
     """self (*) -> (*), filled."""
     check_std(std)
-    _require(self._dtype, (*_FLOATING, *_COMPLEX), "normal_kernel_cpu")
+    _require_to_fill(self, (*_FLOATING, *_COMPLEX), "normal_kernel_cpu")
 
 
 def check_std(std: float) -> None:
@@ -77,7 +83,7 @@ def log_normal(self: Tensor, mean: float, std: float, generator: Any) -> None:
     """self (*) -> (*), filled."""
     if not std > 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
-    _require(self._dtype, _FLOATING, "log_normal_cpu")
+    _require_to_fill(self, _FLOATING, "log_normal_cpu")
 
 
 @shape_rule("exponential_")
@@ -85,8 +91,9 @@ def exponential(self: Tensor, lambd: float, generator: Any) -> None:
     """self (*) -> (*), filled."""
     if not lambd > 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
-    _require_continuous(self._dtype, "Exponential", scalar_type_name(self._dtype))
-    _require(self._dtype, _FLOATING, "exponential_cpu")
+    if self.numel():
+        _require_continuous(self._dtype, "Exponential", scalar_type_name(self._dtype))
+    _require_to_fill(self, _FLOATING, "exponential_cpu")
 
 
 @shape_rule("cauchy_")
@@ -111,7 +118,7 @@ def geometric(self: Tensor, p: float, generator: Any) -> None:
     """self (*) -> (*), filled."""
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
-    _require(self._dtype, (*_FLOATING, *_INTEGERS), "geometric_cpu")
+    _require_to_fill(self, (*_FLOATING, *_INTEGERS), "geometric_cpu")
 
 
 @shape_rule("bernoulli_.float")
@@ -119,15 +126,16 @@ def bernoulli(self: Tensor, p: float, generator: Any) -> None:
     """self (*) -> (*), filled."""
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
-    _require(self._dtype, (*_FLOATING, *_INTEGERS, dtypes.bool), "bernoulli_scalar_cpu_")
+    _require_to_fill(self, (*_FLOATING, *_INTEGERS, dtypes.bool), "bernoulli_scalar_cpu_")
 
 
 @shape_rule("bernoulli_.Tensor")
 def bernoulli_tensor(self: Tensor, p: Tensor, generator: Any) -> None:
     """self (*), p broadcast to it -> (*), filled."""
-    _require(self._dtype, (*_FLOATING, *_INTEGERS, dtypes.bool), "bernoulli_tensor_cpu_self_")
+    _require_to_fill(self, (*_FLOATING, *_INTEGERS, dtypes.bool), "bernoulli_tensor_cpu_self_")
     p.detach().expand(self._array.shape)
-    _require(p._dtype, _FLOATING, "bernoulli_tensor_cpu_p_")
+    if self.numel():
+        _require(p._dtype, _FLOATING, "bernoulli_tensor_cpu_p_")
 
 
 # Random integers
@@ -136,7 +144,7 @@ def bernoulli_tensor(self: Tensor, p: Tensor, generator: Any) -> None:
 @shape_rule("random_")
 def random(self: Tensor, generator: Any) -> None:
     """self (*) -> (*), filled."""
-    _require(self._dtype, (*_FLOATING, *_INTEGERS, dtypes.bool), "random_kernel_cpu")
+    _require_to_fill(self, (*_FLOATING, *_INTEGERS, dtypes.bool), "random_kernel_cpu")
 
 
 @shape_rule("random_.to", warns=True)

@@ -85,6 +85,12 @@ def view(self: Any, size: Ints) -> View:
     return View(new_shape, strides, self.storage_offset())
 
 
+@shape_rule("_reshape_alias")
+def reshape_alias(self: Any, size: Ints, stride: Ints) -> View:
+    """self (*S) -> view of another shape of as many elements, whose strides the caller has worked out."""
+    return View(size, stride, self.storage_offset())
+
+
 @shape_rule("view.dtype")
 def view_dtype(self: Any, dtype: Any) -> View:
     """self (*, N) -> view (*, N size / new size), of the other dtype."""

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any, NamedTuple
 
 from ..cell import cell_of
 from ..hollow import HollowArray, hollow_tensor
 from ..keys import INFERENCE, OF_TRANSFORM
 from ..tensor import Tensor
-from .interpreters import Interpreter
+from .interpreters import Interpreter, depth_of
 from .wrapped import alive
 
 __all__ = ["BatchedArray", "Lanes", "batched", "lanes_of", "note_written"]
+
+#: What is said where a program asks for a number that differs between lanes.
+_DEPENDENT = {
+    "item": (
+        "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a "
+        "Tensor, please try to rewrite what you're doing with other operations. If error is occurring somewhere "
+        "inside PyTorch internals, please file a bug report."
+    ),
+    "bool": (
+        "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. We don't support "
+        "that yet, please file an issue at https://github.com/pytorch/pytorch/issues ."
+    ),
+}
 
 
 class BatchedArray(HollowArray):
@@ -22,6 +36,15 @@ class BatchedArray(HollowArray):
     value: Tensor
     dim: int
     level: Interpreter
+
+    def elements_for(self, use: str) -> Tensor:
+        if use in _DEPENDENT:
+            raise RuntimeError(_DEPENDENT[use])
+        return super().elements_for(use)
+
+    def text(self) -> str:
+        value = textwrap.indent(repr(self.value), "    ")
+        return f"BatchedTensor(lvl={depth_of(self.level)}, bdim={self.dim}, value=\n{value}\n)"
 
 
 class Lanes(NamedTuple):

@@ -80,7 +80,7 @@ class VmapInterpreter(Interpreter):
         return result
 
     def _by_rule(self, overload: Overload, rule: Rule, args: tuple[Any, ...]) -> Any:
-        writes = overload.declaration.form == "inplace"
+        writes = overload.schema.is_mutable
         if writes:
             self._refuse_shared(overload, args)
         lanes = self.lanes(overload, args)

@@ -180,7 +180,7 @@ def _moved(value: Tensor, dim: int) -> Tensor:
         raise IndexError(
             f"Dimension out of range (expected to be in range of [{-extent}, {extent - 1}], but got {dim})"
         )
-    return value.movedim(0, dim)
+    return value.movedim(0, dim) if dim else value
 
 
 def _in_chunks(

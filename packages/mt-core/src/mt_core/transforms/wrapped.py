@@ -7,6 +7,7 @@ comes back.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -17,7 +18,7 @@ from ..hollow import HollowArray, hollow_tensor
 from ..keys import INFERENCE, OF_TRANSFORM, TRANSFORMED
 from ..plugins.protocols import CONTRACT
 from ..tensor import Tensor
-from .interpreters import Interpreter, innermost, outside
+from .interpreters import Interpreter, depth_of, innermost, outside
 
 __all__ = ["TransformedLayer", "WrappedArray", "alive", "is_at", "lifted", "mapped", "unwrapped", "wrapped"]
 
@@ -29,6 +30,12 @@ class WrappedArray(HollowArray):
 
     value: Tensor
     level: Interpreter
+
+    def elements_for(self, use: str) -> Tensor:
+        return super().elements_for(use) if use == "memory" else self.value
+
+    def text(self) -> str:
+        return f"GradTrackingTensor(lvl={depth_of(self.level)}, value=\n{textwrap.indent(repr(self.value), '    ')}\n)"
 
 
 def wrapped(value: Tensor, level: Interpreter) -> Tensor:

@@ -155,34 +155,3 @@ def _functional_call(
     args = () if args is None else args if isinstance(args, tuple) else (args,)
     with _reparametrize_module(module, parameters_and_buffers, tie_weights=tie_weights, strict=strict):
         return module(*args, **(kwargs or {}))
-
-
-def functional_call_of_dicts(
-    module: Module,
-    parameter_and_buffer_dicts: dict[str, Tensor] | list[dict[str, Tensor]] | tuple[dict[str, Tensor], ...],
-    args: Any | tuple | None = None,
-    kwargs: dict[str, Any] | None = None,
-    *,
-    tie_weights: bool = True,
-    strict: bool = False,
-) -> Any:
-    """``torch.func.functional_call``: as `functional_call`, from one map or several with different names."""
-    merged = _merged(parameter_and_buffer_dicts)
-    return _functional_call(module, merged, args, kwargs, tie_weights=tie_weights, strict=strict)
-
-
-def _merged(dicts: Any) -> dict[str, Tensor]:
-    """One map of parameters and buffers, from one or several with different names."""
-    if isinstance(dicts, dict):
-        return dicts
-    if not isinstance(dicts, (list, tuple)):
-        raise ValueError(
-            f"Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got {type(dicts)}"
-        )
-    if not all(isinstance(entry, dict) for entry in dicts):
-        raise ValueError("Expected all elements of parameter_and_buffer_dicts to be dictionaries")
-    keys = [key for entry in dicts for key in entry]
-    repeated = sorted({key for key in keys if keys.count(key) > 1})
-    if repeated:
-        raise ValueError(f"{repeated} appeared in multiple dictionaries; behavior of functional call is ambiguous")
-    return {key: value for entry in dicts for key, value in entry.items()}

@@ -38,6 +38,9 @@ tensor_and_number(
     "rsub.Scalar remainder.Scalar fmod.Scalar pow.Tensor_Scalar float_power.Tensor_Scalar copysign.Scalar", 3
 )
 tensor_and_number("rsub.Scalar remainder.Scalar pow.Tensor_Scalar copysign.Scalar", 1.5, low=0.5)
+tensor_and_number("add.Scalar sub.Scalar mul.Scalar div.Scalar", 2.5)
+tensor_and_number("mul.Scalar div.Scalar", 3)
+tensor_and_number("add.Scalar sub.Scalar", 2, 3)
 number_and_tensor("remainder.Scalar_Tensor pow.Scalar float_power.Scalar", 3, low=1, high=4, dtypes=NUMERIC)
 
 cases(

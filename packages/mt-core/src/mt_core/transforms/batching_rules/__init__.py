@@ -7,7 +7,7 @@ the batch dimension in front; `Lanes(value, None)` is a result that all lanes sh
 
 ```python
 @batching_rule("cumsum")
-def cumsum(batch, self, dim, *, dtype=None): ...
+def cumsum(batch, self, dim, dtype=None): ...
 ```
 
 What follows from a declaration needs no rule: elementwise operators, composites (their parts come by again), forms that

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ...dispatch.registry import Overload, load_family
+from ...dispatch.registry import Overload, find_overload, load_family
 from ...promotion import result_type_of
 from ...tensor import wrap_dim
 from ..batched import Lanes
 
-__all__ = ["Batch", "batching_rule", "find_rule", "leading", "over_dims", "pointwise"]
+__all__ = [
+    "Batch",
+    "batching_rule",
+    "behind",
+    "find_rule",
+    "leading",
+    "one_lane",
+    "over_all",
+    "over_dims",
+    "pointwise",
+    "shifted_dims",
+    "trailing",
+]
 
 #: Rule of one operator: (batch, arguments) -> results, the batch dimension in front.
 Rule = Callable[..., Any]
@@ -176,3 +189,43 @@ def shifted_dims(dims: Any, rank: int) -> Any:
     if isinstance(dims, (tuple, list)):
         return [shifted_dims(dim, rank) for dim in dims]
     return wrap_dim(dims, rank) + 1
+
+
+def behind(dim: int, rank: int) -> int:
+    """A dimension that the function sees, counted behind the batch dimension; `rank` is what it sees of them."""
+    return wrap_dim(dim, rank) + 1
+
+
+def one_lane(lanes: Lanes) -> Any:
+    """A tensor with the layout of one lane and no elements, to hear from an operator why it refuses such."""
+    return lanes.value.new_empty(lanes.shape, device="meta")
+
+
+def trailing(*names: str, rank: int) -> None:
+    """Operators of the last `rank` dimensions, whatever stands before them: the hidden dimension does too."""
+
+    def rule(batch: Batch, *args: Any) -> Any:
+        if any(a.rank < rank for a in args if isinstance(a, Lanes)):
+            batch.overload.call(*(one_lane(a) if isinstance(a, Lanes) else a for a in args))
+        return batch.overload.call(*(a.spread(batch.size) if isinstance(a, Lanes) else a for a in args))
+
+    for name in names:
+        batching_rule(name)(rule)
+
+
+def over_all(name: str, by: str, *leading_arguments: Any) -> None:
+    """An operator that takes all elements of a tensor as one row: one of rows, `by`, does the same for each lane.
+
+    Its arguments are the rows (N, *), `leading_arguments` and what the first operator has behind its tensor.
+    """
+
+    def rule(batch: Batch, self: Lanes, *rest: Any) -> Any:
+        result = find_overload(by).call(rows_of(self), *leading_arguments, *rest)
+        return result[0] if isinstance(result, tuple) else result
+
+    batching_rule(name)(rule)
+
+
+def rows_of(lanes: Lanes) -> Any:
+    """The elements of each lane in one row: (batch, elements)."""
+    return lanes.front().reshape(lanes.value.shape[lanes.dim or 0], math.prod(lanes.shape))
