@@ -134,24 +134,3 @@ def test_plain_tensors_pay_nothing(logged: Logged) -> None:
     assert all(key & TORCH_FUNCTION or key >> 25 for key in added), (
         "only calls with the bit, or in a mode, have entries of their own"
     )
-
-
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda cls: mt_core.ones(2).as_subclass(cls),
-        lambda cls: mt_core.Tensor._make_subclass(cls, mt_core.ones(2)),
-        lambda cls: cls(mt_core.ones(2)),
-        lambda cls: cls(2, 3),
-    ],
-)
-def test_classes_with_torch_dispatch_have_no_instances(make: Any) -> None:
-    """Nothing would hand operators to it; until something does, that is said, not passed over."""
-
-    class Dispatched(mt_core.Tensor):
-        @classmethod
-        def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            raise AssertionError("never called")
-
-    with pytest.raises(NotImplementedError, match="Dispatched has __torch_dispatch__, which is not supported"):
-        make(Dispatched)

@@ -12,7 +12,8 @@ from mt_core.autograd_state import is_grad_enabled
 from mt_core.block import block_of
 from mt_core.dispatch.memory import is_dense
 from mt_core.formats import contiguous_format
-from mt_core.keys import AUTOGRAD, MULTI_VIEW, NO_GRAD_VIEW, STRIDED
+from mt_core.keys import AUTOGRAD, MULTI_VIEW, NO_GRAD_VIEW, PYTHON, STRIDED
+from mt_core.state import tls
 from mt_core.tensor import Tensor
 
 __all__ = ["accumulate", "add_to", "new_gradient"]
@@ -72,6 +73,7 @@ def add_to(sums: list[Any], index: int, grad: Tensor, results: Sequence[Any]) ->
     held = _UNSHARED_AT + sum([result is present for result in results])
     if (
         not is_grad_enabled()
+        and not tls.include & PYTHON  # handlers are told of a sum that is new, as in PyTorch
         and references == held
         and present is not grad
         and present.__class__ is grad.__class__ is Tensor
@@ -132,6 +134,9 @@ def accumulate(variable: Tensor, grads: Sequence[Any]) -> None:
 def _first_gradient(variable: Tensor, grads: Sequence[Any]) -> Tensor:
     unshared = _references(grads) == _UNSHARED
     grad = grads[0]
+    if (grad._keys | tls.include) & PYTHON:
+        taken = not is_grad_enabled() and unshared and _has_layout_of(grad, variable)
+        return grad.detach() if taken else new_gradient(grad, variable)  # type: ignore[no-any-return]
     if (
         not is_grad_enabled()
         and unshared

@@ -25,9 +25,9 @@ from .recording import DIFFERENTIABLE, make_output
 from .saved import (
     FREED,
     Packed,
-    SavedOutput,
     SavedTensor,
     check_version,
+    saved_output,
     unpack_input,
     version_of,
 )
@@ -129,7 +129,7 @@ class BackwardCFunction(Node, FunctionCtx):
             return None, 0, None
         edge = edge_of(tensor)
         if edge[0] is self:
-            output = SavedOutput(tensor, edge[1])
+            output = saved_output(tensor, edge[1])
             return pack_item(output), output.cell.version, edge[1]
         return pack_item(tensor), version_of(tensor), None
 

@@ -15,15 +15,16 @@ from typing import Any, NamedTuple
 from mt_core.autograd_state import AutogradState
 from mt_core.dispatch.registry import Overload
 from mt_core.dtypes import scalar_type_name
-from mt_core.keys import AUTOGRAD, MULTI_VIEW, NO_GRAD_VIEW, STRIDED
+from mt_core.keys import AUTOGRAD, MULTI_VIEW, NO_GRAD_VIEW, PYTHON, STRIDED
 from mt_core.schema import Argument, Schema
+from mt_core.state import effective_keys
 from mt_core.tensor_types import tensors_in
 
 from .node import EMPTY_SPEC, LEAF, NO_EDGE, next_sequence_nr, output_spec
 from .operator_node import OperatorNode, keep_spec
 from .recording import DIFFERENTIABLE, edges_of_list, make_output, refuse_gradient, watch
 from .rules import Plan
-from .saved import SavedOutput, version_of
+from .saved import HandledOutput, SavedOutput, version_of
 from .views import edge_of
 
 __all__ = ["recorder"]
@@ -51,6 +52,8 @@ class Pattern(NamedTuple):
     single : bool
         Whether the operator returns a tensor, not a tuple.
     is_view, hands_on_creation, watched : bool
+    handled : bool
+        Whether handlers of ``__torch_dispatch__`` see what is saved.
     """
 
     kinds: tuple[str, ...]
@@ -63,6 +66,7 @@ class Pattern(NamedTuple):
     is_view: bool
     hands_on_creation: bool
     watched: bool
+    handled: bool = False
 
     @property
     def sole(self) -> bool:
@@ -108,6 +112,7 @@ def pattern_of(plan: Plan, overload: Overload, call_keys: int, watched: bool) ->
         # Views that may not be written to say why not, and so do views of theirs.
         hands_on_creation=is_view and bool(call_keys & (NO_GRAD_VIEW | MULTI_VIEW) or watched),
         watched=watched,
+        handled=bool(effective_keys(call_keys) & PYTHON),
     )
 
 
@@ -157,7 +162,8 @@ def _ended(cls: type[OperatorNode], result: Any, args: tuple[Any, ...]) -> Any:
 #: What the lines of a closure call.
 _NAMES: dict[str, Any] = {
     "AUTOGRAD": AUTOGRAD, "AutogradState": AutogradState, "DIFFERENTIABLE": DIFFERENTIABLE, "EMPTY_SPEC": EMPTY_SPEC,
-    "LEAF": LEAF, "NO_EDGE": NO_EDGE, "STRIDED": STRIDED, "SavedOutput": SavedOutput, "edge_of": edge_of,
+    "LEAF": LEAF, "NO_EDGE": NO_EDGE, "STRIDED": STRIDED, "HandledOutput": HandledOutput,
+    "SavedOutput": SavedOutput, "edge_of": edge_of,
     "edges_of_list": edges_of_list, "ended": _ended, "keep_spec": keep_spec, "make_output": make_output,
     "next_sequence_nr": next_sequence_nr, "output_spec": output_spec, "refuse_gradient": refuse_gradient,
     "version_of": version_of, "watch": watch,
@@ -308,7 +314,8 @@ def _saved_input(name: str, i: int, wanted_by: int, pattern: Pattern) -> Iterato
 
 def _saved_result(name: str, position: int, wanted_by: int, pattern: Pattern) -> Iterator[str]:
     item = "result" if pattern.single else f"result[{position}]"
-    saving = [f"{name} = SavedOutput({item}, {position})", f"v{name} = {name}.cell.version"]
+    form = "HandledOutput" if pattern.handled else "SavedOutput"
+    saving = [f"{name} = {form}({item}, {position})", f"v{name} = {name}.cell.version"]
     conditions = [c for c in (_when(wanted_by, pattern), None if pattern.single else f"{item} is not None") if c]
     if not conditions:
         yield from saving

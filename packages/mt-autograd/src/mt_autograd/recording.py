@@ -17,7 +17,7 @@ from .anomaly_mode import note_forward
 from .node import LEAF, NO_EDGE, next_sequence_nr, pairs
 from .operator_node import OperatorNode, keep_spec, pack_item
 from .rules import Plan
-from .saved import SavedOutput, version_of
+from .saved import saved_output, version_of
 from .views import edge_of
 
 __all__ = [
@@ -125,7 +125,7 @@ def saved_outputs(plan: Plan, outputs: Sequence[Any], wanted: int) -> list[Any]:
     saved: list[Any] = []
     for position, wanted_by in plan.saved_outputs:
         if wanted_by & wanted and outputs[position] is not None:
-            output = SavedOutput(outputs[position], position)
+            output = saved_output(outputs[position], position)
             saved += (output, output.cell.version)
         else:
             saved += (None, 0)

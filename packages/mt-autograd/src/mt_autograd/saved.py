@@ -12,7 +12,8 @@ from typing import Any
 
 from mt_core.autograd_state import no_grad
 from mt_core.cell import Cell, cell_of
-from mt_core.keys import AUTOGRAD, INFERENCE
+from mt_core.keys import AUTOGRAD, INFERENCE, PYTHON
+from mt_core.state import tls
 from mt_core.tensor import Tensor, new_tensor
 
 from .anomaly_mode import is_anomaly_enabled
@@ -20,12 +21,14 @@ from .node import NO_EDGE, Edge, materialized, operation_name
 from .views import edge_of, with_history
 
 __all__ = [
+    "HandledOutput",
     "Packed",
     "SavedOutput",
     "SavedTensorHooks",
     "check_version",
     "pack",
     "packing_hooks",
+    "saved_output",
     "version_of",
 ]
 
@@ -72,6 +75,27 @@ class SavedOutput:
         out._cell = self.cell
         self.cell.add(out)
         return with_history(out, edge)
+
+
+class HandledOutput(SavedOutput):
+    """An output that a handler of ``__torch_dispatch__`` made or saw: what it is, only its class can tell.
+
+    As in PyTorch it is detached when it is saved, and again when it is read.
+    """
+
+    __slots__ = ("detached",)
+
+    def __init__(self, tensor: Any, output_nr: int) -> None:
+        super().__init__(tensor, output_nr)
+        self.detached = tensor.detach()
+
+    def tensor(self, edge: Edge = NO_EDGE) -> Tensor:
+        return with_history(self.detached.detach(), edge)
+
+
+def saved_output(tensor: Any, output_nr: int) -> SavedOutput:
+    """An output in the form in which its node saves it."""
+    return (HandledOutput if (tensor._keys | tls.include) & PYTHON else SavedOutput)(tensor, output_nr)
 
 
 # Versions

@@ -9,7 +9,7 @@ from __future__ import annotations
 from types import FunctionType
 from typing import Any
 
-from . import process_hook
+from . import process_hook, python_dispatch
 from .api import _functions
 from .api._methods import TensorBase
 from .api._quick import REFLECTED, Arrays
@@ -21,7 +21,7 @@ from .dispatch.dispatcher import register_layer
 from .dtypes import dtype
 from .formats import layout, memory_format
 from .interop import from_numpy
-from .keys import AUTOGRAD, FUNCTION_TRANSFORM, OF_TRANSFORM, TORCH_FUNCTION, TRANSFORMED
+from .keys import AUTOGRAD, FUNCTION_TRANSFORM, OF_TRANSFORM, PYTHON, TORCH_FUNCTION, TRANSFORMED
 from .layers.lazy_bits import LAYERS
 from .overrides import default_torch_function
 from .overriding import MEMBERS, PLAIN, FunctionLayer, disabled_torch_dispatch, register_member
@@ -134,6 +134,7 @@ TypedStorage.__reduce_ex__ = reduce_typed_storage  # type: ignore[method-assign,
 UntypedStorage.__reduce_ex__ = reduce_untyped_storage  # type: ignore[method-assign, assignment]
 PLAIN.update((dtype, device, layout, memory_format, Size, slice, type(Ellipsis)))
 register_layer(AUTOGRAD, "autograd")
+register_layer(PYTHON, "python")
 for _layer in LAYERS:
     register_layer(_layer.key, _layer)
 register_layer(TORCH_FUNCTION, FunctionLayer())
@@ -141,3 +142,7 @@ register_layer(FUNCTION_TRANSFORM, FrontLayer())
 register_layer(OF_TRANSFORM, EscapedLayer())
 register_layer(TRANSFORMED, TransformedLayer())
 process_hook.install()
+
+from . import dispatched_members  # noqa: E402 - it keeps what the members attached above do
+
+python_dispatch.when_armed.append(dispatched_members.exchange_members)

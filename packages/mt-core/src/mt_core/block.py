@@ -14,6 +14,8 @@ from . import dtypes
 from .cell import Cell, cell_of, moved_cell
 from .checks.memory import refuse_size
 from .keys import AUTOGRAD, BACKEND_MASK, CONJUGATE, FLAGS, NEGATIVE, OTHER_INDEX, STRIDED
+from .meta_array import HollowArray
+from .meta_backend import backend as meta
 from .spec import is_contiguous
 
 __all__ = [
@@ -66,7 +68,8 @@ def block_of(tensor: Any) -> Block:
     cell = cell_of(tensor)
     if cell.block is None:
         base = tensor if tensor._base is None else tensor._base
-        backend = base._backend
+        # A hollow tensor has no memory, whatever its device.
+        backend = meta if isinstance(base._array, HollowArray) else base._backend
         block = Block(backend.owner(base._array), backend, base._keys)
         block.enter(cell)
         if cell.is_exported:

@@ -12,36 +12,10 @@ from typing import Any
 from .devices import backend_key, device
 from .dtypes import dtype as DType
 from .keys import OTHER_INDEX, STRIDED
-from .meta_array import MetaArray, contiguous_strides
+from .meta_array import HollowArray, contiguous_strides
 from .tensor import Tensor
 
 __all__ = ["HollowArray", "hollow_tensor", "is_hollow", "seen_through"]
-
-
-class HollowArray(MetaArray):
-    """A layout without data, on a device that need not even be there."""
-
-    __slots__ = ("device",)
-
-    def __init__(self, shape: tuple[int, ...], d: DType, strides: tuple[int, ...], offset: int, on: device) -> None:
-        """Strides and offset are in elements."""
-        size = d.itemsize
-        super().__init__(shape, d.numpy_dtype, tuple([step * size for step in strides]), offset * size)
-        self.device = on
-
-    def elements_for(self, use: str) -> Tensor:
-        """The tensor whose elements are read in place of this one's, for ``item``, ``bool`` or ``memory``.
-
-        Raises
-        ------
-        RuntimeError
-            Where there are none to be read.
-        """
-        raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
-
-    def text(self) -> str | None:
-        """What is printed in place of elements; None where nothing stands for them."""
-        return None
 
 
 def hollow_tensor(

@@ -9,7 +9,8 @@ import numpy as np
 from . import dtypes
 from .autograd_state import is_grad_enabled
 from .block import mark_exported
-from .keys import AUTOGRAD, CONJUGATE, CPU, HOLLOW, NEGATIVE
+from .keys import AUTOGRAD, CONJUGATE, CPU, NEGATIVE
+from .meta_array import HollowArray
 
 __all__ = ["exported", "host_array", "resolved"]
 
@@ -23,7 +24,7 @@ def resolved(tensor: Any) -> Any:
 
 def host_array(tensor: Any) -> np.ndarray:
     """The elements on the host as they read, in the storage type; may share memory."""
-    if tensor._keys & HOLLOW:
+    if isinstance(tensor._array, HollowArray):
         return host_array(tensor._array.elements_for("memory"))
     return tensor._backend.to_host(resolved(tensor)._array)
 
@@ -37,7 +38,7 @@ def exported(tensor: Any) -> np.ndarray:
             f"can't convert {tensor.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to "
             "host memory first."
         )
-    if tensor._keys & HOLLOW:
+    if isinstance(tensor._array, HollowArray):
         return exported(tensor._array.elements_for("memory"))
     for bit, name in ((CONJUGATE, "conj"), (NEGATIVE, "neg")):
         if tensor._keys & bit:

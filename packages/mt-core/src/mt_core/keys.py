@@ -60,8 +60,9 @@ TORCH_FUNCTION = 1 << 23
 #: for it.
 INSTRUMENTED = 1 << 24
 
-#: Tensors with one of these may have no memory: whoever serves the key carries the call out on others that have.
-HOLLOW = PYTHON | TRANSFORMED | OF_TRANSFORM
+#: Tensors with one of these have no memory: whoever serves the key carries the call out on others that have. Of those
+#: with `PYTHON`, some have.
+HOLLOW = TRANSFORMED | OF_TRANSFORM
 #: Keys that dispatch passes over without a layer; any other key without one is an error.
 TRANSPARENT = INSTRUMENTED
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["MetaArray", "contiguous_strides"]
+__all__ = ["HollowArray", "MetaArray", "contiguous_strides"]
 
 
 def contiguous_strides(shape: tuple[int, ...], itemsize: int = 1) -> tuple[int, ...]:
@@ -27,9 +27,6 @@ class MetaArray:
     """
 
     __slots__ = ("shape", "strides", "dtype", "itemsize", "offset", "nbytes_owned")
-
-    #: Of arrays that stand for another device's (`mt_core.hollow`).
-    device: Any
 
     def __init__(
         self, shape: tuple[int, ...], dtype: np.dtype, strides: tuple[int, ...] | None = None, offset: int = 0,
@@ -55,3 +52,29 @@ class MetaArray:
         if 0 in self.shape:
             return 0
         return self.itemsize + sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True))
+
+
+class HollowArray(MetaArray):
+    """A layout without data, on a device that need not even be there."""
+
+    __slots__ = ("device",)
+
+    def __init__(self, shape: tuple[int, ...], d: Any, strides: tuple[int, ...], offset: int, on: Any) -> None:
+        """Strides and offset are in elements, `d` is a `mt_core.dtypes.dtype` and `on` a device."""
+        size = d.itemsize
+        super().__init__(shape, d.numpy_dtype, tuple([step * size for step in strides]), offset * size)
+        self.device = on
+
+    def elements_for(self, use: str) -> Any:
+        """The tensor whose elements are read in place of this one's, for ``item``, ``bool`` or ``memory``.
+
+        Raises
+        ------
+        RuntimeError
+            Where there are none to be read.
+        """
+        raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
+
+    def text(self) -> str | None:
+        """What is printed in place of elements; None where nothing stands for them."""
+        return None

@@ -17,9 +17,9 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from .keys import TORCH_FUNCTION, WIDTH
+from .keys import PYTHON, TORCH_FUNCTION, WIDTH
 from .plugins.protocols import CONTRACT
-from .state import effective_keys, tls
+from .state import effective_keys, excluding, tls
 from .tensor_types import TENSORS
 
 __all__ = [
@@ -133,11 +133,12 @@ def disabled_torch_function(func: Any, types: Any, args: Any = (), kwargs: Any =
 
 
 def disabled_torch_dispatch(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """The ``__torch_dispatch__`` of `Tensor`, which takes no part in dispatch: it calls the function.
+    """The ``__torch_dispatch__`` of `Tensor`, which takes no part in dispatch: the function, with no handler called.
 
-    A class that assigns any other is refused when it is to have instances (`subclasses.subclass_keys`).
+    What a handler inherits by ``super()`` is this: the operator on the subclass's own memory.
     """
-    return func(*args, **(kwargs or {}))
+    with excluding(PYTHON):
+        return func(*args, **(kwargs or {}))
 
 
 # Who is asked

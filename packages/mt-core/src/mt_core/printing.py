@@ -17,7 +17,8 @@ import numpy as np
 from . import dtypes
 from .dtypes import dtype as DType
 from .host import host_array
-from .keys import HOLLOW
+from .keys import HOLLOW, PYTHON
+from .python_dispatch import dispatches
 from .tensor import Tensor
 
 __all__ = ["PRINT_OPTS", "array_repr", "get_printoptions", "printoptions", "set_printoptions", "tensor_repr"]
@@ -306,6 +307,8 @@ def tensor_repr(tensor: Tensor, contents: str | None = None) -> str:
         return stands
     plain = type(tensor) is Tensor or type(tensor).__name__ == "Parameter"
     where = tensor.device
+    if tensor._keys & PYTHON and dispatches(tensor):
+        tensor.tolist()  # which refuses: the elements are what the class makes of them
     text = array_repr(
         None if tensor.is_meta else host_array(tensor),
         tensor.dtype,

@@ -141,6 +141,7 @@ class ThreadState(threading.local):
         self.function_modes: list[Any] = []
         #: The transforms of ``torch.func`` that the thread is inside of, the innermost last (`mt_core.transforms`).
         self.transforms: list[Any] = []
+        self.dispatch_modes: list[Any] = []
         #: Keys and exclusions asked for by mode stacks, kept apart from grad mode so that either may change alone.
         self.include = 0
         self.exclude = 0

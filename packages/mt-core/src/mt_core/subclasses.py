@@ -1,35 +1,46 @@
-"""What sets a tensor subclass apart: the key bit of those that override functions."""
+"""What sets a tensor subclass apart: the key bits of those that override functions, or are handed operators."""
 
 from __future__ import annotations
 
 import copyreg
+from collections.abc import Sequence
 from typing import Any
 
-from .keys import TORCH_FUNCTION
-from .overriding import arm, asking, disabled_torch_dispatch
+from . import dtypes, python_dispatch
+from .block import block_of, share_block
+from .devices import device as Device
+from .dtypes import dtype as DType
+from .formats import layout as Layout
+from .formats import memory_format as MemoryFormat
+from .formats import strided
+from .hollow import hollow_tensor
+from .keys import PYTHON, TORCH_FUNCTION
+from .overriding import DisableTorchFunctionSubclass, arm, asking
 from .overriding import disabled_torch_function as disabled_torch_function
 from .tensor import Tensor
 
-__all__ = ["disabled_torch_function", "slots_of", "subclass_keys"]
+__all__ = [
+    "disabled_torch_function",
+    "make_subclass",
+    "make_wrapper_subclass",
+    "share_storage",
+    "slots_of",
+    "subclass_keys",
+]
 
 
 def subclass_keys(cls: type[Tensor]) -> int:
-    """Key bits that mark instances of a tensor class for ``__torch_function__``.
-
-    Raises
-    ------
-    NotImplementedError
-        Of a class with a ``__torch_dispatch__`` of its own, which nothing would call.
-    """
-    if getattr(cls, "__torch_dispatch__", None) not in (None, disabled_torch_dispatch):
-        raise NotImplementedError(
-            f"{cls.__name__} has __torch_dispatch__, which is not supported by mindtorch: operators would not be "
-            "handed to it. Override __torch_function__ instead"
-        )
-    if cls is Tensor or not asking(cls):
+    """Key bits that mark instances of a tensor class for ``__torch_function__`` and ``__torch_dispatch__``."""
+    if cls is Tensor:
         return 0
-    arm()
-    return TORCH_FUNCTION
+    keys = 0
+    if python_dispatch.has_handler(cls):
+        python_dispatch.arm()
+        keys = PYTHON
+    if asking(cls):
+        arm()
+        keys |= TORCH_FUNCTION
+    return keys
 
 
 def slots_of(tensor: Tensor) -> dict[str, Any]:
@@ -37,3 +48,84 @@ def slots_of(tensor: Tensor) -> dict[str, Any]:
     own = set(copyreg._slotnames(Tensor))  # type: ignore[attr-defined]
     names = [name for name in copyreg._slotnames(type(tensor)) if name not in own]  # type: ignore[attr-defined]
     return {name: getattr(tensor, name) for name in names if hasattr(tensor, name)}
+
+
+def make_subclass(
+    cls: Any, data: Any, require_grad: bool = False, *, dispatch_sizes_strides_policy: str | None = None,
+    dispatch_device: bool = False, dispatch_layout: bool = False, device_for_backend_keys: Any = None,
+) -> Any:  # fmt: skip
+    """A `cls` on the data's memory, outside its history.
+
+    Raises
+    ------
+    NotImplementedError
+        Where the class is to be asked for sizes, strides, device or layout.
+    """
+    _refuse_no_class(cls)
+    _refuse_policies(dispatch_sizes_strides_policy, dispatch_device, dispatch_layout, device_for_backend_keys)
+    _refuse_to_require_grad(require_grad, data._dtype)
+    with DisableTorchFunctionSubclass(), python_dispatch.without_modes():
+        made = data.detach().as_subclass(cls)
+    if require_grad:
+        made._switch_requires_grad(True)
+    return made
+
+
+def make_wrapper_subclass(
+    cls: Any, size: Sequence[int], strides: Sequence[int] | None = None, storage_offset: int | None = None,
+    memory_format: MemoryFormat | None = None, dtype: DType | None = None, layout: Layout = strided,
+    device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
+    dispatch_sizes_strides_policy: str | None = None, dispatch_device: bool = False, dispatch_layout: bool = False,
+    _extra_dispatch_keys: Any = None, storage_size: int | None = None,
+) -> Any:  # fmt: skip
+    """A `cls` without memory: its ``__torch_dispatch__`` carries out every operator on it.
+
+    Strides and `storage_offset` are in elements.
+
+    Raises
+    ------
+    TypeError
+        For a class without ``__torch_dispatch__``.
+    NotImplementedError
+        Where the class is to be asked for sizes, strides, device or layout; for layouts other than strided.
+    """
+    _refuse_no_class(cls)
+    if not python_dispatch.has_handler(cls):
+        raise TypeError(f"{cls.__name__} must define __torch_dispatch__")
+    _refuse_policies(dispatch_sizes_strides_policy, dispatch_device, dispatch_layout, _extra_dispatch_keys)
+    if layout is not strided:
+        raise NotImplementedError(f"_make_wrapper_subclass: tensors of layout {layout!r} are not supported")
+    if memory_format is not None or pin_memory:
+        raise NotImplementedError("_make_wrapper_subclass: memory_format= and pin_memory= are not supported")
+    d = dtypes.get_default_dtype() if dtype is None else dtype
+    _refuse_to_require_grad(requires_grad, d)
+    on = Device("cpu") if device is None else Device(device)
+    made = hollow_tensor(cls, tuple(size), d, on, subclass_keys(cls), strides, storage_offset or 0)
+    if requires_grad:
+        made._switch_requires_grad(True)
+    return made
+
+
+def share_storage(tensor: Any, base: Any) -> None:
+    """Have a tensor without memory lie on the storage of another, whose version it does not share."""
+    if block_of(tensor) is not block_of(base):
+        share_block(tensor, base)
+
+
+def _refuse_no_class(cls: Any) -> None:
+    if not isinstance(cls, type):
+        raise TypeError(f"cls must be a type (got {type(cls).__name__})")
+
+
+def _refuse_to_require_grad(requires_grad: bool, d: DType) -> None:
+    if requires_grad and not (d.is_floating_point or d.is_complex):
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+
+
+def _refuse_policies(policy: str | None, dispatch_device: bool, dispatch_layout: bool, other: Any) -> None:
+    if policy is not None:
+        raise NotImplementedError(f"dispatch_sizes_strides_policy={policy!r}: classes are not asked for their sizes")
+    if dispatch_device or dispatch_layout:
+        raise NotImplementedError("dispatch_device, dispatch_layout: classes are not asked for device and layout")
+    if other is not None:
+        raise NotImplementedError("dispatch keys besides those of the device cannot be chosen")

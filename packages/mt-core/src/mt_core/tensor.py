@@ -38,8 +38,8 @@ from .keys import (
     NEGATIVE,
     STRIDED,
 )
-from .meta_array import MetaArray, contiguous_strides
-from .overriding import PLAIN, asking
+from .meta_array import HollowArray, contiguous_strides
+from .overriding import PLAIN, asking, disabled_torch_dispatch, disabled_torch_function
 from .size import Size
 from .tensor_types import TENSORS
 
@@ -93,6 +93,9 @@ class Tensor(_Members):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         TENSORS.add(cls)
+        # As in PyTorch, a class that is handed operators overrides functions only if it says so.
+        if _function_of(cls) is _function_of(Tensor) and cls.__torch_dispatch__ is not disabled_torch_dispatch:  # type: ignore[attr-defined]
+            cls.__torch_function__ = staticmethod(disabled_torch_function)  # type: ignore[method-assign, assignment]
         if not asking(cls):
             PLAIN.add(cls)
 
@@ -166,7 +169,7 @@ class Tensor(_Members):
 
     def storage_offset(self) -> int:
         """Elements between the start of the storage and the first element."""
-        if isinstance(self._array, MetaArray):
+        if isinstance(self._array, HollowArray):
             return self._array.offset // self._array.itemsize
         if self._cell is None:
             return 0
@@ -183,7 +186,7 @@ class Tensor(_Members):
             return _cpu
         if backend == META:
             return _meta
-        if isinstance(self._array, MetaArray):
+        if isinstance(self._array, HollowArray):
             return self._array.device  # a hollow tensor's device need not be there (`mt_core.hollow`)
         return device(device_type_of(backend), self._backend.index_of(self._array))
 
@@ -315,6 +318,10 @@ class Tensor(_Members):
 
 TENSORS.add(Tensor)
 PLAIN.add(Tensor)
+
+
+def _function_of(cls: type[Tensor]) -> Any:
+    return getattr(cls.__torch_function__, "__func__", None)
 
 
 def new_tensor(array: Any, d: dtype, keys: int) -> Tensor:

@@ -11,7 +11,7 @@ from .cell import Cell
 from .dispatch.dispatcher import layer_for
 from .dtypes import dtype, scalar_type_name
 from .hollow import is_hollow
-from .keys import AUTOGRAD, BACKEND_MASK, INFERENCE, MULTI_VIEW, NO_GRAD_VIEW, OTHER_INDEX, TORCH_FUNCTION
+from .keys import AUTOGRAD, BACKEND_MASK, INFERENCE, MULTI_VIEW, NO_GRAD_VIEW, OTHER_INDEX, PYTHON, TORCH_FUNCTION
 from .overriding import handed_over, is_overridden
 from .state import tls
 from .tensor import Tensor, new_tensor
@@ -19,7 +19,7 @@ from .tensor import Tensor, new_tensor
 __all__ = ["AutogradMembers"]
 
 #: What an alias outside the graph does not have of its origin: a place in the graph, and a class of its own.
-_NOT_DETACHED = AUTOGRAD | NO_GRAD_VIEW | MULTI_VIEW | TORCH_FUNCTION
+_NOT_DETACHED = AUTOGRAD | NO_GRAD_VIEW | MULTI_VIEW | TORCH_FUNCTION | PYTHON
 
 
 def _layer() -> Any:

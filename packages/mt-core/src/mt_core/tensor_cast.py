@@ -21,12 +21,11 @@ from .formats import channels_last, channels_last_3d, contiguous_format, memory_
 from .keys import AUTOGRAD, BACKEND_MASK, INFERENCE, STRIDED
 from .layout import channels_last_strides, suggested_format
 from .meta_array import contiguous_strides
-from .overriding import DisableTorchFunctionSubclass
 from .pinned import is_pinned, pinned, warn_of_device
 from .plugins.runtime_access import current_index, require, runtime_of
 from .schema import MISSING
 from .state import mode_triple, tls
-from .subclasses import subclass_keys
+from .subclasses import make_subclass, make_wrapper_subclass, subclass_keys
 from .tensor import Tensor
 from .tensor_types import TENSORS
 
@@ -185,16 +184,8 @@ class CastMembers:
         made._cell = self._cell
         return made
 
-    @staticmethod
-    def _make_subclass(cls: Any, data: Any, require_grad: bool = False) -> Any:
-        """A `cls` on the data's memory, outside its history."""
-        if require_grad and not (data._dtype.is_floating_point or data._dtype.is_complex):
-            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-        with DisableTorchFunctionSubclass():
-            made = data.detach().as_subclass(cls)
-        if require_grad:
-            made._switch_requires_grad(True)
-        return made
+    _make_subclass = staticmethod(make_subclass)
+    _make_wrapper_subclass = staticmethod(make_wrapper_subclass)
 
     # Resizing
 

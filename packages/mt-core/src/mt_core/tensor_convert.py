@@ -13,6 +13,7 @@ from .cell import Cell
 from .errors import NoElements
 from .host import exported, host_array, resolved
 from .keys import AUTOGRAD, BACKEND_MASK, CONJUGATE, CPU, FLAGS, HOLLOW, META, NEGATIVE, OTHER_INDEX, STRIDED
+from .meta_array import HollowArray
 from .subclasses import slots_of
 from .tensor import Tensor, new_tensor
 
@@ -236,7 +237,7 @@ class ConversionMembers:
         """Address of the first element; 0 for tensors without elements."""
         if self._keys & HOLLOW:
             return self._array.elements_for("memory").data_ptr()
-        if self._array.size == 0 or self._keys & META:
+        if self._array.size == 0 or self._keys & META or isinstance(self._array, HollowArray):
             return 0
         return self._backend.address(self._array)
 

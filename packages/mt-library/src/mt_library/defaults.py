@@ -20,7 +20,7 @@ def defaults_left_out(schema: Schema) -> Callable[[tuple[Any, ...]], Given]:
 
     Of positional arguments those at the end are left out that have their default; of the others, each that has.
     """
-    defaults = [default_value(a) for a in schema.arguments]
+    defaults = [_plain(default_value(a)) for a in schema.arguments]
     count = sum(not a.kwarg_only for a in schema.arguments)
     named = [(i, a.name) for i, a in enumerate(schema.arguments) if a.kwarg_only]
 
@@ -31,6 +31,11 @@ def defaults_left_out(schema: Schema) -> Callable[[tuple[Any, ...]], Given]:
         return args[:end], {name: args[i] for i, name in named if not _is_default(args[i], defaults[i])}
 
     return split
+
+
+def _plain(default: Any) -> Any:
+    """A default that schemas write as a name (`mt_core.schema.MEAN`), as the number it is."""
+    return int(default) if isinstance(default, int) and hasattr(default, "in_python") else default
 
 
 def _is_default(value: Any, default: Any) -> bool:

@@ -5,26 +5,31 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any, NoReturn
 
+from mt_core.dispatch import taken_apart
 from mt_core.dispatch.lookup import composite_of
 from mt_core.dispatch.registry import DECLARATIONS, PACKETS, Overload, find_overload, load_family
 from mt_core.factories import call_factory, pin_position
+from mt_core.keys import WIDTH
 from mt_core.overriding import Overridden, handed_over, must_ask
+from mt_core.python_dispatch import as_written
+from mt_core.schema import Schema, parse_schema
+from mt_core.state import tls
 
 from . import registrations
 from .binding import bind
 from .function_schema import FunctionSchema
 from .tags import Tag, tags_of_built_in
 
-__all__ = ["OpOverload", "OpOverloadPacket", "ops"]
+__all__ = ["OpOverload", "OpOverloadPacket", "number_form_of", "operator_of", "ops"]
 
 
 class OpOverload:
     """One operator: ``torch.ops.aten.add.Tensor``."""
 
-    def __init__(self, overload: Overload) -> None:
+    def __init__(self, overload: Overload, schema: Schema | None = None) -> None:
         self._overload = overload
-        self._schema = FunctionSchema(overload.schema)
-        self._overloadname = overload.overload_name
+        self._schema = FunctionSchema(schema or overload.schema)
+        self._overloadname = self._schema.overload_name or "default"
         self._namespace, _, self._opname = self._schema.name.partition("::")
         self._numbers = overload.declaration.numbers
         self._pin_at = pin_position(overload.schema)
@@ -39,11 +44,14 @@ class OpOverload:
             return handed_over(self, args, kwargs)
 
     def _call(self, bound: list[Any]) -> Any:
+        if self._pin_at >= 0 and tls.mode >> WIDTH:
+            with as_written():
+                return call_factory(self._overload.call, bound, self._pin_at)
         return call_factory(self._overload.call, bound, self._pin_at)
 
     def name(self) -> str:
         """Namespace, name and, unless default, overload: ``aten::add.Tensor``."""
-        return self._overload.qualified_name
+        return f"{self._schema.name}.{self._overloadname}".removesuffix(".default")
 
     @property
     def namespace(self) -> str:
@@ -85,10 +93,11 @@ class OpOverload:
         return f"{self._namespace}.{self._opname}.{self._overloadname}"
 
     def __hash__(self) -> int:
-        return hash(self._overload)
+        return hash((self._overload, self._overloadname))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, OpOverload) and other._overload is self._overload
+        same = isinstance(other, OpOverload) and other._overload is self._overload
+        return same and other._overloadname == self._overloadname  # type: ignore[attr-defined]
 
     def __deepcopy__(self, memo: Any = None) -> "OpOverload":
         return self
@@ -109,9 +118,10 @@ class OpOverloadPacket:
         self.__module__ = f"torch._ops.{namespace}"
 
     def __getattr__(self, key: str) -> "OpOverload":
-        if key.startswith("__") or key not in self._found:
+        number_form = number_form_of(self._found[_TENSOR]) if key == _NUMBER and _TENSOR in self._found else None
+        if key.startswith("__") or key not in self._found and number_form is None:
             raise AttributeError(f"The underlying op of '{self}' has no overload name '{key}'")
-        overload = OpOverload(self._found[key])
+        overload = OpOverload(self._found[key]) if key in self._found else OpOverload(self._found[_TENSOR], number_form)
         setattr(self, key, overload)
         return overload
 
@@ -176,6 +186,30 @@ class OpOverloadPacket:
 
     def __reduce__(self) -> Any:
         return _find_packet, (self._namespace, self.__name__)
+
+
+#: The overload of two tensors, and the one with a number in place of the second.
+_TENSOR, _NUMBER = "Tensor", "Scalar"
+
+
+def number_form_of(overload: Overload) -> Schema | None:
+    """The schema that PyTorch has besides for a number in a tensor's place (``gt.Scalar``), which is the same here.
+
+    None where PyTorch has none, or it is declared.
+    """
+    if overload.overload_name != _TENSOR or not overload.declaration.numbers or "::" in overload.name:
+        return None
+    name = f"{overload.packet_name}.{_NUMBER}"
+    if name in DECLARATIONS or not taken_apart.is_known(name):
+        return None
+    text = str(overload.schema).replace(f".{_TENSOR}(", f".{_NUMBER}(", 1).replace("Tensor other", "Scalar other", 1)
+    return parse_schema(text)
+
+
+def operator_of(overload: Overload) -> "OpOverload":
+    """The operator of an overload, the very object that ``torch.ops`` has."""
+    namespace, _, rest = overload.qualified_name.partition("::")
+    return _find_overload(namespace, rest.partition(".")[0], overload.overload_name)
 
 
 def _find_packet(namespace: str, name: str) -> "OpOverloadPacket":

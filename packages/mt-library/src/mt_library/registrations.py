@@ -60,6 +60,12 @@ class Operator:
         kernels = self.kernels.get(key)
         return kernels[-1] if kernels else None
 
+    def composite_kernel(self) -> Kernel:
+        """The kernel that is written in other operators, for all arguments by position."""
+        kernel = self.kernel(COMPOSITE)
+        assert kernel is not None
+        return self._adapted(kernel, below_autograd=False)
+
     def enter(self, key: str, kernel: Kernel, warn: bool = True) -> None:
         """Register a kernel; unless told not to, a warning tells when it replaces another."""
         kernels = self.kernels.setdefault(key, [])

@@ -34,6 +34,7 @@ derivative("_reshape_alias", self=lambda grad, self_spec: grad.reshape(self_spec
 derivative("view", self=lambda grad, self_spec: grad.reshape(self_spec.shape))
 derivative("_unsafe_view", self=lambda grad, self_spec: grad.reshape(self_spec.shape))
 derivative("alias", self=lambda grad: grad)
+non_differentiable("detach", "lift_fresh")
 derivative("transpose.int", self=lambda grad, dim0, dim1: grad.transpose(dim0, dim1))
 derivative("permute", self=lambda grad, dims: grad.permute(inverse_permutation(dims)))
 derivative("t", self=lambda grad: grad.t())

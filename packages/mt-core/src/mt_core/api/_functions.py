@@ -151,6 +151,7 @@ __all__ = [
     '_is_any_true',
     '_linalg_det',
     '_linear_of_rows',
+    '_local_scalar_dense',
     '_log_softmax',
     '_log_softmax_backward_data',
     '_lstm_gates',
@@ -347,6 +348,7 @@ __all__ = [
     'deg2rad',
     'deg2rad_',
     'det',
+    'detach',
     'diag',
     'diag_embed',
     'diagflat',
@@ -526,6 +528,7 @@ __all__ = [
     'less',
     'less_equal',
     'lgamma',
+    'lift_fresh',
     'linalg_cholesky',
     'linalg_cholesky_ex',
     'linalg_cond',
@@ -1163,6 +1166,8 @@ _aten_linalg_det_packet = packet('_linalg_det', 'linalg', ('_linalg_det',))
 _aten_linalg_det_kernels = overload('_linalg_det', 'linalg').cache
 _aten_linear_of_rows_packet = packet('_linear_of_rows', 'matmul', ('_linear_of_rows',))
 _aten_linear_of_rows_kernels = overload('_linear_of_rows', 'matmul').cache
+_aten_local_scalar_dense_packet = packet('_local_scalar_dense', 'creation', ('_local_scalar_dense',))
+_aten_local_scalar_dense_kernels = overload('_local_scalar_dense', 'creation').cache
 _aten_log_softmax_packet = packet('_log_softmax', 'activation', ('_log_softmax',))
 _aten_log_softmax_kernels = overload('_log_softmax', 'activation').cache
 _aten_log_softmax_out_kernels = overload('_log_softmax.out', 'activation').cache
@@ -1708,6 +1713,8 @@ _deg2rad__packet = packet('deg2rad_', 'elementwise', ('deg2rad_',))
 _deg2rad__kernels = overload('deg2rad_', 'elementwise').cache
 _det_packet = packet('det', 'linalg', ('det',))
 _det_kernels = overload('det', 'linalg').cache
+_detach_packet = packet('detach', 'view', ('detach',))
+_detach_kernels = overload('detach', 'view').cache
 _diag_packet = packet('diag', 'creation', ('diag',))
 _diag_kernels = overload('diag', 'creation').cache
 _diag_out_kernels = overload('diag.out', 'creation').cache
@@ -2249,6 +2256,8 @@ _lgamma_kernels = overload('lgamma', 'special').cache
 _lgamma_out_kernels = overload('lgamma.out', 'special').cache
 _lgamma__packet = packet('lgamma_', 'special', ('lgamma_',))
 _lgamma__kernels = overload('lgamma_', 'special').cache
+_lift_fresh_packet = packet('lift_fresh', 'view', ('lift_fresh',))
+_lift_fresh_kernels = overload('lift_fresh', 'view').cache
 _linalg_cholesky_packet = packet('linalg_cholesky', 'linalg', ('linalg_cholesky',))
 _linalg_cholesky_kernels = overload('linalg_cholesky', 'linalg').cache
 _linalg_cholesky_out_kernels = overload('linalg_cholesky.out', 'linalg').cache
@@ -6243,6 +6252,20 @@ def _linear_of_rows(_bias=MISSING, _input=MISSING, _weight=MISSING, /, more=MISS
         _linear_of_rows, _aten_linear_of_rows_packet, (_bias, _input, _weight),
         (more, input, weight),
         ('input', 'weight'), args, kwargs,
+    )
+
+def _local_scalar_dense(_input=MISSING, /, more=MISSING, *args, **kwargs):
+    """_local_scalar_dense(input) -> Scalar"""
+    if more is MISSING and not kwargs:
+        try:
+            if _input.__class__ in TENSORS:
+                return _aten_local_scalar_dense_kernels[_input._keys | tls.mode](_input)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        _local_scalar_dense, _aten_local_scalar_dense_packet, (_input,),
+        (more,),
+        (), args, kwargs,
     )
 
 def _log_softmax(_input=MISSING, _dim=MISSING, _half_to_float=MISSING, /, more=MISSING, dim=MISSING, half_to_float=MISSING, out=MISSING, *args, **kwargs):
@@ -13037,6 +13060,20 @@ def det(_input=MISSING, /, more=MISSING, *args, **kwargs):
         (), args, kwargs,
     )
 
+def detach(_input=MISSING, /, more=MISSING, *args, **kwargs):
+    """detach(input) -> Tensor"""
+    if more is MISSING and not kwargs:
+        try:
+            if _input.__class__ in TENSORS:
+                return _detach_kernels[_input._keys | tls.mode](_input)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        detach, _detach_packet, (_input,),
+        (more,),
+        (), args, kwargs,
+    )
+
 def diag(_input=MISSING, _diagonal=MISSING, /, more=MISSING, diagonal=MISSING, out=MISSING, *args, **kwargs):
     """diag(input, diagonal=0, *, out=None) -> Tensor
 
@@ -19062,6 +19099,20 @@ def lgamma(_input=MISSING, /, more=MISSING, out=MISSING, *args, **kwargs):
         lgamma, _lgamma_packet, (_input,),
         (more, out),
         ('out',), args, kwargs,
+    )
+
+def lift_fresh(_input=MISSING, /, more=MISSING, *args, **kwargs):
+    """lift_fresh(input) -> Tensor"""
+    if more is MISSING and not kwargs:
+        try:
+            if _input.__class__ in TENSORS:
+                return _lift_fresh_kernels[_input._keys | tls.mode](_input)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        lift_fresh, _lift_fresh_packet, (_input,),
+        (more,),
+        (), args, kwargs,
     )
 
 def linalg_cholesky(_input=MISSING, /, more=MISSING, upper=MISSING, out=MISSING, *args, **kwargs):
@@ -32948,6 +32999,7 @@ NAMESPACES = {
         ('_fft_r2c', '_fft_r2c'),
         ('_linalg_det', '_linalg_det'),
         ('_linear_of_rows', '_linear_of_rows'),
+        ('_local_scalar_dense', '_local_scalar_dense'),
         ('_lstm_gates_backward', '_lstm_gates_backward'),
         ('_masked_softmax_backward', '_masked_softmax_backward'),
         ('_norm_over', '_norm_over'),
@@ -32965,6 +33017,7 @@ NAMESPACES = {
         ('avg_pool2d_backward', 'avg_pool2d_backward'),
         ('avg_pool3d_backward', 'avg_pool3d_backward'),
         ('convolution_backward', 'convolution_backward'),
+        ('detach', 'detach'),
         ('elu_backward', 'elu_backward'),
         ('embedding_dense_backward', 'embedding_dense_backward'),
         ('gelu_backward', 'gelu_backward'),
@@ -32975,6 +33028,7 @@ NAMESPACES = {
         ('hardtanh_backward', 'hardtanh_backward'),
         ('index', 'index'),
         ('leaky_relu_backward', 'leaky_relu_backward'),
+        ('lift_fresh', 'lift_fresh'),
         ('log_sigmoid_backward', 'log_sigmoid_backward'),
         ('log_sigmoid_forward', 'log_sigmoid_forward'),
         ('logit_backward', 'logit_backward'),

@@ -14,6 +14,7 @@ from ..devices import BACKENDS, device, index_flag
 from ..dispatch.dispatcher import backend_for, backend_key_for
 from ..dispatch.memory import check_no_internal_overlap, is_dense
 from ..dispatch.registry import register_contract_kernel as contract_kernel
+from ..dispatched_members import plain_item
 from ..dtypes import dtype, saturated
 from ..factories import check_options
 from ..formats import channels_last, channels_last_3d, memory_format, preserve_format
@@ -452,3 +453,15 @@ def fill_tensor_(self: Tensor, value: Tensor) -> Tensor:
 def zero_(self: Tensor) -> Tensor:
     """self (*) -> self, written into."""
     return fill_(self, 0)
+
+
+@contract_kernel("_local_scalar_dense")
+def _local_scalar_dense(self: Tensor) -> Any:
+    """One element -> a Python number.
+
+    Raises
+    ------
+    RuntimeError
+        When there is not exactly one, or no data (meta).
+    """
+    return plain_item(self)

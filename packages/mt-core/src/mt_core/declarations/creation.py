@@ -84,3 +84,4 @@ family.plain(
     variants="function",
     doc="A copy in another dtype, device or layout.",
 )
+family.plain("_local_scalar_dense(Tensor self) -> Scalar", variants="")

@@ -61,4 +61,4 @@ def baddbmm(self: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any) -> Any:
 @composite("_linear_of_rows", explicit=True)
 def linear_of_rows(bias: Any, input: Any, weight: Any) -> Any:
     """bias (N,), input (M, K), weight (N, K) -> (M, N)."""
-    return ops.add(ops.mm(input, weight.t()), bias)
+    return ops.addmm(bias, input, weight.t())

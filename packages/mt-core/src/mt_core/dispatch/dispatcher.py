@@ -8,7 +8,8 @@ it is listed as transparent. The lowest key is a backend's. This is the only pla
   composite (held to the operator's rule, where it has one; the meta device asks the rule alone), an implicit composite,
   what derives from another form of the operator;
 * in a layer's slot: what the layer has for the operator itself, else an implicit composite, unless the backend has a
-  kernel for the whole, else what the layer does for any operator.
+  kernel for the whole, else what the layer does for any operator. Where handlers of ``__torch_dispatch__`` are below
+  (the key `PYTHON`), operators are taken apart that PyTorch takes apart, and no others (`taken_apart`).
 
 Nothing here knows an operator by name.
 """
@@ -33,6 +34,7 @@ from ..keys import (
     OTHER_INDEX,
     PRIVATE,
     PRIVATE_TYPES,
+    PYTHON,
     STRIDED,
     TRANSPARENT,
     WIDTH,
@@ -40,7 +42,7 @@ from ..keys import (
 from ..plugins.discovery import find_layer
 from ..plugins.protocols import FALLTHROUGH
 from ..state import effective_keys, intern_mode, mode_triple, tls
-from . import composed, derived, executors
+from . import composed, derived, executors, taken_apart
 from .dtype_checks import asked_before
 from .kernel import Kernel
 from .lookup import backend_for, composite_of, kernels_of
@@ -134,7 +136,7 @@ def resolve(overload: Overload, call_keys: int) -> Callee:
 
 def is_hollow(call_keys: int) -> bool:
     """Whether a call's tensors may have no memory: it comes by again with those that have."""
-    return bool(effective_keys(call_keys) & (HOLLOW | FUNCTION_TRANSFORM))
+    return bool(effective_keys(call_keys) & (HOLLOW | PYTHON | FUNCTION_TRANSFORM))
 
 
 def _is_guarded(call_keys: int) -> bool:
@@ -235,10 +237,13 @@ def _layer_slot(overload: Overload, key: int, call_keys: int) -> Callee | None:
     def below() -> Callee:
         return overload.cache[without(call_keys, key)]
 
+    for_handlers = bool(key & (AUTOGRAD | PYTHON) and effective_keys(call_keys) & PYTHON)
+    if for_handlers and (parts := taken_apart.parts_of(overload)) is not None:
+        return executors.with_named_results(overload, asked_before(overload, parts))
     handled = layer.build(overload, call_keys, below)
     if handled is None:
         composite = parts_of(overload, call_keys)
-        if composite is not None and not _has_kernel(overload, call_keys):
+        if composite is not None and not for_handlers and not _has_kernel(overload, call_keys):
             return composite
         handled = layer.fallback(overload, call_keys, below, composite)
     return None if handled is FALLTHROUGH else handled

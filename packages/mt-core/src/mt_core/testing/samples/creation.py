@@ -105,3 +105,4 @@ cases("tril_indices triu_indices", lambda t: call(3, 4, -1, dtype=dtypes.int32),
 cases("diag_embed", lambda t: call(t(2, 3), -2), lambda t: call(t(3, 2), 0, -1, 0))
 cases("copy_", lambda t: call(t(2, 3), t(3), non_blocking=True))
 cases("_to_copy", lambda t: call(t(2, 3), dtype=F64, non_blocking=True))
+cases("_local_scalar_dense", lambda t: call(t()), lambda t: call(t.ints(1, 1)))

@@ -1,0 +1,215 @@
+"""The layer of the key ``PYTHON``: operators are handed to ``__torch_dispatch__`` of modes and of tensor classes.
+
+It stands below autograd, which records on the tensors that handlers see, and above every backend. A handler runs with
+the keys above it left out: what it calls is not recorded once more. Its own key stays, so that what it does to tensors
+with handlers comes by again; a mode is off while its handler runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mt_core.cell import cell_of
+from mt_core.devices import device
+from mt_core.dispatch.executors import with_named_results
+from mt_core.dispatch.registry import Overload
+from mt_core.dispatch.views import link_view
+from mt_core.factories import pin_position
+from mt_core.keys import (
+    ADINPLACE_OR_VIEW,
+    AUTOCAST,
+    AUTOGRAD,
+    FORWARD_GRAD,
+    FUNCTION_TRANSFORM,
+    FUNCTIONALIZE,
+    OF_TRANSFORM,
+    TRANSFORMED,
+)
+from mt_core.plugins.protocols import CONTRACT
+from mt_core.python_dispatch import call, handlers_among, refresh_modes
+from mt_core.state import excluding, tls
+from mt_core.tensor import Tensor
+from mt_core.tensor_types import tensors_in
+
+from . import registrations
+from .defaults import defaults_left_out
+from .dispatch_keys import COMPOSITE
+from .handlers import handler_of
+from .ops import OpOverload, number_form_of, operator_of
+from .results import checked
+
+__all__ = ["PythonLayer", "layer"]
+
+Callee = Callable[..., Any]
+
+#: What stands above handlers, and is left out while they run.
+_ABOVE = (
+    ADINPLACE_OR_VIEW
+    | AUTOCAST
+    | AUTOGRAD
+    | OF_TRANSFORM
+    | FORWARD_GRAD
+    | FUNCTION_TRANSFORM
+    | FUNCTIONALIZE
+    | TRANSFORMED
+)
+
+
+class PythonLayer:
+    """Hands operators to modes and to tensor classes, whoever is first to take them."""
+
+    contract = CONTRACT
+    dispatch_key = "PYTHON"
+
+    def build(self, overload: Overload, call_keys: int, below: Callable[[], Callee]) -> Callee:
+        written_in_others = _written_in_others(overload)
+        if written_in_others is not None:
+            return written_in_others
+        hand_over = _handing_over(overload, below)
+        if overload.schema.is_mutable:
+            return _counting_writes(overload, hand_over)
+        if any(result.alias is not None for result in overload.schema.returns) and overload.name != "detach":
+            return _linking_views(overload, hand_over)
+        return hand_over
+
+    def fallback(
+        self, overload: Overload, call_keys: int, below: Callable[[], Callee], composite: Callee | None
+    ) -> Callee:
+        return self.build(overload, call_keys, below)
+
+
+def _written_in_others(overload: Overload) -> Callee | None:
+    """The kernel of a library's operator that is written in others: they come by, and not the operator."""
+    operator = registrations.find(overload.qualified_name) if "::" in overload.name else None
+    if operator is None or operator.kernel(COMPOSITE) is None:
+        return None
+    return operator.composite_kernel()
+
+
+def _handing_over(overload: Overload, below: Callable[[], Callee]) -> Callee:
+    """Ask the innermost mode, then the classes of tensors, subclasses before their bases; else go on below."""
+    ask = with_named_results(overload, checked(_asked, overload.schema))
+    operator = operator_of(overload)
+    split = defaults_left_out(overload.schema)
+    of_numbers = _form_for_numbers(overload)
+    lists = [i for i, argument in enumerate(overload.schema.arguments) if argument.is_list]
+    pin_at = pin_position(overload.schema) if overload.declaration.kind == "factory" else -1
+
+    def run(*args: Any) -> Any:
+        handlers = handlers_among(args)
+        if not handlers and not tls.dispatch_modes:
+            return below()(*args)
+        given = list(args)
+        if pin_at >= 0:
+            is_written, call.is_written = call.is_written, False
+            if given[pin_at] is None and not is_written:
+                _say_where(overload, given, pin_at)
+        if of_numbers is not None and isinstance(args[1], (int, float, complex)):
+            with excluding(_ABOVE):
+                return ask(of_numbers, handlers, tuple(given), {})
+        for i in lists:
+            if given[i] is not None and given[i].__class__ is not list and not isinstance(given[i], (int, float)):
+                given[i] = list(given[i])
+        positional, named = split(tuple(given))
+        with excluding(_ABOVE):
+            return ask(operator, handlers, positional, named)
+
+    return run
+
+
+#: Operators to which a number in a tensor's place is one of their operands; others have a form of their own for it.
+_ARITHMETIC = frozenset("add sub mul div add_ sub_ mul_ div_".split())
+
+
+def _form_for_numbers(overload: Overload) -> OpOverload | None:
+    if overload.packet_name in _ARITHMETIC or number_form_of(overload) is None:
+        return None
+    return operator_of(overload).overloadpacket.Scalar  # type: ignore[no-any-return]
+
+
+def _say_where(overload: Overload, given: list[Any], pin_at: int) -> None:
+    """Fill in what PyTorch's functions say of a new tensor: that it is not pinned, and where it is to be."""
+    given[pin_at] = False
+    if not overload.tensor_positions:
+        at = next(i for i, argument in enumerate(overload.schema.arguments) if argument.name == "device")
+        given[at] = given[at] or tls.default_device or device("cpu")
+
+
+def _asked(operator: OpOverload, handlers: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The first answer that is not NotImplemented.
+
+    Raises
+    ------
+    TypeError
+        Where there is none.
+    """
+    classes = tuple([handler.__class__ for handler in handlers])
+    mode = tls.dispatch_modes[-1] if tls.dispatch_modes else None
+    if mode is not None:
+        result = _ask_mode(mode, operator, classes, args, kwargs)
+        if result is not NotImplemented:
+            return result
+    for tensor in handlers:
+        result = handler_of(operator, tensor)(operator, classes, args, kwargs)
+        if result is not NotImplemented:
+            return result
+    raise _unanswered(operator, classes, mode)
+
+
+def _ask_mode(mode: Any, operator: OpOverload, classes: tuple[type, ...], args: Any, kwargs: Any) -> Any:
+    tls.dispatch_modes.pop()
+    refresh_modes()
+    try:
+        return handler_of(operator, mode)(operator, classes, args, kwargs)
+    finally:
+        tls.dispatch_modes.append(mode)
+        refresh_modes()
+
+
+def _unanswered(operator: OpOverload, classes: tuple[type, ...], mode: Any) -> TypeError:
+    asked_of = ([f"mode object {mode!r}"] if mode is not None else []) + [f"tensor subclass {t!r}" for t in classes]
+    listed = "".join(f"  - {who}\n" for who in asked_of)
+    return TypeError(
+        f"Multiple dispatch failed for '{operator.__module__.replace('torch._ops', 'torch.ops')}.{operator.__name__}'; "
+        f"all __torch_dispatch__ handlers returned NotImplemented:\n\n{listed}\nFor more information, try re-running "
+        "with TORCH_LOGS=not_implemented"
+    )
+
+
+# What PyTorch does between autograd and handlers
+
+
+def _counting_writes(overload: Overload, hand_over: Callee) -> Callee:
+    """What an operator writes to has another version afterwards, whether or not the handler wrote to its memory."""
+    written = [i for i, argument in enumerate(overload.schema.arguments) if argument.writes]
+
+    def run(*args: Any) -> Any:
+        targets = [cell_of(tensor) for i in written for tensor in tensors_in(args[i])]
+        before = [cell.version for cell in targets]
+        result = hand_over(*args)
+        for cell, version in zip(targets, before, strict=True):
+            if cell.version == version:
+                cell.version += 1
+        return result
+
+    return run
+
+
+def _linking_views(overload: Overload, hand_over: Callee) -> Callee:
+    """What a handler gives for a view of a tensor is a view of it."""
+    viewed = next(i for i, argument in enumerate(overload.schema.arguments) if argument.alias is not None)
+
+    def run(*args: Any) -> Any:
+        result = hand_over(*args)
+        base = args[viewed]
+        if isinstance(base, Tensor):
+            for tensor in tensors_in(result):
+                if tensor is not base and tensor._base is None:
+                    link_view(tensor, base)
+        return result
+
+    return run
+
+
+layer = PythonLayer()
