@@ -12,7 +12,7 @@ from mt_core.autograd_state import is_grad_enabled
 from mt_core.block import block_of
 from mt_core.dispatch.memory import is_dense
 from mt_core.formats import contiguous_format
-from mt_core.keys import AUTOGRAD, MULTI_VIEW, NO_GRAD_VIEW, PYTHON, STRIDED
+from mt_core.keys import AUTOGRAD, FORWARD_GRAD, MULTI_VIEW, NO_GRAD_VIEW, PYTHON, STRIDED
 from mt_core.state import tls
 from mt_core.tensor import Tensor
 
@@ -141,6 +141,7 @@ def _first_gradient(variable: Tensor, grads: Sequence[Any]) -> Tensor:
         not is_grad_enabled()
         and unshared
         and grad.__class__ is Tensor
+        and not grad._keys & FORWARD_GRAD
         and _has_layout_of(grad, variable)
         and _is_alone(grad)
     ):
@@ -150,7 +151,8 @@ def _first_gradient(variable: Tensor, grads: Sequence[Any]) -> Tensor:
         grad._autograd = None
         grad._keys &= ~(AUTOGRAD | NO_GRAD_VIEW | MULTI_VIEW)
         return grad  # type: ignore[no-any-return]
-    return new_gradient(grad, variable)
+    recorded = is_grad_enabled() or not grad._keys & FORWARD_GRAD  # as in PyTorch, a copy that is not has no tangent
+    return new_gradient(grad if recorded else grad.detach(), variable)
 
 
 def _has_layout_of(grad: Tensor, variable: Tensor) -> bool:

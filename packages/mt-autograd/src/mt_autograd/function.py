@@ -17,6 +17,7 @@ from mt_core.tensor import Tensor
 from mt_core.tensor_types import tensors_in
 
 from .anomaly_mode import note_forward
+from .function_jvp import FunctionRun, give_tangents
 from .inplace import set_history
 from .modes import is_instrumented
 from .node import EMPTY_SPEC, NO_EDGE, Node, output_spec
@@ -31,6 +32,7 @@ from .saved import (
     unpack_input,
     version_of,
 )
+from .tangents import below, top_level
 from .views import edge_of
 
 __all__ = [
@@ -66,7 +68,13 @@ class FunctionCtx:
         self.to_save = tensors
 
     def save_for_forward(self, *tensors: Any) -> None:
-        """Save tensors for ``jvp``."""
+        """Save tensors, or None, for ``jvp``, where they are ``ctx.saved_tensors``."""
+        for tensor in tensors:
+            if tensor is not None and not isinstance(tensor, Tensor):
+                raise AssertionError(
+                    "save_for_forward expects all arguments to be tensors; you should save non-tensors as attributes "
+                    "on ctx."
+                )
         self.saved_for_forward = tensors
 
     def mark_dirty(self, *args: Any) -> None:
@@ -141,13 +149,15 @@ class BackwardCFunction(Node, FunctionCtx):
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """The tensors given to ``save_for_backward``.
+        """The tensors given to ``save_for_backward``; in ``jvp``, those given to ``save_for_forward``, if any were.
 
         Raises
         ------
         RuntimeError
             In PyTorch's words, when they have been freed or changed in place.
         """
+        if self.saved_for_forward:
+            return self.saved_for_forward
         if self._saved is None:
             raise RuntimeError(FREED)
         return tuple(self._unpack(*entry) for entry in self._saved)
@@ -306,7 +316,10 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
-        """Forward mode, which is not supported."""
+        """Tangents of the outputs from those of the arguments: None for what is no tensor.
+
+        It is called after ``forward``, in forward mode; see `mt_autograd.function_jvp.give_tangents`.
+        """
         raise NotImplementedError(
             "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
         )
@@ -346,6 +359,25 @@ def recorded_function(cls: "type[Function]", args: tuple[Any, ...], forward: Cal
         What computes the outputs from the arguments, before ``setup_context``; None where the function's own forward
         takes the context.
     """
+    run, is_single = _run(cls, args, forward)
+    run.ctx.saved_for_forward = ()
+    return run.results[0] if is_single else run.results
+
+
+def _run(cls: "type[Function]", args: tuple[Any, ...], forward: Callable[..., Any] | None) -> tuple[FunctionRun, bool]:
+    """One call, of whose results those have tangents that should; and whether it returned one value, no tuple."""
+    level = top_level([a for a in args if isinstance(a, Tensor)])
+    if level is None:
+        return _run_without_tangents(cls, args, forward)
+    with below(level):
+        run, is_single = _run(cls, args, forward)
+    give_tangents(cls, run, level)
+    return run, is_single
+
+
+def _run_without_tangents(
+    cls: "type[Function]", args: tuple[Any, ...], forward: Callable[..., Any] | None
+) -> tuple[FunctionRun, bool]:
     ctx = cls._backward_cls(args)
     with no_grad():
         if forward is None:
@@ -356,8 +388,12 @@ def recorded_function(cls: "type[Function]", args: tuple[Any, ...], forward: Cal
     outputs = output if isinstance(output, tuple) else (output,)
     if forward is not None:
         _refuse_saved_inputs(ctx, args, outputs)
+    is_written = [isinstance(t, Tensor) and _among(t, args) and _among(t, ctx.dirty_tensors) for t in outputs]
+    is_smooth = [
+        isinstance(t, Tensor) and t._dtype in DIFFERENTIABLE and not _among(t, ctx.non_differentiable) for t in outputs
+    ]
     wrapped = _Outputs(ctx, args, outputs).wrapped()
-    return wrapped if isinstance(output, tuple) else wrapped[0]
+    return FunctionRun(ctx, args, wrapped, is_written, is_smooth), not isinstance(output, tuple)
 
 
 def _refuse_saved_inputs(ctx: BackwardCFunction, args: Sequence[Any], outputs: Sequence[Any]) -> None:

@@ -139,7 +139,7 @@ def _with_first_argument(rule: Rule, schema: Schema) -> Rule:
         return rule
     if rule.joint:
         raise ValueError(f"the joint derivative of {rule.name} lacks '{first}', which {schema.full_name} writes to")
-    return Rule(rule.name, {first: zero, **rule.formulas}, (), rule.node_name, None)
+    return Rule(rule.name, {first: zero, **rule.formulas}, (), rule.node_name, None, rule.forward)
 
 
 def unrecorded_of_inference(overload: Overload, recording: Callee, below: Callee) -> Callee:

@@ -36,6 +36,7 @@ __all__ = [
     "derivative",
     "end_at_integers",
     "find_rule",
+    "forward_rule",
     "joint_derivative",
     "non_differentiable",
     "plan_for",
@@ -48,6 +49,7 @@ __all__ = [
 ]
 
 Function = Callable[..., Any]
+Forward = str | Function | dict[str, Function] | None
 
 #: Positions of the pool that formulas draw their arguments from; saved tensors follow, then values, then specs.
 GRAD, GRADS, MASK, FIRST_SAVED = range(4)
@@ -57,13 +59,13 @@ class Rule:
     """What has been declared for one overload; without formulas, that it is not differentiable."""
 
     __slots__ = (
-        "differentiable_outputs", "ends_at_integers", "formulas", "history_stays", "joint", "name", "node_name",
-        "real_only", "refuses_integers", "takes_inference",
+        "differentiable_outputs", "ends_at_integers", "formulas", "forward", "history_stays", "joint", "name",
+        "node_name", "real_only", "refuses_integers", "takes_inference",
     )  # fmt: skip
 
     def __init__(
         self, name: str, formulas: dict[str, Function], joint: tuple[str, ...], node_name: str,
-        differentiable_outputs: tuple[bool, ...] | None,
+        differentiable_outputs: tuple[bool, ...] | None, forward: Forward = None,
     ) -> None:  # fmt: skip
         self.name = name
         self.formulas = formulas
@@ -71,6 +73,8 @@ class Rule:
         self.joint = joint
         self.node_name = node_name
         self.differentiable_outputs = differentiable_outputs
+        #: How tangents are computed, where not as the operator's kind has it (`mt_autograd.tangent_rules`).
+        self.forward = forward
         #: Whether what is written to in place keeps the history that it has.
         self.history_stays = False
         #: Whether integers that are copied to have no history of it; those that others write to require grad.
@@ -92,6 +96,7 @@ def derivative(
     *,
     node: str | None = None,
     differentiable_outputs: tuple[bool, ...] | None = None,
+    forward: Forward = None,
     **formulas: Function,
 ) -> None:
     """Declare the derivative of an operator: one formula per differentiable argument.
@@ -105,16 +110,18 @@ def derivative(
         in which they are declared.
     differentiable_outputs
         For operators with several outputs; by default all of floating point dtype.
+    forward
+        How tangents are computed; see `mt_autograd.tangent_rules`. By default it follows from the formulas.
     """
-    _enter(name, formulas, (), node, differentiable_outputs)
+    _enter(name, formulas, (), node, differentiable_outputs, forward)
 
 
 def joint_derivative(
     name: str, arguments: Sequence[str], formula: Function, /, *, node: str | None = None,
-    differentiable_outputs: tuple[bool, ...] | None = None,
+    differentiable_outputs: tuple[bool, ...] | None = None, forward: Forward = None,
 ) -> None:  # fmt: skip
     """Declare one formula for several arguments; it returns their gradients, and ``mask`` tells which are wanted."""
-    _enter(name, {"": formula}, tuple(arguments), node, differentiable_outputs)
+    _enter(name, {"": formula}, tuple(arguments), node, differentiable_outputs, forward)
 
 
 def non_differentiable(*names: str, history_stays: bool = False) -> None:
@@ -132,13 +139,19 @@ def same_derivative(name: str, of: Overload, node: str | None = None) -> None:
     rule = find_rule(of)
     if rule is None:
         raise ValueError(f"{of.name} has no derivative that {name} could have")
-    _enter(name, rule.formulas, rule.joint, node if rule.formulas else None, rule.differentiable_outputs)
+    _enter(name, rule.formulas, rule.joint, node if rule.formulas else None, rule.differentiable_outputs, rule.forward)
 
 
 def real_only(*names: str) -> None:
     """Declare that calls of these operators with complex results cannot be recorded, as in PyTorch."""
     for name in names:
         _RULES[name].real_only = True
+
+
+def forward_rule(forward: Forward, *names: str) -> None:
+    """Declare how tangents of operators whose derivatives are declared are computed (`mt_autograd.tangent_rules`)."""
+    for name in names:
+        _RULES[name].forward = forward
 
 
 def takes_inference(*names: str) -> None:
@@ -171,7 +184,7 @@ def zeros(grad: Any, self_spec: Any) -> Any:
 
 def _enter(
     name: str, formulas: dict[str, Function], joint: tuple[str, ...], node: str | None,
-    differentiable_outputs: tuple[bool, ...] | None,
+    differentiable_outputs: tuple[bool, ...] | None, forward: Forward = None,
 ) -> None:  # fmt: skip
     if name in _RULES:
         raise ValueError(f"the derivative of {name} is declared twice")
@@ -180,7 +193,7 @@ def _enter(
     if node == counted:
         raise ValueError(f"{name} is called {node} without being told so")
     _COUNTS[packet] = _COUNTS.get(packet, 0) + 1
-    _RULES[name] = Rule(name, formulas, joint, node or counted, differentiable_outputs)
+    _RULES[name] = Rule(name, formulas, joint, node or counted, differentiable_outputs, forward)
     if name in OVERLOADS:
         OVERLOADS[name].cache.clear()  # closures that do not know of it
 

@@ -12,12 +12,13 @@ from typing import Any
 
 from mt_core.autograd_state import no_grad
 from mt_core.cell import Cell, cell_of
-from mt_core.keys import AUTOGRAD, INFERENCE, PYTHON
+from mt_core.keys import AUTOGRAD, FORWARD_GRAD, INFERENCE, PYTHON
 from mt_core.state import tls
 from mt_core.tensor import Tensor, new_tensor
 
 from .anomaly_mode import is_anomaly_enabled
 from .node import NO_EDGE, Edge, materialized, operation_name
+from .tangents import give_all
 from .views import edge_of, with_history
 
 __all__ = [
@@ -58,9 +59,11 @@ def refuse_inference(tensor: Any) -> None:
 
 
 class SavedOutput:
-    """An output of a node, saved by that node."""
+    """An output of a node, saved by that node; `tangents` is the output's own dict, there once it has tangents."""
 
-    __slots__ = ("array", "cell", "dtype", "keys", "output_nr")
+    __slots__ = ("array", "cell", "dtype", "keys", "output_nr", "tangents")
+
+    tangents: dict[int, Tensor]
 
     def __init__(self, tensor: Any, output_nr: int) -> None:
         self.array = tensor._array
@@ -71,10 +74,13 @@ class SavedOutput:
 
     def tensor(self, edge: Edge = NO_EDGE) -> Tensor:
         """The output again, with the given history."""
-        out = new_tensor(self.array, self.dtype, self.keys & ~AUTOGRAD)
+        out = new_tensor(self.array, self.dtype, self.keys & ~(AUTOGRAD | FORWARD_GRAD))
         out._cell = self.cell
         self.cell.add(out)
-        return with_history(out, edge)
+        return self._with_tangents(with_history(out, edge))
+
+    def _with_tangents(self, out: Tensor) -> Tensor:
+        return give_all(out, self.tangents) if hasattr(self, "tangents") else out
 
 
 class HandledOutput(SavedOutput):
@@ -90,7 +96,7 @@ class HandledOutput(SavedOutput):
         self.detached = tensor.detach()
 
     def tensor(self, edge: Edge = NO_EDGE) -> Tensor:
-        return with_history(self.detached.detach(), edge)
+        return self._with_tangents(with_history(self.detached.detach(), edge))
 
 
 def saved_output(tensor: Any, output_nr: int) -> SavedOutput:

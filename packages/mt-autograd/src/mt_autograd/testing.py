@@ -17,11 +17,13 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
+from mt_core.api import _functions as ops
 from mt_core.autograd_state import enable_grad
 from mt_core.devices import device
 from mt_core.dispatch.registry import Overload, find_overload
 from mt_core.dtypes import dtype as Dtype
 from mt_core.dtypes import float64
+from mt_core.random import Generator
 from mt_core.tensor import Tensor
 from mt_core.testing.arguments import REFUSALS, Arguments, samples_on, tensors_in
 from mt_core.testing.gaps import Gaps, run_unless_known
@@ -37,9 +39,11 @@ from mt_core.testing.sample import (
     start_streams,
 )
 
+from . import tangents
+from .api import grad
 from .gradcheck import gradcheck, gradgradcheck
 
-__all__ = ["DerivativeExam", "Differentiation", "check_recording", "differentiations", "is_chosen"]
+__all__ = ["DerivativeExam", "Differentiation", "check_recording", "differentiations", "is_chosen", "product_forward"]
 
 #: Inputs of more elements than this are checked along one direction, which no error in one element escapes.
 MANY_ELEMENTS = 24
@@ -129,6 +133,87 @@ class Differentiation:
             check(self, self.inputs, fast_mode=sum(x.numel() for x in self.inputs) > MANY_ELEMENTS or order == 2)
         except RuntimeError as error:
             raise AssertionError(f"{self.name}: {error}") from error
+
+    def check_tangents(self, order: int) -> None:
+        """Compare the product u J t that forward mode computes with that of backward, for random u and t.
+
+        In second order J is that of the gradients: forward over reverse, and reverse over reverse.
+
+        Raises
+        ------
+        AssertionError
+            Where they differ.
+        """
+        function = self if order == 1 else self._gradients()
+        directions = [_random_like(x) for x in self.inputs]
+        results = function(*self.inputs)
+        weights = [_random_like(y) for y in results]
+        backward, size = product_backward(results, weights, self.inputs, directions)
+        forward = product_forward(function, self.inputs, directions, weights)
+        assert abs(forward - backward) <= 1e-7 * (1 + size), f"{self.name}: {forward} forward, {backward} backward"
+
+    def _gradients(self) -> Callable[..., tuple[Tensor, ...]]:
+        """The function of the inputs that gives their gradients, for random gradients of the results."""
+        weights = [_random_like(y) for y in self(*self.inputs)]
+
+        def gradients(*inputs: Tensor) -> tuple[Tensor, ...]:
+            results = [(y, w) for y, w in zip(self(*inputs), weights, strict=True) if y.requires_grad]
+            outputs, seeds = zip(*results, strict=True)
+            found = grad(outputs, inputs, seeds, create_graph=True, allow_unused=True)
+            return tuple(g for g in found if g is not None)  # type: ignore[union-attr]
+
+        return gradients
+
+
+def product_backward(
+    results: Sequence[Tensor], weights: Sequence[Tensor], inputs: Sequence[Tensor], directions: Sequence[Tensor]
+) -> tuple[float, float]:
+    """``u J t`` by backward, and the sum of the sizes of what it adds up."""
+    pairs = [(y, w) for y, w in zip(results, weights, strict=True) if y.requires_grad]
+    if not pairs:
+        return 0.0, 0.0
+    outputs, seeds = zip(*pairs, strict=True)
+    found = grad(outputs, inputs, seeds, allow_unused=True)
+    products = [_dot(g, t) for g, t in zip(found, directions, strict=True) if g is not None]  # type: ignore[arg-type]
+    sizes = [float((g * t.conj()).abs().sum().item()) for g, t in zip(found, directions, strict=True) if g is not None]  # type: ignore[operator]
+    return sum(products), sum(sizes)
+
+
+def product_forward(
+    function: Callable[..., Sequence[Tensor]], inputs: Sequence[Tensor], directions: Sequence[Tensor],
+    weights: Sequence[Tensor],
+) -> float:  # fmt: skip
+    """``u J t`` by forward mode.
+
+    Raises
+    ------
+    AssertionError
+        Where a tangent has not the shape and dtype of its result.
+    """
+    level = tangents.enter_level()
+    try:
+        results = function(*[tangents.make_dual(x, t, level) for x, t in zip(inputs, directions, strict=True)])
+        found = [tangents.unpack(y, level) for y in results]
+    finally:
+        tangents.exit_level(level)
+    for primal, tangent in found:
+        alike = tangent is None or (tangent.shape, tangent.dtype) == (primal.shape, primal.dtype)
+        assert alike, f"a tangent {tangent} of {primal}"
+    return sum(_dot(t, w) for (_, t), w in zip(found, weights, strict=True) if t is not None)
+
+
+def _dot(a: Tensor, b: Tensor) -> float:
+    """The real scalar product."""
+    product = a.detach() * b.conj()
+    return float((product.real if product.is_complex() else product).sum().item())
+
+
+def _random_like(tensor: Tensor) -> Tensor:
+    """Random numbers in a tensor's form, the same for every tensor of the form."""
+    generator = Generator()
+    generator.manual_seed(tensor.numel() + 1)
+    numbers = ops.randn(tensor.shape, dtype=tensor.dtype, generator=generator)
+    return numbers.to(tensor.device)
 
 
 def _is_finite(tensor: Tensor) -> bool:
@@ -225,6 +310,14 @@ class DerivativeExam:
     def test_second_derivative(self, operator: str) -> None:
         """So are gradients of gradients."""
         self._check("second_derivative", operator, lambda d: d.check(2))
+
+    def test_tangent(self, operator: str) -> None:
+        """What forward mode computes along a direction agrees with backward."""
+        self._check("tangent", operator, lambda d: d.check_tangents(1))
+
+    def test_tangent_of_gradient(self, operator: str) -> None:
+        """So does forward mode over backward."""
+        self._check("tangent_of_gradient", operator, lambda d: d.check_tangents(2))
 
     def _check(self, check: str, operator: str, run: Callable[[Differentiation], None]) -> None:
         def all_of_them() -> None:

@@ -33,12 +33,17 @@ OWN_DTYPE = object()
 
 
 class AutogradState:
-    """What a tensor that takes part in differentiation knows; tensors that do not have None in its place."""
+    """What a tensor that takes part in differentiation knows; tensors that do not have None in its place.
+
+    `tangents`, the tangents of forward mode by level, is there exactly where the tensor has the key `FORWARD_GRAD`.
+    """
 
     __slots__ = (
         "requires_grad", "grad", "grad_fn", "output_nr", "hooks", "retains_grad", "post_accumulate_grad_hooks",
-        "accumulator", "creation", "attr_version", "grad_dtype", "former", "__weakref__",
+        "accumulator", "creation", "attr_version", "grad_dtype", "former", "tangents", "__weakref__",
     )  # fmt: skip
+
+    tangents: dict[int, Any]
 
     def __init__(self) -> None:
         self.requires_grad = False

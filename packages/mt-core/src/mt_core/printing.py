@@ -17,7 +17,7 @@ import numpy as np
 from . import dtypes
 from .dtypes import dtype as DType
 from .host import host_array
-from .keys import HOLLOW, PYTHON
+from .keys import FORWARD_GRAD, HOLLOW, PYTHON
 from .python_dispatch import dispatches
 from .tensor import Tensor
 
@@ -104,6 +104,7 @@ def array_repr(
     requires_grad: bool = False,
     grad_fn: str | None = None,
     contents: str | None = None,
+    tangent: Tensor | None = None,
 ) -> str:
     """The text that PyTorch's ``repr`` gives for a tensor of these elements and properties.
 
@@ -119,6 +120,8 @@ def array_repr(
         Name of the node's class, or None.
     contents
         Printed in place of the elements.
+    tangent
+        The tangent of forward mode, or None.
     """
     suffixes = [] if device is None else [f"device='{device}'"]
     if array is None:
@@ -137,6 +140,8 @@ def array_repr(
         suffixes.append(f"grad_fn=<{grad_fn}>")
     elif requires_grad:
         suffixes.append("requires_grad=True")
+    if tangent is not None:
+        suffixes.append(f"tangent={tangent!r}")
     return _with_suffixes(prefix + text, suffixes, len(prefix))
 
 
@@ -318,8 +323,17 @@ def tensor_repr(tensor: Tensor, contents: str | None = None) -> str:
         requires_grad=tensor.requires_grad,
         grad_fn=_history_name(tensor),
         contents=contents,
+        tangent=_innermost_tangent(tensor),
     )
     return text if plain or not getattr(tensor, "_is_param", False) else f"Parameter({text})"
+
+
+def _innermost_tangent(tensor: Tensor) -> Tensor | None:
+    """The tangent of the innermost level of forward mode."""
+    if not tensor._keys & FORWARD_GRAD:
+        return None
+    tangents = tensor._autograd.tangents  # type: ignore[union-attr]
+    return tangents[max(tangents)]  # type: ignore[no-any-return]
 
 
 def _history_name(tensor: Tensor) -> str | None:

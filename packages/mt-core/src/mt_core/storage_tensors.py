@@ -12,7 +12,7 @@ from .devices import device as Device
 from .dispatch.dispatcher import check_written, layer_for
 from .dtypes import cpp_type_name, dtype, get_default_dtype, int64, scalar_type_name
 from .formats import layout, strided
-from .keys import AUTOGRAD, BACKEND_MASK, STRIDED
+from .keys import AUTOGRAD, BACKEND_MASK, FORWARD_GRAD, STRIDED
 from .meta_array import contiguous_strides
 from .schema import MISSING
 from .spec import is_contiguous
@@ -160,6 +160,12 @@ def set_tensor(self: Any, source: Any, storage_offset: Any, size: Any, stride: A
         sense, and for leaves that require grad, in PyTorch's words.
     """
     read = source if isinstance(source, Tensor) else None
+    if self._keys & FORWARD_GRAD:
+        raise NotImplementedError(
+            "Trying to use forward AD with set_ that does not support it because it has not been implemented yet.\n"
+            "Please file an issue to PyTorch at https://github.com/pytorch/pytorch/issues/new?"
+            "template=feature-request.yml so that we can prioritize its implementation."
+        )
     if tls.grad_enabled and (self._keys | (read._keys if read is not None else 0)) & AUTOGRAD:
         move = functools.partial(_move, self, source, storage_offset, size, stride)
         return layer_for(AUTOGRAD).record_undifferentiable("set_", self, read, move)

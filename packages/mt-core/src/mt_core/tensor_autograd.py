@@ -11,7 +11,17 @@ from .cell import Cell
 from .dispatch.dispatcher import layer_for
 from .dtypes import dtype, scalar_type_name
 from .hollow import is_hollow
-from .keys import AUTOGRAD, BACKEND_MASK, INFERENCE, MULTI_VIEW, NO_GRAD_VIEW, OTHER_INDEX, PYTHON, TORCH_FUNCTION
+from .keys import (
+    AUTOGRAD,
+    BACKEND_MASK,
+    FORWARD_GRAD,
+    INFERENCE,
+    MULTI_VIEW,
+    NO_GRAD_VIEW,
+    OTHER_INDEX,
+    PYTHON,
+    TORCH_FUNCTION,
+)
 from .overriding import handed_over, is_overridden
 from .state import tls
 from .tensor import Tensor, new_tensor
@@ -19,7 +29,7 @@ from .tensor import Tensor, new_tensor
 __all__ = ["AutogradMembers"]
 
 #: What an alias outside the graph does not have of its origin: a place in the graph, and a class of its own.
-_NOT_DETACHED = AUTOGRAD | NO_GRAD_VIEW | MULTI_VIEW | TORCH_FUNCTION | PYTHON
+_NOT_DETACHED = AUTOGRAD | FORWARD_GRAD | NO_GRAD_VIEW | MULTI_VIEW | TORCH_FUNCTION | PYTHON
 
 
 def _layer() -> Any:
@@ -247,7 +257,7 @@ class AutogradMembers:
     @property
     def data(self: Any) -> Any:
         """The same memory as a tensor without history and with a version count of its own."""
-        alias = new_tensor(self._array, self._dtype, self._keys & ~AUTOGRAD)
+        alias = new_tensor(self._array, self._dtype, self._keys & ~(AUTOGRAD | FORWARD_GRAD))
         if not is_hollow(self):
             share_block(alias, self)
         return alias

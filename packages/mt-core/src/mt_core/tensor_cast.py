@@ -18,7 +18,7 @@ from .dispatch.dispatcher import backend_for, check_written
 from .dispatch.registry import overload
 from .dtypes import dtype, scalar_type_name
 from .formats import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format, strided
-from .keys import AUTOGRAD, BACKEND_MASK, INFERENCE, STRIDED
+from .keys import AUTOGRAD, BACKEND_MASK, FORWARD_GRAD, INFERENCE, STRIDED
 from .layout import channels_last_strides, suggested_format
 from .meta_array import contiguous_strides
 from .pinned import is_pinned, pinned, warn_of_device
@@ -202,6 +202,8 @@ class CastMembers:
         shape = tuple(sizes[0]) if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)) else sizes
         if self._keys & AUTOGRAD and not (self._keys | mode_triple(tls.mode)[2]) & INFERENCE:
             raise RuntimeError("cannot resize variables that require grad")
+        if self._keys & FORWARD_GRAD:
+            raise RuntimeError("cannot resize variables that has a forward grad")
         if memory_format is preserve_format:
             raise RuntimeError("Unsupported memory formatPreserve")
         if any(n < 0 for n in shape):

@@ -12,7 +12,19 @@ from .block import Block, block_of, end_of, resize_block
 from .cell import Cell
 from .errors import NoElements
 from .host import exported, host_array, resolved
-from .keys import AUTOGRAD, BACKEND_MASK, CONJUGATE, CPU, FLAGS, HOLLOW, META, NEGATIVE, OTHER_INDEX, STRIDED
+from .keys import (
+    AUTOGRAD,
+    BACKEND_MASK,
+    CONJUGATE,
+    CPU,
+    FLAGS,
+    FORWARD_GRAD,
+    HOLLOW,
+    META,
+    NEGATIVE,
+    OTHER_INDEX,
+    STRIDED,
+)
 from .meta_array import HollowArray
 from .subclasses import slots_of
 from .tensor import Tensor, new_tensor
@@ -256,7 +268,9 @@ def copied_leaf(self: Any, memo: dict[int, Any]) -> Any:
         resize_block(copied_block, needed)
     array = self._array
     laid_out = backend.as_strided(copied_block.owner, array.shape, array.strides, block.offset_of(self), self._dtype)
-    result = new_tensor(laid_out, self._dtype, self._keys & ~(AUTOGRAD | FLAGS) | self._keys & (STRIDED | OTHER_INDEX))
+    differentiated = AUTOGRAD | FORWARD_GRAD
+    keys = self._keys & ~(differentiated | FLAGS) | self._keys & (STRIDED | OTHER_INDEX)
+    result = new_tensor(laid_out, self._dtype, keys)
     cell = result._cell = Cell(result)
     cell.version = 1  # PyTorch lays out a tensor that was there before
     copied_block.enter(cell)

@@ -58,7 +58,9 @@ def derivative_of_parts(
     # A rule reads off the names of parameters what a formula wants.
     words = ["grads", "mask", *names]
     formula.__signature__ = Signature([Parameter(n, Parameter.POSITIONAL_ONLY) for n in words])  # type: ignore[attr-defined]
-    joint_derivative(name, arguments, formula, node=node, differentiable_outputs=differentiable_outputs)
+    joint_derivative(
+        name, arguments, formula, node=node, differentiable_outputs=differentiable_outputs, forward="parts"
+    )
 
 
 def following(gradient: Any, source: Any) -> Any:

@@ -16,8 +16,14 @@ def refused_operator(name: str, *arguments: str) -> None:
     def refuse(grad: Any) -> Any:
         raise RuntimeError(message)
 
+    packet = name.partition(".")[0]
+
+    def refuse_tangent(t: Any) -> Any:
+        raise NotImplementedError(f"Trying to use forward AD with aten::{packet} that does not support it.")
+
     refused: dict[str, Any] = dict.fromkeys(arguments, refuse)
-    derivative(name, node="torch::autograd::NotImplemented", **refused)
+    forward: dict[str, Any] = dict.fromkeys(arguments, refuse_tangent)
+    derivative(name, node="torch::autograd::NotImplemented", forward=forward, **refused)
 
 
 def refused_argument(what: str) -> Any:

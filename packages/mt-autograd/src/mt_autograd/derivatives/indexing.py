@@ -244,7 +244,7 @@ def _embedding(
     return ops.embedding_dense_backward(grad, indices, weight_spec.shape[0], padding_idx, scale_grad_by_freq)
 
 
-derivative("embedding", weight=_embedding)
+derivative("embedding", weight=_embedding, forward="linear")
 
 
 def _embedding_twice(grad: Any, indices: Any, padding_idx: int, scale_grad_by_freq: bool, grad_output_spec: Any) -> Any:

@@ -69,7 +69,21 @@ def _logcumsumexp(grad: Any, self: Any, dim: int, result: Any) -> Any:
     return part(positive) - part(negative)
 
 
-derivative("logcumsumexp", self=_logcumsumexp)
+def _logcumsumexp_tangent(t: Any, self: Any, dim: int, result: Any) -> Any:
+    """The sum of the tangents so far, each with its weight exp(self - result), added up in logarithms as well."""
+    if not self.dim() or not self.numel():
+        return t
+    low = ops.full_like(t, finfo(t.dtype).min)
+
+    def part(logs: Any) -> Any:
+        return ((logs + self).logcumsumexp(dim) - result).exp()
+
+    if self.is_complex():
+        return part(ops.where(t != 0, t.log(), low))
+    return part(ops.where(t > 0, t.abs().log(), low)) - part(ops.where(t < 0, t.abs().log(), low))
+
+
+derivative("logcumsumexp", self=_logcumsumexp, forward={"self": _logcumsumexp_tangent})
 refused_operator("bincount", "weights")
 non_differentiable("histc")
 

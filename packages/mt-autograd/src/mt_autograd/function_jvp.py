@@ -1,0 +1,102 @@
+"""Forward mode of custom functions: ``Function.jvp`` computes the tangents of what ``forward`` returned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from mt_core.api import _functions as ops
+from mt_core.tensor import Tensor
+
+from .tangents import below, give, laid_out_as, refuse_other_shape, tangent_of
+
+__all__ = ["FunctionRun", "give_tangents"]
+
+
+class FunctionRun(NamedTuple):
+    """One call of a custom function.
+
+    Attributes
+    ----------
+    ctx
+        Its context.
+    args, results : sequence
+        What it was called with, and what it returned.
+    is_written, is_smooth : sequence of bool
+        Which results are inputs that were written to, and which are differentiable.
+    """
+
+    ctx: Any
+    args: Sequence[Any]
+    results: Sequence[Any]
+    is_written: Sequence[bool]
+    is_smooth: Sequence[bool]
+
+
+def give_tangents(cls: Any, run: FunctionRun, level: int) -> None:
+    """Call ``jvp`` on the tangents of the arguments at a level, and give the results what it returns.
+
+    It must return a tensor for each differentiable result: of a view a view of the input's tangent, and of what was
+    written to in place the tangent itself, written to in place.
+
+    Raises
+    ------
+    RuntimeError
+        In PyTorch's words, where it does not.
+    """
+    tangents = [_tangent_of_argument(arg, level, run.ctx.materialize_grads) for arg in run.args]
+    with below(level):
+        returned = cls.jvp(run.ctx, *tangents)
+    found = returned if isinstance(returned, tuple) else (returned,)
+    if len(found) != len(run.results):
+        raise RuntimeError(
+            f"Function's jvp returned an invalid number of forward gradients (expected {len(run.results)} but got "
+            f"{len(found)})"
+        )
+    for nr, tangent in enumerate(found):
+        if tangent is not None and not isinstance(tangent, Tensor):
+            raise RuntimeError(f"expected Variable or None (got {type(tangent).__name__}) for grad output {nr}.")
+        _give_result(run, nr, tangent, [t for t in tangents if t is not None], level)
+
+
+def _tangent_of_argument(arg: Any, level: int, materialize: bool) -> Any:
+    tangent = tangent_of(arg, level)
+    if tangent is None and materialize and isinstance(arg, Tensor):
+        with below(level):
+            return ops.zeros_like(arg)
+    return tangent
+
+
+def _give_result(run: FunctionRun, nr: int, tangent: Any, given: list[Any], level: int) -> None:
+    result = run.results[nr]
+    if not run.is_smooth[nr]:
+        if tangent is not None:
+            raise RuntimeError(
+                f"Function's jvp returned a gradient at position {nr}, but  the corresponding forward output is not a "
+                "differentiable Tensor.You should return None at that position instead."
+            )
+        return
+    if run.is_written[nr]:
+        if not any(tangent is t for t in given):
+            raise RuntimeError(
+                "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is "
+                "modifying an input inplace, then the jvp function must modify the corresponding gradient inplace."
+            )
+        give(result, tangent, level)
+        return
+    if tangent is None:
+        raise RuntimeError(f"Function's jvp returned None at position {nr}, where the forward output is differentiable")
+    refuse_other_shape(result, tangent)
+    if result._base is not None:
+        _refuse_no_view(tangent, given)
+        give(result, tangent, level)
+        return
+    with below(level):
+        give(result, tangent.clone() if any(tangent is t for t in given) else laid_out_as(tangent, result), level)
+
+
+def _refuse_no_view(tangent: Tensor, given: list[Any]) -> None:
+    if not any(tangent._base is t or t._base is not None and tangent._base is t._base for t in given):
+        raise RuntimeError(
+            "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view."
+        )

@@ -1,0 +1,283 @@
+"""Forward mode: levels, what has a tangent, and how tangents of views, writes and nested derivatives hang together."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import mt_autograd
+from mt_autograd import forward_ad as fw
+from mt_autograd import tangents
+from mt_core.keys import FORWARD_GRAD
+from mt_core.testing.namespace import namespace
+
+torch: Any = namespace(autograd=mt_autograd)
+
+
+@pytest.fixture
+def level() -> Iterator[int]:
+    """An open level."""
+    with fw.dual_level() as number:
+        yield number
+
+
+def dual(*values: float, along: Any = None) -> Any:
+    """A dual tensor of these values; its tangent is `along`, or ones."""
+    primal = torch.tensor(values, dtype=torch.float64)
+    return fw.make_dual(primal, torch.ones_like(primal) if along is None else torch.tensor(along, dtype=torch.float64))
+
+
+def tangent(tensor: Any) -> Any:
+    found = fw.unpack_dual(tensor).tangent
+    return None if found is None else found.tolist()
+
+
+# Levels
+
+
+def test_one_level_may_be_open(level: int) -> None:
+    with pytest.raises(RuntimeError, match="Nested forward mode AD is not supported at the moment"):
+        fw.enter_dual_level()
+
+
+def test_a_level_that_is_not_open_cannot_be_left() -> None:
+    with pytest.raises(RuntimeError, match="Dual level must be a positive number"):
+        fw.exit_dual_level()
+    with fw.dual_level(), pytest.raises(RuntimeError, match="that was not the last one that was created"):
+        fw.exit_dual_level(level=2)
+
+
+def test_tangents_are_gone_with_their_level() -> None:
+    with fw.dual_level():
+        x = dual(1, 2)
+        y = x * x
+        assert tangent(y) == [2, 4]
+    assert not (x._keys | y._keys) & FORWARD_GRAD
+    assert fw.unpack_dual(y).tangent is None
+    with fw.dual_level():
+        assert tangent(y) is None
+
+
+def test_a_level_keeps_no_tensor_alive(level: int) -> None:
+    x = dual(1, 2)
+    results = [weakref.ref(x * i) for i in range(200)]
+    gc.collect()
+    assert all(result() is None for result in results)
+
+
+def test_outside_of_a_level() -> None:
+    x = torch.ones(2)
+    assert fw.unpack_dual(x).primal is x
+    with pytest.raises(RuntimeError, match="no level exists, make sure to enter_dual_level"):
+        fw.make_dual(x, x)
+
+
+# Dual tensors
+
+
+def test_a_dual_tensor_is_a_view_that_keeps_its_tangent(level: int) -> None:
+    x, t = torch.tensor([1.0, 2.0]), torch.ones(2)
+    made = fw.make_dual(x, t)
+    assert made._base is x
+    assert fw.unpack_dual(made).tangent is t
+    assert fw.unpack_dual(made).primal._base is x
+    assert not x._keys & FORWARD_GRAD
+    assert repr(made) == "tensor([1., 2.], tangent=tensor([1., 1.]))"
+
+
+def test_what_cannot_be_made_dual(level: int) -> None:
+    x = torch.ones(2)
+    with pytest.raises(
+        RuntimeError, match=r"Tensor is of size \[2\] while the given forward gradient is of size \[3\]"
+    ):
+        fw.make_dual(x, torch.ones(3))
+    with pytest.raises(RuntimeError, match="already has a forward gradient at the same level 0"):
+        fw.make_dual(fw.make_dual(x, x), x)
+    with pytest.raises(ValueError, match="Expected primal to be floating point or complex, but got: torch.int64"):
+        fw.make_dual(torch.tensor([1]), torch.tensor([1]))
+    with pytest.raises(ValueError, match="Expected tangent to be floating point or complex, but got: torch.int64"):
+        fw.make_dual(x, torch.tensor([1, 1]))
+    with pytest.raises(TypeError, match="argument 'dual' .* must be Tensor, not int"):
+        fw.unpack_dual(3)
+
+
+@pytest.mark.parametrize(
+    "without",
+    [lambda x: x.detach(), lambda x: x.data, torch.zeros_like, lambda x: x > 0, lambda x: x.long(), torch.argmax],
+)
+def test_what_has_no_tangent(without: Any, level: int) -> None:
+    assert tangent(without(dual(1, 2))) is None
+
+
+def test_a_step_function_has_zeros(level: int) -> None:
+    assert tangent(dual(1.5, 2.5).floor()) == [0, 0]
+
+
+def test_switched_off(level: int) -> None:
+    x = dual(1, 2)
+    with fw._set_fwd_grad_enabled(False):
+        y = x * 2
+        assert tangent(x) is None
+    assert tangent(y) is None
+    assert tangent(x) == [1, 1]
+    with torch.inference_mode():
+        assert tangent(x * 2) is None
+    with torch.no_grad():
+        assert tangent(x * 2) == [2, 2]
+
+
+def test_forms_that_are_refused(level: int) -> None:
+    x = dual(1, 2)
+    with pytest.raises(NotImplementedError, match="forward AD with add_out .* because it is an out= function"):
+        torch.add(x, x, out=torch.empty(2, dtype=torch.float64))
+    with pytest.raises(NotImplementedError, match="forward AD with aten::bincount that does not support it"):
+        torch.bincount(torch.tensor([0, 1]), x)
+    with pytest.raises(NotImplementedError, match="forward AD with set_ that does not support it"):
+        x.set_(torch.ones(2, dtype=torch.float64))
+    with pytest.raises(RuntimeError, match="cannot resize variables that has a forward grad"):
+        x.resize_(3)
+
+
+# Views and writes
+
+
+def test_views_of_a_dual_tensor_share_its_tangent(level: int) -> None:
+    x = dual(1, 2, 3)
+    x[1:].mul_(3)
+    assert tangent(x) == [1, 3, 3]
+    x[0] = 5.0
+    assert tangent(x) == [0, 3, 3]
+
+
+def test_a_write_to_a_view_gives_its_base_a_tangent(level: int) -> None:
+    base = torch.zeros(3, dtype=torch.float64)
+    window, other = base[1:], base[:2]
+    window.copy_(dual(1, 2))
+    assert tangent(base) == [0, 1, 1]
+    assert tangent(window) == [1, 1]
+    assert tangent(other) == [0, 1]
+
+
+def test_a_tangent_is_never_that_of_another_tensor(level: int) -> None:
+    x = dual(1, 2)
+    y = x + 0
+    y.mul_(7)
+    assert (tangent(x), tangent(y)) == ([1, 1], [7, 7])
+
+
+@pytest.mark.parametrize(
+    ("write", "expected"),
+    [
+        (lambda x: x.zero_(), [0, 0]),
+        (lambda x: x.fill_(3), [0, 0]),
+        (lambda x: x.mul_(x), [2, 4]),
+        (lambda x: x.exp_().log_(), [1, 1]),
+        (lambda x: x.uniform_(), [0, 0]),
+        (lambda x: x.clamp_(max=1.5), [1, 0]),
+        (lambda x: x.unsqueeze_(0), [[1, 1]]),
+    ],
+)
+def test_in_place(write: Any, expected: list[Any], level: int) -> None:
+    x = dual(1, 2)
+    assert write(x) is x
+    assert torch.allclose(fw.unpack_dual(x).tangent, torch.tensor(expected, dtype=torch.float64))
+
+
+def test_geometry_in_place_leaves_the_tangent_given(level: int) -> None:
+    t = torch.ones(2)
+    fw.make_dual(torch.ones(2), t).unsqueeze_(0)
+    assert t.shape == (2,)
+
+
+def test_an_integer_has_no_tangent(level: int) -> None:
+    y = torch.ones(2, dtype=torch.int64)
+    y.copy_(dual(1, 2))
+    assert tangent(y) is None
+
+
+def test_the_layout_of_a_tangent_is_that_of_its_primal(level: int) -> None:
+    primal = torch.arange(6.0).reshape(2, 3).t()
+    made = fw.make_dual(primal, torch.ones(3, 2))
+    assert fw.unpack_dual(made).tangent.stride() == primal.stride()
+    assert fw.unpack_dual(made.t().view(-1)).tangent.tolist() == [1] * 6
+
+
+# With backward
+
+
+def test_reverse_over_forward(level: int) -> None:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    t = torch.tensor([1.0, 3.0], requires_grad=True)
+    y = fw.unpack_dual(fw.make_dual(x, t) ** 3).tangent
+    assert [g.tolist() for g in torch.autograd.grad(y.sum(), (x, t))] == [[6, 36], [3, 12]]
+
+
+def test_forward_over_reverse(level: int) -> None:
+    x = dual(1, 2, along=[1, 3]).requires_grad_()
+    gradient = torch.autograd.grad((x**3).sum(), x)[0]
+    assert (gradient.tolist(), tangent(gradient)) == ([3, 12], [6, 36])
+
+
+def test_results_that_are_saved_have_their_tangents(level: int) -> None:
+    x = dual(1, 2).requires_grad_()
+    y = x.exp()
+    assert torch.allclose(fw.unpack_dual(torch.autograd.grad(y.sum(), x)[0]).tangent, y.detach())
+
+
+def test_old_values_that_are_saved_have_their_tangents(level: int) -> None:
+    x = dual(1, 2).requires_grad_()
+    gradient = torch.autograd.grad((x * 1).pow_(3).sum(), x)[0]
+    assert tangent(gradient) == [6, 12]
+
+
+@pytest.mark.parametrize(("create_graph", "expected"), [(False, [None, [6, 12]]), (True, [[6, 12], [12, 24]])])
+def test_grad_has_the_tangents_that_pytorch_gives_it(create_graph: bool, expected: list[Any], level: int) -> None:
+    x = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
+    found = []
+    for _ in range(2):
+        (fw.make_dual(x, torch.ones_like(x)) ** 3).sum().backward(create_graph=create_graph)
+        found.append(tangent(x.grad))
+    assert found == expected
+
+
+# Levels inside of levels
+
+
+def test_levels_nest() -> None:
+    """The second derivative of x**3 along 1, by two levels, and the mixed term of a constant inside: no confusion."""
+    x = torch.tensor(2.0, dtype=torch.float64)
+    one = torch.ones_like(x)
+    outer = tangents.enter_level()
+    x1 = tangents.make_dual(x, one, outer)
+    inner = tangents.enter_level()
+    x2 = tangents.make_dual(x1, one, inner)
+    y, first = tangents.unpack(x2**3, inner)
+    # d/dx (x * d/dy (x + y)) at y = 1, where x is a constant inside
+    product = x1 * tangents.unpack(x1 + tangents.make_dual(one, one, inner), inner)[1]
+    tangents.exit_level(inner)
+    assert (float(y), float(first)) == (8, 12)
+    assert float(tangents.unpack(y, outer)[1]) == 12
+    assert float(tangents.unpack(first, outer)[1]) == 12
+    assert float(tangents.unpack(product, outer)[1]) == 1
+    tangents.exit_level(outer)
+
+
+def test_three_levels() -> None:
+    def derivative(function: Any) -> Any:
+        def derived(x: Any) -> Any:
+            level = tangents.enter_level()
+            try:
+                result = tangents.unpack(function(tangents.make_dual(x, torch.ones_like(x), level)), level)[1]
+            finally:
+                tangents.exit_level(level)
+            return torch.zeros_like(x) if result is None else result
+
+        return derived
+
+    x = torch.tensor([0.5, 2.0], dtype=torch.float64)
+    third = derivative(derivative(derivative(lambda v: v.sin() * v)))(x)
+    assert torch.allclose(third, -3 * x.sin() - x * x.cos())
