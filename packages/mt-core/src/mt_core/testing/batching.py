@@ -42,10 +42,19 @@ Level = dict[Slot, int]
 
 
 class Checked(NamedTuple):
-    """What a check of an operator came across: how many cases, and whether one of them was called lane by lane."""
+    """What a check of an operator came across.
+
+    Attributes
+    ----------
+    cases, refused : int
+        How many there were, and how many of them ``vmap`` alone refused.
+    looped : bool
+        Whether the operator was called lane by lane.
+    """
 
     cases: int
     looped: bool
+    refused: int
 
 
 def batchable_operators(family: str | None = None) -> list[str]:
@@ -62,7 +71,7 @@ def _is_asked(overload: Overload) -> bool:
     )  # fmt: skip
 
 
-def check_batching(name: str, *, samples: int | None = 3) -> Checked:
+def check_batching(name: str, *, samples: int | None = 3, may_refuse: bool = False) -> Checked:
     """Compare ``vmap`` of an operator with a loop, each tensor batched alone and all together, and two levels.
 
     Parameters
@@ -70,19 +79,31 @@ def check_batching(name: str, *, samples: int | None = 3) -> Checked:
     samples
         How many are taken, such that differ in the number of dimensions first; None for all of them, and for every
         dimension that a tensor may be batched along.
+    may_refuse : bool
+        Let ``vmap`` refuse what the operator itself does not: what reads elements that differ between lanes.
 
     Raises
     ------
     AssertionError
         Where values, dtypes or shapes differ, or only one of both ways is refused.
     """
-    overload, cases, looped = find_overload(name), 0, False
+    overload, cases, looped, refused = find_overload(name), 0, False, 0
     with no_grad():
         for lanes in _chosen(overload, samples):
             for levels in _cases(overload, lanes[0], every=samples is None):
-                looped |= _Case(overload, lanes, levels).check()
+                case = _Case(overload, lanes, levels)
                 cases += 1
-    return Checked(cases, looped)
+                try:
+                    looped |= case.check()
+                except _Refused as refusal:
+                    if not may_refuse:
+                        raise AssertionError(f"{case}: {refusal}") from refusal
+                    refused += 1
+    return Checked(cases, looped, refused)
+
+
+class _Refused(Exception):
+    """Raised where ``vmap`` refuses a call that every lane takes."""
 
 
 # Arguments
@@ -216,7 +237,10 @@ class _Case:
             return False
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            got = self._mapped()
+            try:
+                got = self._mapped()
+            except REFUSALS as refusal:
+                raise _Refused(f"{type(refusal).__name__}: {refusal}") from refusal
         assert_agrees(_outcome(self.overload, got), _outcome(self.overload, expected), repr(self))
         return any(_LOOPED in str(warning.message) for warning in caught)
 

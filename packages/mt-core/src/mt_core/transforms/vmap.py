@@ -8,10 +8,11 @@ from typing import Any
 from ..dispatch.dispatcher import parts_of
 from ..dispatch.lookup import composite_of
 from ..dispatch.registry import Overload, find_overload
+from ..dispatch.writing import check_inplace_result
 from ..state import tls
 from ..tensor import Tensor
 from .batched import BatchedArray, Lanes, batched, lanes_of, note_written
-from .batching_rules._rules import Batch, Rule, find_rule
+from .batching_rules._rules import LOOPED, Batch, Rule, find_rule
 from .interpreters import Interpreter, outside
 from .looping import loop_over_lanes
 from .wrapped import alive, mapped
@@ -47,12 +48,15 @@ class VmapInterpreter(Interpreter):
             result = self._by_rule(overload, rule, args)
             if result is not NotImplemented:
                 return result
-        if overload.declaration.form == "inplace" and overload.declaration.functional is not None:
-            return self._written_back(overload, find_overload(overload.declaration.functional), args)
-        parts = parts_of(overload, tls.mode) or _explicit_parts(overload)
+        if overload.name in LOOPED:
+            return self._lane_by_lane(overload, args)
+        parts = parts_of(overload, tls.mode)
         if parts is not None:
             return parts(*args)
-        return self._lane_by_lane(overload, args)
+        if overload.declaration.form == "inplace" and overload.declaration.functional is not None:
+            return self._written_back(overload, find_overload(overload.declaration.functional), args)
+        parts = _explicit_parts(overload)
+        return self._lane_by_lane(overload, args) if parts is None else parts(*args)
 
     def _is_batched(self, overload: Overload, args: tuple[Any, ...]) -> bool:
         singles = [args[i] for i in overload.tensor_positions]
@@ -100,6 +104,7 @@ class VmapInterpreter(Interpreter):
         if overload.declaration.kind == "view":
             note_written(args[0], *lanes_of(result, self))  # type: ignore[arg-type]
             return args[0]
+        check_inplace_result(args[0], result.shape, result._dtype, bool(functional.declaration.exact_out))
         return args[0].copy_(result)
 
     def _refuse_shared(self, overload: Overload, args: tuple[Any, ...]) -> None:
@@ -122,6 +127,8 @@ class VmapInterpreter(Interpreter):
 
     def _lane_by_lane(self, overload: Overload, args: tuple[Any, ...]) -> Any:
         """The slow way, for an operator without a rule; it warns as PyTorch does."""
+        if overload.schema.is_mutable:
+            self._refuse_shared(overload, args)
         lanes = self.lanes(overload, args)
         warnings.warn(
             "There is a performance drop because we have not yet implemented the batching rule for "
@@ -139,5 +146,6 @@ class VmapInterpreter(Interpreter):
 
 
 def _explicit_parts(overload: Overload) -> Any:
+    """What an operator does that is declared as a composite; of others it is a kernel, which a shape rule prepares."""
     found = composite_of(overload)
-    return None if found is None else found.function
+    return None if found is None or overload.declaration.kind != "composite" else found.function

@@ -12,15 +12,18 @@ from ...tensor import wrap_dim
 from ..batched import Lanes
 
 __all__ = [
+    "LOOPED",
     "Batch",
     "batching_rule",
     "behind",
     "find_rule",
     "leading",
+    "of_dynamic_shape",
     "one_lane",
     "over_all",
     "over_dims",
     "pointwise",
+    "rows_of",
     "shifted_dims",
     "trailing",
 ]
@@ -29,6 +32,8 @@ __all__ = [
 Rule = Callable[..., Any]
 
 RULES: dict[str, Rule] = {}
+#: Operators that are called once for each lane, although they have parts.
+LOOPED: set[str] = set()
 
 
 class Batch:
@@ -91,7 +96,17 @@ def pointwise(batch: Batch, *args: Any) -> Any:
     tensors = [a for a in args if isinstance(a, Lanes)]
     rank = max(lanes.rank for lanes in tensors)
     wanted = _common_dtype(batch.overload, args) if _needs_cast(tensors) else None
+    if batch.overload.schema.is_mutable:
+        return _pointwise_in_place(batch, args, rank, wanted)
     return batch.overload.call(*(_lined_up(a, rank, wanted) for a in args))
+
+
+def _pointwise_in_place(batch: Batch, args: tuple[Any, ...], rank: int, wanted: Any) -> Any:
+    """What is written stays as it is: a tensor with more dimensions does not fit it."""
+    first, *others = args
+    if first.rank < rank:
+        batch.overload.call(*(one_lane(a) if isinstance(a, Lanes) else a for a in args))
+    return batch.overload.call(first.front(), *(_lined_up(a, rank, wanted) for a in others))
 
 
 def _needs_cast(tensors: list[Lanes]) -> bool:
@@ -220,6 +235,8 @@ def over_all(name: str, by: str, *leading_arguments: Any) -> None:
     """
 
     def rule(batch: Batch, self: Lanes, *rest: Any) -> Any:
+        if 0 in self.shape:
+            batch.overload.call(one_lane(self), *rest)
         result = find_overload(by).call(rows_of(self), *leading_arguments, *rest)
         return result[0] if isinstance(result, tuple) else result
 
@@ -229,3 +246,17 @@ def over_all(name: str, by: str, *leading_arguments: Any) -> None:
 def rows_of(lanes: Lanes) -> Any:
     """The elements of each lane in one row: (batch, elements)."""
     return lanes.front().reshape(lanes.value.shape[lanes.dim or 0], math.prod(lanes.shape))
+
+
+def of_dynamic_shape(*names: str) -> None:
+    """Operators whose results differ in shape between lanes: refused in PyTorch's words."""
+
+    def rule(batch: Batch, *args: Any) -> Any:
+        raise RuntimeError(
+            "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
+            f"{batch.overload.qualified_name}. Please file an issue at https://github.com/pytorch/pytorch/issues if "
+            "you need this feature."
+        )
+
+    for name in names:
+        batching_rule(name)(rule)

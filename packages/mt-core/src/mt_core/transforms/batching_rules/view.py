@@ -70,6 +70,12 @@ def _without_gap(batch: Batch, self: Lanes, size: Sequence[int]) -> Sequence[int
     return [count // known if n == -1 else n for n in size]
 
 
+@batching_rule("_reshape_alias")
+def reshape_alias(batch: Batch, self: Lanes, size: Sequence[int], stride: Sequence[int]) -> Any:
+    front = self.front()
+    return batch.overload.call(front, [batch.size, *size], [front.stride(0), *stride])
+
+
 @batching_rule("view.dtype")
 def view_dtype(batch: Batch, self: Lanes, dtype: Any) -> Any:
     if not self.rank and dtype.itemsize != self.value.dtype.itemsize:
@@ -171,14 +177,20 @@ def stack(batch: Batch, tensors: Sequence[Lanes], dim: int = 0) -> Any:
 @batching_rule("_block_diag")
 def block_diag(batch: Batch, tensors: Sequence[Lanes]) -> Any:
     """Each matrix between zeros, one below another."""
+    if any(lanes.rank > 2 for lanes in tensors):
+        batch.overload.call([one_lane(lanes) for lanes in tensors])
     dtype = result_type_of(lanes.value for lanes in tensors)
-    matrices = [lanes.at_rank(2 if lanes.rank < 2 else lanes.rank).to(dtype) for lanes in tensors]
+    matrices = [lanes.spread(batch.size).reshape(batch.size, *_as_matrix(lanes.shape)).to(dtype) for lanes in tensors]
     width, left, rows = sum(m.shape[-1] for m in matrices), 0, []
-    for matrix, lanes in zip(matrices, tensors, strict=True):
+    for matrix in matrices:
         padded = ops.constant_pad_nd(matrix, (left, width - left - matrix.shape[-1]))
-        rows.append(padded if lanes.dim is not None else padded.expand(batch.size, *padded.shape[-2:]))
+        rows.append(padded)
         left += matrix.shape[-1]
     return ops.cat(rows, 1)
+
+
+def _as_matrix(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return (1,) * (2 - len(shape)) + shape
 
 
 @batching_rule("repeat")
