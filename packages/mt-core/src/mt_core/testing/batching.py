@@ -214,7 +214,8 @@ class _Case:
         self.slots = [slot for slot, _ in _slots(lanes[0]) if any(slot in level for level in levels)]
         #: Whether what is written stays where it is: what becomes a view of itself does not.
         self.keeps_geometry = True
-        self.written = [slot for slot in self.slots if slot[0] in self._writes()]
+        everywhere = [slot for slot in self.slots if all(slot in level for level in levels)]
+        self.written = [slot for slot in everywhere if slot[0] in self._writes()]
 
     def __repr__(self) -> str:
         shapes = [f"{t._dtype}{list(t.shape)}" if isinstance(t, Tensor) else repr(t) for t in self.lanes[0]]
@@ -240,6 +241,8 @@ class _Case:
             try:
                 got = self._mapped()
             except REFUSALS as refusal:
+                if self._writes_list_partly():
+                    return False
                 raise _Refused(f"{type(refusal).__name__}: {refusal}") from refusal
         assert_agrees(_outcome(self.overload, got), _outcome(self.overload, expected), repr(self))
         return any(_LOOPED in str(warning.message) for warning in caught)
@@ -247,8 +250,14 @@ class _Case:
     def _writes_shared(self) -> bool:
         """Whether a level hides a dimension of others, and none of what is written."""
         arguments = self.overload.schema.arguments
-        written = [slot for slot, _ in _slots(self.lanes[0]) if arguments[slot[0]].writes]
+        written = [slot for slot, _ in _slots(self.lanes[0]) if arguments[slot[0]].writes and slot[1] is None]
         return bool(written) and any(slot not in level for level in self.levels for slot in written)
+
+    def _writes_list_partly(self) -> bool:
+        """Whether some of a list of written tensors are shared: which of the others differ is not for all to say."""
+        arguments = self.overload.schema.arguments
+        written = [slot for slot, _ in _slots(self.lanes[0]) if arguments[slot[0]].writes and slot[1] is not None]
+        return any(slot not in level for level in self.levels for slot in written)
 
     def _check_refused(self, reason: str) -> None:
         try:
@@ -269,7 +278,9 @@ class _Case:
         return [_elements(tensor) for tensor in results + written]
 
     def _called(self, *tensors: Tensor) -> Any:
-        result = self.overload.call(*_replaced(self.lanes[0], dict(zip(self.slots, tensors, strict=True))))
+        given = dict(zip(self.slots, tensors, strict=True))
+        kept = {slot: t.clone() for slot, t in _slots(self.lanes[0]) if slot not in given and slot[0] in self._writes()}
+        result = self.overload.call(*_replaced(self.lanes[0], {**kept, **given}))
         return tuple(tensors_in(public_results(self.overload.name, [result])))
 
     def _stacked(self, slot: Slot, levels: list[Level], lane: int) -> Tensor:

@@ -12,10 +12,10 @@ from ..tensor import Tensor
 from .interpreters import Interpreter, depth_of
 from .wrapped import alive
 
-__all__ = ["BatchedArray", "Lanes", "batched", "lanes_of", "note_written"]
+__all__ = ["DEPENDENT", "BatchedArray", "Lanes", "batched", "lanes_of", "note_written"]
 
 #: What is said where a program asks for a number that differs between lanes.
-_DEPENDENT = {
+DEPENDENT = {
     "item": (
         "vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over calling .item() on a "
         "Tensor, please try to rewrite what you're doing with other operations. If error is occurring somewhere "
@@ -38,8 +38,8 @@ class BatchedArray(HollowArray):
     level: Interpreter
 
     def elements_for(self, use: str) -> Tensor:
-        if use in _DEPENDENT:
-            raise RuntimeError(_DEPENDENT[use])
+        if use in DEPENDENT:
+            raise RuntimeError(DEPENDENT[use])
         return super().elements_for(use)
 
     def text(self) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from ...formats import channels_last, channels_last_3d
 from ...tensor import Tensor
-from ..batched import Lanes
+from ..batched import DEPENDENT, Lanes
 from ._rules import Batch, batching_rule, one_lane, trailing
 
 # Tensors like another
@@ -78,3 +78,8 @@ def fill_tensor(batch: Batch, self: Lanes, value: Lanes) -> Any:
 
 
 trailing("tril", "triu", rank=2)
+
+
+@batching_rule("_local_scalar_dense")
+def item(batch: Batch, self: Lanes) -> NoReturn:
+    raise RuntimeError(DEPENDENT["item"])

@@ -18,7 +18,7 @@ from ._rules import Batch, batching_rule, behind, one_lane
 # Dimensions in another order
 
 
-@batching_rule("alias", "_conj", "_neg_view", "view_as_real")
+@batching_rule("alias", "detach", "lift_fresh", "_conj", "_neg_view", "view_as_real")
 def elements_alone(batch: Batch, self: Lanes) -> Any:
     return batch.overload.call(self.front())
 
