@@ -10,7 +10,14 @@ import pytest
 
 import mt_core as mt
 from mt_autograd.function import Function
-from mt_autograd.gradcheck import GradcheckError, get_analytical_jacobian, get_numerical_jacobian, gradcheck
+from mt_autograd.functional import hessian, jacobian
+from mt_autograd.gradcheck import (
+    GradcheckError,
+    get_analytical_jacobian,
+    get_numerical_jacobian,
+    gradcheck,
+    gradgradcheck,
+)
 
 both = pytest.mark.parametrize("fast_mode", [False, True], ids=["by elements", "along a direction"])
 
@@ -103,12 +110,73 @@ def test_jacobians_of_the_first_output() -> None:
     assert [j.tolist() for j in analytical] == [(2 * eye).tolist(), (3 * eye).tolist()]
     assert all(mt.allclose(n, j) for n, j in zip(numerical, analytical, strict=True)) and mt.allclose(of_b, 3 * eye)
     assert reentrant and right_sizes and right_dtypes
-    for jacobian, arguments in ((get_numerical_jacobian, (_two, (a, b))), (get_analytical_jacobian, ((a,), a * 2))):
+    for compute, arguments in ((get_numerical_jacobian, (_two, (a, b))), (get_analytical_jacobian, ((a,), a * 2))):
         with pytest.warns(FutureWarning), pytest.raises(ValueError, match="Expected grad_out to be 1.0"):
-            jacobian(*arguments, grad_out=2.0)
+            compute(*arguments, grad_out=2.0)
 
 
 def test_a_backward_that_draws_is_not_reentrant() -> None:
     a = _ones()
     with pytest.warns(FutureWarning):
         assert not get_analytical_jacobian((a,), _hooked(mt.clone, lambda g: g * mt.rand(2))(a))[1]
+
+
+# Forward mode
+
+
+class WrongForward(Function):
+    """2 * x, whose tangents are said to be three times as large."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        return grad * 2
+
+    @staticmethod
+    def jvp(ctx: Any, tangent: Any) -> Any:
+        return tangent * 3
+
+
+@pytest.mark.parametrize("fast_mode", [False, True])
+@pytest.mark.parametrize("dtype", [mt.float64, mt.complex128])
+def test_forward_mode_is_checked(fast_mode: bool, dtype: Any) -> None:
+    x = mt.tensor([0.5, 2.0], dtype=dtype, requires_grad=True)
+    options = {"check_forward_ad": True, "fast_mode": fast_mode}
+    assert gradcheck(lambda x: (x.sin() * x, x.abs()), (x,), **options)
+    assert gradcheck(lambda x, y: x * y, (x, x.detach().clone().requires_grad_()), **options)
+    assert gradgradcheck(lambda x: x.sin() * x, (x,), check_fwd_over_rev=True, fast_mode=fast_mode)
+    with pytest.raises(GradcheckError, match="Jacobian computed with forward mode mismatch for output 0"):
+        gradcheck(WrongForward.apply, (x,), **options)
+    assert not gradcheck(WrongForward.apply, (x,), raise_exception=False, **options)
+    assert gradcheck(WrongForward.apply, (x,), fast_mode=fast_mode)
+
+
+def test_modes_that_cannot_be_checked() -> None:
+    x = mt.ones(2, dtype=mt.float64, requires_grad=True)
+    with pytest.raises(AssertionError, match="check_fwd_over_rev or check_rev_over_rev to be True"):
+        gradgradcheck(mt.sin, (x,), check_fwd_over_rev=False, check_rev_over_rev=False)
+    with pytest.raises(AssertionError, match="check_undefined_grad=True requires check_rev_over_rev"):
+        gradgradcheck(mt.sin, (x,), check_fwd_over_rev=True, check_rev_over_rev=False)
+    with pytest.raises(AssertionError, match="check_batched_forward_grad=True requires check_forward_ad"):
+        gradcheck(mt.sin, (x,), check_batched_forward_grad=True)
+
+
+def test_jacobians_by_forward_mode() -> None:
+    x, y = mt.tensor([0.5, 2.0], dtype=mt.float64), mt.tensor([[1.0], [3.0]], dtype=mt.float64)
+    options = {"strategy": "forward-mode", "vectorize": True}
+
+    def function(x: Any, y: Any) -> Any:
+        return x * y, y.exp().sum()
+
+    forward, reverse = jacobian(function, (x, y), **options), jacobian(function, (x, y))
+    pairs = zip([b for row in forward for b in row], [b for row in reverse for b in row], strict=True)
+    assert all(a.shape == b.shape and mt.allclose(a, b) for a, b in pairs)
+    assert jacobian(lambda x: x.exp(), mt.ones(0), **options).shape == (0, 0)
+    found = hessian(lambda x: (x**3).sum(), x, vectorize=True, outer_jacobian_strategy="forward-mode")
+    assert mt.allclose(found, mt.diag(6 * x))
+    for bad, words in [({"create_graph": True}, "create_graph=True"), ({"vectorize": False}, "isonly implemented")]:
+        with pytest.raises(NotImplementedError, match=words):
+            jacobian(function, (x, y), **{**options, **bad})

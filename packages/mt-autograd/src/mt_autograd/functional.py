@@ -13,7 +13,9 @@ from mt_core.api import _functions as ops
 from mt_core.autograd_state import enable_grad
 from mt_core.tensor import Tensor
 
+from . import tangents
 from .api import grad
+from .gradcheck_forward import elements
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
@@ -102,13 +104,16 @@ def jacobian(
     vectorize
         Compute all rows in one batched backward.
     strategy
-        ``"reverse-mode"``; PyTorch's ``"forward-mode"`` is not supported.
+        ``"reverse-mode"``, row by row, or ``"forward-mode"``, column by column, which as in PyTorch must be vectorized;
+        columns are computed one after the other all the same.
 
     Returns
     -------
     Tensor, or for a tuple of outputs or inputs a tuple of them; for both, a tuple over outputs of tuples over inputs.
     """
     _check_strategy("jacobian", strategy, strict, vectorize)
+    if strategy == "forward-mode":
+        return _jacobian_forward(func, inputs, create_graph, strict, vectorize)
     with enable_grad():
         call = _Call(func, inputs, "jacobian", create_graph, strict)
         blocks = [call.jacobian_of(i, create_graph) for i in range(len(call.outputs))]
@@ -122,6 +127,8 @@ def hessian(
 ) -> Any:  # fmt: skip
     """The Hessian of a scalar function: the Jacobian of its gradient. Parameters and errors are those of `jacobian`."""
     _check_strategy("hessian", outer_jacobian_strategy, strict, vectorize)
+    if outer_jacobian_strategy == "forward-mode":
+        _check_forward(create_graph, strict, vectorize)
     many = isinstance(inputs, tuple)
     _tensors(inputs, "inputs", "hessian")
 
@@ -129,8 +136,65 @@ def hessian(
         call = _Call(func, values, "hessian", True, strict, prepared=True)
         return call.first_derivative()
 
-    blocks = jacobian(first_derivative, inputs if many else (inputs,), create_graph=create_graph, strict=strict)
+    given = inputs if many else (inputs,)
+    if outer_jacobian_strategy == "forward-mode":
+        given = tuple(x.detach().requires_grad_() for x in given)
+    blocks = jacobian(
+        first_derivative, given, create_graph=create_graph, strict=strict, vectorize=vectorize,
+        strategy=outer_jacobian_strategy,
+    )  # fmt: skip
     return blocks if many else blocks[0][0]
+
+
+def _check_forward(create_graph: bool, strict: bool, vectorize: bool) -> None:
+    if strict:
+        raise RuntimeError(
+            'torch.autograd.functional.jacobian: `strict=True` and `strategy="forward-mode"` are not supported '
+            'together (yet). Please either set `strict=False` or `strategy="reverse-mode"`.'
+        )
+    if create_graph:
+        raise NotImplementedError(
+            'torch.autograd.functional.jacobian: `create_graph=True` and `strategy="forward-mode"` are not supported '
+            'together (yet). Please either set `create_graph=False` or `strategy="reverse-mode"`.'
+        )
+    if not vectorize:
+        raise NotImplementedError(
+            "Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly implemented for "
+            "`vectorize=True`."
+        )
+
+
+def _jacobian_forward(func: Function, inputs: Any, create_graph: bool, strict: bool, vectorize: bool) -> Any:
+    """The Jacobian by forward mode: one run of the function for each element of each input."""
+    given = _tensors(inputs, "inputs", "jacobian")
+    _check_forward(create_graph, strict, vectorize)
+    results = func(*given)
+    outputs = _tensors(results, "outputs of the user-provided function", "jacobian")
+    columns = [[_column(func, given, index, d) for d in elements(x)] for index, x in enumerate(given)]
+    blocks = [
+        [_from_columns([c[nr] for c in of_input], y, x) for of_input, x in zip(columns, given, strict=True)]
+        for nr, y in enumerate(outputs)
+    ]
+    rows = blocks if isinstance(inputs, tuple) else [block[0] for block in blocks]
+    return rows if isinstance(results, tuple) else rows[0]
+
+
+def _column(func: Function, given: Tensors, index: int, direction: Tensor) -> Tensors:
+    """The tangents of the outputs where one input moves along a direction."""
+    level = tangents.enter_level()
+    try:
+        dual = tangents.make_dual(given[index], direction, level)
+        results = func(*given[:index], dual, *given[index + 1 :])
+        found = [tangents.unpack(y, level) for y in (results if isinstance(results, tuple) else (results,))]
+    finally:
+        tangents.exit_level(level)
+    return tuple(ops.zeros_like(y) if t is None else t for y, t in found)
+
+
+def _from_columns(columns: list[Tensor], y: Tensor, x: Tensor) -> Tensor:
+    """(output's shape, input's shape) from a column for each element of the input."""
+    shape = (*y.shape, *x.shape)
+    return ops.stack(columns, -1).reshape(shape) if columns else y.new_zeros(shape)
 
 
 def _check_strategy(name: str, strategy: str, strict: bool, vectorize: bool) -> None:
@@ -142,9 +206,7 @@ def _check_strategy(name: str, strategy: str, strict: bool, vectorize: bool) -> 
         raise AssertionError(
             'Expected strategy to be either "forward-mode" or "reverse-mode".' + (hint if name == "jacobian" else "")
         )
-    if strategy == "forward-mode":
-        raise NotImplementedError(f"{name}: forward mode is not supported; use strategy='reverse-mode'")
-    if vectorize and strict:
+    if vectorize and strict and strategy == "reverse-mode":
         raise RuntimeError(
             "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. "
             "Please either set `strict=False` or `vectorize=False`."

@@ -19,6 +19,7 @@ from mt_core.random import Generator
 from mt_core.tensor import Tensor
 
 from .api import grad
+from .gradcheck_forward import ForwardCheck, elements
 from .node import Node, output_spec
 from .recording import make_output
 from .views import edge_of
@@ -48,7 +49,7 @@ def gradcheck(
     fast_mode: bool = False,
     masked: bool | None = None,
 ) -> bool:
-    """Check gradients computed by backward against central differences.
+    """Check gradients computed by backward, or by forward mode, against central differences.
 
     Parameters
     ----------
@@ -66,6 +67,8 @@ def gradcheck(
         Also check that gradients which did not arrive count as zeros.
     check_grad_dtypes
         Also check that gradients have their input's dtype.
+    check_forward_ad, check_backward_ad
+        Whether the tangents of forward mode are checked, and the gradients of backward.
     fast_mode
         Compare along one random direction only.
 
@@ -78,17 +81,22 @@ def gradcheck(
     """
     if not (check_forward_ad or check_backward_ad):
         raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
-    if check_forward_ad or check_batched_forward_grad:
-        raise NotImplementedError("gradcheck of forward mode is not supported: there is no forward mode")
+    if check_batched_forward_grad:
+        if not check_forward_ad:
+            raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
+        raise NotImplementedError("gradcheck(check_batched_forward_grad=True) is not supported")
     if masked:
         raise NotImplementedError("gradcheck(masked=True) is not supported: there are no sparse tensors")
     check = _Check(func, inputs, eps, atol, rtol)
     try:
-        check.gradients(fast_mode, nondet_tol, check_grad_dtypes)
-        if check_undefined_grad:
-            check.undefined_gradients()
-        if check_batched_grad:
-            check.batched_gradients()
+        if check_forward_ad:
+            check.tangents(fast_mode, check_undefined_grad)
+        if check_backward_ad:
+            check.gradients(fast_mode, nondet_tol, check_grad_dtypes)
+            if check_undefined_grad:
+                check.undefined_gradients()
+            if check_batched_grad:
+                check.batched_gradients()
     except GradcheckError:
         if raise_exception:
             raise
@@ -123,9 +131,17 @@ def gradgradcheck(
         Gradients of the outputs to start from; random ones by default.
     gen_non_contig_grad_outputs
         Make the random ones non-contiguous.
+    check_fwd_over_rev, check_rev_over_rev
+        Whether gradients are differentiated by forward mode, and by backward.
 
     Other parameters and errors are those of `gradcheck`.
     """
+    if not (check_fwd_over_rev or check_rev_over_rev):
+        raise AssertionError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
+    if check_undefined_grad and not check_rev_over_rev:
+        raise AssertionError("Setting check_undefined_grad=True requires check_rev_over_rev to be True")
+    if check_batched_grad and not check_rev_over_rev:
+        raise AssertionError("Setting check_batched_grad=True requires check_rev_over_rev to be True")
     inputs = _as_tuple(inputs)
     outputs = _as_tuple(func(*inputs))
     checked = [i for i, y in enumerate(outputs) if isinstance(y, Tensor) and y.requires_grad]
@@ -172,8 +188,28 @@ class _Check:
 
     def outputs(self) -> list[Tensor]:
         """The results with a gradient, computed afresh."""
-        results = _as_tuple(self.func(*self.inputs))
+        return self.outputs_of(*self.inputs)
+
+    def outputs_of(self, *inputs: Any) -> list[Tensor]:
+        """The results with a gradient, for other inputs."""
+        results = _as_tuple(self.func(*inputs))
         return [y for y in results if isinstance(y, Tensor) and (y.dtype.is_floating_point or y.dtype.is_complex)]
+
+    def tangents(self, fast: bool, check_undefined: bool) -> None:
+        """Tangents of forward mode must be differences, and missing ones count as zeros."""
+        check = ForwardCheck(self.outputs_of, self.inputs, self.checked, self.eps)
+        for input_nr, x in enumerate(self.checked):
+            directions = [self._unit(x, real=True).to(x.dtype)] if fast else elements(x)
+            for part in (1, 1j) if x.dtype.is_complex else (1,):
+                pairs = check.jacobians(x, [part * direction for direction in directions])
+                for output_nr, (analytical, numerical) in enumerate(pairs):
+                    if not _close(analytical, numerical.to(analytical.dtype), self.atol, self.rtol):
+                        raise _forward_mismatch(
+                            output_nr, input_nr, analytical, numerical, part if x.is_complex() else 0
+                        )
+        for zeros, missing in check.undefined() if check_undefined else ():
+            if not all(_close(a, b, self.atol, self.rtol) for a, b in zip(zeros, missing, strict=True)):
+                raise GradcheckError("Expected tangents to be the same where undefined ones are given as zeros.")
 
     def gradients(self, fast: bool, nondet_tol: float, check_dtypes: bool) -> None:
         count = len(self.outputs())
@@ -402,6 +438,19 @@ def _check_alike(before: Tensor, after: Tensor, where: str) -> None:
                 f"Expected `func` to return outputs with the same {what} when inputs are perturbed {where}, but got: "
                 f"{what}s {a} and {b}."
             )
+
+
+def _forward_mismatch(
+    output_nr: int, input_nr: int, analytical: Tensor, numerical: Tensor, part: complex
+) -> GradcheckError:
+    """The error of a tangent that is no difference; `part` is the direction of a complex input, 0 of a real one."""
+    which = (
+        f"While considering the {'real' if part == 1 else 'imaginary'} part of complex inputs only, " if part else ""
+    )
+    return GradcheckError(
+        f"{which}Jacobian computed with forward mode mismatch for output {output_nr} with respect to input "
+        f"{input_nr},\nnumerical:{numerical}\nanalytical:{analytical}\n"
+    )
 
 
 def _undefined_error(message: str) -> GradcheckError:
