@@ -6,6 +6,8 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from mt_core.thread_state import carried_over
+
 from .modes import watch_everywhere
 from .node import Node
 
@@ -25,7 +27,7 @@ class _Anomaly:
     def __init__(self) -> None:
         self.enabled = False
         self.check_nan = True
-        self.thread = threading.local()
+        self.thread = carried_over(threading.local())
 
     def set(self, enabled: bool, check_nan: bool) -> None:
         self.enabled = enabled

@@ -22,6 +22,7 @@ from mt_core.layers.autocast import AsItWas
 from mt_core.plugins.runtime_access import accelerator_type
 from mt_core.random.devices import default_generator_of, device_states, restore_device_states
 from mt_core.tensor import Tensor
+from mt_core.thread_state import carried_over
 
 from .api import backward
 from .engine import current_task
@@ -60,7 +61,7 @@ class _Settings(threading.local):
     early_stop: bool | None = None
 
 
-_settings = _Settings()
+_settings = carried_over(_Settings())
 
 
 @contextmanager

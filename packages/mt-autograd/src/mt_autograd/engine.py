@@ -15,9 +15,11 @@ from typing import Any
 from mt_core.keys import BACKEND_MASK
 from mt_core.streams import joined_streams
 from mt_core.tensor import Tensor
+from mt_core.thread_state import carried_over, in_another_thread
 
 from .accumulation import add_to
 from .anomaly_mode import anomaly, checked_apply
+from .grad_mode import is_multithreading_enabled
 from .hooks import run_post_hooks, run_pre_hooks, run_tensor_hooks
 from .modes import recording
 from .node import LEAF, AccumulateGrad, Edge, Node, accumulator_of, materialized, pairs, target_nodes
@@ -28,14 +30,19 @@ __all__ = ["GraphTask", "current_task", "queue_callback", "run_backward"]
 _task_ids = itertools.count()
 
 
+#: Backwards inside of each other on one thread; the next one goes on in another, as Python's stack has an end.
+_DEEPEST = 20
+
+
 class _Tasks(threading.local):
-    """The graph tasks that this thread is running, innermost last."""
+    """The graph tasks that this thread is running, innermost last, and how many of them run on its own stack."""
 
     def __init__(self) -> None:
         self.stack: list[GraphTask] = []
+        self.depth = 0
 
 
-_tasks = _Tasks()
+_tasks = carried_over(_Tasks(), "depth")
 
 
 def current_task() -> GraphTask | None:
@@ -187,6 +194,7 @@ class GraphTask:
     def run(self) -> list[Any]:
         """Run to the end; the captured gradients."""
         _tasks.stack.append(self)
+        _tasks.depth += 1
         try:
             while self._ready:
                 self._evaluate(heapq.heappop(self._ready)[2])
@@ -194,6 +202,7 @@ class GraphTask:
             while self.callbacks:
                 self.callbacks.pop(0)()
         finally:
+            _tasks.depth -= 1
             _tasks.stack.pop()
         return self.captured
 
@@ -278,4 +287,6 @@ def run_backward(
 ) -> list[Any]:  # fmt: skip
     """Run the graph from `roots`; the gradients of `targets` unless they are accumulated (see `GraphTask`)."""
     with recording(create_graph), joined_streams:
-        return GraphTask(roots, grads, retain_graph, targets, accumulate).run()
+        task = GraphTask(roots, grads, retain_graph, targets, accumulate)
+        deep = _tasks.depth >= _DEEPEST and is_multithreading_enabled()
+        return in_another_thread(task.run) if deep else task.run()

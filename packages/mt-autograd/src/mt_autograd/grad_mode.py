@@ -3,6 +3,7 @@
 import threading
 
 from mt_core.autograd_state import enable_grad, inference_mode, no_grad, set_grad_enabled
+from mt_core.thread_state import carried_over
 
 __all__ = [
     "enable_grad",
@@ -20,7 +21,7 @@ class _Permission(threading.local):
     granted = True
 
 
-_permission = _Permission()
+_permission = carried_over(_Permission())
 
 
 def is_multithreading_enabled() -> bool:

@@ -7,6 +7,7 @@ import threading
 from mt_core.dispatch.registry import OVERLOADS
 from mt_core.keys import INSTRUMENTED
 from mt_core.state import mode_triple, tls
+from mt_core.thread_state import carried_over
 
 __all__ = ["is_instrumented", "is_watched", "recording", "set_instrumented", "watch_everywhere"]
 
@@ -36,7 +37,7 @@ class _Reasons(threading.local):
         self.names: set[str] = set()
 
 
-_reasons = _Reasons()
+_reasons = carried_over(_Reasons())
 
 
 def set_instrumented(reason: str, enabled: bool) -> None:

@@ -21,6 +21,7 @@ from mt_core.plugins.protocols import CONTRACT, FALLTHROUGH
 from mt_core.state import including
 from mt_core.tensor import Tensor
 from mt_core.tensor_types import tensors_in
+from mt_core.thread_state import carried_over
 
 from .modes import recording
 from .node import NO_EDGE
@@ -110,7 +111,7 @@ class _Active(threading.local):
     context: MutationContext | None = None
 
 
-_active = _Active()
+_active = carried_over(_Active())
 
 
 class MutationLayer:

@@ -15,6 +15,7 @@ from mt_core.cell import Cell, cell_of
 from mt_core.keys import AUTOGRAD, FORWARD_GRAD, INFERENCE, PYTHON
 from mt_core.state import tls
 from mt_core.tensor import Tensor, new_tensor
+from mt_core.thread_state import carried_over
 
 from .anomaly_mode import is_anomaly_enabled
 from .node import NO_EDGE, Edge, materialized, operation_name
@@ -153,7 +154,7 @@ class SavedTensorHooks(threading.local):
         self.disabled: str | None = None
 
 
-packing_hooks = SavedTensorHooks()
+packing_hooks = carried_over(SavedTensorHooks())
 
 
 class Packed:
