@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import doctest
 import json
+import re
 import sys
 import threading
 from pathlib import Path
@@ -220,7 +222,7 @@ def test_not_implemented_goes_on_to_the_next_and_in_the_end_is_an_error() -> Non
 
     x = torch.Tensor._make_subclass(Refusing, torch.ones(2))
     assert (Wrapper(torch.ones(2)) is not None) and not SEEN
-    with pytest.raises(TypeError, match=r"Multiple dispatch failed for 'torch\.ops\.aten\.add\.Tensor'; all "):
+    with pytest.raises(TypeError, match=r"Multiple dispatch failed for 'torch\._ops\.aten\.add\.Tensor'; all "):
         x + 1
 
 
@@ -281,3 +283,86 @@ def test_wrappers_are_refused_what_they_cannot_have() -> None:
         torch.Tensor._make_wrapper_subclass(Plain, (2,))
     with pytest.raises(RuntimeError, match="Only Tensors of floating point and complex dtype"):
         torch.Tensor._make_wrapper_subclass(Wrapper, (2,), dtype=torch.int64, requires_grad=True)
+
+
+def test_a_mode_is_no_class() -> None:
+    class Mode(TorchDispatchMode):
+        @classmethod
+        def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            return func(*args)
+
+    with pytest.raises(RuntimeError, match="as a classmethod is not supported"), Mode():
+        torch.neg(ONE)
+    assert _get_current_dispatch_mode() is None
+
+
+class Doubling(TorchDispatchMode):
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return func(*args, **(kwargs or {})) * 2
+
+
+def test_rules_of_operators_go_before_handlers_and_with_their_library() -> None:
+    with torch.library._scoped_library("dispatched", "FRAGMENT") as library:
+        library.define("twice(Tensor x) -> Tensor")
+        library.impl("twice", lambda x: x + x, "CompositeExplicitAutograd")
+        twice = torch.ops.dispatched.twice.default
+        with Doubling():
+            doubled = twice(ONE)
+        assert doubled.item() == 4
+
+        @torch.library.register_torch_dispatch("dispatched::twice", Doubling, lib=library)
+        def rule(mode: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            assert isinstance(mode, Doubling)
+            return func(*args, **(kwargs or {})) * 10
+
+        @torch.library.register_torch_dispatch("dispatched::twice", Wrapper, lib=library)
+        def of_class(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            assert cls is Wrapper
+            return func(args[0].elem)
+
+        with Doubling():
+            tenfold = twice(ONE)
+        assert tenfold.item() == 20
+        assert type(twice(Wrapper(ONE))) is torch.Tensor
+        with pytest.raises(RuntimeError, match="already has a `__torch_dispatch__` rule registered"):
+            torch.library.register_torch_dispatch("dispatched::twice", Doubling, rule, lib=library)
+
+
+def test_operators_of_libraries_that_are_written_in_others_are_taken_apart() -> None:
+    with torch.library._scoped_library("dispatched", "FRAGMENT") as library:
+        library.define("thrice(Tensor x) -> Tensor")
+        library.impl("thrice", lambda x: x + x + x, "CompositeImplicitAutograd")
+        Wrapper(ONE)
+        assert torch.ops.dispatched.thrice(Wrapper(ONE)).elem.item() == 3
+        assert SEEN == ["aten.add.Tensor", "aten.add.Tensor"]
+        assert torch.ops.dispatched.thrice.default.decompose(ONE).item() == 3
+    assert torch.ops.aten.linear.default.decompose(torch.ones(1, 2), torch.ones(3, 2)).shape == (1, 3)
+    assert torch.ops.aten.add.Tensor.decompose(ONE, ONE) is NotImplemented
+
+
+def test_keys_have_pytorchs_names_and_numbers() -> None:
+    key, keys = torch._C.DispatchKey, torch._C._dispatch_keys
+    assert repr(key.CPU) == "<DispatchKey.CPU: 49>"
+    assert repr(keys(ONE)) == "DispatchKeySet(CPU, ADInplaceOrView, AutogradCPU, AutocastCPU)"
+    assert repr(keys(torch.ones(1, device="meta"))) == "DispatchKeySet(Meta, ADInplaceOrView, AutogradMeta)"
+    assert keys(ONE).highestPriorityTypeId() is key.AutocastCPU
+    assert keys(Wrapper(ONE)).has(key.Python)
+    assert keys(ONE) - keys(ONE) == torch._C.DispatchKeySet()
+    with pytest.raises(RuntimeError, match="could not parse dispatch key: Nothing"):
+        torch._C._dispatch_key_parse("Nothing")
+    x = torch.ones(2, requires_grad=True)
+    with torch._C._AutoDispatchBelowAutograd():
+        assert not (x * 2).requires_grad
+    assert (x * 2).requires_grad
+    with Doubling():
+        with torch._C._DisableTorchDispatch():
+            assert (ONE + 1).item() == 2
+
+
+def test_the_page_about_it_runs() -> None:
+    path = Path(__file__).parents[3] / "docs" / "dispatch-modes.md"
+    if not path.exists():
+        pytest.skip("the documents are part of the repository, not of the distribution")
+    blocks = re.findall(r"^```pycon\n(.*?)^```", path.read_text(), re.DOTALL | re.MULTILINE)
+    page = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, path.name, str(path), 0)
+    assert doctest.DocTestRunner().run(page).failed == 0

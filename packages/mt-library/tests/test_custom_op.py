@@ -252,7 +252,6 @@ def test_a_schema_must_agree_with_what_is_said_to_be_written():
 
 UNSUPPORTED = {
     "register_vmap": (None,),
-    "register_torch_dispatch": (Tensor, None),
 }
 
 

@@ -29,6 +29,7 @@ HOMES = {
     "mindtorch.autograd.profiler": "mindtorch.profiler",
     "mindtorch.distributed.distributed_c10d": "mindtorch.distributed",
     "mindtorch.library": "mt_library",
+    "mindtorch.multiprocessing.reductions": "mindtorch._storage_references",
     "mindtorch.multiprocessing.spawn": "mindtorch.multiprocessing",
     "mindtorch.nn": "mt_nn",
     "mindtorch.optim": "mt_nn.optim",

@@ -96,7 +96,11 @@ def deep_copy(self: Any, memo: dict[int, Any]) -> Any:
     with no_grad():
         copied = self.new_empty([]) if has_memory else self.clone()
     if type(copied) is not type(self):
-        raise RuntimeError(_NOT_COPIED.format(*(("non-wrapper", "new_empty") if has_memory else ("wrapper", "clone"))))
+        raise RuntimeError(
+            _NOT_COPIED.format(
+                *(("non-wrapper", "new_empty", "that function") if has_memory else ("wrapper", "clone", "cloning"))
+            )
+        )
     if has_memory:
         return _plain_deepcopy(self, memo)
     memo[id(self)] = copied
@@ -113,7 +117,7 @@ def deep_copy(self: Any, memo: dict[int, Any]) -> Any:
 _plain_deepcopy = _copied(Tensor.__deepcopy__)
 _NOT_COPIED = (
     "The default implementation of __deepcopy__() for {0} subclasses only works for subclass types that implement "
-    "{1}() and for which that function returns another instance of the same subclass. You should either properly "
+    "{1}() and for which {2} returns another instance of the same subclass. You should either properly "
     "implement {1}() for your subclass or override __deepcopy__() if it is intended behavior for {1}() to return an "
     "instance of a different type."
 )

@@ -270,17 +270,17 @@ class CustomOpDef:
         """
         raise NotImplementedError(f"register_vmap: torch.vmap does not batch custom operators ({self._qualname})")
 
-    def register_torch_dispatch(self, torch_dispatch_class: Any, fn: Callable[..., Any] | None = None, /) -> NoReturn:
-        """Refuse: custom operators are not handed to ``__torch_dispatch__``.
+    def register_torch_dispatch(self, torch_dispatch_class: Any, fn: Callable[..., Any] | None = None, /) -> Any:
+        """Register what a class of tensors or modes does with the operator; without the function, a decorator.
 
-        Raises
-        ------
-        NotImplementedError
-            Always.
+        See `mt_library.register_torch_dispatch`.
         """
-        raise NotImplementedError(
-            f"register_torch_dispatch: rules of subclasses and modes are not supported ({self._qualname})"
-        )
+
+        def register(rule: Callable[..., Any]) -> Callable[..., Any]:
+            self._lib.register_rule(self._qualname, torch_dispatch_class, rule)
+            return rule
+
+        return register if fn is None else register(fn)
 
     def register_autocast(self, device_type: str, cast_inputs: dtype) -> None:
         """Cast the floating-point tensors of calls where autocast is on, which is off inside.

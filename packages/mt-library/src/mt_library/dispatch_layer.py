@@ -158,10 +158,15 @@ def _asked(operator: OpOverload, handlers: list[Any], args: tuple[Any, ...], kwa
 
 
 def _ask_mode(mode: Any, operator: OpOverload, classes: tuple[type, ...], args: Any, kwargs: Any) -> Any:
+    handler = handler_of(operator, mode)
+    if isinstance(getattr(handler, "__self__", None), type):
+        raise RuntimeError(
+            "Defining your mode's `__torch_dispatch__` as a classmethod is not supported, please make it a plain method"
+        )
     tls.dispatch_modes.pop()
     refresh_modes()
     try:
-        return handler_of(operator, mode)(operator, classes, args, kwargs)
+        return handler(operator, classes, args, kwargs)
     finally:
         tls.dispatch_modes.append(mode)
         refresh_modes()
@@ -171,7 +176,7 @@ def _unanswered(operator: OpOverload, classes: tuple[type, ...], mode: Any) -> T
     asked_of = ([f"mode object {mode!r}"] if mode is not None else []) + [f"tensor subclass {t!r}" for t in classes]
     listed = "".join(f"  - {who}\n" for who in asked_of)
     return TypeError(
-        f"Multiple dispatch failed for '{operator.__module__.replace('torch._ops', 'torch.ops')}.{operator.__name__}'; "
+        f"Multiple dispatch failed for '{operator.__module__}.{operator.__name__}'; "
         f"all __torch_dispatch__ handlers returned NotImplemented:\n\n{listed}\nFor more information, try re-running "
         "with TORCH_LOGS=not_implemented"
     )

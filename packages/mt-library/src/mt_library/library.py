@@ -15,6 +15,7 @@ from mt_core.schema import Schema, parse_schema
 from . import registrations
 from .dispatch_keys import ANY_DEVICE, COMPOSITE, check_key, is_key, key_of_device_type
 from .fake import as_kernel
+from .handlers import register_rule, withdraw_rule
 from .ops import OpOverload, OpOverloadPacket, ops
 from .registrations import Operator, fallthrough_kernel
 from .tags import Tag, as_tags
@@ -75,10 +76,13 @@ class Library:
         self._definitions: list[Operator] = []
         self._kernels: list[tuple[Operator, str, Callable[..., Any]]] = []
         self._casts: list[tuple[str, str]] = []
+        self._rules: list[tuple[str, type]] = []
         owned = ns if kind == "DEF" else None
         #: What keeps the registrations: they go with it, be it deleted or the library.
         self.m = _Holder()
-        self._destroy = weakref.finalize(self.m, _destroy, owned, self._definitions, self._kernels, self._casts)
+        self._destroy = weakref.finalize(
+            self.m, _destroy, owned, self._definitions, self._kernels, self._casts, self._rules
+        )
         self._destroy.atexit = False
 
     def __repr__(self) -> str:
@@ -171,6 +175,11 @@ class Library:
             )
         self._enter(operator, key, fn, allow_override)
 
+    def register_rule(self, name: str, cls: type, rule: Callable[..., Any]) -> None:
+        """What a class of tensors or modes does with an operator, as long as the library lives."""
+        register_rule(name, cls, rule)
+        self._rules.append((name, cls))
+
     def _enter(self, operator: Operator, key: str, fn: Callable[..., Any], replace: bool) -> None:
         operator.enter(key, fn, warn=not replace)
         self._kernels.append((operator, key, fn))
@@ -221,7 +230,10 @@ def _destroy(
     definitions: list[Operator],
     kernels: list[tuple[Operator, str, Callable[..., Any]]],
     casts: list[tuple[str, str]],
+    rules: list[tuple[str, type]],
 ) -> None:
+    while rules:
+        withdraw_rule(*rules.pop())
     while casts:
         withdraw_casts(*casts.pop())
     while kernels:

@@ -6,7 +6,6 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from mt_core.dispatch import taken_apart
-from mt_core.dispatch.lookup import composite_of
 from mt_core.dispatch.registry import DECLARATIONS, PACKETS, Overload, find_overload, load_family
 from mt_core.factories import call_factory, pin_position
 from mt_core.keys import WIDTH
@@ -17,6 +16,7 @@ from mt_core.state import tls
 
 from . import registrations
 from .binding import bind
+from .dispatch_keys import COMPOSITE
 from .function_schema import FunctionSchema
 from .tags import Tag, tags_of_built_in
 
@@ -75,11 +75,15 @@ class OpOverload:
         return self
 
     def decompose(self, /, *args: Any, **kwargs: Any) -> Any:
-        """What the operator can be written in, applied to the arguments; NotImplemented of what is no composite."""
-        composite = composite_of(self._overload)
-        if composite is None:
+        """The operator by those that PyTorch writes it in; NotImplemented of one that is not written in others."""
+        operator = registrations.find(self.name()) if "::" in self._overload.name else None
+        if operator is not None:
+            written_in_others = operator.composite_kernel() if operator.kernel(COMPOSITE) else None
+        else:
+            written_in_others = taken_apart.parts_of(self._overload)
+        if written_in_others is None:
             return NotImplemented
-        return composite.function(*bind(self._schema, args, kwargs, self._numbers))
+        return written_in_others(*bind(self._schema, args, kwargs, self._numbers))
 
     def has_kernel_for_dispatch_key(self, key: Any) -> bool:
         """Whether a kernel was registered for a dispatch key through ``torch.library``."""

@@ -176,15 +176,27 @@ def register_vmap(op: AnyOperator, func: Any = None, /, *, lib: Library | None =
 
 def register_torch_dispatch(
     op: AnyOperator, torch_dispatch_class: Any, func: Any = None, /, *, lib: Library | None = None
-) -> NoReturn:
-    """Refuse: custom operators are not handed to ``__torch_dispatch__``.
+) -> Any:
+    """Register what a class of tensors or modes does with an operator, in place of its ``__torch_dispatch__``.
+
+    Without the function, returns a decorator. It is called as ``func(cls, operator, types, args, kwargs)`` for a class
+    of tensors, and with the mode in place of `cls` for modes.
 
     Raises
     ------
-    NotImplementedError
-        Always.
+    RuntimeError
+        For an operator that does not exist, or that the class has a rule for already.
     """
-    raise NotImplementedError(f"register_torch_dispatch: rules of subclasses and modes are not supported ({op})")
+    custom = find_custom_op(op)
+    name = custom._qualname if custom is not None else qualified_name(op)  # type: ignore[arg-type]
+    find_operator(name)
+    name = name.removesuffix(".default")
+
+    def register(rule: Callable[..., Any]) -> Callable[..., Any]:
+        (lib or keep(name.partition("::")[0])).register_rule(name, torch_dispatch_class, rule)
+        return rule
+
+    return register if func is None else register(func)
 
 
 def register_autocast(op: AnyOperator, device_type: str, cast_inputs: dtype, /, *, lib: Library | None = None) -> None:

@@ -17,6 +17,8 @@ from mt_core.overriding import EnableTorchFunction as _EnableTorchFunction
 from mt_core.overriding import disabled_torch_dispatch as _disabled_torch_dispatch_impl
 from mt_core.overriding import disabled_torch_function as _disabled_torch_function_impl
 from mt_core.overriding import must_ask, off
+from mt_core.python_dispatch import pop_dispatch_mode as _pop_torch_dispatch_stack
+from mt_core.python_dispatch import push_dispatch_mode as _push_on_torch_dispatch_stack
 from mt_core.random.generator import Generator as Generator
 from mt_core.state import tls
 from mt_core.storage import StorageBase as StorageBase
@@ -29,6 +31,21 @@ from . import _nn as _nn
 from . import _special as _special
 from ._conv_backends import _ConvBackend as _ConvBackend
 from ._conv_backends import _select_conv_backend as _select_conv_backend
+from ._dispatch_keys import DispatchKey as DispatchKey
+from ._dispatch_keys import DispatchKeySet as DispatchKeySet
+from ._dispatch_keys import _AutoDispatchBelowAutograd as _AutoDispatchBelowAutograd
+from ._dispatch_keys import _DisableTorchDispatch as _DisableTorchDispatch
+from ._dispatch_keys import _dispatch_key_for_device as _dispatch_key_for_device
+from ._dispatch_keys import _dispatch_key_name as _dispatch_key_name
+from ._dispatch_keys import _dispatch_key_parse as _dispatch_key_parse
+from ._dispatch_keys import _dispatch_key_set as _dispatch_key_set
+from ._dispatch_keys import _dispatch_keys as _dispatch_keys
+from ._dispatch_keys import _dispatch_tls_is_dispatch_key_excluded as _dispatch_tls_is_dispatch_key_excluded
+from ._dispatch_keys import _dispatch_tls_is_dispatch_key_included as _dispatch_tls_is_dispatch_key_included
+from ._dispatch_keys import _ExcludeDispatchKeyGuard as _ExcludeDispatchKeyGuard
+from ._dispatch_keys import _get_dispatch_stack_at as _get_dispatch_stack_at
+from ._dispatch_keys import _IncludeDispatchKeyGuard as _IncludeDispatchKeyGuard
+from ._dispatch_keys import _len_torch_dispatch_stack as _len_torch_dispatch_stack
 
 __all__ = [
     "DisableTorchFunction",
@@ -48,7 +65,9 @@ __all__ = [
     "_is_torch_function_enabled",
     "_is_torch_function_mode_enabled",
     "_len_torch_function_stack",
+    "_pop_torch_dispatch_stack",
     "_pop_torch_function_stack",
+    "_push_on_torch_dispatch_stack",
     "_push_on_torch_function_stack",
 ]
 

@@ -10,7 +10,8 @@ from .._lazy import lazy_submodules
 
 _submodule, _names = lazy_submodules(
     __name__,
-    "_contextlib _python_dispatch _pytree backend_registration checkpoint collect_env data deterministic dlpack hooks",
+    "_contextlib _mode_utils _python_dispatch _pytree backend_registration checkpoint collect_env data deterministic "
+    "dlpack flop_counter hooks",
 )
 #: What the submodule `backend_registration` defines.
 _REGISTRATION = ("generate_methods_for_privateuse1_backend", "rename_privateuse1_backend")

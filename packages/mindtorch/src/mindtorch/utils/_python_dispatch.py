@@ -8,13 +8,11 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from mt_core import Tensor
+from mt_core import Tensor, pytree
 from mt_core.python_dispatch import pop_dispatch_mode, push_dispatch_mode, without_modes
 from mt_core.state import tls
 from mt_core.subclasses import share_storage
 from mt_library.ops import OpOverload
-
-from . import _pytree as pytree
 
 __all__ = [
     "BaseTorchDispatchMode", "TorchDispatchMode", "is_traceable_wrapper_subclass",

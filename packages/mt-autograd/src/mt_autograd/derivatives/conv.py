@@ -6,6 +6,8 @@ from typing import Any
 
 from mt_core.api import _functions as ops
 from mt_core.decomp.conv_gradients import convolution_gradients
+from mt_core.keys import PYTHON
+from mt_core.state import tls
 
 from ..rules import derivative, joint_derivative
 from ._parts import derivative_of_parts
@@ -20,11 +22,17 @@ def _convolution(
     padding: Any,
     dilation: Any,
     transposed: bool,
+    output_padding: Any,
     groups: int,
 ) -> tuple[Any, Any, Any]:
     grad = grads[0]
     if grad is None:
         return None, None, None
+    if (grad._keys | tls.include) & PYTHON:  # handlers are told of the gradients as one
+        sizes = [grad.shape[1] if mask[2] else 0]
+        wanted = (bool(mask[0]), bool(mask[1]), bool(mask[2]))
+        rest = (stride, padding, dilation, transposed, output_padding, groups, wanted)
+        return ops.convolution_backward(grad, input, weight, sizes, *rest)  # type: ignore[no-any-return]
     return convolution_gradients(mask, grad, input, weight, (stride, padding, dilation, transposed, groups))
 
 
