@@ -49,7 +49,7 @@ def _numbers() -> Iterator[tuple[str, int]]:
         yield name, number
 
 
-_enumerated = IntEnum("DispatchKey", list(_numbers()), module="torch._C")  # type: ignore[misc]
+_enumerated = IntEnum("DispatchKey", list(_numbers()), module="torch")  # type: ignore[misc]
 _enumerated.__str__ = lambda self: f"DispatchKey.{self.name}"  # type: ignore[method-assign, attr-defined, assignment]
 DispatchKey: Any = _enumerated
 DispatchKey.__doc__ = "What takes part in a call, by PyTorch's name and number."
@@ -71,6 +71,7 @@ def _place(key: Any) -> tuple[int, int]:
 class DispatchKeySet:
     """A set of keys."""
 
+    __module__ = "torch"  # where PyTorch says it is
     __slots__ = ("_keys",)
 
     def __init__(self, *keys: Any) -> None:
