@@ -136,3 +136,18 @@ def test_refusals_of_gradients(call, text):
 def test_refusals_of_vmap(call, text):
     with pytest.raises(ValueError, match=text):
         call()
+
+
+def test_detached_is_detached_at_every_level():
+    assert close(grad(lambda x: (x.detach() * x).sum())(X), X)
+    assert close(grad(lambda x: grad(lambda y: (y.detach() * x * y).sum())(x).sum())(X), X)
+    assert close(vmap(grad(lambda x: x.detach() * x))(X), X)
+
+
+def test_writing_to_a_detached_tensor_does_not_record():
+    def function(x):
+        y = x * 1
+        y.detach().mul_(2)
+        return y.sum()
+
+    assert close(grad(function)(X), mt_core.ones(3))

@@ -12,7 +12,7 @@ from mt_core.autograd_state import is_grad_enabled
 from mt_core.block import block_of
 from mt_core.dispatch.memory import is_dense
 from mt_core.formats import contiguous_format
-from mt_core.keys import AUTOGRAD, FORWARD_GRAD, MULTI_VIEW, NO_GRAD_VIEW, PYTHON, STRIDED
+from mt_core.keys import AUTOGRAD, FORWARD_GRAD, HOLLOW, MULTI_VIEW, NO_GRAD_VIEW, PYTHON, STRIDED
 from mt_core.state import tls
 from mt_core.tensor import Tensor
 
@@ -77,6 +77,7 @@ def add_to(sums: list[Any], index: int, grad: Tensor, results: Sequence[Any]) ->
         and references == held
         and present is not grad
         and present.__class__ is grad.__class__ is Tensor
+        and not (present._keys | grad._keys) & HOLLOW  # of lanes of a batch, say, what they share takes no sum
         and present._base is None
         and _is_alone(present)
         and (not present._keys & STRIDED or is_dense(present))
@@ -141,7 +142,7 @@ def _first_gradient(variable: Tensor, grads: Sequence[Any]) -> Tensor:
         not is_grad_enabled()
         and unshared
         and grad.__class__ is Tensor
-        and not grad._keys & FORWARD_GRAD
+        and not grad._keys & (FORWARD_GRAD | HOLLOW)
         and _has_layout_of(grad, variable)
         and _is_alone(grad)
     ):

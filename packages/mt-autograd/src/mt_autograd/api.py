@@ -9,6 +9,8 @@ from mt_core.deprecation import warn_once
 from mt_core.overriding import asking, handed_over_from_python, must_ask
 from mt_core.state import tls
 from mt_core.tensor import Tensor
+from mt_core.transforms.batched import batched, lanes_of
+from mt_core.transforms.vmap import VmapInterpreter
 
 from .engine import run_backward
 from .hooks import node_of
@@ -175,13 +177,12 @@ def _gradients(
 def _batched(
     outputs: Sequence[Any], inputs: Sequence[Any], grads: Sequence[Any], retain: bool, create_graph: bool
 ) -> list[Any]:
-    """One run for each gradient of the batch; results are stacked."""
+    """One run for all gradients of the batch, whose number is a dimension that the graph does not see."""
     size = next(g.shape[0] for g in grads if g is not None)
-    runs = [
-        _gradients(outputs, inputs, [None if g is None else g[i] for g in grads], retain or i < size - 1, create_graph)
-        for i in range(size)
-    ]
-    return [None if column[0] is None else ops.stack(list(column)) for column in zip(*runs, strict=True)]
+    with VmapInterpreter(size) as level:
+        lanes = [None if g is None else batched(g, 0, level) for g in grads]
+        results = _gradients(outputs, inputs, lanes, retain, create_graph)
+    return [None if result is None else lanes_of(result, level).spread(size) for result in results]
 
 
 def _refuse_unused(results: Sequence[Any]) -> None:

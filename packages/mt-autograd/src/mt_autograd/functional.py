@@ -15,6 +15,7 @@ from mt_core.tensor import Tensor
 
 from . import tangents
 from .api import grad
+from .func.jacobians import identity_blocks, split_blocks
 from .gradcheck_forward import elements
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
@@ -102,7 +103,7 @@ def jacobian(
     Parameters
     ----------
     vectorize
-        Compute all rows in one batched backward.
+        Compute all rows by one backward pass, under ``vmap``.
     strategy
         ``"reverse-mode"``, row by row, or ``"forward-mode"``, column by column, which as in PyTorch must be vectorized;
         columns are computed one after the other all the same.
@@ -111,12 +112,20 @@ def jacobian(
     -------
     Tensor, or for a tuple of outputs or inputs a tuple of them; for both, a tuple over outputs of tuples over inputs.
     """
-    _check_strategy("jacobian", strategy, strict, vectorize)
+    _check_strategy("jacobian", strategy)
     if strategy == "forward-mode":
         return _jacobian_forward(func, inputs, create_graph, strict, vectorize)
     with enable_grad():
         call = _Call(func, inputs, "jacobian", create_graph, strict)
-        blocks = [call.jacobian_of(i, create_graph) for i in range(len(call.outputs))]
+        if vectorize and strict:
+            raise RuntimeError(
+                "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. "
+                "Please either set `strict=False` or `vectorize=False`."
+            )
+        if vectorize:
+            blocks = call.jacobian_at_once(create_graph)
+        else:
+            blocks = [call.jacobian_of(i, create_graph) for i in range(len(call.outputs))]
     rows = tuple(block if call.many_inputs else block[0] for block in blocks)
     return rows if call.many_outputs else rows[0]
 
@@ -126,7 +135,7 @@ def hessian(
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:  # fmt: skip
     """The Hessian of a scalar function: the Jacobian of its gradient. Parameters and errors are those of `jacobian`."""
-    _check_strategy("hessian", outer_jacobian_strategy, strict, vectorize)
+    _check_strategy("hessian", outer_jacobian_strategy)
     if outer_jacobian_strategy == "forward-mode":
         _check_forward(create_graph, strict, vectorize)
     many = isinstance(inputs, tuple)
@@ -197,7 +206,7 @@ def _from_columns(columns: list[Tensor], y: Tensor, x: Tensor) -> Tensor:
     return ops.stack(columns, -1).reshape(shape) if columns else y.new_zeros(shape)
 
 
-def _check_strategy(name: str, strategy: str, strict: bool, vectorize: bool) -> None:
+def _check_strategy(name: str, strategy: str) -> None:
     if strategy not in ("reverse-mode", "forward-mode"):
         hint = (
             " Hint: If your function has more outputs than inputs, "
@@ -205,11 +214,6 @@ def _check_strategy(name: str, strategy: str, strict: bool, vectorize: bool) -> 
         )
         raise AssertionError(
             'Expected strategy to be either "forward-mode" or "reverse-mode".' + (hint if name == "jacobian" else "")
-        )
-    if vectorize and strict and strategy == "reverse-mode":
-        raise RuntimeError(
-            "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. "
-            "Please either set `strict=False` or `vectorize=False`."
         )
 
 
@@ -356,6 +360,29 @@ class _Call:
                 column.append(self._row(g, x, output_nr, index))
         blocks = [self._block(column, output, x) for column, x in zip(rows, self.inputs, strict=True)]
         return tuple(block if create_graph else block.detach() for block in blocks)
+
+    def jacobian_at_once(self, create_graph: bool) -> list[Tensors]:
+        """The blocks of all outputs, by one backward pass of the rows of the identity."""
+        counts = [output.numel() for output in self.outputs]
+        pairs = [
+            (output, rows)
+            for output, rows in zip(self.outputs, identity_blocks(self.outputs), strict=True)
+            if output.requires_grad
+        ]
+        found: Any = [None] * len(self.inputs)
+        if pairs and sum(counts):
+            found = grad(
+                [output for output, _ in pairs], self.inputs, [rows for _, rows in pairs], create_graph=create_graph,
+                allow_unused=True, retain_graph=True, is_grads_batched=True,
+            )  # fmt: skip
+        columns = [
+            split_blocks(x.new_zeros((sum(counts), *x.shape)) if g is None else g, counts)
+            for g, x in zip(found, self.inputs, strict=True)
+        ]
+        return [
+            tuple(column[i].view((*output.shape, *x.shape)) for column, x in zip(columns, self.inputs, strict=True))
+            for i, output in enumerate(self.outputs)
+        ]
 
     def _row(self, gradient: Tensor | None, x: Tensor, output_nr: int, index: int) -> Tensor:
         if gradient is None:

@@ -9,6 +9,7 @@ from .autograd_state import OWN_DTYPE, AutogradState, refuse_in_transforms
 from .block import block_of, rebind, refuse_rebinding, share_block
 from .cell import Cell
 from .dispatch.dispatcher import layer_for
+from .dispatch.registry import overload
 from .dtypes import dtype, scalar_type_name
 from .hollow import is_hollow
 from .keys import (
@@ -18,6 +19,7 @@ from .keys import (
     INFERENCE,
     MULTI_VIEW,
     NO_GRAD_VIEW,
+    OF_TRANSFORM,
     OTHER_INDEX,
     PYTHON,
     TORCH_FUNCTION,
@@ -30,6 +32,8 @@ __all__ = ["AutogradMembers"]
 
 #: What an alias outside the graph does not have of its origin: a place in the graph, and a class of its own.
 _NOT_DETACHED = AUTOGRAD | FORWARD_GRAD | NO_GRAD_VIEW | MULTI_VIEW | TORCH_FUNCTION | PYTHON
+
+_detach = overload("detach", "view")
 
 
 def _layer() -> Any:
@@ -244,6 +248,8 @@ class AutogradMembers:
         keys = self._keys
         if is_overridden(keys | tls.mode):
             return handed_over(Tensor.detach, (self,), None)
+        if keys & OF_TRANSFORM:
+            return _detach.call(self)  # it is detached at every level
         cell = self._cell
         if cell is None:
             cell = self._cell = Cell(self)

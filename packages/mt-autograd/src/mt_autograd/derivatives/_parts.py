@@ -8,6 +8,7 @@ from typing import Any
 
 from mt_core.api import _functions as ops
 from mt_core.autograd_state import is_grad_enabled
+from mt_core.cell import cell_of
 from mt_core.dispatch.lookup import composite_of
 from mt_core.dispatch.registry import find_overload
 from mt_core.dtypes import bool as bool_
@@ -80,7 +81,7 @@ def _laid_out(gradient: Any, followed: Any) -> Any:
     if followed is not None:
         return following(gradient, followed)
     if gradient._cell is not None and not is_grad_enabled():
-        gradient._cell.version = 0  # how its parts were added up does not count as writing to it
+        cell_of(gradient).version = 0  # how its parts were added up does not count as writing to it
     return gradient if gradient._base is None else ops._unsafe_view(gradient, tuple(gradient.shape))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mt_core.api import _functions as ops
+from mt_core.cell import cell_of
 from mt_core.dispatch.registry import overload
 from mt_core.meta_array import contiguous_strides
 
@@ -20,7 +21,7 @@ def within(shape: Sequence[int], grad: Tensor, window: Callable[[Tensor], Tensor
     """Zeros of a shape, with a gradient in one window of them."""
     whole = grad.new_zeros(shape)
     window(whole).copy_(grad)
-    whole._cell.version = 0  # how it was made does not count as writing to it
+    cell_of(whole).version = 0  # how it was made does not count as writing to it
     return whole
 
 

@@ -75,7 +75,7 @@ def identity_blocks(leaves: Sequence[Tensor]) -> list[Tensor]:
     for leaf, count in zip(leaves, counts, strict=True):
         block = find_overload("new_zeros").call(leaf, (total, count), None, None, None, None)
         block.diagonal(-start).fill_(1)
-        blocks.append(block.view(total, *leaf.shape))
+        blocks.append(block.view((total, *leaf.shape)))
         start += count
     return blocks
 
@@ -93,5 +93,5 @@ def _by_output(
     of_outputs = []
     for number, shape in enumerate(shapes):
         parts = [column[number] for column in columns]
-        of_outputs.append(tree_unflatten([part.view(*shape, *part.shape[1:]) for part in parts], by))
+        of_outputs.append(tree_unflatten([part.view((*shape, *part.shape[1:])) for part in parts], by))
     return tree_unflatten(of_outputs, structure)

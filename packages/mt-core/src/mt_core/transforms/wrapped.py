@@ -138,12 +138,19 @@ def _note_written(tensor: Tensor, level: Interpreter) -> None:
         cell_of(tensor).version += 1
 
 
+def _with_memory(tensor: Any) -> Any:
+    """What wrappers and hidden dimensions of all levels are around."""
+    while (inner := getattr(tensor._array, "value", None)) is not None:
+        tensor = inner
+    return tensor
+
+
 def _wrap_result(result: Any, level: Interpreter, known: dict[int, Any], base: Tensor | None) -> Any:
     if isinstance(result, Tensor):
         if id(result) in known:
             return known[id(result)]
         made = wrapped(result, level)
-        return made if base is None else link_view(made, base)
+        return made if base is None or _with_memory(result)._base is None else link_view(made, base)
     if isinstance(result, (tuple, list)):
         items = [_wrap_result(item, level, known, base) for item in result]
         return items if result.__class__ is list else result.__class__(items)
