@@ -47,7 +47,10 @@ _PARTS = {
     "take_along_dim": "gather", "vstack": "cat",
     "concat": "cat", "concatenate": "cat", "special_round": "round", "linalg_matmul": "matmul",
     "cross": "linalg_cross", "ger": "mul",
-    "chain_matmul": "mm", "det": "_linalg_det",
+    "chain_matmul": "mm", "det": "_linalg_det", "fft_ifft": "_fft_c2c", "fft_fft2": "_fft_c2c",
+    "fft_ifft2": "_fft_c2c", "fft_fftn": "_fft_c2c", "fft_ifftn": "_fft_c2c", "fft_irfft": "_fft_c2r",
+    "fft_irfft2": "_fft_c2r", "fft_irfftn": "_fft_c2r", "fft_hfft": "_fft_c2r", "fft_hfft2": "_fft_c2r",
+    "fft_hfftn": "_fft_c2r", "fft_fft": "_fft_c2c", "linalg_matrix_power": "matmul", "matrix_power": "matmul",
 }  # fmt: skip
 #: The same for overloads that have parts of their own.
 _PARTS_OF_OVERLOADS = {"max.other": "maximum", "min.other": "minimum"}

@@ -13,6 +13,7 @@ from typing import Any
 from mt_core.autograd_state import no_grad
 from mt_core.cell import Cell, cell_of
 from mt_core.keys import AUTOGRAD, FORWARD_GRAD, INFERENCE, PYTHON
+from mt_core.printing_cpp import type_text
 from mt_core.state import tls
 from mt_core.tensor import Tensor, new_tensor
 from mt_core.thread_state import carried_over
@@ -118,6 +119,7 @@ def check_version(tensor: Any, current: int, expected: int, origin: Edge) -> Non
     """
     if current == expected:
         return
+    kind = type_text(tensor) if tensor.is_cpu else tensor.type()
     made_by = f", which is output {origin[1]} of {operation_name(origin[0])}," if origin[0] is not None else ""
     hint = (
         "Hint: the backtrace further above shows the operation that failed to compute its gradient. The variable in "
@@ -128,7 +130,7 @@ def check_version(tensor: Any, current: int, expected: int, origin: Edge) -> Non
     )
     raise RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[{tensor.type()} {list(tensor.shape)}]{made_by} is at version {current}; expected version {expected} "
+        f"[{kind} {list(tensor.shape)}]{made_by} is at version {current}; expected version {expected} "
         f"instead. {hint}"
     )
 

@@ -14,6 +14,7 @@ from .dispatch.writing import write_result
 from .functional_einsum import einsum as einsum
 from .layout import broadcast_shapes as _broadcast_shapes
 from .overriding import overridable, overridable_builtin
+from .printing_cpp import text_of
 from .size import Size
 from .tensor import Tensor
 
@@ -98,13 +99,15 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     given = _listed(tensors)
     if not given:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
-    for t in given:
-        if t.dim() > 1:
-            raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {t}")
     if indexing is None:
         warnings.warn(
             "torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.", stacklevel=3
         )
+    if any(t.dtype is not given[0].dtype for t in given):
+        raise RuntimeError("meshgrid expects all tensors to have the same dtype")
+    for t in given:
+        if t.dim() > 1:
+            raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {text_of(t)}")
     elif indexing not in ("ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     if any(t.dtype is not given[0].dtype for t in given):

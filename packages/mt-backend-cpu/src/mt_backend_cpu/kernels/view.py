@@ -105,7 +105,7 @@ def slice_(self: Any, dim: int, start: Any, end: Any, step: int) -> Any:
 def expand(self: Any, size: Any, implicit: bool) -> Any:
     """self (*S) -> view of `size`, with stride 0 where S has 1 or nothing; -1 keeps what S has."""
     shape = self.shape
-    if size == shape:
+    if size == shape and self.size:
         return self[...]
     lead = len(size) - len(shape)
     # NumPy lays an array on another only where that is contiguous and of a type of its own.

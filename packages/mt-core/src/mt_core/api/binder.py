@@ -116,8 +116,16 @@ class Signature:
             keyword.append("bool requires_grad = False")
         return f"({', '.join(parts + (['*'] + keyword if keyword else []))})"
 
+    def fewest(self) -> int:
+        """How many arguments a call needs, by position or by name."""
+        return sum(p.default is MISSING for p in self.parameters)
+
     def parameter_count(self) -> int:
         return len(self.parameters) + (self.out is not None) + self.is_factory
+
+    def quoted_count(self) -> int:
+        """What PyTorch counts in the quoted form before it says why that does not match: the asterisk too."""
+        return self.parameter_count() + (self.parameter_count() > len(self.positional))
 
     def try_bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any] | None:
         """The schema's arguments (without self for a method), or None when the Python arguments do not fit."""
@@ -414,27 +422,73 @@ def mismatch(packet: Packet, forms: list[Signature], args: tuple[Any, ...], kwar
     signatures = [form for form in forms if not isinstance(form, OldSignature)]
     if not signatures:
         return TypeError(f"{name}() has no overload for this form of call")
-    plausible = [s for s in signatures if _arity_fits(s, args)]
-    if len(signatures) == 1 or len(plausible) == 1:
+    count = len(args) + len(kwargs)
+    plausible = [s for s in signatures if s.fewest() <= count <= s.parameter_count()]
+    if len(forms) == 1 or len(plausible) == 1:
         return _single_mismatch(name, plausible[0] if plausible else signatures[0], args, kwargs)
-    if not plausible and all(len(args) > len(s.positional) for s in signatures):
-        return _single_mismatch(name, max(signatures, key=lambda s: len(s.positional)), args, kwargs)
     got = ", ".join([type(a).__name__ for a in args] + [f"{k}={type(kwargs[k]).__name__}" for k in sorted(kwargs)])
+    if len(signatures) == 1:
+        return _only_form_mismatch(name, signatures[0], args, kwargs, f"({got})")
     lines = []
-    for signature in signatures:
+    for signature in _in_quoted_order(signatures):
         lines.append(f" * {signature}\n")
-        if len(args) + len(kwargs) == signature.parameter_count():
+        if count == signature.quoted_count():
             lines.append(_why_not(signature, args, kwargs))
     return TypeError(
         f"{name}() received an invalid combination of arguments - got ({got}), but expected one of:\n{''.join(lines)}"
     )
 
 
-def _arity_fits(signature: Signature, args: tuple[Any, ...]) -> bool:
-    return len(args) <= len(signature.positional) or signature.varargs
+def _only_form_mismatch(
+    name: str, signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any], got: str
+) -> TypeError:
+    """The error where one signature is quoted, and others, in orders of old, are not."""
+    unknown, marks = _marked(signature, args, kwargs)
+    if unknown:
+        text = f"got unrecognized keyword arguments: {', '.join(unknown)}"
+    else:
+        text = f"got {marks if len(args) + len(kwargs) == signature.quoted_count() else got}"
+        text += f", but expected {signature}"
+    return TypeError(f"{name}() received an invalid combination of arguments - {text}")
+
+
+def _in_quoted_order(signatures: list[Signature]) -> list[Signature]:
+    """The order of PyTorch's messages: as declared, but a form behind those whose arguments take more than its own."""
+    waiting, quoted = list(signatures), []
+    while waiting:
+        free = next((s for s in waiting if not any(_is_narrower(s, other) for other in waiting)), waiting[0])
+        waiting.remove(free)
+        quoted.append(free)
+    return quoted
+
+
+def _is_narrower(signature: Signature, other: Signature) -> bool:
+    """Whether arguments are as the other's, but for numbers in place of tensors, or lists of integers for one."""
+    kinds = [[_kind_of(p) for p in s.parameters] for s in (signature, other)]
+    pairs = list(zip(*kinds))
+    return (
+        len(kinds[0]) == len(kinds[1]) and kinds[0] != kinds[1]
+        and all(a == b or (a, b) in _NARROWER for a, b in pairs)
+    )  # fmt: skip
+
+
+#: Kinds of arguments: the first is quoted behind the second.
+_NARROWER = frozenset([("Scalar", "Tensor"), ("int[]", "int")])
+
+
+def _kind_of(parameter: Parameter) -> str:
+    return parameter.argument.type + "[]" * parameter.argument.is_list
 
 
 def _why_not(signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    unknown, marks = _marked(signature, args, kwargs)
+    if unknown:
+        return f"      didn't match because some of the keywords were incorrect: {', '.join(unknown)}\n"
+    return f"      didn't match because some of the arguments have invalid types: {marks}\n"
+
+
+def _marked(signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[str], str]:
+    """(names that the signature has not, the types of the arguments, marked where they do not fit)."""
     marks = []
     for position, value in enumerate(args):
         fits = position < len(signature.positional) and _looks_right(signature.positional[position], value)
@@ -442,13 +496,10 @@ def _why_not(signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any]
         marks.append(text if fits else f"!{text}!")
     known = {p.name: p for p in signature.parameters}
     unknown = [k for k in kwargs if k not in known]
-    if unknown:
-        return f"      didn't match because some of the keywords were incorrect: {', '.join(unknown)}\n"
-    for key, value in kwargs.items():
-        fits = _looks_right(known[key], value)
-        marks.append(f"{key}={type(value).__name__}" if fits else f"!{key}={type(value).__name__}!")
-    inner = ", ".join(marks)
-    return f"      didn't match because some of the arguments have invalid types: ({inner}{', ' if kwargs else ''})\n"
+    for key in () if unknown else kwargs:
+        fits = _looks_right(known[key], kwargs[key])
+        marks.append(f"{key}={type(kwargs[key]).__name__}" if fits else f"!{key}={type(kwargs[key]).__name__}!")
+    return unknown, f"({', '.join(marks)}{', ' if kwargs else ''})"
 
 
 def _looks_right(parameter: Parameter, value: Any) -> bool:

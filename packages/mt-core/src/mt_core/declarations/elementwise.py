@@ -48,7 +48,6 @@ def _is_bool(operand: Any) -> bool:
 
 
 def _check_sub(args: tuple[Any, ...], common: Any) -> None:
-    _check_alpha(args, common)
     bools = _is_bool(args[0]) + _is_bool(args[1])
     if bools == 2:
         raise RuntimeError(
@@ -60,6 +59,7 @@ def _check_sub(args: tuple[Any, ...], common: Any) -> None:
             "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a "
             "mask, use the `~` or `logical_not()` operator instead."
         )
+    _check_alpha(args, common)
 
 
 def _check_rounding_mode(args: tuple[Any, ...], common: Any) -> None:

@@ -153,6 +153,7 @@ family.plain(
     out=True,
     apart="index source",
     not_in_part="self",
+    apart_first=True,
     exact_out=True,
     doc="A copy of self with rows of `source` along `dim` written at `index`.",
     dtypes=Supported("index_copy_cpu", USUAL | COMPLEX_HALF, idle="empty"),

@@ -11,6 +11,7 @@ from ..deprecation import warn_once
 from ..dispatch.registry import find_overload
 from ..dispatch.registry import register_composite as composite
 from ..factories import check_options
+from ..printing_cpp import type_text
 from ..tensor import no_dimensions, wrap_dim
 
 Ints = tuple[int, ...]
@@ -395,22 +396,14 @@ class _Call:
     def __init__(self, name: str, signal: Any, n_fft: int, hop: int, win: int, window: Any, **options: Any) -> None:
         shown = {"n_fft": n_fft, "hop_length": hop, "win_length": win, "window": None, **options}
         if window is not None:
-            shown["window"] = f"{_type_name(window)}{{{list(window.shape)}}}"
+            shown["window"] = f"{type_text(window)}{{{list(window.shape)}}}"
         words = (f"{k}={int(v) if isinstance(v, bool) else v}" for k, v in shown.items())
-        self.words = f"{name}({_type_name(signal)}{list(signal.shape)}, {', '.join(words)})"
+        self.words = f"{name}({type_text(signal)}{list(signal.shape)}, {', '.join(words)})"
 
     def require(self, condition: bool, words: str) -> None:
         """Raise RuntimeError unless the condition holds."""
         if not condition:
             raise RuntimeError(f"{self.words} {words}")
-
-
-def _type_name(tensor: Any) -> str:
-    """``torch.FloatTensor``; of types that came later ``CPUBoolType``."""
-    d = tensor.dtype
-    name = dtypes.scalar_type_name(d)
-    old = d.category in (1, 2) and name in ("Byte", "Char", "Short", "Int", "Long", "Half", "Float", "Double")
-    return f"torch.{name}Tensor" if old else f"CPU{name}Type"
 
 
 def _check_signal(call: _Call, signal: Any, n_fft: int, hop: int, length: int, window: Any) -> None:

@@ -300,7 +300,7 @@ def _raise_singular(info: Any, name: str, A: Any) -> None:
 def solve(A: Any, B: Any, left: bool) -> Any:
     """A (*, N, N), B (*, N, K) or (*, N) -> like B; B (*, K, N) from the right."""
     result, info = ops.linalg_solve_ex(A, B, left=left)
-    _raise_singular(info, "linalg.solve", A)
+    _raise_singular(info, "torch.linalg.solve", A)
     return result
 
 

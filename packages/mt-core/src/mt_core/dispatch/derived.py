@@ -54,7 +54,7 @@ def form_of(overload: Overload, key: int, call_keys: int) -> Callee | None:
     if declaration.form == "out":
         return _out_form(overload, functional, kernels, key, call_keys)
     if declaration.kind == "view":
-        return _inplace_view(functional)
+        return _inplace_view(overload, functional)
     if declaration.kind == "elementwise" and (kernels or key == META):
         return _elementwise_inplace(overload, functional, kernels, key, call_keys)
     stand_in = composed.standing_in(functional)
@@ -74,10 +74,10 @@ def _elementwise_inplace(
     return elementwise_paths.build_inplace(overload, functional, kernels, backend_for(key), call_keys)
 
 
-def _inplace_view(functional: Overload) -> Callee | None:
+def _inplace_view(overload: Overload, functional: Overload) -> Callee | None:
     """``transpose_`` and its kin: the tensor itself gets the view's geometry, on the same memory."""
     load_family("mt_core.shape_rules", functional.family)
-    rule = SHAPE_RULES.get(functional.name)
+    rule = SHAPE_RULES.get(overload.name) or SHAPE_RULES.get(functional.name)
     if rule is None:
         return None
 

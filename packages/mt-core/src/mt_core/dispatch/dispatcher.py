@@ -129,9 +129,17 @@ def resolve(overload: Overload, call_keys: int) -> Callee:
     if overload.schema.is_mutable and _is_guarded(call_keys):
         found = _guarded(overload, found)
     if overload.schema.is_mutable and overload.declaration.form != "out" and not is_hollow(call_keys):
-        found = kept_apart(overload, found)  # out= forms ask once the output has its shape
+        found = kept_apart(
+            overload, found, lambda: _rule_of_either(overload)
+        )  # out= forms ask once the output has its shape
     overload.cache[call_keys] = found
     return found
+
+
+def _rule_of_either(overload: Overload) -> Callee | None:
+    """The shape rule of a form that writes, or of the functional form."""
+    functional = overload.declaration.functional
+    return executors.rule_of(overload) or (None if functional is None else executors.rule_of(find_overload(functional)))
 
 
 def is_hollow(call_keys: int) -> bool:

@@ -125,15 +125,26 @@ def _wanted_apart(overload: Any) -> tuple[list[int], list[tuple[int, Refuse]]]:
     return [i for i, a in enumerate(arguments) if a.writes], read
 
 
-def kept_apart(overload: Any, run: Callable[..., Any]) -> Callable[..., Any]:
-    """A form that writes, refusing first to write to the memory of what its declaration wants apart."""
+def kept_apart(
+    overload: Any, run: Callable[..., Any], rule: Callable[[], Callable[..., Any] | None] = lambda: None
+) -> Callable[..., Any]:
+    """A form that writes, refusing first to write to the memory of what its declaration wants apart.
+
+    A call that is to be refused is shown to the operator's `rule` before, which may have something else against it, but
+    for operators that ask for memory first.
+    """
     if not overload.declaration.apart and not overload.declaration.not_in_part:
         return run
     written, read = _wanted_apart(overload)
     check_all = apart_check(overload)
 
     def check(*args: Any) -> Any:
-        check_all(args)
+        try:
+            check_all(args)
+        except RuntimeError:
+            if not overload.declaration.apart_first and (shapes := rule()) is not None:
+                shapes(*args)
+            raise
         return run(*args)
 
     def check_pair(*args: Any) -> Any:

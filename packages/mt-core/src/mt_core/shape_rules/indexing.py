@@ -334,7 +334,7 @@ def scatter_reduce(self: Any, dim: int, index: Any, src: Any, reduce: str, inclu
 @shape_rule("index_add", "index_add_")
 def index_add(self: Any, dim: int, index: Any, source: Any, alpha: Any) -> Spec:
     """self (*L, N, *R), index (K,), source (*L, K, *R) -> (*L, N, *R), at `dim`."""
-    _index_source("index_add", self, dim, index, source)
+    _index_source("index_add_", self, dim, index, source)
     check_number(alpha, self._dtype)
     return _like(self)
 
@@ -365,15 +365,18 @@ def _index_source(name: str, self: Any, dim: int, index: Any, source: Any) -> No
             f"{name.rstrip('_')}_(): self ({dtypes.scalar_type_name(self._dtype)}) and source "
             f"({dtypes.scalar_type_name(source._dtype)}) must have the same scalar type"
         )
-    wrap_dim(dim, source._array.ndim)
-    have = source._array.shape[at] if source._array.ndim else 1
+    rank = source._array.ndim
+    if at and at >= rank:
+        raise RuntimeError(f"{name}(): Indexing dim {at} is out of bounds of the source tensor with dim {rank}")
+    have = source._array.shape[at] if rank else 1
     if index._array.size != have:
+        source.size(at)  # PyTorch's words about the sizes ask for this one
         raise RuntimeError(
             f"{name}(): Number of indices ({index._array.size}) should be equal to source.size(dim): ({have}), "
             f"for dim: {at}"
         )
     rest = [tuple(n for i, n in enumerate(t._array.shape) if i != at) for t in (self, source)]
-    if rest[0] != rest[1]:
+    if rest[0] != rest[1] or rank and not self._array.ndim and have != 1:
         raise RuntimeError(
             "source tensor shape must match self tensor shape, excluding the specified dimension. Got "
             f"self.shape = {list(self.shape)} source.shape = {list(source.shape)}"
@@ -526,12 +529,12 @@ def put(self: Any, index: Any, source: Any, accumulate: bool) -> Spec:
             f"{dtypes.scalar_type_name(self._dtype)} and source.dtype = {dtypes.scalar_type_name(source._dtype)}"
         )
     if source._array.size != index._array.size:
-        raise RuntimeError(
+        raise IndexError(
             "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
             f"{source._array.size}, index.numel() = {index._array.size}"
         )
     if not self._array.size and index._array.size:
-        raise IndexError("put_(): attempting to put into an empty tensor")
+        raise IndexError("put_(): Tried to put elements into an empty tensor")
     return _like(self)
 
 

@@ -151,12 +151,14 @@ def is_vector(A: Any, B: Any) -> bool:
 @shape_rule("linalg_solve_ex")
 def solve_ex(A: Any, B: Any, left: bool, check_errors: bool) -> tuple[Spec, Spec]:
     """A (*, N, N), B (*, N, K) or (*, N) -> result like B, info (*) of int32; B (*, K, N) from the right."""
-    shape = square(A, "linalg.solve", "lu_cpu")
+    if A._dtype.category < 2:
+        floating(A, "linalg.solve")
     if A._dtype is not B._dtype:
         raise RuntimeError(
             "linalg.solve: Expected A and B to have the same dtype, but found A of type "
             f"{scalar_type_name(A._dtype)} and B of type {scalar_type_name(B._dtype)} instead"
         )
+    shape = square(A, "linalg.solve", "lu_cpu")
     vector = is_vector(A, B)
     if vector and not left:
         raise RuntimeError(

@@ -107,6 +107,15 @@ def searchsorted(sorted_sequence: Any, self: Any, out_int32: bool, right: bool, 
             "torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True"
         )
     a, b = sorted_sequence._array.shape, self._array.shape
+    if not b and len(a) != 1:
+        raise RuntimeError(
+            "torch.searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got "
+            f"boundaries tensor dim({len(a)}) and input value's dim(0) numel(1)"
+        )
+    if not a:
+        raise RuntimeError(
+            "torch.searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension"
+        )
     if len(a) != 1 and (len(a) != len(b) or a[:-1] != b[:-1]):
         raise RuntimeError(
             "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of "
@@ -157,17 +166,18 @@ def unique2(self: Any, sorted: bool, return_inverse: bool, return_counts: bool) 
 @shape_rule("unique_dim")
 def unique_dim(self: Any, dim: int, sorted: bool, return_inverse: bool, return_counts: bool) -> tuple[Spec, Spec, Spec]:
     """self (*L, N, *R) -> values (*L, U, *R), inverse (N,) and counts (U,) of int64, at `dim`."""
-    _check_slices(self, wrap_dim(dim, self.dim()))
+    _check_slices(self, dim)
     return _three(self, "unique_dim")
 
 
 def _check_slices(self: Any, dim: int) -> None:
     """Refuse slices without elements: whether they are equal cannot be told."""
+    self.size(dim)
     shape = self._array.shape
     empty = [i for i, n in enumerate(shape) if not n]
     if len(empty) > 1:
         raise RuntimeError("Number of zero sized dimensions is more than one, so unique cannot be applied ")
-    if empty and shape[dim]:
+    if empty and shape[wrap_dim(dim, len(shape))]:
         raise RuntimeError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
 
 
@@ -175,5 +185,5 @@ def _check_slices(self: Any, dim: int) -> None:
 def unique_consecutive(self: Any, return_inverse: bool, return_counts: bool, dim: Any) -> tuple[Spec, Spec, Spec]:
     """self (any shape S) -> values (U,), inverse (*S) and counts (U,) of int64; along `dim` as `unique_dim`."""
     if dim is not None:
-        _check_slices(self, wrap_dim(dim, self.dim()))
+        _check_slices(self, dim)
     return _three(self, "unique" if dim is None else "unique_dim")

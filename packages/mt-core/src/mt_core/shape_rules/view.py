@@ -150,8 +150,18 @@ def transpose(self: Any, dim0: int, dim1: int) -> View:
 @shape_rule("t")
 def t(self: Any) -> View:
     """self (M, N) -> view (N, M); (N,) and () stay."""
+    return _turned("t()", self)
+
+
+@shape_rule("t_")
+def t_inplace(self: Any) -> View:
+    """As `t`, in other words."""
+    return _turned("t_()", self)
+
+
+def _turned(name: str, self: Any) -> View:
     if self.dim() > 2:
-        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {self.dim()}D")
+        raise RuntimeError(f"{name} expects a tensor with <= 2 dimensions, but self is {self.dim()}D")
     return transpose(self, 0, 0 if self.dim() < 2 else 1)
 
 
@@ -263,7 +273,7 @@ def slice_(self: Any, dim: int, start: int | None, end: int | None, step: int) -
     """self (*L, N, *R) -> view (*L, ceil((end - start) / step), *R), at `dim`; ends beyond it are moved inside."""
     shape, strides = list(self._array.shape), list(self.stride())
     if not shape:
-        raise RuntimeError("slice() cannot be applied to a 0-dim tensor.")
+        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     at = wrap_dim(dim, len(shape))
     if step <= 0:
         raise RuntimeError("slice step must be positive")
