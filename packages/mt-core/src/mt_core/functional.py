@@ -105,15 +105,13 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
         )
     if any(t.dtype is not given[0].dtype for t in given):
         raise RuntimeError("meshgrid expects all tensors to have the same dtype")
+    if any(t.device != given[0].device for t in given):
+        raise RuntimeError("meshgrid expects all tensors to have the same device")
+    if indexing not in (None, "ij", "xy"):
+        raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     for t in given:
         if t.dim() > 1:
             raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {text_of(t)}")
-    elif indexing not in ("ij", "xy"):
-        raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
-    if any(t.dtype is not given[0].dtype for t in given):
-        raise RuntimeError("meshgrid expects all tensors to have the same dtype")
-    if any(t.device != given[0].device for t in given):
-        raise RuntimeError("meshgrid expects all tensors to have the same device")
     given = [t.reshape(1) if not t.dim() else t for t in given]
     swap = indexing == "xy" and len(given) >= 2
     if swap:

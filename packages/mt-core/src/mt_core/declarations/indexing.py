@@ -198,6 +198,7 @@ family.plain(
     exact_out=True,
     apart="index source",
     not_in_part="self",
+    apart_first=True,
     doc="A copy of self with rows of `source` along `dim` combined into those at `index` by `reduce`.",
     dtypes=Supported(_reducing_kernel, INTEGERS | FLOATS),
 )
