@@ -12,7 +12,7 @@ from ..dispatch.writing import check_inplace_result
 from ..state import tls
 from ..tensor import Tensor
 from .batched import BatchedArray, Lanes, batched, lanes_of, note_written
-from .batching_rules._rules import LOOPED, Batch, Rule, find_rule
+from .batching_rules._rules import LOOPED, Batch, Rule, draws, find_rule
 from .interpreters import Interpreter, outside
 from .looping import loop_over_lanes
 from .wrapped import alive, mapped
@@ -40,7 +40,7 @@ class VmapInterpreter(Interpreter):
 
     def process(self, overload: Overload, args: tuple[Any, ...]) -> Any:
         """Carry a call out by the operator's rule, by its parts, or lane by lane."""
-        if not self._is_batched(overload, args):
+        if not self._is_batched(overload, args) and not draws(overload):
             with outside():
                 return overload.call(*args)
         rule = find_rule(overload)
@@ -85,7 +85,7 @@ class VmapInterpreter(Interpreter):
 
     def _by_rule(self, overload: Overload, rule: Rule, args: tuple[Any, ...]) -> Any:
         writes = overload.schema.is_mutable
-        if writes:
+        if writes and not draws(overload):
             self._refuse_shared(overload, args)
         lanes = self.lanes(overload, args)
         with outside():
@@ -94,7 +94,8 @@ class VmapInterpreter(Interpreter):
             return result
         if not writes:
             return self.joined(result)
-        note_written(args[0], lanes[0].value, lanes[0].dim)
+        if lanes[0].dim is not None:
+            note_written(args[0], lanes[0].value, lanes[0].dim)
         return args[0]
 
     def _written_back(self, overload: Overload, functional: Overload, args: tuple[Any, ...]) -> Any:
@@ -117,11 +118,12 @@ class VmapInterpreter(Interpreter):
         """
         if self.is_batched(args[0]):
             return
+        name = overload.qualified_name.partition(".")[0]
         raise RuntimeError(
-            f"vmap: {overload.qualified_name}(self, *extra_args) is not possible because there exists a Tensor `other` "
+            f"vmap: {name}(self, *extra_args) is not possible because there exists a Tensor `other` "
             "in extra_args that has more elements than `self`. This happened due to `other` being vmapped over but "
             f"`self` not being vmapped over at level {tls.transforms.index(self) + 1}. Please try to use out-of-place "
-            f"operators instead of {overload.qualified_name}. If said operator is being called inside the PyTorch "
+            f"operators instead of {name}. If said operator is being called inside the PyTorch "
             "framework, please file a bug report instead."
         )
 

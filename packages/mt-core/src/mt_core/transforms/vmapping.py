@@ -8,6 +8,7 @@ from typing import Any
 
 from ..dispatch.registry import find_overload
 from ..pytree import TreeSpec, broadcast_to_and_flatten, tree_flatten, tree_unflatten
+from ..random import default_generator
 from ..tensor import Tensor
 from .batched import batched, lanes_of
 from .vmap import VmapInterpreter
@@ -194,7 +195,10 @@ def _in_chunks(
     ]
     count = max(len(parts) for parts in split)
     results, structure = [], None
+    started_at = default_generator.get_state() if randomness == "same" else None
     for index in range(count):
+        if started_at is not None:
+            default_generator.set_state(started_at)
         flat = [parts[index] if len(parts) == count else parts[0] for parts in split]
         size = min(chunk_size, inputs.size - index * chunk_size)
         result = _mapped_once(func, size, flat, inputs, out_dims, randomness, kwargs)

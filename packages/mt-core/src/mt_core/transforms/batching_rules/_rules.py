@@ -12,10 +12,12 @@ from ...tensor import wrap_dim
 from ..batched import Lanes
 
 __all__ = [
+    "DRAWS",
     "LOOPED",
     "Batch",
     "batching_rule",
     "behind",
+    "draws",
     "find_rule",
     "leading",
     "of_dynamic_shape",
@@ -34,6 +36,8 @@ Rule = Callable[..., Any]
 RULES: dict[str, Rule] = {}
 #: Operators that are called once for each lane, although they have parts.
 LOOPED: set[str] = set()
+#: Operators that draw random numbers: their rules are asked even where no argument is batched.
+DRAWS: set[str] = set()
 
 
 class Batch:
@@ -74,6 +78,12 @@ def batching_rule(*names: str) -> Callable[[Rule], Rule]:
         return rule
 
     return enter
+
+
+def draws(overload: Overload) -> bool:
+    """Whether an operator draws random numbers, so that a level's randomness decides."""
+    load_family(__package__, overload.family)
+    return overload.name in DRAWS
 
 
 def find_rule(overload: Overload) -> Rule | None:

@@ -9,7 +9,11 @@ from typing import Any, NoReturn
 from ...formats import channels_last, channels_last_3d
 from ...tensor import Tensor
 from ..batched import DEPENDENT, Lanes
-from ._rules import Batch, batching_rule, one_lane, trailing
+from ._rules import LOOPED, Batch, batching_rule, one_lane, trailing
+
+#: The ends are read from tensors.
+LOOPED.update(f"{space}.{ends}" for space in ("linspace", "logspace") for ends in (
+    "Scalar_Tensor", "Tensor_Scalar", "Tensor_Tensor"))  # fmt: skip
 
 # Tensors like another
 

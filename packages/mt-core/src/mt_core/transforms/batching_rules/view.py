@@ -11,9 +11,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...api import _functions as ops
+from ...dispatch.registry import find_overload
 from ...promotion import result_type_of
 from ..batched import Lanes
 from ._rules import Batch, batching_rule, behind, one_lane
+
+
+def _alias(value: Any) -> Any:
+    return find_overload("alias").call(value)
+
 
 # Dimensions in another order
 
@@ -26,13 +32,11 @@ def elements_alone(batch: Batch, self: Lanes) -> Any:
 @batching_rule("transpose.int")
 def transpose(batch: Batch, self: Lanes, dim0: int, dim1: int) -> Any:
     dims = [behind(dim0, self.rank), behind(dim1, self.rank)]
-    return self.front().transpose(*dims) if self.rank else self.front().alias()
+    return self.front().transpose(*dims) if self.rank else _alias(self.front())
 
 
 @batching_rule("permute")
 def permute(batch: Batch, self: Lanes, dims: Sequence[int]) -> Any:
-    if len(dims) != self.rank:
-        batch.overload.call(one_lane(self), dims)
     return self.front().permute([0, *(behind(dim, self.rank) for dim in dims)])
 
 
@@ -40,7 +44,7 @@ def permute(batch: Batch, self: Lanes, dims: Sequence[int]) -> Any:
 def t(batch: Batch, self: Lanes) -> Any:
     if self.rank > 2:
         batch.overload.call(one_lane(self))
-    return self.front().transpose(1, 2) if self.rank == 2 else self.front().alias()
+    return self.front().transpose(1, 2) if self.rank == 2 else _alias(self.front())
 
 
 # Sizes
@@ -65,7 +69,6 @@ def _without_gap(batch: Batch, self: Lanes, size: Sequence[int]) -> Sequence[int
     known = math.prod(n for n in size if n >= 0)
     count = math.prod(self.shape)
     if list(size).count(-1) != 1 or not known or count % known:
-        one_lane(self).view(size)
         return size
     return [count // known if n == -1 else n for n in size]
 
@@ -98,7 +101,7 @@ def squeeze(batch: Batch, self: Lanes) -> Any:
 @batching_rule("squeeze.dim")
 def squeeze_dim(batch: Batch, self: Lanes, dim: int) -> Any:
     at = behind(dim, self.rank)
-    return self.front().squeeze(at) if self.rank else self.front().alias()
+    return self.front().squeeze(at) if self.rank else _alias(self.front())
 
 
 @batching_rule("squeeze.dims")
@@ -126,6 +129,17 @@ def split(batch: Batch, self: Lanes, sizes: Any, dim: int = 0) -> Any:
     if not self.rank:
         batch.overload.call(one_lane(self), sizes, dim)
     return batch.overload.call(self.front(), sizes, behind(dim, self.rank))
+
+
+@batching_rule("narrow.Tensor")
+def narrow(batch: Batch, self: Lanes, dim: int, start: Lanes, length: int) -> Any:
+    """Where each lane begins elsewhere, there is no view of all."""
+    if start.dim is not None:
+        raise RuntimeError(
+            f"Batching rule not implemented for {batch.overload.qualified_name}; the fallback path doesn't work on "
+            "out= or view ops."
+        )
+    return NotImplemented
 
 
 @batching_rule("diagonal")
