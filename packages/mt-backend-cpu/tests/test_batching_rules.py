@@ -39,3 +39,9 @@ def test_lists_name_operators_that_are_asked() -> None:
 
 def test_few_operators_are_called_lane_by_lane() -> None:
     assert len(LISTED["lane_by_lane"]) <= MOST * len(OPERATORS)
+
+
+def test_docs_list_what_is_called_lane_by_lane() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "vmap-loops.md").read_text()
+    listed = [line.split("`")[1] for line in page.splitlines() if line.startswith("| `")]
+    assert listed == sorted(LISTED["lane_by_lane"])

@@ -1,7 +1,7 @@
 """Random numbers: batching rules, which the randomness of the level decides.
 
-With ``different``, numbers for all lanes are drawn at once, in the order in which they lie in memory; with ``same``, for
-one lane. What PyTorch refuses is refused in its words.
+With ``different``, numbers for all lanes are drawn at once, in the order in which they lie in memory; with ``same``,
+for one lane. What PyTorch refuses is refused in its words.
 """
 
 from __future__ import annotations
