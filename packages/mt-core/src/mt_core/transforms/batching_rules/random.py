@@ -6,11 +6,12 @@ for one lane. What PyTorch refuses is refused in its words.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ...api import _functions as ops
 from ..batched import Lanes
-from ._rules import DRAWS, Batch, batching_rule, one_lane
+from ._rules import DRAWS, Batch, Rule, batching_rule, one_lane
 
 _ERROR = (
     "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
@@ -25,7 +26,7 @@ _DIFFERENT_IN_SHARED = (
 )
 
 
-def drawing_rule(*names: str) -> Any:
+def drawing_rule(*names: str) -> Callable[[Rule], Rule]:
     """`batching_rule` of operators that draw: it is asked even where no argument is batched."""
     DRAWS.update(names)
     return batching_rule(*names)
