@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from fuzz_sample import DIFFERENCES, PROGRAMS, differences_of
 from tools.fuzz.catalogue import calls_of, catalogue
-from tools.fuzz.comparison import compare
+from tools.fuzz.comparison import Difference, compare
 from tools.fuzz.generator import Generator
 from tools.fuzz.machine import Machine
 from tools.fuzz.noise import reason_for
@@ -157,6 +157,59 @@ def test_noise_is_told_from_differences(lines: list[str], error: Any, reason: st
             side[-2] = [("error", error), *(note for note in side[-2] if note[0] != "error")]
     (difference,) = compare(wanted, got)
     assert difference.field == "elements" and reason_for(lines, difference, wanted, got) == reason
+
+
+TOO_SMALL = "gets a shape that its memory is too small for"
+READ_LATE = "resizes an input before it is read"
+FIXED = "Trying to resize storage that is not resizable"
+
+
+@pytest.mark.parametrize(
+    ("line", "error", "after", "reason"),
+    [
+        ("torch.arange(4, out=v0)", ("RuntimeError", FIXED), [4], TOO_SMALL),
+        ("v0.resize_(4)", ("RuntimeError", FIXED), [4], TOO_SMALL),
+        ("v0.resize_(4)", ("RuntimeError", "something else"), [4], ""),
+        ("torch.stack([v0, v0], out=v0)", None, [2, 3], READ_LATE),
+        ("torch.sum(v0, 1, out=v0)", ("IndexError", "Dimension out of range"), [], READ_LATE),
+        ("torch.stack([v1, v1], out=v0)", None, [2, 3], ""),
+        ("torch.add(v0, 1, out=v0)", None, [3], ""),
+    ],
+)
+def test_resizing_is_told_from_differences(line: str, error: Any, after: list[int], reason: str) -> None:
+    seen = notes("v0 = torch.ones(3)", "v1 = torch.ones(3)", "v0.add_(1)")
+    wanted, got = copy.deepcopy(seen), copy.deepcopy(seen)
+    dict(wanted[2])["v0"]["shape"] = after
+    if error is not None:
+        wanted[2].append(("error", {"kind": "error", "type": error[0], "text": error[1]}))
+    lines = ["v0 = torch.ones(3)", "v1 = torch.ones(3)", line]
+    found = Difference("shape", 2, "v0", after, [3])
+    assert reason_for(lines, found, wanted, got) == reason
+    assert not reason_for(lines, found._replace(field="dtype"), wanted, got)
+
+
+def test_elements_that_nobody_wrote_are_noise_where_both_refuse() -> None:
+    lines = ["v0 = torch.zeros([0])", "torch.gather(torch.ones(3), 0, torch.tensor([9]), out=v0)"]
+    wanted = notes(*lines)
+    assert dict(wanted[1])["error"] and dict(wanted[1])["v0"]["shape"] == [1]
+    got = copy.deepcopy(wanted)
+    dict(wanted[1])["v0"]["elements"], dict(got[1])["v0"]["elements"] = "00000040", "0" * 8
+    (difference,) = compare(wanted[:2], got[:2])
+    assert reason_for(lines, difference, wanted, got) == "resized for a result that was refused"
+    got[1] = [note for note in got[1] if note[0] != "error"]
+    assert reason_for(lines, difference, wanted, got) == ""
+
+
+def test_what_is_written_before_a_bad_index_is_noise_where_both_refuse() -> None:
+    lines = ["v0 = torch.zeros(3)", "v0.index_fill_(0, torch.tensor([0, 9]), 1)"]
+    wanted = notes(*lines)
+    got = copy.deepcopy(wanted)
+    assert dict(wanted[1])["error"]["type"] == "IndexError"
+    dict(wanted[1])["v0"]["elements"] = "0000803f" + "0" * 16
+    (difference,) = compare(wanted[:2], got[:2])
+    assert reason_for(lines, difference, wanted, got) == "written before an index out of range is met"
+    got[1] = [note for note in got[1] if note[0] != "error"]
+    assert reason_for(lines, difference, wanted, got) == ""
 
 
 @pytest.mark.parametrize(("error", "reason"), [(1e-3, "rounded to half precision on the way"), (0.5, "")])

@@ -117,6 +117,16 @@ class Generator:
             found = self.tensors()
         return found[-1] if self.choose.chance(0.4) else self.random.choice(found)
 
+    def apart(self, name: str) -> str:
+        """A variable in other memory than `name`, a new one where there is none, and seldom any."""
+        if self.choose.chance(0.05):
+            return self.pick()
+        memory = self.machine.names[name].untyped_storage().data_ptr()
+        found = self.tensors(lambda t: t.untyped_storage().data_ptr() != memory)
+        if found:
+            return self.random.choice(found)
+        return self.let("argument", f"torch.zeros([0], dtype=torch.{self._dtype_of(self.machine.names[name])})")
+
     def like(self, shape: list[int], dtype: str) -> str | None:
         """A variable of this shape and dtype."""
         found = self.tensors(lambda t: list(t.shape) == shape and str(t.dtype) == dtype)
@@ -425,6 +435,7 @@ Slot = Callable[[Generator, Any, dict[str, str]], str]
 SLOTS: dict[str, Slot] = {
     "v": lambda g, v, m: m["v"],
     "o": lambda g, v, m: g.pick(),
+    "apart": lambda g, v, m: g.apart(m["v"]),
     "p": lambda g, v, m: g.partner(v),
     "s": lambda g, v, m: g.choose.number(),
     "d": lambda g, v, m: str(g.choose.dim(v.dim())),

@@ -10,13 +10,15 @@ from .comparison import Difference, close
 from .machine import Notes
 from .sights import Sight, elements_of
 
-__all__ = ["LIMIT", "NOISE", "Doubt", "reason_for"]
+__all__ = ["LIMIT", "NOISE", "OF_SIZES", "Doubt", "reason_for"]
 
 #: Programs that may fall under noise, of all.
 LIMIT = 0.005
 
 _WRITTEN = re.compile(r"(?:with [^:]*: )?(?P<target>v\d+)(?P<view>.*)\.\w+_\((?P<read>.*)\)$")
 _OUT = re.compile(r"(?P<read>.*)\bout=\(?(?P<target>v\d+)(?P<view>[^,)]*)")
+#: What the memory of a tensor that is resized while it is read comes to.
+_RESIZED = frozenset(("elements", "shape", "accepts", "raises", "shares"))
 #: What makes elements of fewer digits, and the dtype whose tolerance they have then.
 _COARSE = (
     (re.compile(r"float8|complex32|chalf"), "float8"),
@@ -26,12 +28,16 @@ _COARSE = (
 
 
 class Doubt(NamedTuple):
-    """A difference, with all that is known of its line: the lines up to it, its notes in PyTorch and here."""
+    """A difference, with all that is known of its line: the lines up to it, its notes in PyTorch and here.
+
+    `before` holds PyTorch's notes of the lines before it.
+    """
 
     difference: Difference
     lines: list[str]
     wanted: dict[str, Sight]
     got: dict[str, Sight]
+    before: list[Notes]
 
     @property
     def line(self) -> str:
@@ -41,6 +47,15 @@ class Doubt(NamedTuple):
         """The tensors that are seen under the name that differs, side by side."""
         sights = (side.get(self.difference.name) for side in (self.wanted, self.got))
         yield from zip(*(_tensors(sight) for sight in sights), strict=False)
+
+    def refused(self, words: str) -> bool:
+        """Whether PyTorch refuses the line in such words."""
+        return re.search(words, self.wanted.get("error", {}).get("text", "")) is not None
+
+    def shape_before(self, name: str) -> list[int] | None:
+        """The shape of a variable as it was last seen before the line."""
+        sights = (sight for notes in reversed(self.before) for found, sight in notes if found == name)
+        return next((sight.get("shape") for sight in sights), None)
 
     def agrees_as(self, dtype: str) -> bool:
         """Whether all elements agree to the tolerance of a coarser dtype."""
@@ -57,11 +72,39 @@ def _tensors(sight: Sight | None) -> list[Sight]:
 
 def writes_what_it_may_not(doubt: Doubt) -> bool:
     """PyTorch writes first, and then refuses."""
-    return "Inplace update to inference tensor" in doubt.wanted.get("error", {}).get("text", "")
+    return doubt.refused("Inplace update to inference tensor")
 
 
 def divides_by_zero(doubt: Doubt) -> bool:
-    return "ZeroDivision" in doubt.wanted.get("error", {}).get("text", "")
+    return doubt.refused("ZeroDivision")
+
+
+def stops_at_an_index(doubt: Doubt) -> bool:
+    """PyTorch writes one index after the other, up to one that is out of range; here all are looked at first."""
+    return doubt.wanted.get("error", {}).get("type") == "IndexError" and "error" in doubt.got
+
+
+def was_never_written(doubt: Doubt) -> bool:
+    """The output of a line that both refuse, after it got its shape."""
+    found = _OUT.match(doubt.line)
+    if found is None or "error" not in doubt.wanted or "error" not in doubt.got:
+        return False
+    name = found["target"]
+    return name == doubt.difference.name and doubt.wanted[name].get("shape") != doubt.shape_before(name)
+
+
+def grows_what_cannot_grow(doubt: Doubt) -> bool:
+    """Memory that NumPy has seen cannot grow: PyTorch gives the tensor its new shape over too little, then refuses."""
+    return doubt.refused("storage that is not resizable")
+
+
+def resizes_what_it_reads(doubt: Doubt) -> bool:
+    """``out`` is an input, and gets the result's shape before PyTorch reads it: it reads what is not, or is refused."""
+    found = _OUT.match(doubt.line)
+    if found is None or not re.search(rf"\b{found['target']}\b", found["read"]):
+        return False
+    after = doubt.wanted.get(found["target"], {}).get("shape")
+    return after is not None and after != doubt.shape_before(found["target"])
 
 
 def reads_what_it_writes(doubt: Doubt) -> bool:
@@ -88,21 +131,29 @@ def is_of_single_precision(doubt: Doubt) -> bool:
     return wide and re.search("float32|complex64", "\n".join(doubt.lines)) is not None and doubt.agrees_as("float32")
 
 
-#: Reason -> what holds where it applies. All are about elements alone.
+#: Reason -> what holds where it applies. All but those of `OF_SIZES` are about elements alone.
 NOISE: dict[str, Callable[[Doubt], bool]] = {
     "written to an inference tensor before PyTorch refuses it": writes_what_it_may_not,
     "written before a division by zero is met": divides_by_zero,
+    "written before an index out of range is met": stops_at_an_index,
+    "resized for a result that was refused": was_never_written,
     "reads memory while it is written, in an order that PyTorch leaves open": reads_what_it_writes,
     "bits of rounded numbers": shows_bits,
     "rounded to half precision on the way": is_of_half_precision,
     "rounded to single precision on the way": is_of_single_precision,
 }
+#: The same for differences of `_RESIZED` fields.
+OF_SIZES: dict[str, Callable[[Doubt], bool]] = {
+    "gets a shape that its memory is too small for": grows_what_cannot_grow,
+    "resizes an input before it is read": resizes_what_it_reads,
+}
 
 
 def reason_for(lines: list[str], difference: Difference, wanted: list[Notes], got: list[Notes] | None) -> str:
     """Why a difference means nothing; an empty text where it means something."""
-    if difference.field != "elements" or got is None:
+    if difference.field not in _RESIZED or got is None:
         return ""
     number = difference.line
-    doubt = Doubt(difference, lines[: number + 1], dict(wanted[number]), dict(got[number]))
-    return next((reason for reason, holds in NOISE.items() if holds(doubt)), "")
+    doubt = Doubt(difference, lines[: number + 1], dict(wanted[number]), dict(got[number]), wanted[:number])
+    predicates = OF_SIZES | NOISE if difference.field == "elements" else OF_SIZES
+    return next((reason for reason, holds in predicates.items() if holds(doubt)), "")

@@ -251,7 +251,7 @@ def promote_types(type1: dtype, type2: dtype) -> dtype:
 
 def _promote(a: dtype, b: dtype) -> dtype:
     for family, name in ((_FLOAT8, "Float8 Types"), (_BAREBONES, "uint16, uint32, uint64 types")):
-        if (a in family or b in family) and not (family is _BAREBONES and max(a.category, b.category) > 1):
+        if (a in family or b in family) and not (family is _BAREBONES and max(a.category, b.category) in (2, 4)):
             raise RuntimeError(
                 f"Promotion for {name} is not supported, attempted to promote {_scalar_name(a)} and {_scalar_name(b)}"
             )

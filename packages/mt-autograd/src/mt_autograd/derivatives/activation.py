@@ -67,6 +67,7 @@ def _softmax_backward_output(grad: Any, grad_output: Any, output: Any, dim: int)
 
 derivative("_softmax", self=_softmax)
 derivative("_log_softmax", self=_log_softmax)
+real_only("_softmax", "_log_softmax")
 derivative(
     "_softmax_backward_data",
     grad_output=lambda grad, output, dim, input_dtype: ops._softmax_backward_data(grad, output, dim, input_dtype),

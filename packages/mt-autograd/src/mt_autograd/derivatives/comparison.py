@@ -6,7 +6,7 @@ from typing import Any
 
 from mt_core.api import _functions as ops
 
-from ..rules import derivative, non_differentiable, zero
+from ..rules import derivative, non_differentiable, real_only, zero
 from ._refused import refused_operator
 
 non_differentiable(
@@ -93,4 +93,5 @@ derivative(
     max=lambda grad, self, max: chosen(grad, self > max),
 )
 derivative("nan_to_num", self=lambda grad, self: chosen(grad, ops.isfinite(self)))
+real_only("nan_to_num")
 refused_operator("heaviside", "self", "values")

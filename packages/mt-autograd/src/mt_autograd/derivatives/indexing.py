@@ -31,6 +31,7 @@ def _kept(grad: Any, indices: Any, values_spec: Any, accumulate: bool) -> Any:
 
 derivative("index.Tensor", self=_put_back)
 derivative("index_put", self=_kept, values=_values)
+refuse_integers("index_put")
 derivative(
     "index_select",
     self=lambda grad, self_spec, dim, index: grad.new_zeros(self_spec.shape).index_add_(dim, index, grad),
@@ -245,6 +246,7 @@ def _embedding(
 
 
 derivative("embedding", weight=_embedding, forward="linear")
+real_only("embedding")
 
 
 def _embedding_twice(grad: Any, indices: Any, padding_idx: int, scale_grad_by_freq: bool, grad_output_spec: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 from mt_core.api import _functions as ops
 from mt_core.shape_rules.linalg import is_vector
 
-from ..rules import derivative, joint_derivative
+from ..rules import derivative, joint_derivative, real_only
 from ._parts import derivative_of_parts
 from ._refused import refused_argument, refused_operator
 from .linalg import _h, check_phase
@@ -97,6 +97,7 @@ derivative("lu_unpack", LU_data=_lu_unpack, differentiable_outputs=(False, True,
 refused_operator("linalg_ldl_factor_ex", "self")
 refused_operator("linalg_ldl_solve", "LD", "B")
 derivative("geqrf", self=refused_argument("geqrf"))
+real_only("geqrf")
 
 
 def _cholesky_solve(grads: Any, mask: Any, self: Any, input2: Any, upper: bool, result: Any) -> tuple[Any, Any]:

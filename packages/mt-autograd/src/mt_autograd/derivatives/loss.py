@@ -9,7 +9,7 @@ from mt_core.dispatch.registry import find_overload
 from mt_core.keys import STRIDED
 from mt_core.promotion import result_type_of
 
-from ..rules import derivative, zeros
+from ..rules import derivative, real_only, zeros
 from ._parts import derivative_of_parts
 
 derivative("_bounded_log", self=lambda grad, self: grad / self.clamp_min(1e-12))
@@ -94,6 +94,7 @@ def _soft_margin(grad: Any, self: Any, target: Any, reduction: int) -> Any:
 
 
 derivative("soft_margin_loss", self=_soft_margin)
+real_only("soft_margin_loss")
 
 #: What PyTorch divides by at least, where an input of binary cross entropy is 0 or 1.
 _LEAST = 1e-12

@@ -9,7 +9,7 @@ from mt_core.api import _functions as ops
 from mt_core.decomp.pool_resample import affine_grid_gradient
 from mt_core.dispatch.registry import find_overload
 
-from ..rules import derivative, zeros
+from ..rules import derivative, real_only, zeros
 
 derivative("pixel_shuffle", self=lambda grad, upscale_factor: ops.pixel_unshuffle(grad, upscale_factor))
 derivative("pixel_unshuffle", self=lambda grad, downscale_factor: ops.pixel_shuffle(grad, downscale_factor))
@@ -20,6 +20,7 @@ derivative(
     "affine_grid_generator",
     theta=lambda grad, theta_spec, size, align_corners: affine_grid_gradient(grad, theta_spec, size, align_corners),
 )
+real_only("affine_grid_generator")
 
 
 def _unpooled(spatial: int) -> Any:

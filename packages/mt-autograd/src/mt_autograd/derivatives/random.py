@@ -7,7 +7,7 @@ from typing import Any
 from mt_core.api import _functions as ops
 from mt_core.decomp.random import native_dropout_scale
 
-from ..rules import derivative, non_differentiable
+from ..rules import derivative, non_differentiable, real_only
 
 
 def zeros(grad: Any) -> Any:
@@ -19,6 +19,7 @@ derivative("normal_", self=zeros)
 derivative("normal.Tensor_float", mean=zeros, node="NormalBackward1")
 derivative("normal.float_Tensor", std=zeros, node="NormalBackward2")
 derivative("normal.Tensor_Tensor", mean=zeros, std=zeros, node="NormalBackward3")
+real_only("normal.Tensor_float", "normal.float_Tensor", "normal.Tensor_Tensor")
 derivative("bernoulli", self=zeros)
 derivative("bernoulli_.Tensor", self=zeros, p=zeros, node="BernoulliBackward1")
 derivative("bernoulli_.float", self=zeros, node="BernoulliBackward2")
@@ -46,6 +47,7 @@ derivative(
     ),
     differentiable_outputs=(True, False),
 )
+real_only("native_dropout")
 derivative(
     "native_dropout_backward",
     grad_output=lambda grad, mask, scale: grad * mask * scale,

@@ -405,6 +405,8 @@ def _add_half(self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray,
 def index_add_(self: np.ndarray, dim: int, index: np.ndarray, source: np.ndarray, alpha: Any) -> np.ndarray:
     """self (*L, N, *R), index (K,), source (*L, K, *R) -> (*L, N, *R), at `dim`; written into self."""
     if not self.size:
+        if self.ndim == 1 and index.size:
+            refuse_selected()
         return self
     index, source = _apart(index, self), _one_dim(_apart(source, self))
     if _wide(self.dtype) is not None:

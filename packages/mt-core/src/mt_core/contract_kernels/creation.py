@@ -414,6 +414,9 @@ def copy_behind(target: Tensor, source: Tensor) -> bool:
 @contract_kernel("copy_")
 def copy_(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
     """self (*), src broadcast to it -> self, written into."""
+    if src is self:  # wherever its elements lie
+        cell_of(self).version += 1
+        return self
     if self._keys & STRIDED:
         check_no_internal_overlap(self)
     shape = self._array.shape
@@ -422,10 +425,9 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool) -> Tensor:
         if common != tuple(shape):
             raise RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(common)}")
         src = src.detach().expand(shape)
-    if src is not self:
-        if src._dtype.is_complex:
-            warn_of_lost_part(src._dtype, self._dtype)
-        transfer(self, src, non_blocking)
+    if src._dtype.is_complex:
+        warn_of_lost_part(src._dtype, self._dtype)
+    transfer(self, src, non_blocking)
     cell_of(self).version += 1
     return self
 

@@ -11,7 +11,7 @@ from ..deprecation import warn_once
 from ..dispatch.registry import register_composite as composite
 from ..dtypes import cpp_type_name, finfo, scalar_type_name, uint8
 from ..keys import AUTOGRAD
-from ..shape_rules.norm import check_normalized, check_parameter_types
+from ..shape_rules.norm import check_groups, check_normalized, check_parameter_types
 
 Ints = tuple[int, ...]
 
@@ -105,19 +105,7 @@ def group_norm(input: Any, num_groups: int, weight: Any, bias: Any, eps: float, 
     if len(shape) < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {len(shape)}")
     n, channels = shape[:2]
-    if num_groups <= 0:
-        raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
-    if channels % num_groups:
-        raise RuntimeError(
-            "Expected number of channels in input to be divisible by num_groups, but got input of shape "
-            f"{list(shape)} and num_groups={num_groups}"
-        )
-    for name, parameter in (("weight", weight), ("bias", bias)):
-        if parameter is not None and tuple(parameter._array.shape) != (channels,):
-            raise RuntimeError(
-                f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} "
-                f"of shape {list(parameter.shape)} and input of shape {list(shape)}"
-            )
+    check_groups(input, weight, bias, num_groups)
     check_parameter_types(input._dtype, weight, bias)
     return ops.native_group_norm(input, weight, bias, n, channels, math.prod(shape[2:]), num_groups, eps)[0]
 

@@ -377,6 +377,8 @@ def number_array(value: Any, compute: dtype) -> np.ndarray:
             value -= 1 << bits
     if compute is float8_e4m3fn or compute is float8_e8m0fnu:
         return run_quietly(saturated(np.asarray(value), compute.numpy_dtype).astype, compute.numpy_dtype)
+    if compute.compute is not compute and type(value) is int:
+        value = float(value)  # NumPy's extension types take no integers beyond 64 bits with a sign
     stored = (value.real, value.imag) if compute is complex32 else value
     if abs(value) > _TAME:  # which may become infinity, without NumPy's warning
         return run_quietly(np.asarray, stored, compute.numpy_dtype)

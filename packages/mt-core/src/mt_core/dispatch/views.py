@@ -31,7 +31,10 @@ def build(
     kernels = [k for k in kernels if not (call_keys & STRIDED and k.accepts.layout == "row_major")]
     if rule is None and not kernels:
         return None
-    make = _maker(overload, rule or otherwise or _no_rule(overload), kernels, backend, view_keys(key, call_keys))
+    keys = view_keys(key, call_keys)
+    if any(argument.type == "ScalarType" for argument in overload.schema.arguments):
+        keys &= ~AUTOGRAD  # elements read in a dtype of the caller's choice have no derivative, recorded or not
+    make = _maker(overload, rule or otherwise or _no_rule(overload), kernels, backend, keys)
     return _cut_off(make, call_keys) if _is_unrecorded(call_keys) else make
 
 

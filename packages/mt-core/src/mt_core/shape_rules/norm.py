@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ..dispatch.registry import register_shape_rule as shape_rule
@@ -143,13 +144,47 @@ def layer_norm(input: Any, normalized_shape: Ints, weight: Any, bias: Any, eps: 
     return native_layer_norm(input, normalized_shape, weight, bias, eps)[0]
 
 
+def check_groups(input: Any, weight: Any, bias: Any, groups: int) -> None:
+    """Refuse groups that the channels cannot be divided into, and parameters that are not one for each channel.
+
+    Raises
+    ------
+    RuntimeError
+        In PyTorch's words.
+    """
+    shape = list(input._array.shape)
+    if groups <= 0:
+        raise RuntimeError(f"Expected num groups to be greater than 0, got {groups}")
+    if shape[1] % groups:
+        raise RuntimeError(
+            f"Expected number of channels in input to be divisible by num_groups, but got input of shape {shape} and "
+            f"num_groups={groups}"
+        )
+    for name, parameter in (("weight", weight), ("bias", bias)):
+        if parameter is not None and tuple(parameter._array.shape) != (shape[1],):
+            raise RuntimeError(
+                f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} "
+                f"of shape {list(parameter.shape)} and input of shape {shape}"
+            )
+
+
+def _expect(holds: bool, condition: str) -> None:
+    if not holds:
+        raise RuntimeError(
+            f"Expected {condition} to be true, but got false.  (Could this error message be improved?  If so, please "
+            "report an enhancement request to PyTorch.)"
+        )
+
+
 @shape_rule("native_group_norm")
 def native_group_norm(
     input: Any, weight: Any, bias: Any, N: int, C: int, HxW: int, group: int, eps: float
 ) -> tuple[Spec, Spec, Spec]:
     """input (N, C, *), weight (C,), bias (C,) -> result (N, C, *), mean (N, G), 1/deviation (N, G)."""
+    check_groups(input, weight, bias, group)
     check_parameter_types(input._dtype, weight, bias)
     shape, d = tuple(input._array.shape), input._dtype
+    _expect(math.prod(shape) == N * C * HxW, "X.numel() == N * C * HxW")
     kept = next((p._dtype for p in (weight, bias) if p is not None), d)
     return Spec(shape, d, strides_like(input, shape)), Spec((N, group), kept), Spec((N, group), kept)
 
