@@ -359,6 +359,26 @@ def test_keys_have_pytorchs_names_and_numbers() -> None:
             assert (ONE + 1).item() == 2
 
 
+def test_wrappers_are_printed_as_they_say_and_their_storage_has_no_address() -> None:
+    class Shown(Wrapper):
+        def __repr__(self) -> str:
+            return super().__repr__(tensor_contents=f"<{self.elem}>")
+
+    assert repr(Shown(torch.ones(2))) == "Shown(<tensor([1., 1.])>)"
+    with pytest.raises(RuntimeError, match="got Wrapper"):
+        repr(Wrapper(torch.ones(2)))
+    storage = Wrapper(torch.ones(2)).untyped_storage()
+    assert storage.nbytes() == 8
+    for attempt in (
+        storage.data_ptr,
+        lambda: storage.resize_(0),
+        lambda: storage.copy_(storage),
+        lambda: storage.fill_(0),
+    ):
+        with pytest.raises(RuntimeError, match="on an invalid python storage"):
+            attempt()
+
+
 def test_the_page_about_it_runs() -> None:
     path = Path(__file__).parents[3] / "docs" / "dispatch-modes.md"
     if not path.exists():

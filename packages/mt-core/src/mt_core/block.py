@@ -72,6 +72,8 @@ def block_of(tensor: Any) -> Block:
         backend = meta if isinstance(base._array, HollowArray) else base._backend
         block = Block(backend.owner(base._array), backend, base._keys)
         block.enter(cell)
+        if isinstance(base._array, HollowArray):
+            block.attributes["hollow"] = True
         if cell.is_exported:
             block.attributes["resizable"] = False
     return cell.block

@@ -312,10 +312,10 @@ def tensor_repr(tensor: Tensor, contents: str | None = None) -> str:
         return stands
     plain = type(tensor) is Tensor or type(tensor).__name__ == "Parameter"
     where = tensor.device
-    if tensor._keys & PYTHON and dispatches(tensor):
+    if contents is None and tensor._keys & PYTHON and dispatches(tensor):
         tensor.tolist()  # which refuses: the elements are what the class makes of them
     text = array_repr(
-        None if tensor.is_meta else host_array(tensor),
+        _elements_of(tensor, contents),
         tensor.dtype,
         shape=tuple(tensor.shape),
         prefix="tensor(" if plain else f"{type(tensor).__name__}(",
@@ -326,6 +326,15 @@ def tensor_repr(tensor: Tensor, contents: str | None = None) -> str:
         tangent=_innermost_tangent(tensor),
     )
     return text if plain or not getattr(tensor, "_is_param", False) else f"Parameter({text})"
+
+
+def _elements_of(tensor: Tensor, contents: str | None) -> np.ndarray | None:
+    """What is printed; of a wrapper that says what stands in their place, no more than the shape is known."""
+    if tensor.is_meta:
+        return None
+    if contents is not None and tensor._keys & PYTHON:
+        return np.broadcast_to(np.zeros((), tensor._dtype.numpy_dtype), tuple(tensor.shape))
+    return host_array(tensor)
 
 
 def _innermost_tangent(tensor: Tensor) -> Tensor | None:

@@ -124,6 +124,7 @@ class UntypedStorage(StorageBase):
         RuntimeError
             If the memory belongs to something else (an array, a file).
         """
+        self._refuse_hollow("call resize_() on")
         if size < 0:
             raise RuntimeError(f"a storage cannot have a negative size, got {size}")
         resize_block(self._block, size)
@@ -146,7 +147,14 @@ class UntypedStorage(StorageBase):
         backend.copy(target, backend.from_host(data, _uint8, self.device.index))
 
     def data_ptr(self) -> int:
-        """Address of the first byte; 0 where there is none (empty, meta)."""
+        """Address of the first byte; 0 where there is none (empty, meta).
+
+        Raises
+        ------
+        RuntimeError
+            Where only a class of tensors knows the elements (`_make_wrapper_subclass`); so do methods that write.
+        """
+        self._refuse_hollow("access the data pointer on")
         return self._block.backend.address(self._block.owner) if self.nbytes() else 0
 
     def __getitem__(self, index: Any) -> Any:
@@ -191,8 +199,13 @@ class UntypedStorage(StorageBase):
         """The bytes as Python ints."""
         return self._host_bytes().tolist()
 
+    def _refuse_hollow(self, attempt: str) -> None:
+        if self._block.attributes.get("hollow"):
+            raise RuntimeError(f"Attempted to {attempt} an invalid python storage.")
+
     def fill_(self, value: int) -> UntypedStorage:
         """Set every byte, in place."""
+        self._refuse_hollow("call fill_() on")
         self[:] = value
         return self
 
@@ -204,6 +217,7 @@ class UntypedStorage(StorageBase):
         RuntimeError
             If the sizes differ.
         """
+        self._refuse_hollow("call copy_() on")
         other = untyped(source)
         if other.nbytes() != self.nbytes():
             raise RuntimeError(
@@ -222,6 +236,7 @@ class UntypedStorage(StorageBase):
 
         `is_real_file` tells PyTorch whether there is a descriptor to write to; the file's own ``write`` serves both.
         """
+        self._refuse_hollow("call _write_file() on")
         self._refuse_copy_out()
         if save_size:
             f.write((self.nbytes() // element_size).to_bytes(8, "little"))
