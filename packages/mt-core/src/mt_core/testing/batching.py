@@ -192,15 +192,20 @@ def _cases(overload: Overload, bound: list[Any], every: bool) -> Iterator[list[L
         return
     alone = [(slot,) for slot in itertools.islice(ranks, 4)] if len(ranks) > 1 else []
     for group in [tuple(ranks), *alone]:
-        widest = 0 if reads_memory(overload.name) else max(ranks[slot] for slot in group)
+        widest = 0 if _reads_memory(overload) else max(ranks[slot] for slot in group)
         for dim in range(widest + 1) if every else {0: 0, widest: 0}:
             yield [{slot: min(dim, ranks[slot]) for slot in group}]
-    ends = dict.fromkeys(ranks, 0) if reads_memory(overload.name) else dict(ranks)
+    ends = dict.fromkeys(ranks, 0) if _reads_memory(overload) else dict(ranks)
     yield [ends, dict.fromkeys(ranks, 0)]
     if len(ranks) > 1:
         first, *rest = ranks
         yield [{first: 0}, {slot: ranks[slot] for slot in rest}]
         yield [{slot: ranks[slot] for slot in rest}, {first: 0}]
+
+
+def _reads_memory(overload: Overload) -> bool:
+    """Whether what an operator gives depends on where a lane lies in memory."""
+    return reads_memory(overload.declaration.functional or overload.name)
 
 
 class _Case:
@@ -293,7 +298,7 @@ class _Case:
 
     def _lane_of(self, slot: Slot, indices: tuple[int, ...]) -> Tensor:
         """A lane of what is given to ``vmap``, with the strides that it has there."""
-        if reads_memory(self.overload.name):
+        if _reads_memory(self.overload):
             return _at(self.lanes[self._lane(slot, indices)], slot).contiguous().clone()
         tensor = self._front(self._stacked(slot, self.levels, 0), slot)
         for i, level in zip(indices, self.levels, strict=True):
