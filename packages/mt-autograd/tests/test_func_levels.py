@@ -45,7 +45,7 @@ def test_writing_in_place_changes_no_argument():
 def test_captured_tensors_may_not_be_written_to():
     with pytest.raises(RuntimeError, match="would mutate a captured Tensor"):
         grad(lambda y: X.add_(y).sum())(X)
-    with pytest.raises(RuntimeError, match=r"vmap: aten::add_.Tensor\(self, \*extra_args\) is not possible"):
+    with pytest.raises(RuntimeError, match=r"vmap: aten::add_\(self, \*extra_args\) is not possible"):
         vmap(lambda y: X.add_(y))(mt_core.ones(3, 3))
 
 
