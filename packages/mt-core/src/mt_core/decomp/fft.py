@@ -11,6 +11,7 @@ from ..deprecation import warn_once
 from ..dispatch.registry import find_overload
 from ..dispatch.registry import register_composite as composite
 from ..factories import check_options
+from ..hollow import seen_through
 from ..printing_cpp import type_text
 from ..tensor import no_dimensions, wrap_dim
 
@@ -522,7 +523,7 @@ def _synthesized(call: _Call, frames: Any, shape: Any, n_fft: int, hop: int, cen
         signal.narrow(1, start, min(end, total) - start),
         envelope.narrow(1, start, min(end, total) - start),
     )
-    call.require(float(envelope.abs().min()) >= 1e-11, "window overlap add min: 1\n[ CPUBoolType{} ]")
+    call.require(float(seen_through(envelope).abs().min()) >= 1e-11, "window overlap add min: 1\n[ CPUBoolType{} ]")
     result = signal / envelope
     if end > total:
         warn_once(_SHORT)

@@ -12,7 +12,7 @@ from ..deprecation import warn_once
 from ..dispatch.registry import register_composite as composite
 from ..dtypes import scalar_type_name
 from ..formats import contiguous_format
-from ..hollow import seen_through
+from ..hollow import is_hollow, seen_through
 from ..layout import broadcast_shapes
 from ..shape_rules.linalg import floating, lapack
 
@@ -385,8 +385,11 @@ def matrix_rank(input: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
     bound = rtol * values.amax(-1)
     if atol is not None:
         bound = ops.maximum(atol, bound)
+    counted = values > bound.unsqueeze(-1)
+    if is_hollow(counted):  # under vmap nothing is written to an output
+        return ops.sum(counted, -1)
     rank = input.new_empty(input.shape[:-2], dtype=dtypes.int64)
-    return ops.sum(values > bound.unsqueeze(-1), -1, out=rank)
+    return ops.sum(counted, -1, out=rank)
 
 
 def _check_rank(input: Any) -> None:

@@ -253,9 +253,12 @@ class _Case:
         return any(_LOOPED in str(warning.message) for warning in caught)
 
     def _writes_shared(self) -> bool:
-        """Whether a level hides a dimension of others, and none of what is written."""
+        """Whether a level hides a dimension of others, and none of the first argument, which is written.
+
+        What else operators write, running statistics, they write in some cases only.
+        """
         arguments = self.overload.schema.arguments
-        written = [slot for slot, _ in _slots(self.lanes[0]) if arguments[slot[0]].writes and slot[1] is None]
+        written = [slot for slot, _ in _slots(self.lanes[0]) if arguments[slot[0]].writes and slot == (0, None)]
         return bool(written) and any(slot not in level for level in self.levels for slot in written)
 
     def _writes_list_partly(self) -> bool:

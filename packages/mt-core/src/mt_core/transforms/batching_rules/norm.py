@@ -9,17 +9,63 @@ from ._lanes import folded, is_shared, refuse_as_lane, unfolded
 from ._rules import Batch, batching_rule
 
 
+def _value(lanes: Lanes | None) -> Any:
+    return None if lanes is None else lanes.value
+
+
+def _lead(lanes: Lanes) -> int | None:
+    return None if lanes.dim is None else 0
+
+
 @batching_rule("native_layer_norm")
 def native_layer_norm(
     batch: Batch, input: Lanes, normalized_shape: Any, weight: Lanes | None, bias: Lanes | None, eps: float
 ) -> Any:
-    if not is_shared(weight, bias) or input.rank < len(normalized_shape):
-        return NotImplemented
-    return batch.overload.call(input.front(), normalized_shape, _value(weight), _value(bias), eps)
+    args = input, normalized_shape, weight, bias, eps
+    fitting = all(p is None or p.shape == tuple(normalized_shape) for p in (weight, bias))
+    if input.rank < len(normalized_shape) or not fitting:
+        refuse_as_lane(batch, args)
+    if is_shared(weight, bias):
+        return batch.overload.call(input.front(), normalized_shape, _value(weight), _value(bias), eps)
+    result, *statistics = batch.overload.call(input.front(), normalized_shape, None, None, eps)
+    factor, summand = (None if p is None else p.at_rank(input.rank) for p in (weight, bias))
+    return _affine(result, factor, summand), *(Lanes(value, _lead(input)) for value in statistics)
 
 
-def _value(lanes: Lanes | None) -> Any:
-    return None if lanes is None else lanes.value
+def _affine(normalized: Any, factor: Any, summand: Any) -> Any:
+    made = normalized if factor is None else normalized * factor
+    return (made if summand is None else made + summand).to(normalized._dtype)
+
+
+@batching_rule("native_layer_norm_backward")
+def native_layer_norm_backward(
+    batch: Batch, grad_out: Lanes, input: Lanes, normalized_shape: Any, mean: Lanes, rstd: Lanes, weight: Lanes | None,
+    bias: Lanes | None, output_mask: Any,
+) -> Any:  # fmt: skip
+    grad, x, used, scale = (lanes.spread(batch.size) for lanes in (grad_out, input, mean, rstd))
+    weighted = grad if weight is None else grad * weight.at_rank(input.rank)
+    lead = tuple(range(1, 1 + input.rank - len(normalized_shape)))
+    made: list[Any] = [None, None, None]
+    if output_mask[0]:
+        made[0] = batch.overload.call(weighted, x, normalized_shape, used, scale, None, None, [True, False, False])[0]
+    if output_mask[1]:
+        made[1] = _summed(grad * ((x - used) * scale), lead)
+    if output_mask[2]:
+        made[2] = _summed(grad, lead)
+    return tuple(made)
+
+
+def _summed(value: Any, dims: tuple[int, ...]) -> Any:
+    return value.sum(dims) if dims else value
+
+
+def _along_channels(lanes: Lanes | None, rank: int) -> Any:
+    """(C,) as (B, 1, C, 1, ...) or (C, 1, ...): lined up with the channels of (B, N, C, *)."""
+    if lanes is None:
+        return None
+    value = lanes.front()
+    behind = [1] * (rank - 2)
+    return value.reshape((-1, *behind) if lanes.dim is None else (value.shape[0], 1, -1, *behind))
 
 
 @batching_rule("native_group_norm")
@@ -27,12 +73,34 @@ def native_group_norm(
     batch: Batch, input: Lanes, weight: Lanes | None, bias: Lanes | None, N: int, C: int, HxW: int, group: int,
     eps: float,
 ) -> Any:  # fmt: skip
-    if not is_shared(weight, bias):
-        return NotImplemented
-    made = batch.overload.call(
-        folded(input, batch.size), _value(weight), _value(bias), batch.size * N, C, HxW, group, eps
-    )
-    return unfolded(made, batch.size, N)
+    sizes = batch.size * N, C, HxW, group, eps
+    if is_shared(weight, bias):
+        made = batch.overload.call(folded(input, batch.size), _value(weight), _value(bias), *sizes)
+        return unfolded(made, batch.size, N)
+    result, mean, rstd = unfolded(batch.overload.call(folded(input, batch.size), None, None, *sizes), batch.size, N)
+    return _affine(result, _along_channels(weight, input.rank), _along_channels(bias, input.rank)), mean, rstd
+
+
+@batching_rule("native_group_norm_backward")
+def native_group_norm_backward(
+    batch: Batch, grad_out: Lanes, input: Lanes, mean: Lanes, rstd: Lanes, weight: Lanes | None, N: int, C: int,
+    HxW: int, group: int, output_mask: Any,
+) -> Any:  # fmt: skip
+    size, dims = batch.size, (1, *range(3, input.rank + 1))
+    grad, x = grad_out.spread(size), input.spread(size)
+    made: list[Any] = [None, None, None]
+    if output_mask[0]:
+        weighted = grad if weight is None else grad * _along_channels(weight, input.rank)
+        statistics = [folded(lanes, size) for lanes in (Lanes(weighted, 0), input, mean, rstd)]
+        result = batch.overload.call(*statistics, None, size * N, C, HxW, group, [True, False, False])[0]
+        made[0] = unfolded(result, size, N)
+    if output_mask[1]:
+        groups = x.reshape((size, N, group, C // max(group, 1) * HxW))
+        normalized = (groups - mean.spread(size).unsqueeze(-1)) * rstd.spread(size).unsqueeze(-1)
+        made[1] = (grad * normalized.reshape(x.shape)).sum(dims)
+    if output_mask[2]:
+        made[2] = grad.sum(dims)
+    return tuple(made)
 
 
 # Batch normalization: channels of lanes are channels

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from ._lanes import over_samples
-from ._rules import leading
+from typing import Any
+
+from ..batched import Lanes
+from ._lanes import folded, over_samples, refuse_as_lane, unfolded
+from ._rules import Batch, batching_rule, leading
 
 for _n in (2, 3):
     over_samples(
@@ -21,3 +24,10 @@ for _name, _n in (
     over_samples(f"{_name}_backward", inner=_n + 1, sizes="input_size")
 over_samples("affine_grid_generator", inner=2, sizes="size")
 leading("pixel_shuffle", "pixel_unshuffle")
+
+
+@batching_rule("channel_shuffle", "native_channel_shuffle")
+def channel_shuffle(batch: Batch, self: Lanes, groups: int) -> Any:
+    if self.rank < 3:
+        refuse_as_lane(batch, (self, groups))
+    return unfolded(batch.overload.call(folded(self, batch.size), groups), batch.size, self.shape[0])

@@ -59,9 +59,15 @@ def expand(batch: Batch, self: Lanes, size: Sequence[int], implicit: bool = Fals
     return batch.overload.call(self.at_rank(len(size)), [batch.size, *size], implicit)
 
 
-@batching_rule("view", "_unsafe_view")
+@batching_rule("view")
 def view(batch: Batch, self: Lanes, size: Sequence[int]) -> Any:
     return batch.overload.call(self.front(), [batch.size, *_without_gap(batch, self, size)])
+
+
+@batching_rule("_unsafe_view")
+def unsafe_view(batch: Batch, self: Lanes, size: Sequence[int]) -> Any:
+    """Of what no one else sees: where lanes lie between its elements it may be copied."""
+    return self.front().reshape([batch.size, *_without_gap(batch, self, size)])
 
 
 def _without_gap(batch: Batch, self: Lanes, size: Sequence[int]) -> Sequence[int]:
