@@ -41,6 +41,7 @@ _MODULES = {
     "mt_core.serialization.saving": "torch.serialization",
     "mt_core.tensor": "torch",
     "mt_autograd.api": "torch.autograd",
+    "mt_autograd.func.directions": "torch.func",
     "mt_autograd.func.gradients": "torch.func",
     "mt_autograd.func.jacobians": "torch.func",
     "mt_autograd.func.levels": "torch.func",

@@ -3,7 +3,11 @@
 from mt_autograd.func import debug_unwrap as debug_unwrap
 from mt_autograd.func import grad as grad
 from mt_autograd.func import grad_and_value as grad_and_value
+from mt_autograd.func import hessian as hessian
+from mt_autograd.func import jacfwd as jacfwd
 from mt_autograd.func import jacrev as jacrev
+from mt_autograd.func import jvp as jvp
+from mt_autograd.func import linearize as linearize
 from mt_autograd.func import vjp as vjp
 from mt_core.transforms.vmapping import vmap as vmap
 from mt_nn.func import functional_call as functional_call
@@ -11,6 +15,6 @@ from mt_nn.func import replace_all_batch_norm_modules_ as replace_all_batch_norm
 from mt_nn.func import stack_module_state as stack_module_state
 
 __all__ = [
-    "debug_unwrap", "functional_call", "grad", "grad_and_value", "jacrev", "replace_all_batch_norm_modules_",
-    "stack_module_state", "vjp", "vmap",
+    "debug_unwrap", "functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize",
+    "replace_all_batch_norm_modules_", "stack_module_state", "vjp", "vmap",
 ]  # fmt: skip

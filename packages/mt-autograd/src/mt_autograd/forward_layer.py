@@ -232,7 +232,7 @@ def write_tangent(tensor: Tensor, new: Any, level: int) -> None:
     if tangent_of(tensor, level) is None:
         whole = tensor if tensor._base is None else tensor._base
         if tangent_of(whole, level) is None:
-            give(whole, _zeros_of(whole), level)
+            give(whole, _zeros_of(whole, new), level)
         _give_views(whole, level)
     tangent = tangent_of(tensor, level)
     if new is None:
@@ -241,8 +241,10 @@ def write_tangent(tensor: Tensor, new: Any, level: int) -> None:
         tangent.copy_(new.real if new._dtype.is_complex and not tangent._dtype.is_complex else new)
 
 
-def _zeros_of(tensor: Tensor) -> Tensor:
-    return laid_out_as(ops.zeros_like(tensor), tensor)
+def _zeros_of(tensor: Tensor, new: Any) -> Tensor:
+    """Zeros that a tangent of a part of a tensor can be written to: made of that tangent, whose lanes they share."""
+    zeros = ops.zeros_like(tensor) if new is None else new.new_zeros(tensor.shape, dtype=tensor.dtype)
+    return laid_out_as(zeros, tensor)
 
 
 def _give_views(base: Tensor, level: int) -> None:

@@ -150,7 +150,7 @@ class Transposed(TangentRule):
         """
         if not self.has_tangent(output_nr, result) or count > 1 and not result.numel():
             return None
-        return ops.zeros_like(result).requires_grad_()
+        return ops.zeros_like(result)._set_requires_grad()
 
     def _pulled_back(
         self, args: Args, results: Args, tangents: Tangents, probes: list[Any]

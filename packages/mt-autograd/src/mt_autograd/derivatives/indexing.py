@@ -13,10 +13,11 @@ from mt_core.tensor import wrap_dim
 from ..function import DelayedError
 from ..rules import derivative, non_differentiable, real_only, refuse_integers
 from ._refused import refused_operator
+from ._written import written
 
 
 def _put_back(grad: Any, self_spec: Any, indices: Any) -> Any:
-    return grad.new_zeros(self_spec.shape).index_put_(list(indices), grad, True)
+    return written(grad.new_zeros(self_spec.shape), "index_put", list(indices), grad, True)
 
 
 def _values(grad: Any, indices: Any, values_spec: Any) -> Any:
@@ -34,10 +35,11 @@ derivative("index_put", self=_kept, values=_values)
 refuse_integers("index_put")
 derivative(
     "index_select",
-    self=lambda grad, self_spec, dim, index: grad.new_zeros(self_spec.shape).index_add_(dim, index, grad),
+    self=lambda grad, self_spec, dim, index: written(grad.new_zeros(self_spec.shape), "index_add", dim, index, grad),
 )
 derivative(
-    "gather", self=lambda grad, self_spec, dim, index: grad.new_zeros(self_spec.shape).scatter_add_(dim, index, grad)
+    "gather",
+    self=lambda grad, self_spec, dim, index: written(grad.new_zeros(self_spec.shape), "scatter_add", dim, index, grad),
 )
 derivative(
     "scatter.src",
@@ -210,7 +212,7 @@ refuse_integers("masked_fill.Tensor", "index_fill.int_Tensor")
 
 def _masked_select(grad: Any, self_spec: Any, mask: Any) -> Any:
     shape = (mask | ops.zeros(self_spec.shape, dtype=mask.dtype, device=mask.device)).shape
-    return grad.new_zeros(shape).masked_scatter_(mask.expand(shape), grad)
+    return written(grad.new_zeros(shape), "masked_scatter", mask.expand(shape), grad)
 
 
 derivative("masked_select", self=_masked_select)

@@ -9,9 +9,11 @@ from mt_core.api import _functions as ops
 from mt_core.autograd_state import is_grad_enabled
 from mt_core.cell import cell_of
 from mt_core.shape_rules.reduction import reduced_dims
+from mt_core.state import tls
 
 from ..rules import derivative, non_differentiable, real_only, refuse_integers
 from ._conjugate import conj
+from ._written import written
 
 
 def restore(tensor: Any, shape: Any, dim: Any, keepdim: bool) -> Any:
@@ -112,7 +114,8 @@ derivative("aminmax", self=_of_both_extremes)
 def shared_by_alike(grad: Any, self: Any, result: Any) -> Any:
     """The gradient of an element of all, in equal parts to the elements that are alike, NaNs too."""
     mask = (self == result) | (self.isnan() & result.isnan())
-    return ops.zeros_like(self).masked_fill_(mask, grad / mask.sum())
+    share = grad / mask.sum()
+    return ops.where(mask, share, 0) if tls.transforms else ops.zeros_like(self).masked_fill_(mask, share)
 
 
 for _name in ("max", "min"):
@@ -123,7 +126,7 @@ def at_index(grad: Any, spec: Any, dim: int, index: Any, keepdim: bool) -> Any:
     """Zeros of the input's shape with the gradient at one index of a dimension."""
     if not keepdim and spec.shape:
         grad, index = grad.unsqueeze(dim), index.unsqueeze(dim)
-    return counted_zeros(grad, spec).scatter_(dim, index, grad)
+    return written(counted_zeros(grad, spec), "scatter", dim, index, grad)
 
 
 def counted_zeros(grad: Any, spec: Any) -> Any:

@@ -12,6 +12,7 @@ from ..rules import derivative, non_differentiable, real_only, refuse_integers
 from ._conjugate import conj
 from ._parts import derivative_of_parts
 from ._refused import refused_operator
+from ._written import written
 from .reduction import counted_zeros
 
 
@@ -47,7 +48,7 @@ derivative("cumprod", self=_cumprod)
 
 
 def _extreme(grad: Any, self_spec: Any, dim: int, result1: Any) -> Any:
-    return counted_zeros(grad, self_spec).scatter_add_(dim, result1, grad)
+    return written(counted_zeros(grad, self_spec), "scatter_add", dim, result1, grad)
 
 
 derivative("cummax", self=_extreme)

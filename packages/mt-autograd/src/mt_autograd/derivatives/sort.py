@@ -6,11 +6,12 @@ from typing import Any
 
 from ..rules import derivative, non_differentiable, real_only
 from ._refused import refused_argument
+from ._written import written
 from .reduction import at_index, counted_zeros, shared_by_alike
 
 
 def _scatter(grad: Any, self_spec: Any, dim: int, result1: Any) -> Any:
-    return counted_zeros(grad, self_spec).scatter_(dim, result1, grad)
+    return written(counted_zeros(grad, self_spec), "scatter", dim, result1, grad)
 
 
 derivative("sort", self=_scatter)

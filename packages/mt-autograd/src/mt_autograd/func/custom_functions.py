@@ -1,8 +1,8 @@
 """Custom functions (`Function`) inside of transforms: each level handles the whole function, its forward runs once.
 
-A level of reverse mode runs the function further out, and enters a node of its own for it. A level of ``vmap`` asks the
-function's ``vmap``, or makes a function of batches of it, whose forward and backward run under ``vmap``
-(``generate_vmap_rule``).
+A level of reverse or forward mode runs the function further out, and enters a node, or tangents, of its own. A level of
+``vmap`` asks the function's ``vmap``, or makes a function of batches of it (``generate_vmap_rule``), whose forward and
+backward run under ``vmap``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mt_core.transforms.vmap import VmapInterpreter
 from mt_core.transforms.wrapped import lifted, unwrapped, wrapped
 
 from ..function import Function, FunctionMeta, recorded_function
-from .levels import GradInterpreter
+from .levels import GradInterpreter, JvpInterpreter
 
 __all__ = ["VmapInfo", "apply_inside"]
 
@@ -48,15 +48,15 @@ def apply_inside(cls: type[Function], args: tuple[Any, ...]) -> Any:
     level = innermost()
     if isinstance(level, VmapInterpreter):
         return _batched(cls, level, args)
-    if isinstance(level, GradInterpreter):
+    if isinstance(level, (GradInterpreter, JvpInterpreter)):
         return _recorded(cls, level, args)
     raise NotImplementedError(f"{cls.__name__}: custom functions inside of {type(level).__name__} are not supported")
 
 
-# Reverse mode
+# Reverse and forward mode
 
 
-def _recorded(cls: type[Function], level: GradInterpreter, args: tuple[Any, ...]) -> Any:
+def _recorded(cls: type[Function], level: GradInterpreter | JvpInterpreter, args: tuple[Any, ...]) -> Any:
     args = tuple(tree_map_only(Tensor, lambda tensor: lifted(tensor, level), list(args)))
 
     def further_out(*inside: Any) -> Any:

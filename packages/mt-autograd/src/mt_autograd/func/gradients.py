@@ -10,13 +10,14 @@ from mt_core.autograd_state import enable_grad
 from mt_core.dispatch.registry import find_overload
 from mt_core.pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
 from mt_core.tensor import Tensor
+from mt_core.transforms.interpreters import Interpreter
 
 from .. import api
 from .levels import GradInterpreter, inside, outside_of
 
 __all__ = [
-    "checked_tensors", "chosen", "differentiable", "grad", "grad_and_value", "gradients", "only_tensors", "vjp",
-    "vjp_by",
+    "checked_tensors", "chosen", "differentiable", "grad", "grad_and_value", "gradients", "only_tensors", "pair_of",
+    "vjp", "vjp_by", "with_chosen",
 ]  # fmt: skip
 
 ArgNums = Any
@@ -64,10 +65,10 @@ def _grad_and_value(
     with GradInterpreter() as level, enable_grad():
         args, kwargs = inside((args, kwargs), level)
         by = tree_map(differentiable, chosen(args, argnums))
-        output = func(*_with_chosen(args, argnums, by), **kwargs)
+        output = func(*with_chosen(args, argnums, by), **kwargs)
         aux = None
         if has_aux:
-            output, aux = _pair(output, "grad_and_value(f)(*args): output")
+            output, aux = pair_of(output, "grad_and_value(f)(*args): output")
         _check_scalar(output)
         leaves, structure = tree_flatten(by)
         found = gradients([output], leaves, None)
@@ -77,7 +78,7 @@ def _grad_and_value(
         return outside_of(tree_unflatten(found, structure), level), value
 
 
-def only_tensors(aux: Any, level: GradInterpreter) -> Any:
+def only_tensors(aux: Any, level: Interpreter) -> Any:
     """What a function returns besides its value, without a level's wrappers.
 
     Raises
@@ -91,7 +92,14 @@ def only_tensors(aux: Any, level: GradInterpreter) -> Any:
     return outside_of(aux, level)
 
 
-def _pair(output: Any, what: str) -> tuple[Any, Any]:
+def pair_of(output: Any, what: str) -> tuple[Any, Any]:
+    """What a function with ``has_aux`` returned, if it is a pair.
+
+    Raises
+    ------
+    RuntimeError
+        For anything else.
+    """
     if not (isinstance(output, tuple) and len(output) == 2):
         raise RuntimeError(f"{what} of function f should be a tuple: (output, aux) if has_aux is True")
     return output
@@ -146,7 +154,7 @@ def _position(number: Any, count: int) -> int:
     return number % count
 
 
-def _with_chosen(args: Sequence[Any], argnums: ArgNums, values: Any) -> list[Any]:
+def with_chosen(args: Sequence[Any], argnums: ArgNums, values: Any) -> list[Any]:
     """The arguments, those that are differentiated by replaced."""
     replaced = list(args)
     pairs = [(argnums, values)] if isinstance(argnums, int) else zip(argnums, values, strict=True)
@@ -198,10 +206,10 @@ def vjp_by(func: Callable[..., Any], primals: tuple[Any, ...], argnums: ArgNums,
     with GradInterpreter() as level, enable_grad():
         args = inside(primals, level)
         by = tree_map(differentiable, args if argnums is None else chosen(args, argnums))
-        output = func(*(by if argnums is None else _with_chosen(args, argnums, by)))
+        output = func(*(by if argnums is None else with_chosen(args, argnums, by)))
         aux = None
         if has_aux:
-            output, aux = _pair(output, "vjp(f, *primals): output")
+            output, aux = pair_of(output, "vjp(f, *primals): output")
             aux = only_tensors(aux, level)
         leaves, structure = tree_flatten(output)
         checked_tensors(output, leaves, "vjp(f, *primals)")

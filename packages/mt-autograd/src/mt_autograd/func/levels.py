@@ -1,4 +1,4 @@
-"""A level of `grad` or `vjp`: tensors inside of it have a history that those outside do not see."""
+"""Levels of reverse and of forward mode: tensors inside have a history or tangents that those outside do not see."""
 
 from __future__ import annotations
 
@@ -12,17 +12,13 @@ from mt_core.transforms.batched import BatchedArray
 from mt_core.transforms.interpreters import Interpreter, within
 from mt_core.transforms.wrapped import WrappedArray, is_at, lifted, mapped, unwrapped
 
-__all__ = ["GradInterpreter", "debug_unwrap", "inside", "outside_of"]
+from ..tangents import enter_level, exit_level
+
+__all__ = ["GradInterpreter", "JvpInterpreter", "debug_unwrap", "inside", "outside_of"]
 
 
-class GradInterpreter(Interpreter):
-    """One level of reverse mode: wraps what comes in, and records the call on the wrappers."""
-
-    name = "Grad"
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.grad_enabled = tls.grad_enabled
+class _Recording(Interpreter):
+    """A level with wrappers of its own, on which it records what it is to know of a call."""
 
     def process(self, overload: Overload, args: tuple[Any, ...]) -> Any:
         self._refuse_captured(overload, args)
@@ -48,6 +44,37 @@ class GradInterpreter(Interpreter):
                     "supported; please rewrite the function being transformed to explicitly accept the mutated "
                     "Tensor(s) as inputs."
                 )
+
+
+class GradInterpreter(_Recording):
+    """One level of reverse mode: wrappers have a history."""
+
+    name = "Grad"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.grad_enabled = tls.grad_enabled
+
+
+class JvpInterpreter(_Recording):
+    """One level of forward mode: wrappers have tangents.
+
+    Attributes
+    ----------
+    number : int
+        The level of `mt_autograd.tangents` that the tangents belong to, from entering until the end.
+    """
+
+    name = "Jvp"
+
+    def __enter__(self) -> JvpInterpreter:
+        self.number = enter_level()
+        super().__enter__()
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        super().__exit__(*exc_info)
+        exit_level(self.number)
 
 
 def inside(tree: Any, level: Interpreter) -> Any:
