@@ -64,7 +64,8 @@ _EXPORTS = {
     ".func": "vmap",
     "._checking": """_check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_tensor_all_with
         _check_type _check_value _check_with""",
-    "._compile": "_disable_dynamo compile",
+    "._compile": "compile",
+    ".compiler": "_disable_dynamo",
     "._control_flow": "cond",
     "._defaults": "get_default_device set_default_device set_default_tensor_type",
     "._errors": "AcceleratorError OutOfMemoryError",

@@ -18,7 +18,6 @@ from mt_nn.modules.module import Module
 from ._dynamo.backends.registry import Backend, lookup_backend, usable_backend
 from ._dynamo.eval_frame import CompiledOnce, OptimizedModule
 from ._unsupported import refusal
-from .compiler import disable as _disable_dynamo  # noqa: F401 - a name of the top level
 
 __all__ = ["compile"]
 

@@ -62,6 +62,9 @@ def disable(fn: Callable[..., Any] | None = None, recursive: bool = True, *, rea
     return functools.partial(disable, recursive=recursive, reason=reason) if fn is None else fn
 
 
+_disable_dynamo = disable  # the name that PyTorch has at the top level
+
+
 def allow_in_graph(fn: Any) -> Any:
     """Let the compiler take a function, or a list of functions, for an operator: returns it as it is."""
     if not isinstance(fn, (list, tuple)) and not callable(fn):

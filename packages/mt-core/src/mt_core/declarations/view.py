@@ -72,7 +72,7 @@ family.view(
     doc="All windows of `size` along a dimension, as a new last dimension.",
 )
 family.view("alias(Tensor(a) self) -> Tensor(a)", variants="")
-family.view("detach(Tensor(a) self) -> Tensor(a)", variants="")
+family.plain("detach(Tensor(a) self) -> Tensor(a)", variants="")
 family.view("lift_fresh(Tensor(a) self) -> Tensor(a)", variants="")
 family.composite("reshape(Tensor(a) self, int[] shape) -> Tensor(a)", doc="As `view` where possible, else a copy.")
 family.composite(
