@@ -12,8 +12,13 @@ import pytest
 import mt_autograd
 from mt_autograd import forward_ad as fw
 from mt_autograd import tangents
+from mt_autograd.rules import Rule, find_rule
+from mt_autograd.tangent_rules import tangent_rule
+from mt_core.dispatch.lookup import composite_of
+from mt_core.dispatch.registry import find_overload
 from mt_core.keys import FORWARD_GRAD
 from mt_core.testing.namespace import namespace
+from mt_core.testing.sample import declared_operators
 
 torch: Any = namespace(autograd=mt_autograd)
 
@@ -111,6 +116,16 @@ def test_what_cannot_be_made_dual(level: int) -> None:
 )
 def test_what_has_no_tangent(without: Any, level: int) -> None:
     assert tangent(without(dual(1, 2))) is None
+
+
+def test_tangents_of_a_negative_modulus(level: int) -> None:
+    made = torch.polar(dual(-3), torch.tensor([0.0], dtype=torch.float64))
+    assert tangent(made) == [1]
+
+
+def test_what_knows_no_numbers_but_asks_is_not_refused(level: int) -> None:
+    assert dual(3).sum().item() == 3
+    find_overload("_assert_async").call(dual(3).sum())
 
 
 def test_a_step_function_has_zeros(level: int) -> None:
@@ -281,3 +296,44 @@ def test_three_levels() -> None:
     x = torch.tensor([0.5, 2.0], dtype=torch.float64)
     third = derivative(derivative(derivative(lambda v: v.sin() * v)))(x)
     assert torch.allclose(third, -3 * x.sin() - x * x.cos())
+
+
+# Every rule
+
+
+#: Operators of numbers that have neither a rule nor parts, and refuse dual tensors: none of them has a derivative.
+REFUSED = {
+    "_batch_norm_backward", "_embedding_bag_forward_only", "_functional_assert_async.msg", "_lstm_gates_backward",
+    "bernoulli.p", "binomial", "native_channel_shuffle", "native_group_norm_backward", "native_layer_norm_backward",
+}  # fmt: skip
+#: Operators without a result, or with one that is no number.
+NUMBERLESS = {
+    "_assert_async", "_assert_async.msg", "_assert_tensor_metadata", "_debug_has_internal_overlap",
+    "_local_scalar_dense",
+}  # fmt: skip
+
+
+def test_every_operator_has_a_rule_or_parts() -> None:
+    missing = set()
+    for overload in (o for o in declared_operators() if "::" not in o.name):
+        rule = find_rule(overload)
+        if rule is not None:
+            if rule.formulas and rule.forward != "parts":
+                tangent_rule(rule, overload)  # names what the operator does not have
+            continue
+        composite = composite_of(overload)
+        has_parts = composite is not None and not composite.explicit
+        takes_tensors = any(a.is_tensor for a in overload.schema.arguments)
+        if overload.declaration.form == "functional" and takes_tensors and not has_parts:
+            missing.add(overload.name)
+    assert missing == REFUSED | NUMBERLESS
+
+
+def test_a_rule_that_says_nothing_is_refused() -> None:
+    overload = find_overload("sin")
+    rule = find_rule(overload)
+    assert rule is not None
+    for forward in ("sideways", {"other": lambda t: t}, {"self": lambda t, weight: t}):
+        wrong = Rule("sin", rule.formulas, (), "SinBackward0", None, forward)
+        with pytest.raises(ValueError, match="which says nothing|is not in list|asks for 'weight'"):
+            tangent_rule(wrong, overload)

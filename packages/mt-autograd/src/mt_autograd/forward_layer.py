@@ -93,7 +93,16 @@ def refuse(overload: Overload, handled: Callee) -> Callee:
         "https://github.com/pytorch/pytorch/issues/new?template=feature-request.yml so that we can prioritize its "
         "implementation or submit a PR adding the implementation to derivatives.yaml"
     )
-    return _refusal(overload.packet_name, reason, handled)
+    refused = _refusal(overload.packet_name, reason, handled)
+
+    def run(*args: Any) -> Any:
+        if top_level(tensors_in(args)) is None:
+            return handled(*args)
+        with excluding(FORWARD_GRAD):
+            result = handled(*args)
+        return refused(*args) if any(t._dtype in DIFFERENTIABLE for t in tensors_in((result,))) else result
+
+    return run
 
 
 def refuse_out(overload: Overload, handled: Callee) -> Callee:

@@ -65,8 +65,16 @@ def _softmax_backward_output(grad: Any, grad_output: Any, output: Any, dim: int)
     return grad * (grad_output - inner) - grad_output * (grad * output).sum(dim, keepdim=True)
 
 
-derivative("_softmax", self=_softmax)
-derivative("_log_softmax", self=_log_softmax)
+derivative(
+    "_softmax",
+    self=_softmax,
+    forward={"self": lambda t, result, dim: result * (t - (t * result).sum(dim, keepdim=True))},
+)
+derivative(
+    "_log_softmax",
+    self=_log_softmax,
+    forward={"self": lambda t, result, dim: t - (t * result.exp()).sum(dim, keepdim=True)},
+)
 real_only("_softmax", "_log_softmax")
 derivative(
     "_softmax_backward_data",

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..rules import derivative, end_at_integers, non_differentiable, refuse_integers, takes_inference, zero
+from ..rules import (
+    derivative,
+    end_at_integers,
+    forward_rule,
+    non_differentiable,
+    refuse_integers,
+    takes_inference,
+    zero,
+)
 from ..validation import refuse_integers as refuse_integer_gradients
 
 
@@ -43,3 +51,6 @@ non_differentiable(
     "new_full",
     "new_empty_strided",
 )
+
+forward_rule("linear", "_to_copy", "clone")
+forward_rule({"self": lambda t: None, "src": lambda t: t}, "copy_")

@@ -6,7 +6,7 @@ from typing import Any
 
 from mt_core.api import _functions as ops
 
-from ..rules import derivative, zero
+from ..rules import derivative, forward_rule, zero
 from ._conjugate import conj
 from ._refused import refused_operator
 
@@ -94,3 +94,6 @@ derivative(
     end=lambda grad, weight: grad * conj(weight),
     weight=lambda grad, self, end: grad * conj(end - self),
 )
+
+forward_rule("linear", "mul.Scalar", "div.Scalar")
+forward_rule({"self": lambda t: t}, "add.Scalar", "sub.Scalar")

@@ -30,6 +30,11 @@ derivative(
     "polar",
     abs=lambda grad, result: ops.real(conj(grad) * result.sgn()),
     angle=lambda grad, result: ops.real(conj(grad) * (1j * result)),
+    # Of a negative modulus, gradients have PyTorch's sign, and tangents the right one, as there.
+    forward={
+        "abs": lambda t, angle: ops.complex(t * ops.cos(angle), t * ops.sin(angle)),
+        "angle": lambda t, result: t * (1j * result),
+    },
 )
 derivative("view_as_real", self=lambda grad: ops.view_as_complex(grad.contiguous()))
 derivative("view_as_complex", self=lambda grad: ops.view_as_real(grad.resolve_conj()))

@@ -7,7 +7,7 @@ from typing import Any
 from mt_core.api import _functions as ops
 from mt_core.dispatch.registry import find_overload
 
-from ..rules import derivative
+from ..rules import derivative, forward_rule
 
 
 def _c2c(grad: Any, dim: Any, normalization: int, forward: bool) -> Any:
@@ -47,3 +47,5 @@ def _c2r(grad: Any, dim: Any, normalization: int, last_dim_size: int) -> Any:
 
 
 derivative("_fft_c2r", self=_c2r)
+
+forward_rule("linear", "_fft_c2c", "_fft_c2r", "_fft_r2c")

@@ -11,7 +11,7 @@ from mt_core.dtypes import bool as bool_
 from mt_core.tensor import wrap_dim
 
 from ..function import DelayedError
-from ..rules import derivative, non_differentiable, real_only, refuse_integers
+from ..rules import derivative, forward_rule, non_differentiable, real_only, refuse_integers
 from ._refused import refused_operator
 from ._written import written
 
@@ -262,3 +262,9 @@ def _embedding_twice(grad: Any, indices: Any, padding_idx: int, scale_grad_by_fr
 
 derivative("embedding_dense_backward", grad_output=_embedding_twice)
 real_only("scatter_reduce.two", "index_reduce")
+
+forward_rule(
+    "linear",
+    "gather", "index.Tensor", "index_select", "index_copy", "index_add", "index_put", "masked_select",
+    "scatter.src", "scatter_add", "take", "masked_fill.Tensor",
+)  # fmt: skip

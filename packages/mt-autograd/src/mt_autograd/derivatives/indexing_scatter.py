@@ -7,7 +7,7 @@ from typing import Any
 from mt_core.api import _functions as ops
 from mt_core.dispatch.registry import overload
 
-from ..rules import derivative, real_only, refuse_integers
+from ..rules import derivative, forward_rule, real_only, refuse_integers
 
 _slice = overload("slice.Tensor", "view")
 
@@ -57,3 +57,5 @@ derivative(
 )
 real_only("slice_scatter", "select_scatter")
 refuse_integers("slice_scatter", "select_scatter", "diagonal_scatter", "as_strided_scatter")
+
+forward_rule("linear", "diagonal_scatter", "select_scatter", "slice_scatter")

@@ -11,7 +11,7 @@ from typing import Any
 from mt_core.api import _functions as ops
 from mt_core.shape_rules.linalg import is_vector
 
-from ..rules import derivative, joint_derivative
+from ..rules import derivative, forward_rule, joint_derivative
 from ._conjugate import conj
 from .reduction import product_of_others, restore
 
@@ -286,3 +286,5 @@ joint_derivative("triangular_solve", ("self", "A"), _triangular_solve)
 
 
 joint_derivative("linalg_solve_triangular", ("self", "B"), _solve_triangular)
+
+forward_rule("multilinear", "linalg_cross")

@@ -9,7 +9,7 @@ from mt_core.dispatch.registry import find_overload
 from mt_core.keys import STRIDED
 from mt_core.promotion import result_type_of
 
-from ..rules import derivative, real_only, zeros
+from ..rules import derivative, forward_rule, real_only, zeros
 from ._parts import derivative_of_parts
 
 derivative("_bounded_log", self=lambda grad, self: grad / self.clamp_min(1e-12))
@@ -134,3 +134,5 @@ derivative("binary_cross_entropy_with_logits", self=_cross_entropy_logits, targe
 derivative_of_parts("nll_loss2d", "self")
 derivative_of_parts("multi_margin_loss", "self")
 derivative_of_parts("multilabel_margin_loss", "self")
+
+forward_rule("linear", "nll_loss_forward")

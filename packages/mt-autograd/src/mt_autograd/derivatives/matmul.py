@@ -7,7 +7,7 @@ from typing import Any
 from mt_core.api import _functions as ops
 from mt_core.dispatch.registry import find_overload
 
-from ..rules import derivative, non_differentiable, real_only
+from ..rules import derivative, forward_rule, non_differentiable, real_only
 from ._conjugate import conj
 from ._refused import refused_operator
 
@@ -131,3 +131,30 @@ derivative(
     weight=_bilinear_weight,
 )
 real_only("_trilinear.of_rows")
+
+forward_rule("multilinear", "mm", "bmm", "mv", "dot", "vdot", "_trilinear.of_rows")
+
+forward_rule(
+    {
+        "bias": lambda t: t,
+        "input": lambda t, weight: t.mm(weight.t()),
+        "weight": lambda t, input: input.mm(t.t()),
+    },
+    "_linear_of_rows",
+)
+forward_rule(
+    {
+        "self": lambda t, beta: t * beta,
+        "mat1": lambda t, mat2, alpha: t.mm(mat2) * alpha,
+        "mat2": lambda t, mat1, alpha: mat1.mm(t) * alpha,
+    },
+    "addmm",
+)
+forward_rule(
+    {
+        "self": lambda t, beta: t * beta,
+        "batch1": lambda t, batch2, alpha: t.bmm(batch2) * alpha,
+        "batch2": lambda t, batch1, alpha: batch1.bmm(t) * alpha,
+    },
+    "baddbmm",
+)

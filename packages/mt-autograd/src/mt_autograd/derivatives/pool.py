@@ -11,7 +11,7 @@ from mt_core.formats import contiguous_format
 from mt_core.layout import suggested_format
 from mt_core.shape_rules.pool import check_adaptive_gradient
 
-from ..rules import derivative, zeros
+from ..rules import derivative, forward_rule, zeros
 from ._parts import derivative_of_parts, following
 
 
@@ -68,3 +68,18 @@ for _spatial in (2, 3):
     derivative(f"adaptive_max_pool{_spatial}d", self=_maximum(_spatial, _spatial < 3, adaptive=True))
     derivative_of_parts(f"fractional_max_pool{_spatial}d", "self", differentiable_outputs=(True, False), follows=True)
     derivative_of_parts(f"grid_sampler_{_spatial}d", "input", "grid")
+
+forward_rule("linear", "avg_pool2d", "avg_pool3d")
+
+
+def _taken(spatial: int) -> Any:
+    """What takes the tangents of the largest elements, whose places in a plane, or volume, are the second result."""
+
+    def tangents(t: Any, result1: Any) -> Any:
+        return t.flatten(-spatial).gather(-1, result1.flatten(-spatial)).reshape(result1.shape)
+
+    return tangents
+
+
+for _spatial in (2, 3):
+    forward_rule({"self": _taken(_spatial)}, f"max_pool{_spatial}d_with_indices", f"adaptive_max_pool{_spatial}d")

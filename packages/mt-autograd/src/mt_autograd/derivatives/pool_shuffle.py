@@ -9,7 +9,7 @@ from mt_core.api import _functions as ops
 from mt_core.decomp.pool_resample import affine_grid_gradient
 from mt_core.dispatch.registry import find_overload
 
-from ..rules import derivative, real_only, zeros
+from ..rules import derivative, forward_rule, real_only, zeros
 
 derivative("pixel_shuffle", self=lambda grad, upscale_factor: ops.pixel_unshuffle(grad, upscale_factor))
 derivative("pixel_unshuffle", self=lambda grad, downscale_factor: ops.pixel_shuffle(grad, downscale_factor))
@@ -47,3 +47,8 @@ def _averaged(spatial: int) -> None:
 for _spatial in (2, 3):
     derivative(f"max_unpool{_spatial}d", self=_unpooled(_spatial))
     _averaged(_spatial)
+
+forward_rule(
+    "linear",
+    "_adaptive_avg_pool2d", "_adaptive_avg_pool3d", "channel_shuffle", "pixel_shuffle", "pixel_unshuffle",
+)  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 from mt_core.api import _functions as ops
 from mt_core.dispatch.registry import find_overload
 
-from ..rules import derivative
+from ..rules import derivative, forward_rule
 
 
 def _adjoint(name: str, grad: Any, output_size: Any, self_spec: Any, *rest: Any) -> Any:
@@ -82,3 +82,11 @@ derivative(
         grad, output_size, align_corners, scales_d, scales_h, scales_w
     ),
 )
+
+forward_rule(
+    "linear",
+    "_upsample_bicubic2d_aa", "_upsample_bilinear2d_aa", "_upsample_lanczos2d_aa", "_upsample_nearest_exact1d",
+    "_upsample_nearest_exact2d", "_upsample_nearest_exact3d", "upsample_bicubic2d", "upsample_bilinear2d",
+    "upsample_linear1d", "upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d",
+    "upsample_trilinear3d",
+)  # fmt: skip

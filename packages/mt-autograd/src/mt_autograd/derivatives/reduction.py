@@ -11,7 +11,7 @@ from mt_core.cell import cell_of
 from mt_core.shape_rules.reduction import reduced_dims
 from mt_core.state import tls
 
-from ..rules import derivative, non_differentiable, real_only, refuse_integers
+from ..rules import derivative, forward_rule, non_differentiable, real_only, refuse_integers
 from ._conjugate import conj
 from ._written import written
 
@@ -209,3 +209,15 @@ derivative("logsumexp", self=_softmax_weights)
 refuse_integers("sum", "sum.dim_IntList", "nansum", "prod", "prod.dim_int")
 
 real_only("amax", "amin")
+
+forward_rule("linear", "mean", "mean.dim", "sum", "sum.dim_IntList")
+
+
+def _taken(t: Any, dim: int, keepdim: bool, result1: Any) -> Any:
+    """The tangents of the elements whose indices along a dimension the result has."""
+    if not t.dim():
+        return t
+    return t.gather(dim, result1) if keepdim else t.gather(dim, result1.unsqueeze(dim)).squeeze(dim)
+
+
+forward_rule({"self": _taken}, "max.dim", "min.dim")

@@ -8,7 +8,7 @@ from mt_core.api import _functions as ops
 from mt_core.dtypes import finfo
 from mt_core.hollow import seen_through
 
-from ..rules import derivative, non_differentiable, real_only, refuse_integers
+from ..rules import derivative, forward_rule, non_differentiable, real_only, refuse_integers
 from ._conjugate import conj
 from ._parts import derivative_of_parts
 from ._refused import refused_operator
@@ -94,3 +94,5 @@ refuse_integers("cumsum", "cumprod")
 derivative_of_parts("renorm", "self")
 
 real_only("cummax", "cummin")
+
+forward_rule("linear", "cumsum", "trace")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..rules import derivative, non_differentiable, real_only
+from ..rules import derivative, forward_rule, non_differentiable, real_only
 from ._refused import refused_argument
 from ._written import written
 from .reduction import at_index, counted_zeros, shared_by_alike
@@ -33,3 +33,4 @@ derivative("_unique", self=refused_argument("_unique"), differentiable_outputs=(
 
 # Complex numbers have no order: PyTorch answers where there is nothing to compare, and records nothing.
 real_only("median", "nanmedian", "kthvalue", "median.dim", "nanmedian.dim", "mode")
+forward_rule({"self": lambda t, dim, result1: t.gather(dim, result1) if t.dim() else t}, "sort", "sort.stable", "topk")

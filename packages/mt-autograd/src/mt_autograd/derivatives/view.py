@@ -10,7 +10,7 @@ from mt_core.cell import cell_of
 from mt_core.dispatch.registry import overload
 from mt_core.meta_array import contiguous_strides
 
-from ..rules import derivative, non_differentiable
+from ..rules import derivative, forward_rule, non_differentiable
 
 _slice = overload("slice.Tensor", "view")
 
@@ -174,3 +174,6 @@ def unfold_backward(grad: Tensor, self_spec: Any, dimension: int, size: int, ste
         windows[dimension] *= step
     total = extent(dense, strides)
     return scatter_strided(grad.new_zeros([total]), grad, grad.shape, windows, 0).view(dense)
+
+
+forward_rule("linear", "_unsafe_view")

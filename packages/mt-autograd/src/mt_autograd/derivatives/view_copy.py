@@ -7,7 +7,7 @@ from typing import Any
 from mt_core.declarations.view_copy import COPIES, copy_name
 from mt_core.dispatch.registry import find_overload
 
-from ..rules import camel_case, derivative, find_rule, real_only, same_derivative
+from ..rules import camel_case, derivative, find_rule, forward_rule, real_only, same_derivative
 from .view import slice_backward
 
 Tensor = Any
@@ -37,3 +37,13 @@ def narrow_backward(grad: Tensor, self_spec: Any, dim: int, start: int, length: 
     """Gradient of the tensor of which a stretch was copied."""
     begin = start + self_spec.shape[dim] if start < 0 else start
     return slice_backward(grad, self_spec, dim, begin, begin + length, 1)
+
+
+forward_rule(
+    "linear",
+    "_conj_copy", "_neg_view_copy", "_reshape_alias_copy", "diagonal_copy", "expand_copy", "narrow_copy",
+    "permute_copy", "select_copy.int", "slice_copy.Tensor", "split_copy.Tensor", "split_with_sizes_copy",
+    "squeeze_copy", "squeeze_copy.dim", "squeeze_copy.dims", "t_copy", "transpose_copy.int", "unbind_copy.int",
+    "unfold_copy", "unsafe_split.Tensor", "unsafe_split_with_sizes", "unsqueeze_copy", "view_as_complex_copy",
+    "view_as_real_copy", "view_copy", "alias_copy",
+)  # fmt: skip

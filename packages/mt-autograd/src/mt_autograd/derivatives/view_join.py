@@ -8,7 +8,7 @@ from typing import Any
 from mt_core.decomp.view_join import blocks
 from mt_core.tensor import wrap_dim
 
-from ..rules import derivative
+from ..rules import derivative, forward_rule
 
 
 def _cat(grad: Any, tensors_spec: Any, dim: int) -> list[Any]:
@@ -52,3 +52,5 @@ derivative("repeat", self=_repeat)
 derivative("flip", self=lambda grad, dims: grad.flip(dims))
 derivative("rot90", self=lambda grad, k, dims: grad.rot90(-k, dims))
 derivative("roll", self=lambda grad, shifts, dims: grad.roll([-s for s in shifts], dims))
+
+forward_rule("linear", "_block_diag", "cat", "flip", "repeat", "roll", "rot90", "stack")

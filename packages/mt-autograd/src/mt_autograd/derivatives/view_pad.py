@@ -5,7 +5,7 @@ from __future__ import annotations
 from mt_core.api import _functions as ops
 from mt_core.dispatch.registry import find_overload
 
-from ..rules import derivative, zeros
+from ..rules import derivative, forward_rule, zeros
 
 derivative("constant_pad_nd", self=lambda grad, pad: ops.constant_pad_nd(grad, [-p for p in pad], 0))
 
@@ -19,3 +19,10 @@ def _declare(name: str) -> None:
 for _spatial in (1, 2, 3):
     _declare(f"reflection_pad{_spatial}d")
     _declare(f"replication_pad{_spatial}d")
+
+forward_rule(
+    "linear",
+    "reflection_pad1d", "reflection_pad2d", "reflection_pad3d", "replication_pad1d", "replication_pad2d",
+    "replication_pad3d",
+)  # fmt: skip
+forward_rule({"self": lambda t, pad: ops.constant_pad_nd(t, pad, 0)}, "constant_pad_nd")
