@@ -57,6 +57,7 @@ _FILES = {
 #: PyTorch's module -> our modules, and what they define that lies elsewhere than its neighbours.
 _ELSEWHERE = {
     "torch": {
+        "mindtorch._predicates": "_assert",
         "mindtorch.amp.autocast_mode": """autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache
             get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype is_autocast_cache_enabled
             is_autocast_cpu_enabled is_autocast_enabled set_autocast_cache_enabled set_autocast_cpu_dtype
@@ -84,6 +85,7 @@ _ELSEWHERE = {
     "torch._lowrank": {"mt_core.functional_linalg": "get_lowrank_basis pca_lowrank svd_lowrank"},
     "torch.autograd.graph": {"mt_autograd.api": "GradientEdge get_gradient_edge"},
     "torch.functional": {"mt_core.api._functions": "stft"},
+    "torch.fx.graph": {"mindtorch.fx._codegen": "CodeGen PythonCode _PyTreeCodeGen _PyTreeInfo"},
     "torch.optim": {
         "mt_nn.optim._adafactor": "Adafactor",
         "mt_nn.optim._muon": "Muon",

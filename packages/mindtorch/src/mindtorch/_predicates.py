@@ -4,7 +4,7 @@ from typing import Any
 
 import mt_core.dtypes as _dtypes
 from mt_core import Tensor
-from mt_core.overriding import overridable_builtin
+from mt_core.overriding import overridable, overridable_builtin
 from mt_core.promotion import result_type_of
 from mt_core.storage import UntypedStorage
 from mt_core.typed_storage import TypedStorage
@@ -32,6 +32,7 @@ __all__ = [
 ]
 
 
+@overridable
 def _assert(condition: Any, message: Any) -> None:
     """Assert as a function, which tracers see.
 

@@ -1,0 +1,7 @@
+"""``torch.fx.experimental``: passes and tracers that PyTorch calls experimental."""
+
+from __future__ import annotations
+
+from ..._lazy import lazy_submodules
+
+__getattr__, __dir__ = lazy_submodules(__name__, "const_fold proxy_tensor rewriter")

@@ -1,0 +1,7 @@
+"""``torch.fx.passes``: what is done to graphs."""
+
+from __future__ import annotations
+
+from ..._lazy import lazy_submodules
+
+__getattr__, __dir__ = lazy_submodules(__name__, "graph_drawer infra shape_prop split_module split_utils utils")

@@ -1,0 +1,7 @@
+"""``torch.fx.passes.utils``: finding parts of graphs."""
+
+from __future__ import annotations
+
+from ...._lazy import lazy_submodules
+
+__getattr__, __dir__ = lazy_submodules(__name__, "matcher_utils source_matcher_utils")
