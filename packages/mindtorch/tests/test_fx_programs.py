@@ -192,6 +192,11 @@ def test_tracing_leaves_modules_as_they_were():
     assert torch.nn.Module.__call__ is call and torch.nn.Module.__getattr__ is getattr_
 
 
+@pytest.mark.parametrize("package", [fx, fx.experimental, fx.passes, fx.passes.utils])
+def test_every_module_that_a_package_lists_is_there(package):
+    assert all(hasattr(package, name) for name in dir(package))
+
+
 def test_import_does_not_load_it():
     program = "import sys, mindtorch; raise SystemExit('mindtorch.fx' in sys.modules)"
     subprocess.run([sys.executable, "-c", program], check=True)
