@@ -16,6 +16,7 @@ from ..dtypes import dtype, from_numpy_dtype
 from ..errors import NoElements
 from ..factories import check_options
 from ..keys import BACKEND_MASK, CPU, FLAGS, META, OTHER_INDEX, STRIDED, WIDTH
+from ..layout import suggested_format
 from ..meta_array import MetaArray, contiguous_strides
 from ..return_types import result_type
 from ..spec import Spec, is_contiguous
@@ -25,6 +26,7 @@ from ..tensor_types import TENSORS
 from . import elementwise, elementwise_paths, views
 from .call_plans import changes, checked_once, choosing, kinds_of, leading, planned, unplanned
 from .dtype_checks import asked_after
+from .free_strides import have_free_strides, reads_strides
 from .kernel import Kernel, are_alike, quiet, runner_for
 from .memory import check_no_partial_overlap, kept_apart, overlap_guard
 from .registry import READS_ELEMENTS, SHAPE_RULES, WARNS, Overload, find_overload, load_family
@@ -115,7 +117,8 @@ _META = device("meta")
 
 def _spec_of(result: Any) -> Any:
     if isinstance(result, Tensor):
-        strides = result.stride() if result._keys & STRIDED else None
+        # (N, C, 1, 1) in channels_last is row-major as well
+        strides = result.stride() if result._keys & STRIDED or suggested_format(result) is not None else None
         return Spec(result._array.shape, result._dtype, strides)
     return None if result is None else [_spec_of(item) for item in result]
 
@@ -139,8 +142,9 @@ def _plain(
         return _kernel_of_view(overload, kernels, otherwise, backend, key, call_keys)
     prepare = Preparation(overload, kernels, specs, backend, keys, otherwise)
     reads = READS_ELEMENTS.get(overload.name) if rule_of(overload) is not None else None
-    strided = bool(call_keys & STRIDED)
-    by_description = unplanned(overload, prepare) if overload.name in WARNS else planned(overload, prepare, strided)
+    by_description = unplanned(overload, prepare) if overload.name in WARNS else planned(overload, prepare, True)
+    if not call_keys & STRIDED and overload.name not in WARNS:
+        by_description = planned(overload, _RowMajorPreparation(prepare, by_description), False)
     if prepare.is_factory and not key & (CPU | META):
         return _on_default_device(overload, by_description)
     if overload.name in WARNS:
@@ -354,6 +358,27 @@ class Preparation:
             return wrap
         handed_over = result_type(self.overload.declaration)
         return lambda arrays: handed_over([wrap(a) for a in arrays])
+
+
+class _RowMajorPreparation:
+    """Makes the `Call` where descriptions leave strides out, for all tensors are row-major.
+
+    Strides along dimensions of size 1 may still say how a result is laid out. Where the rule reads them, the plan kept
+    under such a description hands the call to an executor whose descriptions have strides.
+    """
+
+    def __init__(self, prepare: Preparation, by_strides: Callee) -> None:
+        self.prepare = prepare
+        self.by_strides = by_strides
+        self.backend = prepare.backend
+        self.keys = prepare.keys
+
+    def plan(self, args: tuple[Any, ...]) -> Call:
+        """`Preparation.plan`, of a call that may be told apart further."""
+        call = self.prepare.plan(args)
+        if call.otherwise is None and have_free_strides(args) and reads_strides(self.prepare.specs, args):
+            return Call(None, None, None, self.by_strides)
+        return call
 
 
 def _by_elements(prepare: Preparation) -> Callee | None:
