@@ -19,7 +19,7 @@ from mt_core import pytree
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 sys.path.insert(0, str(SNAPSHOTS))
 
-from fx_programs import NOT_RUN, programs, texts  # noqa: E402 - found beside the snapshot
+from fx_programs import NOT_RUN, SPLITS, programs, split, split_texts, texts  # noqa: E402 - found beside the snapshot
 
 STORED = json.loads((SNAPSHOTS / "fx_graphs.json").read_text(encoding="utf-8"))
 TRACED = [name for name, told in STORED.items() if len(told) == 3 and name not in NOT_RUN]
@@ -94,6 +94,33 @@ def test_gradients_pass_through_a_traced_module():
     module.zero_grad()
     module(*inputs).sum().backward()
     assert all(torch.equal(p.grad, found[name]) for name, p in module.named_parameters())
+
+
+# Split modules
+
+STORED_SPLITS = json.loads((SNAPSHOTS / "fx_splits.json").read_text(encoding="utf-8"))
+
+
+def test_all_splits_are_recorded():
+    assert [*STORED_SPLITS] == [*SPLITS]
+
+
+@pytest.mark.parametrize("name", SPLITS)
+def test_a_module_is_split_as_pytorch_splits_it(name):
+    assert split_texts(torch, name) == STORED_SPLITS[name]
+
+
+@pytest.mark.parametrize("name", [name for name, told in STORED_SPLITS.items() if len(told) > 2 and name != "variadic"])
+def test_a_split_module_computes_what_it_did(name):
+    traced, whole = split(torch, name)
+    inputs = programs(torch)[SPLITS[name][0]][2]
+    whole.graph.lint()
+    assert _same(whole(*copy.deepcopy(inputs)), traced(*copy.deepcopy(inputs)))
+
+
+def test_split_modules_share_parameters():
+    traced, whole = split(torch, "names of nodes")
+    assert {id(p) for p in whole.parameters()} == {id(p) for p in traced.parameters()}
 
 
 # Graphs made by hand

@@ -139,12 +139,34 @@ def test_marks_for_compilers_leave_functions_as_they_are():
         torch.compiler.allow_in_graph,
         torch._dynamo.assume_constant_result,
         torch.jit.ignore,
-        torch.jit.ignore(drop=True),
+        torch.jit.ignore(drop=False),
         torch.jit.unused,
         torch.jit.export,
         torch.jit.script_if_tracing,
     ):
         assert mark(function) is function
+
+
+def test_marks_of_torchscript_can_be_read():
+    def marked(mark):
+        return mark(lambda: 3)._torchscript_modifier.split()[0]
+
+    assert [marked(mark) for mark in (torch.jit.ignore, torch.jit.unused, torch.jit.export)] == [
+        "ignore", "unused", "export",
+    ]  # fmt: skip
+    for options, named in ({"drop": True}, "True"), ({"drop_on_export": True}, "drop_on_export=True"):
+        with pytest.warns(FutureWarning, match=rf"ignore\({named}\) has been deprecated"):
+            assert marked(torch.jit.ignore(**options)) == "unused"
+    with pytest.raises(RuntimeError, match="must be a bool or a function but got 3"):
+        torch.jit.ignore(3)
+
+
+def test_unused_properties_stay_properties():
+    class Counted:
+        value = torch.jit.unused(property(lambda self: 3))
+
+    assert Counted().value == 3
+    assert issubclass(torch.jit.TracerWarning, Warning)
 
 
 def test_out_of_memory_errors_are_of_one_class():

@@ -86,6 +86,7 @@ _ELSEWHERE = {
     "torch.autograd.graph": {"mt_autograd.api": "GradientEdge get_gradient_edge"},
     "torch.functional": {"mt_core.api._functions": "stft"},
     "torch.fx.graph": {"mindtorch.fx._codegen": "CodeGen PythonCode _PyTreeCodeGen _PyTreeInfo"},
+    "torch.jit._trace": {"mindtorch.jit": "TracerWarning"},
     "torch.optim": {
         "mt_nn.optim._adafactor": "Adafactor",
         "mt_nn.optim._muon": "Muon",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import os
+import warnings
 from collections.abc import Callable
 from typing import Any, Final, Generic, TypeVar
 
@@ -17,6 +18,7 @@ __all__ = [
     "Future",
     "ScriptFunction",
     "ScriptModule",
+    "TracerWarning",
     "annotate",
     "export",
     "fork",
@@ -90,19 +92,67 @@ def script_if_tracing(fn: Callable[..., Any]) -> Callable[..., Any]:
     return fn
 
 
+#: What marks leave on functions, for whoever compiles them.
+_LEAVE_AS_PYTHON = "ignore (leave as a call to Python, cannot be torch.jit.save'd)"
+_REPLACE_BY_ERROR = "unused (ignored and replaced with raising of an exception)"
+_COMPILE_ALWAYS = "export (compile this function even if nothing calls it)"
+
+
+def _marked(fn: T, modifier: str) -> T:
+    fn._torchscript_modifier = modifier  # type: ignore[attr-defined]
+    return fn
+
+
 def ignore(drop: Any = False, **kwargs: Any) -> Any:
-    """Mark a method to be left as Python in TorchScript, which all of them are."""
-    return drop if callable(drop) else lambda fn: fn
+    """Mark a method to be left as Python in TorchScript, which all of them are.
+
+    Parameters
+    ----------
+    drop
+        The method, or else whether it is to be left out as by `unused`, which is deprecated.
+
+    Raises
+    ------
+    RuntimeError
+        For anything else.
+    """
+    if callable(drop):
+        return _marked(drop, _LEAVE_AS_PYTHON)
+    if not builtins.isinstance(drop, bool):
+        raise RuntimeError(f"Argument to @torch.jit.ignore must be a bool or a function but got {drop}")
+    on_export = kwargs.get("drop_on_export")
+    if drop or on_export:
+        _warn_of_dropping("drop_on_export=True" if on_export else "True")
+    modifier = _REPLACE_BY_ERROR if drop or on_export else _LEAVE_AS_PYTHON
+    return lambda fn: _marked(fn, modifier)
+
+
+def _warn_of_dropping(option: str) -> None:
+    warnings.warn(
+        f"ignore({option}) has been deprecated. TorchScript will now drop the function call on compilation. "
+        "Use torch.jit.unused now. {}",
+        FutureWarning,
+        stacklevel=3,
+    )
 
 
 def unused(fn: T) -> T:
-    """Mark a method to be left out of TorchScript."""
+    """Mark a method or property to be left out of TorchScript; as Python it runs."""
+    if not builtins.isinstance(fn, property):
+        return _marked(fn, _REPLACE_BY_ERROR)
+    for part in (fn.fget, fn.fset):
+        if part is not None:
+            _marked(part, _REPLACE_BY_ERROR)
     return fn
 
 
 def export(fn: T) -> T:
     """Mark a method to be compiled to TorchScript together with its module."""
-    return fn
+    return _marked(fn, _COMPILE_ALWAYS)
+
+
+class TracerWarning(Warning):
+    """What PyTorch's tracer of TorchScript warns with; programs name it in filters of warnings."""
 
 
 def interface(obj: T) -> T:

@@ -2,6 +2,7 @@
 
 import collections
 import enum
+import importlib
 import math
 import operator
 from typing import Any
@@ -182,3 +183,41 @@ def texts(torch: Any, name: str) -> list[str]:
     except Exception as error:  # noqa: BLE001 - whatever is raised is told
         return [type(error).__name__, str(error)]
     return [str(traced.graph), traced.code, traced.print_readable(print_output=False)]
+
+
+#: How programs are split: name -> program, names of nodes or of what nodes belong to -> part, options.
+SPLITS: dict[str, tuple[str, Any, dict[str, Any]]] = {
+    "in one": ("attributes", lambda index: 0, {}),
+    "attributes": ("attributes", lambda index: index // 2, {}),
+    "attributes in order": ("attributes", lambda index: index // 2, {"keep_original_order": True}),
+    "parts that wait": ("operators", lambda index: 5 if index % 2 == 0 and index < 14 else index // 14, {}),
+    "first parts first": ("operators", lambda index: index // 5 * 7 % 5, {"keep_original_order": True}),
+    "names of nodes": ("transformer", lambda index: index // 6, {"keep_original_node_name": True}),
+    "names of inputs": ("transformer", lambda index: index // 6, {"keep_original_input_name": False}),
+    "words": ("transformer", lambda index: "early" if index < 9 else "late", {"partition_affix": "part"}),
+    "tuples": ("resnet", lambda index: index // 4, {"tuple_return": True}),
+    "defaults": ("defaults", lambda index: index, {}),
+    "variadic": ("variadic", lambda index: index // 2, {}),
+    "in a circle": ("transformer", lambda index: index % 2, {}),
+}
+
+
+def split(torch: Any, name: str, qualname_map: Any = None) -> tuple[Any, Any]:
+    """A program's graph module, and what it is split into."""
+    program, choose, options = SPLITS[name]
+    made, fixed, _ = programs(torch)[program]
+    traced = torch.fx.symbolic_trace(made, concrete_args=fixed)
+    steps = [node for node in traced.graph.nodes if node.op.startswith("call")]
+    split_module = importlib.import_module(f"{torch.__name__}.fx.passes.split_module").split_module
+    return traced, split_module(traced, None, lambda node: choose(steps.index(node)), qualname_map, **options)
+
+
+def split_texts(torch: Any, name: str) -> list[str]:
+    """The graph and code of the whole, the graphs of the parts, and the modules' paths; or the error."""
+    paths: dict[str, str] = {}
+    try:
+        _, whole = split(torch, name, paths)
+    except RuntimeError as error:
+        return [type(error).__name__, str(error)]
+    parts = [f"{path} {part.graph}" for path, part in whole.named_children() if path.startswith("submod")]
+    return [str(whole.graph), whole.code, *parts, str(paths)]

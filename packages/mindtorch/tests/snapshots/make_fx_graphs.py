@@ -1,4 +1,7 @@
-"""Record in `fx_graphs.json` what PyTorch prints of `fx_programs.py`, traced: ``make_fx_graphs.py [--check]``."""
+"""Record what PyTorch prints of `fx_programs.py`, traced (``fx_graphs.json``) and split (``fx_splits.json``).
+
+Use: ``make_fx_graphs.py [--check]``.
+"""
 
 from __future__ import annotations
 
@@ -8,20 +11,25 @@ from pathlib import Path
 
 import torch
 import torch.fx
-from fx_programs import programs, texts
+from fx_programs import SPLITS, programs, split_texts, texts
 
-PATH = Path(__file__).with_name("fx_graphs.json")
+FOLDER = Path(__file__).parent
 
 
-def main() -> int:
-    found = {name: texts(torch, name) for name in programs(torch)}
+def record(path: Path, found: dict[str, list[str]]) -> bool:
+    """Write what was found, or with ``--check`` tell where it differs from what is stored."""
     if "--check" not in sys.argv:
-        PATH.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-        return 0
-    stored = json.loads(PATH.read_text(encoding="utf-8"))
+        path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        return False
+    stored = json.loads(path.read_text(encoding="utf-8"))
     different = [name for name in sorted({*stored, *found}) if stored.get(name) != found.get(name)]
     print("\n".join(different))
     return bool(different)
+
+
+def main() -> int:
+    differ = record(FOLDER / "fx_graphs.json", {name: texts(torch, name) for name in programs(torch)})
+    return differ | record(FOLDER / "fx_splits.json", {name: split_texts(torch, name) for name in SPLITS})
 
 
 if __name__ == "__main__":
