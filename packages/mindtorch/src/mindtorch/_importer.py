@@ -22,7 +22,6 @@ __all__ = ["HOMES", "AliasFinder", "home_of", "install", "install_torch"]
 HOMES = {
     "torch": "mindtorch",
     "mindtorch.__future__": "mt_nn._conversion_settings",
-    "mindtorch._VF": "mt_core.api._functions",
     "mindtorch._ops": "mt_library.ops",
     "mindtorch._tensor_str": "mt_core.printing",
     "mindtorch.autograd": "mt_autograd",

@@ -106,9 +106,9 @@ class AutogradLayer:
 def may_be_differentiated(overload: Overload) -> bool:
     """Whether an operator is not declared to be without derivative; that of which it is a second name is asked too.
 
-    What a factory writes to may have a history.
+    What a factory writes to may have a history, and so may what operators on integers write to, where it has floats.
     """
-    if overload.declaration.kind == "factory":
+    if is_underivable(overload):
         return True
     while overload.declaration.alias_of is not None:
         overload = find_overload(overload.declaration.alias_of)

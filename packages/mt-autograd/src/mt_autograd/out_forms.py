@@ -23,6 +23,8 @@ _UNDERIVABLE = frozenset(
     log_softmax.int permute_copy scatter.reduce scatter.value_reduce select_copy.int slice_copy.Tensor slice_scatter
     softmax.int squeeze_copy squeeze_copy.dim squeeze_copy.dims t_copy transpose_copy.int unfold_copy unsqueeze_copy
     view_as_complex_copy view_as_real_copy view_copy
+    bitwise_and.Tensor bitwise_left_shift.Tensor bitwise_not bitwise_or.Tensor bitwise_right_shift.Tensor
+    bitwise_xor.Tensor gcd lcm
     """.split()
 )
 #: What gives integers that nothing is recorded of.
