@@ -89,7 +89,8 @@ class OperatorMethods:
     def _fallback(self, name: str) -> str:
         told = self.told.get(name, name)
         if name in self.of_arrays:
-            return f"array_operator_fallback(TensorBase.{told}, self, other, '{name}', {name in self.in_python})"
+            method = self.binary[name][0].partition(".")[0]
+            return f"array_operator_fallback(TensorBase.{told}, TensorBase.{method}, self, other, '{name}')"
         return f"operator_fallback(TensorBase.{told}, self, other, '{name}', {name in self.in_python})"
 
     def _binary(self, name: str, for_tensor: str, for_number: str, extra: str) -> str:

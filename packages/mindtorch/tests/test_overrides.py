@@ -26,7 +26,6 @@ GAPS = {
     "list(x)": "how many dimensions there are is not asked again",
     "x.__array__()": "the second parameter of NumPy 2's protocol is a parameter here",
     "x.dim_order()": "the one option is told too",
-    "p==d": "PyTorch has two functions for one comparison, and tells which side was overridden by which it names",
     "p.__setitem__(0,d)": "what the override returns is returned",
     "p.__setitem__(d,1)": "what the override returns is returned",
     "F.upsample(img,scale_factor=2)": "does not go through the public interpolate",

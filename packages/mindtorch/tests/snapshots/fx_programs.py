@@ -109,7 +109,7 @@ def programs(torch: Any) -> dict[str, tuple[Any, Any, tuple[Any, ...]]]:
 
     def tensors_on_the_left(x: Any) -> Any:
         ones = torch.ones(4)
-        return ones + x, ones - x, torch.ones(1) * x, ones.add(x), ones @ x.T
+        return ones + x, ones - x, torch.ones(1) * x, ones.add(x), ones @ x.T, ones == x, ones != x
 
     def defaults(x: Any, y: Any = None, *, scale: float = 2) -> Any:
         return torch.add(x, x, alpha=2) * scale

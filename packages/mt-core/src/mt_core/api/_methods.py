@@ -11909,7 +11909,7 @@ class TensorBase:
                 return _eq_Tensor_kernels[self._keys | tls.mode](self, other)
         except Overridden:
             pass
-        return array_operator_fallback(TensorBase.__eq__, self, other, '__eq__', False)
+        return array_operator_fallback(TensorBase.__eq__, TensorBase.eq, self, other, '__eq__')
 
     def __ne__(self, other):
         kind = other.__class__

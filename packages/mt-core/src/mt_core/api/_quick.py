@@ -99,8 +99,11 @@ class Arrays:
     from_numpy: Callable[[Any], Any]
 
 
-def array_operator_fallback(told: Any, self: Any, other: Any, name: str, in_python: bool) -> Any:
-    """`operator_fallback`, where a NumPy array counts as the tensor of its elements."""
+def array_operator_fallback(told: Any, told_other: Any, self: Any, other: Any, name: str) -> Any:
+    """`operator_fallback`, where a NumPy array counts as the tensor of its elements.
+
+    An override of the right operand alone is told of the method `told_other`, as PyTorch tells it.
+    """
     import numpy as np  # lazy: of all operands, only these need it
 
     if isinstance(other, np.ndarray) and not must_ask((self,)):
@@ -109,7 +112,7 @@ def array_operator_fallback(told: Any, self: Any, other: Any, name: str, in_pyth
         except TypeError:  # an array of objects or texts has no tensor
             return NotImplemented
         return getattr(self, name)(tensor.to(self.device))
-    return operator_fallback(told, self, other, name, in_python)
+    return operator_fallback(told if must_ask((self,)) else told_other, self, other, name, False)
 
 
 def _plain_number(value: Any) -> Any:
