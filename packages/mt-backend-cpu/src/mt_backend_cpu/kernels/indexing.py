@@ -528,12 +528,26 @@ def masked_select(self: np.ndarray, mask: np.ndarray) -> np.ndarray:
 def masked_scatter(self: np.ndarray, mask: np.ndarray, source: np.ndarray) -> np.ndarray:
     """self (*), mask (*) of bool, broadcast, source (at least as many elements as are true) -> the common shape."""
     self, mask = np.broadcast_arrays(self, mask)
-    out = self.copy()
+    return masked_scatter_(self.copy(), mask, source)
+
+
+@kernel("masked_scatter_", half="native")
+def masked_scatter_(self: np.ndarray, mask: np.ndarray, source: np.ndarray) -> np.ndarray:
+    """self (*), mask (*) of bool, broadcast to it, source (at least as many elements as are true) -> (*), in place.
+
+    A row-major source on the memory of `self` is read while it is written, one element after the other.
+    """
+    mask = np.broadcast_to(mask, self.shape)
     count = int(np.count_nonzero(mask))
     if count > source.size:
         refuse_short_source()
-    out[mask] = source.reshape(-1)[:count]
-    return out
+    given = np.ascontiguousarray(source).reshape(-1)[:count]
+    if source.flags.c_contiguous and np.may_share_memory(self, source):
+        for place, number in zip(zip(*np.nonzero(mask), strict=True), range(count), strict=True):
+            self[place] = given[number]
+    else:
+        self[mask] = given
+    return self
 
 
 def _flat_index(self: np.ndarray, index: np.ndarray) -> np.ndarray:
