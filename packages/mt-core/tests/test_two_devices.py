@@ -145,6 +145,11 @@ def mixed(overload: Overload) -> Iterator[list[Any]]:
             yield [*bound[:i], [*bound[i][:-1], other[i][-1]], *bound[i + 1 :]]
 
 
+def reads_nothing(name: str, bound: list[Any]) -> bool:
+    """Whether a call has nothing to do with its other tensors: without second derivatives, there is none to compute."""
+    return name == "_convolution_double_backward" and bound[:2] == [None, None]
+
+
 def is_taken_on_one(overload: Overload, bound: list[Any]) -> bool:
     """Whether the operator takes these arguments where all of their tensors are on the second device."""
     try:
@@ -169,7 +174,7 @@ def is_one_call(name: str) -> bool:
 def test_no_operator_takes_two_devices(name: str) -> None:
     overload = find_overload(name)
     for bound in mixed(overload):
-        if is_taken_on_one(overload, bound):
+        if is_taken_on_one(overload, bound) and not reads_nothing(name, bound):
             with pytest.raises(RuntimeError, match=f"{DIFFERENT}|{OTHERWISE}"):
                 overload.call(*bound)
 

@@ -49,7 +49,7 @@ class Reached:
     def __init__(self, *facts: Any) -> None:
         self.facts = list(facts)
 
-    def requires_grad_(self, value: bool = True) -> Reached:
+    def _set_requires_grad(self, value: bool = True) -> Reached:
         self.facts.append(f"requires_grad_({value})")
         return self
 

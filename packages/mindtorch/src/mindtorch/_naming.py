@@ -41,12 +41,6 @@ _MODULES = {
     "mt_core.serialization.saving": "torch.serialization",
     "mt_core.tensor": "torch",
     "mt_autograd.api": "torch.autograd",
-    "mt_autograd.func.directions": "torch.func",
-    "mt_autograd.func.gradients": "torch.func",
-    "mt_autograd.func.jacobians": "torch.func",
-    "mt_autograd.func.levels": "torch.func",
-    "mt_core.transforms.vmapping": "torch.func",
-    "mt_nn.func": "torch.func",
 } | {home: name.replace("mindtorch", "torch", 1) for name, home in HOMES.items() if home != "mindtorch"}
 #: Our packages that are one file in PyTorch: what they have from the modules below them is theirs.
 _FILES = {
@@ -84,9 +78,16 @@ _ELSEWHERE = {
     "torch._lobpcg": {"mindtorch._lobpcg": "LOBPCG lobpcg"},
     "torch._lowrank": {"mt_core.functional_linalg": "get_lowrank_basis pca_lowrank svd_lowrank"},
     "torch.autograd.graph": {"mt_autograd.api": "GradientEdge get_gradient_edge"},
+    "torch.func": {
+        "mt_autograd.func.directions": "hessian jacfwd jvp linearize",
+        "mt_autograd.func.gradients": "grad grad_and_value vjp",
+        "mt_autograd.func.jacobians": "jacrev",
+        "mt_autograd.func.levels": "debug_unwrap",
+        "mt_core.transforms.vmapping": "vmap",
+        "mt_nn.func": "functional_call replace_all_batch_norm_modules_ stack_module_state",
+    },
     "torch.functional": {"mt_core.api._functions": "stft"},
     "torch.fx.graph": {"mindtorch.fx._codegen": "CodeGen PythonCode _PyTreeCodeGen _PyTreeInfo"},
-    "torch.jit._trace": {"mindtorch.jit": "TracerWarning"},
     "torch.optim": {
         "mt_nn.optim._adafactor": "Adafactor",
         "mt_nn.optim._muon": "Muon",

@@ -7,6 +7,7 @@ import functools
 import inspect
 import warnings
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any
 
 from mt_core.autograd_state import AutogradState, Creation, is_grad_enabled, no_grad
@@ -45,6 +46,10 @@ __all__ = [
     "once_differentiable",
     "recorded_function",
 ]
+
+
+#: Handles functions inside of transforms. It stands above this module, and is loaded where the first of them meets one.
+_INSIDE_OF_TRANSFORMS = "mt_autograd.func.custom_functions"
 
 
 class FunctionCtx:
@@ -344,9 +349,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         separate_setup = cls.setup_context is not Function.setup_context
         args = _bound(cls, args, kwargs, separate_setup)
         if tls.transforms:
-            from .func.custom_functions import apply_inside  # lazy: it stands above, for transforms alone
-
-            return apply_inside(cls, args)
+            return import_module(_INSIDE_OF_TRANSFORMS).apply_inside(cls, args)
         return recorded_function(cls, args, cls.forward if separate_setup else None)
 
 

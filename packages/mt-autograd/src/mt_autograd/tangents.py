@@ -40,6 +40,7 @@ from mt_core.dispatch.registry import overload
 from mt_core.keys import CONJUGATE, FORWARD_GRAD, NEGATIVE, STRIDED
 from mt_core.state import tls
 from mt_core.tensor import Tensor
+from mt_core.transforms.batched import hidden_from
 
 __all__ = [
     "below", "enter_level", "exit_level", "give", "give_all", "laid_out_as", "make_dual",
@@ -47,6 +48,7 @@ __all__ = [
 ]  # fmt: skip
 
 _alias = overload("alias", "view")
+_zeros_like = overload("zeros_like", "creation")
 _READ_OTHERWISE = CONJUGATE | NEGATIVE
 
 
@@ -90,10 +92,11 @@ _view = _View()
 
 @cache
 def _register() -> None:
-    """Enter the layer, before the first level of all: a program without levels pays nothing."""
-    from .forward_layer import layer  # lazy: it keeps tangents by this module
+    """Enter the layer, before the first level of all: a program without levels pays nothing.
 
-    register_layer(FORWARD_GRAD, layer)
+    It is entered by the name of its entry point, for its module keeps tangents by this one.
+    """
+    register_layer(FORWARD_GRAD, "forward")
 
 
 # Levels
@@ -213,6 +216,8 @@ def make_dual(primal: Tensor, tangent: Tensor, level: int) -> Tensor:
     refuse_other_shape(primal, tangent)
     with below(level):
         dual = _alias.call(primal)
+        if hidden_from(primal) - hidden_from(tangent):
+            tangent = _zeros_like.call(primal, None, None, None, None, None) + tangent  # each lane may write to its own
         laid_out_alike = laid_out_as(tangent, primal)
     give(dual, laid_out_alike, level)
     return dual  # type: ignore[no-any-return]

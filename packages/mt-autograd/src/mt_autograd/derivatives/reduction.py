@@ -78,8 +78,8 @@ def _prod_dim(grad: Any, self: Any, dim: int, keepdim: bool, result: Any) -> Any
 
 
 def _count_of_zeros(elements: Any) -> int:
-    """How many elements are zero; those of the meta device count as if two were."""
-    return 2 if elements.is_meta else int((elements == 0).sum().item())
+    """How many elements are zero; where nobody can tell (on meta, in transforms), as if two were."""
+    return 2 if elements.is_meta or tls.transforms else int((elements == 0).sum().item())
 
 
 derivative("prod", self=_prod_all)

@@ -163,6 +163,12 @@ def unique2(self: Any, sorted: bool, return_inverse: bool, return_counts: bool) 
     return _three(self, "unique")
 
 
+@shape_rule("_unique")
+def unique(self: Any, sorted: bool, return_inverse: bool) -> tuple[Spec, Spec]:
+    """self (any shape S) -> values (U,), inverse (*S) of int64, or (0,) where it is not wanted."""
+    return _three(self, "unique")[:2]
+
+
 @shape_rule("unique_dim")
 def unique_dim(self: Any, dim: int, sorted: bool, return_inverse: bool, return_counts: bool) -> tuple[Spec, Spec, Spec]:
     """self (*L, N, *R) -> values (*L, U, *R), inverse (N,) and counts (U,) of int64, at `dim`."""

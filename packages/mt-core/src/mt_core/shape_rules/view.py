@@ -155,7 +155,7 @@ def t(self: Any) -> View:
 
 @shape_rule("t_")
 def t_inplace(self: Any) -> View:
-    """As `t`, in other words."""
+    """self (M, N) -> view (N, M); as `t`, refused in its own name."""
     return _turned("t_()", self)
 
 

@@ -10,9 +10,9 @@ from ..hollow import HollowArray, hollow_tensor
 from ..keys import INFERENCE, OF_TRANSFORM
 from ..tensor import Tensor
 from .interpreters import Interpreter, depth_of
-from .wrapped import alive
+from .wrapped import WrappedArray, alive
 
-__all__ = ["DEPENDENT", "BatchedArray", "Lanes", "batched", "lanes_of", "note_written"]
+__all__ = ["DEPENDENT", "BatchedArray", "Lanes", "batched", "hidden_from", "lanes_of", "note_written"]
 
 #: What is said where a program asks for a number that differs between lanes.
 DEPENDENT = {
@@ -121,3 +121,14 @@ def note_written(tensor: Tensor, value: Tensor, dim: int) -> None:
     fresh = batched(value, dim, tensor._array.level)
     tensor._array, tensor._dtype, tensor._keys = fresh._array, fresh._dtype, fresh._keys
     cell_of(tensor).version += 1
+
+
+def hidden_from(tensor: Tensor) -> set[int]:
+    """Identities of the levels of ``vmap`` that hide a dimension of a tensor, whatever wraps it."""
+    levels = set()
+    array = tensor._array
+    while isinstance(array, (BatchedArray, WrappedArray)):
+        if array.__class__ is BatchedArray:
+            levels.add(id(array.level))
+        array = array.value._array
+    return levels
