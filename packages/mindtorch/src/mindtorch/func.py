@@ -14,7 +14,12 @@ from mt_nn.func import functional_call as functional_call
 from mt_nn.func import replace_all_batch_norm_modules_ as replace_all_batch_norm_modules_
 from mt_nn.func import stack_module_state as stack_module_state
 
+from ._unsupported import unsupported_function
+
+functionalize = unsupported_function("torch.func.functionalize", "Write the function without in-place operators.")
+rearrange = unsupported_function("torch.func.rearrange", "Use permute and reshape.")
+
 __all__ = [
-    "debug_unwrap", "functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize",
-    "replace_all_batch_norm_modules_", "stack_module_state", "vjp", "vmap",
+    "debug_unwrap", "functional_call", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp",
+    "linearize", "rearrange", "replace_all_batch_norm_modules_", "stack_module_state", "vjp", "vmap",
 ]  # fmt: skip
