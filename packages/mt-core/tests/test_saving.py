@@ -74,6 +74,7 @@ def test_what_a_killed_process_leaves_is_removed_by_the_next_save(tmp_path):
     while not (left := [p for p in tmp_path.iterdir() if p != path]) and time.monotonic() < deadline:
         pass
     process.send_signal(signal.SIGSTOP)
+    os.waitpid(process.pid, os.WUNTRACED)  # it goes on until it has stopped
     alive = {p.name for p in tmp_path.iterdir()} - {path.name}
     save(block(3), tmp_path / "other.pt")
     assert alive <= {p.name for p in tmp_path.iterdir()}, "what a living process writes stays"

@@ -66,8 +66,8 @@ def batchable_operators(family: str | None = None) -> list[str]:
 def _is_asked(overload: Overload) -> bool:
     takes_tensors = any(argument.is_tensor for argument in overload.schema.arguments)
     return (
-        takes_tensors and overload.declaration.form != "out" and not is_random(overload.name)
-        and bool(sample_functions(overload))
+        takes_tensors and overload.declaration.form != "out" and bool(sample_functions(overload))
+        and not is_random(overload.name)  # which the samples say
     )  # fmt: skip
 
 
