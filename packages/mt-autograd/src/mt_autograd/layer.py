@@ -22,7 +22,7 @@ from .operator_node import OperatorNode, node_class
 from .out_forms import is_copied, is_underivable, is_unrecorded, refused_by, refused_leaf_of, resizes_always
 from .recompute import record_recomputed, record_recomputed_inplace, record_view
 from .recorders import recorder
-from .recording import DIFFERENTIABLE, make_output
+from .recording import DIFFERENTIABLE, make_output, real_results_only
 from .rules import Rule, find_rule, plan_for, zero
 from .views import current_state, edge_of, follow_base
 
@@ -59,7 +59,9 @@ class AutogradLayer:
         cls = class_for(overload)
         if writes:
             return record_inplace(cls, below(), watched, overload.declaration.kind == "view")
-        callee = refusing_complex(overload, below()) if rule.real_only else below()
+        returns = overload.schema.returns
+        refuses = rule.real_only and (len(returns) > 1 or returns[0].is_list)
+        callee = refusing_complex(overload, below()) if refuses else below()
         return recorder(cls, overload, callee, call_keys, watched)
 
     def fallback(
@@ -162,7 +164,7 @@ def unrecorded_of_inference(overload: Overload, recording: Callee, below: Callee
 
 
 def refusing_complex(overload: Overload, below: Callee) -> Callee:
-    """An operator that is not recorded where a result is complex.
+    """An operator of several results that is not recorded where one is complex; of a single one, the recorder sees it.
 
     Raises
     ------
@@ -173,8 +175,7 @@ def refusing_complex(overload: Overload, below: Callee) -> Callee:
     def run(*args: Any) -> Any:
         result = below(*args)
         if any(t._dtype.is_complex for t in tensors_in((result,))):
-            name = overload.schema.name
-            raise RuntimeError(f"{name} does not support automatic differentiation for outputs with complex dtype.")
+            raise real_results_only(overload.schema)
         return result
 
     return run

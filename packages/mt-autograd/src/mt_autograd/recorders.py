@@ -22,7 +22,15 @@ from mt_core.tensor_types import tensors_in
 
 from .node import EMPTY_SPEC, LEAF, NO_EDGE, next_sequence_nr, output_spec
 from .operator_node import OperatorNode, keep_spec
-from .recording import DIFFERENTIABLE, edges_of_list, make_output, refuse_gradient, watch
+from .recording import (
+    DIFFERENTIABLE,
+    REAL,
+    edges_of_list,
+    make_output,
+    real_results_only,
+    refuse_gradient,
+    watch,
+)
 from .rules import Plan
 from .saved import HandledOutput, SavedOutput, version_of
 from .views import edge_of
@@ -54,6 +62,8 @@ class Pattern(NamedTuple):
     is_view, hands_on_creation, watched : bool
     handled : bool
         Whether handlers of ``__torch_dispatch__`` see what is saved.
+    real_only : bool
+        Whether a complex result is refused; of a single result the closure sees it, of several `layer` does.
     """
 
     kinds: tuple[str, ...]
@@ -67,6 +77,7 @@ class Pattern(NamedTuple):
     hands_on_creation: bool
     watched: bool
     handled: bool = False
+    real_only: bool = False
 
     @property
     def sole(self) -> bool:
@@ -113,6 +124,7 @@ def pattern_of(plan: Plan, overload: Overload, call_keys: int, watched: bool) ->
         hands_on_creation=is_view and bool(call_keys & (NO_GRAD_VIEW | MULTI_VIEW) or watched),
         watched=watched,
         handled=bool(effective_keys(call_keys) & PYTHON),
+        real_only=plan.rule.real_only,
     )
 
 
@@ -150,6 +162,8 @@ def _ended(cls: type[OperatorNode], result: Any, args: tuple[Any, ...]) -> Any:
     Integers require grad where something that does was written to them.
     """
     rule = cls.plan.rule
+    if result._dtype.is_complex:
+        raise real_results_only(cls.plan.schema)
     if (
         rule.refuses_integers
         or not rule.ends_at_integers
@@ -163,7 +177,7 @@ def _ended(cls: type[OperatorNode], result: Any, args: tuple[Any, ...]) -> Any:
 _NAMES: dict[str, Any] = {
     "AUTOGRAD": AUTOGRAD, "AutogradState": AutogradState, "DIFFERENTIABLE": DIFFERENTIABLE, "EMPTY_SPEC": EMPTY_SPEC,
     "LEAF": LEAF, "NO_EDGE": NO_EDGE, "STRIDED": STRIDED, "HandledOutput": HandledOutput,
-    "SavedOutput": SavedOutput, "edge_of": edge_of,
+    "REAL": REAL, "SavedOutput": SavedOutput, "edge_of": edge_of,
     "edges_of_list": edges_of_list, "ended": _ended, "keep_spec": keep_spec, "make_output": make_output,
     "next_sequence_nr": next_sequence_nr, "output_spec": output_spec, "refuse_gradient": refuse_gradient,
     "version_of": version_of, "watch": watch,
@@ -179,7 +193,8 @@ def _lines(pattern: Pattern) -> Iterator[str]:
     yield from _edges(pattern)
     yield f"result = below({_arguments(pattern)})"
     if pattern.single:
-        yield f"if result._dtype not in DIFFERENTIABLE: return ended(cls, result, ({_arguments(pattern)},))"
+        recorded = "REAL" if pattern.real_only else "DIFFERENTIABLE"
+        yield f"if result._dtype not in {recorded}: return ended(cls, result, ({_arguments(pattern)},))"
     yield "node = cls()"
     yield f"node.edges = {_edge_tuple(pattern)}"
     if pattern.several:

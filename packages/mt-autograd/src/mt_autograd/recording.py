@@ -11,6 +11,7 @@ from typing import Any
 from mt_core.autograd_state import AutogradState
 from mt_core.dtypes import ALL_DTYPES
 from mt_core.keys import AUTOGRAD
+from mt_core.schema import Schema
 from mt_core.tensor_types import TENSORS, tensors_in
 
 from .anomaly_mode import note_forward
@@ -22,11 +23,13 @@ from .views import edge_of
 
 __all__ = [
     "DIFFERENTIABLE",
+    "REAL",
     "edges_and_mask",
     "edges_of_list",
     "make_output",
     "new_node",
     "packed",
+    "real_results_only",
     "refuse_gradient",
     "requires_grad",
     "saved_inputs",
@@ -36,6 +39,8 @@ __all__ = [
 
 #: Results of other dtypes have no history.
 DIFFERENTIABLE = frozenset(d for d in ALL_DTYPES if d.is_floating_point or d.is_complex)
+#: Those of them that operators record whose derivatives are of real results only.
+REAL = frozenset(d for d in DIFFERENTIABLE if not d.is_complex)
 
 
 def edges_and_mask(plan: Plan, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], int]:
@@ -81,6 +86,11 @@ def refuse_gradient(plan: Plan, position: int) -> None:
         f"The function '{plan.schema.name}' is not differentiable with respect to argument "
         f"'{plan.schema.arguments[position].name}'. This input cannot have requires_grad True."
     )
+
+
+def real_results_only(schema: Schema) -> RuntimeError:
+    """PyTorch's error for a complex result of an operator that is differentiated where its results are real."""
+    return RuntimeError(f"{schema.name} does not support automatic differentiation for outputs with complex dtype.")
 
 
 def requires_grad(plan: Plan, args: tuple[Any, ...]) -> bool:
