@@ -438,15 +438,14 @@ class _PyTreeCodeGen(CodeGen):
         if self.pytree_info is None:
             return super().gen_fn_def(free_vars, maybe_return_annotation, expanded_def=expanded_def)
         args = self.pytree_info.orig_args
-        own = args[0] == "self" if args else False
         head = super().gen_fn_def(list(args), maybe_return_annotation, expanded_def=expanded_def)
         if not free_vars:
             return head
-        taken = args[1:] if own else args
-        bindings, typed = _split_annotations(free_vars)
+        own = ["self"] if args and args[0] == "self" else []  # the module itself is one of the leaves
+        bindings, typed = _split_annotations([*own, *free_vars])
         if typed:
             head += "\n    " + "".join(f"{line}; " for line in typed) + "\n"
-        return f"{head}\n    {bindings} = {self._flattened(taken)}"
+        return f"{head}\n    {bindings} = {self._flattened(args)}"
 
     def _flattened(self, args: list[str]) -> str:
         """The call that gives the leaves of the arguments."""

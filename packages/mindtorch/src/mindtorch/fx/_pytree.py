@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -44,9 +45,10 @@ def _parts(value: Any, spec: TreeSpec) -> list[Any]:
     kind: Any = spec.type
     if kind in SUPPORTED_NODES:
         return SUPPORTED_NODES[kind](value, spec)
-    if isinstance(value, dict):
+    # By what the description says it is: the value may be a proxy, when generated code is traced again.
+    if kind in (dict, OrderedDict):
         return [value[key] for key in spec.context]
-    if isinstance(value, (list, tuple)):
+    if kind is list or isinstance(kind, type) and issubclass(kind, tuple):
         return [value[i] for i in range(spec.num_children)]
     parts, _ = _taken_apart(value)
     return parts
