@@ -113,7 +113,6 @@ def test_what_is_not_supported_says_so_by_name(module, name):
 
 
 def test_nothing_is_an_instance_of_an_unsupported_class():
-    assert not isinstance(None, torch._subclasses.FakeTensor)
     assert not isinstance(3, torch.SymInt)
 
 

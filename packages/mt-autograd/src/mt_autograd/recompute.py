@@ -12,6 +12,8 @@ from typing import Any
 
 from mt_core.autograd_state import is_grad_enabled
 from mt_core.dispatch.registry import Overload
+from mt_core.hollow import is_hollow
+from mt_core.keys import PYTHON
 from mt_core.random import Generator
 from mt_core.random.devices import default_generator_of
 from mt_core.tensor import Tensor
@@ -83,7 +85,8 @@ class RecomputedNode(Node):
     def without_drawing(self) -> Iterator[None]:
         """Refuse a composite that draws random numbers: they would not be those that the kernel drew."""
         streams = [v for v in self.arguments or () if isinstance(v, Generator)]
-        streams += [default_generator_of(kind, None) for kind in {t.device.type for t in self.sources} - {"meta"}]
+        kinds = {t.device.type for t in self.sources if not (is_hollow(t) and t._keys & PYTHON)}
+        streams += [default_generator_of(kind, None) for kind in kinds - {"meta"}]
         before = [stream.get_state().tolist() for stream in streams]
         yield
         if [stream.get_state().tolist() for stream in streams] != before:

@@ -35,3 +35,15 @@ class NoMemory(RuntimeError, MemoryError):
             f"DefaultCPUAllocator: can't allocate memory: you tried to allocate {nbytes} bytes. Error code 12 (Cannot "
             "allocate memory)"
         )
+
+
+def no_kernel(text: str) -> NotImplementedError:
+    """The error for an operator that nothing carries out on a device, which `lacks_kernel` knows from others."""
+    error = NotImplementedError(text)
+    error.no_kernel = True  # type: ignore[attr-defined]
+    return error
+
+
+def lacks_kernel(error: BaseException) -> bool:
+    """Whether an error says that nothing carries an operator out on a device, whatever its arguments."""
+    return getattr(error, "no_kernel", False)

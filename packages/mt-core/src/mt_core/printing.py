@@ -330,7 +330,7 @@ def tensor_repr(tensor: Tensor, contents: str | None = None) -> str:
 
 def _elements_of(tensor: Tensor, contents: str | None) -> np.ndarray | None:
     """What is printed; of a wrapper that says what stands in their place, no more than the shape is known."""
-    if tensor.is_meta:
+    if tensor.is_meta or getattr(tensor, "_lacks_elements", False):
         return None
     if contents is not None and tensor._keys & PYTHON:
         return np.broadcast_to(np.zeros((), tensor._dtype.numpy_dtype), tuple(tensor.shape))

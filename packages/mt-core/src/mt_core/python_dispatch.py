@@ -19,7 +19,8 @@ from .tensor_types import tensors_in
 
 __all__ = [
     "arm", "as_written", "call", "dispatch_modes", "dispatches", "handlers_among", "has_handler", "has_modes",
-    "pop_dispatch_mode", "push_dispatch_mode", "refresh_modes", "when_armed", "without_modes",
+    "mode_of_kind", "pop_dispatch_mode", "pop_mode_of_kind", "push_dispatch_mode", "put_in_place_of_loaded",
+    "refresh_modes", "when_armed", "without_modes",
 ]  # fmt: skip
 
 #: What is to be done when the first dispatching class or mode turns up.
@@ -92,10 +93,36 @@ def dispatch_modes() -> list[Any]:
 
 
 def push_dispatch_mode(mode: Any) -> None:
-    """Make a mode the innermost of this thread."""
+    """Make a mode the innermost of this thread; one of a kind of PyTorch's own stands outside of all that have none."""
     arm()
-    tls.dispatch_modes.append(mode)
+    modes, rank = tls.dispatch_modes, _rank(mode)
+    if rank == _UNRANKED:
+        modes.append(mode)
+    else:
+        modes.insert(sum(_rank(other) <= rank for other in modes), mode)
     refresh_modes()
+
+
+#: Above the ranks of all kinds.
+_UNRANKED = 1 << 8
+
+
+def _rank(mode: Any) -> int:
+    kind = getattr(mode, "_mode_key", None)
+    return _UNRANKED if kind is None else kind.value  # type: ignore[no-any-return]
+
+
+def mode_of_kind(kind: Any) -> Any:
+    """The mode of a kind (``_mode_key``) in this thread, of which there is one at most; or None."""
+    return next((mode for mode in tls.dispatch_modes if getattr(mode, "_mode_key", None) is kind), None)
+
+
+def pop_mode_of_kind(kind: Any) -> Any:
+    """Take the mode of a kind of this thread away, and return it."""
+    mode = mode_of_kind(kind)
+    tls.dispatch_modes.remove(mode)
+    refresh_modes()
+    return mode
 
 
 def pop_dispatch_mode() -> Any:
@@ -114,6 +141,14 @@ def refresh_modes() -> None:
 def has_modes() -> bool:
     """Whether a mode of this thread is handed operators."""
     return bool(tls.dispatch_modes) and not tls.exclude & PYTHON
+
+
+def put_in_place_of_loaded(tensor: Any) -> Any:
+    """What this thread's modes put in place of a tensor from a file (``replace_loaded``), most of them nothing."""
+    for mode in reversed(tls.dispatch_modes):
+        replace = getattr(mode, "replace_loaded", None)
+        tensor = tensor if replace is None else replace(tensor)
+    return tensor
 
 
 class without_modes:

@@ -13,7 +13,7 @@ from .dispatch.dispatcher import check_written, layer_for
 from .dtypes import cpp_type_name, dtype, get_default_dtype, int64, scalar_type_name
 from .formats import layout, strided
 from .keys import AUTOGRAD, BACKEND_MASK, FORWARD_GRAD, STRIDED
-from .meta_array import contiguous_strides
+from .meta_array import HollowArray, contiguous_strides
 from .schema import MISSING
 from .spec import is_contiguous
 from .state import tls
@@ -176,7 +176,8 @@ def set_tensor(self: Any, source: Any, storage_offset: Any, size: Any, stride: A
 
 def _move(self: Any, source: Any, storage_offset: Any, size: Any, stride: Any) -> Any:
     if source is MISSING and storage_offset is MISSING and size is MISSING:
-        source, storage_offset, size, stride = UntypedStorage(device=self.device), 0, (0,), (1,)
+        place = "meta" if isinstance(self._array, HollowArray) else self.device
+        source, storage_offset, size, stride = UntypedStorage(device=place), 0, (0,), (1,)
     elif not isinstance(source, (Tensor, UntypedStorage, TypedStorage)) or (storage_offset is MISSING) != (
         size is MISSING
     ):
@@ -218,7 +219,8 @@ def _block_of_source(tensor: Any, source: Any) -> Block:
             f"Expected a Storage of type {cpp_type_name(tensor._dtype)} or an UntypedStorage, but got type "
             f"{scalar_type_name(source.dtype)} for argument 1 'storage'"
         )
-    if (block.keys ^ tensor._keys) & BACKEND_MASK:
+    own = block_of(tensor).keys if isinstance(tensor._array, HollowArray) else tensor._keys
+    if (block.keys ^ own) & BACKEND_MASK:
         raise RuntimeError(
             f'Attempted to set the storage of a tensor on device "{tensor.device}" to a storage on different device '
             f'"{source.device}".  This is no longer allowed; the devices must match.'

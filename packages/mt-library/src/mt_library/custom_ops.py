@@ -216,6 +216,7 @@ class CustomOpDef:
         self._abstract_fn = fake.as_kernel(self._qualname, fn)
         return fn
 
+    @fake.marked
     def _run_fake(self, *args: Any, **kwargs: Any) -> Any:
         if self._abstract_fn is not None:
             return self._abstract_fn(*args, **kwargs)

@@ -16,6 +16,7 @@ from mt_core.dispatch.executors import with_named_results
 from mt_core.dispatch.registry import Overload
 from mt_core.dispatch.views import link_view
 from mt_core.factories import pin_position
+from mt_core.hollow import is_hollow
 from mt_core.keys import (
     ADINPLACE_OR_VIEW,
     AUTOCAST,
@@ -202,7 +203,7 @@ def _counting_writes(overload: Overload, hand_over: Callee) -> Callee:
 
 
 def _linking_views(overload: Overload, hand_over: Callee) -> Callee:
-    """What a handler gives for a view of a tensor is a view of it."""
+    """What a handler gives for a view of a tensor is a view of it, but for what can have no memory in common."""
     viewed = next(i for i, argument in enumerate(overload.schema.arguments) if argument.alias is not None)
 
     def run(*args: Any) -> Any:
@@ -210,7 +211,7 @@ def _linking_views(overload: Overload, hand_over: Callee) -> Callee:
         base = args[viewed]
         if isinstance(base, Tensor):
             for tensor in tensors_in(result):
-                if tensor is not base and tensor._base is None:
+                if tensor is not base and tensor._base is None and is_hollow(tensor) == is_hollow(base):
                     link_view(tensor, base)
         return result
 

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
-__all__ = ["FakeImplCtx", "as_kernel", "get_ctx"]
+__all__ = ["FakeImplCtx", "as_kernel", "fake_implementation", "get_ctx", "marked", "refusing_sizes"]
 
 _active = threading.local()
 
@@ -25,8 +25,11 @@ class FakeImplCtx:
         Raises
         ------
         RuntimeError
-            Always: there are no symbolic sizes.
+            Always: there are no symbolic sizes. Under a mode of fake tensors, of the class that says so.
         """
+        refusal = getattr(_active, "refusal", None)
+        if refusal is not None:
+            raise refusal
         raise RuntimeError(
             f"{self._operator}: You're trying to run this operator with meta Tensors (as opposed to FakeTensors), "
             "but this operator may return an output Tensor with data-dependent shape. Meta Tensors don't support "
@@ -61,4 +64,27 @@ def as_kernel(operator: str, function: Callable[..., Any]) -> Callable[..., Any]
         with _running(operator):
             return function(*args, **kwargs)
 
-    return run
+    return marked(run)
+
+
+def marked(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel for the key Meta, marked as one that runs a fake implementation."""
+    kernel.runs_fake_implementation = True  # type: ignore[attr-defined]
+    return kernel
+
+
+def fake_implementation(operator: Any) -> Callable[..., Any] | None:
+    """What runs the fake implementation of an operator on tensors of any device; None where none is registered."""
+    kernel = operator.kernel("Meta")
+    return kernel if getattr(kernel, "runs_fake_implementation", False) else None
+
+
+@contextlib.contextmanager
+def refusing_sizes(error: Exception) -> Iterator[None]:
+    """Inside of it, fake implementations are told of an error where they ask for a size that depends on the data."""
+    outer = getattr(_active, "refusal", None)
+    _active.refusal = error
+    try:
+        yield
+    finally:
+        _active.refusal = outer

@@ -12,6 +12,7 @@ from mt_core.dispatch.dispatcher import without
 from mt_core.dispatch.lookup import composite_of, kernels_of
 from mt_core.dispatch.registry import DECLARATIONS, OVERLOADS, Overload, find_overload, register_interceptor
 from mt_core.dispatch.registry import define as declare
+from mt_core.errors import no_kernel
 from mt_core.keys import AUTOGRAD, BACKENDS
 from mt_core.schema import MISSING, Schema
 from mt_core.state import effective_keys, excluding
@@ -126,7 +127,7 @@ class Operator:
             return self._unregistered_autograd(call_keys)
         if not self.defined_here:
             return None
-        raise NotImplementedError(
+        raise no_kernel(
             f"could not find kernel for op {self.schema.name} with keys {describe_keys(effective_keys(call_keys))}. "
             f"It is registered for: {', '.join(sorted(registered)) or 'nothing'}"
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import enum
 import functools
 import warnings
 from collections.abc import Callable, Iterator
@@ -18,6 +19,14 @@ __all__ = [
     "BaseTorchDispatchMode", "TorchDispatchMode", "is_traceable_wrapper_subclass",
     "is_traceable_wrapper_subclass_type", "return_and_correct_aliasing", "transform_subclass",
 ]  # fmt: skip
+
+
+class _TorchDispatchModeKey(enum.Enum):
+    """Kinds of modes of PyTorch's own, of which a thread has one each: the lower the number, the later it is asked."""
+
+    FAKE = 0
+    PROXY = 1
+    FUNCTIONAL = 2
 
 
 class TorchDispatchMode:

@@ -12,10 +12,13 @@ from ..checks.indexing import class_count
 from ..construct import tensor
 from ..deprecation import warn_once
 from ..dispatch.memory import overlaps_itself
+from ..dispatch.registry import overload
 from ..dispatch.registry import register_composite as composite
 from ..errors import NoElements
+from ..formats import contiguous_format
 from ..host import host_array
 from ..layout import broadcast_shapes
+from ..python_dispatch import dispatches
 from ..tensor import wrap_dim
 
 Ints = tuple[int, ...]
@@ -168,6 +171,9 @@ def repeats_to_indices(repeats: Any, output_size: int | None) -> Any:
     return tensor(np.repeat(np.arange(counts.size), counts), dtype=repeats.dtype, device=repeats.device)
 
 
+_repeats_to_indices = overload("repeat_interleave.Tensor", "indexing")
+
+
 @composite("repeat_interleave.self_Tensor")
 def repeat_interleave(self: Any, repeats: Any, dim: int | None, output_size: int | None) -> Any:
     """self (*L, N, *R), repeats (N,) or () -> (*L, sum of repeats, *R), at `dim`, or of the flattened self."""
@@ -183,7 +189,8 @@ def repeat_interleave(self: Any, repeats: Any, dim: int | None, output_size: int
             f"repeats must have the same size as input along dim, but got repeats.size(0) = {repeats.shape[0]} and "
             f"input.size({dim}) = {size}"
         )
-    return self.index_select(dim, repeats_to_indices(repeats, output_size))
+    to_indices = _repeats_to_indices.call if dispatches(repeats) else repeats_to_indices
+    return self.index_select(dim, to_indices(repeats, output_size))
 
 
 @composite("repeat_interleave.self_int")
@@ -211,5 +218,5 @@ def nonzero_static(self: Any, size: int, fill_value: int) -> Any:
     found = self.nonzero()
     count = found.shape[0]
     if count >= size:
-        return found.narrow(0, 0, size).contiguous()
+        return found.narrow(0, 0, size).clone(memory_format=contiguous_format)
     return ops.cat([found, found.new_full((size - count, self.dim()), fill_value)], 0)

@@ -20,6 +20,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..devices import backend_key, describe_keys, device, device_type_of
+from ..errors import no_kernel
 from ..keys import (
     AUTOGRAD,
     BACKEND_MASK,
@@ -360,7 +361,7 @@ def missing_kernel(overload: Overload, keys: int) -> NotImplementedError:
     registered = [_backend_name(key) for key, table in KERNELS.items() if table.get(overload.name)]
     if overload.name in COMPOSITES:
         registered.append("Composite")
-    return NotImplementedError(
+    return no_kernel(
         f"could not find kernel for op {overload.qualified_name} with keys {describe_keys(keys)}. "
         f"It is registered for: {', '.join(registered) or 'nothing'}"
     )

@@ -206,8 +206,9 @@ def as_view(array: Any, base: Tensor, backend: Any, keys: int) -> Tensor:
 
 def make_view(self: Tensor, view: View, backend: Any, keys: int) -> Tensor:
     """The tensor of a `View` on `self`'s memory."""
-    if view.toggled:
-        return link_view(new_tensor(self._array, self._dtype, (keys ^ view.toggled) | self._keys & STRIDED), self)
+    keys ^= view.toggled
+    if view.toggled and 0 not in view.shape:  # an array without elements may have forgotten its strides
+        return link_view(new_tensor(self._array, self._dtype, keys | self._keys & STRIDED), self)
     d = view.dtype or self._dtype
     own = getattr(backend, "view", None)
     if own is not None:

@@ -14,10 +14,22 @@ from ..block import share_block
 from ..dispatch.dispatcher import without
 from ..dispatch.registry import Overload, find_overload, overload, register_interceptor
 from ..formats import preserve_format
-from ..keys import BACKEND_MASK, CONJUGATE, NAMES, NEGATIVE, OTHER_INDEX, STRIDED
+from ..hollow import is_hollow
+from ..keys import (
+    ADINPLACE_OR_VIEW,
+    AUTOGRAD,
+    BACKEND_MASK,
+    CONJUGATE,
+    FORWARD_GRAD,
+    NAMES,
+    NEGATIVE,
+    OTHER_INDEX,
+    PYTHON,
+    STRIDED,
+)
 from ..plugins.protocols import CONTRACT, FALLTHROUGH
 from ..return_types import result_type
-from ..state import mode_triple, tls
+from ..state import excluding, mode_triple, tls
 from ..tensor import Tensor, new_tensor
 
 __all__ = ["LAYERS", "LazyBit"]
@@ -26,6 +38,8 @@ Callee = Callable[..., Any]
 
 #: What says where and how a tensor's memory lies, and nothing of who is told of calls.
 _STORED = BACKEND_MASK | STRIDED | OTHER_INDEX
+#: What records calls above these keys.
+_ABOVE = ADINPLACE_OR_VIEW | AUTOGRAD | FORWARD_GRAD
 
 
 class LazyBit:
@@ -79,7 +93,10 @@ class LazyBit:
         return fresh
 
     def _applied(self, tensor: Tensor) -> Tensor:
-        """The operator on the elements in memory."""
+        """The operator on the elements in memory; of a class without memory, on a view that lacks the key."""
+        if is_hollow(tensor) and tensor._keys & PYTHON:
+            with excluding(_ABOVE):
+                return self._operator.call(tensor.conj() if self.key == CONJUGATE else tensor._neg_view())  # type: ignore[no-any-return]
         stored = new_tensor(tensor._array, tensor._dtype, tensor._keys & _STORED)
         if tensor._cell is not None:
             share_block(stored, tensor)  # parts of the operator may be views, which begin where its memory does
@@ -87,6 +104,8 @@ class LazyBit:
 
     def _turn(self, tensor: Tensor) -> None:
         """The operator on the elements in memory, in place; the version is left to the caller."""
+        if is_hollow(tensor):
+            return  # whoever carries its calls out writes what it reads as
         if self.key != CONJUGATE or tensor._dtype.is_complex:
             tensor._backend.copy(tensor._array, self._applied(tensor)._array)
 
@@ -159,6 +178,10 @@ def _write_back(target: Tensor, computed: Tensor) -> None:
     """Write what was computed to a tensor with the key; an ``out`` of another shape gets the shape of the result."""
     if target._array.shape != computed._array.shape:
         target.resize_(computed.shape)
+    if is_hollow(target) and target._keys & PYTHON:
+        with excluding(_ABOVE):
+            find_overload("copy_").call(target, computed, False)
+        return
     keys = target._keys & (_STORED | CONJUGATE | NEGATIVE)
     find_overload("copy_").cache[keys](target, computed, False)
 

@@ -14,6 +14,7 @@ from ..devices import device
 from ..dtypes import dtype
 from ..interop import from_numpy
 from ..keys import CONJUGATE, NEGATIVE
+from ..python_dispatch import has_modes, put_in_place_of_loaded
 from ..storage import UntypedStorage
 from ..storage_tensors import checked_geometry, rebuild_tensor
 from ..tensor import Tensor
@@ -57,7 +58,7 @@ def _laid_out(*geometry: Any) -> Tensor:
     """`rebuild_tensor`, counted as PyTorch does, which lays out a tensor that was there before."""
     tensor = rebuild_tensor(*geometry)
     cell_of(tensor).version = 1
-    return tensor
+    return put_in_place_of_loaded(tensor) if has_modes() else tensor
 
 
 def _rebuild_tensor_v2(

@@ -1,0 +1,43 @@
+"""What fake tensors refuse, in PyTorch's classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = [
+    "DataDependentOutputException", "DynamicOutputShapeException", "FakeTensorDeviceMismatchError",
+    "UnsupportedFakeTensorException", "UnsupportedOperatorException",
+]  # fmt: skip
+
+
+@dataclass
+class UnsupportedFakeTensorException(RuntimeError):
+    """A tensor that no fake tensor can stand for."""
+
+    reason: str
+
+
+@dataclass
+class DynamicOutputShapeException(RuntimeError):
+    """The shape of a result depends on elements, which fake tensors lack."""
+
+    func: Any
+
+
+@dataclass
+class DataDependentOutputException(RuntimeError):
+    """A result, which is no tensor, depends on elements, which fake tensors lack."""
+
+    func: Any
+
+
+@dataclass
+class UnsupportedOperatorException(RuntimeError):
+    """Nothing says what an operator returns but the operator itself."""
+
+    func: Any
+
+
+class FakeTensorDeviceMismatchError(RuntimeError):
+    """Tensors of several devices meet in an operator."""

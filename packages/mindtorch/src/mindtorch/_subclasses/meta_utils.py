@@ -1,0 +1,168 @@
+"""``torch._subclasses.meta_utils``: real tensors to fake ones that alias as they do."""
+
+from __future__ import annotations
+
+from typing import Any
+from weakref import WeakValueDictionary, ref
+
+from mt_core import Tensor
+from mt_core.autograd_state import enable_grad
+from mt_core.block import Block, block_of
+from mt_core.cell import Cell
+from mt_core.devices import device as Device
+from mt_core.dispatch.views import link_view
+from mt_core.dtypes import uint8
+from mt_core.hollow import is_hollow
+from mt_core.keys import AUTOGRAD, CONJUGATE, INFERENCE, META, NEGATIVE, STRIDED
+from mt_core.meta_array import MetaArray
+from mt_core.meta_backend import backend as meta
+from mt_core.python_dispatch import has_handler, without_modes
+from mt_core.tensor import new_tensor
+
+from .._C._functions import DelayedError
+from ..utils._python_dispatch import is_traceable_wrapper_subclass, transform_subclass
+from ._constants import remember
+from ._devices import normalized
+from ._errors import UnsupportedFakeTensorException
+from ._fake import FakeTensor, fake_over
+
+__all__ = ["FakeTensorConverter", "MetaConverter", "is_sparse_any", "safe_is_leaf"]
+
+_KEPT = STRIDED | CONJUGATE | NEGATIVE | INFERENCE
+
+
+def safe_is_leaf(t: Tensor) -> bool:
+    """Whether a tensor has no history; False where it cannot be asked."""
+    try:
+        return bool(t.is_leaf)
+    except RuntimeError:
+        return False
+
+
+def is_sparse_any(t: object) -> bool:
+    """Whether a tensor has a sparse layout: none has."""
+    return False
+
+
+class MetaConverter:
+    """Blocks of memory of real tensors to blocks of the meta device, one for each.
+
+    Attributes
+    ----------
+    storage_memo
+        Identity of a block -> the meta block that stands for it, as long as that is in use.
+    """
+
+    def __init__(self) -> None:
+        self.storage_memo: WeakValueDictionary[int, Block] = WeakValueDictionary()
+
+    def elem_of(self, real: Tensor) -> Tensor:
+        """A meta tensor of the layout of a real one, on the block that stands for its memory."""
+        size = real._dtype.itemsize
+        strides = tuple(step * size for step in real.stride())
+        array = MetaArray(tuple(real.shape), real._dtype.numpy_dtype, strides, real.storage_offset() * size)
+        elem = new_tensor(array, real._dtype, META | real._keys & _KEPT)
+        cell = elem._cell = Cell(elem)
+        self._block_for(real).enter(cell)
+        return elem
+
+    def _block_for(self, real: Tensor) -> Block:
+        block = block_of(real)
+        found = self.storage_memo.get(id(block))
+        if found is None or found.attributes["stands for"]() is not block:
+            found = Block(MetaArray((block.nbytes,), uint8.numpy_dtype), meta, META)
+            found.attributes["stands for"] = ref(block)
+            self.storage_memo[id(block)] = found
+        return found
+
+
+class FakeTensorConverter:
+    """Real tensors to the fake tensors of a mode, one for each, which alias as the real ones do.
+
+    Attributes
+    ----------
+    tensor_memo
+        Identity of a tensor -> the fake one that stands for it, as long as that is in use.
+    """
+
+    def __init__(self, *, copy_data: bool = False, export: bool = False) -> None:
+        if copy_data:
+            raise NotImplementedError("FakeTensorConverter(copy_data): real tensors are not carried along")
+        self.export = export
+        self.meta_converter = MetaConverter()
+        self.tensor_memo: WeakValueDictionary[int, Any] = WeakValueDictionary()
+
+    def from_real_tensor(self, fake_mode: Any, t: Tensor, make_constant: bool = False) -> Any:
+        """The fake tensor of a real one, which it has a `constant` of if so asked.
+
+        Raises
+        ------
+        UnsupportedFakeTensorException
+            For tensors of ``vmap`` and other transforms.
+        """
+        known = self._known(t)
+        if known is not None:
+            return known
+        with without_modes():
+            made = self._converted(fake_mode, t)
+        if make_constant:
+            remember(made, t)
+        return self._entered(t, made)
+
+    def from_meta_and_device(self, fake_mode: Any, t: Tensor, device: Any) -> FakeTensor:
+        """The fake tensor of a device on the memory of a meta tensor."""
+        known = self._known(t)
+        made = known if known is not None else self._entered(t, fake_over(t, fake_mode, Device(device)))
+        return made  # type: ignore[no-any-return]
+
+    def _known(self, t: Tensor) -> Any:
+        found = self.tensor_memo.get(id(t))
+        return found if found is not None and found.stands_for() is t else None
+
+    def _entered(self, t: Tensor, made: Any) -> Any:
+        made.stands_for = ref(t)
+        self.tensor_memo[id(t)] = made
+        return made
+
+    def _converted(self, mode: Any, t: Tensor) -> Any:
+        if is_traceable_wrapper_subclass(t):
+            return transform_subclass(t, lambda name, part: self.from_real_tensor(mode, part))
+        if is_hollow(t) and not isinstance(t, FakeTensor) or has_handler(type(t)) and not isinstance(t, FakeTensor):
+            raise UnsupportedFakeTensorException(f"no fake tensor can stand for a {type(t).__name__} of this kind")
+        made = self._view(mode, t) if t._base is not None else self._base(mode, t)
+        if getattr(t, "_is_param", False) or _is_parameter(t):
+            made._is_param = True
+        if t.is_leaf and t.grad is not None:
+            made.grad = self.from_real_tensor(mode, t.grad)
+        return made
+
+    def _base(self, mode: Any, t: Tensor) -> Any:
+        made = fake_over(self.meta_converter.elem_of(t), mode, normalized(t.device))
+        if not t._keys & AUTOGRAD:
+            return made
+        made._set_requires_grad(True)
+        return made if t.is_leaf else _with_history(made)
+
+    def _view(self, mode: Any, t: Tensor) -> Any:
+        """A view of the fake tensor of the base, with the history that a view of it has."""
+        base = self.from_real_tensor(mode, t._base)  # type: ignore[arg-type]
+        recorded = t._keys & AUTOGRAD and not t.is_leaf
+        if recorded and t._dtype is base._dtype and not t._keys & (CONJUGATE | NEGATIVE):
+            with enable_grad(), mode:
+                return base.as_strided(t.size(), t.stride(), t.storage_offset())
+        made = link_view(fake_over(self.meta_converter.elem_of(t), mode, normalized(t.device)), base)
+        if t._keys & AUTOGRAD:
+            made._set_requires_grad(True)
+        return made
+
+
+def _is_parameter(t: Tensor) -> bool:
+    from mt_nn.parameter import Parameter  # lazy: fake tensors need no modules
+
+    return isinstance(t, Parameter)
+
+
+def _with_history(made: Any) -> Any:
+    """A tensor that is no leaf, and whose gradient goes nowhere."""
+    with enable_grad():
+        return DelayedError("Internal error: Tried to backward() through example input", 1)(made)
