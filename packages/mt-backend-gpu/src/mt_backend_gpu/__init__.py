@@ -1,5 +1,7 @@
-"""CUDA backend of mindtorch: its contract and entry point; it holds no kernels yet.
+"""CUDA backend of mindtorch, over CuPy: the device type ``cuda``.
 
-The device type ``cuda`` is claimed, so that asking for it gives the reason and a remedy, and ``mindtorch doctor`` lists
-it. What a finished backend provides is `mt_core.plugins.protocols.Backend`.
+Memory, streams and libraries are CuPy's. The kernels are those of mt-backend-cpu, instantiated over CuPy's arrays
+(`mt_backend_gpu.shared`), but for what `mt_backend_gpu.kernels` writes anew for the device, what `mt_backend_gpu.own`
+compiles, and what `mt_backend_gpu.on_host` computes on the host and says so. Without CuPy or a driver the device is
+refused, with the reason and the remedy (`mt_backend_gpu.detect`).
 """

@@ -1,0 +1,186 @@
+"""The backend: CuPy's arrays as tensors' memory."""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import Any
+
+import cupy
+import numpy
+
+from mt_core.checks.memory import refuse_size
+from mt_core.dispatch.registry import load_family
+from mt_core.dtypes import ALL_DTYPES, bfloat16, dtype
+from mt_core.plugins.protocols import CONTRACT
+
+from .convert import cast
+from .memory import address_of, carrier, flat_bytes, on_memory
+from .on_host import register_on_host
+from .runtime import CudaRuntime, on_device
+
+__all__ = ["HELD", "GpuBackend"]
+
+#: The dtypes of tensors on the device.
+HELD = frozenset(d for d in ALL_DTYPES if d.numpy_dtype.kind in "biufc" or d is bfloat16)
+#: As many as CuPy's arrays have.
+_MOST_DIMENSIONS = 32
+
+
+def _refuse_dtype(d: dtype) -> None:
+    if d not in HELD:
+        raise NotImplementedError(f"device 'cuda' holds no tensors of {d!r}: CuPy has no arithmetic for it")
+
+
+class GpuBackend:
+    """A `mt_core.plugins.protocols.Backend` over CuPy."""
+
+    contract = CONTRACT
+    device_type = "cuda"
+    array_type = cupy.ndarray
+    #: Arrays of the device meet Python's numbers by value, and have their own dtype.
+    weak_numbers = True
+    numpy_errors = False
+    #: DLPack's ``kDLCUDA``.
+    dlpack_type = 2
+
+    def __init__(self) -> None:
+        self.runtime = CudaRuntime()
+        self._process = os.getpid()
+
+    def device_count(self) -> int:
+        self._refuse_fork()
+        count: int = cupy.cuda.runtime.getDeviceCount()
+        return count
+
+    def _refuse_fork(self) -> None:
+        if os.getpid() != self._process:
+            raise RuntimeError(
+                "Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the "
+                "'spawn' start method"
+            )
+
+    def diagnose(self) -> list[tuple[str, str]]:
+        from .diagnose import lines  # lazy: only `mindtorch doctor` asks
+
+        return lines()
+
+    # Memory
+
+    def empty(self, shape: tuple[int, ...], dtype: dtype, strides: tuple[int, ...] | None, index: int | None) -> Any:
+        if dtype not in HELD:
+            _refuse_dtype(dtype)
+        if index is not None and index != self.runtime.current_device():
+            with on_device(index):
+                return self._empty(tuple(shape), dtype, strides)
+        return self._empty(tuple(shape), dtype, strides)
+
+    def _empty(self, shape: tuple[int, ...], d: dtype, strides: tuple[int, ...] | None) -> Any:
+        if len(shape) > _MOST_DIMENSIONS:
+            raise RuntimeError(f"a tensor of {len(shape)} dimensions: CuPy's arrays have at most {_MOST_DIMENSIONS}")
+        size = d.itemsize
+        if strides is None:
+            refuse_size(shape, size)
+            memory = self.runtime.allocate(math.prod(shape) * size)
+            return cupy.ndarray(shape, d.numpy_dtype, memory)
+        refuse_size(shape, size, list(strides))
+        nbytes = 0 if 0 in shape else size + sum((n - 1) * s * size for n, s in zip(shape, strides, strict=True))
+        return on_memory(self.runtime.allocate(nbytes), shape, tuple(s * size for s in strides), d.numpy_dtype)
+
+    def as_array(self, value: Any) -> Any:
+        return value if isinstance(value, cupy.ndarray) else cupy.asarray(value)
+
+    def copy(self, target: Any, source: Any) -> None:
+        if target.size == 0:
+            return
+        if source.data.device_id != target.data.device_id:
+            source = self.runtime.brought(source, target.data.device_id)
+        with on_device(target.data.device_id):
+            if target.dtype != source.dtype:
+                target[...] = cast(source, target.dtype)
+            elif target.dtype.kind == "V":
+                carrier(target)[...] = carrier(source)
+            else:
+                target[...] = source
+
+    def cast(self, array: Any, dtype: dtype) -> Any:
+        if array.dtype is dtype.numpy_dtype:
+            return array
+        if dtype not in HELD:
+            _refuse_dtype(dtype)
+        with on_device(array.data.device_id):
+            return cast(array, dtype.numpy_dtype)
+
+    def contiguous(self, array: Any) -> Any:
+        if array.flags.c_contiguous:
+            return array
+        with on_device(array.data.device_id):
+            return cupy.ascontiguousarray(array)
+
+    def is_contiguous(self, array: Any) -> bool:
+        found: bool = array.flags.c_contiguous
+        return found
+
+    def owner(self, array: Any) -> Any:
+        return flat_bytes(array)
+
+    def offset(self, owner: Any, array: Any) -> int:
+        return address_of(array) - address_of(owner)
+
+    def as_strided(self, owner: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: dtype) -> Any:
+        if len(shape) > _MOST_DIMENSIONS:
+            raise RuntimeError(f"a tensor of {len(shape)} dimensions: CuPy's arrays have at most {_MOST_DIMENSIONS}")
+        return on_memory(owner.data + offset, tuple(shape), tuple(strides), dtype.numpy_dtype)
+
+    def fill(self, array: Any, number: Any, dtype: dtype) -> None:
+        if array.size:
+            with on_device(array.data.device_id):
+                if array.dtype.kind == "V":
+                    carrier(array)[...] = numpy.asarray(number, array.dtype).view(numpy.uint16)[()]
+                else:
+                    array[...] = number if numpy.ndim(number) == 0 else numpy.asarray(number)[()]
+
+    def count_nonzero(self, array: Any) -> int:
+        with on_device(array.data.device_id):
+            return int(cupy.count_nonzero(array))
+
+    def address(self, array: Any) -> int:
+        return address_of(array)
+
+    def index_of(self, array: Any) -> int:
+        index: int = array.data.device_id
+        return index
+
+    # The way to and from the host: both wait, as copies of ordinary memory do.
+
+    def from_host(self, array: numpy.ndarray, dtype: dtype, index: int | None) -> Any:
+        made = self.empty(array.shape, dtype, None, index)
+        self.runtime.write(made, array)
+        return made
+
+    def to_host(self, array: Any) -> numpy.ndarray:
+        return self.runtime.read(array)
+
+    # DLPack
+
+    def to_dlpack(self, array: Any, dtype: dtype, max_version: tuple[int, int] | None) -> Any:
+        from .interop import capsule  # lazy: few programs hand memory over
+
+        return capsule(array, dtype, max_version)
+
+    def from_dlpack(self, capsule: Any, index: int) -> tuple[Any, dtype]:
+        from .interop import array_of  # lazy: few programs take memory
+
+        return array_of(capsule, index)
+
+    # Kernels
+
+    def load(self, family: str) -> None:
+        import importlib
+
+        from . import shared
+
+        for name in shared.room(family):
+            importlib.import_module(f"{shared.__name__}.kernels.{name}")
+        register_on_host(family)
+        load_family("mt_backend_gpu.own", family)

@@ -1,0 +1,37 @@
+"""Conversion between element types on a device.
+
+As PyTorch's CUDA kernels convert, by the device's own instructions: what is out of an integer type's range is its
+nearest end (through 32 bits where the type is smaller), and NaN is 0. On the CPU the two differ from that, and PyTorch's
+CPU from its CUDA.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+__all__ = ["cast"]
+
+_WIDE = numpy.dtype(numpy.int32)
+
+
+def cast(array: Any, target: numpy.dtype) -> Any:
+    """The array in another element type; the array itself where it already has it."""
+    if array.dtype == target:
+        return array
+    if array.dtype.kind == "c" and target.kind not in "cb":
+        array = array.real.copy()
+    if isinstance(array, (numpy.ndarray, numpy.generic)):
+        return _number(array, target)
+    if target.kind in "iu" and target.itemsize < 4 and array.dtype.kind in "fV":
+        array = array.astype(_WIDE)
+    return array.astype(target)
+
+
+def _number(value: Any, target: numpy.dtype) -> Any:
+    """A number of NumPy's, which kernels are given by value."""
+    with numpy.errstate(all="ignore"):
+        if target.kind in "iu" and target.itemsize < 8 and value.dtype.kind in "fV":
+            value = value.astype(numpy.int64)
+        return numpy.asarray(value).astype(target)[()]

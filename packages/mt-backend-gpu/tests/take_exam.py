@@ -1,0 +1,104 @@
+"""Take the whole exam on device ``cuda`` in one process: ``python take_exam.py [--fake] [--operators REGEX] [--report FILE]``.
+
+With ``--fake``, `fake_cupy` stands in for CuPy and its device. The report is JSON: how many checks passed, which failed
+and with what words.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import json
+import re
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+#: Seconds after which one check is given up.
+LIMIT = 60
+
+
+def parsed() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--fake", action="store_true")
+    parser.add_argument("--operators", default="")
+    parser.add_argument("--checks", default="")
+    parser.add_argument("--report", type=Path)
+    parser.add_argument("--seconds", type=float, default=1e9)
+    parser.add_argument("--no-gaps", action="store_true")
+    parser.add_argument("--part", default="1/1", help="which part of how many: 3/8")
+    return parser.parse_args()
+
+
+def stand_in() -> None:
+    """Put `fake_cupy` in CuPy's place."""
+    sys.path.insert(0, str(HERE / "fake"))
+    import fake_cupy
+
+    fake_cupy.install()
+
+
+class GivenUp(Exception):
+    """A check took too long."""
+
+
+def give_up(*args: Any) -> None:
+    raise GivenUp(f"took more than {LIMIT} s")
+
+
+def checks_of(options: argparse.Namespace) -> list[tuple[str, str, Any]]:
+    """(check, operator, its function) of all that is asked."""
+    from mt_core.testing import BackendExam, read_gaps
+    from mt_core.testing.exam import APPLIES
+
+    gaps = {} if options.no_gaps else read_gaps(HERE / "gaps.toml")
+    exam = type("Exam", (BackendExam,), {"device_type": "cuda", "gaps": gaps})()
+    part, parts = map(int, options.part.split("/"))
+    every = [
+        (check.removeprefix("test_"), operator, getattr(exam, check))
+        for check in APPLIES
+        for operator in exam.operators(check)
+        if re.search(options.operators, operator) and re.search(options.checks, check)
+    ]
+    return every[part - 1 :: parts]
+
+
+def failure_of(run: Any, operator: str) -> str:
+    """What a check says when it fails; nothing when it passes."""
+    signal.alarm(LIMIT)
+    try:
+        run(operator)
+    except Exception as error:  # noqa: BLE001 - whatever a backend raises is what the report is for
+        return " ".join(f"{type(error).__name__}: {error}".split())[:600]
+    finally:
+        signal.alarm(0)
+    return ""
+
+
+def main() -> int:
+    options = parsed()
+    if options.fake:
+        stand_in()
+    signal.signal(signal.SIGALRM, give_up)
+    start, taken, failures = time.time(), collections.Counter[str](), []
+    for check, operator, run in checks_of(options):
+        if time.time() - start > options.seconds:
+            taken["not taken"] += 1
+            continue
+        taken[check] += 1
+        said = failure_of(run, operator)
+        if said:
+            failures.append((check, operator, said))
+    print(json.dumps(taken), f"{len(failures)} failed, {time.time() - start:.0f} s")
+    if options.report:
+        options.report.write_text(json.dumps({"taken": taken, "failed": failures}, indent=0))
+    for failure in failures if options.report is None else failures[:40]:
+        print(*failure, sep=" | ")
+    return bool(failures)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
