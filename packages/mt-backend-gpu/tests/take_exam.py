@@ -1,4 +1,4 @@
-"""Take the whole exam on device ``cuda`` in one process: ``python take_exam.py [--fake] [--operators REGEX] [--report FILE]``.
+"""Take the whole exam on device ``cuda`` in one process: ``python take_exam.py [--fake] [--operators REGEX]``.
 
 With ``--fake``, `fake_cupy` stands in for CuPy and its device. The report is JSON: how many checks passed, which failed
 and with what words.

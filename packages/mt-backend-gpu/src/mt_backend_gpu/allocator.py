@@ -59,7 +59,9 @@ class Allocator:
         """The counts of a device, which `memory_stats` shows."""
         found = self._figures.get(index)
         if found is None:
-            found = self._figures[index] = {f"{kind}.all.{w}": 0 for kind in ("allocated_bytes", "allocation") for w in _WHENS}
+            found = self._figures[index] = {
+                f"{kind}.all.{w}": 0 for kind in ("allocated_bytes", "allocation") for w in _WHENS
+            }
         return found
 
     def allocate(self, nbytes: int) -> Any:
@@ -114,6 +116,6 @@ class Allocator:
         used, held = self.figures(index)["allocated_bytes.all.current"], self.pool.total_bytes()
         return (
             f"CUDA out of memory. Tried to allocate {in_words(nbytes)}. GPU {index} has a total capacity of "
-            f"{in_words(total)} of which {in_words(free)} is free. Of the allocated memory {in_words(used)} is allocated by "
-            f"PyTorch, and {in_words(max(held - used, 0))} is reserved by PyTorch but unallocated."
+            f"{in_words(total)} of which {in_words(free)} is free. Of the allocated memory {in_words(used)} is "
+            f"allocated by PyTorch, and {in_words(max(held - used, 0))} is reserved by PyTorch but unallocated."
         )

@@ -11,7 +11,7 @@ import numpy
 
 from mt_core.checks.memory import refuse_size
 from mt_core.dispatch.registry import load_family
-from mt_core.dtypes import ALL_DTYPES, bfloat16, dtype
+from mt_core.dtypes import ALL_DTYPES, bfloat16, dtype, float16
 from mt_core.plugins.protocols import CONTRACT
 
 from .convert import cast
@@ -22,7 +22,7 @@ from .runtime import CudaRuntime, on_device
 __all__ = ["HELD", "GpuBackend"]
 
 #: The dtypes of tensors on the device.
-HELD = frozenset(d for d in ALL_DTYPES if d.numpy_dtype.kind in "biufc" or d is bfloat16)
+HELD = frozenset((*(d for d in ALL_DTYPES if d.native), bfloat16, float16))
 #: As many as CuPy's arrays have.
 _MOST_DIMENSIONS = 32
 
@@ -127,7 +127,9 @@ class GpuBackend:
     def offset(self, owner: Any, array: Any) -> int:
         return address_of(array) - address_of(owner)
 
-    def as_strided(self, owner: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: dtype) -> Any:
+    def as_strided(
+        self, owner: Any, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: dtype
+    ) -> Any:
         if len(shape) > _MOST_DIMENSIONS:
             raise RuntimeError(f"a tensor of {len(shape)} dimensions: CuPy's arrays have at most {_MOST_DIMENSIONS}")
         return on_memory(owner.data + offset, tuple(shape), tuple(strides), dtype.numpy_dtype)

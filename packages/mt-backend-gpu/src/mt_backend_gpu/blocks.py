@@ -1,4 +1,4 @@
-"""Chains of array functions are not cut into blocks on a device: the words of `mt_backend_cpu.blocks`, over whole arrays."""
+"""Chains of array functions are not cut into blocks: the words of `mt_backend_cpu.blocks`, over whole arrays."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Conversion between element types on a device.
 
 As PyTorch's CUDA kernels convert, by the device's own instructions: what is out of an integer type's range is its
-nearest end (through 32 bits where the type is smaller), and NaN is 0. On the CPU the two differ from that, and PyTorch's
-CPU from its CUDA.
+nearest end (through 32 bits where the type is smaller). On the CPU both differ from that.
 """
 
 from __future__ import annotations

@@ -40,7 +40,9 @@ def what_is_missing() -> Missing | None:
 def _without_device(said: str) -> Missing:
     if not has_driver():
         return Missing("no NVIDIA driver is installed", "Install the driver of the GPU; `nvidia-smi` must list it")
-    return Missing(f"CUDA finds no device ({said})", "See `nvidia-smi` and CUDA_VISIBLE_DEVICES, and the driver's version")
+    return Missing(
+        f"CUDA finds no device ({said})", "See `nvidia-smi` and CUDA_VISIBLE_DEVICES, and the driver's version"
+    )
 
 
 def has_driver() -> bool:

@@ -27,7 +27,11 @@ def _device(index: int) -> str:
 def lines() -> list[tuple[str, str]]:
     """(what, state) pairs."""
     devices = [(f"device {i}", _device(i)) for i in range(_api.getDeviceCount())]
-    cudnn = "cudnn-frontend installed, not used yet" if importlib.util.find_spec("cudnn") else "not used: convolution is a matrix product"
+    cudnn = (
+        "cudnn-frontend installed, not used yet"
+        if importlib.util.find_spec("cudnn")
+        else "not used: convolution is a matrix product"
+    )
     return [
         *devices,
         ("driver", f"CUDA {_version(_api.driverGetVersion())}"),

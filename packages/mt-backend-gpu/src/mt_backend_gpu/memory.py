@@ -37,5 +37,5 @@ def flat_bytes(array: Any) -> Any:
 
 
 def carrier(array: Any) -> Any:
-    """The same memory as unsigned integers of the elements' width: what only moves bits needs no arithmetic of theirs."""
+    """The same memory as unsigned integers of the elements' width, for what only moves bits."""
     return array.view(_CARRIERS[array.itemsize])

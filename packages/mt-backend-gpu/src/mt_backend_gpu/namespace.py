@@ -13,12 +13,13 @@ from typing import Any
 import cupy
 import numpy
 
+from .memory import carrier
 from .ufuncs import add, logaddexp, logical_and, logical_not, logical_or, logical_xor, maximum, minimum, multiply
 
 __all__ = [
-    "add", "all", "any", "array", "asarray", "atleast_1d", "atleast_2d", "broadcast_arrays", "copyto", "errstate", "full",
-    "full_like", "lib", "linalg", "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "may_share_memory",
-    "maximum", "minimum", "multiply", "where",
+    "add", "all", "any", "array", "asarray", "atleast_1d", "atleast_2d", "broadcast_arrays", "copyto", "errstate",
+    "full", "full_like", "lib", "linalg", "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor",
+    "may_share_memory", "maximum", "minimum", "multiply", "where",
 ]  # fmt: skip
 
 _array = cupy.ndarray
@@ -34,7 +35,11 @@ def __getattr__(name: str) -> Any:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (bool, int, float, complex, numpy.generic)) or isinstance(value, numpy.ndarray) and not value.ndim
+    return (
+        isinstance(value, (bool, int, float, complex, numpy.generic))
+        or isinstance(value, numpy.ndarray)
+        and not value.ndim
+    )
 
 
 def asarray(value: Any, dtype: Any = None) -> Any:
@@ -62,17 +67,19 @@ def _on_device(value: Any) -> Any:
 def where(condition: Any, x: Any, y: Any) -> Any:
     """Elements of `x` where the condition holds, else of `y`."""
     if isinstance(condition, _array):
+        if isinstance(x, _array) and isinstance(y, _array) and x.dtype.kind == "V" and x.dtype == y.dtype:
+            return cupy.where(condition, carrier(x), carrier(y)).view(x.dtype)  # CuPy would make float32 of them
         return cupy.where(condition, x, y)
     shape = numpy.broadcast_shapes(numpy.shape(x), numpy.shape(y))
     return cupy.broadcast_to(_on_device(x if condition else y).astype(cupy.result_type(x, y)), shape).copy()
 
 
-def any(a: Any, axis: Any = None, **options: Any) -> Any:  # noqa: A001 - NumPy's name
+def any(a: Any, axis: Any = None, **options: Any) -> Any:
     """Whether some element is true."""
     return cupy.any(a, axis, **options) if isinstance(a, _array) else bool(a)
 
 
-def all(a: Any, axis: Any = None, **options: Any) -> Any:  # noqa: A001 - NumPy's name
+def all(a: Any, axis: Any = None, **options: Any) -> Any:
     """Whether every element is true."""
     return cupy.all(a, axis, **options) if isinstance(a, _array) else bool(a)
 

@@ -12,10 +12,6 @@ __all__ = ["PinnedMemory"]
 _api = cupy.cuda.runtime
 
 
-class _PinnedBytes(numpy.ndarray):
-    """Marks memory as page-locked, for arrays on it."""
-
-
 class PinnedMemory:
     """The part "pinned memory" of the runtime."""
 
@@ -26,14 +22,16 @@ class PinnedMemory:
     def pin(self, nbytes: int) -> numpy.ndarray:
         """Uninitialized page-locked memory."""
         memory = cupy.cuda.alloc_pinned_memory(max(nbytes, 1))
-        return numpy.frombuffer(memory, numpy.uint8, nbytes).view(_PinnedBytes)
+        return numpy.frombuffer(memory, numpy.uint8, nbytes)
 
     def is_pinned(self, array: numpy.ndarray) -> bool:
         """Whether an array lies in memory of `pin`."""
         whole: Any = array
-        while whole is not None and not isinstance(whole, _PinnedBytes):
-            whole = getattr(whole, "base", None)
-        return whole is not None
+        while isinstance(whole, numpy.ndarray):
+            whole = whole.base
+        if isinstance(whole, memoryview):
+            whole = whole.obj
+        return isinstance(whole, cupy.cuda.PinnedMemoryPointer)
 
     def copy_in(self, target: Any, source: numpy.ndarray) -> None:
         """Give the current stream the copy of a pinned array to the current device."""

@@ -68,7 +68,8 @@ class CudaRuntime:
         found = _api.getDeviceProperties(index)
         uuid = bytes(found["uuid"])[:16].hex()
         return Properties(
-            name=found["name"].decode(), major=found["major"], minor=found["minor"], total_memory=found["totalGlobalMem"],
+            name=found["name"].decode(), major=found["major"], minor=found["minor"],
+            total_memory=found["totalGlobalMem"],
             multi_processor_count=found["multiProcessorCount"], warp_size=found["warpSize"],
             max_threads_per_multi_processor=found["maxThreadsPerMultiProcessor"],
             regs_per_multiprocessor=found["regsPerMultiprocessor"], shared_memory_per_block=found["sharedMemPerBlock"],

@@ -18,9 +18,9 @@ __all__ = [
     "multiply",
 ]  # fmt: skip
 
-_int32, _uint64 = numpy.dtype(numpy.int32), numpy.dtype(numpy.uint64)
+_int32 = numpy.dtype(numpy.int32)
 #: Element types -> those in which CuPy's atomics carry out their sums.
-_SUMMED_AS = {"b": _int32, "h": _int32, "B": _int32, "H": _int32, "l": _uint64, "q": _uint64}
+_SUMMED_AS = {"b": _int32, "h": _int32, "B": _int32, "H": _int32}
 #: Element types -> those in which they find the larger or smaller.
 _COMPARED_AS = {"b": _int32, "h": _int32, "B": _int32, "H": _int32, "?": _int32}
 
@@ -41,7 +41,11 @@ class Completed:
     """
 
     def __init__(
-        self, ufunc: Any, reducer: Callable[..., Any] | None = None, as_type: dict[str, Any] | None = None, atomic: str = ""
+        self,
+        ufunc: Any,
+        reducer: Callable[..., Any] | None = None,
+        as_type: dict[str, Any] | None = None,
+        atomic: str = "",
     ) -> None:
         self.ufunc = ufunc
         self.reducer = reducer
@@ -73,7 +77,12 @@ class Completed:
 
     def at(self, target: Any, where: Any, values: Any) -> None:
         """target[where] = ufunc(target[where], values), for every occurrence of a place."""
-        if target.dtype.char in self.atomic:
+        if target.dtype.kind == "c" and self.ufunc is cupy.add:
+            real = isinstance(values, cupy.ndarray) and values.dtype.kind != "c"
+            self.ufunc.at(target.real, where, values if real else values.real)
+            if not real:
+                self.ufunc.at(target.imag, where, values.imag)
+        elif target.dtype.char in self.atomic:
             self.ufunc.at(target, where, values)
         elif target.dtype.char in self.as_type:
             self._at_as(target, where, values, self.as_type[target.dtype.char])
@@ -85,9 +94,6 @@ class Completed:
             values = values.astype(target.dtype).astype(wide_type)
         else:
             values = numpy.asarray(values).astype(target.dtype).astype(wide_type)[()]
-        if wide_type.itemsize == target.dtype.itemsize:
-            self.ufunc.at(target.view(wide_type), where, values)
-            return
         wide = target.astype(wide_type)
         self.ufunc.at(wide, where, values)
         target[...] = wide
@@ -140,7 +146,7 @@ def _found(method: str) -> Callable[..., Any]:
     return lambda array, axis, keepdims: getattr(_truth(array), method)(axis, keepdims=keepdims)
 
 
-add = _Sum(cupy.add, as_type=_SUMMED_AS, atomic="iILQefdFD")
+add = _Sum(cupy.add, as_type=_SUMMED_AS, atomic="ilqILQefd")
 multiply = _Sum(cupy.multiply)
 maximum = Completed(cupy.maximum, lambda a, axis, keep: a.max(axis, keepdims=keep), _COMPARED_AS, "iILQfd")
 minimum = Completed(cupy.minimum, lambda a, axis, keep: a.min(axis, keepdims=keep), _COMPARED_AS, "iILQfd")

@@ -1,10 +1,10 @@
 """CuPy's rules over NumPy memory: a stand-in for the module ``cupy`` where there is no device.
 
-What real CuPy refuses is refused here: names that it lacks, arguments that its signatures do not take, ufuncs without a
-loop, NumPy's arrays among operands, implicit conversion to the host, methods of ufuncs that it has not written. What
-`cupy_facts.json` says of an installed CuPy decides (`make_cupy_facts.py`). Where CuPy gives other numbers than NumPy, so
-does this: indices out of range wrap around, results without dimensions stay arrays, new memory holds garbage. Launches,
-copies and synchronizations are counted in `COUNTS`.
+What real CuPy refuses is refused here: names that it lacks, arguments that its signatures do not take, ufuncs without
+a loop, NumPy's arrays among operands, implicit conversion to the host, methods of ufuncs that it has not written.
+What `cupy_facts.json` says of an installed CuPy decides (`make_cupy_facts.py`). Where CuPy gives other numbers than
+NumPy, so does this: indices out of range wrap around, results without dimensions stay arrays, new memory holds
+garbage. Launches, copies and synchronizations are counted in `COUNTS`.
 
 `install()` puts the module and its parts into ``sys.modules``.
 """
@@ -40,7 +40,9 @@ def _refuse(text: str) -> None:
 
 def _synchronize(why: str) -> None:
     if _current().capturing:
-        raise runtime.CUDARuntimeError("cudaErrorStreamCaptureUnsupported: operation not permitted when stream is capturing")
+        raise runtime.CUDARuntimeError(
+            "cudaErrorStreamCaptureUnsupported: operation not permitted when stream is capturing"
+        )
     COUNTS["sync"] += 1
     COUNTS[f"sync {why}"] += 1
 
@@ -211,13 +213,22 @@ class ndarray:
     __array_priority__ = 100
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, shape: Any, dtype: Any = float, memptr: Any = None, strides: Any = None, order: str = "C") -> None:
+    def __init__(
+        self, shape: Any, dtype: Any = float, memptr: Any = None, strides: Any = None, order: str = "C"
+    ) -> None:
         shape = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
         dtype = np.dtype(dtype)
         if len(shape) > 32:
             raise ValueError("Maximum number of dimensions is 32")
-        steps = tuple(strides) if strides is not None else (
-            _row_major(shape, dtype.itemsize) if order != "F" else tuple(reversed(_row_major(tuple(reversed(shape)), dtype.itemsize))))
+        steps = (
+            tuple(strides)
+            if strides is not None
+            else (
+                _row_major(shape, dtype.itemsize)
+                if order != "F"
+                else tuple(reversed(_row_major(tuple(reversed(shape)), dtype.itemsize)))
+            )
+        )
         count = int(np.prod(shape, dtype=object)) if shape else 1
         if memptr is None:
             memptr = _alloc(count * dtype.itemsize)
@@ -234,9 +245,7 @@ class ndarray:
     flags = property(lambda self: Flags(self._a))
     device = property(lambda self: Device(self.data.device_id))
     T = property(lambda self: self._view(self._a.T))
-    real = property(
-        lambda self: self._view(self._a.real), lambda self, v: self._set(self._a.real, ..., v)
-    )
+    real = property(lambda self: self._view(self._a.real), lambda self, v: self._set(self._a.real, ..., v))
     imag = property(
         lambda self: self._view(self._a.imag) if self._a.dtype.kind == "c" else zeros_like(self),
         lambda self, v: self._set(self._a.imag, ..., v),
@@ -349,7 +358,9 @@ class ndarray:
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> ndarray:
         return self._view(self._a.diagonal(offset, axis1, axis2))
 
-    def astype(self, dtype: Any, order: str = "K", casting: Any = None, subok: Any = None, copy: bool = True) -> ndarray:
+    def astype(
+        self, dtype: Any, order: str = "K", casting: Any = None, subok: Any = None, copy: bool = True
+    ) -> ndarray:
         _refuse_dtype(np.dtype(dtype))
         _refuse_dtype(self.dtype)
         COUNTS["launch"] += 1
@@ -370,11 +381,11 @@ class ndarray:
 
     def argmax(self, axis: Any = None, out: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
         COUNTS["launch"] += 1
-        return wrap(self._a.argmax(axis, keepdims=keepdims))
+        return wrap(_last_nan(self._a, axis, self._a.argmax(axis, keepdims=keepdims), keepdims))
 
     def argmin(self, axis: Any = None, out: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
         COUNTS["launch"] += 1
-        return wrap(self._a.argmin(axis, keepdims=keepdims))
+        return wrap(_last_nan(self._a, axis, self._a.argmin(axis, keepdims=keepdims), keepdims))
 
     flat = property(lambda self: self.ravel())
 
@@ -385,7 +396,7 @@ class ndarray:
         return format(self.get()[()], spec)
 
     def scatter_add(self, slices: Any, value: Any) -> None:
-        add.at(self, slices, value)
+        ufunc("add").at(self, slices, value)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name not in FACTS["ndarray"]:
@@ -405,6 +416,16 @@ class ndarray:
                 return wrap(method(*[unwrap(a, name) for a in args], **opened))
 
         return call
+
+
+def _last_nan(host: np.ndarray, axis: Any, found: Any, keepdims: bool) -> Any:
+    """Of several NaNs CuPy's search for an extreme element finds any: here the last."""
+    if host.dtype.kind != "f" or not np.isnan(host).any():
+        return found
+    nan = np.isnan(host.reshape(-1) if axis is None else host)
+    along = 0 if axis is None else axis
+    last = nan.shape[along] - 1 - np.flip(nan, along).argmax(along, keepdims=keepdims)
+    return np.where(nan.any(along, keepdims=keepdims), last, found)
 
 
 def _shared(array: ndarray, host: np.ndarray) -> ndarray:
@@ -427,7 +448,8 @@ def _index(at: Any, shape: tuple[int, ...]) -> Any:
     """The index as NumPy takes it; integers out of range wrap around, as CuPy's do."""
     parts = list(_as_tuple(at))
     taken = sum(
-        i._a.ndim if isinstance(i, ndarray) and i.dtype == np.bool_ else 0 if i is None or i is ... else 1 for i in parts
+        i._a.ndim if isinstance(i, ndarray) and i.dtype == np.bool_ else 0 if i is None or i is ... else 1
+        for i in parts
     )
     dim = 0
     for place, i in enumerate(parts):
@@ -502,8 +524,8 @@ def _operator(name: str, in_place: bool) -> Any:
 
 
 for _name in (
-    "add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod pow rpow matmul rmatmul and rand or ror xor "
-    "rxor lshift rlshift rshift rrshift lt le gt ge eq ne"
+    "add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod pow rpow matmul rmatmul and rand or ror "
+    "xor rxor lshift rlshift rshift rrshift lt le gt ge eq ne"
 ).split():
     setattr(ndarray, f"__{_name}__", _operator(f"__{_name}__", False))
 for _name in "iadd isub imul itruediv ifloordiv imod ipow iand ior ixor ilshift irshift".split():
@@ -524,9 +546,12 @@ for _name in ("neg", "pos", "abs", "invert"):
 
 # Functions
 
-_REDUCES, _SCATTERS = ("add", "multiply"), ("add", "subtract", "maximum", "minimum", "bitwise_and", "bitwise_or", "bitwise_xor")
+_REDUCES, _SCATTERS = (
+    ("add", "multiply"),
+    ("add", "subtract", "maximum", "minimum", "bitwise_and", "bitwise_or", "bitwise_xor"),
+)
 #: What atomics there are for.
-_ATOMIC = {"add": "iIQefdFD", "subtract": "iIQefd", "maximum": "iIQfd", "minimum": "iIQfd"}
+_ATOMIC = {"add": "iIlqLQefd", "subtract": "iIQefd", "maximum": "iIQfd", "minimum": "iIQfd"}
 
 
 class ufunc:
@@ -543,6 +568,8 @@ class ufunc:
         if unknown:
             _refuse(f"{self.name}: keywords {sorted(unknown)}")
         self._check_loop([a.dtype for a in args[: self.nin] if isinstance(a, (ndarray, np.generic))])
+        if self.name == "matmul" and any(a.dtype.kind == "V" and a.ndim > 2 for a in args):
+            raise TypeError("data type 'E' not understood")
         out = keywords.get("out", args[self.nin] if len(args) > self.nin else None)
         opened = [unwrap(a, self.name) for a in args]
         COUNTS["launch"] += 1
@@ -557,7 +584,8 @@ class ufunc:
         if any(d.name == "bfloat16" for d in dtypes) or self.name == "matmul":
             return
         fits = any(
-            all(np.can_cast(d, np.dtype(c), "safe") for d, c in zip(dtypes, loop, strict=False) if c != "E") and "E" not in loop
+            all(np.can_cast(d, np.dtype(c), "safe") for d, c in zip(dtypes, loop, strict=False) if c != "E")
+            and "E" not in loop
             for loop in loops
         )
         if dtypes and not fits:
@@ -586,7 +614,7 @@ class ufunc:
     def at(self, a: Any, indices: Any, b: Any = None) -> None:
         if self.name not in _SCATTERS:
             raise NotImplementedError(f"`cupy_{self.name}.at` is not supported yet")
-        if a.dtype.char not in _ATOMIC.get(self.name, "iIQ") and a.dtype != np.uint64:
+        if a.dtype.char not in _ATOMIC.get(self.name, "iIQ") + "L":
             raise TypeError(f"{self.name}.at does not support {a.dtype}")
         COUNTS["launch"] += 1
         self._f.at(a._a, _index(indices, a.shape), unwrap(b, self.name))
@@ -596,7 +624,9 @@ class ufunc:
         return wrap(self._f.outer(unwrap(A, self.name), unwrap(B, self.name)))
 
 
-_SYNCHRONIZING = frozenset(("nonzero", "flatnonzero", "argwhere", "unique", "repeat", "bincount", "histogram", "array_equal", "isin"))
+_SYNCHRONIZING = frozenset(
+    ("nonzero", "flatnonzero", "argwhere", "unique", "repeat", "bincount", "histogram", "array_equal", "isin")
+)
 
 
 def _function(path: str, name: str) -> Any:
@@ -622,7 +652,26 @@ def _function(path: str, name: str) -> Any:
         return _like_arguments(result, args)
 
     call.__name__ = name
+    return _without_half(call, name)
+
+
+def _without_half(call: Any, name: str) -> Any:
+    """What CuPy does otherwise with bfloat16."""
+    if name == "where":
+        return lambda c, x=None, y=None: call(c, *[_single(v) for v in (x, y) if v is not None])
+    if name in ("sort", "argsort", "lexsort", "unique"):
+        return lambda a, *args, **keywords: call(_no_half(a), *args, **keywords)
     return call
+
+
+def _single(value: Any) -> Any:
+    return value.astype(np.float32) if isinstance(value, ndarray) and value.dtype.kind == "V" else value
+
+
+def _no_half(value: Any) -> Any:
+    if isinstance(value, ndarray) and value.dtype.kind == "V":
+        raise NotImplementedError(f"Sorting arrays with dtype '{value.dtype}' is not supported")
+    return value
 
 
 def _like_arguments(result: Any, args: tuple[Any, ...]) -> Any:
@@ -670,7 +719,8 @@ def asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None, b
 
 
 def array(
-    obj: Any, dtype: Any = None, copy: Any = True, order: str = "K", subok: bool = False, ndmin: int = 0, *, blocking: bool = False
+    obj: Any, dtype: Any = None, copy: Any = True, order: str = "K", subok: bool = False, ndmin: int = 0, *,
+    blocking: bool = False,
 ) -> Any:  # fmt: skip
     if isinstance(obj, ndarray):
         COUNTS["launch"] += 1
@@ -757,7 +807,9 @@ class Stream:
     null: Any
     ptds: Any
 
-    def __init__(self, null: bool = False, non_blocking: bool = False, ptds: bool = False, priority: Any = None) -> None:
+    def __init__(
+        self, null: bool = False, non_blocking: bool = False, ptds: bool = False, priority: Any = None
+    ) -> None:
         self.ptr = 0 if null else id(self)
         self.device_id = -1 if null else _thread.index
         self.capturing = False
@@ -817,19 +869,13 @@ def _current() -> Stream:
 Stream.null = Stream(null=True)
 
 
-class PinnedMemoryPointer:
-    def __init__(self, size: int) -> None:
-        self.host = np.zeros(size, np.uint8)
-        self.ptr, self.mem = self.host.__array_interface__["data"][0], self
-        self.size_ = size
+class PinnedMemoryPointer(bytearray):
+    """Page-locked memory: its bytes, and where they lie."""
 
-    def size(self) -> int:
-        return self.size_
-
-    __array_interface__ = property(lambda self: self.host.__array_interface__)
-
-    def __buffer__(self, flags: int) -> Any:
-        return memoryview(self.host)
+    @property
+    def ptr(self) -> int:
+        address: int = np.frombuffer(self, np.uint8).__array_interface__["data"][0]
+        return address
 
 
 class _Runtime(types.ModuleType):
@@ -878,10 +924,12 @@ class _Runtime(types.ModuleType):
 
     def getDeviceProperties(self, index: int) -> dict[str, Any]:
         return {
-            "name": b"Fake device", "major": 9, "minor": 0, "totalGlobalMem": CAPACITY, "multiProcessorCount": 2, "warpSize": 32,
+            "name": b"Fake device", "major": 9, "minor": 0, "totalGlobalMem": CAPACITY, "multiProcessorCount": 2,
+            "warpSize": 32,
             "maxThreadsPerMultiProcessor": 2048, "regsPerMultiprocessor": 65536, "sharedMemPerBlock": 49152,
             "sharedMemPerMultiprocessor": 233472, "l2CacheSize": 1 << 20, "integrated": 0, "isMultiGpuBoard": 0,
-            "pciBusID": 1, "pciDeviceID": 0, "pciDomainID": 0, "uuid": bytes(16), "memoryClockRate": 1, "memoryBusWidth": 1,
+            "pciBusID": 1, "pciDeviceID": 0, "pciDomainID": 0, "uuid": bytes(16), "memoryClockRate": 1,
+            "memoryBusWidth": 1,
             "clockRate": 1, "sharedMemPerBlockOptin": 232448,
         }  # fmt: skip
 
@@ -894,6 +942,38 @@ def _at(address: int, size: int) -> np.ndarray:
 runtime = _Runtime("cupy.cuda.runtime")
 
 
+def gemm_strided_batched(
+    handle: int, transa: int, transb: int, m: int, n: int, k: int, alpha: int, A: int, Atype: int, lda: int,
+    strideA: int, B: int, Btype: int, ldb: int, strideB: int, beta: int, C: int, Ctype: int, ldc: int,
+    strideC: int, batchCount: int, computeType: int, algo: int,
+) -> None:  # fmt: skip
+    """``cublasGemmStridedBatchedEx``: matrices column by column, sums in float32."""
+    import ml_dtypes
+
+    dtype = {2: np.dtype(np.float16), 14: np.dtype(ml_dtypes.bfloat16)}[Ctype]
+    assert Atype == Btype == Ctype and computeType == 68
+
+    def matrices(address: int, rows: int, columns: int, lead: int, step: int) -> np.ndarray:
+        assert lead >= max(rows, 1), "the leading dimension is too small"
+        shape, size = (batchCount, rows, columns), dtype.itemsize
+        interface = {
+            "version": 3, "typestr": "|V2", "data": (address, False), "shape": shape,
+            "strides": (step * size, size, lead * size),
+        }  # fmt: skip
+        return np.asarray(_Place(None, interface)).view(dtype)
+
+    a, b = (
+        matrices(A, *((k, m) if transa else (m, k)), lda, strideA),
+        matrices(B, *((n, k) if transb else (k, n)), ldb, strideB),
+    )
+    c = matrices(C, m, n, ldc, strideC)
+    left, right = (x.astype(np.float32) for x in (a.swapaxes(1, 2) if transa else a, b.swapaxes(1, 2) if transb else b))
+    numbers = [np.frombuffer(_at(p, 4).tobytes(), np.float32)[0] for p in (alpha, beta)]
+    COUNTS["launch"] += 1
+    total = numbers[0] * (left @ right)
+    c[...] = (total + numbers[1] * c.astype(np.float32) if numbers[1] else total).astype(dtype)
+
+
 def install() -> types.ModuleType:
     """Be ``cupy`` in this process."""
     top = _Module("cupy", "")
@@ -902,7 +982,8 @@ def install() -> types.ModuleType:
     tricks.as_strided, lib.stride_tricks = as_strided, tricks  # type: ignore[attr-defined]
     cuda = types.ModuleType("cupy.cuda")
     for one in (
-        Memory, UnownedMemory, MemoryPointer, MemoryPool, Device, Event, Stream, ExternalStream, Graph, PinnedMemoryPointer,
+        Memory, UnownedMemory, MemoryPointer, MemoryPool, Device, Event, Stream, ExternalStream, Graph,
+        PinnedMemoryPointer,
     ):  # fmt: skip
         setattr(cuda, one.__name__, one)
     cuda.alloc, cuda.runtime = _alloc, runtime  # type: ignore[attr-defined]
@@ -917,6 +998,10 @@ def install() -> types.ModuleType:
     top.ascontiguousarray = lambda a, dtype=None: a if a.flags.c_contiguous else a.copy()  # type: ignore[attr-defined]
     top.zeros, top.ones = _filled(0), _filled(1)  # type: ignore[attr-defined]
     top.linalg, top.fft, top.lib, top.cuda = linalg, fft, lib, cuda  # type: ignore[attr-defined]
+    cuda.get_cublas_handle = lambda: 1  # type: ignore[attr-defined]
+    libs = types.ModuleType("cupy_backends.cuda.libs")
+    libs.cublas = types.SimpleNamespace(gemmStridedBatchedEx=gemm_strided_batched)  # type: ignore[attr-defined]
+    sys.modules[libs.__name__] = libs
     top.__version__ = FACTS["version"]  # type: ignore[attr-defined]
     for module in (top, linalg, fft, lib, tricks, cuda, runtime):
         sys.modules[module.__name__] = module

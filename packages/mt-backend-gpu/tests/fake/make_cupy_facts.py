@@ -36,7 +36,7 @@ def _documented(function: Any) -> list[list[Any]] | None:
     scope: dict[str, Any] = {}
     text = line[line.index("(") :].replace("(self, ", "(").replace("(self)", "()").replace("ndarray self, ", "")
     try:
-        exec(f"def stated{text}: pass", {}, scope)
+        exec(f"def stated{text}: pass", {}, scope)  # noqa: S102 - of an installed package
     except (SyntaxError, NameError):
         return None
     return parameters(scope["stated"])

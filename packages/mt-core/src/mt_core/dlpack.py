@@ -32,6 +32,8 @@ DL_CPU = 1
 _DL_HOST = (DL_CPU, 3, 11)
 #: DLPack's numbers of the device types that it names after PyTorch's; other backends say theirs when they are loaded.
 _NAMED_TYPES = {"cuda": 2, "mps": 8, "xpu": 14}
+#: DLPack's number of a device type -> that of its default stream, where the driver's 0 is not allowed.
+_DEFAULT_STREAMS = {2: 1}
 _UINT_CODE = 1
 #: Codes of DLPack's ``DLDataTypeCode`` that NumPy does not know, and complex, of which it knows only two widths.
 _CODES = {
@@ -168,7 +170,8 @@ def _current_stream(producer: Any) -> dict[str, int]:
     kind = None if number in _DL_HOST else _device_type(int(number))
     if kind is None or not has_part(kind, "streams"):
         return {}
-    return {"stream": require(kind, "streams", "torch.from_dlpack").current_stream(int(index)).native}
+    native = require(kind, "streams", "torch.from_dlpack").current_stream(int(index)).native
+    return {"stream": native or _DEFAULT_STREAMS.get(int(number), native)}
 
 
 def _device_type(number: int) -> str | None:

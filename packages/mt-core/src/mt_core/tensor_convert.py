@@ -217,6 +217,34 @@ class ConversionMembers:
             dlpack.order_export(shared, stream)
         return dlpack.capsule_of(shared, max_version)
 
+    @property
+    def __cuda_array_interface__(self: Any) -> dict[str, Any]:
+        """How other libraries find the memory of a CUDA tensor (version 2 of the interface: no streams).
+
+        Raises
+        ------
+        AttributeError
+            For tensors of other devices, so that ``hasattr`` is False.
+        RuntimeError
+            For tensors that require grad.
+        """
+        if self.device.type != "cuda":
+            raise AttributeError(
+                f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {self.type()!r} If CUDA data is required "
+                "use tensor.cuda() to copy tensor to device memory."
+            )
+        if self.requires_grad:
+            raise RuntimeError(
+                "Can't get __cuda_array_interface__ on Variable that requires grad. If gradients aren't required, use "
+                "var.detach() to get Variable that doesn't require grad."
+            )
+        size, contiguous = self.element_size(), self.is_contiguous()
+        return {
+            "typestr": self.dtype.numpy_dtype.str, "shape": tuple(self.shape),
+            "strides": None if contiguous else tuple(s * size for s in self.stride()),
+            "data": (self.data_ptr() if self.numel() else 0, False), "version": 2,
+        }  # fmt: skip
+
     def __dlpack_device__(self: Any) -> tuple[int, int]:
         from . import dlpack  # lazy: it loads ctypes
 

@@ -41,7 +41,7 @@ class _Loader(importlib.abc.Loader):
         return None
 
     def exec_module(self, module: ModuleType) -> None:
-        exec(self.code(), vars(module))
+        exec(self.code(), vars(module))  # noqa: S102 - of an installed package
         own = module.__name__.replace(".shared.", ".", 1)
         if ".kernels." in own and importlib.util.find_spec(own) is not None:
             importlib.import_module(own)

@@ -1,0 +1,219 @@
+"""What ``torch.cuda`` and tensors of the device do, on a real device or on `fake_cupy`; run by `test_on_fake`."""
+
+from __future__ import annotations
+
+import cupy
+import numpy as np
+import pytest
+
+import mindtorch as torch
+
+
+def test_copies_there_and_back() -> None:
+    x = torch.arange(24.0).reshape(2, 3, 4)
+    for view in (x, x.t() if x.ndim == 2 else x.transpose(0, 2), x[:, 1], x[..., ::2], x[:0]):
+        there = view.cuda()
+        assert there.device == torch.device("cuda", 0) and there.is_cuda
+        assert torch.equal(there.cpu(), view)
+
+
+@pytest.mark.parametrize("name", ["bfloat16", "float16", "float64", "int64", "int8", "uint8", "bool", "complex64"])
+def test_every_held_dtype_goes_there_and_back(name: str) -> None:
+    x = torch.tensor([0, 1, 1, 0, 1]).to(getattr(torch, name))
+    assert torch.equal(x.cuda().cpu(), x) and torch.equal(x.cuda()[1:3].clone().cpu(), x[1:3])
+
+
+@pytest.mark.parametrize("name", ["float8_e4m3fn", "float8_e5m2", "complex32"])
+def test_a_dtype_that_cupy_lacks_is_refused(name: str) -> None:
+    with pytest.raises(NotImplementedError, match=f"device 'cuda' holds no tensors of torch.{name}"):
+        torch.empty(3, dtype=getattr(torch, name), device="cuda")
+
+
+def test_views_share_memory() -> None:
+    x = torch.zeros(4, 6, device="cuda")
+    view = x.t()[2:5, ::2]
+    view.fill_(3)
+    assert x.sum().item() == 18 and view.data_ptr() == x.data_ptr() + 2 * 4
+    assert x.view(torch.int32).dtype is torch.int32
+
+
+def test_memory_is_counted_and_given_back() -> None:
+    before = torch.cuda.memory_allocated()
+    torch.cuda.reset_peak_memory_stats()
+    x = torch.empty(1000, device="cuda")
+    assert torch.cuda.memory_allocated() == before + 4000
+    del x
+    assert torch.cuda.memory_allocated() == before
+    assert torch.cuda.max_memory_allocated() >= before + 4000
+    torch.cuda.empty_cache()
+    free, total = torch.cuda.mem_get_info()
+    assert 0 < free <= total
+
+
+def test_out_of_memory_in_pytorch_words() -> None:
+    with pytest.raises(
+        torch.OutOfMemoryError, match=r"CUDA out of memory. Tried to allocate 1024.00 GiB. GPU 0 has a "
+    ):
+        torch.empty(1 << 40, dtype=torch.uint8, device="cuda")
+
+
+def test_streams_and_events() -> None:
+    side, start, end = torch.cuda.Stream(), *(torch.cuda.Event(enable_timing=True) for _ in range(2))
+    x = torch.ones(64, 64, device="cuda")
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        assert torch.cuda.current_stream() == side
+        start.record()
+        y = x @ x
+        end.record()
+    assert torch.cuda.current_stream() == torch.cuda.default_stream()
+    x.record_stream(side)
+    end.synchronize()
+    assert start.elapsed_time(end) >= 0 and side.query() and y.mean().item() == 64
+
+
+def test_pinned_memory() -> None:
+    x = torch.arange(12.0).reshape(3, 4)
+    pinned = x.pin_memory()
+    assert pinned.is_pinned() and not x.is_pinned() and torch.equal(pinned, x)
+    there = pinned.to("cuda", non_blocking=True)
+    back = there.to("cpu", non_blocking=True)
+    torch.cuda.synchronize()
+    assert torch.equal(there.cpu(), x) and torch.equal(back, x)
+    assert torch.equal(pinned.t().to("cuda", non_blocking=True).cpu(), x.t())
+
+
+def test_properties() -> None:
+    found = torch.cuda.get_device_properties(0)
+    assert (found.major, found.minor) == torch.cuda.get_device_capability()
+    assert found.name == torch.cuda.get_device_name() and found.total_memory > 0
+    assert torch.cuda.is_available() and torch.cuda.device_count() >= 1
+
+
+def test_random_numbers_are_seeded_and_stay_on_the_device() -> None:
+    torch.manual_seed(3)
+    first = torch.rand(5, device="cuda"), torch.randn(5, device="cuda"), torch.randperm(5, device="cuda")
+    torch.cuda.manual_seed(3)
+    again = torch.rand(5, device="cuda"), torch.randn(5, device="cuda"), torch.randperm(5, device="cuda")
+    assert all(a.is_cuda and torch.equal(a, b) for a, b in zip(first, again, strict=True))
+
+
+def test_cuda_array_interface_and_dlpack_share_memory() -> None:
+    x = torch.arange(6.0, device="cuda").reshape(2, 3)
+    told = x.t().__cuda_array_interface__
+    assert told["data"] == (x.data_ptr(), False) and told["shape"] == (3, 2) and told["strides"] == (4, 12)
+    assert told["typestr"] == "<f4" and x.__cuda_array_interface__["strides"] is None
+    assert x.__dlpack_device__() == (2, 0)
+
+
+def test_cuda_array_interface_is_refused_as_in_pytorch() -> None:
+    with pytest.raises(
+        AttributeError, match="Can't get __cuda_array_interface__ on non-CUDA tensor type: torch.FloatTensor"
+    ):
+        _ = torch.ones(2).__cuda_array_interface__
+    with pytest.raises(RuntimeError, match="Can't get __cuda_array_interface__ on Variable that requires grad."):
+        _ = torch.ones(2, device="cuda", requires_grad=True).__cuda_array_interface__
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_products_of_half_types_round_once(dtype: torch.dtype) -> None:
+    rng = np.random.default_rng(0)
+    for shape, transposed in (
+        ((5, 7, 3), ""),
+        ((5, 7, 3), "a"),
+        ((5, 7, 3), "b"),
+        ((1, 4, 1), "ab"),
+        ((8, 8, 8), "ab"),
+    ):
+        m, k, n = shape
+        for batch in ((), (2,), (2, 3)):
+            a = torch.from_numpy(rng.standard_normal((*batch, m, k))).to(dtype)
+            b = torch.from_numpy(rng.standard_normal((*batch, k, n))).to(dtype)
+            a = a.mT.contiguous().mT if "a" in transposed else a
+            b = b.mT.contiguous().mT if "b" in transposed else b
+            there = a.cuda(), b.cuda()
+            exact = (a.double() @ b.double()).to(dtype)
+            assert torch.allclose((there[0] @ there[1]).cpu(), exact, rtol=0.02, atol=0.01)
+    x, y, z = (torch.from_numpy(rng.standard_normal((4, 4))).to(dtype) for _ in range(3))
+    got = torch.addmm(z.cuda()[0], x.cuda(), y.cuda(), beta=0.5, alpha=2).cpu()
+    assert torch.allclose(got, (0.5 * z[0].double() + 2 * (x.double() @ y.double())).to(dtype), rtol=0.02, atol=0.01)
+    empty = torch.zeros(3, 0, dtype=dtype, device="cuda") @ torch.zeros(0, 2, dtype=dtype, device="cuda")
+    assert torch.equal(empty.cpu(), torch.zeros(3, 2, dtype=dtype))
+
+
+def test_index_out_of_range_is_refused_and_nothing_wraps() -> None:
+    x = torch.arange(5, device="cuda")
+    for index in (5, -6):
+        with pytest.raises(IndexError, match=f"index {index} is out of bounds for dimension 0 with size 5"):
+            _ = x[torch.tensor([0, index], device="cuda")]
+    with pytest.raises(IndexError):
+        x[torch.tensor([7], device="cuda")] = 1
+    with pytest.raises((IndexError, RuntimeError)):
+        x.gather(0, torch.tensor([7], device="cuda"))
+    assert torch.equal(x.cpu(), torch.arange(5))
+
+
+def test_writes_at_repeated_places_are_all_counted() -> None:
+    index = torch.tensor([0, 2, 2, 2, 1], device="cuda")
+    for dtype in (torch.float32, torch.bfloat16, torch.float64, torch.int64, torch.int8, torch.int16, torch.uint8):
+        x = torch.zeros(3, dtype=dtype, device="cuda").index_add_(0, index, torch.ones(5, dtype=dtype, device="cuda"))
+        assert x.tolist() == [1, 1, 3]
+    c = torch.zeros(3, dtype=torch.complex64, device="cuda").index_add_(
+        0, index, torch.full((5,), 1 + 2j, device="cuda")
+    )
+    assert c.tolist() == [1 + 2j, 1 + 2j, 3 + 6j]
+    for reduce, wanted in (("prod", [1, 5, 24]), ("amax", [1, 5, 4]), ("amin", [1, 5, 2])):
+        got = torch.zeros(3, dtype=torch.int64, device="cuda").scatter_reduce(
+            0, index, torch.tensor([1, 2, 3, 4, 5], device="cuda"), reduce, include_self=False
+        )
+        assert got.tolist() == wanted
+
+
+def test_the_first_of_several_nans_is_found() -> None:
+    nan = float("nan")
+    x = torch.tensor([[1.0, nan, 3.0, nan], [4.0, 2.0, 4.0, 1.0]], device="cuda")
+    assert x.argmax(1).tolist() == [1, 0] and x.argmin(1).tolist() == [1, 3] and x.argmax().item() == 1
+    assert x.max(1).indices.tolist() == [1, 0] and x.min(1).indices.tolist() == [1, 3]
+
+
+def test_a_graph_repeats_what_was_recorded() -> None:
+    x, side, graph = torch.zeros(4, device="cuda"), torch.cuda.Stream(), torch.cuda.CUDAGraph()
+    with torch.cuda.stream(side):
+        y = x * 2 + 1
+    torch.cuda.synchronize()
+    with torch.cuda.graph(graph, stream=side):
+        y = x * 2 + 1
+    x.fill_(5)
+    torch.cuda.synchronize()
+    graph.replay()
+    torch.cuda.synchronize()
+    if not hasattr(cupy, "_path"):  # the stand-in does not record
+        assert y.tolist() == [11.0] * 4
+
+
+def test_a_network_learns_as_on_the_cpu() -> None:
+    def losses(device: str) -> list[float]:
+        torch.manual_seed(0)
+        net = torch.nn.Sequential(
+            torch.nn.Conv2d(3, 4, 3),
+            torch.nn.BatchNorm2d(4),
+            torch.nn.GELU(),
+            torch.nn.Flatten(),
+            torch.nn.Linear(64, 5),
+        ).to(device)
+        x, y = torch.randn(6, 3, 6, 6).to(device), torch.arange(6).remainder(5).to(device)
+        optimizer, found = torch.optim.AdamW(net.parameters(), lr=1e-2), []
+        for _ in range(4):
+            optimizer.zero_grad()
+            loss = torch.nn.functional.cross_entropy(net(x), y)
+            loss.backward()
+            optimizer.step()
+            found.append(loss.item())
+        return found
+
+    assert np.allclose(losses("cpu"), losses("cuda"), rtol=1e-4)
+
+
+def test_autocast_computes_products_in_bfloat16() -> None:
+    with torch.autocast("cuda", dtype=torch.bfloat16):
+        assert torch.nn.Linear(3, 2).cuda()(torch.ones(4, 3, device="cuda")).dtype is torch.bfloat16
