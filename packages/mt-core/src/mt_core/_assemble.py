@@ -56,8 +56,8 @@ def _attach_members() -> None:
     own = set(vars(Tensor))
     for members in _MEMBERS:
         for name, member in vars(members).items():
-            # Of the names that every class has (`__doc__`, `__module__`, a `__hash__` of None) none is callable.
-            if name not in own and (not name.startswith("__") or callable(member)):
+            # Of the names that every class has (`__doc__`, `__module__`, a `__hash__` of None) none is one of these.
+            if name not in own and (not name.startswith("__") or callable(member) or isinstance(member, property)):
                 setattr(Tensor, name, member)
                 if isinstance(member, FunctionType) and members is not TensorBase:
                     member.__qualname__ = f"Tensor.{name}"

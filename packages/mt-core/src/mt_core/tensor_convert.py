@@ -230,7 +230,7 @@ class ConversionMembers:
         """
         if self.device.type != "cuda":
             raise AttributeError(
-                f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {self.type()!r} If CUDA data is required "
+                f"Can't get __cuda_array_interface__ on non-CUDA tensor type: {self.type()} If CUDA data is required "
                 "use tensor.cuda() to copy tensor to device memory."
             )
         if self.requires_grad:
