@@ -97,7 +97,6 @@ def test_distributed_is_not_available():
     ("module", "name"),
     [
         ("jit", "trace"),
-        ("jit", "script"),
         ("jit", "load"),
         ("fx.experimental.proxy_tensor", "make_fx"),
         ("fx.passes.graph_drawer", "FxGraphDrawer"),
@@ -118,7 +117,8 @@ def test_nothing_is_an_instance_of_an_unsupported_class():
 
 def test_script_returns_its_argument_when_torchscript_is_switched_off(monkeypatch):
     monkeypatch.setenv("PYTORCH_JIT", "0")
-    assert torch.jit.script(len) is len
+    with pytest.warns(DeprecationWarning):
+        assert torch.jit.script(len) is len
 
 
 def test_nothing_is_compiled_traced_or_exported():

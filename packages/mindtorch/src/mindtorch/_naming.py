@@ -93,7 +93,10 @@ _ELSEWHERE = {
         "mt_nn.optim._muon": "Muon",
         "mt_nn.optim._stateless": "swap_in_optimizer_params_and_state",
     },
-    "torch.overrides": {"mt_core.overrides": "BaseTorchFunctionMode TorchFunctionMode"},
+    "torch.overrides": {
+        "mt_core.overrides": """BaseTorchFunctionMode TorchFunctionMode handle_torch_function has_torch_function
+            has_torch_function_unary has_torch_function_variadic""",
+    },
     "torch.utils.backend_registration": {
         "mindtorch._privateuse1": "generate_methods_for_privateuse1_backend rename_privateuse1_backend",
     },

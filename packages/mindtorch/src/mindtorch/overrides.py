@@ -16,13 +16,16 @@ from mt_core.api import _functions, _methods
 from mt_core.api.signatures import LazySignature, widest_signature
 from mt_core.overrides import BaseTorchFunctionMode as BaseTorchFunctionMode
 from mt_core.overrides import TorchFunctionMode as TorchFunctionMode
+from mt_core.overrides import handle_torch_function as handle_torch_function
+from mt_core.overrides import has_torch_function as has_torch_function
+from mt_core.overrides import has_torch_function_unary as has_torch_function_unary
+from mt_core.overrides import has_torch_function_variadic as has_torch_function_variadic
 from mt_core.overrides import pop_mode, push_mode, unwrapped
 from mt_core.overriding import (
     MEMBERS,
     OVERRIDABLE,
     DisableTorchFunction,
     EnableTorchFunction,
-    handed_over_from_python,
     must_ask,
     off,
 )
@@ -48,43 +51,6 @@ __all__ = [
 _OWN_PACKAGES = frozenset("mindtorch mt_core mt_autograd mt_nn mt_library".split())
 
 # Asking overrides
-
-
-def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Whether a mode is on, or any of the arguments has a ``__torch_function__`` that is not disabled."""
-    return must_ask(relevant_args)
-
-
-def has_torch_function_unary(arg: Any) -> bool:
-    """`has_torch_function` of one argument."""
-    return must_ask((arg,))
-
-
-def has_torch_function_variadic(*args: Any) -> bool:
-    """`has_torch_function` of the arguments given."""
-    return must_ask(args)
-
-
-def handle_torch_function(
-    public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any
-) -> Any:
-    """Ask the innermost mode, then the overrides of `relevant_args`, subclasses before their bases.
-
-    Parameters
-    ----------
-    public_api
-        What they are told was called.
-    relevant_args
-        The arguments whose overrides count.
-    args, kwargs
-        What they are told it was called with.
-
-    Raises
-    ------
-    TypeError
-        When all of them return NotImplemented.
-    """
-    return handed_over_from_python(public_api, relevant_args, args, kwargs)
 
 
 def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[..., Any]:

@@ -1,12 +1,17 @@
 """What overriding a function means by default, and the stack of modes."""
 
-from __future__ import annotations
-
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from .overriding import DisableTorchFunctionSubclass, arm, entered_modes, refresh
+from .overriding import (
+    DisableTorchFunctionSubclass,
+    arm,
+    entered_modes,
+    handed_over_from_python,
+    must_ask,
+    refresh,
+)
 from .state import tls
 from .tensor import Tensor
 
@@ -14,10 +19,51 @@ __all__ = [
     "BaseTorchFunctionMode",
     "TorchFunctionMode",
     "default_torch_function",
+    "handle_torch_function",
+    "has_torch_function",
+    "has_torch_function_unary",
+    "has_torch_function_variadic",
     "pop_mode",
     "push_mode",
     "unwrapped",
 ]
+
+
+def has_torch_function(relevant_args: Iterable[Any]) -> bool:
+    """Whether a mode is on, or any of the arguments has a ``__torch_function__`` that is not disabled."""
+    return must_ask(relevant_args)
+
+
+def has_torch_function_unary(arg: Any) -> bool:
+    """`has_torch_function` of one argument."""
+    return must_ask((arg,))
+
+
+def has_torch_function_variadic(*args: Any) -> bool:
+    """`has_torch_function` of the arguments given."""
+    return must_ask(args)
+
+
+def handle_torch_function(
+    public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any
+) -> Any:
+    """Ask the innermost mode, then the overrides of `relevant_args`, subclasses before their bases.
+
+    Parameters
+    ----------
+    public_api
+        What they are told was called.
+    relevant_args
+        The arguments whose overrides count.
+    args, kwargs
+        What they are told it was called with.
+
+    Raises
+    ------
+    TypeError
+        When all of them return NotImplemented.
+    """
+    return handed_over_from_python(public_api, relevant_args, args, kwargs)
 
 
 def default_torch_function(cls: type, func: Callable[..., Any], types: Any, args: Any, kwargs: dict[str, Any]) -> Any:
@@ -69,7 +115,7 @@ class TorchFunctionMode:
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         raise NotImplementedError
 
-    def __enter__(self) -> TorchFunctionMode:
+    def __enter__(self) -> "TorchFunctionMode":
         push_mode(self)
         return self
 
@@ -77,7 +123,7 @@ class TorchFunctionMode:
         pop_mode()
 
     @classmethod
-    def push(cls, *args: Any, **kwargs: Any) -> TorchFunctionMode:
+    def push(cls, *args: Any, **kwargs: Any) -> "TorchFunctionMode":
         """Make a mode, with a warning: ``with Mode():`` is all that is needed."""
         warnings.warn(
             "`Mode.push()` is no longer necessary and can be replaced with just `with Mode()`",

@@ -313,12 +313,15 @@ def public_name(function: Callable[..., Any]) -> str:
 OVERRIDABLE: set[Callable[..., Any]] = set()
 
 
-def overridable(function: Callable[..., Any]) -> Callable[..., Any]:
+def overridable(
+    function: Callable[..., Any], question: Callable[[Iterable[Any]], bool] = must_ask
+) -> Callable[..., Any]:
     """Decorator for a function that PyTorch writes in Python: overrides of its arguments are asked before it runs.
 
     They are told the parameters without defaults by position and all others by name, as PyTorch's own functions do.
+    `question` says whether they are asked.
     """
-    return _asks_first(function, _from_python(function))
+    return _asks_first(function, _from_python(function), question)
 
 
 def overridable_builtin(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -359,15 +362,17 @@ def _from_python(function: Callable[..., Any]) -> Callable[..., Any]:
     )
 
 
-def _asks_first(function: Callable[..., Any], ask: Callable[..., Any]) -> Callable[..., Any]:
+def _asks_first(
+    function: Callable[..., Any], ask: Callable[..., Any], question: Callable[[Iterable[Any]], bool] = must_ask
+) -> Callable[..., Any]:
     plain, modes = PLAIN, entered_modes
 
     @functools.wraps(function)
     def asking_first(*args: Any, **kwargs: Any) -> Any:
         for value in args:
-            if value.__class__ not in plain and must_ask((value,)):
+            if value.__class__ not in plain and question((value,)):
                 return ask(asking_first, args, kwargs)
-        if (kwargs or modes) and must_ask(kwargs.values()):
+        if (kwargs or modes) and question(kwargs.values()):
             return ask(asking_first, args, kwargs)
         return function(*args, **kwargs)
 

@@ -39,7 +39,14 @@ class OpOverload:
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         try:
-            return self._call(bind(self._schema, args, kwargs, self._numbers))
+            bound = bind(self._schema, args, kwargs, self._numbers)
+        except RuntimeError:
+            # An argument that is no tensor may yet say what the call means.
+            if must_ask([*args, *kwargs.values()]):
+                return handed_over(self, args, kwargs)
+            raise
+        try:
+            return self._call(bound)
         except Overridden:
             return handed_over(self, args, kwargs)
 

@@ -46,6 +46,9 @@ from ._dispatch_keys import _ExcludeDispatchKeyGuard as _ExcludeDispatchKeyGuard
 from ._dispatch_keys import _get_dispatch_stack_at as _get_dispatch_stack_at
 from ._dispatch_keys import _IncludeDispatchKeyGuard as _IncludeDispatchKeyGuard
 from ._dispatch_keys import _len_torch_dispatch_stack as _len_torch_dispatch_stack
+from ._jit import _jit_clear_class_registry as _jit_clear_class_registry
+from ._jit import _jit_get_emit_hooks as _jit_get_emit_hooks
+from ._jit import _jit_set_emit_hooks as _jit_set_emit_hooks
 
 __all__ = [
     "DisableTorchFunction",

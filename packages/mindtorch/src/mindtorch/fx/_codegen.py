@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import re
 import types
+import typing
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,9 +25,6 @@ __all__ = ["CodeGen", "PythonCode", "format_target"]
 
 #: Before the lines of a node, with its place in the graph; `Graph.on_generate_code` sees them.
 _MARK = "# COUNTER: "
-_NAMES_OF_ORIGINS = {
-    list: list, dict: dict, set: set, frozenset: frozenset, tuple: tuple,
-}  # fmt: skip
 
 
 @dataclass
@@ -377,9 +375,13 @@ def _type_text(writing: _Writing, of: Any) -> str:
     if isinstance(of, types.UnionType):
         return "|".join(_type_text(writing, part) for part in of.__args__)
     origin = getattr(of, "__origin__", None)
+    if of is ...:
+        return writing.add_global("_", of)
     if origin is None:
         return writing.add_global(type_repr(of), of)
-    shown = of.__origin__ if isinstance(of, types.GenericAlias) else _NAMES_OF_ORIGINS.get(origin, origin)
+    # ``typing.List[int]`` is written as that, ``list[int]`` as this.
+    named = isinstance(origin, type) and hasattr(of, "__args__") and not isinstance(of, types.GenericAlias)
+    shown = getattr(typing, getattr(of, "_name", None) or "", origin) if named else origin
     base = writing.add_global(type_repr(shown), shown)
     parts = [_type_text(writing, part) for part in getattr(of, "__args__", ())]
     return f"{base}[{','.join(parts)}]" if parts else base

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, namedtuple
 from collections.abc import Callable
 from typing import Any
 
@@ -48,7 +48,7 @@ def _parts(value: Any, spec: TreeSpec) -> list[Any]:
     # By what the description says it is: the value may be a proxy, when generated code is traced again.
     if kind in (dict, OrderedDict):
         return [value[key] for key in spec.context]
-    if kind is list or isinstance(kind, type) and issubclass(kind, tuple):
+    if kind in (list, namedtuple) or isinstance(kind, type) and issubclass(kind, tuple):
         return [value[i] for i in range(spec.num_children)]
     parts, _ = _taken_apart(value)
     return parts

@@ -14,6 +14,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from mt_core import Tensor, pytree
+from mt_core.api.signatures import LazySignature
 from mt_core.pytree.nodes import is_namedtuple_instance
 from mt_nn import Module, Parameter, Sequential
 
@@ -233,7 +234,7 @@ class Tracer(TracerBase):
         concrete_args: dict[str, Any] | tuple[Any, ...] | None = None,
     ) -> tuple[Any, list[Any]]:
         """The function to run and its arguments: a proxy for each parameter that has no fixed value."""
-        fn_for_analysis: Any = inspect.unwrap(root_fn)
+        fn_for_analysis: Any = _plain(inspect.unwrap(root_fn))
         code = fn_for_analysis.__code__
         total = code.co_argcount + code.co_kwonlyargcount
         names = list(code.co_varnames)
@@ -245,6 +246,8 @@ class Tracer(TracerBase):
             args.append(self.root)
         own_names = names[skipped:total]
         if isinstance(concrete_args, tuple):
+            if code.co_flags & inspect.CO_VARARGS:
+                return root_fn, [*args, *self._positions(concrete_args)]
             if len(own_names) != len(concrete_args):
                 raise RuntimeError(
                     f"Tracing expected {len(own_names)} arguments but got {len(concrete_args)} concrete arguments"
@@ -266,6 +269,14 @@ class Tracer(TracerBase):
         if any(not child.is_leaf() for child in in_spec.children()):
             return self._flattening(root_fn, names[:total], in_spec), flat_args
         return root_fn, args
+
+    def _positions(self, concrete_args: tuple[Any, ...]) -> list[Proxy]:
+        """An input for each argument of a function that takes any number of them."""
+        if not all(isinstance(value, PHBase) for value in concrete_args):
+            raise NotImplementedError(
+                "torch.fx: fixed values of *args are not supported by mindtorch; give PH for each."
+            )
+        return [self.create_proxy("placeholder", f"input_{i}", (), {}) for i in range(len(concrete_args))]
 
     def _flattening(self, root_fn: Any, names: list[str], in_spec: pytree.TreeSpec) -> Any:
         """A function of the leaves of nested inputs that gives the leaves of the output."""
@@ -425,8 +436,8 @@ def _tensors_of(module: Module, prefix: str) -> Iterator[tuple[str, Tensor]]:
 
 
 def _plain(fn: Any) -> FunctionType:
-    if isinstance(fn, FunctionType):
-        return fn
+    if isinstance(fn, FunctionType) and not isinstance(fn.__dict__.get("__signature__"), LazySignature):
+        return fn  # and no operator, which is built in
     raise AssertionError(f"Expected FunctionType, got {type(fn)}")
 
 

@@ -48,13 +48,13 @@ def _schemas_of(op: Any) -> list[Any]:
     if hasattr(op, "_schema"):
         return [op._schema]
     if not hasattr(op, "overloads"):
-        op = _packet_of(op)
+        op = packet_of(op)
         if op is None:
             return []
     return [getattr(op, name)._schema for name in op.overloads()]
 
 
-def _packet_of(op: Any) -> Any:
+def packet_of(op: Any) -> Any:
     """The operator of ``torch.ops.aten`` that a function is."""
     import mindtorch as torch  # lazy: it must be complete
 
@@ -65,7 +65,8 @@ def _packet_of(op: Any) -> Any:
     if not path.startswith(("torch.", "_operator.")):
         return None
     name = _OF_OPERATORS.get(path, path.rpartition(".")[2])
-    return getattr(torch.ops.aten, name, None) if hasattr(torch.ops.aten, name) else None
+    packet = getattr(torch.ops.aten, name, None)
+    return packet if hasattr(packet, "overloads") else None
 
 
 _OF_OPERATORS = {

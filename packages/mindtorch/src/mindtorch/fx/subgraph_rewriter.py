@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from mt_nn import Module
+
 from ._symbolic_trace import symbolic_trace
 from .graph import Graph
 from .graph_module import GraphModule
@@ -106,7 +108,7 @@ def _replace_pattern(
         made = common if common is not None else replacement_callback(match, graph, pattern_graph)
         replaced.append(_replace(graph, match, made, changed))
     gm.recompile()
-    if isinstance(replacement, GraphModule):
+    if isinstance(replacement, Module):
         _replace_attributes(gm, replacement)
     elif common is not None and common.owning_module is not None:
         _replace_attributes(gm, common.owning_module)
@@ -153,7 +155,6 @@ def _first_user(graph: Graph, match: InternalMatch, inner: list[Node]) -> Node:
 
 def _replace_attributes(gm: GraphModule, replacement: Any) -> None:
     """Give a module the submodules and tensors that its graph has from a replacement, and remove those unused."""
-    gm.delete_all_unused_submodules()
     for node in gm.graph.nodes:
         if node.op not in ("call_module", "get_attr"):
             continue
@@ -166,6 +167,7 @@ def _replace_attributes(gm: GraphModule, replacement: Any) -> None:
                 "the referenced attribute does not exist in the replacement GraphModule"
             )
         _give(gm, node.target, copy.deepcopy(value))
+    gm.delete_all_unused_submodules()
     gm.graph.lint()
 
 

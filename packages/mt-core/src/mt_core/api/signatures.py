@@ -16,6 +16,7 @@ from typing import Any
 
 from ..dispatch.registry import PACKETS, Packet
 from ..schema import MISSING
+from ..tensor import Tensor
 from .binder import OldSignature, Parameter, Signature, signatures_of
 
 __all__ = ["LazyMethodSignature", "LazySignature", "sign", "widest_signature"]
@@ -89,7 +90,7 @@ def widest_signature(packet: Packet, method: bool) -> inspect.Signature:
     widest = max((form.positional for form in forms), key=len, default=[])
     for position, p in enumerate(widest):
         default = inspect.Parameter.empty if position < required else _default(p)
-        parameters.append(inspect.Parameter(_identifier(p.name), kind, default=default))
+        parameters.append(inspect.Parameter(_identifier(p.name), kind, default=default, annotation=_annotation(p)))
     seen = {p.name for p in parameters}
     options = {_identifier(p.name): _default(p) for form in forms for p in form.parameters if p.kwarg_only}
     options |= {"out": None} if any(form.out is not None for form in forms) else {}
@@ -109,6 +110,11 @@ def _current_forms(packet: Packet, method: bool) -> list[Signature]:
 
 def _default(parameter: Parameter) -> Any:
     return None if parameter.default is MISSING else parameter.default
+
+
+def _annotation(parameter: Parameter) -> Any:
+    """The class of a tensor argument; those of others are told by the forms that the docstring lists."""
+    return Tensor if parameter.argument.type == "Tensor" else inspect.Parameter.empty
 
 
 def _identifier(name: str) -> str:

@@ -1,8 +1,13 @@
 """Functions of neural networks: the counterparts of the modules that keep no state."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import mt_core as mt
+from mt_core.overrides import handle_torch_function as handle_torch_function
+from mt_core.overrides import has_torch_function as has_torch_function
+from mt_core.overrides import has_torch_function_unary as has_torch_function_unary
+from mt_core.overrides import has_torch_function_variadic as has_torch_function_variadic
 from mt_core.overriding import overridable as _overridable
 
 from .. import _reduction as _Reduction  # noqa: F401 - read as torch.nn.functional._Reduction
@@ -338,10 +343,16 @@ __all__ = [
 #: Written in other functions of this module, which overrides are told of.
 _NOT_TOLD = ("sigmoid", "tanh", "upsample", "upsample_bilinear", "upsample_nearest")
 
+
+def _must_ask(values: Iterable[Any]) -> bool:
+    """Whether overrides are asked: by a name of this module, which tracers exchange to look into functions."""
+    return has_torch_function(values)
+
+
 for _name, _function in [(name, value) for name, value in globals().items() if name in __all__]:
     _function.__module__ = __name__  # pickles name a function by the module that users import it from
     if _name not in _NOT_TOLD:
-        globals()[_name] = _overridable(_function)
+        globals()[_name] = _overridable(_function, _must_ask)
 del _name, _function
 _threshold = threshold  # what PyTorch calls it where it is defined
 

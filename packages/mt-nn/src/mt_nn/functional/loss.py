@@ -4,8 +4,6 @@ Every loss takes `reduction`: ``"none"`` returns all terms, ``"mean"`` their mea
 `size_average` and `reduce` are its former spelling.
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 from typing import TYPE_CHECKING
@@ -112,7 +110,7 @@ def linear_cross_entropy(
     reduction: str = "mean",
     ignore_index: int | None = None,
     label_smoothing: float = 0.0,
-    options: LinearCrossEntropyOptions | None = None,
+    options: "LinearCrossEntropyOptions | None" = None,
 ) -> Tensor:
     """`cross_entropy` of a linear map's output.
 

@@ -4,4 +4,7 @@ from __future__ import annotations
 
 from ..._lazy import lazy_submodules
 
-__getattr__, __dir__ = lazy_submodules(__name__, "proxy_tensor")
+__getattr__, __dir__ = lazy_submodules(
+    __name__,
+    """const_fold proxy_tensor rewriter""",
+)

@@ -1,0 +1,1 @@
+"""``torch.fx.passes.dialect``: changes of graphs of certain operators."""

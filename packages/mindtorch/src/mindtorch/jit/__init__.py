@@ -1,0 +1,84 @@
+"""``torch.jit``: what it decorates stays Python, and `trace` replays what a program did to tensors.
+
+There is no TorchScript: no compiler, no graphs of its own, and no archives. Marks can be read; `script` gives modules
+and functions of PyTorch's classes that run the Python they were made of. `docs/jit.md` is about it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypeVar
+
+from .._jit_internal import _drop as _drop
+from .._jit_internal import _isinstance as _isinstance
+from .._jit_internal import _overload as _overload
+from .._jit_internal import _overload_method as _overload_method
+from .._jit_internal import export, ignore, is_scripting, unused
+from .._unsupported import unsupported_class, unsupported_function
+from ..futures import Future
+from . import _recursive as _recursive
+from . import _state as _state
+from ._async import fork, wait
+from ._freeze import freeze, optimize_for_inference
+from ._fuser import fuser as fuser
+from ._fuser import optimized_execution as optimized_execution
+from ._fuser import set_fusion_strategy as set_fusion_strategy
+from ._script import Attribute, ScriptFunction, ScriptModule, interface, script
+from ._script import Error as Error
+from ._script import RecursiveScriptModule as RecursiveScriptModule
+from ._script import ScriptWarning as ScriptWarning
+from ._script import script_method as script_method
+from ._serialization import load, save
+from ._trace import TopLevelTracedModule as TopLevelTracedModule
+from ._trace import TracedModule as TracedModule
+from ._trace import TracerWarning as TracerWarning
+from ._trace import TracingCheckError as TracingCheckError
+from ._trace import is_tracing, script_if_tracing, trace, trace_module
+
+__all__ = [
+    "Attribute",
+    "CompilationUnit",
+    "Error",
+    "Final",
+    "Future",
+    "ScriptFunction",
+    "ScriptModule",
+    "annotate",
+    "export",
+    "export_opnames",
+    "fork",
+    "freeze",
+    "ignore",
+    "interface",
+    "is_scripting",
+    "is_tracing",
+    "isinstance",
+    "load",
+    "optimize_for_inference",
+    "save",
+    "script",
+    "script_if_tracing",
+    "set_fusion_strategy",
+    "strict_fusion",
+    "trace",
+    "trace_module",
+    "unused",
+    "wait",
+]
+
+T = TypeVar("T")
+
+_REMEDY = "Write the functions in Python, and decorate them with torch.jit.script where a program asks for it."
+CompilationUnit = unsupported_class("torch.jit.CompilationUnit", _REMEDY)
+RecursiveScriptClass = unsupported_class("torch.jit.RecursiveScriptClass", _REMEDY)
+export_opnames = unsupported_function("torch.jit.export_opnames", "There are no operators of TorchScript to be named.")
+strict_fusion = unsupported_class("torch.jit.strict_fusion", "There is no compiler that fuses.")
+
+
+def annotate(the_type: Any, the_value: T) -> T:
+    """The value; the type is for TorchScript."""
+    return the_value
+
+
+def isinstance(obj: Any, target_type: Any) -> bool:
+    """``isinstance`` for types with parameters, such as ``list[int]``, of which the parameters are not looked at."""
+    return _isinstance(obj, target_type)

@@ -1,0 +1,227 @@
+"""Passes over graphs: what they change is what they say, and the values stay."""
+
+from __future__ import annotations
+
+import operator
+
+import pytest
+
+import mindtorch as torch
+from mindtorch import fx, nn
+from mindtorch.fx.experimental import const_fold
+from mindtorch.fx.experimental.rewriter import RewritingTracer
+from mindtorch.fx.passes import tools_common
+from mindtorch.fx.passes.dialect.common.cse_pass import CSEPass, get_CSE_banned_ops
+from mindtorch.fx.passes.infra.pass_base import PassBase, PassResult
+from mindtorch.fx.passes.infra.pass_manager import PassManager, pass_result_wrapper, this_before_that_pass_constraint
+
+
+class Constants(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Parameter(torch.randn(2)), nn.Parameter(torch.randn(2))
+        self.linear = nn.Linear(2, 2)
+
+    def forward(self, x, y):
+        a = self.a + self.b
+        return x - a * y + self.a * 2 + self.b + self.linear(self.b) + torch.rand_like(x) * 0
+
+
+def test_what_depends_on_no_input_is_computed_once():
+    module = Constants()
+    folded = const_fold.split_const_subgraphs(module)
+    x, y = torch.randn(2), torch.randn(2)
+    assert torch.equal(folded(x, y), module(x, y))
+    assert [n.target for n in folded.graph.nodes if n.op == "get_attr"] == ["b", "_FX_CONST_FOLDED_ATTRS"]
+    assert [n.name for n in folded.const_subgraph_module.graph.output_node().args[0]] == ["add", "mul_1", "linear"]
+    with torch.no_grad():
+        module.a.zero_()
+    assert not torch.equal(folded(x, y), module(x, y))  # it was computed before
+    with pytest.raises(AssertionError, match="already been run"):
+        folded.run_folding()
+
+
+def test_random_numbers_and_chosen_nodes_are_not_folded():
+    graph = fx.Graph()
+    x, drawn = graph.placeholder("x"), graph.call_function(torch.rand, (2,))
+    drawn = graph.call_function(torch.nn.functional.dropout, (graph.call_method("bernoulli", (drawn,)),))
+    graph.output(graph.call_function(torch.add, (x, drawn)))
+    folded = const_fold.split_const_subgraphs(fx.GraphModule({}, graph))
+    assert folded.const_subgraph_module is None
+    assert len({tuple(folded(torch.zeros(2)).tolist()) for _ in range(20)}) > 1
+    kept = const_fold.split_const_subgraphs(Constants(), lambda node: node.target in (operator.add, "linear"))
+    assert [n.target for n in kept.const_subgraph_module.graph.nodes if n.op == "call_function"] == [operator.mul]
+
+
+def _counted(function, banned=None):
+    traced = fx.symbolic_trace(function)
+    result = CSEPass(banned)(traced)
+    x = torch.randn(2, 2)
+    assert torch.equal(result.graph_module(x.clone()), function(x.clone()))
+    assert result.modified == (len(result.graph_module.graph.nodes) < len(traced.graph.nodes))
+    assert not CSEPass(banned)(result.graph_module).modified
+    return len(traced.graph.nodes) - len(result.graph_module.graph.nodes)
+
+
+@pytest.mark.parametrize(
+    ("function", "fewer"),
+    [
+        (lambda x: x.cos() + x.cos(), 1),
+        (lambda x: x.cos().sin() + x.cos().sin(), 2),
+        (lambda x: x.sum(dim=[0, 1]) + x.sum(dim=[0, 1]), 1),
+        (lambda x: x.sum(dim=(0, 1)) + x.sum(dim=[0, 1]), 0),
+        (lambda x: x * 1 + x * 1.0 + x * True, 0),
+        (lambda x: torch.relu(x[:, 0]) + torch.relu(x[:, 0]), 2),
+        (lambda x: x.add_(1) + x.add_(1), 0),
+        (lambda x: torch.relu_(x) + torch.relu_(x), 0),
+        (lambda x: torch.bitwise_not(x > 0) & torch.bitwise_not(x > 0), 2),
+        (lambda x: torch.exp(x, out=x) + torch.exp(x, out=x), 0),
+        (lambda x: torch.add(x, 1, alpha=2) + torch.add(x, 1, alpha=3), 0),
+    ],
+)
+def test_what_is_computed_twice_is_computed_once(function, fewer):
+    assert _counted(function) == fewer
+
+
+def test_random_and_banned_operators_are_not_shared():
+    def drawn(x):
+        return torch.rand_like(x) - torch.rand_like(x) + torch.nn.functional.dropout(x) - torch.nn.functional.dropout(x)
+
+    traced = fx.symbolic_trace(drawn)
+    assert not CSEPass(get_CSE_banned_ops())(traced).modified
+    graph = fx.Graph()
+    x = graph.placeholder("x")
+    for _ in range(2):
+        graph.call_function(operator.iadd, (x, 1))
+    assert not CSEPass()(fx.GraphModule({}, graph)).modified
+    ones = [graph.call_function(torch.ops.aten.add.Tensor, (x, 1)) for _ in range(2)]
+    graph.output(tuple(ones))
+    module = fx.GraphModule({}, graph)
+    assert CSEPass()(module).modified
+    assert not CSEPass({torch.ops.aten.add})(module).modified
+
+
+class Doubling(PassBase):
+    def call(self, graph_module):
+        nodes = graph_module.graph.find_nodes(op="call_function", target=torch.add)
+        for node in nodes:
+            node.target = torch.mul
+        return PassResult(graph_module, bool(nodes))
+
+
+def _without_result(graph_module):
+    for node in graph_module.graph.find_nodes(op="call_function", target=torch.mul):
+        node.target = torch.sub
+
+
+def test_passes_run_until_nothing_changes():
+    traced = fx.symbolic_trace(lambda x: torch.add(x, x))
+    result = PassManager([Doubling()], steps=5)(traced)
+    assert result.modified
+    assert "torch.mul" in result.graph_module.code
+    assert not PassManager([Doubling()])(traced).modified
+    with pytest.raises(Exception, match="the 'Doubling' pass|'_without_result' pass") as told:
+        PassManager([_without_result])(traced)
+    assert "pass_result_wrapper" in str(told.value.__cause__)
+    assert "torch.sub" in PassManager([pass_result_wrapper(_without_result)])(traced).graph_module.code
+
+
+def test_passes_stand_in_the_order_that_is_asked_for():
+    passes = [lambda gm, i=i: PassResult(gm, False) for i in range(4)]
+    first, _, _, last = passes
+    manager = PassManager(list(passes), [this_before_that_pass_constraint(last, first)])
+    with pytest.raises(RuntimeError, match="pass schedule constraint violated"):
+        manager.validate_constraints()
+    manager.solve_constraints()
+    assert manager.passes.index(last) < manager.passes.index(first)
+    manager.add_constraint(this_before_that_pass_constraint(first, last))
+    with pytest.raises(RuntimeError, match="Circular dependency"):
+        manager.solve_constraints()
+    with pytest.raises(TypeError, match="only take in one variable"):
+        manager.add_checks(lambda a, b: None)
+
+
+def _disordered():
+    traced = fx.symbolic_trace(lambda x: torch.relu(torch.neg(x) + 1) * 2)
+    nodes = list(traced.graph.nodes)
+    nodes[-2].prepend(nodes[1])  # neg stands behind what uses it
+    return traced
+
+
+@pytest.mark.parametrize("sort", [tools_common.legalize_graph, tools_common.stable_topological_sort])
+def test_nodes_stand_behind_what_they_use(sort):
+    traced = _disordered()
+    with pytest.raises(RuntimeError):
+        traced.graph.lint()
+    sorted_module = sort(traced)
+    sorted_module.graph.lint()
+    sorted_module.recompile()
+    assert torch.equal(sorted_module(-torch.ones(2)), torch.full((2,), 4.0))
+
+
+def test_targets_have_names():
+    traced = fx.symbolic_trace(nn.Sequential(nn.Linear(1, 1), nn.ReLU()))
+    modules = dict(traced.named_modules())
+    names = [tools_common.get_node_target(modules, n) for n in traced.graph.nodes if n.op == "call_module"]
+    assert [name.rpartition(".")[2] for name in names] == ["Linear", "ReLU"]
+
+
+def test_asserts_are_steps_when_programs_are_rewritten():
+    class Checked(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.ones(1))
+
+        def forward(self, x, limit):
+            y: torch.Tensor = x * self.weight
+            assert limit > 2, "too small"
+            return y
+
+    tracer = RewritingTracer()
+    graph = tracer.trace(Checked())
+    traced = fx.GraphModule(tracer.root, graph)
+    assert "torch._assert(gt, 'too small')" in traced.code
+    assert traced(torch.ones(1), 3).item() == 1
+    with pytest.raises(AssertionError, match="too small"):
+        traced(torch.ones(1), 1)
+    assert [n.type for n in traced.graph.find_nodes(op="call_function", target=operator.mul)] == [torch.Tensor]
+
+
+def test_rewritten_functions_keep_closures_defaults_and_decorators():
+    scale = 3
+
+    def wrapper(function):
+        return lambda x, by=2: function(x, by) + 1
+
+    @wrapper
+    def decorated(x, by=2):
+        assert x.sum() > 0
+        return x * scale * by
+
+    def plain(x, by=2):
+        assert x.sum() > 0
+        return x * scale * by
+
+    for function in (plain,):
+        tracer = RewritingTracer()
+        graph = tracer.trace(function)
+        assert fx.GraphModule(tracer.root, graph)(torch.ones(1)).item() == 6
+        with pytest.raises(AssertionError):
+            fx.GraphModule(tracer.root, graph)(-torch.ones(1))
+    assert decorated(torch.ones(1)).item() == 7
+
+
+def test_overloads_are_steps_where_they_are_given_proxies():
+    traced = fx.symbolic_trace(lambda x: torch.ops.aten.add.Tensor(torch.ops.aten.relu(x), 1))
+    assert [n.target for n in traced.graph.nodes if n.op == "call_function"] == [
+        torch.ops.aten.relu, torch.ops.aten.add.Tensor,
+    ]  # fmt: skip
+    assert torch.equal(traced(-torch.ones(2)), torch.ones(2))
+
+
+def test_functions_of_nn_look_at_the_name_that_tracers_exchange(monkeypatch):
+    functional = torch.nn.functional
+    assert "dropout" in fx.symbolic_trace(lambda x: functional.dropout(x, 0.5)).code
+    monkeypatch.setattr(functional, "has_torch_function", lambda values: False)
+    with pytest.raises(fx.proxy.TraceError, match="control flow"):
+        fx.symbolic_trace(functional.dropout)
