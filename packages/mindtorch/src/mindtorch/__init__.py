@@ -89,6 +89,7 @@ _EXPORTS = {
         set_autocast_cpu_enabled set_autocast_dtype set_autocast_enabled set_autocast_gpu_dtype""",
     "mt_autograd.anomaly_mode": "is_anomaly_check_nan_enabled is_anomaly_enabled",
     "mt_core.functional_removed": "eig lstsq matrix_rank solve symeig",
+    "mt_core.pipeline.context": "pipeline",
     "mt_core.printing": "set_printoptions",
     "mt_core.interop": "as_tensor asarray from_dlpack from_numpy frombuffer to_dlpack",
     "mt_core.random": """Generator default_generator get_rng_state initial_seed manual_seed seed set_rng_state

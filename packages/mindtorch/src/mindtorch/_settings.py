@@ -4,6 +4,7 @@ import warnings
 
 from mt_core.deprecation import Once
 from mt_core.determinism import DETERMINISM
+from mt_core.state import settle
 
 __all__ = [
     "are_deterministic_algorithms_enabled",
@@ -45,6 +46,7 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
         raise TypeError(
             f"_set_deterministic_algorithms(): argument 'warn_only' must be bool, not {type(warn_only).__name__}"
         )
+    settle()
     DETERMINISM.enabled, DETERMINISM.warn_only = mode, warn_only
 
 

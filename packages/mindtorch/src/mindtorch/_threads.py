@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from mt_core.state import settle
+
 __all__ = [
     "get_num_interop_threads",
     "get_num_threads",
@@ -75,6 +77,7 @@ def set_num_threads(int: int) -> None:  # PyTorch's own name for it
         When it is no whole number, or none above 0.
     """
     number = _thread_count("set_num_threads", int)
+    settle()
     blas = _blas()
     if blas is not None:
         blas.set(number)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from mt_core.api import _functions as ops
 from mt_core.deprecation import warn_once
 from mt_core.overriding import asking, handed_over_from_python, must_ask
-from mt_core.state import tls
+from mt_core.state import settle, tls, unqueued
 from mt_core.tensor import Tensor
 from mt_core.transforms.batched import batched, lanes_of
 from mt_core.transforms.vmap import VmapInterpreter
@@ -65,6 +65,7 @@ def backward(
     RuntimeError
         In PyTorch's words: for tensors that do not require grad, gradients of the wrong shape, a graph already freed.
     """
+    settle()
     if tls.transforms:
         raise RuntimeError(
             "backward() called inside a functorch transform. This is not supported, please use functorch.grad or "
@@ -127,6 +128,7 @@ def grad(
     RuntimeError
         As `backward`; and for an unused input.
     """
+    settle()
     if materialize_grads:
         if allow_unused is False:
             raise ValueError(
@@ -254,7 +256,8 @@ def make_gradients(outputs: Sequence[Any], grads: Sequence[Any], *, batched: boo
     """
     if len(grads) != len(outputs):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(grads)} gradients")
-    return [_gradient_for(i, output, g, batched) for i, (output, g) in enumerate(zip(outputs, grads, strict=True))]
+    with unqueued():
+        return [_gradient_for(i, output, g, batched) for i, (output, g) in enumerate(zip(outputs, grads, strict=True))]
 
 
 def _gradient_for(index: int, output: Any, grad: Any, batched: bool) -> Any:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mt_core.keys import BACKEND_MASK
+from mt_core.state import unqueued
 from mt_core.streams import joined_streams
 from mt_core.tensor import Tensor
 from mt_core.thread_state import carried_over, in_another_thread
@@ -286,7 +287,7 @@ def run_backward(
     targets: Sequence[Edge] | None = None, accumulate: bool = True,
 ) -> list[Any]:  # fmt: skip
     """Run the graph from `roots`; the gradients of `targets` unless they are accumulated (see `GraphTask`)."""
-    with recording(create_graph), joined_streams:
+    with unqueued(), recording(create_graph), joined_streams:
         task = GraphTask(roots, grads, retain_graph, targets, accumulate)
         deep = _tasks.depth >= _DEEPEST and is_multithreading_enabled()
         return in_another_thread(task.run) if deep else task.run()

@@ -13,7 +13,7 @@ from typing import Any
 from mt_core.autograd_state import AutogradState, Creation, is_grad_enabled, no_grad
 from mt_core.cell import cell_of
 from mt_core.keys import MULTI_VIEW, NO_GRAD_VIEW
-from mt_core.state import tls
+from mt_core.state import tls, unqueued
 from mt_core.tensor import Tensor
 from mt_core.tensor_types import tensors_in
 
@@ -362,7 +362,8 @@ def recorded_function(cls: "type[Function]", args: tuple[Any, ...], forward: Cal
         What computes the outputs from the arguments, before ``setup_context``; None where the function's own forward
         takes the context.
     """
-    run, is_single = _run(cls, args, forward)
+    with unqueued():
+        run, is_single = _run(cls, args, forward)
     run.ctx.saved_for_forward = ()
     return run.results[0] if is_single else run.results
 

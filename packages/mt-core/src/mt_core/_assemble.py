@@ -21,7 +21,7 @@ from .dispatch.dispatcher import register_layer
 from .dtypes import dtype
 from .formats import layout, memory_format
 from .interop import from_numpy
-from .keys import AUTOGRAD, FUNCTION_TRANSFORM, OF_TRANSFORM, PYTHON, TORCH_FUNCTION, TRANSFORMED
+from .keys import AUTOGRAD, FUNCTION_TRANSFORM, OF_TRANSFORM, PIPELINE, PYTHON, TORCH_FUNCTION, TRANSFORMED
 from .layers.lazy_bits import LAYERS
 from .overrides import default_torch_function
 from .overriding import MEMBERS, PLAIN, FunctionLayer, disabled_torch_dispatch, register_member
@@ -135,6 +135,7 @@ UntypedStorage.__reduce_ex__ = reduce_untyped_storage  # type: ignore[method-ass
 PLAIN.update((dtype, device, layout, memory_format, Size, slice, type(Ellipsis)))
 register_layer(AUTOGRAD, "autograd")
 register_layer(PYTHON, "python")
+register_layer(PIPELINE, "pipeline")
 for _layer in LAYERS:
     register_layer(_layer.key, _layer)
 register_layer(TORCH_FUNCTION, FunctionLayer())

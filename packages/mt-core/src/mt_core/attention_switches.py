@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .state import settle
+
 __all__ = ["IMPLEMENTATIONS", "allowed", "check_allowed", "enable", "is_enabled", "order", "set_order"]
 
 #: Implementation -> PyTorch's number of it (`torch.nn.attention.SDPBackend`).
@@ -32,6 +34,7 @@ def enable(name: str, enabled: bool) -> None:
     if not isinstance(enabled, bool):
         # PyTorch's words, which name this one whichever is set.
         raise RuntimeError(f"set_sdp_use_math expects a bool, but got {type(enabled).__name__}")
+    settle()
     _enabled[name] = enabled
 
 
@@ -47,6 +50,7 @@ def order() -> list[int]:
 
 def set_order(numbers: list[int]) -> None:
     """Prefer implementations in the given order, those left out last."""
+    settle()
     _order[:] = [*numbers, *(number for number in _order if number not in numbers)]
 
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from . import dtypes
 from .dtypes import dtype
+from .hollow import within_reach
 from .keys import AUTOGRAD, CONJUGATE, NEGATIVE
 from .plugins import discovery
 from .plugins.runtime_access import count_devices, has_part, require
@@ -89,7 +90,7 @@ def capsule_of(tensor: Any, max_version: tuple[int, int] | None = None) -> Any:
         For tensors that require grad, have lazy bits, lie where memory cannot be handed over, or have a dtype that
         DLPack lacks.
     """
-    _check_exportable(tensor)
+    _check_exportable(within_reach(tensor))
     if tensor.is_cpu:
         return host_capsule(tensor._array, tensor.dtype, max_version)
     return tensor._backend.to_dlpack(tensor._array, tensor.dtype, max_version)

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from .state import settle
+
 __all__ = [
     "dtype", "finfo", "iinfo", "from_numpy_dtype", "get_default_dtype", "promote_types", "saturated",
     "set_default_dtype",
@@ -213,6 +215,7 @@ def set_default_dtype(d: dtype) -> None:
     if not isinstance(d, dtype) or not d.is_floating_point:
         raise TypeError(f"only floating-point types are supported as the default type, got {d!r}")
     if d is not _default_dtype:
+        settle()
         _default_dtype = d
         for forget in when_default_changes:
             forget()

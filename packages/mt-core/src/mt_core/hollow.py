@@ -11,11 +11,11 @@ from typing import Any
 
 from .devices import backend_key, device
 from .dtypes import dtype as DType
-from .keys import OTHER_INDEX, STRIDED
+from .keys import OTHER_INDEX, PIPELINE, STRIDED
 from .meta_array import HollowArray, contiguous_strides
 from .tensor import Tensor
 
-__all__ = ["HollowArray", "hollow_tensor", "is_hollow", "seen_through"]
+__all__ = ["HollowArray", "hollow_tensor", "is_hollow", "seen_through", "within_reach"]
 
 
 def hollow_tensor(
@@ -46,6 +46,13 @@ def _flag_of(on: device) -> int:
 def is_hollow(tensor: Tensor) -> bool:
     """Whether a tensor has no memory of its own, not even of the meta device."""
     return isinstance(tensor._array, HollowArray)
+
+
+def within_reach(tensor: Tensor) -> Tensor:
+    """The tensor, whose memory no pipeline keeps from being read and written to."""
+    if tensor._keys & PIPELINE:
+        tensor._array.settle()
+    return tensor
 
 
 def seen_through(tensor: Tensor) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 from . import dtypes
 from .autograd_state import is_grad_enabled
 from .block import mark_exported
-from .keys import AUTOGRAD, CONJUGATE, CPU, NEGATIVE
+from .keys import AUTOGRAD, CONJUGATE, CPU, NEGATIVE, PIPELINE
 from .meta_array import HollowArray
 
 __all__ = ["exported", "host_array", "resolved"]
@@ -18,7 +18,9 @@ __all__ = ["exported", "host_array", "resolved"]
 def resolved(tensor: Any) -> Any:
     """A tensor whose array says what it reads as: itself, or a copy where conjugation or negation waits."""
     if tensor._keys & (CONJUGATE | NEGATIVE):
-        return tensor.detach().resolve_conj().resolve_neg()
+        tensor = tensor.detach().resolve_conj().resolve_neg()
+        if tensor._keys & PIPELINE:
+            tensor._array.settle()
     return tensor
 
 

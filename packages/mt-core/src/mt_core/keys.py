@@ -52,6 +52,7 @@ AUTOCAST = 1 << 19
 #: Tensors that a level of a transform made. A level takes the calls that it sees before they come by here: what does
 #: has outlived its level.
 OF_TRANSFORM = 1 << 20
+#: Tensors whose value or memory waits in a queue (`mt_core.pipeline`); a thread includes it while it puts calls off.
 PIPELINE = 1 << 21
 #: A thread includes it while it is inside of transforms of ``torch.func``: the innermost of them sees the call first.
 FUNCTION_TRANSFORM = 1 << 22
@@ -61,8 +62,8 @@ TORCH_FUNCTION = 1 << 23
 INSTRUMENTED = 1 << 24
 
 #: Tensors with one of these have no memory: whoever serves the key carries the call out on others that have. Of those
-#: with `PYTHON`, some have.
-HOLLOW = TRANSFORMED | OF_TRANSFORM
+#: with `PYTHON`, some have; those with `PIPELINE` will have it.
+HOLLOW = TRANSFORMED | OF_TRANSFORM | PIPELINE
 #: Keys that dispatch passes over without a layer; any other key without one is an error.
 TRANSPARENT = INSTRUMENTED
 

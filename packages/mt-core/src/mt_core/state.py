@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .keys import AUTOGRAD, GRAD_OFF, INFERENCE, KEY_MASK, MODE_WIDTH, WIDTH
+from .keys import AUTOGRAD, GRAD_OFF, INFERENCE, KEY_MASK, MODE_WIDTH, PIPELINE, WIDTH
 
 Triple = tuple[int, int, int]
 
@@ -142,6 +142,8 @@ class ThreadState(threading.local):
         #: The transforms of ``torch.func`` that the thread is inside of, the innermost last (`mt_core.transforms`).
         self.transforms: list[Any] = []
         self.dispatch_modes: list[Any] = []
+        #: The queue of calls that are put off (`mt_core.pipeline.queue`), None outside of pipelines.
+        self.pipeline: Any = None
         #: Keys and exclusions asked for by mode stacks, kept apart from grad mode so that either may change alone.
         self.include = 0
         self.exclude = 0
@@ -193,3 +195,31 @@ class including:
     def __exit__(self, *exc_info: object) -> None:
         tls.include = self._previous
         tls.refresh()
+
+
+# Calls that are put off
+
+
+def settle() -> None:
+    """Carry out what this thread has put off (``torch.pipeline``), because what follows changes what it would do."""
+    if tls.pipeline is not None:
+        tls.pipeline.flush()
+
+
+class unqueued:
+    """Context manager: what was put off is carried out first, and nothing is put off inside."""
+
+    __slots__ = ("_included",)
+
+    def __enter__(self) -> None:
+        self._included = 0
+        if tls.pipeline is not None:
+            tls.pipeline.flush()
+            self._included = tls.include & PIPELINE
+            tls.include &= ~PIPELINE
+            tls.refresh()
+
+    def __exit__(self, *exc_info: object) -> None:
+        if self._included:
+            tls.include |= PIPELINE
+            tls.refresh()

@@ -36,6 +36,7 @@ from .keys import (
     INFERENCE,
     META,
     NEGATIVE,
+    PIPELINE,
     STRIDED,
 )
 from .meta_array import HollowArray, contiguous_strides
@@ -243,6 +244,8 @@ class Tensor(_Members):
     def _version(self) -> int:
         if self._keys & INFERENCE:
             raise RuntimeError("Inference tensors do not track version counter.")
+        if self._keys & PIPELINE:
+            return self._array.shadow._version  # type: ignore[no-any-return]
         return 0 if self._cell is None else self._cell.version
 
     def _is_view(self) -> bool:

@@ -11,7 +11,7 @@ from .cell import Cell
 from .dispatch.dispatcher import layer_for
 from .dispatch.registry import overload
 from .dtypes import dtype, scalar_type_name
-from .hollow import is_hollow
+from .hollow import is_hollow, within_reach
 from .keys import (
     AUTOGRAD,
     BACKEND_MASK,
@@ -21,6 +21,7 @@ from .keys import (
     NO_GRAD_VIEW,
     OF_TRANSFORM,
     OTHER_INDEX,
+    PIPELINE,
     PYTHON,
     TORCH_FUNCTION,
 )
@@ -56,6 +57,8 @@ class AutogradMembers:
     @property
     def is_leaf(self) -> bool:
         """Whether it was made by the user, not by a recorded operation."""
+        if self._keys & PIPELINE:
+            return self._array.shadow.is_leaf  # type: ignore[attr-defined, no-any-return]
         state = self._autograd
         return state is None or self.grad_fn is None
 
@@ -248,8 +251,8 @@ class AutogradMembers:
         keys = self._keys
         if is_overridden(keys | tls.mode):
             return handed_over(Tensor.detach, (self,), None)
-        if keys & OF_TRANSFORM:
-            return _detach.call(self)  # it is detached at every level
+        if keys & (OF_TRANSFORM | PIPELINE):
+            return _detach.call(self)  # it is detached at every level, or when its memory is there
         cell = self._cell
         if cell is None:
             cell = self._cell = Cell(self)
@@ -263,6 +266,7 @@ class AutogradMembers:
     @property
     def data(self: Any) -> Any:
         """The same memory as a tensor without history and with a version count of its own."""
+        within_reach(self)
         alias = new_tensor(self._array, self._dtype, self._keys & ~(AUTOGRAD | FORWARD_GRAD))
         if not is_hollow(self):
             share_block(alias, self)
@@ -272,7 +276,7 @@ class AutogradMembers:
     def data(self: Any, value: Any) -> None:
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
-        refuse_rebinding(self, value)
+        refuse_rebinding(within_reach(self), within_reach(value))
         if self._keys & AUTOGRAD:
             _note_former_layout(self, value)
         rebind(self, value)
@@ -308,6 +312,7 @@ class AutogradMembers:
 
     def _switch_requires_grad(self: Any, requires_grad: bool) -> None:
         """Make a leaf require grad, or no longer."""
+        within_reach(self)
         if requires_grad:
             if not (self._dtype.is_floating_point or self._dtype.is_complex):
                 raise RuntimeError("only Tensors of floating point dtype can require gradients")

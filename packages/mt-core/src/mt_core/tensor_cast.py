@@ -18,6 +18,7 @@ from .dispatch.dispatcher import backend_for, check_written
 from .dispatch.registry import overload
 from .dtypes import dtype, scalar_type_name
 from .formats import channels_last, channels_last_3d, contiguous_format, memory_format, preserve_format, strided
+from .hollow import within_reach
 from .keys import AUTOGRAD, BACKEND_MASK, FORWARD_GRAD, INFERENCE, STRIDED
 from .layout import channels_last_strides, suggested_format
 from .meta_array import contiguous_strides
@@ -176,6 +177,7 @@ class CastMembers:
 
     def as_subclass(self: Any, cls: Any) -> Any:
         """The same tensor as an instance of a subclass, sharing memory and history."""
+        within_reach(self)
         made = object.__new__(cls)
         for slot in ("_array", "_dtype", "_autograd", "_cell", "_base"):
             setattr(made, slot, getattr(self, slot))

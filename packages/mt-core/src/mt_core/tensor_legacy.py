@@ -9,6 +9,7 @@ from typing import Any
 
 from .construct import legacy_of, refuse_other_device
 from .devices import device as Device
+from .hollow import within_reach
 from .keys import AUTOGRAD, CONJUGATE, CPU, META, NEGATIVE
 from .overriding import DisableTorchFunctionSubclass
 from .tensor import Tensor
@@ -122,7 +123,7 @@ def _map_elements(name: str, function: Callable[..., Any], self: Any, *others: A
             f"{name} of {self._dtype} or of lazily conjugated elements is not supported: take a copy of complex64"
         )
     read, written = _number_of(self._dtype), _written(self._dtype)
-    arrays = [t._array for t in tensors]
+    arrays = [within_reach(t)._array for t in tensors]
     for index in itertools.product(*map(range, self.shape)):
         arrays[0][index] = written(function(*(read(array[index]) for array in arrays)))
     return self

@@ -20,7 +20,7 @@ from mt_core.overriding import must_ask, off
 from mt_core.python_dispatch import pop_dispatch_mode as _pop_torch_dispatch_stack
 from mt_core.python_dispatch import push_dispatch_mode as _push_on_torch_dispatch_stack
 from mt_core.random.generator import Generator as Generator
-from mt_core.state import tls
+from mt_core.state import settle, tls
 from mt_core.storage import StorageBase as StorageBase
 from mt_core.tensor import Tensor as TensorBase
 
@@ -180,4 +180,5 @@ def _get_deterministic_fill_uninitialized_memory() -> bool:
 
 def _set_deterministic_fill_uninitialized_memory(mode: bool) -> None:
     """Set ``torch.utils.deterministic.fill_uninitialized_memory``."""
+    settle()
     DETERMINISM.fills_memory = mode

@@ -6,6 +6,7 @@ import sys
 from types import ModuleType
 
 from mt_core.determinism import DETERMINISM
+from mt_core.state import settle
 
 __all__ = ["fill_uninitialized_memory"]
 
@@ -25,6 +26,7 @@ class _Deterministic(ModuleType):
     def fill_uninitialized_memory(self, mode: bool) -> None:
         if not isinstance(mode, bool):
             raise RuntimeError(f"expected a bool, but got {type(mode).__name__}")
+        settle()
         DETERMINISM.fills_memory = mode
 
 

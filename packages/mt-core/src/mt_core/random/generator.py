@@ -16,6 +16,7 @@ import numpy as np
 from .. import dtypes
 from ..devices import device as Device
 from ..plugins.runtime_access import checked_index, count_devices, has_part, require
+from ..state import settle
 from ..tensor import Tensor, from_array
 from .engine import MersenneTwister
 
@@ -88,6 +89,7 @@ class Generator:
         return self
 
     def _restart(self, seed: int) -> None:
+        settle()
         self._start_seed = seed
         if self._engine is not None:
             with self._engine.lock:
@@ -104,6 +106,7 @@ class Generator:
 
     def get_state(self) -> Tensor:
         """A copy of the state: a uint8 tensor of the CPU, 5056 elements in PyTorch's layout for the CPU's streams."""
+        settle()
         return from_array(self.engine.get_state())
 
     def set_state(self, new_state: Tensor) -> None:
@@ -116,12 +119,14 @@ class Generator:
         RuntimeError
             When it is not contiguous, of another size, or no state; the generator is left as it was.
         """
+        settle()
         state = _bytes_of(new_state)
         with self.engine.lock:
             self.engine.set_state(state)
 
     def clone_state(self) -> Generator:
         """Another generator at the same point of the same stream."""
+        settle()
         twin = Generator(self._device)
         twin.engine.set_state(self.engine.get_state())
         return twin
@@ -134,11 +139,13 @@ class Generator:
         RuntimeError
             When the engine does not count, as that of the CPU.
         """
+        settle()
         self._check_counts()
         return int(self.engine.offset)
 
     def set_offset(self, offset: int) -> None:
         """Continue the seed's stream from an offset; errors as `get_offset`."""
+        settle()
         self._check_counts()
         self.engine.offset = operator.index(offset)
 

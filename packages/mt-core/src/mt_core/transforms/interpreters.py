@@ -8,7 +8,7 @@ from typing import Any
 from ..dispatch.registry import Overload
 from ..keys import AUTOGRAD, FUNCTION_TRANSFORM, OF_TRANSFORM, TRANSFORMED
 from ..plugins.protocols import CONTRACT
-from ..state import tls
+from ..state import tls, unqueued
 
 __all__ = ["FrontLayer", "Interpreter", "depth_of", "innermost", "outside", "within"]
 
@@ -37,6 +37,8 @@ class Interpreter:
         raise NotImplementedError
 
     def __enter__(self) -> Any:
+        self._unqueued = unqueued()  # what levels wrap has a value
+        self._unqueued.__enter__()
         tls.transforms.append(self)
         tls.include |= FUNCTION_TRANSFORM
         tls.refresh()
@@ -48,6 +50,7 @@ class Interpreter:
         if not tls.transforms:
             tls.include &= ~FUNCTION_TRANSFORM
         tls.refresh()
+        self._unqueued.__exit__()
 
 
 def innermost() -> Interpreter | None:

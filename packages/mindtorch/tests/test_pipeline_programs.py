@@ -1,0 +1,58 @@
+"""Random programs cannot tell that they run inside of a pipeline (`pipeline_programs`)."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import mindtorch as torch
+from mt_core.pipeline import calls
+from mt_core.testing.proofs import registered_proof
+
+from . import pipeline_programs
+from .everyday_programs import PROGRAMS
+
+registered_proof("boxed")
+
+
+@pytest.fixture(autouse=True)
+def _quiet() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+    torch.set_default_dtype(torch.float32)
+
+
+@pytest.mark.parametrize("first", range(0, 120, 20))
+def test_programs_see_what_they_see_without_a_pipeline(first: int) -> None:
+    differing = [text for seed in range(first, first + 20) if (text := pipeline_programs.difference(seed))]
+    assert differing == []
+
+
+def test_most_calls_of_the_programs_are_put_off() -> None:
+    pipelines = [pipeline_programs.outcome(seed, pipelined=True)[1] for seed in range(20)]
+    queued = sum(pipeline.queued for pipeline in pipelines)
+    assert queued > 4 * sum(pipeline.immediate for pipeline in pipelines)
+    assert queued > 3 * sum(pipeline.flushes for pipeline in pipelines)
+    assert sum(pipeline.dropped for pipeline in pipelines) > 0
+
+
+def test_a_planted_fault_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Calls carried out in another order, and states that are not restored, do not pass."""
+    monkeypatch.setattr(calls.State, "enter", lambda self: None)
+    differing = [text for seed in range(20) if (text := pipeline_programs.difference(seed))]
+    assert differing
+
+
+@pytest.mark.parametrize("device", ["cpu", "boxed"])
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+def test_programs_of_every_day_give_what_they_give_without_a_pipeline(
+    program: Callable[[str], Any], device: str
+) -> None:
+    wanted = program(device)
+    with torch.pipeline():
+        found = program(device)
+    assert repr(found) == repr(wanted)
