@@ -347,7 +347,7 @@ def test_keys_have_pytorchs_names_and_numbers() -> None:
     assert repr(keys(torch.ones(1, device="meta"))) == "DispatchKeySet(Meta, ADInplaceOrView, AutogradMeta)"
     assert keys(ONE).highestPriorityTypeId() is key.AutocastCPU
     assert keys(Wrapper(ONE)).has(key.Python)
-    assert keys(ONE) - keys(ONE) == torch._C.DispatchKeySet()
+    assert repr(keys(ONE) - keys(ONE)) == "DispatchKeySet()"
     with pytest.raises(RuntimeError, match="could not parse dispatch key: Nothing"):
         torch._C._dispatch_key_parse("Nothing")
     x = torch.ones(2, requires_grad=True)

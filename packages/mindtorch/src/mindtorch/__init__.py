@@ -52,16 +52,19 @@ _importer.install()
 
 _SUBMODULES = frozenset(
     """
-    _C _VF __future__ _dynamo _ops _subclasses _tensor _tensor_str _utils accelerator amp autograd backends compiler cpu
-    cuda distributed distributions export fft func functional futures fx hub jit library linalg masked mps mtia
-    multiprocessing nn optim overrides profiler random return_types serialization signal special storage testing
-    torch_version types utils version xpu
+    _C _VF __future__ _custom_op _custom_ops _dynamo _export _functorch _library _ops _subclasses _tensor
+    _tensor_str _utils accelerator amp autograd backends compiler cpu cuda distributed distributions export fft func
+    functional futures fx hub jit library linalg masked mps mtia multiprocessing nn optim overrides profiler random
+    return_types serialization signal special storage testing torch_version types utils version xpu
     """.split()
 )
 
 #: Module -> what PyTorch has at the top level and that module defines.
 _EXPORTS = {
     ".func": "vmap",
+    "._C._schemas": """AnyType Argument AwaitType BoolType ComplexType DeviceObjType DictType FloatType FunctionSchema
+        FutureType IntType ListType NoneType NumberType OptionalType RRefType StreamObjType StringType SymBoolType
+        SymIntType TensorType TupleType Type parse_schema""",
     "._checking": """_check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_tensor_all_with
         _check_type _check_value _check_with""",
     "._compile": "compile",

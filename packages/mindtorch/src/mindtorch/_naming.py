@@ -64,6 +64,11 @@ _ELSEWHERE = {
         "mt_core.plugins.runtime_access": "AcceleratorError OutOfMemoryError",
         "mt_core.storage_tensors": "from_file",
         "mt_core.streams": "Event Stream",
+        "mindtorch._C._schemas": "parse_schema",
+        "mt_library.function_schema": "Argument FunctionSchema",
+        "mt_library.schema_types": """AnyType AwaitType BoolType ComplexType DeviceObjType DictType FloatType FutureType
+            IntType ListType NoneType NumberType OptionalType RRefType StreamObjType StringType SymBoolType SymIntType
+            TensorType TupleType Type""",
         "mt_library.tags": "Tag",
     },
     "torch.multiprocessing": {

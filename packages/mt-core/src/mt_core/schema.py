@@ -148,6 +148,13 @@ TYPES = {
     "SymBool": "",
     **dict.fromkeys("int SymInt float bool str Scalar complex ScalarType Layout MemoryFormat".split(), "constant"),
 }  # fmt: skip
+#: C++ types -> which word to write.
+_MEANT = {
+    "int64_t": "Use `SymInt` or `int` instead of `int64_t` in an operator's schema string. `SymInt` corresponds to "
+    "c10::SymInt in C++ while `int` in schema corresponds to the int64_t type in C++.",
+    "double": "Use `float` instead of `double` in an operator's schema string. `float` in schema corresponds to the "
+    "double type in C++",
+}
 _OTHER_TYPES = frozenset(("Await", "Dict", "Future", "None", "RRef"))
 _KEYWORDS = frozenset(
     """
@@ -351,12 +358,16 @@ class Parser:
             raise self.error("a type")
         if name in _OTHER_TYPES:
             raise self.unsupported(f"arguments or results of the type {name}")
+        if name in _MEANT:
+            raise SchemaError(
+                f"\n{_MEANT[name]}:\n{self.text}\n{' ' * self.text.find(name)}{'~' * len(name)} <--- HERE\n"
+            )
         if name not in TYPES:
             raise SchemaError(
-                "unknown type specifier. Common valid schema types include Tensor, SymInt, int, float, bool, Scalar; "
+                "\nunknown type specifier. Common valid schema types include Tensor, SymInt, int, float, bool, Scalar; "
                 "for a full list, please see "
                 "https://github.com/pytorch/pytorch/blob/main/aten/src/ATen/native/README.md#func :\n"
-                f"{self.text}\n{' ' * self.text.find(name)}{'~' * len(name)} <--- HERE"
+                f"{self.text}\n{' ' * self.text.find(name)}{'~' * len(name)} <--- HERE\n"
             )
         self.at += 1
         return "int" if name == "SymInt" else name

@@ -15,7 +15,7 @@ from mt_core.tensor_types import tensors_in
 from .defaults import defaults_filled
 from .registrations import Operator
 
-__all__ = ["autograd_kernel", "check_differentiable"]
+__all__ = ["autograd_kernel", "below_autograd", "check_differentiable"]
 
 
 def check_differentiable(operator: Operator, shown: Any) -> None:
@@ -41,9 +41,21 @@ def check_differentiable(operator: Operator, shown: Any) -> None:
         )
 
 
+def below_autograd(operator: Operator) -> Callable[..., Any]:
+    """What calls an operator below autograd, with the arguments that its kernels get."""
+    overload = operator.overload
+
+    def below(*args: Any, **kwargs: Any) -> Any:
+        with excluding(AUTOGRAD):
+            return overload.call(*defaults_filled(overload.schema, args, kwargs))
+
+    return below
+
+
 def autograd_kernel(
-    operator: Operator, backward: Callable[..., Any] | None, setup_context: Callable[..., Any] | None
-) -> Callable[..., Any]:
+    operator: Operator, backward: Callable[..., Any] | None, setup_context: Callable[..., Any] | None,
+    name: str | None = None,
+) -> Callable[..., Any]:  # fmt: skip
     """A kernel for the key Autograd: runs the operator below autograd and records its backward.
 
     Parameters
@@ -54,6 +66,8 @@ def autograd_kernel(
     setup_context
         ``setup_context(ctx, inputs, output)`` saves what backward needs; with ``keyword_only_inputs`` before ``output``
         where the schema has such arguments.
+    name
+        What the nodes are called; by default after the operator.
     """
     overload = operator.overload
     keyword_only = [argument.name for argument in overload.schema.arguments if argument.kwarg_only]
@@ -83,7 +97,7 @@ def autograd_kernel(
         results = backward(ctx, *_filled(ctx._outputs, iter(grads), None))
         return None, *_flat_gradients(results if isinstance(results, tuple) else (results,), ctx._inputs)
 
-    name = f"GeneratedBackwardFor_{_dotted(operator).replace('.', '_')}"
+    name = name or f"GeneratedBackwardFor_{_dotted(operator).replace('.', '_')}"
     members = {"forward": staticmethod(forward), "backward": staticmethod(run_backward)}
     function: Any = type(name, (Function,), members)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,8 @@ def _value(schema: FunctionSchema, position: int, argument: Argument, given: dic
                 f"{schema.name}() is missing value for argument '{argument.name}'. Declaration: {schema}"
             )
         return default
+    if given[argument.name] is None and argument.is_tensor and not (argument.is_list or argument.optional):
+        return _undefined(schema, position, argument)
     value = _as_cast(argument, given[argument.name])
     try:
         converted = converter(argument, number_ok)(value)
@@ -67,10 +70,25 @@ def _value(schema: FunctionSchema, position: int, argument: Argument, given: dic
     return list(converted) if argument.is_list and converted is not None else converted
 
 
+def _undefined(schema: FunctionSchema, position: int, argument: Argument) -> None:
+    """None for a tensor: kernels of libraries are handed it, built-in operators refuse it with RuntimeError.
+
+    The arguments fit the overload (`fits`): no other one is tried.
+    """
+    if schema.name.startswith("aten::"):
+        error = RuntimeError(
+            f"Expected a proper Tensor but got None (or an undefined Tensor in C++) for argument #{position} "
+            f"'{argument.name}'"
+        )
+        error.fits = True  # type: ignore[attr-defined]
+        raise error
+
+
 def _as_cast(argument: Argument, value: Any) -> Any:
     """The value as ``torch.ops`` casts it, which takes more than functions do: bools for int, numbers for bool."""
     if argument.is_list:
-        return [_cast(argument.type, item) for item in value] if isinstance(value, (list, tuple)) else value
+        is_sequence = isinstance(value, Sequence) and not isinstance(value, (str, bytes))
+        return [_cast(argument.type, item) for item in value] if is_sequence else value
     return value if value is None and argument.optional else _cast(argument.type, value)
 
 

@@ -16,6 +16,7 @@ from . import fake
 from .autograd import autograd_kernel, check_differentiable
 from .library import Library, check_autocast, find_operator, kernel_keys
 from .ops import OpOverload, ops
+from .registrations import where_called
 from .schema_inference import infer_schema
 from .tags import Tag, as_tags
 
@@ -24,6 +25,12 @@ __all__ = ["CustomOpDef", "custom_op", "find_custom_op"]
 _log = logging.getLogger(__name__)
 
 _definitions: "dict[str, CustomOpDef]" = {}
+
+
+class ALIASING:
+    """Whether the results of custom operators are checked for memory that they share."""
+
+    checked = True
 
 
 def custom_op(
@@ -118,6 +125,7 @@ class CustomOpDef:
             tags = (*tags, compliant)
         self._lib.define(f"{name}{schema}", tags=tags)
         self._operator = find_operator(self._qualname)
+        self._refuse_keyword_only_tensors()
         packet_name, _, overload_name = name.partition(".")
         self._opoverload: OpOverload = getattr(
             getattr(getattr(ops, namespace), packet_name), overload_name or "default"
@@ -127,6 +135,14 @@ class CustomOpDef:
         self._recorded = autograd_kernel(self._operator, self._run_backward, self._set_context)
         self._lib.impl(name, self._run_recorded, "Autograd")
         _definitions[self._qualname] = self
+
+    def _refuse_keyword_only_tensors(self) -> None:
+        if any(argument.is_tensor and argument.kwarg_only for argument in self._arguments):
+            self._lib._destroy()
+            raise NotImplementedError(
+                "custom_op with kwarg-only Tensor args. Please make your tensors not kwarg-only. Got: "
+                f"{str(self._operator.schema).partition('::')[2]}"
+            )
 
     @property
     def _qualname(self) -> str:
@@ -175,6 +191,8 @@ class CustomOpDef:
 
     def _check_aliases(self, arguments: Sequence[Any], result: Any) -> None:
         """Refuse outputs that share memory with an input or with each other."""
+        if not ALIASING.checked:
+            return
         seen = {_address(tensor) for tensor in tensors_in(list(arguments))}
         for tensor in tensors_in(result):
             address = _address(tensor)
@@ -214,6 +232,7 @@ class CustomOpDef:
     def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
         """Register what the operator returns for meta tensors: same arguments, empty results of the right shape."""
         self._abstract_fn = fake.as_kernel(self._qualname, fn)
+        self._operator.fake = fn, where_called(2)
         return fn
 
     @fake.marked

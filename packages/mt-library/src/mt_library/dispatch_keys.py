@@ -9,8 +9,8 @@ from mt_core.keys import AUTOGRAD, BACKENDS, CPU, CUDA, GRAD_OFF, META, NPU, PRI
 from mt_core.state import mode_triple
 
 __all__ = [
-    "ANY_DEVICE", "AUTOGRAD_OF_ALL", "COMPOSITE", "check_key", "core_keys", "has_device_kernel", "is_key",
-    "key_of_device_type", "keys_by_priority",
+    "ANY_DEVICE", "AUTOGRAD_OF_ALL", "COMPOSITE", "check_key", "core_keys", "has_device_kernel", "is_device_key",
+    "is_key", "key_of_device_type", "keys_by_priority",
 ]  # fmt: skip
 
 #: The key of kernels written in other operators: they differentiate by their parts.
@@ -70,6 +70,11 @@ def is_key(name: str) -> bool:
     """Whether a word is a dispatch key, here or in PyTorch."""
     known = name in (COMPOSITE, ANY_DEVICE, AUTOGRAD_OF_ALL) or name in _KEYS_WITHOUT_SLOT or name in _FOREIGN
     return known or _names_backend(name.removeprefix(AUTOGRAD_OF_ALL), name.startswith(AUTOGRAD_OF_ALL))
+
+
+def is_device_key(name: str) -> bool:
+    """Whether a key is one of a device's kernels."""
+    return name in _FOREIGN or name in _BACKEND_NAMES.values() or name == THIRD_PARTY
 
 
 def _names_backend(name: str, of_autograd: bool) -> bool:

@@ -163,16 +163,18 @@ class Library:
             raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
         if with_keyset:
             raise NotImplementedError("Library.impl(with_keyset=True): kernels are not given dispatch key sets here")
-        key = dispatch_key or self.dispatch_key or COMPOSITE
+        key = getattr(dispatch_key, "name", dispatch_key) or self.dispatch_key or COMPOSITE
+        if self.dispatch_key and key != self.dispatch_key:
+            raise RuntimeError(
+                f'impl("{op_name}", ...): Explicitly provided dispatch key ({key}) is inconsistent with the dispatch '
+                f"key of the enclosing TORCH_LIBRARY_{self.kind} block ({self.dispatch_key}).  Please declare a "
+                f"separate TORCH_LIBRARY_{self.kind} block for this dispatch key and move your impl() there. "
+            )
         check_key(key)
         name = op_name.name() if isinstance(op_name, OpOverload) else op_name
         operator = find_operator(name if "::" in name else f"{self.ns}::{name}")
-        if key == "Meta" and operator.kernel(COMPOSITE) is not None:
-            raise RuntimeError(
-                f"We should not register a meta kernel directly to the operator '{name}', because it has a "
-                "CompositeImplicitAutograd kernel in core. Instead we should let the operator decompose, and ensure "
-                "that we have meta kernels for the base ops that it decomposes into."
-            )
+        if key == "Meta":
+            self._refuse_parts(operator)
         self._enter(operator, key, fn, allow_override)
 
     def register_rule(self, name: str, cls: type, rule: Callable[..., Any]) -> None:
@@ -189,11 +191,24 @@ class Library:
     ) -> None:
         """Register a fake implementation, which may call `get_ctx`."""
         operator = find_operator(op_name if "::" in op_name else f"{self.ns}::{op_name}")
-        if operator.kernel("Meta") is not None and not allow_override:
+        self._refuse_parts(operator)
+        if operator.fake is not None and not allow_override:
             raise RuntimeError(
-                f"register_fake(...): the operator {operator.schema.name} already has a fake impl registered."
+                f"register_fake(...): the operator {operator.schema.name} already has a fake impl registered at "
+                f"{operator.fake[1]}."
             )
+        operator.fake = fn, registrations.where_called(_stacklevel + 1)
         self._enter(operator, "Meta", as_kernel(operator.schema.name, fn), replace=True)
+
+    @staticmethod
+    def _refuse_parts(operator: Operator) -> None:
+        """Refuse an operator that is written in others, which tell what it gives, with RuntimeError."""
+        if operator.kernel(COMPOSITE) is not None:
+            raise RuntimeError(
+                f"We should not register a meta kernel directly to the operator '{operator.overload.qualified_name}', "
+                "because it has a CompositeImplicitAutograd kernel in core. Instead we should let the operator "
+                "decompose, and ensure that we have meta kernels for the base ops that it decomposes into."
+            )
 
     def fallback(self, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False) -> None:
         """Refuse: a kernel for all operators of a key at once has no place here.

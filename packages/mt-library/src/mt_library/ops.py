@@ -61,6 +61,10 @@ class OpOverload:
         return f"{self._schema.name}.{self._overloadname}".removesuffix(".default")
 
     @property
+    def _name(self) -> str:
+        return self.name()
+
+    @property
     def namespace(self) -> str:
         return self._namespace
 
@@ -80,6 +84,12 @@ class OpOverload:
     @property
     def op(self) -> Callable[..., Any]:
         return self
+
+    @property
+    def _defined_in_python(self) -> bool:
+        """Whether it was defined through ``torch.library``."""
+        operator = registrations.find(self.name())
+        return operator is not None and operator.defined_here
 
     def decompose(self, /, *args: Any, **kwargs: Any) -> Any:
         """The operator by those that PyTorch writes it in; NotImplemented of one that is not written in others."""
@@ -146,17 +156,27 @@ class OpOverloadPacket:
         """
         if must_ask([*args, *kwargs.values()]):
             return handed_over(self, args, kwargs)
-        overloads = [getattr(self, name) for name in self._overload_names]
-        if len(overloads) == 1:
-            return overloads[0](*args, **kwargs)
+        if len(self._overload_names) == 1:
+            return getattr(self, self._overload_names[0])(*args, **kwargs)
+        overload, bound = self._resolved(args, kwargs)
+        return overload._call(bound)
+
+    def _resolved(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> "tuple[OpOverload, list[Any]]":
+        """The first overload that takes the arguments, and all of its arguments in order.
+
+        Raises
+        ------
+        RuntimeError
+            Where none does.
+        """
         errors = []
-        for overload in overloads:
+        for overload in self.op_overloads():
             try:
-                bound = bind(overload._schema, args, kwargs, overload._numbers)
+                return overload, bind(overload._schema, args, kwargs, overload._numbers)
             except RuntimeError as error:
+                if hasattr(error, "fits"):
+                    raise
                 errors.append(str(error))
-                continue
-            return overload._call(bound)
         details = "\n\n".join(errors)
         raise RuntimeError(f"Overloaded torch operator invoked from Python failed to match any schema:\n{details}\n")
 

@@ -1,5 +1,6 @@
 """``torch.library.register_*``: registrations by name, for operators of any origin."""
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
@@ -77,7 +78,7 @@ def register_fake(
         name = qualified_name(op)  # type: ignore[arg-type]
         find_operator(name)
         library = lib or keep(name.partition("::")[0])
-        library._register_fake(name, fn, allow_override=allow_override)
+        library._register_fake(name, fn, _stacklevel + (1 if func is None else 2), allow_override=allow_override)
         return fn
 
     return register if func is None else register(func)
@@ -86,7 +87,13 @@ def register_fake(
 def impl_abstract(
     qualname: str, func: Callable[..., Any] | None = None, *, lib: Library | None = None, _stacklevel: int = 1
 ) -> Any:
-    """The name `register_fake` once had."""
+    """The name `register_fake` once had; warns of it."""
+    warnings.warn(
+        "`torch.library.impl_abstract` was renamed to `torch.library.register_fake`. Please use that instead; we will "
+        "remove `torch.library.impl_abstract` in a future version of PyTorch.",
+        FutureWarning,
+        stacklevel=2,
+    )
     return register_fake(qualname, func, lib=lib)
 
 

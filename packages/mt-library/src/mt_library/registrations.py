@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +11,15 @@ from mt_core.declarations._declare import Declaration
 from mt_core.devices import describe_keys
 from mt_core.dispatch.dispatcher import without
 from mt_core.dispatch.lookup import composite_of, kernels_of
-from mt_core.dispatch.registry import DECLARATIONS, OVERLOADS, Overload, find_overload, register_interceptor
+from mt_core.dispatch.registry import (
+    DECLARATIONS,
+    OVERLOADS,
+    PACKETS,
+    Overload,
+    find_overload,
+    load_family,
+    register_interceptor,
+)
 from mt_core.dispatch.registry import define as declare
 from mt_core.errors import no_kernel
 from mt_core.keys import AUTOGRAD, BACKENDS
@@ -23,7 +32,16 @@ from .function_schema import FunctionSchema
 from .results import checked
 from .tags import Tag
 
-__all__ = ["Operator", "define", "fallthrough_kernel", "find", "known_operators", "undefine"]
+__all__ = [
+    "Operator",
+    "define",
+    "fallthrough_kernel",
+    "find",
+    "known_names",
+    "known_operators",
+    "undefine",
+    "where_called",
+]
 
 Kernel = Callable[..., Any]
 
@@ -54,7 +72,11 @@ class Operator:
         self.defined_here = defined_here
         self.tags = tags
         self.schema = FunctionSchema(overload.schema)
+        #: The error for arguments that no kernel takes, where whoever defined the operator has words of his own.
+        self.missing: Callable[[tuple[Any, ...]], Exception] | None = None
         self.kernels: dict[str, list[Kernel]] = {}
+        #: The fake implementation, and where it was registered.
+        self.fake: tuple[Kernel, str] | None = None
 
     def kernel(self, key: str) -> Kernel | None:
         """The kernel for a dispatch key, as it was registered."""
@@ -127,10 +149,16 @@ class Operator:
             return self._unregistered_autograd(call_keys)
         if not self.defined_here:
             return None
+        if self.missing is not None:
+            return self._raise_missing
         raise no_kernel(
             f"could not find kernel for op {self.schema.name} with keys {describe_keys(effective_keys(call_keys))}. "
             f"It is registered for: {', '.join(sorted(registered)) or 'nothing'}"
         )
+
+    def _raise_missing(self, *args: Any) -> Any:
+        assert self.missing is not None
+        raise self.missing(args)
 
     def _lacks_autograd_kernel(self, call_keys: int, registered: set[str]) -> bool:
         return self.defined_here or self._is_implicit_composite() and has_device_kernel(call_keys, registered)
@@ -224,6 +252,20 @@ def _built_in(name: str) -> Overload | None:
         return find_overload(name)
     except KeyError:
         return None
+
+
+def where_called(depth: int) -> str:
+    """``"file:line"`` of a call, so many frames above whoever asks."""
+    frame = sys._getframe(depth)
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def known_names() -> list[str]:
+    """The names of all operators, with namespace and overload, in order; loads what the core declares."""
+    for packet in PACKETS.values():
+        load_family("mt_core.declarations", packet.family)
+    built_in = (name if "::" in name else f"aten::{name}" for name in DECLARATIONS)
+    return sorted(dict.fromkeys(built_in))
 
 
 def known_operators(namespace: str, name: str) -> list[Operator]:

@@ -24,6 +24,9 @@ _BASES: dict[Any, str] = {
     device: "Device",
 }
 _NUMBER = frozenset((int, float, bool))
+#: The spellings of lists and of what may be None.
+_LISTS: tuple[Any, ...] = (typing.Sequence, typing.List, collections.abc.Sequence, list)  # noqa: UP006
+_OPTIONAL: Any = typing.Optional
 _SEQUENCES = (list, collections.abc.Sequence)
 _ACCEPTED = frozenset(
     """
@@ -36,6 +39,27 @@ _VALID_TYPES = (
     "Tensor, int, float, bool, str, int | float | bool, torch.dtype, torch.device, optional ones of these, and "
     "lists or Sequences of Tensor, Optional[Tensor], int, float, bool and int | float | bool"
 )
+
+
+def supported_param_types() -> dict[Any, str]:
+    """Annotation of an argument -> what schemas call it."""
+    number = int | float | bool
+    bases = {**_BASES, number: "Scalar"}
+    found: dict[Any, str] = {}
+    for base in bases:
+        lists = [of[base] for of in _LISTS]
+        candidates = [base, _OPTIONAL[base], *lists, *(_OPTIONAL[of] for of in lists)]
+        candidates += [of[_OPTIONAL[base]] for of in _LISTS]
+        found.update({of: text for of in candidates if (text := _schema_type(of)) in _ACCEPTED and text is not None})
+    return found
+
+
+def supported_return_types() -> dict[Any, str]:
+    """Annotation of a result -> what schemas call it."""
+    return {
+        Tensor: "Tensor", typing.List[Tensor]: "Tensor[]", list[Tensor]: "Tensor[]", int: "SymInt",  # noqa: UP006
+        float: "float", bool: "bool", int | float | bool: "Scalar",
+    }  # fmt: skip
 
 
 def infer_schema(

@@ -33,22 +33,37 @@ from ._conv_backends import _ConvBackend as _ConvBackend
 from ._conv_backends import _select_conv_backend as _select_conv_backend
 from ._dispatch_keys import DispatchKey as DispatchKey
 from ._dispatch_keys import DispatchKeySet as DispatchKeySet
+from ._dispatch_keys import ExcludeDispatchKeyGuard as ExcludeDispatchKeyGuard
+from ._dispatch_keys import _AutoDispatchBelowADInplaceOrView as _AutoDispatchBelowADInplaceOrView
 from ._dispatch_keys import _AutoDispatchBelowAutograd as _AutoDispatchBelowAutograd
 from ._dispatch_keys import _DisableTorchDispatch as _DisableTorchDispatch
+from ._dispatch_keys import _dispatch_get_backend_keyset_from_autograd as _dispatch_get_backend_keyset_from_autograd
 from ._dispatch_keys import _dispatch_key_for_device as _dispatch_key_for_device
 from ._dispatch_keys import _dispatch_key_name as _dispatch_key_name
 from ._dispatch_keys import _dispatch_key_parse as _dispatch_key_parse
 from ._dispatch_keys import _dispatch_key_set as _dispatch_key_set
 from ._dispatch_keys import _dispatch_keys as _dispatch_keys
+from ._dispatch_keys import _dispatch_keyset_full as _dispatch_keyset_full
+from ._dispatch_keys import _dispatch_keyset_full_after as _dispatch_keyset_full_after
+from ._dispatch_keys import _dispatch_keyset_to_string as _dispatch_keyset_to_string
 from ._dispatch_keys import _dispatch_tls_is_dispatch_key_excluded as _dispatch_tls_is_dispatch_key_excluded
 from ._dispatch_keys import _dispatch_tls_is_dispatch_key_included as _dispatch_tls_is_dispatch_key_included
+from ._dispatch_keys import _dispatch_tls_local_exclude_set as _dispatch_tls_local_exclude_set
+from ._dispatch_keys import _dispatch_tls_local_include_set as _dispatch_tls_local_include_set
+from ._dispatch_keys import _dispatch_tls_set_dispatch_key_excluded as _dispatch_tls_set_dispatch_key_excluded
+from ._dispatch_keys import _dispatch_tls_set_dispatch_key_included as _dispatch_tls_set_dispatch_key_included
 from ._dispatch_keys import _ExcludeDispatchKeyGuard as _ExcludeDispatchKeyGuard
+from ._dispatch_keys import _ForceDispatchKeyGuard as _ForceDispatchKeyGuard
 from ._dispatch_keys import _get_dispatch_stack_at as _get_dispatch_stack_at
 from ._dispatch_keys import _IncludeDispatchKeyGuard as _IncludeDispatchKeyGuard
 from ._dispatch_keys import _len_torch_dispatch_stack as _len_torch_dispatch_stack
+from ._dispatch_keys import _PreserveDispatchKeyGuard as _PreserveDispatchKeyGuard
+from ._dispatch_keys import _SetExcludeDispatchKeyGuard as _SetExcludeDispatchKeyGuard
+from ._dispatch_questions import *  # noqa: F403 - every name of it
 from ._jit import _jit_clear_class_registry as _jit_clear_class_registry
 from ._jit import _jit_get_emit_hooks as _jit_get_emit_hooks
 from ._jit import _jit_set_emit_hooks as _jit_set_emit_hooks
+from ._schemas import *  # noqa: F403 - every name of it
 
 __all__ = [
     "DisableTorchFunction",

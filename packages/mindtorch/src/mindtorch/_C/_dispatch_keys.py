@@ -54,66 +54,125 @@ _enumerated.__str__ = lambda self: f"DispatchKey.{self.name}"  # type: ignore[me
 DispatchKey: Any = _enumerated
 DispatchKey.__doc__ = "What takes part in a call, by PyTorch's name and number."
 
-#: What one key of a device is an instance of: sets list their members in the order of these.
-_FUNCTIONALITIES = ("Quantized", "SparseCsr", "Sparse", "NestedTensor", "Autograd")
+#: What a key of a device is an instance of -> its part of the name.
+_FUNCTIONALITIES = {
+    "Dense": "", "Quantized": "Quantized", "Sparse": "Sparse", "SparseCsr": "SparseCsr",
+    "NestedTensor": "NestedTensor", "AutogradFunctionality": "Autograd",
+}  # fmt: skip
+_DEVICES = """
+    CPU CUDA HIP XLA MPS IPU XPU HPU VE Lazy MTIA MAIA PrivateUse1 PrivateUse2 PrivateUse3 Meta
+""".split()
+#: A set is a number: a bit for each device, and above them one for each functionality.
+_WIDTH = len(_DEVICES)
+_DEVICE_MASK = (1 << _WIDTH) - 1
+#: The last key that has a bit of its own; above are keys of devices, and aliases, which are in no set.
+_LAST = 47
 
 
-def _place(key: Any) -> tuple[int, int]:
-    """Where a key stands among others: by what it does, then by device."""
-    for name in _FUNCTIONALITIES:
-        if key.name.startswith(name) and key.value > DispatchKey.StartOfDenseBackends:
-            return DispatchKey["AutogradFunctionality" if name == "Autograd" else name].value, key.value
-    if DispatchKey.StartOfDenseBackends < key.value <= DispatchKey.EndOfDenseBackends:
-        return DispatchKey.Dense.value, key.value
-    return key.value, 0
+def _functionality_bit(key: Any) -> int:
+    return 1 << (_WIDTH + key.value - 1)
+
+
+def _bits_of_names() -> dict[str, int]:
+    found = {key.name: _functionality_bit(key) for key in DispatchKey if 0 < key.value <= _LAST}
+    for functionality, prefix in _FUNCTIONALITIES.items():
+        for index, device_name in enumerate(_DEVICES):
+            found[prefix + device_name] = found[functionality] | 1 << index
+    return found
+
+
+_BITS = _bits_of_names()
+
+
+def key_set_of_names(which: str) -> list[str]:
+    """The names of the keys of devices (``"dense"``)."""
+    return list(_DEVICES) if which == "dense" else list(_BITS)
 
 
 class DispatchKeySet:
-    """A set of keys."""
+    """A set of keys, as PyTorch has them: of devices, and of what is done on them.
+
+    A set with the keys ``AutogradCPU`` and ``CUDA`` has ``AutogradCUDA`` and ``CPU`` as well. To take a key away takes
+    what it does away, and leaves its device.
+    """
 
     __module__ = "torch"  # where PyTorch says it is
-    __slots__ = ("_keys",)
+    __slots__ = ("_bits",)
+    __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, *keys: Any) -> None:
-        self._keys = frozenset(keys)
+    def __init__(self, key: Any) -> None:
+        if not isinstance(key, DispatchKey):
+            raise TypeError(
+                "__init__(): incompatible constructor arguments. The following argument types are supported:\n"
+                f"    1. torch._C.DispatchKeySet(arg0: torch._C.DispatchKey)\n\nInvoked with: {key!r}"
+            )
+        self._bits = _BITS.get(key.name, 0)
+
+    @staticmethod
+    def from_raw_repr(bits: int) -> DispatchKeySet:
+        """The set of a number that `raw_repr` gave."""
+        made = DispatchKeySet.__new__(DispatchKeySet)
+        made._bits = bits
+        return made
+
+    def raw_repr(self) -> int:
+        """The set as a number."""
+        return self._bits
 
     def has(self, key: Any) -> bool:
         """Whether a key is among them."""
-        return key in self._keys
+        wanted = _BITS.get(key.name, 0)
+        return self._bits & wanted == wanted
 
     def add(self, key: Any) -> DispatchKeySet:
         """The set with one more."""
-        return _of(self._keys | {key})
+        return self.from_raw_repr(self._bits | _BITS.get(key.name, 0))
 
     def remove(self, key: Any) -> DispatchKeySet:
-        """The set without one."""
-        return _of(self._keys - {key})
+        """The set without what a key does."""
+        return self.from_raw_repr(self._bits & ~(_BITS.get(key.name, 0) & ~_DEVICE_MASK))
 
     def highestPriorityTypeId(self) -> Any:
         """The key that sees a call first; ``Undefined`` of none."""
-        return max(self._keys, key=_place, default=DispatchKey.Undefined)
+        keys = list(self)
+        return keys[-1] if keys else DispatchKey.Undefined
+
+    def __iter__(self) -> Iterator[Any]:
+        """The keys, those that see a call last before the others."""
+        for key in DispatchKey:
+            if 0 < key.value <= _LAST and self._bits & _functionality_bit(key):
+                prefix = _FUNCTIONALITIES.get(key.name)
+                if prefix is None:
+                    yield key
+                    continue
+                for index, device_name in enumerate(_DEVICES):
+                    if self._bits >> index & 1:
+                        yield DispatchKey[prefix + device_name]
 
     def __or__(self, other: DispatchKeySet) -> DispatchKeySet:
-        return _of(self._keys | other._keys)
+        return self.from_raw_repr(self._bits | other._bits)
 
     def __and__(self, other: DispatchKeySet) -> DispatchKeySet:
-        return _of(self._keys & other._keys)
+        return self.from_raw_repr(self._bits & other._bits)
 
     def __sub__(self, other: DispatchKeySet) -> DispatchKeySet:
-        return _of(self._keys - other._keys)
+        return self.from_raw_repr(self._bits & (_DEVICE_MASK | ~other._bits))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, DispatchKeySet) and other._keys == self._keys
-
-    def __hash__(self) -> int:
-        return hash(self._keys)
+        return isinstance(other, DispatchKeySet) and other._bits == self._bits
 
     def __repr__(self) -> str:
-        return f"DispatchKeySet({', '.join(key.name for key in sorted(self._keys, key=_place))})"
+        return f"DispatchKeySet({', '.join(key.name for key in self)})"
+
+    def __reduce__(self) -> Any:
+        return DispatchKeySet.from_raw_repr, (self._bits,)
 
 
 def _of(keys: Iterable[Any]) -> DispatchKeySet:
-    return DispatchKeySet(*keys)
+    bits = 0
+    for key in keys:
+        bits |= _BITS.get(key.name, 0)
+    return DispatchKeySet.from_raw_repr(bits)
 
 
 #: Bit of the core -> what PyTorch calls it.
@@ -166,7 +225,7 @@ def _dispatch_key_for_device(device_type: str) -> str:
 # Guards
 
 
-def _bit(key: Any) -> int:
+def bit_of(key: Any) -> int:
     """The core's bit of a key.
 
     Raises
@@ -213,8 +272,8 @@ class _Guard:
 
 def _bits(keys: DispatchKeySet) -> int:
     found = 0
-    for key in keys._keys:
-        found |= _bit(key)
+    for key in keys:
+        found |= bit_of(key)
     return found
 
 
@@ -229,7 +288,7 @@ class _IncludeDispatchKeyGuard(_Guard):
     """Adds a key."""
 
     def __init__(self, key: Any) -> None:
-        super().__init__(0, _bit(key))
+        super().__init__(0, bit_of(key))
 
 
 class _AutoDispatchBelowAutograd(_Guard):
@@ -237,6 +296,43 @@ class _AutoDispatchBelowAutograd(_Guard):
 
     def __init__(self) -> None:
         super().__init__(AUTOGRAD)
+
+
+class _ForceDispatchKeyGuard(_Guard):
+    """Adds the keys of one set, leaves those of another out, and no others."""
+
+    def __init__(self, include: DispatchKeySet, exclude: DispatchKeySet) -> None:
+        super().__init__(_bits(exclude), _bits(include))
+
+
+class _SetExcludeDispatchKeyGuard(_Guard):
+    """Leaves a key out, or lets it in again."""
+
+    def __init__(self, key: Any, set_excluded: bool) -> None:
+        super().__init__(bit_of(key) if set_excluded else 0)
+        if not set_excluded:
+            tls.exclude &= ~bit_of(key)
+            tls.refresh()
+
+
+class _PreserveDispatchKeyGuard(_Guard):
+    """Puts back at its end what this thread adds and leaves out."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
+
+
+class _AutoDispatchBelowADInplaceOrView(_Guard):
+    """Calls go on below what counts versions and links views."""
+
+    def __init__(self) -> None:
+        super().__init__(AUTOGRAD | ADINPLACE_OR_VIEW)
+
+
+class ExcludeDispatchKeyGuard(_ExcludeDispatchKeyGuard):
+    """Leaves the keys of a set out."""
+
+    __module__ = "torch"  # where PyTorch says it is
 
 
 class _DisableTorchDispatch(_Guard):
@@ -248,12 +344,70 @@ class _DisableTorchDispatch(_Guard):
 
 def _dispatch_tls_is_dispatch_key_excluded(key: Any) -> bool:
     """Whether this thread leaves a key out."""
-    return bool(tls.exclude & _bit(key))
+    return bool(tls.exclude & bit_of(key))
 
 
 def _dispatch_tls_is_dispatch_key_included(key: Any) -> bool:
     """Whether this thread adds a key."""
-    return bool(tls.include & _bit(key))
+    return bool(tls.include & bit_of(key))
+
+
+def _dispatch_tls_set_dispatch_key_excluded(key: Any, excluded: bool) -> None:
+    """Leave a key out in this thread, or let it in again."""
+    tls.exclude = tls.exclude | bit_of(key) if excluded else tls.exclude & ~bit_of(key)
+    tls.refresh()
+
+
+def _dispatch_tls_set_dispatch_key_included(key: Any, included: bool) -> None:
+    """Add a key in this thread, or no longer."""
+    tls.include = tls.include | bit_of(key) if included else tls.include & ~bit_of(key)
+    tls.refresh()
+
+
+def _names_of(bits: int) -> list[str]:
+    """What PyTorch calls the core's keys; of autograd, its key for every device."""
+    found = [name for bit, name in _NAMES.items() if bits & bit]
+    if bits & AUTOGRAD:
+        found += [f"Autograd{device_name}" for device_name in _DEVICES]
+    return found
+
+
+def _dispatch_tls_local_include_set() -> DispatchKeySet:
+    """The keys that this thread adds; PyTorch adds ``BackendSelect`` and ``ADInplaceOrView`` to all calls."""
+    names = ["BackendSelect", "ADInplaceOrView", *_names_of(tls.include)]
+    if tls.exclude & ADINPLACE_OR_VIEW:
+        names.remove("ADInplaceOrView")
+    return _of(DispatchKey[name] for name in names)
+
+
+def _dispatch_tls_local_exclude_set() -> DispatchKeySet:
+    """The keys that this thread leaves out; those of autocast are where it is off."""
+    names = _names_of(tls.exclude)
+    if not tls.include & AUTOCAST:
+        names += [name for name in DispatchKey.__members__ if name.startswith("Autocast")]
+    return _of(DispatchKey[name] for name in names)
+
+
+def _dispatch_keyset_full() -> DispatchKeySet:
+    """All keys."""
+    return _of(DispatchKey[name] for name in _BITS)
+
+
+def _dispatch_keyset_full_after(key: Any) -> DispatchKeySet:
+    """The keys that see a call after a key."""
+    before = [*_dispatch_keyset_full()]
+    return _of(before[: before.index(key)]) if key in before else _of(())
+
+
+def _dispatch_keyset_to_string(keys: DispatchKeySet) -> str:
+    """The keys of a set, as text."""
+    return repr(keys)
+
+
+def _dispatch_get_backend_keyset_from_autograd(key: Any) -> DispatchKeySet:
+    """The key of the device of an autograd key."""
+    name = key.name.removeprefix("Autograd")
+    return _of([DispatchKey[name]] if name in _DEVICES else [])
 
 
 # The stack of modes

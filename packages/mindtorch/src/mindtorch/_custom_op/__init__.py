@@ -1,0 +1,3 @@
+"""``torch._custom_op``: deprecated; see ``torch.library``."""
+
+from . import impl as impl

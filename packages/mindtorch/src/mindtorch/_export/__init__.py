@@ -1,0 +1,3 @@
+"""``torch._export``: what subclasses say of themselves to ``torch.export``."""
+
+from . import wrappers as wrappers

@@ -1,0 +1,3 @@
+"""``torch._functorch``: the settings of what checks custom operators."""
+
+from . import config as config
