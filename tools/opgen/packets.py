@@ -36,9 +36,13 @@ def packets_of(declarations: dict[str, Any]) -> list[Packet]:
     return [Packet(name, grouped[name]) for name in sorted(grouped)]
 
 
+#: Modules of the core that operators share their name with.
+_MODULES = frozenset(("random",))
+
+
 def identifier(name: str) -> str:
-    """A schema name as a Python identifier."""
-    return name + "_" if keyword.iskeyword(name) else name
+    """A schema name as a Python identifier, that is no module's beside it."""
+    return name + "_" if keyword.iskeyword(name) or name in _MODULES else name
 
 
 def cache_name(overload: str) -> str:

@@ -368,7 +368,7 @@ def functions_module(packets: list[Packet]) -> str:
     parts = [
         HEADER.format(what="Operators as functions, by PyTorch's packet names."),
         "from ..dispatch.registry import overload, packet" + IMPORTS,
-        _listed("__all__ = [", (f"'{w.packet.name}'" for w, _ in functions), "]"),
+        _listed("__all__ = [", (f"'{w.name}'" for w, _ in functions), "]"),
         "",
         *_table_lines(packets, mentioned),
         "",
@@ -383,7 +383,7 @@ def _namespaces(functions: list[Wrapper]) -> list[str]:
     for wrapper in functions:
         d = wrapper.overloads[0]
         space = d.namespace if "function" in d.variants else "internal"
-        spaces.setdefault(space, []).append((d.python_name, wrapper.packet.name))
+        spaces.setdefault(space, []).append((d.python_name, wrapper.name))
     lines = ["#: Python namespace -> ((public name, name here), ...)", "NAMESPACES = {"]
     for space, pairs in sorted(spaces.items()):
         lines += [f"    {space!r}: (", *(f"        {pair!r}," for pair in sorted(pairs)), "    ),"]

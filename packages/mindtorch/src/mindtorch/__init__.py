@@ -72,6 +72,9 @@ _EXPORTS = {
     "._control_flow": "cond",
     "._defaults": "get_default_device set_default_device set_default_tensor_type",
     "._errors": "AcceleratorError OutOfMemoryError",
+    "._functionalization": """_disable_functionalization _enable_functionalization _freeze_functional_tensor
+        _from_functional_tensor _functionalize_commit_update _functionalize_has_metadata_mutation _functionalize_replace
+        _functionalize_sync _is_functional_tensor _is_functional_tensor_base _sync _to_functional_tensor""",
     "._legacy_types": """BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor
         LongTensor ShortTensor""",
     "._lobpcg": "lobpcg",

@@ -9,6 +9,7 @@ from mt_autograd.func import jacrev as jacrev
 from mt_autograd.func import jvp as jvp
 from mt_autograd.func import linearize as linearize
 from mt_autograd.func import vjp as vjp
+from mt_core.functionalization.transform import functionalize as functionalize
 from mt_core.transforms.vmapping import vmap as vmap
 from mt_nn.func import functional_call as functional_call
 from mt_nn.func import replace_all_batch_norm_modules_ as replace_all_batch_norm_modules_
@@ -16,7 +17,6 @@ from mt_nn.func import stack_module_state as stack_module_state
 
 from ._unsupported import unsupported_function
 
-functionalize = unsupported_function("torch.func.functionalize", "Write the function without in-place operators.")
 rearrange = unsupported_function("torch.func.rearrange", "Use permute and reshape.")
 
 __all__ = [

@@ -20,8 +20,18 @@ from .devices import device
 from .dispatch.dispatcher import register_layer
 from .dtypes import dtype
 from .formats import layout, memory_format
+from .functionalization.layer import LAYER as _FUNCTIONALIZATION
 from .interop import from_numpy
-from .keys import AUTOGRAD, FUNCTION_TRANSFORM, OF_TRANSFORM, PIPELINE, PYTHON, TORCH_FUNCTION, TRANSFORMED
+from .keys import (
+    AUTOGRAD,
+    FUNCTION_TRANSFORM,
+    FUNCTIONALIZE,
+    OF_TRANSFORM,
+    PIPELINE,
+    PYTHON,
+    TORCH_FUNCTION,
+    TRANSFORMED,
+)
 from .layers.lazy_bits import LAYERS
 from .overrides import default_torch_function
 from .overriding import MEMBERS, PLAIN, FunctionLayer, disabled_torch_dispatch, register_member
@@ -142,6 +152,7 @@ register_layer(TORCH_FUNCTION, FunctionLayer())
 register_layer(FUNCTION_TRANSFORM, FrontLayer())
 register_layer(OF_TRANSFORM, EscapedLayer())
 register_layer(TRANSFORMED, TransformedLayer())
+register_layer(FUNCTIONALIZE, _FUNCTIONALIZATION)
 process_hook.install()
 
 from . import dispatched_members  # noqa: E402 - it keeps what the members attached above do

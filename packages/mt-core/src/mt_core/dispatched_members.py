@@ -19,7 +19,7 @@ from .devices import device
 from .dispatch.registry import overload
 from .keys import PYTHON
 from .meta_array import HollowArray
-from .python_dispatch import dispatches, has_modes, without_modes
+from .python_dispatch import dispatches, lifts, without_modes
 from .state import effective_keys, tls
 from .subclasses import slots_of
 from .tensor import Tensor
@@ -158,7 +158,7 @@ def exchange_members() -> None:
         _exchange(function, handled, dispatches)
     global _plain_from_data
     _plain_from_data = _copied(from_data)
-    _exchange(from_data, lifted_from_data, lambda _: has_modes())
+    _exchange(from_data, lifted_from_data, lambda _: lifts())
 
 
 def _exchange(function: Any, handled: Callable[..., Any], is_handled: Callable[[Any], bool]) -> None:

@@ -63,7 +63,7 @@ INSTRUMENTED = 1 << 24
 
 #: Tensors with one of these have no memory: whoever serves the key carries the call out on others that have. Of those
 #: with `PYTHON`, some have; those with `PIPELINE` will have it.
-HOLLOW = TRANSFORMED | OF_TRANSFORM | PIPELINE
+HOLLOW = TRANSFORMED | OF_TRANSFORM | FUNCTIONALIZE | PIPELINE
 #: Keys that dispatch passes over without a layer; any other key without one is an error.
 TRANSPARENT = INSTRUMENTED
 

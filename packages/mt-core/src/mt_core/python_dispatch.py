@@ -12,13 +12,13 @@ import threading
 from collections.abc import Iterable
 from typing import Any
 
-from .keys import PYTHON, TORCH_FUNCTION, WIDTH
+from .keys import FUNCTIONALIZE, PYTHON, TORCH_FUNCTION, WIDTH
 from .overriding import disabled_torch_dispatch
 from .state import effective_keys, tls
 from .tensor_types import tensors_in
 
 __all__ = [
-    "arm", "as_written", "call", "dispatch_modes", "dispatches", "handlers_among", "has_handler", "has_modes",
+    "arm", "as_written", "call", "dispatch_modes", "dispatches", "handlers_among", "has_handler", "has_modes", "lifts",
     "mode_of_kind", "pop_dispatch_mode", "pop_mode_of_kind", "push_dispatch_mode", "put_in_place_of_loaded",
     "refresh_modes", "when_armed", "without_modes",
 ]  # fmt: skip
@@ -149,6 +149,13 @@ def put_in_place_of_loaded(tensor: Any) -> Any:
         replace = getattr(mode, "replace_loaded", None)
         tensor = tensor if replace is None else replace(tensor)
     return tensor
+
+
+def lifts() -> bool:
+    """Whether tensors of Python data go through dispatch in this thread: for its modes, or to become functional."""
+    if tls.include & FUNCTIONALIZE and not tls.exclude & FUNCTIONALIZE:
+        return True
+    return has_modes() or any(level.name == "Functionalize" for level in tls.transforms)
 
 
 class without_modes:

@@ -34,6 +34,9 @@ derivative(
     src=lambda grad, src_device, src_spec: _converted(grad, src_device, src_spec.dtype),
 )
 end_at_integers("copy_", "_to_copy")
+derivative("copy", self=zero, src=lambda grad, src_device, src_spec: _converted(grad, src_device, src_spec.dtype))
+end_at_integers("copy")
+derivative("zero", self=zero)
 derivative("fill.Scalar", self=zero)
 derivative("fill.Tensor", self=zero, value=lambda grad: grad.sum())
 refuse_integers("fill.Tensor")
@@ -53,4 +56,4 @@ non_differentiable(
 )
 
 forward_rule("linear", "_to_copy", "clone")
-forward_rule({"self": lambda t: None, "src": lambda t: t}, "copy_")
+forward_rule({"self": lambda t: None, "src": lambda t: t}, "copy_", "copy")

@@ -32,6 +32,9 @@ derivative("geometric_", self=zeros)
 derivative("log_normal_", self=zeros)
 derivative("cauchy_", self=zeros)
 derivative("poisson", self=zeros)
+derivative("bernoulli.Tensor", self=zeros, p=zeros)
+for _name in ("uniform normal_functional log_normal exponential cauchy geometric random random.from random.to").split():
+    derivative(_name, self=zeros)
 
 non_differentiable("rand", "rand.generator", "randn", "randn.generator", "normal.float_float")
 non_differentiable("randint", "randint.generator", "randint.low", "randint.low_generator")

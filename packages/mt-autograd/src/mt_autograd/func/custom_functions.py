@@ -50,7 +50,7 @@ def apply_inside(cls: type[Function], args: tuple[Any, ...]) -> Any:
         return _batched(cls, level, args)
     if isinstance(level, (GradInterpreter, JvpInterpreter)):
         return _recorded(cls, level, args)
-    raise NotImplementedError(f"{cls.__name__}: custom functions inside of {type(level).__name__} are not supported")
+    raise RuntimeError("NYI: Functionalize rule for custom_function_call")
 
 
 # Reverse and forward mode

@@ -289,6 +289,7 @@ __all__ = [
     'broadcast_to',
     'bucketize',
     'cat',
+    'cauchy',
     'cdist',
     'ceil',
     'ceil_',
@@ -327,6 +328,7 @@ __all__ = [
     'conv_transpose3d',
     'convolution',
     'convolution_backward',
+    'copy',
     'copysign',
     'corrcoef',
     'cos',
@@ -349,6 +351,7 @@ __all__ = [
     'deg2rad_',
     'det',
     'detach',
+    'detach_copy',
     'diag',
     'diag_embed',
     'diagflat',
@@ -390,6 +393,7 @@ __all__ = [
     'expand_copy',
     'expm1',
     'expm1_',
+    'exponential',
     'eye',
     'feature_alpha_dropout',
     'feature_alpha_dropout_',
@@ -447,6 +451,7 @@ __all__ = [
     'gelu',
     'gelu_',
     'gelu_backward',
+    'geometric',
     'geqrf',
     'ger',
     'glu',
@@ -529,6 +534,7 @@ __all__ = [
     'less_equal',
     'lgamma',
     'lift_fresh',
+    'lift_fresh_copy',
     'linalg_cholesky',
     'linalg_cholesky_ex',
     'linalg_cond',
@@ -580,6 +586,7 @@ __all__ = [
     'log2',
     'log2_',
     'log_',
+    'log_normal',
     'log_sigmoid',
     'log_sigmoid_backward',
     'log_sigmoid_forward',
@@ -670,6 +677,7 @@ __all__ = [
     'nonzero_static',
     'norm_except_dim',
     'normal',
+    'normal_functional',
     'not_equal',
     'nuclear_norm',
     'one_hot',
@@ -706,6 +714,7 @@ __all__ = [
     'randint_like',
     'randn',
     'randn_like',
+    'random_',
     'randperm',
     'range',
     'ravel',
@@ -732,6 +741,7 @@ __all__ = [
     'replication_pad3d',
     'replication_pad3d_backward',
     'reshape',
+    'resize',
     'resolve_conj',
     'resolve_neg',
     'rms_norm',
@@ -899,6 +909,7 @@ __all__ = [
     'unbind_copy',
     'unflatten',
     'unfold_copy',
+    'uniform',
     'unique_consecutive',
     'unique_dim',
     'unsafe_chunk',
@@ -934,6 +945,7 @@ __all__ = [
     'where',
     'xlogy',
     'xlogy_',
+    'zero',
     'zero_',
     'zeros',
     'zeros_like',
@@ -1480,7 +1492,7 @@ _batch_norm_packet = packet('batch_norm', 'norm', ('batch_norm',))
 _batch_norm_kernels = overload('batch_norm', 'norm').cache
 _batch_norm_update_stats_packet = packet('batch_norm_update_stats', 'norm', ('batch_norm_update_stats',))
 _batch_norm_update_stats_kernels = overload('batch_norm_update_stats', 'norm').cache
-_bernoulli_packet = packet('bernoulli', 'random', ('bernoulli', 'bernoulli.p'))
+_bernoulli_packet = packet('bernoulli', 'random', ('bernoulli', 'bernoulli.p', 'bernoulli.Tensor'))
 _bernoulli_kernels = overload('bernoulli', 'random').cache
 _bernoulli_out_kernels = overload('bernoulli.out', 'random').cache
 _bernoulli_p_kernels = overload('bernoulli.p', 'random').cache
@@ -1542,6 +1554,8 @@ _bucketize_Scalar_kernels = overload('bucketize.Scalar', 'sort').cache
 _cat_packet = packet('cat', 'view', ('cat',))
 _cat_kernels = overload('cat', 'view').cache
 _cat_out_kernels = overload('cat.out', 'view').cache
+_cauchy_packet = packet('cauchy', 'random', ('cauchy',))
+_cauchy_kernels = overload('cauchy', 'random').cache
 _cauchy__packet = packet('cauchy_', 'random', ('cauchy_',))
 _cauchy__kernels = overload('cauchy_', 'random').cache
 _cdist_packet = packet('cdist', 'norm', ('cdist',))
@@ -1650,6 +1664,8 @@ _conv_transpose3d_input_kernels = overload('conv_transpose3d.input', 'conv').cac
 _convolution_packet = packet('convolution', 'conv', ('convolution',))
 _convolution_kernels = overload('convolution', 'conv').cache
 _convolution_backward_packet = packet('convolution_backward', 'conv', ('convolution_backward',))
+_copy_packet = packet('copy', 'creation', ('copy',))
+_copy_kernels = overload('copy', 'creation').cache
 _copy__packet = packet('copy_', 'creation', ('copy_',))
 _copy__kernels = overload('copy_', 'creation').cache
 _copysign_packet = packet('copysign', 'elementwise', ('copysign.Tensor', 'copysign.Scalar'))
@@ -1715,6 +1731,9 @@ _det_packet = packet('det', 'linalg', ('det',))
 _det_kernels = overload('det', 'linalg').cache
 _detach_packet = packet('detach', 'view', ('detach',))
 _detach_kernels = overload('detach', 'view').cache
+_detach_copy_packet = packet('detach_copy', 'view', ('detach_copy',))
+_detach_copy_kernels = overload('detach_copy', 'view').cache
+_detach_copy_out_kernels = overload('detach_copy.out', 'view').cache
 _diag_packet = packet('diag', 'creation', ('diag',))
 _diag_kernels = overload('diag', 'creation').cache
 _diag_out_kernels = overload('diag.out', 'creation').cache
@@ -1837,6 +1856,8 @@ _expm1_kernels = overload('expm1', 'elementwise').cache
 _expm1_out_kernels = overload('expm1.out', 'elementwise').cache
 _expm1__packet = packet('expm1_', 'elementwise', ('expm1_',))
 _expm1__kernels = overload('expm1_', 'elementwise').cache
+_exponential_packet = packet('exponential', 'random', ('exponential',))
+_exponential_kernels = overload('exponential', 'random').cache
 _exponential__packet = packet('exponential_', 'random', ('exponential_',))
 _exponential__kernels = overload('exponential_', 'random').cache
 _eye_packet = packet('eye', 'creation', ('eye', 'eye.m'))
@@ -2006,6 +2027,8 @@ _gelu__kernels = overload('gelu_', 'activation').cache
 _gelu_backward_packet = packet('gelu_backward', 'activation', ('gelu_backward',))
 _gelu_backward_kernels = overload('gelu_backward', 'activation').cache
 _gelu_backward_grad_input_kernels = overload('gelu_backward.grad_input', 'activation').cache
+_geometric_packet = packet('geometric', 'random', ('geometric',))
+_geometric_kernels = overload('geometric', 'random').cache
 _geometric__packet = packet('geometric_', 'random', ('geometric_',))
 _geometric__kernels = overload('geometric_', 'random').cache
 _geqrf_packet = packet('geqrf', 'linalg', ('geqrf',))
@@ -2258,6 +2281,9 @@ _lgamma__packet = packet('lgamma_', 'special', ('lgamma_',))
 _lgamma__kernels = overload('lgamma_', 'special').cache
 _lift_fresh_packet = packet('lift_fresh', 'view', ('lift_fresh',))
 _lift_fresh_kernels = overload('lift_fresh', 'view').cache
+_lift_fresh_copy_packet = packet('lift_fresh_copy', 'view', ('lift_fresh_copy',))
+_lift_fresh_copy_kernels = overload('lift_fresh_copy', 'view').cache
+_lift_fresh_copy_out_kernels = overload('lift_fresh_copy.out', 'view').cache
 _linalg_cholesky_packet = packet('linalg_cholesky', 'linalg', ('linalg_cholesky',))
 _linalg_cholesky_kernels = overload('linalg_cholesky', 'linalg').cache
 _linalg_cholesky_out_kernels = overload('linalg_cholesky.out', 'linalg').cache
@@ -2410,6 +2436,8 @@ _log2__packet = packet('log2_', 'elementwise', ('log2_',))
 _log2__kernels = overload('log2_', 'elementwise').cache
 _log__packet = packet('log_', 'elementwise', ('log_',))
 _log__kernels = overload('log_', 'elementwise').cache
+_log_normal_packet = packet('log_normal', 'random', ('log_normal',))
+_log_normal_kernels = overload('log_normal', 'random').cache
 _log_normal__packet = packet('log_normal_', 'random', ('log_normal_',))
 _log_normal__kernels = overload('log_normal_', 'random').cache
 _log_sigmoid_packet = packet('log_sigmoid', 'activation', ('log_sigmoid',))
@@ -2695,6 +2723,8 @@ _normal_float_Tensor_out_kernels = overload('normal.float_Tensor_out', 'random')
 _normal_float_float_kernels = overload('normal.float_float', 'random').cache
 _normal__packet = packet('normal_', 'random', ('normal_',))
 _normal__kernels = overload('normal_', 'random').cache
+_normal_functional_packet = packet('normal_functional', 'random', ('normal_functional',))
+_normal_functional_kernels = overload('normal_functional', 'random').cache
 _not_equal_packet = packet('not_equal', 'comparison', ('not_equal.Tensor',))
 _not_equal_Tensor_kernels = overload('not_equal.Tensor', 'comparison').cache
 _not_equal_Tensor_out_kernels = overload('not_equal.Tensor_out', 'comparison').cache
@@ -2799,6 +2829,10 @@ _randn_packet = packet('randn', 'random', ('randn.generator', 'randn'))
 _randn_kernels = overload('randn', 'random').cache
 _randn_like_packet = packet('randn_like', 'random', ('randn_like.generator', 'randn_like'))
 _randn_like_kernels = overload('randn_like', 'random').cache
+_random_packet = packet('random', 'random', ('random', 'random.from', 'random.to'))
+_random_kernels = overload('random', 'random').cache
+_random_from_kernels = overload('random.from', 'random').cache
+_random_to_kernels = overload('random.to', 'random').cache
 _random__packet = packet('random_', 'random', ('random_', 'random_.from', 'random_.to'))
 _random__kernels = overload('random_', 'random').cache
 _random__from_kernels = overload('random_.from', 'random').cache
@@ -2872,6 +2906,8 @@ _reshape_packet = packet('reshape', 'view', ('reshape',))
 _reshape_kernels = overload('reshape', 'view').cache
 _reshape_as_packet = packet('reshape_as', 'view', ('reshape_as',))
 _reshape_as_kernels = overload('reshape_as', 'view').cache
+_resize_packet = packet('resize', 'creation', ('resize',))
+_resize_kernels = overload('resize', 'creation').cache
 _resolve_conj_packet = packet('resolve_conj', 'elementwise', ('resolve_conj',))
 _resolve_conj_kernels = overload('resolve_conj', 'elementwise').cache
 _resolve_neg_packet = packet('resolve_neg', 'elementwise', ('resolve_neg',))
@@ -3437,6 +3473,8 @@ _unfold_kernels = overload('unfold', 'view').cache
 _unfold_copy_packet = packet('unfold_copy', 'view', ('unfold_copy',))
 _unfold_copy_kernels = overload('unfold_copy', 'view').cache
 _unfold_copy_out_kernels = overload('unfold_copy.out', 'view').cache
+_uniform_packet = packet('uniform', 'random', ('uniform',))
+_uniform_kernels = overload('uniform', 'random').cache
 _uniform__packet = packet('uniform_', 'random', ('uniform_',))
 _uniform__kernels = overload('uniform_', 'random').cache
 _unique_consecutive_packet = packet('unique_consecutive', 'sort', ('unique_consecutive',))
@@ -3538,6 +3576,8 @@ _xlogy_OutScalar_Other_kernels = overload('xlogy.OutScalar_Other', 'special').ca
 _xlogy__packet = packet('xlogy_', 'special', ('xlogy_.Tensor', 'xlogy_.Scalar_Other'))
 _xlogy__Tensor_kernels = overload('xlogy_.Tensor', 'special').cache
 _xlogy__Scalar_Other_kernels = overload('xlogy_.Scalar_Other', 'special').cache
+_zero_packet = packet('zero', 'creation', ('zero',))
+_zero_kernels = overload('zero', 'creation').cache
 _zero__packet = packet('zero_', 'creation', ('zero_',))
 _zero__kernels = overload('zero_', 'creation').cache
 _zeros_packet = packet('zeros', 'creation', ('zeros',))
@@ -10935,6 +10975,38 @@ def cat(_tensors=MISSING, _dim=MISSING, /, more=MISSING, dim=MISSING, out=MISSIN
         ('dim', 'out'), args, kwargs,
     )
 
+def cauchy(_input=MISSING, _median=MISSING, _sigma=MISSING, /, more=MISSING, median=MISSING, sigma=MISSING, generator=MISSING, *args, **kwargs):
+    """cauchy(input, median=0.0, sigma=1.0, *, generator=None) -> Tensor
+
+    Random numbers in the layout of self."""
+    if _median is not MISSING:
+        if median is not MISSING: kwargs['median'] = median
+        median = _median
+    if _sigma is not MISSING:
+        if sigma is not MISSING: kwargs['sigma'] = sigma
+        sigma = _sigma
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _input.__class__ in TENSORS
+                and (median is MISSING or median.__class__ is float)
+                and (sigma is MISSING or sigma.__class__ is float)
+                and (generator is MISSING or generator is None)
+            ):
+                return _cauchy_kernels[_input._keys | tls.mode](
+                    _input,
+                    0.0 if median is MISSING else median,
+                    1.0 if sigma is MISSING else sigma,
+                    None if generator is MISSING else generator,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        cauchy, _cauchy_packet, (_input, _median, _sigma),
+        (more, median, sigma, generator),
+        ('median', 'sigma', 'generator'), args, kwargs,
+    )
+
 def cdist(_x1=MISSING, _x2=MISSING, _p=MISSING, _compute_mode=MISSING, /, more=MISSING, x2=MISSING, p=MISSING, compute_mode=MISSING, *args, **kwargs):
     """cdist(x1, x2, p=2.0, compute_mode=None) -> Tensor
 
@@ -12423,6 +12495,36 @@ def convolution_backward(_grad_output=MISSING, _input=MISSING, _weight=MISSING, 
         ('input', 'weight', 'bias_sizes', 'stride', 'padding', 'dilation', 'transposed', 'output_padding', 'groups', 'output_mask'), args, kwargs,
     )
 
+def copy(_input=MISSING, _src=MISSING, _non_blocking=MISSING, /, more=MISSING, src=MISSING, non_blocking=MISSING, *args, **kwargs):
+    """copy(input, src, non_blocking=False) -> Tensor
+
+    The elements of `src`, broadcast, in the shape, dtype and layout of self."""
+    if _src is not MISSING:
+        if src is not MISSING: kwargs['src'] = src
+        src = _src
+    if _non_blocking is not MISSING:
+        if non_blocking is not MISSING: kwargs['non_blocking'] = non_blocking
+        non_blocking = _non_blocking
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _input.__class__ in TENSORS
+                and src.__class__ in TENSORS
+                and (non_blocking is MISSING or non_blocking.__class__ is bool)
+            ):
+                return _copy_kernels[_input._keys | src._keys | tls.mode](
+                    _input,
+                    src,
+                    False if non_blocking is MISSING else non_blocking,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        copy, _copy_packet, (_input, _src, _non_blocking),
+        (more, src, non_blocking),
+        ('src', 'non_blocking'), args, kwargs,
+    )
+
 def copysign(_input=MISSING, _other=MISSING, /, more=MISSING, other=MISSING, out=MISSING, *args, **kwargs):
     """copysign(input, other, *, out=None) -> Tensor
 
@@ -13072,6 +13174,27 @@ def detach(_input=MISSING, /, more=MISSING, *args, **kwargs):
         detach, _detach_packet, (_input,),
         (more,),
         (), args, kwargs,
+    )
+
+def detach_copy(_input=MISSING, /, more=MISSING, out=MISSING, *args, **kwargs):
+    """detach_copy(input, *, out=None) -> Tensor
+
+    A copy of what `detach` views."""
+    if more is MISSING and not kwargs:
+        try:
+            if _input.__class__ in TENSORS:
+                if out is MISSING:
+                    return _detach_copy_kernels[_input._keys | tls.mode](_input)
+                if out.__class__ in TENSORS:
+                    keys = _input._keys | out._keys
+                    if not keys & AUTOGRAD:
+                        return _detach_copy_out_kernels[keys | tls.mode](_input, out)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        detach_copy, _detach_copy_packet, (_input,),
+        (more, out),
+        ('out',), args, kwargs,
     )
 
 def diag(_input=MISSING, _diagonal=MISSING, /, more=MISSING, diagonal=MISSING, out=MISSING, *args, **kwargs):
@@ -14397,6 +14520,33 @@ def expm1_(_input=MISSING, /, more=MISSING, *args, **kwargs):
         expm1_, _expm1__packet, (_input,),
         (more,),
         (), args, kwargs,
+    )
+
+def exponential(_input=MISSING, _lambd=MISSING, /, more=MISSING, lambd=MISSING, generator=MISSING, *args, **kwargs):
+    """exponential(input, lambd=1.0, *, generator=None) -> Tensor
+
+    Random numbers in the layout of self."""
+    if _lambd is not MISSING:
+        if lambd is not MISSING: kwargs['lambd'] = lambd
+        lambd = _lambd
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _input.__class__ in TENSORS
+                and (lambd is MISSING or lambd.__class__ is float)
+                and (generator is MISSING or generator is None)
+            ):
+                return _exponential_kernels[_input._keys | tls.mode](
+                    _input,
+                    1.0 if lambd is MISSING else lambd,
+                    None if generator is MISSING else generator,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        exponential, _exponential_packet, (_input, _lambd),
+        (more, lambd, generator),
+        ('lambd', 'generator'), args, kwargs,
     )
 
 def eye(_n=MISSING, _m=MISSING, /, more=MISSING, m=MISSING, dtype=MISSING, layout=MISSING, device=MISSING, pin_memory=MISSING, out=MISSING, requires_grad=MISSING, *args, **kwargs):
@@ -16342,6 +16492,33 @@ def gelu_backward(_grad_output=MISSING, _input=MISSING, /, more=MISSING, input=M
         gelu_backward, _gelu_backward_packet, (_grad_output, _input),
         (more, input, approximate, out),
         ('input', 'approximate', 'out'), args, kwargs,
+    )
+
+def geometric(_input=MISSING, _p=MISSING, /, more=MISSING, p=MISSING, generator=MISSING, *args, **kwargs):
+    """geometric(input, p, *, generator=None) -> Tensor
+
+    Random numbers in the layout of self."""
+    if _p is not MISSING:
+        if p is not MISSING: kwargs['p'] = p
+        p = _p
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _input.__class__ in TENSORS
+                and p.__class__ is float
+                and (generator is MISSING or generator is None)
+            ):
+                return _geometric_kernels[_input._keys | tls.mode](
+                    _input,
+                    p,
+                    None if generator is MISSING else generator,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        geometric, _geometric_packet, (_input, _p),
+        (more, p, generator),
+        ('p', 'generator'), args, kwargs,
     )
 
 def geqrf(_input=MISSING, /, more=MISSING, out=MISSING, *args, **kwargs):
@@ -19115,6 +19292,27 @@ def lift_fresh(_input=MISSING, /, more=MISSING, *args, **kwargs):
         (), args, kwargs,
     )
 
+def lift_fresh_copy(_input=MISSING, /, more=MISSING, out=MISSING, *args, **kwargs):
+    """lift_fresh_copy(input, *, out=None) -> Tensor
+
+    A copy of what `lift_fresh` views."""
+    if more is MISSING and not kwargs:
+        try:
+            if _input.__class__ in TENSORS:
+                if out is MISSING:
+                    return _lift_fresh_copy_kernels[_input._keys | tls.mode](_input)
+                if out.__class__ in TENSORS:
+                    keys = _input._keys | out._keys
+                    if not keys & AUTOGRAD:
+                        return _lift_fresh_copy_out_kernels[keys | tls.mode](_input, out)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        lift_fresh_copy, _lift_fresh_copy_packet, (_input,),
+        (more, out),
+        ('out',), args, kwargs,
+    )
+
 def linalg_cholesky(_input=MISSING, /, more=MISSING, upper=MISSING, out=MISSING, *args, **kwargs):
     """cholesky(input, *, upper=False, out=None) -> Tensor
 
@@ -20866,6 +21064,38 @@ def log_(_input=MISSING, /, more=MISSING, *args, **kwargs):
         log_, _log__packet, (_input,),
         (more,),
         (), args, kwargs,
+    )
+
+def log_normal(_input=MISSING, _mean=MISSING, _std=MISSING, /, more=MISSING, mean=MISSING, std=MISSING, generator=MISSING, *args, **kwargs):
+    """log_normal(input, mean=1.0, std=2.0, *, generator=None) -> Tensor
+
+    Random numbers in the layout of self."""
+    if _mean is not MISSING:
+        if mean is not MISSING: kwargs['mean'] = mean
+        mean = _mean
+    if _std is not MISSING:
+        if std is not MISSING: kwargs['std'] = std
+        std = _std
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _input.__class__ in TENSORS
+                and (mean is MISSING or mean.__class__ is float)
+                and (std is MISSING or std.__class__ is float)
+                and (generator is MISSING or generator is None)
+            ):
+                return _log_normal_kernels[_input._keys | tls.mode](
+                    _input,
+                    1.0 if mean is MISSING else mean,
+                    2.0 if std is MISSING else std,
+                    None if generator is MISSING else generator,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        log_normal, _log_normal_packet, (_input, _mean, _std),
+        (more, mean, std, generator),
+        ('mean', 'std', 'generator'), args, kwargs,
     )
 
 def log_sigmoid(_input=MISSING, /, more=MISSING, out=MISSING, *args, **kwargs):
@@ -24225,6 +24455,38 @@ def normal(_mean=MISSING, _std=MISSING, _size=MISSING, /, more=MISSING, std=MISS
         ('std', 'size', 'generator', 'dtype', 'layout', 'device', 'pin_memory', 'out', 'requires_grad'), args, kwargs,
     )
 
+def normal_functional(_input=MISSING, _mean=MISSING, _std=MISSING, /, more=MISSING, mean=MISSING, std=MISSING, generator=MISSING, *args, **kwargs):
+    """normal_functional(input, mean=0.0, std=1.0, *, generator=None) -> Tensor
+
+    Random numbers in the layout of self."""
+    if _mean is not MISSING:
+        if mean is not MISSING: kwargs['mean'] = mean
+        mean = _mean
+    if _std is not MISSING:
+        if std is not MISSING: kwargs['std'] = std
+        std = _std
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _input.__class__ in TENSORS
+                and (mean is MISSING or mean.__class__ is float)
+                and (std is MISSING or std.__class__ is float)
+                and (generator is MISSING or generator is None)
+            ):
+                return _normal_functional_kernels[_input._keys | tls.mode](
+                    _input,
+                    0.0 if mean is MISSING else mean,
+                    1.0 if std is MISSING else std,
+                    None if generator is MISSING else generator,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        normal_functional, _normal_functional_packet, (_input, _mean, _std),
+        (more, mean, std, generator),
+        ('mean', 'std', 'generator'), args, kwargs,
+    )
+
 def not_equal(_input=MISSING, _other=MISSING, /, more=MISSING, other=MISSING, out=MISSING, *args, **kwargs):
     """not_equal(input, other, *, out=None) -> Tensor
 
@@ -25459,6 +25721,62 @@ def randn_like(_input=MISSING, /, more=MISSING, generator=MISSING, dtype=MISSING
         ('generator', 'dtype', 'layout', 'device', 'pin_memory', 'memory_format', 'requires_grad'), args, kwargs,
     )
 
+def random_(_input=MISSING, _from_=MISSING, _to=MISSING, /, more=MISSING, from_=MISSING, to=MISSING, generator=MISSING, *args, **kwargs):
+    """random(input, *, generator=None) -> Tensor
+    random(input, from, to, *, generator=None) -> Tensor
+    random(input, to, *, generator=None) -> Tensor
+
+    Random numbers in the layout of self."""
+    if _from_ is not MISSING:
+        if from_ is not MISSING: kwargs['from'] = from_
+        from_ = _from_
+    if _to is not MISSING:
+        if to is not MISSING: kwargs['to'] = to
+        to = _to
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                from_ is MISSING
+                and to is MISSING
+                and _input.__class__ in TENSORS
+                and (generator is MISSING or generator is None)
+            ):
+                return _random_kernels[_input._keys | tls.mode](
+                    _input,
+                    None if generator is MISSING else generator,
+                )
+            if (
+                _input.__class__ in TENSORS
+                and from_.__class__ is int
+                and (to is None or to.__class__ is int)
+                and (generator is MISSING or generator is None)
+            ):
+                return _random_from_kernels[_input._keys | tls.mode](
+                    _input,
+                    from_,
+                    to,
+                    None if generator is MISSING else generator,
+                )
+            if (
+                _from_ is from_
+                and to is MISSING
+                and _input.__class__ in TENSORS
+                and _from_.__class__ is int
+                and (generator is MISSING or generator is None)
+            ):
+                return _random_to_kernels[_input._keys | tls.mode](
+                    _input,
+                    _from_,
+                    None if generator is MISSING else generator,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        random_, _random_packet, (_input, _from_, _to),
+        (more, from_, to, generator),
+        ('from', 'to', 'generator'), args, kwargs,
+    )
+
 def randperm(_n=MISSING, /, more=MISSING, generator=MISSING, dtype=MISSING, layout=MISSING, device=MISSING, pin_memory=MISSING, out=MISSING, requires_grad=MISSING, *args, **kwargs):
     """randperm(n, *, generator, dtype=long, layout=None, device=None, pin_memory=None, out=None, requires_grad=False) -> Tensor
     randperm(n, *, dtype=long, layout=None, device=None, pin_memory=None, out=None, requires_grad=False) -> Tensor
@@ -26111,6 +26429,34 @@ def reshape(_input=MISSING, _shape=MISSING, /, more=MISSING, shape=MISSING, *arg
         reshape, _reshape_packet, (_input, _shape),
         (more, shape),
         ('shape',), args, kwargs,
+    )
+
+def resize(_input=MISSING, _size=MISSING, /, more=MISSING, size=MISSING, memory_format=MISSING, *args, **kwargs):
+    """resize(input, size, *, memory_format=None) -> Tensor
+
+    A copy of self in another shape, row-major; elements that self has not mean nothing."""
+    if _size is not MISSING:
+        if size is not MISSING: kwargs['size'] = size
+        size = _size
+    if more is MISSING and not kwargs:
+        try:
+            ints_of_size = int_tuple(size)
+            if (
+                _input.__class__ in TENSORS
+                and ints_of_size is not None
+                and (memory_format is MISSING or memory_format is None or memory_format.__class__ is memory_format_class)
+            ):
+                return _resize_kernels[_input._keys | tls.mode](
+                    _input,
+                    ints_of_size,
+                    None if memory_format is MISSING else memory_format,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        resize, _resize_packet, (_input, _size),
+        (more, size, memory_format),
+        ('size', 'memory_format'), args, kwargs,
     )
 
 def resolve_conj(_input=MISSING, /, more=MISSING, *args, **kwargs):
@@ -31631,6 +31977,38 @@ def unfold_copy(_input=MISSING, _dimension=MISSING, _size=MISSING, _step=MISSING
         ('dimension', 'size', 'step', 'out'), args, kwargs,
     )
 
+def uniform(_input=MISSING, _from_=MISSING, _to=MISSING, /, more=MISSING, from_=MISSING, to=MISSING, generator=MISSING, *args, **kwargs):
+    """uniform(input, from=0.0, to=1.0, *, generator=None) -> Tensor
+
+    Random numbers in the layout of self."""
+    if _from_ is not MISSING:
+        if from_ is not MISSING: kwargs['from'] = from_
+        from_ = _from_
+    if _to is not MISSING:
+        if to is not MISSING: kwargs['to'] = to
+        to = _to
+    if more is MISSING and not kwargs:
+        try:
+            if (
+                _input.__class__ in TENSORS
+                and (from_ is MISSING or from_.__class__ is float)
+                and (to is MISSING or to.__class__ is float)
+                and (generator is MISSING or generator is None)
+            ):
+                return _uniform_kernels[_input._keys | tls.mode](
+                    _input,
+                    0.0 if from_ is MISSING else from_,
+                    1.0 if to is MISSING else to,
+                    None if generator is MISSING else generator,
+                )
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        uniform, _uniform_packet, (_input, _from_, _to),
+        (more, from_, to, generator),
+        ('from', 'to', 'generator'), args, kwargs,
+    )
+
 def unique_consecutive(_input=MISSING, _return_inverse=MISSING, _return_counts=MISSING, _dim=MISSING, /, more=MISSING, return_inverse=MISSING, return_counts=MISSING, dim=MISSING, *args, **kwargs):
     """unique_consecutive(input, return_inverse=False, return_counts=False, dim=None) -> (Tensor, Tensor, Tensor)
 
@@ -32900,6 +33278,22 @@ def xlogy_(_input=MISSING, _other=MISSING, /, more=MISSING, other=MISSING, *args
         ('other',), args, kwargs,
     )
 
+def zero(_input=MISSING, /, more=MISSING, *args, **kwargs):
+    """zero(input) -> Tensor
+
+    Zeros in the layout of self."""
+    if more is MISSING and not kwargs:
+        try:
+            if _input.__class__ in TENSORS:
+                return _zero_kernels[_input._keys | tls.mode](_input)
+        except Overridden:
+            pass
+    return call_packet_as_given(
+        zero, _zero_packet, (_input,),
+        (more,),
+        (), args, kwargs,
+    )
+
 def zero_(_input=MISSING, /, more=MISSING, *args, **kwargs):
     """zero_(input) -> Tensor
 
@@ -33016,11 +33410,15 @@ NAMESPACES = {
         ('alias', 'alias'),
         ('avg_pool2d_backward', 'avg_pool2d_backward'),
         ('avg_pool3d_backward', 'avg_pool3d_backward'),
+        ('cauchy', 'cauchy'),
         ('convolution_backward', 'convolution_backward'),
+        ('copy', 'copy'),
         ('detach', 'detach'),
         ('elu_backward', 'elu_backward'),
         ('embedding_dense_backward', 'embedding_dense_backward'),
+        ('exponential', 'exponential'),
         ('gelu_backward', 'gelu_backward'),
+        ('geometric', 'geometric'),
         ('glu_backward', 'glu_backward'),
         ('hardshrink_backward', 'hardshrink_backward'),
         ('hardsigmoid_backward', 'hardsigmoid_backward'),
@@ -33029,6 +33427,8 @@ NAMESPACES = {
         ('index', 'index'),
         ('leaky_relu_backward', 'leaky_relu_backward'),
         ('lift_fresh', 'lift_fresh'),
+        ('lift_fresh_copy', 'lift_fresh_copy'),
+        ('log_normal', 'log_normal'),
         ('log_sigmoid_backward', 'log_sigmoid_backward'),
         ('log_sigmoid_forward', 'log_sigmoid_forward'),
         ('logit_backward', 'logit_backward'),
@@ -33038,12 +33438,15 @@ NAMESPACES = {
         ('native_layer_norm_backward', 'native_layer_norm_backward'),
         ('nll_loss_backward', 'nll_loss_backward'),
         ('nll_loss_forward', 'nll_loss_forward'),
+        ('normal_functional', 'normal_functional'),
+        ('random', 'random_'),
         ('reflection_pad1d_backward', 'reflection_pad1d_backward'),
         ('reflection_pad2d_backward', 'reflection_pad2d_backward'),
         ('reflection_pad3d_backward', 'reflection_pad3d_backward'),
         ('replication_pad1d_backward', 'replication_pad1d_backward'),
         ('replication_pad2d_backward', 'replication_pad2d_backward'),
         ('replication_pad3d_backward', 'replication_pad3d_backward'),
+        ('resize', 'resize'),
         ('rrelu_with_noise_backward', 'rrelu_with_noise_backward'),
         ('sigmoid_backward', 'sigmoid_backward'),
         ('silu_backward', 'silu_backward'),
@@ -33052,6 +33455,7 @@ NAMESPACES = {
         ('softshrink_backward', 'softshrink_backward'),
         ('tanh_backward', 'tanh_backward'),
         ('threshold_backward', 'threshold_backward'),
+        ('uniform', 'uniform'),
         ('unique_consecutive', 'unique_consecutive'),
         ('unique_dim', 'unique_dim'),
         ('upsample_bicubic2d_backward', 'upsample_bicubic2d_backward'),
@@ -33061,6 +33465,7 @@ NAMESPACES = {
         ('upsample_nearest2d_backward', 'upsample_nearest2d_backward'),
         ('upsample_nearest3d_backward', 'upsample_nearest3d_backward'),
         ('upsample_trilinear3d_backward', 'upsample_trilinear3d_backward'),
+        ('zero', 'zero'),
     ),
     'torch': (
         ('_adaptive_avg_pool2d', '_adaptive_avg_pool2d'),
@@ -33341,6 +33746,7 @@ NAMESPACES = {
         ('deg2rad', 'deg2rad'),
         ('deg2rad_', 'deg2rad_'),
         ('det', 'det'),
+        ('detach_copy', 'detach_copy'),
         ('diag', 'diag'),
         ('diag_embed', 'diag_embed'),
         ('diagflat', 'diagflat'),

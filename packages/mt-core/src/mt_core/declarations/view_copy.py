@@ -22,6 +22,8 @@ COPIES = {
     "diagonal": ("(Tensor self, int offset=0, int dim1=0, int dim2=1)", "Tensor"),
     "unfold": ("(Tensor self, int dimension, int size, int step)", "Tensor"),
     "alias": ("(Tensor self)", "Tensor"),
+    "detach": ("(Tensor self)", "Tensor"),
+    "lift_fresh": ("(Tensor self)", "Tensor"),
     "view_as_real": ("(Tensor self)", "Tensor"),
     "view_as_complex": ("(Tensor self)", "Tensor"),
     "_conj": ("(Tensor self)", "Tensor"),
@@ -42,7 +44,8 @@ def copy_name(view: str) -> str:
 _LISTS = {"split.Tensor": "Tensor_out", "unbind.int": "int_out", "split_with_sizes": "out"}
 
 for _view, (_arguments, _returns) in COPIES.items():
-    family.composite(f"{copy_name(_view)}{_arguments} -> {_returns}", variants="function", out=_LISTS.get(_view, True),
+    _variants = "" if _view == "lift_fresh" else "function"
+    family.composite(f"{copy_name(_view)}{_arguments} -> {_returns}", variants=_variants, out=_LISTS.get(_view, True),
                   exact_out=_view != "split.Tensor", resizes_first=_view not in _LISTS,
                   doc=f"A copy of what `{_view.partition('.')[0]}` views.")  # fmt: skip
 family.composite(

@@ -27,6 +27,7 @@ from ..keys import (
     CPU,
     FLAGS,
     FUNCTION_TRANSFORM,
+    FUNCTIONALIZE,
     HOLLOW,
     INFERENCE,
     KEY_MASK,
@@ -246,7 +247,8 @@ def _layer_slot(overload: Overload, key: int, call_keys: int) -> Callee | None:
     def below() -> Callee:
         return overload.cache[without(call_keys, key)]
 
-    for_handlers = bool(key & (AUTOGRAD | PYTHON) and effective_keys(call_keys) & PYTHON)
+    told = AUTOGRAD | PYTHON | FUNCTIONALIZE
+    for_handlers = bool(key & told and effective_keys(call_keys) & (PYTHON | FUNCTIONALIZE))
     if for_handlers and (parts := taken_apart.parts_of(overload)) is not None:
         return executors.with_named_results(overload, asked_before(overload, parts))
     handled = layer.build(overload, call_keys, below)

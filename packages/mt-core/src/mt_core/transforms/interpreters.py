@@ -10,7 +10,7 @@ from ..keys import AUTOGRAD, FUNCTION_TRANSFORM, OF_TRANSFORM, TRANSFORMED
 from ..plugins.protocols import CONTRACT
 from ..state import tls, unqueued
 
-__all__ = ["FrontLayer", "Interpreter", "depth_of", "innermost", "outside", "within"]
+__all__ = ["FrontLayer", "Interpreter", "below", "depth_of", "innermost", "outside", "within"]
 
 
 class Interpreter:
@@ -99,6 +99,28 @@ class outside:
         tls.transforms.append(self._level)
         tls.include, tls.exclude, tls.grad_enabled = self._include, self._exclude, self._grad_enabled
         tls.refresh()
+
+
+class below:
+    """Context manager: what is called goes on to the next level outwards of one, wherever the thread is inside of it.
+
+    Where the level has ended, nothing changes.
+    """
+
+    __slots__ = ("_of", "_levels")
+
+    def __init__(self, level: Interpreter) -> None:
+        self._of = level
+
+    def __enter__(self) -> None:
+        self._levels: list[outside] = []
+        while self._of in tls.transforms:
+            self._levels.append(outside())
+            self._levels[-1].__enter__()
+
+    def __exit__(self, *exc_info: object) -> None:
+        for level in reversed(self._levels):
+            level.__exit__(*exc_info)
 
 
 class FrontLayer:

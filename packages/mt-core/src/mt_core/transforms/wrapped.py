@@ -30,6 +30,8 @@ class WrappedArray(HollowArray):
 
     value: Tensor
     level: Interpreter
+    #: Whether such a tensor is its value, once the level has ended.
+    stands_for_value = True
 
     def elements_for(self, use: str) -> Tensor:
         return super().elements_for(use) if use == "memory" else self.value
@@ -69,8 +71,8 @@ def unwrapped(tensor: Any, level: Interpreter) -> Any:
 
 def alive(tensor: Any) -> Any:
     """What a tensor stands for, once the levels that wrapped it have ended."""
-    array = getattr(tensor, "_array", None)
-    while array.__class__ is WrappedArray and not array.level.is_alive:
+    array: Any = getattr(tensor, "_array", None)
+    while getattr(array, "stands_for_value", False) and not array.level.is_alive:
         tensor = array.value
         array = tensor._array
     return tensor
@@ -139,8 +141,8 @@ def _note_written(tensor: Tensor, level: Interpreter) -> None:
 
 
 def _with_memory(tensor: Any) -> Any:
-    """What wrappers and hidden dimensions of all levels are around."""
-    while (inner := getattr(tensor._array, "value", None)) is not None:
+    """What wrappers and hidden dimensions of all levels are around, as far as that is nobody's view."""
+    while tensor._base is None and (inner := getattr(tensor._array, "value", None)) is not None:
         tensor = inner
     return tensor
 

@@ -74,6 +74,13 @@ def fill_tensor_(batch: Batch, self: Lanes, value: Lanes) -> None:
     self.front().copy_(value.at_rank(self.rank))
 
 
+@batching_rule("copy")
+def copy(batch: Batch, self: Lanes, src: Lanes, non_blocking: bool = False) -> Any:
+    if src.rank > self.rank:
+        batch.overload.call(one_lane(self), one_lane(src), non_blocking)
+    return batch.overload.call(self.spread(batch.size), src.at_rank(self.rank), non_blocking)
+
+
 @batching_rule("fill.Tensor")
 def fill_tensor(batch: Batch, self: Lanes, value: Lanes) -> Any:
     if value.rank:

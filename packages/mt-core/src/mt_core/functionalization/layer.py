@@ -1,0 +1,122 @@
+"""The layer of `FUNCTIONALIZE`: tensors made functional by hand, and the switch that makes new ones so."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
+from .. import python_dispatch
+from ..dispatch.registry import Overload
+from ..keys import (
+    ADINPLACE_OR_VIEW,
+    AUTOCAST,
+    AUTOGRAD,
+    FORWARD_GRAD,
+    FUNCTIONALIZE,
+)
+from ..plugins.protocols import CONTRACT
+from ..state import excluding, tls
+from ..tensor import Tensor
+from ..thread_state import carried_over
+from .calls import carried_out, parts_above, resized
+from .tensors import FunctionalArray, functional, is_functional
+
+__all__ = ["BY_HAND", "LAYER", "ByHand", "FunctionalizationLayer", "switch_off", "switch_on", "to_functional"]
+
+#: What stands above functional tensors and has been done when a call comes to them.
+_ABOVE = ADINPLACE_OR_VIEW | AUTOCAST | AUTOGRAD | FORWARD_GRAD | FUNCTIONALIZE
+
+
+class _Settings(threading.local):
+    reapplies_views = False
+
+
+_settings = carried_over(_Settings())
+
+
+class ByHand:
+    """The scope of tensors that were made functional by hand; there is one."""
+
+    wrapper_keys = FUNCTIONALIZE
+    is_alive = True
+
+    @property
+    def reapplies_views(self) -> bool:
+        """Whether views of values are views, and no copies; a setting of the thread."""
+        return _settings.reapplies_views
+
+    def below(self) -> AbstractContextManager[Any]:
+        return excluding(_ABOVE)
+
+    def resized(self, tensor: Tensor, shape: tuple[int, ...], strides: tuple[int, ...]) -> Tensor:
+        return resized(tensor, shape, strides, self)
+
+    def text(self, array: FunctionalArray) -> str:
+        return f"_to_functional_tensor({array.value!r})"
+
+
+BY_HAND = ByHand()
+
+
+class FunctionalizationLayer:
+    """Carries calls out on what functional tensors stand for."""
+
+    contract = CONTRACT
+    dispatch_key = "FUNCTIONALIZE"
+
+    def build(self, overload: Overload, call_keys: int, below: Callable[[], Any]) -> Callable[..., Any]:
+        parts = parts_above(overload)
+        if parts is not None:
+            return parts
+
+        def run(*args: Any) -> Any:
+            return carried_out(overload, args, BY_HAND)
+
+        return run
+
+    def fallback(self, overload: Any, call_keys: int, below: Any, composite: Any) -> Callable[..., Any]:
+        return self.build(overload, call_keys, below)
+
+
+LAYER = FunctionalizationLayer()
+
+
+def to_functional(tensor: Tensor) -> Tensor:
+    """A functional tensor that stands for a tensor.
+
+    Raises
+    ------
+    RuntimeError
+        For a functional tensor.
+    """
+    if is_functional(tensor, BY_HAND):
+        raise RuntimeError("_to_functional_tensor: the tensor is functional already")
+    return functional(tensor, BY_HAND)
+
+
+def switch_on(reapply_views: bool = False) -> None:
+    """Let new tensors of this thread be functional.
+
+    Raises
+    ------
+    RuntimeError
+        Where it is on.
+    """
+    if tls.include & FUNCTIONALIZE:
+        raise RuntimeError(
+            "multiple layers of mode-style functionalization nesting is not currently supported, outside of the "
+            "functionalize() transform"
+        )
+    python_dispatch.arm()
+    tls.include |= FUNCTIONALIZE
+    tls.refresh()
+    _settings.reapplies_views = reapply_views
+
+
+def switch_off() -> None:
+    """Let new tensors be ordinary ones again."""
+    tls.include &= ~FUNCTIONALIZE
+    tls.refresh()
+    _settings.reapplies_views = False
