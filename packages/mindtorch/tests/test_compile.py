@@ -1,4 +1,4 @@
-"""`torch.compile` runs programs as they are, wrapped as PyTorch wraps them."""
+"""`torch.compile` wraps programs as PyTorch wraps them; graphs are in `test_capture.py`."""
 
 from __future__ import annotations
 
@@ -110,14 +110,18 @@ def of_graphs():
     registry._registered.update(before)
 
 
-def test_functions_of_graphs_are_not_supported(module, of_graphs):
+def test_a_function_of_graphs_can_be_registered(module, of_graphs):
     torch._dynamo.register_backend(of_graphs, name="named")
-    for backend in of_graphs, "named":
-        with pytest.raises(NotImplementedError, match="backend 'of_graphs', a function of a graph, is not supported"):
-            torch.compile(module, backend=backend)
-        with pytest.raises(NotImplementedError, match="without a graph"):
-            torch._dynamo.optimize(backend)
-        assert torch.compile(module, backend=backend, disable=True) is module
+    for compiled in (
+        torch.compile(module, backend=of_graphs),
+        torch.compile(module, backend="named"),
+        torch._dynamo.optimize("named")(module),
+    ):
+        with pytest.raises(torch._dynamo.exc.BackendCompilerFailed, match="there is no graph"):
+            compiled(torch.ones(2))
+    assert torch.compile(module, backend=of_graphs, disable=True) is module
+    with pytest.raises(NotImplementedError, match="a function of guards"):
+        torch._dynamo.optimize("named", guard_fail_fn=print)
 
 
 def test_registered_backends_are_listed_by_their_tags(of_graphs):
@@ -155,8 +159,8 @@ def test_the_default_backend(module, of_graphs):
     try:
         torch.compiler.set_default_backend(of_graphs)
         assert torch.compiler.get_default_backend() is of_graphs
-        with pytest.raises(NotImplementedError, match="'of_graphs'"):
-            torch.compile(module)
+        with pytest.raises(torch._dynamo.exc.BackendCompilerFailed, match="backend='of_graphs' raised"):
+            torch.compile(module)(torch.ones(2))
     finally:
         torch.compiler.set_default_backend("inductor")
     with pytest.raises(TypeError, match="backend must be a string or callable, got <class 'int'>"):

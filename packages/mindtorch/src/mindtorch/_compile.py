@@ -1,8 +1,9 @@
-"""``torch.compile``: mindtorch runs operators one by one, so that a compiled program is the program itself.
+"""``torch.compile``: programs captured as graphs for backends that are functions, and run as they are for the others.
 
 What clients see is PyTorch's: an `OptimizedModule` around a module, a wrapper around a function, errors for backends,
-modes and options that do not exist. A distribution may provide a backend that does compile, by an entry point of the
-group ``mindtorch.compilers`` (`mt_core.plugins.program_protocols.Compiler`).
+modes and options that do not exist. A backend that is a function is given a graph (`_dynamo.eval_frame`). A
+distribution may provide a backend that does compile, by an entry point of the group ``mindtorch.compilers``
+(`mt_core.plugins.program_protocols.Compiler`).
 """
 
 import functools
@@ -15,8 +16,8 @@ from typing import Any
 from mt_core.plugins.discovery import find_compiler
 from mt_nn.modules.module import Module
 
-from ._dynamo.backends.registry import Backend, lookup_backend, usable_backend
-from ._dynamo.eval_frame import CompiledOnce, OptimizedModule
+from ._dynamo.backends.registry import Backend, lookup_backend
+from ._dynamo.eval_frame import CapturedProgram, CompiledOnce, OptimizedModule
 from ._unsupported import refusal
 
 __all__ = ["compile"]
@@ -42,18 +43,22 @@ def compile(
     isolate_recompiles: bool = False,
     shapes_spec: Any = None,
 ) -> Any:
-    """Wrap a module or function as ``torch.compile`` does; it runs operator by operator as it would without.
+    """Wrap a module or function as ``torch.compile`` does.
 
-    Without `model` it returns a decorator. With ``disable=True`` it returns `model` itself. The other arguments say how
-    to make and keep graphs, of which there are none; a backend of another distribution is given those that are set.
+    A backend that is a function gets the program as a graph, at each call that the graphs so far do not serve, and what
+    it returns runs in the program's place; a program that cannot be captured runs as it is, or raises with `fullgraph`.
+    With the backends by name that are here a program runs operator by operator as it would without. A backend of
+    another distribution is given the arguments that are set.
+
+    Without `model` it returns a decorator. With ``disable=True`` it returns `model` itself.
 
     Raises
     ------
     InvalidBackend
         When there is no backend of that name.
     NotImplementedError
-        When the backend is a function: there is no graph to call it with. When there are `shapes_spec`: calls are not
-        compared with them.
+        When there are `shapes_spec`: calls are not compared with them. When the backend is a function, for
+        ``dynamic=True``: a graph serves one size, and for `isolate_recompiles`.
     RuntimeError
         For a mode that does not exist, an option that does not exist or has another type, or a mode together with
         options.
@@ -73,13 +78,7 @@ def compile(
     _check_shapes(dynamic, shapes_spec)
     if disable:
         return model
-    chosen = usable_backend(found)
-    compile_program = None
-    if chosen.provided:
-        given = {
-            key: value for key, value in {"name": name, **limits}.items() if value is not None and value is not False
-        }
-        compile_program = functools.partial(find_compiler(chosen.__name__).compile, **settings, **given)
+    compile_program = _compiler_of(found, settings, {"name": name, **limits})
     if isinstance(model, Module):
         return OptimizedModule(model, compile_program)
     if not callable(model):
@@ -87,6 +86,27 @@ def compile(
     if isinstance(model, type):
         return model
     return _wrapped(model, compile_program)
+
+
+def _compiler_of(found: Any, settings: dict[str, Any], others: dict[str, Any]) -> Callable[..., Any] | None:
+    """What makes a program of a program; None where it runs as it is."""
+    if not isinstance(found, Backend):
+        return functools.partial(CapturedProgram, backend=found, **_capture_settings(settings, others))
+    if not found.provided:
+        return None
+    given = {key: value for key, value in others.items() if value is not None and value is not False}
+    return functools.partial(find_compiler(found.__name__).compile, **settings, **given)
+
+
+def _capture_settings(settings: dict[str, Any], others: dict[str, Any]) -> dict[str, Any]:
+    if settings["dynamic"]:
+        raise refusal(
+            "torch.compile(dynamic=True) with a function of a graph", "A graph serves one size of its inputs."
+        )
+    if others["isolate_recompiles"]:
+        raise refusal("torch.compile(isolate_recompiles=True)", "Leave it out: limits count for each program.")
+    given = {key: settings[key] for key in ("mode", "options") if settings[key]}
+    return {"fullgraph": settings["fullgraph"], "recompile_limit": others["recompile_limit"], **given}
 
 
 def _check_shapes(dynamic: bool | None, shapes_spec: Any) -> None:

@@ -1,10 +1,17 @@
-"""``torch.compiler``: how programs talk to the compiler. Nothing is ever compiled, and that is what the answers say."""
+"""``torch.compiler``: how programs talk to the compiler.
+
+Programs are captured for backends that are functions of a graph (`_dynamo.convert_frame`); for the others there is
+nothing to compile, and that is what the answers say.
+"""
 
 import functools
 from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any
 
+from ._capturing import disable_code_of
+from ._capturing import is_compiling as is_compiling
+from ._capturing import stance as _current
 from ._unsupported import refusal, unsupported_function
 
 __all__ = [
@@ -42,14 +49,9 @@ def compile(*args: Any, **kwargs: Any) -> Any:
     return _compile.compile(*args, **kwargs)
 
 
-def is_compiling() -> bool:
-    """Whether this code is being compiled."""
-    return False
-
-
 def is_dynamo_compiling() -> bool:
-    """Whether this code is being compiled."""
-    return False
+    """Whether this code runs in order to be captured by ``torch.compile``."""
+    return is_compiling()
 
 
 def is_exporting() -> bool:
@@ -58,8 +60,15 @@ def is_exporting() -> bool:
 
 
 def disable(fn: Callable[..., Any] | None = None, recursive: bool = True, *, reason: str | None = None) -> Any:
-    """Keep a function from being compiled, which all functions are: returns it as it is, or a decorator."""
-    return functools.partial(disable, recursive=recursive, reason=reason) if fn is None else fn
+    """Keep a function, or a module's ``forward``, from being captured: returns it, or a decorator.
+
+    A program that calls it is not captured either. What it calls is captured where that is compiled itself, be
+    `recursive` true or not; `reason` is for readers of the program.
+    """
+    if fn is None:
+        return functools.partial(disable, recursive=recursive, reason=reason)
+    disable_code_of(fn)
+    return fn
 
 
 _disable_dynamo = disable  # the name that PyTorch has at the top level
@@ -114,7 +123,10 @@ def set_default_backend(backend: str | Callable[..., Any]) -> None:
 
 
 def reset() -> None:
-    """Forget what was compiled: nothing."""
+    """Forget what was captured: every program is captured anew at its next call."""
+    from ._dynamo import eval_frame  # late: torch._dynamo takes names from this module
+
+    eval_frame.forget_all()
 
 
 def cudagraph_mark_step_begin() -> None:
@@ -122,12 +134,20 @@ def cudagraph_mark_step_begin() -> None:
 
 
 class set_stance:
-    """Set what the compiler does from now on, or within a context or a function; whatever it says, it compiles nothing.
+    """Set when programs are captured, from now on, or within a context or a function.
+
+    Parameters
+    ----------
+    stance
+        ``"default"``; ``"force_eager"``: programs run as they are; ``"eager_on_recompile"``: they do where one would be
+        captured again; ``"fail_on_recompile"``: that is an error.
 
     Raises
     ------
     RuntimeError
         For a stance that does not exist.
+    NotImplementedError
+        For those that run a program before they capture it, and for ``force_backend``.
     """
 
     def __init__(
@@ -141,18 +161,32 @@ class set_stance:
             raise RuntimeError(f"invalid torch.compile stance '{stance}', should be one of: {', '.join(_STANCES)}")
         if force_backend is not None:
             raise refusal("torch.compiler.set_stance(force_backend=...)", "Give the backend to torch.compile.")
+        if stance.endswith("then_compile") or skip_guard_eval_unsafe:
+            name = "skip_guard_eval_unsafe=True" if skip_guard_eval_unsafe else repr(stance)
+            raise refusal(f"torch.compiler.set_stance({name})", "Guards are asked at each call.")
         self.stance = stance
+        self._before = _current.name
+        _current.name = stance
 
     def __enter__(self) -> None:
-        """There is nothing to change."""
+        """The stance was set when this was made."""
+        _current.name = self.stance
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """There is nothing to undo."""
+        """Go back to what was set before."""
+        _current.name = self._before
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        return function
+        _current.name = self._before  # a decorator sets it for calls alone
+
+        @functools.wraps(function)
+        def within(*args: Any, **kwargs: Any) -> Any:
+            with set_stance(self.stance):
+                return function(*args, **kwargs)
+
+        return within
 
 
 wrap_numpy = unsupported_function("torch.compiler.wrap_numpy", "Call the function with NumPy arrays.")

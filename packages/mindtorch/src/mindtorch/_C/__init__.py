@@ -8,6 +8,7 @@ from weakref import ref
 import mindtorch._C._functions as _functions  # noqa: F401 - an attribute of this module
 from mt_core.api import _functions as _VariableFunctionsClass  # noqa: F401 - pickles reach operators by it
 from mt_core.autograd_state import is_grad_enabled as is_grad_enabled
+from mt_core.autograd_state import set_grad_enabled as _switch_grad
 from mt_core.determinism import DETERMINISM
 from mt_core.errors import LinAlgError as _LinAlgError
 from mt_core.overrides import pop_mode, push_mode
@@ -87,7 +88,13 @@ __all__ = [
     "_pop_torch_function_stack",
     "_push_on_torch_dispatch_stack",
     "_push_on_torch_function_stack",
+    "_set_grad_enabled",
 ]
+
+
+def _set_grad_enabled(mode: bool) -> None:
+    """Switch the recording of operations on or off in this thread."""
+    _switch_grad(mode)
 
 
 def _has_torch_function(args: Any) -> bool:

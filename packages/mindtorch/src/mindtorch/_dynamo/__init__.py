@@ -1,4 +1,4 @@
-"""``torch._dynamo``: the parts of the compiler that programs touch, in a library that compiles nothing."""
+"""``torch._dynamo``: programs captured as graphs, for backends of ``torch.compile`` that are functions of a graph."""
 
 from __future__ import annotations
 
@@ -17,16 +17,31 @@ from . import exc as exc
 from .backends.registry import list_backends as list_backends
 from .backends.registry import lookup_backend as lookup_backend
 from .backends.registry import register_backend as register_backend
-from .backends.registry import usable_backend
 
-__getattr__, __dir__ = lazy_submodules(__name__, "_trace_wrapped_higher_order_op backends config eval_frame")
+__getattr__, __dir__ = lazy_submodules(
+    __name__, "_trace_wrapped_higher_order_op backends config convert_frame eval_frame guards testing utils"
+)
 
-explain = _unsupported.unsupported_function("torch._dynamo.explain", "Nothing is compiled.")
-export = _unsupported.unsupported_function("torch._dynamo.export", "Nothing is compiled.")
+export = _unsupported.unsupported_function("torch._dynamo.export", "Use torch.compile with a function of a graph.")
+
+
+def explain(f: Callable[..., Any], *extra_args: Any, **extra_kwargs: Any) -> Any:
+    """What a capture of a call gives: ``explain(f)(*args)``, with the graph or the reason why there is none."""
+    from . import eval_frame  # lazy: it loads torch.fx and torch.nn
+
+    return eval_frame.explain(f, *extra_args, **extra_kwargs)
 
 
 def graph_break(msg: str = "") -> None:
-    """End the graph being compiled here; there is none."""
+    """Say that a program that comes by here is not to be captured; it runs as it is.
+
+    Raises
+    ------
+    GraphBreak
+        While a program is captured, which ends that.
+    """
+    if is_compiling():
+        raise exc.GraphBreak(f"calls torch._dynamo.graph_break(){f': {msg}' if msg else ''}")
 
 
 def mark_dynamic(
@@ -38,15 +53,15 @@ def mark_dynamic(
     max: int | None = None,
     specialize_on: list[Any] | None = None,
 ) -> None:
-    """Expect a dimension to vary between calls of compiled code; there is none."""
+    """A hint that a dimension varies between calls: a program is captured for each size all the same."""
 
 
 def mark_static(t: Any, index: Any = None) -> None:
-    """Expect a dimension to stay the same between calls of compiled code; there is none."""
+    """A hint that a dimension stays the same: a program is captured for each size that comes."""
 
 
 def maybe_mark_dynamic(t: Any, index: Any) -> None:
-    """Expect that a dimension may vary between calls of compiled code; there is none."""
+    """A hint that a dimension may vary: a program is captured for each size all the same."""
 
 
 def optimize(
@@ -59,8 +74,16 @@ def optimize(
     disable: bool = False,
     dynamic: bool | None = None,
 ) -> Callable[..., Any]:
-    """The decorator ``torch.compile(backend=...)``; guards are of graphs, and there are none."""
+    """The decorator ``torch.compile(backend=...)``.
+
+    Raises
+    ------
+    NotImplementedError
+        For functions of guards, which are Python objects of mindtorch's own.
+    """
     from .._compile import compile  # lazy: it loads torch.nn
 
-    usable_backend(lookup_backend(backend))
+    if guard_export_fn or guard_fail_fn or guard_filter_fn:
+        raise _unsupported.refusal("torch._dynamo.optimize with a function of guards", "Leave it out.")
+    lookup_backend(backend)
     return compile(backend=backend, fullgraph=nopython, dynamic=dynamic, disable=disable)

@@ -1,4 +1,8 @@
-"""``torch._dynamo.config``: settings of the compiler, which can be changed and have no effect."""
+"""``torch._dynamo.config``: settings of the compiler.
+
+`recompile_limit`, `error_on_recompile`, `suppress_errors` and `disable` do what they say; the others are hints about
+graphs of a kind that is not made, and change nothing.
+"""
 
 cache_size_limit = 8
 accumulated_cache_size_limit = 256

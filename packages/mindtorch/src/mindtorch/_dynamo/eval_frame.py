@@ -1,13 +1,265 @@
-"""``torch._dynamo.eval_frame``: what ``torch.compile`` makes of a module."""
+"""``torch._dynamo.eval_frame``: what ``torch.compile`` makes of a module or a function."""
 
 from __future__ import annotations
 
+import threading
+import traceback
 from collections.abc import Callable
 from typing import Any
 
+from mt_core.autograd_state import is_grad_enabled, is_inference_mode_enabled
+from mt_core.determinism import DETERMINISM
+from mt_core.dtypes import get_default_dtype
+from mt_core.keys import AUTOCAST
+from mt_core.overriding import entered_modes
+from mt_core.state import tls
 from mt_nn.modules.module import Module
 
-__all__ = ["CompiledOnce", "OptimizedModule"]
+from .. import _logging
+from .._capturing import disabled_program, is_compiling, stance
+from . import config
+from .convert_frame import Arguments, Captured, autocast_facts, capture, parameter_names
+from .exc import BackendCompilerFailed, FailOnRecompileLimitHit, GraphBreak, RecompileError, Unsupported
+from .guards import ProgramState
+from .utils import counters
+
+__all__ = ["CapturedProgram", "CompiledOnce", "OptimizedModule"]
+
+
+class _Entry:
+    """What one capture of a program gave: a compiled graph, or that there is none."""
+
+    __slots__ = ("captured", "compiled", "state")
+
+    def __init__(
+        self, state: ProgramState, captured: Captured | None = None, compiled: Callable[..., Any] | None = None
+    ) -> None:
+        self.state, self.captured, self.compiled = state, captured, compiled
+
+
+class CapturedProgram:
+    """A program that is captured as a graph, which a backend compiles; it is captured again where guards fail.
+
+    Parameters
+    ----------
+    program
+        A module or a function.
+    backend
+        Called with a `GraphModule` and the tensors that it is to be called with; what it returns runs in the place of
+        the graph.
+    fullgraph
+        Raise `Unsupported` where there is no graph; without, the program runs as it is then.
+    recompile_limit
+        How often it is captured; ``config.recompile_limit`` by default.
+    settings
+        Arguments of the backend.
+    """
+
+    def __init__(
+        self,
+        program: Callable[..., Any],
+        backend: Callable[..., Any],
+        fullgraph: bool = False,
+        recompile_limit: int | None = None,
+        **settings: Any,
+    ) -> None:
+        self.program, self.backend, self.fullgraph = program, backend, fullgraph
+        self.recompile_limit, self.settings = recompile_limit, settings
+        self._forget()
+
+    def _forget(self) -> None:
+        self._entries: dict[Any, list[_Entry]] = {}
+        self._count = 0
+        self._said_limit = False
+        self._lock = threading.RLock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._forget()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the graph that serves this call, captured now if there is none."""
+        if self._runs_as_it_is():
+            return self.program(*args, **kwargs)
+        if _resets.count != getattr(self, "_resets_seen", _resets.count):
+            self._forget()
+        self._resets_seen = _resets.count
+        arguments = Arguments(args, kwargs, self._parameters())
+        key = (arguments.key, *_thread_facts())
+        entry = self._entry_for(key)
+        if entry is None:
+            with self._lock:
+                entry = self._entry_for(key) or self._new_entry(key, arguments)
+        if entry is None or entry.compiled is None or entry.captured is None:
+            return self.program(*args, **kwargs)
+        return _run(entry.captured, entry.compiled, arguments)
+
+    def _runs_as_it_is(self) -> bool:
+        if config.disable or stance.name == "force_eager" or is_compiling() or disabled_program(self.program):
+            return True
+        return bool(entered_modes and tls.function_modes) or bool(tls.include & ~AUTOCAST)
+
+    def _parameters(self) -> list[str]:
+        program = self.program
+        return parameter_names(program.forward if isinstance(program, Module) else program)
+
+    def _entry_for(self, key: Any) -> _Entry | None:
+        return next((entry for entry in self._entries.get(key, ()) if entry.state.holds()), None)
+
+    # Capturing
+
+    def _new_entry(self, key: Any, arguments: Arguments) -> _Entry | None:
+        if self._count and not self._may_recompile(key):
+            return None
+        self._count += 1
+        entry = self._captured_entry(arguments)
+        self._entries.setdefault(key, []).append(entry)
+        return entry
+
+    def _may_recompile(self, key: Any) -> bool:
+        reason = self._why_again(key)
+        if config.error_on_recompile or stance.name == "fail_on_recompile":
+            raise RecompileError(f"{self._name()} would be captured again, since {reason}")
+        if stance.name == "eager_on_recompile":
+            return False
+        _logging.artifact("recompiles", "Recompiling %s, since %s", self._name(), reason)
+        limit = config.recompile_limit if self.recompile_limit is None else self.recompile_limit
+        if self._count < limit:
+            return True
+        text = (
+            f"torch._dynamo hit config.recompile_limit ({limit})\n   function: {self._name()}\n   last reason: {reason}"
+        )
+        if self.fullgraph:
+            raise FailOnRecompileLimitHit(text)
+        if not self._said_limit:
+            self._said_limit = True
+            _logging.dynamo.warning(text)
+        return False
+
+    def _why_again(self, key: Any) -> str:
+        for entry in self._entries.get(key, ()):
+            changed = entry.state.first_difference()
+            if changed is not None:
+                return f"{changed} has changed"
+        return "it is called with other arguments"
+
+    def _name(self) -> str:
+        program = self.program
+        return (
+            type(program).__name__ if isinstance(program, Module) else getattr(program, "__qualname__", repr(program))
+        )
+
+    def _captured_entry(self, arguments: Arguments) -> _Entry:
+        state = ProgramState()
+        try:
+            captured = capture(self.program, arguments, state)
+        except GraphBreak as stop:
+            self._say_break(stop)
+            return _Entry(state)
+        if not captured.operators:
+            return _Entry(state)
+        counters["stats"]["calls_captured"] += captured.operators
+        counters["stats"]["unique_graphs"] += 1
+        _logging.artifact("graph_code", "TRACED GRAPH\n%s", captured.graph_module.code)
+        return _Entry(state, captured, self._compiled(captured, captured.tensors_for(arguments.tensors)))
+
+    def _say_break(self, stop: GraphBreak) -> None:
+        reason = str(stop)
+        counters["graph_break"][reason] += 1
+        if self.fullgraph:
+            raise Unsupported(f"{self._name()} cannot be captured as one graph: {reason}") from stop
+        where = "".join(traceback.format_exception(stop)) if _logging.is_on("graph_breaks") else ""
+        _logging.artifact("graph_breaks", "Graph break in %s: %s\n%s", self._name(), reason, where)
+
+    def _compiled(self, captured: Captured, inputs: list[Any]) -> Callable[..., Any] | None:
+        try:
+            compiled = self.backend(captured.graph_module, inputs, **self.settings)
+        except Exception as error:
+            # A backend is anyone's code; the error is told with its name, or passed over where the program says so.
+            if not config.suppress_errors:
+                raise BackendCompilerFailed(self.backend, error) from error
+            _logging.dynamo.warning("%s", error, exc_info=True)
+            return None
+        if not callable(compiled):
+            raise BackendCompilerFailed(self.backend, AssertionError("compiler_fn did not return callable"))
+        return compiled
+
+
+def _run(captured: Captured, compiled: Callable[..., Any], arguments: Arguments) -> Any:
+    outputs = compiled(*captured.tensors_for(arguments.tensors))
+    return captured.outputs.filled(outputs, arguments.tensors)
+
+
+def _thread_facts() -> tuple[Any, ...]:
+    """What a graph takes for granted of the thread that it runs in."""
+    grad = is_grad_enabled(), is_inference_mode_enabled()
+    return *grad, autocast_facts(), get_default_dtype(), DETERMINISM.enabled
+
+
+class _Resets:
+    count = 0
+
+
+_resets = _Resets()
+
+
+def forget_all() -> None:
+    """Let every program be captured anew at its next call: ``torch.compiler.reset``."""
+    _resets.count += 1
+
+
+def explain(f: Callable[..., Any], *extra_args: Any, **extra_kwargs: Any) -> Any:
+    """Capture a call of a program and tell what came of it: ``explain(f)(*args)``.
+
+    The graph is not compiled, and its program not run otherwise.
+    """
+
+    def inner(*args: Any, **kwargs: Any) -> ExplainOutput:
+        names = parameter_names(f.forward if isinstance(f, Module) else f)
+        try:
+            captured = capture(f, Arguments(args, kwargs, names), ProgramState())
+        except GraphBreak as stop:
+            return ExplainOutput([], [str(stop)])
+        return ExplainOutput([captured.graph_module] if captured.operators else [], [])
+
+    return inner(*extra_args, **extra_kwargs) if extra_args or extra_kwargs else inner
+
+
+class ExplainOutput:
+    """What a capture gave.
+
+    Attributes
+    ----------
+    graphs
+        The graph, if there is one.
+    break_reasons
+        Why there is none.
+    ops_per_graph, op_count
+        The targets of its calls, and how many there are.
+    graph_count, graph_break_count
+        How many graphs and reasons there are.
+    """
+
+    def __init__(self, graphs: list[Any], break_reasons: list[str]) -> None:
+        self.graphs, self.break_reasons = graphs, break_reasons
+        self.graph_count, self.graph_break_count = len(graphs), len(break_reasons)
+        calls = ("call_function", "call_method", "call_module")
+        self.ops_per_graph = [[n.target for n in graph.graph.nodes if n.op in calls] for graph in graphs]
+        self.op_count = sum(map(len, self.ops_per_graph))
+
+    def __str__(self) -> str:
+        lines = [
+            f"Graph Count: {self.graph_count}", f"Graph Break Count: {self.graph_break_count}",
+            f"Op Count: {self.op_count}", "Break Reasons:",
+        ]  # fmt: skip
+        lines += [f"  Break Reason {i}: {reason}" for i, reason in enumerate(self.break_reasons, 1)]
+        lines.append("Ops per Graph:")
+        for i, names in enumerate(self.ops_per_graph, 1):
+            lines += [f"  Ops {i}:", *(f"    {name}" for name in names)]
+        return "\n".join(lines)
 
 
 class CompiledOnce:

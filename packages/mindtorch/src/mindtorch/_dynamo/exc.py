@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-__all__ = ["InvalidBackend", "TorchDynamoException", "Unsupported"]
+__all__ = [
+    "BackendCompilerFailed",
+    "FailOnRecompileLimitHit",
+    "GraphBreak",
+    "InvalidBackend",
+    "RecompileError",
+    "TorchDynamoException",
+    "Unsupported",
+]
 
 
 class TorchDynamoException(RuntimeError):
@@ -17,4 +25,33 @@ class InvalidBackend(TorchDynamoException):
 
 
 class Unsupported(TorchDynamoException):
-    """A part of a program cannot be compiled; mindtorch, which compiles nothing, never raises it."""
+    """A program that has to be one graph (``fullgraph=True``) cannot be captured as one."""
+
+
+class RecompileError(TorchDynamoException):
+    """A program would have to be captured again, where that is not allowed (``config.error_on_recompile``)."""
+
+
+class FailOnRecompileLimitHit(TorchDynamoException):
+    """A program that has to be one graph was captured as often as ``config.recompile_limit`` allows."""
+
+
+class BackendCompilerFailed(TorchDynamoException):
+    """A backend has raised an error.
+
+    Attributes
+    ----------
+    backend_name
+        The name of the backend.
+    inner_exception
+        What it raised.
+    """
+
+    def __init__(self, backend_fn: object, inner_exception: Exception) -> None:
+        self.backend_name = getattr(backend_fn, "__name__", "?")
+        self.inner_exception = inner_exception
+        super().__init__(f"backend={self.backend_name!r} raised:\n{type(inner_exception).__name__}: {inner_exception}")
+
+
+class GraphBreak(Exception):
+    """Raised where a program does what a graph cannot repeat; the text is the reason."""

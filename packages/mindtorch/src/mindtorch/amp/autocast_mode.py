@@ -121,6 +121,18 @@ class autocast:
         return decorated
 
 
+def _enter_autocast(*vals: Any) -> autocast:
+    """Enter an `autocast` of these arguments, as a step of a graph; what it returns is given to `_exit_autocast`."""
+    mode = autocast(*vals)
+    mode.__enter__()
+    return mode
+
+
+def _exit_autocast(mode: autocast) -> None:
+    """Leave what `_enter_autocast` has entered."""
+    mode.__exit__(None, None, None)
+
+
 def _warn_of_older_name(old: str, new: str) -> None:
     text = f"torch.{old} is deprecated. Please use torch.{new} instead."
     warnings.warn(text, DeprecationWarning, stacklevel=3)

@@ -2,8 +2,7 @@
 
 There are three kinds. The ones that are here run a program as it is. Other distributions provide compilers of
 programs, by entry points (`mt_core.plugins.program_protocols.Compiler`). And programs register functions from a graph
-and example inputs to what runs in its place: these are kept and listed, and refused where they would be used, as there
-is no graph.
+and example inputs to what runs in its place: for these, programs are captured as graphs (`eval_frame.CapturedProgram`).
 """
 
 from __future__ import annotations
@@ -24,7 +23,6 @@ __all__ = [
     "register_backend",
     "register_debug_backend",
     "register_experimental_backend",
-    "usable_backend",
 ]
 
 
@@ -64,8 +62,6 @@ def register_backend(
     compiler_fn: Callable[..., Any] | None = None, name: str | None = None, tags: Sequence[str] = ()
 ) -> Any:
     """Give a function from a graph and example inputs a name, its own by default; without function, a decorator.
-
-    It is listed and can be looked up. As long as there are no graphs, ``torch.compile`` refuses it.
 
     Raises
     ------
@@ -113,20 +109,3 @@ def lookup_backend(compiler_fn: str | Callable[..., Any]) -> Callable[..., Any]:
     if compiler_fn not in _tags_by_name():
         raise InvalidBackend(name=compiler_fn)
     return Backend(compiler_fn, provided=compiler_fn not in _OWN)
-
-
-def usable_backend(found: Callable[..., Any]) -> Backend:
-    """What `lookup_backend` found, if it is a backend that ``torch.compile`` can use.
-
-    Raises
-    ------
-    NotImplementedError
-        When it is a function, which wants a graph.
-    """
-    if isinstance(found, Backend):
-        return found
-    name = getattr(found, "__name__", type(found).__name__)
-    raise refusal(
-        f"torch.compile with the backend {name!r}, a function of a graph,",
-        "Programs run operator by operator, without a graph.",
-    )

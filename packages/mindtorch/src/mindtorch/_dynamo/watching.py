@@ -1,0 +1,147 @@
+"""What a program does while it is captured that its graph could not repeat, seen as it happens.
+
+Calls of operators are seen by a function mode (`output_graph`); here are the calls of Python functions and of built-in
+ones. A function of the program is noted before its body runs (`guards.ProgramState.note_code`).
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+import logging
+import os
+import sys
+from collections.abc import Callable
+from types import CodeType, FrameType, TracebackType
+from typing import Any
+
+from .._capturing import disabled
+from .exc import GraphBreak
+from .guards import ProgramState, is_library
+
+__all__ = ["Watcher", "breaking_functions"]
+
+#: Modules of Python whose functions give another value each time, or act on the world.
+_IMPURE_MODULES = frozenset({"time", "random", "_random", "secrets", "uuid", "subprocess", "socket", "select"})
+_IMPURE_BUILTINS = frozenset({"print", "input", "open", "breakpoint"})
+_IMPURE_CLASSES = frozenset({"Random", "SystemRandom"})
+_READS_ENVIRONMENT = type(os.environ).__getitem__.__code__
+
+
+@functools.cache
+def breaking_functions() -> dict[CodeType, str]:
+    """Functions of mindtorch and of Python that no graph repeats, and what they do."""
+    import mindtorch as torch  # late: all of it is loaded when a program runs
+
+    found: dict[Callable[..., Any], str] = {
+        torch.autograd.Function.apply.__func__: "calls an autograd.Function",
+        torch.autograd.graph.saved_tensors_hooks.__enter__: "enters saved_tensors_hooks",
+        torch.utils._python_dispatch.TorchDispatchMode.__enter__: "enters a TorchDispatchMode",
+        logging.Logger.handle: "writes to a log",
+    }
+    for name in (
+        "manual_seed seed set_rng_state get_rng_state set_default_dtype set_default_device set_num_threads "
+        "use_deterministic_algorithms inference_mode.__enter__ set_autocast_enabled set_autocast_dtype "
+        "set_autocast_cache_enabled"
+    ).split():
+        owner, _, member = name.rpartition(".")
+        found[getattr(getattr(torch, owner), member) if owner else getattr(torch, name)] = f"calls torch.{name}"
+    return {_code_of(function): reason for function, reason in found.items()}
+
+
+def _code_of(function: Any) -> CodeType:
+    while hasattr(function, "__wrapped__"):
+        function = function.__wrapped__
+    return function.__code__
+
+
+class Watcher:
+    """Context manager: calls in this thread are looked at, until the program has ended.
+
+    Parameters
+    ----------
+    state
+        Is told of each function of the program before it runs.
+    """
+
+    def __init__(self, state: ProgramState) -> None:
+        self._state = state
+        self._followed: dict[CodeType, Callable[[FrameType], None]] = {}
+        self._known: set[CodeType] = set()
+        self._breaking = breaking_functions()
+        #: A reason that was found where raising is not possible: the profiler's caller may swallow exceptions.
+        self.reason: str | None = None
+
+    def __enter__(self) -> Watcher:
+        # What the collector calls (finalizers, callbacks) is not the program's.
+        self._collected = gc.isenabled()
+        gc.disable()
+        self._previous = sys.getprofile()
+        sys.setprofile(self._look)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        sys.setprofile(self._previous)
+        if self._collected:
+            gc.enable()
+
+    def follow(self, enter: Any, leave: Any, recorder: Any) -> None:
+        """Tell a recorder of calls of the two methods of autocast."""
+        self._followed = {_code_of(enter): recorder.enter_autocast, _code_of(leave): recorder.exit_autocast}
+
+    def paused(self) -> _Paused:
+        """Context manager: what is called within is an operator's own."""
+        return _Paused(self._look)
+
+    def _look(self, frame: FrameType, event: str, arg: Any) -> None:
+        if event == "call":
+            self._call(frame)
+        elif event == "c_call":
+            self._builtin(arg)
+
+    def _call(self, frame: FrameType) -> None:
+        code = frame.f_code
+        if code in self._followed:
+            self._followed[code](frame)
+        elif code is _READS_ENVIRONMENT:
+            self._state.note_environment()
+        if code in self._known:
+            return
+        self._known.add(code)
+        reason = self._breaking.get(code) or (f"calls {code.co_name}, which is disabled" if code in disabled else None)
+        module = frame.f_globals.get("__name__")
+        if reason is None and module in _IMPURE_MODULES:
+            reason = f"calls {module}.{code.co_name}"
+        if reason is not None:
+            self._stop(reason)
+        if not is_library(module):
+            self._state.note_code(code, frame.f_globals)
+
+    def _builtin(self, function: Any) -> None:
+        module, name = getattr(function, "__module__", None), getattr(function, "__name__", "")
+        owner = type(getattr(function, "__self__", None)).__name__
+        if module == "builtins" and name in _IMPURE_BUILTINS:
+            self._stop(f"calls {name}")
+        if module in _IMPURE_MODULES or owner in _IMPURE_CLASSES:
+            self._stop(f"calls {module or owner}.{name}")
+        if name in ("now", "today", "utcnow") and isinstance(function.__self__, type):
+            self._stop(f"calls {function.__self__.__name__}.{name}")
+
+    def _stop(self, reason: str) -> None:
+        self.reason = self.reason or reason
+        raise GraphBreak(reason)
+
+
+class _Paused:
+    __slots__ = ("_look",)
+
+    def __init__(self, look: Any) -> None:
+        self._look = look
+
+    def __enter__(self) -> None:
+        sys.setprofile(None)
+
+    def __exit__(self, *exc_info: object) -> None:
+        sys.setprofile(self._look)

@@ -1,0 +1,81 @@
+"""``torch._logging``: which of the compiler's messages are shown; ``TORCH_LOGS=graph_breaks,recompiles`` at the start.
+
+Messages go to the standard error stream. A name with ``-`` before it is switched off, one with ``+`` shows more where
+there is more.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+
+__all__ = ["set_logs"]
+
+#: What there are messages about.
+_ARTIFACTS = ("graph_breaks", "recompiles", "graph_code")
+_COMPONENT = "dynamo"  # all of them
+
+dynamo = logging.getLogger("torch._dynamo")
+_on: set[str] = set()
+
+
+def set_logs(
+    *, dynamo: int | None = None, graph_breaks: bool = False, recompiles: bool = False, graph_code: bool = False
+) -> None:
+    """Show these messages, and no others.
+
+    Parameters
+    ----------
+    dynamo
+        A level of `logging`: up to ``logging.DEBUG`` all of them are shown.
+    graph_breaks
+        Why a program could not be captured.
+    recompiles
+        Why it is captured again.
+    graph_code
+        The code of each graph.
+    """
+    _on.clear()
+    chosen = {"graph_breaks": graph_breaks, "recompiles": recompiles, "graph_code": graph_code}
+    everything = dynamo is not None and dynamo <= logging.DEBUG
+    _on.update(name for name, shown in chosen.items() if shown or everything)
+
+
+def is_on(name: str) -> bool:
+    """Whether messages of a kind are shown."""
+    return name in _on
+
+
+def artifact(name: str, text: str, *args: object) -> None:
+    """A message of a kind, where these are shown."""
+    if name not in _on:
+        return
+    logger = logging.getLogger(f"torch._dynamo.{name}")
+    if not logger.handlers:
+        logger.addHandler(_ToStandardError())
+        logger.setLevel(logging.DEBUG)
+    logger.debug(text, *args)
+
+
+class _ToStandardError(logging.StreamHandler):
+    """Writes to what the standard error stream is at that time."""
+
+    def __init__(self) -> None:
+        super().__init__(sys.stderr)
+        self.setFormatter(logging.Formatter("[__%(name)s] %(message)s".replace("__%(name)s", "%(name)s")))
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.setStream(sys.stderr)
+        super().emit(record)
+
+
+def _from_environment() -> None:
+    names = [name.strip() for name in os.environ.get("TORCH_LOGS", "").split(",")]
+    if f"+{_COMPONENT}" in names:
+        _on.update(_ARTIFACTS)
+    _on.update(name.lstrip("+") for name in names if name.lstrip("+") in _ARTIFACTS)
+    _on.difference_update(name[1:] for name in names if name.startswith("-"))
+
+
+_from_environment()
